@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace memtape {
+namespace {
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+/// Edits (insert, delete, replace, each 1) that turn `a` into `b`, letters compared without case.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+constexpr std::size_t kLongestName = 256;
+
+}  // namespace
+
+std::string_view nearest(std::string_view typed, std::span<const std::string_view> candidates) {
+  std::string_view best;
+  typed = typed.substr(0, kLongestName);
+  std::size_t least = std::max<std::size_t>(typed.size() / 2, 1) + 1;
+  for (std::string_view candidate : candidates) {
+    const std::size_t distance = edit_distance(typed, candidate);
+    if (distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view typed, std::span<const std::string_view> candidates) {
+  if (std::string_view best = nearest(typed, candidates); !best.empty()) return fmt::format("did you mean {}?", best);
+  return fmt::format("one of {}", fmt::join(candidates, ", "));
+}
+
+std::string gib(Bytes bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(1_GiB)); }
+
+std::string human_bytes(Bytes bytes) {
+  const Bytes size = bytes < 0 ? -bytes : bytes;
+  if (size >= 1_GiB) return gib(bytes);
+  if (size >= 1_MiB) return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / static_cast<double>(1_MiB));
+  if (size >= 1_KiB) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / static_cast<double>(1_KiB));
+  return fmt::format("{} B", bytes);
+}
+
+std::string with_commas(std::int64_t n) {
+  std::string digits = std::to_string(n);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (n < 0 ? 1 : 0); at -= 3)
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  return digits;
+}
+
+}  // namespace memtape

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prediction: the answer of memtape as plain values, in the words of the JSON contract (docs/json.md, schema "memtape/1").
+// Every report (text, json, csv, html, snapshot) is a function of a Prediction and, where it draws time, of the Trace beneath it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "tape/category.h"
+#include "tape/tape.h"
+#include "timeline/timeline.h"
+
+namespace memtape {
+
+struct ModelSummary {
+  std::string id;      ///< as the user named it
+  std::string family;  ///< model_type
+  std::int64_t parameters = 0, trainable_parameters = 0;
+  Bytes weight_bytes = 0;
+};
+
+/// Resolved options in order, every default spelled out. The value is a JSON scalar: null, bool, integer, number or text.
+struct Setting {
+  std::string name;
+  std::string json_value;  ///< already encoded as JSON
+};
+
+struct DeviceSummary {
+  std::string name;       ///< "NVIDIA H100 80GB HBM3"
+  std::string id;         ///< catalog id, "h100-80gb"
+  Bytes total_bytes = 0;  ///< what cudaMemGetInfo reports as total
+  Bytes context_bytes = 0;
+  std::string source;  ///< where the two figures come from
+};
+
+struct LargestTensor {
+  Category category = Category::unknown;
+  std::string module;              ///< "model.layers.*.mlp": layers that repeat are folded into one row with `count`
+  std::string op;
+  std::vector<std::int64_t> shape;
+  std::string dtype;
+  std::int64_t count = 1;
+  Bytes bytes = 0;  ///< of all `count` together, in the allocator
+  std::string why;  ///< one sentence: "kept by MmBackward0 until the backward pass of ..."
+};
+
+struct PhaseReport {
+  Phase phase = Phase::forward;
+  Levels peak;
+  CategoryBytes at_peak;
+};
+
+/// Where in the step the peak lies.
+struct PeakMoment {
+  std::size_t event = 0;  ///< index into the tape
+  std::string module, op, node;
+};
+
+struct RankReport {
+  std::vector<int> ranks{0};
+  int stage = 0;
+  Bytes parameter_bytes = 0, buffer_bytes = 0, optimizer_state_bytes = 0, gradient_bytes = 0;
+  Levels peak;
+  Bytes peak_device_bytes = 0;  ///< peak reserved + everything outside the allocator
+  Phase peak_phase = Phase::forward;
+  PeakMoment peak_moment;
+  Levels steady;
+  CategoryBytes at_peak;
+  std::vector<PhaseReport> phases;  ///< forward, backward, optimizer
+  std::vector<LargestTensor> largest;
+};
+
+struct Bounds {
+  Bytes low_bytes = 0, high_bytes = 0;
+  std::vector<std::string> causes;
+};
+
+struct Advice {
+  std::string change;
+  Bytes peak_device_bytes = 0;
+  std::string cost;
+};
+
+/// Why it does not fit: the step, phase, op and request at which the device runs out.
+struct Failure {
+  int step = 0;
+  Phase phase = Phase::init;
+  std::string module, op;
+  std::vector<std::int64_t> shape;
+  std::string dtype;
+  Bytes requested = 0, segment = 0;
+  Levels levels;
+};
+
+struct Prediction {
+  std::string command = "train";
+  ModelSummary model;
+  std::vector<Setting> workload, mesh;
+  std::optional<DeviceSummary> device;
+  std::vector<RankReport> ranks;
+  int peak_rank = 0;
+  std::optional<bool> fits;
+  std::optional<Bytes> headroom_bytes;
+  std::optional<Failure> failure;
+  Bounds bounds;
+  std::vector<Advice> advice;
+  std::vector<std::string> warnings;
+};
+
+/// What reports that draw time need: the tape of the fullest rank, its block sizes and addresses, and its timeline with samples.
+struct Trace {
+  Tape tape;
+  Timeline timeline;
+  BlockSizes sizes;
+  std::vector<std::int64_t> addresses;  ///< by BlockId
+  int step = 2;                         ///< the measured step (0-based)
+};
+
+}  // namespace memtape

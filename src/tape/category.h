@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Category and Phase: what a block of memory is for, and when in the step it was taken.
+// The names are the torch profiler's own (torch/profiler/_memory_profiler.py) plus what it lacks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace memtape {
+
+enum class Category : std::uint8_t {
+  parameter, buffer, optimizer_state, gradient, activation, input, temporary, autograd_detail,
+  kv_cache, communication, workspace, cuda_graph, context, unknown,
+};
+inline constexpr std::size_t kCategories = 14;
+inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
+    "parameter", "buffer", "optimizer_state", "gradient", "activation", "input", "temporary", "autograd_detail",
+    "kv_cache", "communication", "workspace", "cuda_graph", "context", "unknown"};
+
+constexpr std::string_view name(Category c) { return kCategoryNames[static_cast<std::size_t>(c)]; }
+
+enum class Phase : std::uint8_t { init, forward, backward, optimizer };
+inline constexpr std::size_t kPhases = 4;
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames{"init", "forward", "backward", "optimizer"};
+
+constexpr std::string_view name(Phase p) { return kPhaseNames[static_cast<std::size_t>(p)]; }
+
+/// Bytes per category; `total` is what a breakdown must sum to.
+struct CategoryBytes {
+  std::array<Bytes, kCategories> bytes{};
+
+  Bytes& operator[](Category c) { return bytes[static_cast<std::size_t>(c)]; }
+  Bytes operator[](Category c) const { return bytes[static_cast<std::size_t>(c)]; }
+  Bytes total() const { return std::accumulate(bytes.begin(), bytes.end(), Bytes{0}); }
+};
+
+}  // namespace memtape

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timeline: a tape played through an allocator, and what is read off it: high-water marks per phase, the level between
+// steps, what was alive at the peak, and, under a device limit, the request that fails.
+//
+//     bytes            peak_event
+//      |         ___/\___|
+//      |      __/        \__          ___
+//      |_____/              \________/   \_____ steady
+//        forward | backward | optimizer |
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "tape/category.h"
+#include "tape/tape.h"
+
+namespace memtape {
+
+/// The allocator's three levels, under torch's names: live request sizes, live blocks, segments.
+struct Levels {
+  Bytes requested = 0, allocated = 0, reserved = 0;
+};
+
+/// One phase of one micro-batch of one step: from its mark to the next.
+struct Window {
+  Mark mark;
+  std::size_t first_event = 0, last_event = 0;  ///< half open
+  Levels peak;                                  ///< each level's own maximum, the level at the start included
+  std::size_t peak_event = 0;                   ///< the event after which `allocated` was highest
+  Levels at_start;
+};
+
+/// A level after each event, for pictures; kept only when asked for.
+struct Sample {
+  std::size_t event;
+  Levels levels;
+};
+
+/// The request the device could not serve, after caches were freed and the request retried.
+struct OutOfMemory {
+  std::size_t event = 0;
+  BlockId block = 0;
+  Bytes requested = 0;  ///< what the program asked for
+  Bytes segment = 0;    ///< what the allocator then asked the driver for
+  Levels levels;        ///< at that moment
+};
+
+struct Timeline {
+  std::vector<Window> windows;
+  std::vector<Sample> samples;
+  Levels final_levels;
+  std::int64_t alloc_retries = 0;
+  std::optional<OutOfMemory> out_of_memory;
+};
+
+/// Size in the allocator of each block (block size, not request), by BlockId, as far as the tape was played.
+using BlockSizes = std::vector<Bytes>;
+
+/// What is alive after event `at`, by category; sizes are the allocator's, so the total is `allocated` at that moment.
+CategoryBytes alive_by_category(const Tape& tape, const BlockSizes& sizes, std::size_t at);
+
+/// Ids of the blocks alive after event `at`, in order of allocation.
+std::vector<BlockId> alive(const Tape& tape, std::size_t at);
+
+}  // namespace memtape
