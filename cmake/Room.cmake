@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# The four kinds of target of this project. Each takes
+#   SOURCES  files of the calling directory, listed one by one
+#   USES     rooms by name (base, tape, framework/torch ...) or libraries by target (ZLIB::ZLIB)
+#
+#   memtape_room(NAME ...)   a folder of src/ as a static library; without SOURCES, headers only
+#   memtape_test(NAME ...)   a GoogleTest program, run by ctest as NAME
+#   memtape_fuzz(NAME ...)   a libFuzzer target over the seeds in tests/corpus/NAME, run by ctest as fuzz.NAME
+#   memtape_bench(NAME ...)  a Google Benchmark program
+
+# Room names become target names (framework/torch -> memtape_framework_torch); targets with :: stay as they are.
+# A room that is used must be there already, which holds the order of MEMTAPE_ROOMS at configure time.
+function(memtape_use target visibility)
+  foreach(used IN LISTS ARGN)
+    if(used MATCHES "::")
+      target_link_libraries(${target} ${visibility} ${used})
+      continue()
+    endif()
+    string(REPLACE "/" "_" room "memtape_${used}")
+    if(NOT TARGET ${room})
+      message(FATAL_ERROR "${target} uses the room ${used}, which does not come before it in MEMTAPE_ROOMS")
+    endif()
+    target_link_libraries(${target} ${visibility} ${room})
+  endforeach()
+endfunction()
+
+function(memtape_room NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 ROOM "" "" "SOURCES;USES")
+  string(REPLACE "/" "_" target "memtape_${NAME}")
+  set(visibility PUBLIC)
+  if(ROOM_SOURCES)
+    add_library(${target} STATIC ${ROOM_SOURCES})
+    target_link_libraries(${target} PRIVATE memtape_flags fmt::fmt-header-only)
+  else()
+    add_library(${target} INTERFACE)
+    set(visibility INTERFACE)
+  endif()
+  target_include_directories(${target} ${visibility} ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} ${visibility} tl::expected)
+  memtape_use(${target} ${visibility} ${ROOM_USES})
+endfunction()
+
+function(memtape_program target)
+  cmake_parse_arguments(PARSE_ARGV 1 PROGRAM "" "" "SOURCES;USES")
+  add_executable(${target} ${PROGRAM_SOURCES})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE memtape_flags fmt::fmt-header-only)
+  memtape_use(${target} PRIVATE ${PROGRAM_USES})
+endfunction()
+
+function(memtape_test NAME)
+  memtape_program(${NAME} ${ARGN})
+  target_link_libraries(${NAME} PRIVATE GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${NAME} PRIVATE MEMTAPE_TEST_DIR="${PROJECT_SOURCE_DIR}/tests")
+  add_test(NAME ${NAME} COMMAND ${NAME})
+endfunction()
+
+# The fuzz targets live in the build folder of the fuzz preset; any other build only knows how to run them.
+function(memtape_fuzz NAME)
+  if(MEMTAPE_FUZZ)
+    memtape_program(fuzz_${NAME} ${ARGN})
+    target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(fuzz_${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  endif()
+  if(NOT MEMTAPE_FUZZ)
+    add_test(NAME fuzz.${NAME} COMMAND ${PROJECT_SOURCE_DIR}/scripts/run_fuzz.sh ${NAME})
+    set_tests_properties(fuzz.${NAME} PROPERTIES SKIP_RETURN_CODE 77 LABELS fuzz)
+  endif()
+endfunction()
+
+function(memtape_bench NAME)
+  memtape_program(${NAME} ${ARGN})
+  target_link_libraries(${NAME} PRIVATE benchmark::benchmark_main)
+endfunction()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# What every target is compiled with: C++20, no extensions, warnings that are errors on the compilers we test with.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+# A compiler we have not seen may warn about what ours does not: there a warning must not stop a user's first build.
+set(tested_compiler OFF)
+if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
+   OR (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^19\\."))
+  set(tested_compiler ON)
+endif()
+option(MEMTAPE_WARNINGS_AS_ERRORS "Warnings stop the build" ${tested_compiler})
+set(MEMTAPE_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
+
+add_library(memtape_flags INTERFACE)
+target_compile_options(memtape_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+                                               $<$<BOOL:${MEMTAPE_WARNINGS_AS_ERRORS}>:-Werror>)
+if(MEMTAPE_SANITIZE)
+  add_compile_options(-fsanitize=${MEMTAPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MEMTAPE_SANITIZE})
+endif()
+
+# Speed of building only: a compiler cache and a fast linker, where they are installed.
+find_program(MEMTAPE_CCACHE ccache)
+if(MEMTAPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${MEMTAPE_CCACHE})
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  find_program(MEMTAPE_LINKER NAMES ld.lld-19 ld.lld)
+  if(MEMTAPE_LINKER)
+    add_link_options(--ld-path=${MEMTAPE_LINKER})
+  endif()
+else()
+  find_program(MEMTAPE_MOLD mold)
+  if(MEMTAPE_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
+endif()
