@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each command was asked to do, as plain values: the parsed command line, before anything is looked up or opened.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace memtape::cli {
+
+/// How to answer; every command takes these.
+struct OutputOptions {
+  bool json = false;
+  bool quiet = false;
+  bool explain = false;
+};
+
+/// `memtape replay TRACE`
+struct ReplayOptions {
+  std::string trace;
+  bool place_segments = false;    ///< put segments where the driver would, not where the trace says
+  std::string driver_placement;   ///< "linux", "first-fit" or "" for the default
+  OutputOptions output;
+};
+
+/// `memtape models [ID]`
+struct ModelsOptions {
+  std::string id;
+  OutputOptions output;
+};
+
+/// `memtape gpus [ID]`
+struct GpusOptions {
+  std::string id;
+  OutputOptions output;
+};
+
+/// Options by name with their values as typed; the workload room gives them their meaning.
+struct RawOptions {
+  std::string model;
+  std::vector<std::pair<std::string, std::string>> values;  ///< ("micro-batch-size", "4") in the order of the table
+  std::string html, snapshot;                               ///< files to write, or ""
+  bool csv = false;
+  OutputOptions output;
+};
+
+}  // namespace memtape::cli
