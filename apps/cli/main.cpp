@@ -1,1 +1,50 @@
-int main() { return 0; }
+// SPDX-License-Identifier: Apache-2.0
+#include <exception>
+
+#include "command_line.h"
+#include "commands/commands.h"
+#include "terminal.h"
+
+namespace memtape::cli {
+namespace {
+
+struct Run {
+  Terminal& terminal;
+
+  int operator()(const Message& message) const {
+    terminal.print(message.text);
+    return ExitCode::fits;
+  }
+  int operator()(const RawOptions& options) const { return run_train(options, terminal); }
+  int operator()(const ReplayOptions& options) const { return run_replay(options, terminal); }
+  int operator()(const ModelsOptions& options) const { return run_models(options, terminal); }
+  int operator()(const GpusOptions& options) const { return run_gpus(options, terminal); }
+};
+
+int run(Arguments arguments, Terminal& terminal) {
+  const Result<Request> request = parse_command_line(arguments);
+  if (!request) return terminal.fail(request.error());
+  return std::visit(Run{terminal}, *request);
+}
+
+/// Rooms do not throw; what still arrives here (memory is exhausted, a library's own) is ours to
+/// own up to.
+int run_guarded(Arguments arguments, Terminal& terminal) {
+  try {
+    return run(arguments, terminal);
+  } catch (const std::exception& thrown) {
+    return terminal.fail({ErrorKind::internal, thrown.what(), "internal error", {}});
+  }
+}
+
+}  // namespace
+}  // namespace memtape::cli
+
+int main(int argc, char** argv) {
+  using namespace memtape::cli;
+  Terminal terminal = Terminal::of_process();
+  const int code = run_guarded({argv + 1, argv + argc}, terminal);
+  if (terminal.flush()) return code;
+  return terminal.fail(
+      {memtape::ErrorKind::internal, "cannot be written to", "standard output", {}});
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each command was asked to do, as plain values: the parsed command line, before anything is looked up or opened.
+// What each command was asked to do, as plain values: the parsed command line, before anything is
+// looked up or opened.
 #pragma once
 
 #include <string>
@@ -20,8 +21,8 @@ struct OutputOptions {
 /// `memtape replay TRACE`
 struct ReplayOptions {
   std::string trace;
-  bool place_segments = false;    ///< put segments where the driver would, not where the trace says
-  std::string driver_placement;   ///< "linux", "first-fit" or "" for the default
+  bool place_segments = false;   ///< put segments where the driver would, not where the trace says
+  std::string driver_placement;  ///< "linux", "first-fit" or "" for the default
   OutputOptions output;
 };
 
@@ -40,8 +41,9 @@ struct GpusOptions {
 /// Options by name with their values as typed; the workload room gives them their meaning.
 struct RawOptions {
   std::string model;
-  std::vector<std::pair<std::string, std::string>> values;  ///< ("micro-batch-size", "4") in the order of the table
-  std::string html, snapshot;                               ///< files to write, or ""
+  std::vector<std::pair<std::string, std::string>>
+      values;                  ///< ("micro-batch-size", "4") in the order of the table
+  std::string html, snapshot;  ///< files to write, or ""
   bool csv = false;
   OutputOptions output;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terminal: the two streams a command writes to and what they can show. The answer goes to the output and nothing else
-// does, so that it can be piped; one line about what went wrong goes to the other stream.
-// Colour: only on a terminal, never when NO_COLOR is set and not empty (no-color.org) or TERM is "dumb".
-// Width: COLUMNS, else what the terminal says, else 80.
+// Terminal: the two streams a command writes to and what they can show. The answer goes to the
+// output and nothing else does, so that it can be piped; one line about what went wrong goes to the
+// other stream. Colour: only on a terminal, never when NO_COLOR is set and not empty (no-color.org)
+// or TERM is "dumb". Width: COLUMNS, else what the terminal says, else 80.
 #pragma once
 
 #include <cstdio>
@@ -44,7 +44,8 @@ class Terminal {
   /// Notes the error and returns the exit code of its kind.
   int fail(const Error& error);
 
-  /// Hands everything printed to the system: false when it could not be written (a full disk, a closed pipe).
+  /// Hands everything printed to the system: false when it could not be written (a full disk, a
+  /// closed pipe).
   bool flush();
 
  private:

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// CLI11 is included here and nowhere else: it costs seconds per file that sees it.
+#include "command_line.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/text.h"
+#include "commands/commands.h"
+#include "train_options.h"
+
+namespace memtape::cli {
+namespace {
+
+/// A command as the overview shows it. `parse` reads the words after its name.
+struct Command {
+  std::string_view name;
+  std::string_view operands;
+  std::string_view summary;
+  std::string_view example;
+  Result<Request> (*parse)(const Command&, Arguments);
+  bool built;
+};
+
+std::string help_hint(const Command& command) {
+  return fmt::format("see memtape {} --help", command.name);
+}
+
+std::unique_ptr<CLI::App> app_of(const Command& command) {
+  auto app = std::make_unique<CLI::App>(std::string(command.summary),
+                                        fmt::format("memtape {}", command.name));
+  app->footer(fmt::format("\nExample:\n  {}\n", command.example));
+  app->allow_extras();
+  app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app->set_help_flag("-h,--help", "this text");
+  app->get_formatter()->column_width(42);
+  app->get_formatter()->label("REQUIRED", "");
+  app->get_formatter()->label("OPTIONS", "options");
+  return app;
+}
+
+void add_output_options(CLI::App& app, OutputOptions& output) {
+  app.add_flag("--json", output.json, "the answer as JSON, alone on the output")->group("Answer");
+  app.add_flag("--quiet", output.quiet, "only the answer itself")->group("Answer");
+  app.add_flag("--explain", output.explain, "show how each number comes about")->group("Answer");
+}
+
+/// What CLI11 could not place, if anything: an option that is not there, or one word too many.
+std::optional<Error> leftover(const CLI::App& app, const Command& command) {
+  const std::vector<std::string> words = app.remaining();
+  if (words.empty()) return std::nullopt;
+  const auto option = std::find_if(words.begin(), words.end(),
+                                   [](const std::string& w) { return w.starts_with('-'); });
+  const std::string where(command.name);
+  if (option == words.end()) {
+    return Error{ErrorKind::bad_input, fmt::format("one argument too many: {}", words.front()),
+                 where, help_hint(command)};
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* known : app.get_options())
+    if (!known->get_lnames().empty()) names.push_back("--" + known->get_lnames().front());
+  const std::string typed = option->substr(0, option->find('='));
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string_view best = nearest(typed, candidates);
+  return Error{ErrorKind::bad_input, fmt::format("unknown option {}", typed), where,
+               best.empty() ? help_hint(command) : fmt::format("did you mean {}?", best)};
+}
+
+std::vector<std::string> reversed(Arguments arguments) {
+  return {arguments.rbegin(), arguments.rend()};
+}
+
+/// Reads the words into `options`, which `app` is bound to.
+template <class Options>
+Result<Request> parse_into(Options& options, CLI::App& app, const Command& command,
+                           Arguments arguments) {
+  add_output_options(app, options.output);
+  std::optional<Error> failure;
+  try {
+    app.parse(reversed(arguments));
+  } catch (const CLI::CallForHelp&) {
+    return Message{app.help()};
+  } catch (const CLI::ParseError& error) {
+    failure =
+        Error{ErrorKind::bad_input, error.what(), std::string(command.name), help_hint(command)};
+  }
+  if (std::optional<Error> unplaced = leftover(app, command)) failure = unplaced;
+  if (failure) return tl::unexpected<Error>(*failure);
+  return std::move(options);
+}
+
+CLI::Option* add_operand(CLI::App& app, const char* name, std::string& value, const char* help) {
+  return app.add_option(name, value, help)->type_name("")->option_text(" ");
+}
+
+Result<Request> parse_train(const Command& command, Arguments arguments) {
+  RawOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  add_operand(*app, "MODEL", options.model,
+              "catalog name, hub id, directory, config.json, .safetensors file or index")
+      ->required();
+  std::vector<std::vector<std::string>> typed(train_options().size());
+  for (std::size_t i = 0; i < typed.size(); ++i) {
+    const NamedOption& known = train_options()[i];
+    CLI::Option* option =
+        app->add_option(fmt::format("--{}", known.name), typed[i], std::string(known.help));
+    option->type_name(std::string(known.value))->group(std::string(known.group))->expected(1);
+    if (known.repeatable) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  app->add_option("--html", options.html, "write a page with the interactive time line")
+      ->type_name("FILE")
+      ->group("Answer");
+  app->add_option("--snapshot", options.snapshot, "write a pickle for PyTorch's memory_viz")
+      ->type_name("FILE")
+      ->group("Answer");
+  app->add_flag("--csv", options.csv, "the answer as CSV, alone on the output")->group("Answer");
+  Result<Request> request = parse_into(options, *app, command, arguments);
+  if (!request || !std::holds_alternative<RawOptions>(*request)) return request;
+  for (std::size_t i = 0; i < typed.size(); ++i)
+    for (std::string& value : typed[i])
+      std::get<RawOptions>(*request).values.emplace_back(train_options()[i].name, std::move(value));
+  return request;
+}
+
+Result<Request> parse_replay(const Command& command, Arguments arguments) {
+  ReplayOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  add_operand(*app, "TRACE", options.trace, "a recorded trace or snapshot (.jsonl, .jsonl.gz)")
+      ->required();
+  app->add_flag("--place-segments", options.place_segments,
+                "put segments where the driver would, not where the trace says");
+  app->add_option("--driver-placement", options.driver_placement, "how the driver places segments")
+      ->type_name("{linux,first-fit}");
+  return parse_into(options, *app, command, arguments);
+}
+
+/// `memtape models [ID]`, `memtape gpus [ID]`: a catalog, or one entry of it.
+template <class Options>
+Result<Request> parse_catalog(const Command& command, Arguments arguments) {
+  Options options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  add_operand(*app, "ID", options.id, "only this entry, in full");
+  return parse_into(options, *app, command, arguments);
+}
+
+std::span<const Command> commands() {
+  static const std::array<Command, 4> known{{
+      {"train", "MODEL", "one training step, per GPU",
+       "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb", parse_train, run_train != nullptr},
+      {"replay", "TRACE", "play a recorded allocator trace through the replica",
+       "memtape replay trace.jsonl.gz", parse_replay, run_replay != nullptr},
+      {"models", "[ID]", "the models that are known by name",
+       "memtape models meta-llama/Llama-3.1-8B", parse_catalog<ModelsOptions>,
+       run_models != nullptr},
+      {"gpus", "[ID]", "the GPUs that are known by name", "memtape gpus h100-80gb",
+       parse_catalog<GpusOptions>, run_gpus != nullptr},
+  }};
+  return known;
+}
+
+std::vector<Command> built_commands() {
+  std::vector<Command> built;
+  std::ranges::copy_if(commands(), std::back_inserter(built), &Command::built);
+  return built;
+}
+
+std::string overview() {
+  std::string text =
+      "memtape " MEMTAPE_VERSION
+      ": GPU memory, predicted to the byte\n\nUsage: memtape COMMAND [options]\n\nCommands:\n";
+  const std::vector<Command> built = built_commands();
+  for (const Command& command : built)
+    text += fmt::format("  {:<22}{}\n", fmt::format("{} {}", command.name, command.operands),
+                        command.summary);
+  text +=
+      "\nmemtape COMMAND --help   its options and an example\nmemtape --version        the "
+      "version\n";
+  if (!built.empty()) text += fmt::format("\nExample:\n  {}\n", built.front().example);
+  return text +
+         "\nExit codes: 0 fits or no device was named, 1 does not fit, 2 bad input, 3 internal "
+         "error\n";
+}
+
+Error unknown_command(std::string_view typed) {
+  if (typed.starts_with('-')) {
+    return {ErrorKind::bad_input,
+            fmt::format("unknown option {}", typed),
+            {},
+            "a command comes first; see memtape --help"};
+  }
+  const std::vector<Command> built = built_commands();
+  std::vector<std::string_view> names;
+  for (const Command& command : built) names.push_back(command.name);
+  return {
+      ErrorKind::bad_input, fmt::format("unknown command {}", typed), {}, suggestion(typed, names)};
+}
+
+}  // namespace
+
+Result<Request> parse_command_line(Arguments arguments) {
+  const std::string_view first = arguments.empty() ? "--help" : arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") return Message{overview()};
+  if (first == "--version") return Message{"memtape " MEMTAPE_VERSION "\n"};
+  for (const Command& command : built_commands())
+    if (command.name == first) return command.parse(command, arguments.subspan(1));
+  return tl::unexpected<Error>(unknown_command(first));
+}
+
+}  // namespace memtape::cli

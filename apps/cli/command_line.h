@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: from words to what was asked for. Nothing is opened or computed here, so every
+// mistake in the words themselves is found before any work is done.
+#pragma once
+
+#include <span>
+#include <string>
+#include <variant>
+
+#include "base/result.h"
+#include "options.h"
+
+namespace memtape::cli {
+
+/// Text to print before a successful exit: help or the version.
+struct Message {
+  std::string text;
+};
+
+using Request = std::variant<Message, RawOptions, ReplayOptions, ModelsOptions, GpusOptions>;
+
+/// The words after the program's name.
+using Arguments = std::span<const char* const>;
+
+Result<Request> parse_command_line(Arguments arguments);
+
+}  // namespace memtape::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train_options.h"
+
+#include <array>
+
+namespace memtape::cli {
+namespace {
+
+constexpr std::string_view kHardware = "Hardware";
+constexpr std::string_view kStep = "The step";
+constexpr std::string_view kModel = "Model and adapters";
+constexpr std::string_view kLayout = "Layout over GPUs";
+
+constexpr auto kTrainOptions = std::to_array<NamedOption>({
+    {"gpu", "NAME", "the GPU to judge against (memtape gpus lists them)", kHardware},
+    {"gpus", "N", "how many of them", kHardware},
+    {"gpu-memory-bytes", "N", "total memory of the GPU, instead of the catalog's figure",
+     kHardware},
+    {"context-bytes", "N", "memory of the CUDA context, instead of the catalog's figure",
+     kHardware},
+    {"driver-placement", "{linux,first-fit}", "where the driver puts segments", kHardware},
+
+    {"framework", "NAME", "torch, transformers, ddp, fsdp1, fsdp2, deepspeed, ...", kStep},
+    {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, ...", kStep},
+    {"micro-batch-size", "N", "sequences per GPU and forward pass", kStep},
+    {"sequence-length", "N", "tokens per sequence", kStep},
+    {"gradient-accumulation", "N", "micro-batches per optimizer step", kStep},
+    {"precision", "NAME", "fp32, bf16, fp16, amp-bf16, amp-fp16, fp8", kStep},
+    {"optimizer", "NAME", "adamw, adam, sgd, sgd-momentum, adafactor, ...", kStep},
+    {"optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations", kStep},
+    {"max-grad-norm", "{X,none}", "clip gradients to this norm", kStep},
+    {"gradient-checkpointing", "{none,full,selective}", "what is recomputed", kStep},
+    {"attention", "{eager,sdpa,flash}", "the attention implementation", kStep},
+    {"attention-mask", "{default,none}", "whether the batch carries a mask", kStep},
+    {"loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStep},
+
+    {"weights", "{fp32,bf16,fp16}", "dtype of the parameters (follows --precision)", kModel},
+    {"quantize", "NAME", "none, int8, nf4, ...", kModel},
+    {"quantization", "JSON|FILE", "the quantization library's own configuration", kModel},
+    {"lora-rank", "N", "train LoRA adapters of this rank instead of the weights", kModel},
+    {"lora-targets", "a,b,c|all-linear", "the modules that get an adapter", kModel},
+    {"lora-dropout", "X", "dropout before the adapter", kModel},
+    {"peft", "JSON|FILE", "a LoraConfig", kModel},
+    {"freeze", "GLOB", "parameters that are not trained; may be repeated", kModel, true},
+
+    {"dp", "N", "data parallel size", kLayout},
+    {"zero", "{0,1,2,3}", "ZeRO stage", kLayout},
+    {"tp", "N", "tensor parallel size", kLayout},
+    {"sp", "N", "sequence parallel size", kLayout},
+    {"pp", "N", "pipeline stages", kLayout},
+    {"vpp", "N", "virtual stages per pipeline rank", kLayout},
+    {"schedule", "NAME", "pipeline schedule", kLayout},
+    {"cp", "N", "context parallel size", kLayout},
+    {"ep", "N", "expert parallel size", kLayout},
+    {"etp", "N", "tensor parallel size inside an expert", kLayout},
+    {"offload", "{none,optimizer,all}", "what is held in host memory", kLayout},
+    {"rank", "R|all", "which rank to report", kLayout},
+    {"strategy", "JSON|FILE", "the framework's own options by their own names", kLayout},
+});
+
+}  // namespace
+
+std::span<const NamedOption> train_options() { return kTrainOptions; }
+
+}  // namespace memtape::cli
