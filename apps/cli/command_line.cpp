@@ -35,6 +35,16 @@ std::string help_hint(const Command& command) {
   return fmt::format("see memtape {} --help", command.name);
 }
 
+Error mistake(const Command& command, std::string what) {
+  return {ErrorKind::bad_input, std::move(what), std::string(command.name), help_hint(command)};
+}
+
+/// CLI11 sets two blank lines between groups.
+std::string one_blank_line(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
 std::unique_ptr<CLI::App> app_of(const Command& command) {
   auto app = std::make_unique<CLI::App>(std::string(command.summary),
                                         fmt::format("memtape {}", command.name));
@@ -58,21 +68,19 @@ void add_output_options(CLI::App& app, OutputOptions& output) {
 std::optional<Error> leftover(const CLI::App& app, const Command& command) {
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) return std::nullopt;
-  const auto option = std::find_if(words.begin(), words.end(),
-                                   [](const std::string& w) { return w.starts_with('-'); });
-  const std::string where(command.name);
+  const auto option = std::ranges::find_if(words, [](auto& word) { return word.starts_with('-'); });
   if (option == words.end()) {
-    return Error{ErrorKind::bad_input, fmt::format("one argument too many: {}", words.front()),
-                 where, help_hint(command)};
+    return mistake(command, fmt::format("one argument too many: {}", words.front()));
   }
   std::vector<std::string> names;
   for (const CLI::Option* known : app.get_options())
-    if (!known->get_lnames().empty()) names.push_back("--" + known->get_lnames().front());
+    for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
   const std::string typed = option->substr(0, option->find('='));
+  Error error = mistake(command, fmt::format("unknown option {}", typed));
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const std::string_view best = nearest(typed, candidates);
-  return Error{ErrorKind::bad_input, fmt::format("unknown option {}", typed), where,
-               best.empty() ? help_hint(command) : fmt::format("did you mean {}?", best)};
+  if (const std::string_view best = nearest(typed, candidates); !best.empty())
+    error.hint = fmt::format("did you mean {}?", best);
+  return error;
 }
 
 std::vector<std::string> reversed(Arguments arguments) {
@@ -88,10 +96,12 @@ Result<Request> parse_into(Options& options, CLI::App& app, const Command& comma
   try {
     app.parse(reversed(arguments));
   } catch (const CLI::CallForHelp&) {
-    return Message{app.help()};
+    return Message{one_blank_line(app.help())};
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string_view text = error.what();
+    failure = mistake(command, fmt::format("{} needs a value", text.substr(0, text.find(':'))));
   } catch (const CLI::ParseError& error) {
-    failure =
-        Error{ErrorKind::bad_input, error.what(), std::string(command.name), help_hint(command)};
+    failure = mistake(command, error.what());
   }
   if (std::optional<Error> unplaced = leftover(app, command)) failure = unplaced;
   if (failure) return tl::unexpected<Error>(*failure);
@@ -102,32 +112,45 @@ CLI::Option* add_operand(CLI::App& app, const char* name, std::string& value, co
   return app.add_option(name, value, help)->type_name("")->option_text(" ");
 }
 
+/// Adds the table's options; the values arrive in the options' results, word for word.
+std::vector<CLI::Option*> add_named(CLI::App& app, std::span<const NamedOption> table,
+                                    std::vector<std::string>& sink) {
+  std::vector<CLI::Option*> added;
+  for (const NamedOption& row : table) {
+    CLI::Option* option =
+        app.add_option(fmt::format("--{}", row.name), sink, std::string(row.help));
+    option->type_name(std::string(row.value))->group(std::string(row.group));
+    option->expected(1)->allow_extra_args(false);  // else CLI11 takes [a,b] apart
+    if (row.repeatable) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    added.push_back(option);
+  }
+  return added;
+}
+
+void add_report_options(CLI::App& app, RawOptions& options) {
+  app.add_option("--html", options.html, "write a page with the interactive time line")
+      ->type_name("FILE")
+      ->group("Answer");
+  app.add_option("--snapshot", options.snapshot, "write a pickle for PyTorch's memory_viz")
+      ->type_name("FILE")
+      ->group("Answer");
+  app.add_flag("--csv", options.csv, "the answer as CSV, alone on the output")->group("Answer");
+}
+
 Result<Request> parse_train(const Command& command, Arguments arguments) {
   RawOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
   add_operand(*app, "MODEL", options.model,
-              "catalog name, hub id, directory, config.json, .safetensors file or index")
+              "catalog name, hub id, directory, config.json or .safetensors file")
       ->required();
-  std::vector<std::vector<std::string>> typed(train_options().size());
-  for (std::size_t i = 0; i < typed.size(); ++i) {
-    const NamedOption& known = train_options()[i];
-    CLI::Option* option =
-        app->add_option(fmt::format("--{}", known.name), typed[i], std::string(known.help));
-    option->type_name(std::string(known.value))->group(std::string(known.group))->expected(1);
-    if (known.repeatable) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  }
-  app->add_option("--html", options.html, "write a page with the interactive time line")
-      ->type_name("FILE")
-      ->group("Answer");
-  app->add_option("--snapshot", options.snapshot, "write a pickle for PyTorch's memory_viz")
-      ->type_name("FILE")
-      ->group("Answer");
-  app->add_flag("--csv", options.csv, "the answer as CSV, alone on the output")->group("Answer");
+  std::vector<std::string> sink;
+  const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  add_report_options(*app, options);
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (!request || !std::holds_alternative<RawOptions>(*request)) return request;
-  for (std::size_t i = 0; i < typed.size(); ++i)
-    for (std::string& value : typed[i])
-      std::get<RawOptions>(*request).values.emplace_back(train_options()[i].name, std::move(value));
+  for (const CLI::Option* option : named)
+    for (const std::string& value : option->reduced_results())
+      std::get<RawOptions>(*request).values.emplace_back(option->get_lnames().front(), value);
   return request;
 }
 
