@@ -22,7 +22,7 @@ TEST(Catalog, HoldsOneConfigPerModelSortedById) {
   EXPECT_EQ(rows.size(), 181u);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     SCOPED_TRACE(rows[i].id);
-    if (i > 0) EXPECT_LT(lowered(rows[i - 1].id), lowered(rows[i].id));
+    EXPECT_LT(i == 0 ? "" : lowered(rows[i - 1].id), lowered(rows[i].id));
     const Result<Config> config = Config::parse(rows[i].config, std::string(rows[i].id));
     ASSERT_TRUE(config.has_value()) << config.error().line();
     EXPECT_EQ(config->text("model_type"), rows[i].family);
