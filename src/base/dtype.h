@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DType: the element types of tensors, under torch's names; width in bits because int4 and its kin share a byte.
+// DType: the element types of tensors, under torch's names; width in bits because int4 and its kin
+// share a byte.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,31 @@
 namespace memtape {
 
 enum class DType : std::uint8_t {
-  float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2,
-  int64, int32, int16, int8, uint8, boolean, int4,
+  float64,
+  float32,
+  float16,
+  bfloat16,
+  float8_e4m3fn,
+  float8_e5m2,
+  int64,
+  int32,
+  int16,
+  int8,
+  uint8,
+  boolean,
+  int4,
 };
 
 /// Width of one element in bits.
 constexpr int bits(DType t) {
   switch (t) {
-    case DType::float64: case DType::int64: return 64;
-    case DType::float32: case DType::int32: return 32;
-    case DType::float16: case DType::bfloat16: case DType::int16: return 16;
+    case DType::float64:
+    case DType::int64: return 64;
+    case DType::float32:
+    case DType::int32: return 32;
+    case DType::float16:
+    case DType::bfloat16:
+    case DType::int16: return 16;
     case DType::int4: return 4;
     default: return 8;
   }
@@ -34,7 +50,8 @@ constexpr bool is_floating_point(DType t) { return t <= DType::float8_e5m2; }
 /// "float32", "bfloat16", "bool" ... : torch's spelling.
 std::string_view name(DType t);
 
-/// The dtype of that name: torch's, the short form (fp32, bf16) or the safetensors form (F32, BF16); nothing if unknown.
+/// The dtype of that name: torch's, the short form (fp32, bf16) or the safetensors form (F32,
+/// BF16); nothing if unknown.
 std::optional<DType> dtype_from_name(std::string_view text);
 
 }  // namespace memtape

@@ -14,9 +14,12 @@ constexpr std::size_t kLongestNumber = 64;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Length of the UTF-8 sequence at the start of `text` (RFC 3629: no overlong forms, no surrogates), 0 if there is none.
+/// Length of the UTF-8 sequence at the start of `text` (RFC 3629: no overlong forms, no
+/// surrogates), 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
   const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
   const unsigned first = byte(0);
   if (first < 0x80) return 1;
@@ -79,7 +82,8 @@ JsonNumber number_from(std::string_view spelling) {
   JsonNumber number{spelling, std::nullopt, 0};
   if (spelling.find_first_of(".eE") == std::string_view::npos) {
     std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(spelling.data(), spelling.data() + spelling.size(), value);
+    const auto [end, error] =
+        std::from_chars(spelling.data(), spelling.data() + spelling.size(), value);
     if (error == std::errc() && end == spelling.data() + spelling.size()) number.integer = value;
   }
   number.real = std::strtod(std::string(spelling).c_str(), nullptr);
@@ -93,13 +97,16 @@ void JsonReader::fail(std::string_view what) {
   const std::string_view before = text_.substr(0, at_);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  problem_ = "line " + std::to_string(line) + ", column " + std::to_string(at_ - line_start + 1) + ": ";
+  problem_ =
+      "line " + std::to_string(line) + ", column " + std::to_string(at_ - line_start + 1) + ": ";
   problem_ += at_ >= text_.size() ? "the text ends early, " : "";
   problem_ += what;
 }
 
 void JsonReader::skip_space() {
-  while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+  while (at_ < text_.size() &&
+         std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+    ++at_;
 }
 
 bool JsonReader::take(char c) {
@@ -123,9 +130,12 @@ JsonKind JsonReader::next() {
     case '{': return JsonKind::object;
     case '[': return JsonKind::array;
     case '"': return JsonKind::text;
-    case 't': case 'f': return JsonKind::boolean;
+    case 't':
+    case 'f': return JsonKind::boolean;
     case 'n': return JsonKind::null;
-    case 'N': case 'I': case '-': return JsonKind::number;
+    case 'N':
+    case 'I':
+    case '-': return JsonKind::number;
     default: return is_digit(text_[at_]) ? JsonKind::number : JsonKind::nothing;
   }
 }
@@ -167,7 +177,8 @@ void JsonReader::escape(std::string& out) {
   constexpr std::string_view kLetters = "\"\\/bfnrt";
   constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
   const char letter = at_ < text_.size() ? text_[at_] : '\0';
-  if (const std::size_t which = kLetters.find(letter); which != std::string_view::npos && letter != '\0') {
+  if (const std::size_t which = kLetters.find(letter);
+      which != std::string_view::npos && letter != '\0') {
     ++at_;
     out.push_back(kMeanings[which]);
     return;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonReader: JSON as a walk through the text, value by value, so that what is kept (and how much memory it takes)
-// is the caller's choice: a config becomes a small tree, a safetensors header goes straight into a tensor list.
+// JsonReader: JSON as a walk through the text, value by value, so that what is kept (and how much
+// memory it takes) is the caller's choice: a config becomes a small tree, a safetensors header goes
+// straight into a tensor list.
 //
-// The grammar is RFC 8259 plus what Python's json module also reads and writes (NaN, Infinity, -Infinity),
-// because config.json files are written by Python. Text must be UTF-8. Nesting is limited, numbers keep their spelling.
-// The first problem is kept and ends the walk: afterwards loops over keys and items stop, and values read as empty.
+// The grammar is RFC 8259 plus what Python's json module also reads and writes (NaN, Infinity,
+// -Infinity), because config.json files are written by Python. Text must be UTF-8. Nesting is
+// limited, numbers keep their spelling. The first problem is kept and ends the walk: afterwards
+// loops over keys and items stop, and values read as empty.
 //
 //   JsonReader json(text);
 //   if (json.enter_object())
@@ -23,7 +25,8 @@ namespace memtape {
 
 enum class JsonKind : std::uint8_t { null, boolean, number, text, array, object, nothing };
 
-/// A number as it was written. `integer` holds it when it is a whole number without point or exponent that fits 64 bits.
+/// A number as it was written. `integer` holds it when it is a whole number without point or
+/// exponent that fits 64 bits.
 struct JsonNumber {
   std::string_view spelling = "0";
   std::optional<std::int64_t> integer;
@@ -48,7 +51,8 @@ class JsonReader {
   bool enter_object();
   bool enter_array();
 
-  /// The next key of the object entered last, or nothing at its end. Its value must be read, entered or skipped.
+  /// The next key of the object entered last, or nothing at its end. Its value must be read,
+  /// entered or skipped.
   std::optional<std::string> key();
   /// Whether the array entered last has another item, which must be read, entered or skipped.
   bool item();

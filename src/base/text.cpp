@@ -48,17 +48,22 @@ std::string_view nearest(std::string_view typed, std::span<const std::string_vie
 }
 
 std::string suggestion(std::string_view typed, std::span<const std::string_view> candidates) {
-  if (std::string_view best = nearest(typed, candidates); !best.empty()) return fmt::format("did you mean {}?", best);
+  if (std::string_view best = nearest(typed, candidates); !best.empty())
+    return fmt::format("did you mean {}?", best);
   return fmt::format("one of {}", fmt::join(candidates, ", "));
 }
 
-std::string gib(Bytes bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(1_GiB)); }
+std::string gib(Bytes bytes) {
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(1_GiB));
+}
 
 std::string human_bytes(Bytes bytes) {
   const Bytes size = bytes < 0 ? -bytes : bytes;
   if (size >= 1_GiB) return gib(bytes);
-  if (size >= 1_MiB) return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / static_cast<double>(1_MiB));
-  if (size >= 1_KiB) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / static_cast<double>(1_KiB));
+  if (size >= 1_MiB)
+    return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / static_cast<double>(1_MiB));
+  if (size >= 1_KiB)
+    return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / static_cast<double>(1_KiB));
   return fmt::format("{} B", bytes);
 }
 

@@ -10,7 +10,8 @@
 
 namespace memtape {
 
-/// The candidate nearest to `typed` by edit distance (case ignored), or "" when none is near (more than half its letters differ).
+/// The candidate nearest to `typed` by edit distance (case ignored), or "" when none is near (more
+/// than half its letters differ).
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> candidates);
 
 /// "did you mean X?" for the nearest candidate, or "one of a, b, c" when none is near.
@@ -19,7 +20,8 @@ std::string suggestion(std::string_view typed, std::span<const std::string_view>
 /// Bytes in GiB with two decimals and the unit: "12.34 GiB".
 std::string gib(Bytes bytes);
 
-/// Bytes in the largest unit that keeps the number above one: "512 B", "3.0 KiB", "1.50 MiB", "12.34 GiB".
+/// Bytes in the largest unit that keeps the number above one: "512 B", "3.0 KiB", "1.50 MiB",
+/// "12.34 GiB".
 std::string human_bytes(Bytes bytes);
 
 /// 1234567 as "1,234,567".

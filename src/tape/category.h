@@ -13,19 +13,33 @@
 namespace memtape {
 
 enum class Category : std::uint8_t {
-  parameter, buffer, optimizer_state, gradient, activation, input, temporary, autograd_detail,
-  kv_cache, communication, workspace, cuda_graph, context, unknown,
+  parameter,
+  buffer,
+  optimizer_state,
+  gradient,
+  activation,
+  input,
+  temporary,
+  autograd_detail,
+  kv_cache,
+  communication,
+  workspace,
+  cuda_graph,
+  context,
+  unknown,
 };
 inline constexpr std::size_t kCategories = 14;
 inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
-    "parameter", "buffer", "optimizer_state", "gradient", "activation", "input", "temporary", "autograd_detail",
-    "kv_cache", "communication", "workspace", "cuda_graph", "context", "unknown"};
+    "parameter", "buffer",     "optimizer_state", "gradient", "activation",
+    "input",     "temporary",  "autograd_detail", "kv_cache", "communication",
+    "workspace", "cuda_graph", "context",         "unknown"};
 
 constexpr std::string_view name(Category c) { return kCategoryNames[static_cast<std::size_t>(c)]; }
 
 enum class Phase : std::uint8_t { init, forward, backward, optimizer };
 inline constexpr std::size_t kPhases = 4;
-inline constexpr std::array<std::string_view, kPhases> kPhaseNames{"init", "forward", "backward", "optimizer"};
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames{"init", "forward", "backward",
+                                                                   "optimizer"};
 
 constexpr std::string_view name(Phase p) { return kPhaseNames[static_cast<std::size_t>(p)]; }
 

@@ -5,7 +5,8 @@ namespace memtape {
 
 std::string ScopeTree::path(ScopeId id) const {
   std::string text;
-  for (; id != 0; id = scopes_[id].parent) text = text.empty() ? scopes_[id].name : scopes_[id].name + "." + text;
+  for (; id != 0; id = scopes_[id].parent)
+    text = text.empty() ? scopes_[id].name : scopes_[id].name + "." + text;
   return text;
 }
 

@@ -4,8 +4,9 @@
 //     events   + 0   + 1   + 2   - 1   |forward   + 3   - 2  ...
 //     blocks     0: 1.0 GiB parameter model.embed_tokens.weight     1: ...
 //
-// Invariants: block ids count up from 0 in order of their alloc event and are never reused; a block is freed at most
-// once, after its alloc. A tape knows requested sizes only: rounding and addresses are the allocator's business.
+// Invariants: block ids count up from 0 in order of their alloc event and are never reused; a block
+// is freed at most once, after its alloc. A tape knows requested sizes only: rounding and addresses
+// are the allocator's business.
 #pragma once
 
 #include <array>
@@ -38,7 +39,8 @@ struct Event {
   BlockId block;
 };
 
-/// A boundary in time: from here on the program is in step `step` (0-based), micro-batch `micro_batch`, phase `phase`.
+/// A boundary in time: from here on the program is in step `step` (0-based), micro-batch
+/// `micro_batch`, phase `phase`.
 struct Mark {
   Phase phase = Phase::init;
   std::int32_t step = -1;  ///< -1 while the model is being built
@@ -52,7 +54,8 @@ struct DisplayShape {
   std::uint8_t rank = 0;
 };
 
-/// Why a block exists. `op` and `node` are string literals: the aten op ("mm") and the autograd node ("MmBackward0", or "").
+/// Why a block exists. `op` and `node` are string literals: the aten op ("mm") and the autograd
+/// node ("MmBackward0", or "").
 struct Why {
   const char* op = "";
   const char* node = "";

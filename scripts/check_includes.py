@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Includes go one way: a room may include itself and the rooms before it in ROOMS, an app any room, a room never an app.
+
+Rooms that share a rank (the framework folders) may not include each other. Prints one line per include that breaks this.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOMS = ["base", "tape", "allocator", "timeline", "mesh", "model", "ghost", "nn", "family", "workload", "framework",
+         "formats", "report", "search"]
+SOURCES = {".h", ".cpp"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+ONLY_IN = {  # headers that cost every file that sees them, or bring effects along
+    "CLI/": "apps/cli/command_line.cpp",
+}
+SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<([^>]+)>", re.MULTILINE)
+EFFECTS = {"fstream", "iostream", "filesystem", "thread", "mutex", "future", "unistd.h", "cstdio"}
+
+
+def room_of(path):
+    """"framework/torch" for framework/torch/step.h, "base" for base/text.h, None when it is no room."""
+    parts = path.split("/")
+    if parts[0] not in ROOMS or len(parts) < 2:
+        return None
+    return "/".join(parts[:2]) if parts[0] == "framework" and len(parts) > 2 else parts[0]
+
+
+def rank(room):
+    return ROOMS.index(room.split("/")[0])
+
+
+def allowed(user, used):
+    return user == used or rank(used) < rank(user)
+
+
+def faults_of_room_file(path, text):
+    name = path.relative_to(ROOT)
+    room = room_of(str(path.relative_to(ROOT / "src")))
+    if room is None:
+        yield f"{name}: lies in no room of scripts/check_includes.py"
+        return
+    for included in INCLUDE.findall(text):
+        used = room_of(included)
+        if used is None:
+            yield f'{name}: "{included}" names no room; write the path from src/'
+        elif not allowed(room, used):
+            yield f'{name}: {room} may not use {used} ("{included}")'
+    for header in SYSTEM_INCLUDE.findall(text):
+        if header in EFFECTS:
+            yield f"{name}: <{header}> brings files, streams or threads into a room; effects live in apps/"
+
+
+def faults_of_any_file(path, text):
+    name = str(path.relative_to(ROOT))
+    for header in SYSTEM_INCLUDE.findall(text):
+        for prefix, owner in ONLY_IN.items():
+            if header.startswith(prefix) and name != owner:
+                yield f"{name}: <{header}> is for {owner} alone"
+
+
+def main():
+    faults, files = [], 0
+    for folder in ("src", "apps", "fuzz", "bench", "tests"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix not in SOURCES:
+                continue
+            files += 1
+            text = path.read_text(encoding="utf-8")
+            faults += faults_of_any_file(path, text)
+            if folder == "src":
+                faults += faults_of_room_file(path, text)
+    print("\n".join(faults + [f"{files} files, {len(faults)} faults"]))
+    return 1 if faults or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
