@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// CachingAllocator: PyTorch's native CUDA caching allocator, decision for decision (DeviceCachingAllocator in
+// c10/cuda/CUDACachingAllocator.cpp of 2.11). malloc looks for the best fitting free block of its stream and pool, else
+// asks the driver for a segment, splits what it got, and on failure gives cached segments back and asks again.
+//
+// Invariants: reserved = sum of segments = allocated + pending + free; a Block* is valid from malloc to free.
+// Not modelled: private pools (CUDA graphs, MemPool), callbacks that free memory; docs/allocator.md says more.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "allocator/allocator_config.h"
+#include "allocator/block.h"
+#include "allocator/block_arena.h"
+#include "allocator/block_pool.h"
+#include "allocator/driver.h"
+#include "allocator/statistics.h"
+
+namespace memtape {
+
+/// When a freed block that other streams used becomes free for reuse. A device decides it by its own speed; a host that
+/// never runs ahead sees `at_once`, that is at the next malloc.
+enum class EventCompletion : std::uint8_t { at_once, at_synchronize };
+
+/// The request that failed last.
+struct AllocationFailure {
+  Bytes requested = 0;
+  Bytes segment = 0;  ///< what the driver was asked for
+};
+
+/// What the allocator did to the driver, under the names of PyTorch's trace entries.
+struct SegmentEvent {
+  enum class Kind : std::uint8_t { segment_alloc, segment_free, segment_map, segment_unmap };
+  Kind kind;
+  AddressRange range;
+};
+
+/// One segment with its blocks, as torch.cuda.memory_snapshot() reports it; of expandable segments each mapped stretch.
+struct SegmentView {
+  AddressRange range;
+  StreamId stream = 0;
+  bool is_small = false;
+  bool is_expandable = false;
+  std::vector<const Block*> blocks;
+};
+
+/// A segment that is there before the first request; blocks are its live ones, ascending. The rest of it is free.
+struct InitialSegment {
+  AddressRange range;
+  StreamId stream = 0;
+  bool is_small = false;
+  bool is_expandable = false;
+  std::vector<AddressRange> blocks;
+};
+
+class CachingAllocator {
+ public:
+  explicit CachingAllocator(Driver& driver, const AllocatorConfig& config = {},
+                            EventCompletion completion = EventCompletion::at_once)
+      : driver_(driver), config_(config), completion_(completion) {}
+  CachingAllocator(const CachingAllocator&) = delete;
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
+
+  /// Null for a request of zero bytes, and when the device is full: then `failure` says of what.
+  Block* malloc(Bytes bytes, StreamId stream = 0);
+  void free(Block* block);
+  /// The block is also used on `stream`: once freed, it waits for that stream.
+  void record_stream(Block* block, StreamId stream);
+  /// All streams have caught up: blocks that waited for them are free.
+  void synchronize();
+  /// torch.cuda.empty_cache()
+  void empty_cache();
+
+  Bytes requested() const { return stats_.requested_bytes.current; }
+  Bytes allocated() const { return stats_.allocated_bytes.current; }
+  Bytes reserved() const { return stats_.reserved_bytes.current; }
+  std::int64_t num_alloc_retries() const { return stats_.num_alloc_retries; }
+  const std::optional<AllocationFailure>& failure() const { return failure_; }
+
+  /// Walks all blocks for what is not counted as it happens.
+  Statistics statistics() const;
+  void reset_peak_statistics();
+  /// By address.
+  std::vector<SegmentView> segments() const;
+
+  /// Puts segments into an allocator that is still empty; ascending, blocks in their segment and apart.
+  /// `Block*` of the live blocks come back in the same order.
+  std::vector<Block*> adopt(std::span<const InitialSegment> segments);
+
+  /// Appends what is done to the driver from now on to `log`, which must stay; null stops it.
+  void log_segments_to(std::vector<SegmentEvent>* log) { log_ = log; }
+
+ private:
+  struct StreamUse {
+    Block* block;
+    StreamId stream;
+  };
+  struct Request {
+    Bytes size;  ///< rounded
+    BlockPool& pool;
+    StreamId stream;
+  };
+
+  BlockPool& pool_for(Bytes size) { return size <= kSmallSize ? small_ : large_; }
+  Block* take_free_block(const Request& request);
+  Block* hand_out(Block* block, const Request& request, Bytes requested);
+  Block* get_segment(const Request& request);
+  Block* alloc_block(const Request& request, bool is_retry);
+  Block* fail(const Request& request, Bytes requested);
+  bool over_fraction(Bytes more) const;
+
+  void free_block(Block* block);
+  void try_merge(Block* block, Block* neighbour);
+  void insert_events(Block* block);
+  void process_events();
+
+  void release_block(Block* block);
+  bool release_available_cached_blocks(const Request& request);
+  void release_cached_blocks();
+  void release_blocks(BlockPool& pool);
+  void garbage_collect_cached_blocks();
+
+  Block* try_allocate_expandable_block(const Request& request);
+  Block* find_expandable_block(const Request& request);
+  Block* reserve_expandable_segment(const Request& request);
+  Block* unmapped_reservation(const Request& request, const AddressRange& range);
+  bool map_block(Block* block, Bytes size);
+  void unmap_block(Block* block);
+  void release_expandable_segment(Block* block);
+  void insert_unmapped(Block* block);
+  void remove_unmapped(const Block* block);
+  FreeBlocks::Cursor skip_growable(const FreeBlocks& free, FreeBlocks::Cursor cursor) const;
+  Bytes granule_of(const BlockPool& pool) const { return pool.is_small ? kSmallBuffer : config_.large_segment_size; }
+
+  Block* adopt_blocks(const InitialSegment& segment, Block* last, std::uint32_t expandable, std::vector<Block*>& live);
+  void adopt_expandable(const InitialSegment& segment, std::vector<Block*>& live);
+
+  Block* make_block(const Request& request, const AddressRange& range);
+  Block* cut_before(Block* block, Address at);
+  Block* cut_behind(Block* block, const AddressRange& part);
+  void log(SegmentEvent::Kind kind, const AddressRange& range);
+  Bytes allowed_memory() const;
+
+  static constexpr Bytes kReservationWithoutLimit = Bytes{1} << 40;
+
+  Driver& driver_;
+  const AllocatorConfig config_;
+  const EventCompletion completion_;
+  BlockArena arena_;
+  BlockPool small_{true}, large_{false};
+  Statistics stats_;
+  std::vector<Block*> pending_;
+  std::vector<StreamUse> stream_uses_;
+  std::vector<AddressRange> expandable_;  ///< reservations of address space, by Block::expandable - 1
+  std::optional<AllocationFailure> failure_;
+  std::vector<SegmentEvent>* log_ = nullptr;
+};
+
+}  // namespace memtape
