@@ -75,8 +75,8 @@ std::vector<std::string> check_header(const HeaderCheck& check, const TensorList
     seen.insert(stored);
     if (!std::ranges::equal(expected.shape, stored->shape))
       shapes.add(fmt::format("{} is {}, not {}", expected.name, shape_text(stored->shape), shape_text(expected.shape)));
-    if (stored->torch_dtype() != expected.dtype)
-      dtypes.add(fmt::format("{} is {}, not {}", expected.name, stored->dtype, name(expected.dtype)));
+    if (expected.dtype && stored->torch_dtype() != expected.dtype)
+      dtypes.add(fmt::format("{} is {}, not {}", expected.name, stored->dtype, name(*expected.dtype)));
   }
   for (const StoredTensor& stored : list.tensors)
     if (!seen.contains(&stored) && !contains(check.tied, stored.name) && !is_buffer(check.buffers, stored.name))

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,14 +22,14 @@ namespace memtape {
 struct ExpectedParameter {
   std::string_view name;
   std::span<const std::int64_t> shape;
-  DType dtype;
+  std::optional<DType> dtype = std::nullopt;  ///< nothing where the parameters are cast on loading anyway
 };
 
 struct HeaderCheck {
-  std::span<const ExpectedParameter> parameters;
-  std::span<const std::string_view> tied;     ///< names that may be absent from the header, or not be expected
-  std::span<const std::string_view> buffers;  ///< stored, but not parameters: "...masked_bias", "...inv_freq"; by their ending
-  std::string_view base_model_prefix;         ///< "transformer", "model" or ""
+  std::span<const ExpectedParameter> parameters = {};
+  std::span<const std::string_view> tied = {};     ///< names that may be absent from the header, or not be expected
+  std::span<const std::string_view> buffers = {};  ///< stored, but not parameters: "...masked_bias", "...inv_freq"; by their ending
+  std::string_view base_model_prefix = {};         ///< "transformer", "model" or ""
 };
 
 /// One line per kind of difference; none when the header agrees.
