@@ -7,7 +7,13 @@ set -eu
 cd "$(dirname "$0")/.."
 tool=clang-format-19
 command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
-how="--dry-run -Werror"
-if [ "${1-}" = --fix ]; then how=-i; shift; fi
+fix=
+if [ "${1-}" = --fix ]; then fix=yes; shift; fi
 [ $# -gt 0 ] || set -- src apps fuzz bench tests
-find "$@" -type f \( -name '*.h' -o -name '*.cpp' \) -print0 | sort -z | xargs -0 -r $tool $how --style=file
+files() { find "$@" -type f \( -name '*.h' -o -name '*.cpp' \) -print0 | sort -z; }
+if [ -n "$fix" ]; then
+  files "$@" | xargs -0 -r $tool -i --style=file
+  exit
+fi
+wrong=$(files "$@" | xargs -0 -r $tool --dry-run --style=file 2>&1 | sed -n 's/^\([^: ]*\.\(h\|cpp\)\):.*/\1/p' | sort -u)
+[ -z "$wrong" ] || { echo "not as $tool writes it (scripts/check_format.sh --fix):"; echo "$wrong"; exit 1; }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command_line.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "train_options.h"
+
+namespace memtape::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+Result<Request> parsed(std::vector<const char*> words) { return parse_command_line(words); }
+
+RawOptions train(std::vector<const char*> words) {
+  words.insert(words.begin(), {"train", "some/model"});
+  return std::get<RawOptions>(parsed(words).value());
+}
+
+std::string complaint(std::vector<const char*> words) {
+  const Result<Request> request = parsed(std::move(words));
+  return request ? "(accepted)" : request.error().line();
+}
+
+std::string message(std::vector<const char*> words) {
+  return std::get<Message>(parsed(std::move(words)).value()).text;
+}
+
+TEST(Train, TakesTheModelAndEachNamedOption) {
+  const RawOptions options = train({"--gpu", "h100-80gb", "--micro-batch-size=4"});
+  EXPECT_EQ(options.model, "some/model");
+  EXPECT_THAT(options.values, ElementsAre(Pair("gpu", "h100-80gb"), Pair("micro-batch-size", "4")));
+}
+
+TEST(Train, EveryOptionOfTheTableIsTaken) {
+  for (const NamedOption& option : train_options()) {
+    const std::string word = "--" + std::string(option.name);
+    EXPECT_THAT(train({word.c_str(), "x"}).values, ElementsAre(Pair(option.name, "x")));
+  }
+}
+
+TEST(Train, ValuesArriveWordForWord) {
+  for (const char* value : {"{}", "[a,b]", "{\"r\": [1, 2]}", "-1", "a b", "", "%%", "\"q\""})
+    EXPECT_THAT(train({"--strategy", value}).values, ElementsAre(Pair("strategy", value)));
+}
+
+TEST(Train, TheLastOfARepeatedOptionCountsAndGlobsAddUp) {
+  EXPECT_THAT(train({"--gpus", "2", "--gpus", "8"}).values, ElementsAre(Pair("gpus", "8")));
+  EXPECT_THAT(train({"--freeze", "*embed*", "--freeze", "[a,b]"}).values,
+              ElementsAre(Pair("freeze", "*embed*"), Pair("freeze", "[a,b]")));
+}
+
+TEST(Train, SaysHowToAnswer) {
+  const RawOptions options = train({"--json", "--html", "page.html", "--quiet"});
+  EXPECT_TRUE(options.output.json && options.output.quiet && !options.output.explain);
+  EXPECT_EQ(options.html, "page.html");
+}
+
+TEST(Mistakes, NameWhatIsWrongAndWhatIsNear) {
+  EXPECT_EQ(complaint({"trian"}), "unknown command trian (did you mean train?)");
+  EXPECT_EQ(complaint({"train", "m", "--optimzer", "adamw"}),
+            "train: unknown option --optimzer (did you mean --optimizer?)");
+  EXPECT_EQ(complaint({"train", "--optimzer=adamw"}),
+            "train: unknown option --optimzer (did you mean --optimizer?)");
+  EXPECT_EQ(complaint({"train"}), "train: MODEL is required (see memtape train --help)");
+  EXPECT_EQ(complaint({"train", "m", "--gpu"}),
+            "train: --gpu needs a value (see memtape train --help)");
+  EXPECT_EQ(complaint({"train", "m", "n"}),
+            "train: one argument too many: n (see memtape train --help)");
+}
+
+TEST(Help, EveryCommandShowsAnExampleAndTheCommonOptions) {
+  for (const char* command : {"train", "replay", "models", "gpus"}) {
+    const std::string text = message({command, "--help"});
+    EXPECT_THAT(text, HasSubstr(std::string("Example:\n  memtape ") + command));
+    for (const char* option : {"--json", "--quiet", "--explain"})
+      EXPECT_THAT(text, HasSubstr(option));
+    EXPECT_THAT(message({"--help"}), HasSubstr(std::string("\n  ") + command));
+  }
+}
+
+TEST(Catalogs, TheIdIsOptional) {
+  EXPECT_EQ(std::get<GpusOptions>(parsed({"gpus"}).value()).id, "");
+  EXPECT_EQ(std::get<ModelsOptions>(parsed({"models", "gpt2"}).value()).id, "gpt2");
+}
+
+}  // namespace
+}  // namespace memtape::cli
