@@ -17,7 +17,8 @@ void AddressRanges::insert(AddressRange range, const AddressRange& bounds) {
     range.size += ranges_[i - 1].size;
     ranges_.erase(ranges_.begin() + static_cast<std::ptrdiff_t>(--i));
   }
-  if (i < ranges_.size() && ranges_[i].end() == range.address && ranges_[i].address >= bounds.address) {
+  if (i < ranges_.size() && ranges_[i].end() == range.address &&
+      ranges_[i].address >= bounds.address) {
     ranges_[i].size += range.size;
     largest_ = std::max(largest_, ranges_[i].size);
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddressRanges: free stretches of address space, apart from each other, kept in one flat vector from the highest down to
-// the lowest, because regions open downwards and the newest stretch is the lowest.
+// AddressRanges: free stretches of address space, apart from each other, kept in one flat vector
+// from the highest down to the lowest, because regions open downwards and the newest stretch is the
+// lowest.
 #pragma once
 
 #include <optional>

@@ -14,18 +14,22 @@ namespace {
 
 constexpr std::string_view kWhere = "PYTORCH_CUDA_ALLOC_CONF";
 constexpr std::array<std::string_view, 16> kKeys{
-    "large_segment_size_mb", "max_split_size_mb", "max_non_split_rounding_mb", "garbage_collection_threshold",
-    "roundup_power2_divisions", "expandable_segments", "per_process_memory_fraction", "backend",
-    "pinned_use_background_threads", "release_lock_on_cudamalloc", "pinned_use_cuda_host_register",
-    "graph_capture_record_stream_reuse", "pinned_reserve_segment_size_mb", "pinned_num_register_threads",
-    "release_lock_on_hipmalloc", "pinned_use_hip_host_register"};
+    "large_segment_size_mb",          "max_split_size_mb",
+    "max_non_split_rounding_mb",      "garbage_collection_threshold",
+    "roundup_power2_divisions",       "expandable_segments",
+    "per_process_memory_fraction",    "backend",
+    "pinned_use_background_threads",  "release_lock_on_cudamalloc",
+    "pinned_use_cuda_host_register",  "graph_capture_record_stream_reuse",
+    "pinned_reserve_segment_size_mb", "pinned_num_register_threads",
+    "release_lock_on_hipmalloc",      "pinned_use_hip_host_register"};
 constexpr std::size_t kFirstHostKey = 8;  ///< from here on the keys change nothing on the device
 constexpr std::int64_t kMostMegabytes = std::int64_t{1} << 40;
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 auto bad_value(std::string_view key, std::string_view value, std::string_view right) {
-  return bad_input("bad value " + quoted(value) + " for " + std::string(key), std::string(kWhere), std::string(right));
+  return bad_input("bad value " + quoted(value) + " for " + std::string(key), std::string(kWhere),
+                   std::string(right));
 }
 
 template <class T>
@@ -65,12 +69,14 @@ Result<Bytes> megabytes(const Item& item, Bytes least) {
 Result<double> fraction(const Item& item, bool with_bounds) {
   const auto value = whole_number<double>(item.value);
   if (!value || !(with_bounds ? *value >= 0 && *value <= 1 : *value > 0 && *value < 1))
-    return bad_value(item.key, item.value, with_bounds ? "a number from 0 to 1" : "a number between 0 and 1");
+    return bad_value(item.key, item.value,
+                     with_bounds ? "a number from 0 to 1" : "a number between 0 and 1");
   return *value;
 }
 
 Result<bool> truth(const Item& item) {
-  if (item.value != "True" && item.value != "False") return bad_value(item.key, item.value, "True or False");
+  if (item.value != "True" && item.value != "False")
+    return bad_value(item.key, item.value, "True or False");
   return item.value == "True";
 }
 
@@ -79,9 +85,11 @@ std::optional<std::uint32_t> power_of_two(std::string_view text) {
   return value && std::has_single_bit(*value) ? value : std::nullopt;
 }
 
-/// "[256:1,512:2,>:4]": from a power of two of MiB on, the first entry also below it, ">" above the last one named.
+/// "[256:1,512:2,>:4]": from a power of two of MiB on, the first entry also below it, ">" above the
+/// last one named.
 Result<void> parse_division_list(const Item& item, AllocatorConfig& config) {
-  constexpr std::string_view kRight = "like [256:1,512:2,>:4]: sizes and divisions are powers of two";
+  constexpr std::string_view kRight =
+      "like [256:1,512:2,>:4]: sizes and divisions are powers of two";
   const std::size_t last = AllocatorConfig::kRoundupIntervals - 1;
   std::size_t index = 0;
   bool first = true;
@@ -105,7 +113,8 @@ Result<void> parse_divisions(const Item& item, AllocatorConfig& config) {
   if (item.value.size() >= 2 && item.value.front() == '[' && item.value.back() == ']')
     return parse_division_list(item, config);
   const auto divisions = power_of_two(item.value);
-  if (!divisions) return bad_value(item.key, item.value, "a power of two, or a list like [256:1,512:2,>:4]");
+  if (!divisions)
+    return bad_value(item.key, item.value, "a power of two, or a list like [256:1,512:2,>:4]");
   config.set_roundup_power2_divisions(0, AllocatorConfig::kRoundupIntervals - 1, *divisions);
   return {};
 }
@@ -131,24 +140,28 @@ Result<void> apply(const Item& item, AllocatorConfig& config) {
   if (item.key == "roundup_power2_divisions") return parse_divisions(item, config);
   if (item.key == "expandable_segments") return store(truth(item), config.expandable_segments);
   if (item.key == "backend" && item.value != "native")
-    return unsupported("backend " + quoted(item.value) + " is not modelled", std::string(kWhere), "native is");
+    return unsupported("backend " + quoted(item.value) + " is not modelled", std::string(kWhere),
+                       "native is");
   return {};
 }
 
 }  // namespace
 
-void AllocatorConfig::set_roundup_power2_divisions(std::size_t first, std::size_t last, std::uint32_t divisions) {
+void AllocatorConfig::set_roundup_power2_divisions(std::size_t first, std::size_t last,
+                                                   std::uint32_t divisions) {
   std::fill(roundup_power2_divisions.begin() + static_cast<std::ptrdiff_t>(first),
             roundup_power2_divisions.begin() + static_cast<std::ptrdiff_t>(last) + 1, divisions);
-  rounds_to_divisions = std::any_of(roundup_power2_divisions.begin(), roundup_power2_divisions.end(),
-                                    [](std::uint32_t d) { return d > 1; });
+  rounds_to_divisions =
+      std::any_of(roundup_power2_divisions.begin(), roundup_power2_divisions.end(),
+                  [](std::uint32_t d) { return d > 1; });
 }
 
-/// Up to the next of `divisions` equal steps between two powers of two (roundup_power2_next_division).
+/// Up to the next of `divisions` equal steps between two powers of two
+/// (roundup_power2_next_division).
 Bytes AllocatorConfig::round_to_division(Bytes bytes) const {
   const auto log2 = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes))) - 1;
-  const Bytes divisions =
-      roundup_power2_divisions[static_cast<std::size_t>(std::clamp(log2 - 20, 0, int{kRoundupIntervals} - 1))];
+  const Bytes divisions = roundup_power2_divisions[static_cast<std::size_t>(
+      std::clamp(log2 - 20, 0, int{kRoundupIntervals} - 1))];
   if (divisions <= 1 || bytes <= kMinBlockSize * divisions) return round_up(bytes, kMinBlockSize);
   return round_up(bytes, (Bytes{1} << log2) / divisions);
 }

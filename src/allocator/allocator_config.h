@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AllocatorConfig: what PYTORCH_CUDA_ALLOC_CONF (PYTORCH_ALLOC_CONF) can change, and the rounding of sizes that follows.
-// Keys, bounds and defaults are those of torch 2.11 (c10/core/AllocatorConfig.h, c10/cuda/CUDAAllocatorConfig.h); keys
-// that touch only pinned host memory or locks are accepted and change nothing here.
+// AllocatorConfig: what PYTORCH_CUDA_ALLOC_CONF (PYTORCH_ALLOC_CONF) can change, and the rounding
+// of sizes that follows. Keys, bounds and defaults are those of torch 2.11
+// (c10/core/AllocatorConfig.h, c10/cuda/CUDAAllocatorConfig.h); keys that touch only pinned host
+// memory or locks are accepted and change nothing here.
 #pragma once
 
 #include <array>
@@ -35,7 +36,8 @@ struct AllocatorConfig {
   /// The size of the block for a request of `bytes` > 0 (round_size).
   Bytes round_size(Bytes bytes) const {
     if (bytes < kMinBlockSize) return kMinBlockSize;
-    if (rounds_to_divisions) [[unlikely]] return round_to_division(bytes);
+    if (rounds_to_divisions) [[unlikely]]
+      return round_to_division(bytes);
     return round_up(bytes, kMinBlockSize);
   }
   /// The segment to ask the driver for when no free block holds `size` (get_allocation_size).

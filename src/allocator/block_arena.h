@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlockArena: where Blocks live. Blocks keep their address for life; a released one is handed out again first, so the
-// blocks that a program keeps touching stay close together.
+// BlockArena: where Blocks live. Blocks keep their address for life; a released one is handed out
+// again first, so the blocks that a program keeps touching stay close together.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlockPool: the free blocks of requests up to 1 MiB (small) or above (large), stream by stream, and the address space
-// of expandable segments that has no memory behind it yet.
+// BlockPool: the free blocks of requests up to 1 MiB (small) or above (large), stream by stream,
+// and the address space of expandable segments that has no memory behind it yet.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class BlockPool {
   std::size_t streams() const { return streams_.size(); }
 
   const bool is_small;
-  std::uint32_t searches = 0;    ///< how often a free block was looked for: the clock of garbage collection
+  std::uint32_t searches =
+      0;  ///< how often a free block was looked for: the clock of garbage collection
   std::vector<Block*> unmapped;  ///< of expandable segments, by (stream, address)
 
  private:

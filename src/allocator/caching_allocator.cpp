@@ -7,10 +7,12 @@
 namespace memtape {
 namespace {
 
-constexpr Bytes kAddressable = Bytes{1} << 47;  ///< more than any device: such a request fails without asking
+constexpr Bytes kAddressable =
+    Bytes{1} << 47;  ///< more than any device: such a request fails without asking
 
 bool can_merge(const Block* block, const Block* neighbour) {
-  return neighbour && !neighbour->allocated && neighbour->event_count == 0 && neighbour->mapped == block->mapped;
+  return neighbour && !neighbour->allocated && neighbour->event_count == 0 &&
+         neighbour->mapped == block->mapped;
 }
 
 }  // namespace
@@ -25,7 +27,8 @@ Block* CachingAllocator::malloc(Bytes bytes, StreamId stream) {
   return hand_out(block, request, bytes);
 }
 
-/// The smallest free block that holds the request, unless splitting rules forbid it (get_free_block).
+/// The smallest free block that holds the request, unless splitting rules forbid it
+/// (get_free_block).
 Block* CachingAllocator::take_free_block(const Request& request) {
   ++request.pool.searches;
   FreeBlocks& free = request.pool.free_blocks(request.stream);
@@ -37,7 +40,8 @@ Block* CachingAllocator::take_free_block(const Request& request) {
   if (config_.max_split_size != kUnlimited) [[unlikely]] {
     const bool oversize = request.size >= config_.max_split_size;
     if (!oversize && block->size >= config_.max_split_size) return nullptr;
-    if (oversize && block->size >= request.size + config_.max_non_split_rounding_size) return nullptr;
+    if (oversize && block->size >= request.size + config_.max_non_split_rounding_size)
+      return nullptr;
   }
   free.erase(best);
   return block;
@@ -74,7 +78,8 @@ Block* CachingAllocator::cut_before(Block* block, Address at) {
 
 /// Nothing cached fits: a new segment, if need be after giving cached ones back.
 Block* CachingAllocator::get_segment(const Request& request) {
-  if (config_.per_process_memory_fraction && config_.garbage_collection_threshold > 0) garbage_collect_cached_blocks();
+  if (config_.per_process_memory_fraction && config_.garbage_collection_threshold > 0)
+    garbage_collect_cached_blocks();
   Block* block = alloc_block(request, false);
   if (!block && release_available_cached_blocks(request)) block = alloc_block(request, false);
   if (block) return block;
@@ -117,7 +122,9 @@ Bytes CachingAllocator::allowed_memory() const {
   return static_cast<Bytes>(*config_.per_process_memory_fraction * static_cast<double>(total));
 }
 
-bool CachingAllocator::over_fraction(Bytes more) const { return more > allowed_memory() - reserved(); }
+bool CachingAllocator::over_fraction(Bytes more) const {
+  return more > allowed_memory() - reserved();
+}
 
 void CachingAllocator::free(Block* block) {
   block->allocated = false;
@@ -157,9 +164,9 @@ void CachingAllocator::try_merge(Block* block, Block* neighbour) {
 
 void CachingAllocator::record_stream(Block* block, StreamId stream) {
   if (stream == block->stream) return;
-  const bool known = std::any_of(stream_uses_.begin(), stream_uses_.end(), [&](const StreamUse& use) {
-    return use.block == block && use.stream == stream;
-  });
+  const bool known =
+      std::any_of(stream_uses_.begin(), stream_uses_.end(),
+                  [&](const StreamUse& use) { return use.block == block && use.stream == stream; });
   if (known) return;
   stream_uses_.push_back({block, stream});
   block->has_stream_uses = true;
@@ -167,7 +174,8 @@ void CachingAllocator::record_stream(Block* block, StreamId stream) {
 
 /// One event for each stream that used the block: it stays active until all are over.
 void CachingAllocator::insert_events(Block* block) {
-  const auto uses = std::erase_if(stream_uses_, [&](const StreamUse& use) { return use.block == block; });
+  const auto uses =
+      std::erase_if(stream_uses_, [&](const StreamUse& use) { return use.block == block; });
   block->event_count = static_cast<std::uint16_t>(uses);
   block->has_stream_uses = false;
   pending_.push_back(block);
@@ -183,7 +191,8 @@ void CachingAllocator::process_events() {
 void CachingAllocator::synchronize() { process_events(); }
 
 void CachingAllocator::reset_peak_statistics() {
-  for (Stat* stat : {&stats_.requested_bytes, &stats_.allocated_bytes, &stats_.active_bytes, &stats_.reserved_bytes})
+  for (Stat* stat : {&stats_.requested_bytes, &stats_.allocated_bytes, &stats_.active_bytes,
+                     &stats_.reserved_bytes})
     stat->reset_peak();
 }
 

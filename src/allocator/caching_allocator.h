@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// CachingAllocator: PyTorch's native CUDA caching allocator, decision for decision (DeviceCachingAllocator in
-// c10/cuda/CUDACachingAllocator.cpp of 2.11). malloc looks for the best fitting free block of its stream and pool, else
-// asks the driver for a segment, splits what it got, and on failure gives cached segments back and asks again.
+// CachingAllocator: PyTorch's native CUDA caching allocator, decision for decision
+// (DeviceCachingAllocator in c10/cuda/CUDACachingAllocator.cpp of 2.11). malloc looks for the best
+// fitting free block of its stream and pool, else asks the driver for a segment, splits what it
+// got, and on failure gives cached segments back and asks again.
 //
-// Invariants: reserved = sum of segments = allocated + pending + free; a Block* is valid from malloc to free.
-// Not modelled: private pools (CUDA graphs, MemPool), callbacks that free memory; docs/allocator.md says more.
+// Invariants: reserved = sum of segments = allocated + pending + free; a Block* is valid from
+// malloc to free. Not modelled: private pools (CUDA graphs, MemPool), callbacks that free memory;
+// docs/allocator.md says more.
 #pragma once
 
 #include <optional>
@@ -20,8 +22,8 @@
 
 namespace memtape {
 
-/// When a freed block that other streams used becomes free for reuse. A device decides it by its own speed; a host that
-/// never runs ahead sees `at_once`, that is at the next malloc.
+/// When a freed block that other streams used becomes free for reuse. A device decides it by its
+/// own speed; a host that never runs ahead sees `at_once`, that is at the next malloc.
 enum class EventCompletion : std::uint8_t { at_once, at_synchronize };
 
 /// The request that failed last.
@@ -37,7 +39,8 @@ struct SegmentEvent {
   AddressRange range;
 };
 
-/// One segment with its blocks, as torch.cuda.memory_snapshot() reports it; of expandable segments each mapped stretch.
+/// One segment with its blocks, as torch.cuda.memory_snapshot() reports it; of expandable segments
+/// each mapped stretch.
 struct SegmentView {
   AddressRange range;
   StreamId stream = 0;
@@ -46,7 +49,8 @@ struct SegmentView {
   std::vector<const Block*> blocks;
 };
 
-/// A segment that is there before the first request; blocks are its live ones, ascending. The rest of it is free.
+/// A segment that is there before the first request; blocks are its live ones, ascending. The rest
+/// of it is free.
 struct InitialSegment {
   AddressRange range;
   StreamId stream = 0;
@@ -85,8 +89,8 @@ class CachingAllocator {
   /// By address.
   std::vector<SegmentView> segments() const;
 
-  /// Puts segments into an allocator that is still empty; ascending, blocks in their segment and apart.
-  /// `Block*` of the live blocks come back in the same order.
+  /// Puts segments into an allocator that is still empty; ascending, blocks in their segment and
+  /// apart. `Block*` of the live blocks come back in the same order.
   std::vector<Block*> adopt(std::span<const InitialSegment> segments);
 
   /// Appends what is done to the driver from now on to `log`, which must stay; null stops it.
@@ -132,9 +136,12 @@ class CachingAllocator {
   void insert_unmapped(Block* block);
   void remove_unmapped(const Block* block);
   FreeBlocks::Cursor skip_growable(const FreeBlocks& free, FreeBlocks::Cursor cursor) const;
-  Bytes granule_of(const BlockPool& pool) const { return pool.is_small ? kSmallBuffer : config_.large_segment_size; }
+  Bytes granule_of(const BlockPool& pool) const {
+    return pool.is_small ? kSmallBuffer : config_.large_segment_size;
+  }
 
-  Block* adopt_blocks(const InitialSegment& segment, Block* last, std::uint32_t expandable, std::vector<Block*>& live);
+  Block* adopt_blocks(const InitialSegment& segment, Block* last, std::uint32_t expandable,
+                      std::vector<Block*>& live);
   void adopt_expandable(const InitialSegment& segment, std::vector<Block*>& live);
 
   Block* make_block(const Request& request, const AddressRange& range);
@@ -153,7 +160,8 @@ class CachingAllocator {
   Statistics stats_;
   std::vector<Block*> pending_;
   std::vector<StreamUse> stream_uses_;
-  std::vector<AddressRange> expandable_;  ///< reservations of address space, by Block::expandable - 1
+  std::vector<AddressRange>
+      expandable_;  ///< reservations of address space, by Block::expandable - 1
   std::optional<AllocationFailure> failure_;
   std::vector<SegmentEvent>* log_ = nullptr;
 };

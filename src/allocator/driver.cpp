@@ -52,7 +52,9 @@ Result<DriverPlacement> driver_placement_from_name(std::string_view text) {
                    suggestion(text, kPlacementNames));
 }
 
-std::string_view name(DriverPlacement placement) { return kPlacementNames[static_cast<std::size_t>(placement)]; }
+std::string_view name(DriverPlacement placement) {
+  return kPlacementNames[static_cast<std::size_t>(placement)];
+}
 
 std::unique_ptr<Driver> make_driver(DriverPlacement placement, const DeviceMemory& memory) {
   if (placement == DriverPlacement::linux_regions) return std::make_unique<LinuxDriver>(memory);

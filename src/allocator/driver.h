@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: the device's memory as cudaMalloc and the virtual-memory calls give it out, beneath the caching allocator.
-// It has a limit, and it chooses addresses, which matters: best fit breaks ties by address, so where segments lie decides
-// which one is reused. Physical memory is counted in pages of 2 MiB.
+// Driver: the device's memory as cudaMalloc and the virtual-memory calls give it out, beneath the
+// caching allocator. It has a limit, and it chooses addresses, which matters: best fit breaks ties
+// by address, so where segments lie decides which one is reused. Physical memory is counted in
+// pages of 2 MiB.
 //
 // Placement rules, found by replaying recorded programs (docs/allocator.md):
-//   linux      regions of whole 32 MiB open in the highest gap of the address space; a request takes the low end of the
-//              lowest hole in an open region that holds it; a region whose last segment goes is given back
+//   linux      regions of whole 32 MiB open in the highest gap of the address space; a request
+//   takes the low end of the
+//              lowest hole in an open region that holds it; a region whose last segment goes is
+//              given back
 //   first-fit  the lowest hole that is large enough, upwards in steps of 2 MiB
 #pragma once
 
@@ -33,6 +36,7 @@ struct AddressRange {
   Address address = 0;
   Bytes size = 0;
   Address end() const { return address + size; }
+  bool operator==(const AddressRange&) const = default;
 };
 
 class Driver {
@@ -50,7 +54,8 @@ class Driver {
   /// cuMemAddressReserve: addresses only.
   virtual std::optional<Address> reserve(Bytes size) = 0;
   virtual void unreserve(const AddressRange& range) = 0;
-  /// cuMemCreate and cuMemMap of all of `range`, or false when the device is full; `unmap` undoes it.
+  /// cuMemCreate and cuMemMap of all of `range`, or false when the device is full; `unmap` undoes
+  /// it.
   bool map(const AddressRange& range);
   void unmap(const AddressRange& range);
 

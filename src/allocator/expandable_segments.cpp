@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expandable segments: one reservation of address space for each pool and stream, into which memory is mapped granule by
-// granule (2 MiB in the small pool, large_segment_size in the large one) as it is needed.
+// Expandable segments: one reservation of address space for each pool and stream, into which memory
+// is mapped granule by granule (2 MiB in the small pool, large_segment_size in the large one) as it
+// is needed.
 //
 //     mapped [ allocated ][ free ][ allocated ][ free |  unmapped ............................. ]
 //                                               ^ grows here: the free tail and what follows it
@@ -15,7 +16,9 @@ bool precedes(const Block* a, const Block* b) {
   return a->stream != b->stream ? a->stream < b->stream : a->address < b->address;
 }
 
-bool is_available(const Block* block) { return block && !block->allocated && block->event_count == 0; }
+bool is_available(const Block* block) {
+  return block && !block->allocated && block->event_count == 0;
+}
 
 /// Whether `block` and what follows it, free or unmapped, hold `size` bytes.
 bool has_room(const Block* block, Bytes size) {
@@ -31,9 +34,12 @@ Bytes expandable_size(const Block* block) {
 
 }  // namespace
 
-/// Best fit prefers a block inside the segment to the tail that can grow, even if the tail is the smaller block.
-FreeBlocks::Cursor CachingAllocator::skip_growable(const FreeBlocks& free, FreeBlocks::Cursor cursor) const {
-  for (auto next = free.next(cursor); !FreeBlocks::is_end(next) && free.at(cursor)->expandable; next = free.next(next)) {
+/// Best fit prefers a block inside the segment to the tail that can grow, even if the tail is the
+/// smaller block.
+FreeBlocks::Cursor CachingAllocator::skip_growable(const FreeBlocks& free,
+                                                   FreeBlocks::Cursor cursor) const {
+  for (auto next = free.next(cursor); !FreeBlocks::is_end(next) && free.at(cursor)->expandable;
+       next = free.next(next)) {
     if (expandable_size(free.at(next)) >= expandable_size(free.at(cursor))) break;
     cursor = next;
   }
@@ -43,7 +49,8 @@ FreeBlocks::Cursor CachingAllocator::skip_growable(const FreeBlocks& free, FreeB
 /// A block of at least the requested size, in no pool, or null when memory could not be mapped.
 Block* CachingAllocator::try_allocate_expandable_block(const Request& request) {
   Block* block = find_expandable_block(request);
-  if (!block || (!block->mapped && !map_block(block, std::min(block->size, request.size)))) return nullptr;
+  if (!block || (!block->mapped && !map_block(block, std::min(block->size, request.size))))
+    return nullptr;
   while (block->size < request.size) {
     Block* next = block->next;  // unmapped: two free mapped blocks never stand side by side
     if (!map_block(next, std::min(request.size - block->size, next->size))) return nullptr;
@@ -53,7 +60,8 @@ Block* CachingAllocator::try_allocate_expandable_block(const Request& request) {
   return block;
 }
 
-/// The lowest place where free and unmapped blocks in a row hold the request, else a new reservation.
+/// The lowest place where free and unmapped blocks in a row hold the request, else a new
+/// reservation.
 Block* CachingAllocator::find_expandable_block(const Request& request) {
   for (Block* block : request.pool.unmapped) {
     if (block->stream != request.stream) continue;
@@ -86,9 +94,12 @@ void CachingAllocator::insert_unmapped(Block* block) {
   unmapped.insert(std::lower_bound(unmapped.begin(), unmapped.end(), block, precedes), block);
 }
 
-void CachingAllocator::remove_unmapped(const Block* block) { std::erase(block->pool->unmapped, block); }
+void CachingAllocator::remove_unmapped(const Block* block) {
+  std::erase(block->pool->unmapped, block);
+}
 
-/// Maps the granules that cover the first `size` bytes of an unmapped block, which then joins its free neighbours.
+/// Maps the granules that cover the first `size` bytes of an unmapped block, which then joins its
+/// free neighbours.
 bool CachingAllocator::map_block(Block* block, Bytes size) {
   const AddressRange range{block->address, round_up(size, granule_of(*block->pool))};
   if (!driver_.map(range)) return false;
@@ -107,7 +118,8 @@ bool CachingAllocator::map_block(Block* block, Bytes size) {
   return true;
 }
 
-/// Takes the memory out of the granules that lie wholly inside a free block; what is left at either end stays free.
+/// Takes the memory out of the granules that lie wholly inside a free block; what is left at either
+/// end stays free.
 void CachingAllocator::unmap_block(Block* block) {
   const Bytes granule = granule_of(*block->pool);
   const Address base = expandable_[block->expandable - 1].address;

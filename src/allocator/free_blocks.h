@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// FreeBlocks: the free blocks of one pool and one stream, in the order of PyTorch's best fit: by size, then by address.
+// FreeBlocks: the free blocks of one pool and one stream, in the order of PyTorch's best fit: by
+// size, then by address.
 //
-// PyTorch keeps one std::set per pool. Here the order is cut into bins, 16 to each power of two of the size, and a bin is
-// a flat vector; a bit per bin says which hold something. A training step asks for few distinct sizes, so a bin holds
-// blocks of one size nearly always, and best fit is its last entry. Inside a bin entries are sorted downwards, so the
-// lowest of equal blocks, the one to take next, stands at the end where removing it moves nothing.
+// PyTorch keeps one std::set per pool. Here the order is cut into bins, 16 to each power of two of
+// the size, and a bin is a flat vector; a bit per bin says which hold something. A training step
+// asks for few distinct sizes, so a bin holds blocks of one size nearly always, and best fit is its
+// last entry. Inside a bin entries are sorted downwards, so the lowest of equal blocks, the one to
+// take next, stands at the end where removing it moves nothing.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +41,9 @@ class FreeBlocks {
     return first_from(bin + 1);
   }
   Cursor begin() const { return first_from(0); }
-  Cursor next(Cursor c) const { return c.index > 0 ? Cursor{c.bin, c.index - 1} : first_from(c.bin + 1); }
+  Cursor next(Cursor c) const {
+    return c.index > 0 ? Cursor{c.bin, c.index - 1} : first_from(c.bin + 1);
+  }
   /// The one before `c`, or the end when there is none.
   Cursor previous(Cursor c) const;
 
@@ -84,7 +88,8 @@ class FreeBlocks {
     return a.size != b.size ? a.size < b.size : a.address < b.address;
   }
 
-  /// Bins follow the leading five bits of the size in units of 512 bytes: exact below 16 KiB, then 16 to an octave.
+  /// Bins follow the leading five bits of the size in units of 512 bytes: exact below 16 KiB, then
+  /// 16 to an octave.
   static std::uint32_t bin_of(Bytes size) {
     const auto units = static_cast<std::uint64_t>(size) / kMinBlockSize;
     if (units < 32) return static_cast<std::uint32_t>(units);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdealAllocator: no rounding, no segments, no fragmentation: its level is the sum of live requests. It is the lower bound
-// of every allocator, and what (delta, peak) summaries of a tape compute without playing it.
+// IdealAllocator: no rounding, no segments, no fragmentation: its level is the sum of live
+// requests. It is the lower bound of every allocator, and what (delta, peak) summaries of a tape
+// compute without playing it.
 #pragma once
 
 #include "allocator/statistics.h"

@@ -43,14 +43,17 @@ void LinuxDriver::give_back(const AddressRange& segment) {
   regions_.erase(region);
 }
 
-std::optional<Address> LinuxDriver::reserve(Bytes size) { return gaps_.take_highest(round_up(size, kRegion)); }
+std::optional<Address> LinuxDriver::reserve(Bytes size) {
+  return gaps_.take_highest(round_up(size, kRegion));
+}
 
 void LinuxDriver::unreserve(const AddressRange& range) {
   gaps_.insert({range.address, round_up(range.size, kRegion)}, kAddressSpace);
 }
 
-/// The regions that recorded segments lie in are not recorded: each is taken to be the 32 MiB granules that its segments
-/// touch. Nothing is known about the addresses between and above them, so new regions open below the lowest.
+/// The regions that recorded segments lie in are not recorded: each is taken to be the 32 MiB
+/// granules that its segments touch. Nothing is known about the addresses between and above them,
+/// so new regions open below the lowest.
 void LinuxDriver::occupy(std::span<const AddressRange> segments) {
   if (segments.empty()) return;
   const Address lowest = segments.front().address / kRegion * kRegion;
@@ -77,7 +80,8 @@ FirstFitDriver::FirstFitDriver(const DeviceMemory& memory) : Driver(memory) {
 void FirstFitDriver::occupy(std::span<const AddressRange> segments) {
   if (segments.empty()) return;
   free_.remove({kAddressSpace.address, segments.front().address - kAddressSpace.address});
-  for (const AddressRange& segment : segments) free_.remove({segment.address, round_up(segment.size, kDriverPage)});
+  for (const AddressRange& segment : segments)
+    free_.remove({segment.address, round_up(segment.size, kDriverPage)});
 }
 
 }  // namespace memtape

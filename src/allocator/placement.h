@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two placement rules of Driver. Both are pure bookkeeping of addresses; limits are counted in Driver.
+// The two placement rules of Driver. Both are pure bookkeeping of addresses; limits are counted in
+// Driver.
 #pragma once
 
 #include <vector>
@@ -43,8 +44,12 @@ class FirstFitDriver final : public Driver {
  public:
   explicit FirstFitDriver(const DeviceMemory& memory = {});
 
-  std::optional<Address> reserve(Bytes size) override { return free_.take_lowest(round_up(size, kDriverPage)); }
-  void unreserve(const AddressRange& range) override { give_back({range.address, round_up(range.size, kDriverPage)}); }
+  std::optional<Address> reserve(Bytes size) override {
+    return free_.take_lowest(round_up(size, kDriverPage));
+  }
+  void unreserve(const AddressRange& range) override {
+    give_back({range.address, round_up(range.size, kDriverPage)});
+  }
 
  private:
   std::optional<Address> place(Bytes size) override { return free_.take_lowest(size); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the caching allocator gives memory back to the driver: on empty_cache, before a retry, and by garbage collection.
+// How the caching allocator gives memory back to the driver: on empty_cache, before a retry, and by
+// garbage collection.
 #include <algorithm>
 
 #include "allocator/caching_allocator.h"
@@ -54,8 +55,8 @@ void CachingAllocator::release_block(Block* block) {
   arena_.release(block);
 }
 
-/// With max_split_size set: one cached oversize block that would have held the request, else the largest ones until
-/// their sum would have; whether enough was given back.
+/// With max_split_size set: one cached oversize block that would have held the request, else the
+/// largest ones until their sum would have; whether enough was given back.
 bool CachingAllocator::release_available_cached_blocks(const Request& request) {
   if (config_.max_split_size == kUnlimited) return false;
   const FreeBlocks& free = request.pool.free_blocks(request.stream);
@@ -67,7 +68,8 @@ bool CachingAllocator::release_available_cached_blocks(const Request& request) {
   }
   std::vector<Block*> largest;
   Bytes total = 0;
-  for (auto at = free.previous(enough); !FreeBlocks::is_end(at) && total < wanted; at = free.previous(at)) {
+  for (auto at = free.previous(enough); !FreeBlocks::is_end(at) && total < wanted;
+       at = free.previous(at)) {
     Block* block = free.at(at);
     if (block->size < config_.max_split_size) break;
     if (block->expandable) continue;
@@ -78,14 +80,18 @@ bool CachingAllocator::release_available_cached_blocks(const Request& request) {
   return total >= wanted;
 }
 
-/// Gives back whole cached segments of the large pool, those of at least average age first, until reserved memory is
-/// below the threshold. Age counts the searches of the pool since the block became free.
+/// Gives back whole cached segments of the large pool, those of at least average age first, until
+/// reserved memory is below the threshold. Age counts the searches of the pool since the block
+/// became free.
 void CachingAllocator::garbage_collect_cached_blocks() {
   const Bytes allowed = allowed_memory();
   if (allowed == kUnlimited) return;
-  const auto limit = static_cast<Bytes>(config_.garbage_collection_threshold * static_cast<double>(allowed));
+  const auto limit =
+      static_cast<Bytes>(config_.garbage_collection_threshold * static_cast<double>(allowed));
   const Bytes target = reserved() - limit;
-  const auto age = [&](const Block* block) { return std::int64_t{large_.searches - block->gc_base}; };
+  const auto age = [&](const Block* block) {
+    return std::int64_t{large_.searches - block->gc_base};
+  };
   std::vector<Block*> cached;
   std::int64_t total_age = 0;
   for_each_free(large_, [&](Block* block) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caching allocator's state as a whole: what it holds, counted and listed, and how a recorded state is put into it.
+// The caching allocator's state as a whole: what it holds, counted and listed, and how a recorded
+// state is put into it.
 #include <algorithm>
 
 #include "allocator/caching_allocator.h"
@@ -29,15 +30,17 @@ std::vector<SegmentView> CachingAllocator::segments() const {
   std::vector<SegmentView> segments;
   arena_.for_each([&](const Block& first) {
     if (!starts_segment(first)) return;
-    SegmentView view{{first.address, 0}, first.stream, first.pool->is_small, first.expandable != 0, {}};
+    SegmentView view{
+        {first.address, 0}, first.stream, first.pool->is_small, first.expandable != 0, {}};
     for (const Block* block = &first; block && block->mapped; block = block->next) {
       view.blocks.push_back(block);
       view.range.size += block->size;
     }
     segments.push_back(std::move(view));
   });
-  std::sort(segments.begin(), segments.end(),
-            [](const SegmentView& a, const SegmentView& b) { return a.range.address < b.range.address; });
+  std::sort(segments.begin(), segments.end(), [](const SegmentView& a, const SegmentView& b) {
+    return a.range.address < b.range.address;
+  });
   return segments;
 }
 
@@ -49,8 +52,9 @@ struct Piece {
   bool live;
 };
 
-/// What a free event tells of a block is its request, so a block of the large pool may miss its unsplit tail: a free block
-/// of at most 1 MiB cannot exist there (should_split), and belongs to the block before it.
+/// What a free event tells of a block is its request, so a block of the large pool may miss its
+/// unsplit tail: a free block of at most 1 MiB cannot exist there (should_split), and belongs to
+/// the block before it.
 std::vector<Piece> pieces_of(const InitialSegment& segment) {
   const bool has_tails = !segment.is_small && !segment.is_expandable;
   std::vector<Piece> pieces;
@@ -90,9 +94,10 @@ std::vector<Block*> CachingAllocator::adopt(std::span<const InitialSegment> segm
   return live;
 }
 
-/// Links the blocks of a segment behind `last` (null: a segment of its own) and returns the new last one.
-Block* CachingAllocator::adopt_blocks(const InitialSegment& segment, Block* last, std::uint32_t expandable,
-                                      std::vector<Block*>& live) {
+/// Links the blocks of a segment behind `last` (null: a segment of its own) and returns the new
+/// last one.
+Block* CachingAllocator::adopt_blocks(const InitialSegment& segment, Block* last,
+                                      std::uint32_t expandable, std::vector<Block*>& live) {
   BlockPool& pool = segment.is_small ? small_ : large_;
   pool.free_blocks(segment.stream);
   for (const Piece& piece : pieces_of(segment)) {
@@ -115,19 +120,21 @@ Block* CachingAllocator::adopt_blocks(const InitialSegment& segment, Block* last
   return last;
 }
 
-/// Stretches of one pool and stream are parts of one reservation, of which only the lowest address is known: what is
-/// mapped next is cut out of the unmapped block at its end.
+/// Stretches of one pool and stream are parts of one reservation, of which only the lowest address
+/// is known: what is mapped next is cut out of the unmapped block at its end.
 void CachingAllocator::adopt_expandable(const InitialSegment& segment, std::vector<Block*>& live) {
   BlockPool& pool = segment.is_small ? small_ : large_;
   const AddressRange range = segment.range;
   const auto ends_reservation = [&](const Block* block) {
-    return block->stream == segment.stream && !block->next && block->address + block->size >= range.end();
+    return block->stream == segment.stream && !block->next &&
+           block->address + block->size >= range.end();
   };
   auto found = std::find_if(pool.unmapped.begin(), pool.unmapped.end(), ends_reservation);
-  Block* tail = found != pool.unmapped.end()
-                    ? *found
-                    : unmapped_reservation({range.size, pool, segment.stream},
-                                           {range.address, std::max(range.size, kReservationWithoutLimit)});
+  Block* tail =
+      found != pool.unmapped.end()
+          ? *found
+          : unmapped_reservation({range.size, pool, segment.stream},
+                                 {range.address, std::max(range.size, kReservationWithoutLimit)});
   const Address end = tail->address + tail->size;
   const std::uint32_t expandable = tail->expandable;
   Block* last = tail;

@@ -26,7 +26,8 @@ struct Statistics {
   Stat allocated_bytes;  ///< whole blocks, until the program frees them
   Stat active_bytes;     ///< whole blocks, until they can be used again
   Stat reserved_bytes;   ///< segments
-  Bytes inactive_split_bytes = 0;  ///< free blocks that share their segment, so that it cannot be released
+  Bytes inactive_split_bytes =
+      0;  ///< free blocks that share their segment, so that it cannot be released
   std::int64_t allocations = 0, segments = 0, inactive_splits = 0;
   std::int64_t num_alloc_retries = 0, num_ooms = 0, num_sync_all_streams = 0;
   std::int64_t num_device_alloc = 0, num_device_free = 0;

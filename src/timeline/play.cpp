@@ -34,7 +34,9 @@ class Caching {
   }
   void empty_cache() { allocator_.empty_cache(); }
 
-  Levels levels() const { return {allocator_.requested(), allocator_.allocated(), allocator_.reserved()}; }
+  Levels levels() const {
+    return {allocator_.requested(), allocator_.allocated(), allocator_.reserved()};
+  }
   std::int64_t retries() const { return allocator_.num_alloc_retries(); }
   Bytes failed_segment() const { return allocator_.failure() ? allocator_.failure()->segment : 0; }
 
@@ -76,7 +78,12 @@ void raise_peak(Window& window, const Levels& now, std::size_t event) {
 }
 
 Window open_window(const Mark& mark, std::size_t event, const Levels& now) {
-  return {.mark = mark, .first_event = event, .last_event = event, .peak = now, .peak_event = event, .at_start = now};
+  return {.mark = mark,
+          .first_event = event,
+          .last_event = event,
+          .peak = now,
+          .peak_event = event,
+          .at_start = now};
 }
 
 /// The mark in force before event `at`.
@@ -132,7 +139,8 @@ Timeline play_on(const Tape& tape, Allocator allocator, const PlayOptions& optio
 
 }  // namespace
 
-Timeline play(const Tape& tape, CachingAllocator& allocator, Played& played, const PlayOptions& options) {
+Timeline play(const Tape& tape, CachingAllocator& allocator, Played& played,
+              const PlayOptions& options) {
   return play_on(tape, Caching(tape, allocator, played), options);
 }
 

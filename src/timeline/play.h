@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// play: a tape through an allocator. Played holds what the events so far left behind, so a program can be played piece by
-// piece on the same allocator: build the model, then step after step.
+// play: a tape through an allocator. Played holds what the events so far left behind, so a program
+// can be played piece by piece on the same allocator: build the model, then step after step.
 //
 //   Played played;
 //   Timeline built = play(tape, allocator, played, {.to = first_step});
@@ -19,7 +19,8 @@ namespace memtape {
 
 struct PlayOptions {
   std::size_t from = 0;
-  std::size_t to = std::numeric_limits<std::size_t>::max();  ///< half open; the tape's end when beyond it
+  std::size_t to =
+      std::numeric_limits<std::size_t>::max();  ///< half open; the tape's end when beyond it
   bool samples = false;
 };
 
@@ -30,12 +31,14 @@ struct Played {
   std::vector<Block*> blocks;      ///< null for a request of zero bytes; dangling once freed
 };
 
-/// Plays events [from, to). Each mark opens a window whose peaks start at the level of that moment, as after
-/// torch.cuda.reset_peak_memory_stats(); events before the first mark are in a window of the last mark before them.
-/// Stops at the first request that the device cannot serve.
-Timeline play(const Tape& tape, CachingAllocator& allocator, Played& played, const PlayOptions& options = {});
+/// Plays events [from, to). Each mark opens a window whose peaks start at the level of that moment,
+/// as after torch.cuda.reset_peak_memory_stats(); events before the first mark are in a window of
+/// the last mark before them. Stops at the first request that the device cannot serve.
+Timeline play(const Tape& tape, CachingAllocator& allocator, Played& played,
+              const PlayOptions& options = {});
 
-/// The same with an allocator that takes what is asked for: `allocated` and `reserved` are `requested`.
+/// The same with an allocator that takes what is asked for: `allocated` and `reserved` are
+/// `requested`.
 Timeline play(const Tape& tape, IdealAllocator& allocator, const PlayOptions& options = {});
 
 }  // namespace memtape
