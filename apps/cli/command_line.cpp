@@ -176,7 +176,7 @@ Result<Request> parse_catalog(const Command& command, Arguments arguments) {
 }
 
 std::span<const Command> commands() {
-  static const std::array<Command, 4> known{{
+  static const std::array<Command, 4> kKnown{{
       {"train", "MODEL", "one training step, per GPU",
        "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb", parse_train, run_train != nullptr},
       {"replay", "TRACE", "play a recorded allocator trace through the replica",
@@ -187,7 +187,7 @@ std::span<const Command> commands() {
       {"gpus", "[ID]", "the GPUs that are known by name", "memtape gpus h100-80gb",
        parse_catalog<GpusOptions>, run_gpus != nullptr},
   }};
-  return known;
+  return kKnown;
 }
 
 std::vector<Command> built_commands() {
@@ -196,21 +196,30 @@ std::vector<Command> built_commands() {
   return built;
 }
 
+constexpr std::string_view kOverview = R"(memtape {}: GPU memory, predicted to the byte
+
+Usage: memtape COMMAND [options]
+
+Commands:
+{}
+memtape COMMAND --help   its options and an example
+memtape --version        the version
+
+Example:
+  {}
+
+Exit codes: 0 fits or no device was named, 1 does not fit, 2 bad input, 3 internal error
+)";
+
 std::string overview() {
-  std::string text =
-      "memtape " MEMTAPE_VERSION
-      ": GPU memory, predicted to the byte\n\nUsage: memtape COMMAND [options]\n\nCommands:\n";
   const std::vector<Command> built = built_commands();
-  for (const Command& command : built)
-    text += fmt::format("  {:<22}{}\n", fmt::format("{} {}", command.name, command.operands),
-                        command.summary);
-  text +=
-      "\nmemtape COMMAND --help   its options and an example\nmemtape --version        the "
-      "version\n";
-  if (!built.empty()) text += fmt::format("\nExample:\n  {}\n", built.front().example);
-  return text +
-         "\nExit codes: 0 fits or no device was named, 1 does not fit, 2 bad input, 3 internal "
-         "error\n";
+  std::string listed;
+  for (const Command& command : built) {
+    const std::string usage = fmt::format("{} {}", command.name, command.operands);
+    listed += fmt::format("  {:<22}{}\n", usage, command.summary);
+  }
+  const std::string_view example = built.empty() ? "memtape --version" : built.front().example;
+  return fmt::format(kOverview, MEMTAPE_VERSION, listed, example);
 }
 
 Error unknown_command(std::string_view typed) {
