@@ -112,12 +112,24 @@ struct Prediction {
   std::vector<std::string> warnings;
 };
 
+/// A segment taken from the driver or given back. It happens while tape event `event` is played: before the block of an
+/// alloc is placed, or as the whole of an empty_cache. With expandable segments: a range mapped or unmapped.
+struct SegmentChange {
+  std::size_t event = 0;
+  bool taken = true;
+  bool small_pool = false, expandable = false;
+  StreamId stream = 0;
+  std::int64_t address = 0;
+  Bytes size = 0;
+};
+
 /// What reports that draw time need: the tape of the fullest rank, its block sizes and addresses, and its timeline with samples.
 struct Trace {
   Tape tape;
   Timeline timeline;
   BlockSizes sizes;
   std::vector<std::int64_t> addresses;  ///< by BlockId
+  std::vector<SegmentChange> segments;  ///< in the order of the run
   int step = 2;                         ///< the measured step (0-based)
 };
 

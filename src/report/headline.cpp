@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/headline.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace memtape::report {
+namespace {
+
+/// The value of a setting as text; "" where there is none, or where it says that there is nothing.
+std::string_view value_of(const std::vector<Setting>& settings, std::string_view name) {
+  for (const Setting& s : settings) {
+    if (s.name != name) continue;
+    std::string_view v = s.json_value;
+    if (v.size() >= 2 && v.front() == '"') v = v.substr(1, v.size() - 2);
+    return v == "null" || v == "none" || v == "false" ? std::string_view() : v;
+  }
+  return {};
+}
+
+/// A setting that is worth a word, unless its value is `silent`.
+struct Phrase {
+  std::string_view setting, before, after, silent;
+};
+
+constexpr std::array<Phrase, 14> kOfWorkload{{
+    {"gradient_accumulation", "", " micro-batches", "1"},
+    {"precision", "", "", ""},
+    {"quantize", "", " weights", ""},
+    {"kv_cache_dtype", "", " KV cache", "auto"},
+    {"attention", "", " attention", ""},
+    {"gradient_checkpointing", "", " checkpointing", ""},
+    {"lora_rank", "LoRA rank ", "", "0"},
+    {"loss", "", " loss", "torch"},
+    {"offload", "", " offload", ""},
+    {"max_model_len", "", " tokens at most", ""},
+    {"max_num_seqs", "", " sequences", ""},
+    {"gpu_memory_utilization", "", " of memory", ""},
+    {"engine", "", "", ""},
+    {"framework", "", "", ""},
+}};
+
+constexpr std::array<Phrase, 7> kOfMesh{{
+    {"gpus", "", " GPUs", "1"},
+    {"dp", "data parallel ", "", "1"},
+    {"zero", "ZeRO ", "", "0"},
+    {"tp", "tensor parallel ", "", "1"},
+    {"pp", "pipeline parallel ", "", "1"},
+    {"cp", "context parallel ", "", "1"},
+    {"ep", "expert parallel ", "", "1"},
+}};
+
+template <std::size_t N>
+void append(std::vector<std::string>& words, const std::vector<Setting>& settings, const std::array<Phrase, N>& phrases) {
+  for (const Phrase& p : phrases)
+    if (const std::string_view v = value_of(settings, p.setting); !v.empty() && v != p.silent)
+      words.push_back(fmt::format("{}{}{}", p.before, v, p.after));
+}
+
+}  // namespace
+
+std::vector<std::string> settings_in_words(const Prediction& prediction) {
+  const auto& w = prediction.workload;
+  std::vector<std::string> words;
+  const std::string_view batch = value_of(w, "micro_batch_size"), tokens = value_of(w, "sequence_length");
+  if (!batch.empty() && !tokens.empty()) words.push_back(fmt::format("{} x {} tokens", batch, tokens));
+  if (const std::string_view optimizer = value_of(w, "optimizer"); !optimizer.empty()) {
+    const std::string_view impl = value_of(w, "optimizer_impl");
+    words.push_back(impl.empty() ? std::string(optimizer) : fmt::format("{} ({})", optimizer, impl));
+  }
+  append(words, w, kOfWorkload);
+  append(words, prediction.mesh, kOfMesh);
+  return words;
+}
+
+const RankReport& peak_rank(const Prediction& prediction) {
+  const auto holds = [&](const RankReport& r) {
+    return std::find(r.ranks.begin(), r.ranks.end(), prediction.peak_rank) != r.ranks.end();
+  };
+  const auto at = std::find_if(prediction.ranks.begin(), prediction.ranks.end(), holds);
+  static const RankReport kNone;
+  return at != prediction.ranks.end() ? *at : prediction.ranks.empty() ? kNone : prediction.ranks.front();
+}
+
+}  // namespace memtape::report

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the answer is about, in a line or two: the options that shape memory, in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/prediction.h"
+
+namespace memtape::report {
+
+/// "1 x 4096 tokens", "bf16", "adamw fused", "sdpa attention" ...: settings that say nothing ("none", 1 GPU) are left out.
+std::vector<std::string> settings_in_words(const Prediction& prediction);
+
+/// The rank with the highest peak.
+const RankReport& peak_rank(const Prediction& prediction);
+
+}  // namespace memtape::report

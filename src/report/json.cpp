@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json.h"
+
+#include "report/json_writer.h"
+
+namespace memtape::report {
+namespace {
+
+/// The categories of torch's profiler are always there; the others only where they hold bytes.
+constexpr std::size_t kAlwaysWritten = 8;
+
+void write(JsonWriter& out, const CategoryBytes& bytes) {
+  out.begin_object();
+  for (std::size_t c = 0; c < kCategories; ++c)
+    if (c < kAlwaysWritten || bytes.bytes[c] != 0) out.member(kCategoryNames[c], bytes.bytes[c]);
+  out.end_object();
+}
+
+/// "peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes" for `prefix` "peak".
+void write(JsonWriter& out, std::string_view prefix, const Levels& levels) {
+  const std::string start(prefix);
+  out.member(start + "_requested_bytes", levels.requested);
+  out.member(start + "_allocated_bytes", levels.allocated);
+  out.member(start + "_reserved_bytes", levels.reserved);
+}
+
+void write(JsonWriter& out, const std::vector<Setting>& settings) {
+  out.begin_object();
+  for (const Setting& s : settings) {
+    out.key(s.name);
+    out.raw(s.json_value);
+  }
+  out.end_object();
+}
+
+void write_shape(JsonWriter& out, const std::vector<std::int64_t>& shape) {
+  out.key("shape");
+  out.begin_row();
+  for (std::int64_t d : shape) out.value(d);
+  out.end_array();
+}
+
+void write(JsonWriter& out, const std::vector<std::string>& lines) {
+  out.begin_array();
+  for (const std::string& line : lines) out.value(line);
+  out.end_array();
+}
+
+void write(JsonWriter& out, const ModelSummary& model) {
+  out.begin_object();
+  out.member("id", model.id);
+  out.member("family", model.family);
+  out.member("parameters", model.parameters);
+  out.member("trainable_parameters", model.trainable_parameters);
+  out.member("weight_bytes", model.weight_bytes);
+  out.end_object();
+}
+
+void write(JsonWriter& out, const std::optional<DeviceSummary>& device) {
+  if (!device) return out.null();
+  out.begin_object();
+  out.member("name", device->name);
+  out.member("total_bytes", device->total_bytes);
+  out.member("id", device->id);
+  out.member("context_bytes", device->context_bytes);
+  out.member("source", device->source);
+  out.end_object();
+}
+
+void write(JsonWriter& out, const LargestTensor& tensor) {
+  out.begin_object();
+  out.member("category", name(tensor.category));
+  out.member("module", tensor.module);
+  out.member("op", tensor.op);
+  write_shape(out, tensor.shape);
+  out.member("dtype", tensor.dtype);
+  out.member("count", tensor.count);
+  out.member("bytes", tensor.bytes);
+  out.member("why", tensor.why);
+  out.end_object();
+}
+
+void write_phases(JsonWriter& out, const std::vector<PhaseReport>& phases) {
+  out.begin_object();
+  for (const PhaseReport& p : phases) {
+    out.key(name(p.phase));
+    out.begin_object();
+    write(out, "peak", p.peak);
+    out.key("at_peak");
+    write(out, p.at_peak);
+    out.end_object();
+  }
+  out.end_object();
+}
+
+void write(JsonWriter& out, const PeakMoment& moment) {
+  out.begin_object();
+  out.member("event", static_cast<std::int64_t>(moment.event));
+  out.member("module", moment.module);
+  out.member("op", moment.op);
+  out.member("node", moment.node);
+  out.end_object();
+}
+
+void write(JsonWriter& out, const RankReport& rank) {
+  out.begin_object();
+  out.key("ranks");
+  out.begin_row();
+  for (int r : rank.ranks) out.value(r);
+  out.end_array();
+  out.member("stage", rank.stage);
+  out.member("parameter_bytes", rank.parameter_bytes);
+  out.member("buffer_bytes", rank.buffer_bytes);
+  out.member("optimizer_state_bytes", rank.optimizer_state_bytes);
+  out.member("gradient_bytes", rank.gradient_bytes);
+  write(out, "peak", rank.peak);
+  out.member("peak_device_bytes", rank.peak_device_bytes);
+  out.member("peak_phase", name(rank.peak_phase));
+  out.key("peak_moment");
+  write(out, rank.peak_moment);
+  write(out, "steady", rank.steady);
+  out.key("at_peak");
+  write(out, rank.at_peak);
+  out.key("phases");
+  write_phases(out, rank.phases);
+  out.key("largest");
+  out.begin_array();
+  for (const LargestTensor& tensor : rank.largest) write(out, tensor);
+  out.end_array();
+  out.end_object();
+}
+
+void write(JsonWriter& out, const std::optional<Failure>& failure) {
+  if (!failure) return out.null();
+  out.begin_object();
+  out.member("step", failure->step);
+  out.member("phase", name(failure->phase));
+  out.member("module", failure->module);
+  out.member("op", failure->op);
+  write_shape(out, failure->shape);
+  out.member("dtype", failure->dtype);
+  out.member("requested_bytes", failure->requested);
+  out.member("segment_bytes", failure->segment);
+  write(out, "held", failure->levels);
+  out.end_object();
+}
+
+void write(JsonWriter& out, const Bounds& bounds) {
+  out.begin_object();
+  out.member("low_bytes", bounds.low_bytes);
+  out.member("high_bytes", bounds.high_bytes);
+  out.key("causes");
+  write(out, bounds.causes);
+  out.end_object();
+}
+
+void write(JsonWriter& out, const std::vector<Advice>& advice) {
+  out.begin_array();
+  for (const Advice& a : advice) {
+    out.begin_object();
+    out.member("change", a.change);
+    out.member("peak_device_bytes", a.peak_device_bytes);
+    out.member("cost", a.cost);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+template <class T>
+void member_or_null(JsonWriter& out, std::string_view name, const std::optional<T>& value) {
+  out.key(name);
+  value ? out.value(*value) : out.null();
+}
+
+}  // namespace
+
+std::string json(const Prediction& p) {
+  JsonWriter out(JsonWriter::Layout::pretty);
+  const auto part = [&out](std::string_view name, const auto& what) {
+    out.key(name);
+    write(out, what);
+  };
+  out.begin_object();
+  out.member("schema", "memtape/1");
+  out.member("command", p.command);
+  part("model", p.model);
+  part("workload", p.workload);
+  part("mesh", p.mesh);
+  part("device", p.device);
+  out.key("ranks");
+  out.begin_array();
+  for (const RankReport& rank : p.ranks) write(out, rank);
+  out.end_array();
+  out.member("peak_rank", p.peak_rank);
+  member_or_null(out, "fits", p.fits);
+  member_or_null(out, "headroom_bytes", p.headroom_bytes);
+  part("failure", p.failure);
+  part("bounds", p.bounds);
+  part("advice", p.advice);
+  part("warnings", p.warnings);
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace memtape::report

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// JsonWriter: JSON appended to a string, keys in the order they are written. Pretty text breaks lines and indents by two
+// spaces; arrays of plain numbers stay on one line. Compact text has no white space at all.
+// The caller keeps begin/end and key/value in order; text is UTF-8 and is escaped as RFC 8259 asks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace memtape::report {
+
+class JsonWriter {
+ public:
+  enum class Layout { pretty, compact };
+
+  explicit JsonWriter(Layout layout) : pretty_(layout == Layout::pretty) {}
+
+  void begin_object() { begin('{'); }
+  void end_object() { end('}'); }
+  void begin_array() { begin('['); }
+  /// Items of the array stay on one line.
+  void begin_row();
+  void end_array() { end(']'); }
+
+  void key(std::string_view name);
+  void value(std::string_view text);
+  void value(const char* text) { value(std::string_view(text)); }
+  void value(std::int64_t number);
+  void value(int number) { value(std::int64_t{number}); }
+  void value(bool truth) { raw(truth ? "true" : "false"); }
+  void null() { raw("null"); }
+  /// A value that is JSON already.
+  void raw(std::string_view json);
+
+  template <class T>
+  void member(std::string_view name, const T& v) {
+    key(name);
+    value(v);
+  }
+
+  std::string take() && { return std::move(text_); }
+
+ private:
+  void begin(char bracket);
+  void end(char bracket);
+  void separate();
+  void line_break();
+  void quote(std::string_view text);
+
+  std::string text_;
+  bool pretty_;
+  bool first_ = true;      ///< nothing written yet in the innermost bracket
+  bool after_key_ = false;
+  int depth_ = 0;
+  int row_depth_ = 0;      ///< depth of the innermost row, 0 when in none
+};
+
+}  // namespace memtape::report

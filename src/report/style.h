@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Style: how text looks on a terminal: the palette of categories, colour on or off, Unicode or plain ASCII.
+// The palette is of middle lightness, readable on dark and on light grounds; html/style.css has the same hues.
+// Colour never carries meaning alone: without it each category has a fill of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tape/category.h"
+
+namespace memtape::report {
+
+/// A colour of the 256-colour palette.
+using Ink = std::uint8_t;
+
+Ink ink(Category category);
+inline constexpr Ink kGood = 71, kBad = 167, kQuiet = 245;
+
+/// Reports in text are laid out for at least and at most so many columns.
+inline constexpr int kLeastWidth = 60, kMostWidth = 120;
+
+struct Style {
+  bool colour = false;
+  bool ascii = false;
+
+  std::string bold(std::string_view text) const;
+  std::string paint(std::string_view text, Ink ink) const;
+  /// Both colours at once, for a cell of a picture that two categories share.
+  std::string paint(std::string_view text, Ink ink, Ink ground) const;
+  /// `unicode`, or `plain` where only ASCII is wanted.
+  std::string_view pick(std::string_view unicode, std::string_view plain) const { return ascii ? plain : unicode; }
+  /// One character cell filled with a category.
+  std::string_view fill(Category category) const;
+};
+
+/// Columns that `text` takes on a terminal: code points, escape sequences aside.
+int columns(std::string_view text);
+
+/// `text` padded with blanks to `width` columns, on the right or on the left.
+std::string pad_right(std::string text, int width);
+std::string pad_left(std::string text, int width);
+
+/// `text` (no escape sequences) cut to `width` columns, its middle replaced by an ellipsis.
+std::string shorten(std::string_view text, int width, const Style& style);
+
+/// `text` broken at blanks into lines of at most `width` columns.
+std::vector<std::string> wrap(std::string_view text, int width);
+
+/// A bar of `eighths` eighths of a cell.
+std::string bar(std::int64_t eighths, const Style& style);
+
+}  // namespace memtape::report

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/text.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "report/headline.h"
+#include "report/picture.h"
+#include "report/unit.h"
+
+namespace memtape::report {
+namespace {
+
+constexpr int kIndent = 2;
+constexpr int kLabelWidth = 24;   ///< of the tables' first column, the indent included
+constexpr int kNumberWidth = 10;  ///< of a number in GiB
+constexpr Bytes kLeastShown = 100;  ///< a category of less than a hundredth of the unit has no row of its own
+
+std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+/// "mm in model.layers.3.mlp", as far as it is known.
+std::string op_in_module(std::string_view op, std::string_view module) {
+  if (module.empty()) return std::string(op);
+  return op.empty() ? std::string(module) : fmt::format("{} in {}", op, module);
+}
+
+class TextReport {
+ public:
+  TextReport(const Prediction& prediction, const Trace* trace, const TextOptions& options)
+      : p_(prediction), rank_(peak_rank(prediction)), trace_(trace), style_(options.style), options_(options),
+        width_(std::clamp(options.width, kLeastWidth, kMostWidth)), unit_(unit_for(rank_.peak_device_bytes)) {}
+
+  std::string take() && {
+    headline();
+    verdict();
+    draw();
+    at_peak();
+    phases();
+    ranks();
+    largest();
+    advice();
+    notes();
+    return std::move(out_);
+  }
+
+ private:
+  void line(std::string_view text) {
+    out_.append(text.substr(0, text.find_last_not_of(' ') + 1));
+    out_ += '\n';
+  }
+  void blank() { out_ += '\n'; }
+
+  /// Text of any length, broken at blanks, each line indented.
+  void paragraph(std::string_view text, int indent, int ink = -1) {
+    for (const std::string& l : wrap(text, width_ - indent)) {
+      const std::string painted = ink < 0 ? l : style_.paint(l, static_cast<Ink>(ink));
+      line(std::string(static_cast<std::size_t>(indent), ' ') + painted);
+    }
+  }
+
+  /// The head of a table: its title, then the names of its columns.
+  void head(std::string_view title, std::string_view columns_of_it) {
+    blank();
+    line(pad_right("  " + style_.bold(title), kLabelWidth) + style_.paint(columns_of_it, kQuiet));
+  }
+
+  std::string number(Bytes bytes) const { return pad_left(unit_.text(bytes), kNumberWidth); }
+  std::string with_unit(Bytes bytes) const { return fmt::format("{} {}", unit_.text(bytes), unit_.name); }
+
+  void headline() {
+    const bool adapters = p_.model.trainable_parameters != p_.model.parameters;
+    std::string right = with_commas(p_.model.parameters) + " parameters";
+    if (adapters) right += fmt::format(", {} trainable", with_commas(p_.model.trainable_parameters));
+    const std::string left = shorten(p_.model.id, std::max(8, width_ - columns(right) - 2), style_);
+    line(style_.bold(left) + pad_left(right, width_ - columns(left)));
+    paragraph(fmt::format("{}", fmt::join(settings_in_words(p_), style_.pick(" · ", ", "))), 0, kQuiet);
+  }
+
+  void verdict() {
+    blank();
+    if (!p_.device) {
+      line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) + " on the device at the peak of a step");
+    } else {
+      const bool fits = p_.fits.value_or(true);
+      const std::string word = style_.bold(style_.paint(fits ? "fits" : "does not fit", fits ? kGood : kBad));
+      const Bytes room = p_.headroom_bytes.value_or(p_.device->total_bytes - rank_.peak_device_bytes);
+      line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(rank_.peak_device_bytes)),
+                       with_unit(p_.device->total_bytes),
+                       shorten(p_.device->name, width_ - 44, style_)));
+      line("  " + device_bar());
+      line(fmt::format("  {} {}", with_unit(room < 0 ? -room : room),
+                       room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
+    }
+    if (p_.failure) failure(*p_.failure);
+  }
+
+  void failure(const Failure& f) {
+    paragraph(fmt::format("It fails in step {}, {}: {} asks for {} {} {}; the allocator then asks the driver for {} with "
+                          "{} reserved, and gets nothing.",
+                          f.step + 1, name(f.phase), op_in_module(f.op, f.module), human_bytes(f.requested),
+                          shape_text(f.shape), f.dtype, human_bytes(f.segment), human_bytes(f.levels.reserved)),
+              kIndent, kBad);
+  }
+
+  /// The whole device as one bar: categories at the peak, what the allocator holds beyond them, context, free.
+  std::string device_bar() const {
+    const Bytes full = std::max(p_.device->total_bytes, rank_.peak_device_bytes);
+    const int cells = width_ - 2 * kIndent;
+    std::string text;
+    Bytes passed = 0;
+    int drawn = 0;
+    const auto part = [&](Bytes bytes, std::string_view glyph, Ink colour) {
+      passed += bytes;
+      const int until = static_cast<int>(static_cast<double>(passed) / static_cast<double>(full) * cells + 0.5);
+      std::string run;
+      for (; drawn < until; ++drawn) run += glyph;
+      if (!run.empty()) text += style_.paint(run, colour);
+    };
+    for (std::size_t i = 0; i < kCategories; ++i) {
+      const auto category = static_cast<Category>(i);
+      part(rank_.at_peak[category], style_.fill(category), ink(category));
+    }
+    part(rank_.peak.reserved - rank_.peak.allocated, style_.pick("·", "."), kQuiet);
+    part(rank_.peak_device_bytes - rank_.peak.reserved, style_.fill(Category::context), ink(Category::context));
+    part(full - rank_.peak_device_bytes, style_.pick("╌", "-"), kQuiet);
+    return text;
+  }
+
+  void draw() {
+    if (!trace_) return;
+    PictureOptions o{width_, 8, style_, {}};
+    if (p_.device) o.limit = p_.device->total_bytes - (rank_.peak_device_bytes - rank_.peak.reserved);
+    const std::vector<std::string> lines = picture(*trace_, o);
+    if (lines.empty()) return;
+    blank();
+    for (const std::string& l : lines) line(l);
+  }
+
+  void at_peak() {
+    head("at the peak", pad_left(std::string(unit_.name), kNumberWidth) + pad_left("share", 10));
+    Bytes most = 1;
+    for (Bytes b : rank_.at_peak.bytes) most = std::max(most, b);
+    Bytes rest = 0;
+    std::vector<std::string_view> small;
+    for (std::size_t i = 0; i < kCategories; ++i) {
+      const Bytes bytes = rank_.at_peak.bytes[i];
+      if (bytes >= unit_.size / kLeastShown) category_row(static_cast<Category>(i), most);
+      if (bytes == 0 || bytes >= unit_.size / kLeastShown) continue;
+      rest += bytes;
+      small.push_back(kCategoryNames[i]);
+    }
+    if (!small.empty())
+      line(pad_right("    less each", kLabelWidth) + number(rest) + "            " +
+           style_.paint(fmt::format("{}", fmt::join(small, ", ")), kQuiet));
+    rule();
+    total_row("allocated", rank_.peak.allocated, "live blocks");
+    total_row("reserved beyond it", rank_.peak.reserved - rank_.peak.allocated, "segments' free space");
+    total_row("outside the allocator", rank_.peak_device_bytes - rank_.peak.reserved, "CUDA context, kernels");
+    line(style_.bold(pad_right("  on the device", kLabelWidth) + number(rank_.peak_device_bytes)) + "            " +
+         style_.paint("as nvidia-smi shows it", kQuiet));
+    peak_moment();
+  }
+
+  void category_row(Category category, Bytes most) {
+    const Bytes bytes = rank_.at_peak[category];
+    const double share = 100.0 * static_cast<double>(bytes) / static_cast<double>(std::max<Bytes>(rank_.peak.allocated, 1));
+    const int room = width_ - kLabelWidth - kNumberWidth - 10 - 2 - kIndent;
+    const auto length = static_cast<std::int64_t>(static_cast<double>(bytes) / static_cast<double>(most) * room * 8);
+    line(pad_right("  " + style_.paint(style_.fill(category), ink(category)) + " " + std::string(name(category)),
+                   kLabelWidth) +
+         number(bytes) + pad_left(fmt::format("{:.1f} %", share), 10) + "  " +
+         style_.paint(bar(length, style_), ink(category)));
+  }
+
+  void rule() {
+    std::string dashes;
+    for (int i = 0; i < kLabelWidth + kNumberWidth - kIndent; ++i) dashes += style_.pick("─", "-");
+    line("  " + style_.paint(dashes, kQuiet));
+  }
+
+  void total_row(std::string_view label, Bytes bytes, std::string_view note) {
+    line(pad_right(fmt::format("  {}", label), kLabelWidth) + number(bytes) + "            " + style_.paint(note, kQuiet));
+  }
+
+  void peak_moment() {
+    const PeakMoment& at = rank_.peak_moment;
+    std::string text = fmt::format("The peak is in {}", name(rank_.peak_phase));
+    if (const std::string where = op_in_module(at.op, at.module); !where.empty()) text += ", at " + where;
+    if (!at.node.empty()) text += fmt::format(" ({})", at.node);
+    paragraph(text + ".", kIndent);
+  }
+
+  void phases() {
+    if (rank_.phases.empty()) return;
+    head("over the step", pad_left("requested", kNumberWidth) + pad_left("allocated", 12) + pad_left("reserved", 12) +
+                              fmt::format("   {}, each level's peak", unit_.name));
+    for (const PhaseReport& p : rank_.phases) levels_row(name(p.phase), p.peak, p.phase == rank_.peak_phase);
+    levels_row("between steps", rank_.steady, false);
+    held({"parameters", rank_.parameter_bytes}, {"optimizer state", rank_.optimizer_state_bytes});
+    held({"buffers", rank_.buffer_bytes}, {"gradients", rank_.gradient_bytes});
+  }
+
+  struct Figure {
+    std::string_view what;
+    Bytes bytes;
+  };
+
+  /// Two figures side by side, each in a unit of its own.
+  void held(Figure left, Figure right) {
+    std::string row;
+    for (const auto& [what, bytes] : {left, right})
+      row += pad_right(fmt::format("  {}", what), kLabelWidth - 6) + pad_left(human_bytes(bytes), 14) + "  ";
+    line(style_.paint(row, kQuiet));
+  }
+
+  void levels_row(std::string_view label, const Levels& levels, bool is_peak) {
+    const std::string row = pad_right(fmt::format("  {}", label), kLabelWidth) + number(levels.requested) +
+                            pad_left(unit_.text(levels.allocated), 12) + pad_left(unit_.text(levels.reserved), 12);
+    line(is_peak ? style_.bold(row) + "   " + std::string(style_.pick("◂ peak", "< peak")) : row);
+  }
+
+  void ranks() {
+    if (p_.ranks.size() < 2) return;
+    head("per rank", pad_left("device", kNumberWidth) + pad_left("allocated", 12) + pad_left("steady", 12));
+    for (const RankReport& r : p_.ranks) {
+      const std::string many = r.ranks.size() > 1 ? fmt::format(" and {} more", r.ranks.size() - 1) : "";
+      line(pad_right(shorten(fmt::format("  stage {}, rank {}{}", r.stage, r.ranks.empty() ? 0 : r.ranks[0], many),
+                             kLabelWidth, style_),
+                     kLabelWidth) +
+           number(r.peak_device_bytes) + pad_left(unit_.text(r.peak.allocated), 12) +
+           pad_left(unit_.text(r.steady.allocated), 12));
+    }
+  }
+
+  void largest() {
+    if (rank_.largest.empty()) return;
+    const int text_width = width_ - 2 * kNumberWidth;
+    blank();
+    line(pad_right("  " + style_.bold("largest at the peak"), text_width) +
+         style_.paint(pad_left("count", kNumberWidth) + pad_left(std::string(unit_.name), kNumberWidth), kQuiet));
+    for (std::size_t i = 0; i < std::min(options_.largest, rank_.largest.size()); ++i) {
+      const LargestTensor& t = rank_.largest[i];
+      const std::string what = fmt::format(" {} {}", shape_text(t.shape), t.dtype);
+      const std::string module = shorten(t.module.empty() ? t.op : t.module,
+                                         std::max(12, text_width - 6 - columns(what)), style_);
+      line(pad_right("  " + style_.paint(style_.fill(t.category), ink(t.category)) + " " + module + what, text_width) +
+           pad_left(with_commas(t.count), kNumberWidth) + number(t.bytes));
+      paragraph(t.why, 4, kQuiet);
+    }
+  }
+
+  void advice() {
+    if (p_.advice.empty()) return;
+    blank();
+    line("  " + style_.bold(p_.fits.value_or(true) ? "what would save more" : "what would make it fit"));
+    for (const Advice& a : p_.advice) {
+      const int text_width = width_ - kNumberWidth;
+      const std::string change = "  " + shorten(a.change, text_width - 2 * kIndent, style_);
+      line(pad_right(change, text_width) + number(a.peak_device_bytes));
+      paragraph("costs " + a.cost, 4, kQuiet);
+    }
+  }
+
+  void notes() {
+    const Bounds& b = p_.bounds;
+    if (b.low_bytes != b.high_bytes || !p_.warnings.empty()) blank();
+    if (b.low_bytes != b.high_bytes)
+      paragraph(fmt::format("Between {} and {} on the device: {}", unit_.text(b.low_bytes), with_unit(b.high_bytes),
+                            fmt::join(b.causes, "; ")),
+                kIndent, kQuiet);
+    for (const std::string& w : p_.warnings) paragraph("warning: " + w, kIndent, ink(Category::gradient));
+  }
+
+  const Prediction& p_;
+  const RankReport& rank_;
+  const Trace* trace_;
+  Style style_;
+  const TextOptions& options_;
+  int width_;
+  Unit unit_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string text(const Prediction& prediction, const Trace* trace, const TextOptions& options) {
+  return TextReport(prediction, trace, options).take();
+}
+
+std::string quiet_text(const Prediction& p) {
+  const RankReport& rank = peak_rank(p);
+  std::string line = fmt::format("{}: {} on the device", p.model.id, human_bytes(rank.peak_device_bytes));
+  if (p.device) line += fmt::format(" of {}", human_bytes(p.device->total_bytes));
+  if (p.fits) line += *p.fits ? ", fits" : ", does not fit";
+  if (p.headroom_bytes && *p.headroom_bytes >= 0) line += fmt::format(" with {} to spare", human_bytes(*p.headroom_bytes));
+  return line + '\n';
+}
+
+}  // namespace memtape::report

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unit: the one unit that a table or a picture uses for all its numbers: GiB, or MiB where GiB would show only zeros.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace memtape::report {
+
+struct Unit {
+  std::string_view name;  ///< "GiB" or "MiB"
+  Bytes size;
+
+  /// Two decimals, no unit: "12.34".
+  std::string text(Bytes bytes) const;
+};
+
+/// The unit for numbers of which `largest` is the largest.
+constexpr Unit unit_for(Bytes largest) { return largest >= 1_GiB ? Unit{"GiB", 1_GiB} : Unit{"MiB", 1_MiB}; }
+
+}  // namespace memtape::report
