@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/attention_interface.h"
+
+#include "ghost/ops/attention.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::family {
+namespace {
+
+Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Tensor key, Tensor value,
+                              const Tensor& attention_mask) {
+  bool enable_gqa = false;
+  if (call.num_key_value_groups > 1) {
+    enable_gqa = !attention_mask.defined() && key.size(-1) == value.size(-1) && value.size(-1) <= 256;
+    if (!enable_gqa) {
+      key = repeat_kv(key, call.num_key_value_groups);
+      value = repeat_kv(value, call.num_key_value_groups);
+    }
+  }
+  const bool is_causal = query.size(2) > 1 && !attention_mask.defined() && call.is_causal;
+  return ghost::scaled_dot_product_attention(query, key, value, attention_mask,
+                                             {.dropout = call.dropout, .is_causal = is_causal, .enable_gqa = enable_gqa})
+      .transpose(1, 2)
+      .contiguous();
+}
+
+Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
+                               const Tensor& attention_mask) {
+  const Tensor key_states = repeat_kv(key, call.num_key_value_groups);
+  const Tensor value_states = repeat_kv(value, call.num_key_value_groups);
+  Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(1.0);
+  if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
+  attn_weights = ghost::softmax(attn_weights, DType::float32).to(query.dtype());
+  return attn_weights.matmul(value_states).transpose(1, 2).contiguous();
+}
+
+}  // namespace
+
+Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
+                           const Tensor& attention_mask) {
+  if (call.implementation == AttentionImplementation::eager)
+    return eager_attention_forward(call, query, key, value, attention_mask);
+  return sdpa_attention_forward(call, query, key, value, attention_mask);
+}
+
+Tensor repeat_kv(const Tensor& hidden_states, std::int64_t n_rep) {
+  if (n_rep == 1) return hidden_states;
+  const Dims& s = hidden_states.sizes();
+  return hidden_states.unsqueeze(2).expand({s[0], s[1], n_rep, s[2], s[3]}).reshape({s[0], s[1] * n_rep, s[2], s[3]});
+}
+
+}  // namespace memtape::family

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/loss.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/loss.h"
+
+namespace memtape::family {
+namespace {
+
+/// torch.nn.functional.pad(x, (0, 1)) of integers: a new tensor one longer.
+Tensor pad_right(const Tensor& x) {
+  const ghost::Op op("constant_pad_nd", {});
+  Dims sizes = x.sizes();
+  ++sizes[-1];
+  return ghost::empty(sizes, x.dtype());
+}
+
+}  // namespace
+
+Tensor causal_lm_loss(const Tensor& model_logits, const Tensor& input_labels, std::int64_t vocab_size) {
+  Tensor logits = model_logits.to_float();
+  const Tensor labels = pad_right(input_labels);
+  Tensor shift_labels = labels.slice(-1, 1, labels.size(-1)).contiguous();
+  logits = std::move(logits).view({-1, vocab_size});
+  shift_labels = std::move(shift_labels).view({-1});
+  return ghost::cross_entropy(logits, shift_labels);
+}
+
+}  // namespace memtape::family

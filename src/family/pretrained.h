@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// PretrainedModel: a transformers model as the training loop sees it: a tree of modules and a forward that gives a loss.
+// Each family is a file of its own that mirrors transformers' modeling_FAMILY.py (5.17) so that both can be read side by side.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/config.h"
+#include "nn/module.h"
+
+namespace memtape::family {
+
+using ghost::Dims;
+using ghost::In;
+using ghost::Tensor;
+
+enum class AttentionImplementation { eager, sdpa, flash };
+
+/// What AutoModel*.from_config is told beside the configuration.
+struct ModelOptions {
+  DType dtype = DType::bfloat16;
+  AttentionImplementation attention = AttentionImplementation::sdpa;
+};
+
+/// Inputs of one micro-batch; [B, S] int64. Labels as long as the inputs; the mask may be undefined.
+struct Batch {
+  Tensor input_ids, labels, attention_mask;
+};
+
+struct ModelOutput {
+  Tensor loss, logits;
+};
+
+class PretrainedModel {
+ public:
+  explicit PretrainedModel(const ModelOptions& options) : tree(options.dtype) {}
+  virtual ~PretrainedModel() = default;
+  virtual ModelOutput forward(const Batch& batch) = 0;
+
+  nn::Scope root() { return {tree, tree.root()}; }
+
+  nn::ModuleTree tree;
+  bool gradient_checkpointing = false;  ///< model.gradient_checkpointing_enable()
+};
+
+/// The heads of transformers' auto classes.
+enum class Task { causal_lm, masked_lm, seq2seq_lm };
+
+struct Family {
+  std::string_view model_type;
+  Task task;
+  std::unique_ptr<PretrainedModel> (*build)(const Config& config, const ModelOptions& options);
+};
+
+/// Every family and task there is a model for.
+std::span<const Family> families();
+
+/// The family of config's model_type for that task, or an Error naming the nearest.
+Result<const Family*> find_family(const Config& config, Task task);
+
+}  // namespace memtape::family

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The families there are. A new one is a file of its own and a line here.
+#include <array>
+#include <vector>
+
+#include "base/text.h"
+#include "family/llama.h"
+#include "family/pretrained.h"
+
+namespace memtape::family {
+namespace {
+
+template <class FamilyConfig, class Model>
+std::unique_ptr<PretrainedModel> build(const Config& config, const ModelOptions& options) {
+  const FamilyConfig typed(config, options);
+  if (!config.check()) return nullptr;
+  return std::make_unique<Model>(typed, options);
+}
+
+constexpr std::array kFamilies{
+    Family{"llama", Task::causal_lm, build<LlamaConfig, LlamaForCausalLM>},
+};
+
+}  // namespace
+
+std::span<const Family> families() { return kFamilies; }
+
+Result<const Family*> find_family(const Config& config, Task task) {
+  const std::string model_type = config.text("model_type", "");
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) {
+    if (family.model_type == model_type && family.task == task) return &family;
+    names.push_back(family.model_type);
+  }
+  return unsupported("unknown model family \"" + model_type + "\"", config.where() + ": model_type",
+                     suggestion(model_type, names));
+}
+
+}  // namespace memtape::family

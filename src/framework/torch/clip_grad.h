@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch.nn.utils.clip_grad_norm_ with foreach=True (torch/nn/utils/clip_grad.py).
+#pragma once
+
+#include <vector>
+
+#include "ghost/tensor.h"
+
+namespace memtape::torch {
+
+/// The norms of all gradients, their norm, and the scaling in place.
+void clip_grad_norm(const std::vector<ghost::Tensor>& parameters);
+
+}  // namespace memtape::torch

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/autocast.h"
+
+#include <algorithm>
+
+namespace memtape::ghost {
+namespace {
+
+/// cached_cast of autocast_mode.cpp.
+Tensor cast_to_low(const Tensor& operand, Autocast& autocast) {
+  const bool cacheable = operand.dtype() == DType::float32 && operand.is_leaf() && operand.requires_grad() &&
+                         !operand.impl().base;
+  if (!cacheable) return operand.to(autocast.dtype);
+  const auto known = std::find_if(autocast.cache.begin(), autocast.cache.end(),
+                                  [&](const Autocast::Cached& c) { return c.weight == operand.ptr(); });
+  if (known != autocast.cache.end()) return Tensor(known->cast);
+  Tensor cast = operand.to(autocast.dtype);
+  autocast.cache.push_back({operand.ptr(), cast.ptr()});
+  return cast;
+}
+
+}  // namespace
+
+Autocasted::Autocasted(const Tensor& operand, CastPolicy policy) : operand_(operand) {
+  Autocast& autocast = session().autocast;
+  if (!autocast.enabled || !operand.defined() || !operand.is_floating_point()) return;
+  if (policy == CastPolicy::fp32) {
+    if (operand.dtype() != DType::float32) cast_ = operand.to(DType::float32);
+  } else if (operand.dtype() != autocast.dtype) {
+    cast_ = cast_to_low(operand, autocast);
+  }
+}
+
+AutocastContext::AutocastContext(bool enabled, DType dtype)
+    : enabled_before_(session().autocast.enabled), dtype_before_(session().autocast.dtype) {
+  Autocast& autocast = session().autocast;
+  ++autocast.nesting;
+  autocast.enabled = enabled;
+  autocast.dtype = dtype;
+}
+
+AutocastContext::~AutocastContext() {
+  Autocast& autocast = session().autocast;
+  if (--autocast.nesting == 0) autocast.cache.clear();
+  autocast.enabled = enabled_before_;
+  autocast.dtype = dtype_before_;
+}
+
+}  // namespace memtape::ghost

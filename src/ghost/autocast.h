@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Autocast: what torch.autocast does to the operands of an op (aten/src/ATen/autocast_mode.h). Products run in the low
+// dtype, some reductions and functions in float32. Casts of float32 leaf weights that want gradients are made once and
+// kept until the outermost context ends; every other operand is cast anew.
+#pragma once
+
+#include "ghost/session.h"
+#include "ghost/tensor.h"
+
+namespace memtape::ghost {
+
+enum class CastPolicy {
+  lower_precision,  ///< matmul, linear, mm, bmm, addmm, scaled_dot_product_attention, convolutions
+  fp32,             ///< softmax, log_softmax, layer_norm, pow, rsqrt, exp, cumsum, norms, losses
+};
+
+/// An operand as autocast hands it on: itself outside autocast, else itself or its cast, alive as long as this is.
+class Autocasted {
+ public:
+  Autocasted(const Tensor& operand, CastPolicy policy);
+  const Tensor& operator*() const { return cast_.defined() ? cast_ : operand_; }
+  const Tensor* operator->() const { return &**this; }
+
+ private:
+  const Tensor& operand_;
+  Tensor cast_;
+};
+
+/// `with torch.autocast("cuda", dtype, enabled)`: leaving the outermost enabled one drops the kept casts.
+class AutocastContext {
+ public:
+  AutocastContext(bool enabled, DType dtype);
+  ~AutocastContext();
+  AutocastContext(const AutocastContext&) = delete;
+  AutocastContext& operator=(const AutocastContext&) = delete;
+
+ private:
+  bool enabled_before_;
+  DType dtype_before_;
+};
+
+}  // namespace memtape::ghost

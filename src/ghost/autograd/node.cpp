@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/autograd/node.h"
+
+#include <cassert>
+#include <vector>
+
+#include "ghost/autograd/accumulate_grad.h"
+
+namespace memtape::ghost {
+namespace {
+
+/// Kept for backward: what was born a temporary of the forward is an activation.
+void note_kept(const Tensor& tensor) {
+  if (!tensor.impl().storage) return;
+  Category& category = session().tape.why[tensor.impl().storage->block].category;
+  if (category == Category::temporary) category = Category::activation;
+}
+
+Tensor without_history(const Tensor& tensor) {
+  const TensorImpl& from = tensor.impl();
+  auto* impl = make_impl();
+  impl->dtype = from.dtype;
+  impl->sizes = from.sizes;
+  impl->strides = from.strides;
+  impl->storage = from.storage;
+  return Tensor(Ptr<TensorImpl>(impl));
+}
+
+}  // namespace
+
+void Saved::keep(const Tensor& tensor) {
+  if (SavedTensorHooks* hooks = session().hooks) {
+    packed_ = hooks->pack(tensor);
+    if (packed_ >= 0) {
+      hooks_ = hooks;
+      return;
+    }
+  }
+  note_kept(tensor);
+  tensor_ = tensor;
+}
+
+void Saved::keep_result(const Tensor& tensor) {
+  if (session().hooks)
+    keep(without_history(tensor));
+  else {
+    note_kept(tensor);
+    tensor_ = without_history(tensor);
+  }
+}
+
+Tensor Saved::unpack() const { return packed_ >= 0 ? hooks_->unpack(packed_) : tensor_; }
+
+void Saved::reset() {
+  tensor_.reset();
+  if (packed_ >= 0) hooks_->drop(packed_);
+  packed_ = -1;
+}
+
+TensorImpl* make_impl() { return new (Pool::take(sizeof(TensorImpl))) TensorImpl; }
+
+void destroy(TensorImpl* impl) {
+  impl->~TensorImpl();
+  Pool::give(impl, sizeof(TensorImpl));
+}
+
+/// Nodes hold the nodes before them: a long chain is taken down in a loop, as torch's deleteNode does, not by recursion.
+void destroy(Node* node) {
+  static thread_local std::vector<Node*> waiting;
+  static thread_local bool busy = false;
+  waiting.push_back(node);
+  if (busy) return;
+  busy = true;
+  while (!waiting.empty()) {
+    Node* next = waiting.back();
+    waiting.pop_back();
+    const std::size_t bytes = next->bytes;
+    next->~Node();
+    Pool::give(next, bytes);
+  }
+  busy = false;
+}
+
+Edge gradient_edge(const Tensor& tensor) {
+  if (!tensor.defined()) return {};
+  TensorImpl& impl = tensor.impl();
+  if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
+  if (!impl.requires_grad) return {};
+  return {grad_accumulator(tensor), 0};
+}
+
+void set_history(const Tensor& tensor, const Ptr<Node>& node) {
+  TensorImpl& impl = tensor.impl();
+  impl.grad_fn = node;
+  impl.output_nr = static_cast<std::uint32_t>(node->metadata.size());
+  node->metadata.push_back({impl.sizes, impl.dtype});
+}
+
+Op::Op(const char* name, std::initializer_list<const In*> operands) : outer_(session().op) {
+  Session& s = session();
+  assert(operands.size() <= operands_.size());
+  // An op inside an op (a composite one) is billed to the inner: that is what torch's own traces show.
+  s.op = name;
+  std::size_t i = 0;
+  for (const In* operand : operands) {
+    operands_[i++] = operand;
+    if (operand && (*operand)->defined() && (*operand)->requires_grad()) differentiable_ = true;
+  }
+  differentiable_ = differentiable_ && s.grad_enabled && !s.skipping;
+}
+
+Op::~Op() {
+  session().op = outer_;
+  for (const In* operand : operands_)
+    if (operand) operand->release();
+}
+
+}  // namespace memtape::ghost

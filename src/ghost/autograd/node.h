@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Node: a function of the autograd graph, as torch::autograd::Node. It keeps what its backward formula needs, runs once
+// when all gradients of its outputs have arrived, and lets go of what it kept.
+//
+// A formula mirrors torch's generated code (tools/autograd/derivatives.yaml): gradients are computed in alphabetical order
+// of the forward arguments' names, and C++ temporaries in it live to the end of their full expression, so name them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+
+#include "base/inline_vector.h"
+#include "ghost/session.h"
+#include "ghost/tensor.h"
+
+namespace memtape::ghost {
+
+/// A tensor a node keeps for its backward (torch's SavedVariable). Under saved-tensor hooks (checkpointing) it keeps what
+/// the hooks made of it instead.
+class Saved {
+ public:
+  Saved() = default;
+  /// Keeps an operand.
+  void keep(const Tensor& tensor);
+  /// Keeps a result of the node itself: its memory without its history, which would make a cycle.
+  void keep_result(const Tensor& tensor);
+  Tensor unpack() const;
+  bool defined() const { return tensor_.defined() || packed_ >= 0; }
+  void reset();
+
+ private:
+  Tensor tensor_;
+  SavedTensorHooks* hooks_ = nullptr;
+  std::int64_t packed_ = -1;
+};
+
+/// What happens to tensors that nodes save meanwhile (torch.autograd.graph.saved_tensors_hooks).
+class SavedTensorHooks {
+ public:
+  virtual ~SavedTensorHooks() = default;
+  /// Takes charge of `tensor`; the handle goes to unpack. A negative handle: the node keeps the tensor itself.
+  virtual std::int64_t pack(const Tensor& tensor) = 0;
+  virtual Tensor unpack(std::int64_t handle) = 0;
+  virtual void drop(std::int64_t handle) = 0;
+};
+
+/// Sizes and dtype a gradient must have: those of the forward output it belongs to.
+struct InputMetadata {
+  Dims sizes;
+  DType dtype = DType::float32;
+};
+
+struct Edge {
+  Ptr<Node> function;
+  std::uint32_t input_nr = 0;
+};
+
+using Gradients = InlineVector<Tensor, 3>;
+
+struct Node : RefCounted {
+  explicit Node(const char* node_name) : name(node_name), scope(session().scope), sequence(session().next_sequence++) {}
+  virtual ~Node() = default;
+
+  /// From the gradients of the outputs to those of the inputs; `in[i]` may be undefined, `out` has one place per edge.
+  virtual void apply(Gradients& in, Gradients& out) = 0;
+  /// Lets go of what was saved.
+  virtual void release() = 0;
+
+  /// Whether someone wants the gradient of input `i`.
+  bool wants(std::size_t i) const { return static_cast<bool>(edges[i].function); }
+
+  const char* name;
+  ScopeId scope;
+  std::uint64_t sequence;
+  InlineVector<Edge, 3> edges;              ///< one per differentiable input
+  InlineVector<InputMetadata, 1> metadata;  ///< one per output of the forward op
+  std::size_t bytes = 0;                    ///< of the object, for its pool
+
+  // The engine's, during one backward pass.
+  std::uint32_t backward = 0;  ///< the pass the fields below belong to
+  int dependencies = 0;
+  Gradients buffer;
+};
+void destroy(Node* node);
+
+/// Makes a node of type N in its pool.
+template <class N, class... Args>
+Ptr<N> make_node(Args&&... args) {
+  auto* node = new (Pool::take(sizeof(N))) N(std::forward<Args>(args)...);
+  node->bytes = sizeof(N);
+  return Ptr<N>(node);
+}
+
+/// Where a gradient of `tensor` goes: its grad_fn, its AccumulateGrad if it is a leaf that wants one, else nowhere.
+Edge gradient_edge(const Tensor& tensor);
+
+/// Makes `tensor` output number `output.metadata.size()` of `node`.
+void set_history(const Tensor& tensor, const Ptr<Node>& node);
+
+/// One op at work: names it in the tape, and drops operands that were temporaries when it is done.
+class Op {
+ public:
+  Op(const char* name, std::initializer_list<const In*> operands);
+  ~Op();
+  Op(const Op&) = delete;
+  Op& operator=(const Op&) = delete;
+
+  /// Whether the result needs a grad_fn.
+  bool differentiable() const { return differentiable_; }
+
+  /// A node of type N with one edge per operand in `inputs`. Call only if differentiable().
+  template <class N, class... Args>
+  Ptr<N> node(std::initializer_list<const Tensor*> inputs, Args&&... args) {
+    Ptr<N> made = make_node<N>(std::forward<Args>(args)...);
+    for (const Tensor* input : inputs) made->edges.push_back(gradient_edge(*input));
+    return made;
+  }
+
+ private:
+  const char* outer_;
+  std::array<const In*, 5> operands_{};
+  bool differentiable_ = false;
+};
+
+}  // namespace memtape::ghost

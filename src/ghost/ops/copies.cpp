@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/copies.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/views.h"
+
+namespace memtape::ghost {
+namespace {
+
+struct CloneBackward0 final : Node {
+  CloneBackward0() : Node("CloneBackward0") {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = in[0]; }
+  void release() override {}
+};
+
+struct ToCopyBackward0 final : Node {
+  explicit ToCopyBackward0(DType from) : Node("ToCopyBackward0"), dtype(from) {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = in[0].to(dtype); }
+  void release() override {}
+  DType dtype;
+};
+
+Tensor clone_op(const In& self, bool packed) {
+  Op op("clone", {&self});
+  Tensor out = packed ? empty(self->sizes(), self->dtype()) : empty_like(*self, self->dtype());
+  if (op.differentiable()) set_history(out, op.node<CloneBackward0>({&*self}));
+  return out;
+}
+
+/// Tensor.to(dtype): itself where nothing changes.
+Tensor to_op(const In& self, DType dtype) {
+  if (self->dtype() == dtype) {
+    Tensor same = *self;
+    self.release();
+    return same;
+  }
+  Op op("_to_copy", {&self});
+  Tensor out = empty_like(*self, dtype);
+  if (op.differentiable() && is_floating_point(dtype))
+    set_history(out, op.node<ToCopyBackward0>({&*self}, self->dtype()));
+  return out;
+}
+
+Tensor contiguous_op(const In& self) {
+  if (!self->is_contiguous()) return clone_op(self, true);
+  Tensor same = *self;
+  self.release();
+  return same;
+}
+
+/// at::reshape: a view where strides allow, else _unsafe_view of a packed copy.
+Tensor reshape_op(const In& self, const Dims& wanted) {
+  const Dims sizes = infer_size(wanted, self->numel());
+  if (strides_as_view(self->sizes(), self->strides(), sizes)) {
+    Tensor viewed = self->view(sizes);
+    self.release();
+    return viewed;
+  }
+  return unsafe_view(clone_op(self, true), sizes);
+}
+
+}  // namespace
+
+Tensor copy_as(const Tensor& tensor, const Tensor& like) {
+  Op op("clone", {});
+  return empty_strided(tensor.sizes(), like.strides(), tensor.dtype());
+}
+
+Tensor clone_contiguous(const In& self) { return clone_op(self, true); }
+
+Tensor Tensor::clone() const& { return clone_op(*this, false); }
+Tensor Tensor::clone() && { return clone_op(std::move(*this), false); }
+Tensor Tensor::to(DType dtype) const& { return to_op(*this, dtype); }
+Tensor Tensor::to(DType dtype) && { return to_op(std::move(*this), dtype); }
+Tensor Tensor::contiguous() const& { return contiguous_op(*this); }
+Tensor Tensor::contiguous() && { return contiguous_op(std::move(*this)); }
+Tensor Tensor::reshape(const Dims& sizes) const& { return reshape_op(*this, sizes); }
+Tensor Tensor::reshape(const Dims& sizes) && { return reshape_op(std::move(*this), sizes); }
+
+}  // namespace memtape::ghost

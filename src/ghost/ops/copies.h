@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies: clone, contiguous, reshape where a view will not do, and changes of dtype.
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::ghost {
+
+/// A copy of `tensor` with the strides of `like` (same sizes).
+Tensor copy_as(const Tensor& tensor, const Tensor& like);
+
+/// A packed copy, whatever the layout of `self`.
+Tensor clone_contiguous(const In& self);
+
+}  // namespace memtape::ghost

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/joins.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/iterator.h"
+#include "ghost/ops/views.h"
+
+namespace memtape::ghost {
+namespace {
+
+/// cat_tensors_backward: each gradient is a narrow view of the whole.
+struct CatBackward0 final : Node {
+  explicit CatBackward0(int d) : Node("CatBackward0"), dimension(d) {}
+  void apply(Gradients& in, Gradients& out) override {
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      if (wants(i)) out[i] = in[0].slice(dimension, at, at + lengths[i]);
+      at += lengths[i];
+    }
+  }
+  void release() override {}
+  int dimension;
+  InlineVector<std::int64_t, 3> lengths;
+};
+
+/// split_backward: the gradients side by side, zeros where there is none.
+struct SplitBackward0 final : Node {
+  SplitBackward0(const char* node_name, const Dims& input, int d) : Node(node_name), sizes(input), dimension(d) {}
+  void apply(Gradients& in, Gradients& out) override {
+    std::vector<Tensor> pieces;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (!in[i].defined()) {
+        Op op("zeros", {});
+        pieces.push_back(empty(metadata[i].sizes, metadata[i].dtype));
+      } else {
+        pieces.push_back(in[i]);
+      }
+    }
+    out[0] = cat(pieces, dimension);
+  }
+  void release() override {}
+  Dims sizes;
+  int dimension;
+};
+
+Tensor cat_of(const std::vector<const Tensor*>& tensors, int d) {
+  Session& s = session();
+  d = wrap(d, tensors.front()->dim());
+  Dims sizes = tensors.front()->sizes();
+  sizes[d] = 0;
+  DType dtype = tensors.front()->dtype();
+  bool wants_grad = false;
+  for (const Tensor* t : tensors) {
+    sizes[d] += t->size(d);
+    if (t->dtype() != dtype) dtype = promote(*tensors.front(), *t);
+    wants_grad = wants_grad || t->requires_grad();
+  }
+  Op op("cat", {});
+  Tensor out = empty(sizes, dtype);
+  if (wants_grad && s.grad_enabled && !s.skipping) {
+    const Ptr<CatBackward0> node = make_node<CatBackward0>(d);
+    for (const Tensor* t : tensors) {
+      node->edges.push_back(gradient_edge(*t));
+      node->lengths.push_back(t->size(d));
+    }
+    set_history(out, node);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor cat(std::initializer_list<In> tensors, int d) {
+  std::vector<const Tensor*> pointers;
+  for (const In& t : tensors) pointers.push_back(&*t);
+  Tensor out = cat_of(pointers, d);
+  for (const In& t : tensors) t.release();
+  return out;
+}
+
+Tensor cat(const std::vector<Tensor>& tensors, int d) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : tensors) pointers.push_back(&t);
+  return cat_of(pointers, d);
+}
+
+std::vector<Tensor> Tensor::split(std::span<const std::int64_t> lengths, int d) const {
+  Op op("split", {});
+  d = wrap(d, dim());
+  Session& s = session();
+  Ptr<Node> node;
+  if (requires_grad() && s.grad_enabled && !s.skipping) {
+    node = make_node<SplitBackward0>(lengths.size() > 1 && lengths.front() == lengths.back() ? "SplitBackward0" : "SplitWithSizesBackward0",
+                                     sizes(), d);
+    node->edges.push_back(gradient_edge(*this));
+  }
+  std::vector<Tensor> pieces;
+  for (std::int64_t length : lengths) {
+    Dims piece = sizes();
+    piece[d] = length;
+    pieces.push_back(alias(*this, piece, strides()));
+    if (node) set_history(pieces.back(), node);
+  }
+  return pieces;
+}
+
+std::vector<Tensor> Tensor::chunk(std::int64_t chunks, int d) const {
+  std::int64_t left = size(d);
+  const std::int64_t step = ceil_div(left, chunks);
+  std::vector<std::int64_t> lengths;
+  for (; left > 0; left -= step) lengths.push_back(std::min(step, left));
+  return split(lengths, d);
+}
+
+}  // namespace memtape::ghost

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joining and picking apart: cat, split and index.
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include "ghost/tensor.h"
+
+namespace memtape::ghost {
+
+/// torch.cat along `d`; operands that are temporaries are dropped when it is done.
+Tensor cat(std::initializer_list<In> tensors, int d);
+Tensor cat(const std::vector<Tensor>& tensors, int d);
+
+}  // namespace memtape::ghost

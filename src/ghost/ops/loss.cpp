@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/loss.h"
+
+#include "ghost/autocast.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::ghost {
+namespace {
+
+struct NllLossBackward0 final : Node {
+  NllLossBackward0() : Node("NllLossBackward0") {}
+  void apply(Gradients&, Gradients& out) override {
+    const Tensor input = self.unpack();
+    Op op("nll_loss_backward", {});
+    out[0] = empty_like(input, input.dtype());
+  }
+  void release() override {
+    self.reset();
+    target.reset();
+    total_weight.reset();
+  }
+  Saved self, target, total_weight;
+};
+
+Tensor nll_loss(const Tensor& input, const Tensor& target) {
+  Op op("nll_loss_forward", {});
+  Session& s = session();
+  Ptr<NllLossBackward0> node;
+  if (input.requires_grad() && s.grad_enabled && !s.skipping) {
+    node = op.node<NllLossBackward0>({&input});
+    node->self.keep(input);
+    node->target.keep(target);
+  }
+  Tensor loss = empty({}, input.dtype());
+  const Tensor total_weight = empty({}, input.dtype());
+  if (node) {
+    set_history(loss, node);
+    node->total_weight.keep_result(total_weight);
+  }
+  return loss;
+}
+
+}  // namespace
+
+Tensor cross_entropy(const In& logits, const In& labels) {
+  Tensor loss;
+  {
+    const Autocasted input(*logits, CastPolicy::fp32);
+    loss = nll_loss(log_softmax(*input, input->dtype()), *labels);
+  }
+  logits.release();
+  labels.release();
+  return loss;
+}
+
+}  // namespace memtape::ghost

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/pointwise.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/iterator.h"
+
+namespace memtape::ghost {
+namespace {
+
+struct AddBackward0 final : Node {
+  AddBackward0() : Node("AddBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    for (std::size_t i = 0; i < edges.size(); ++i)
+      if (wants(i)) out[i] = in[0];
+  }
+  void release() override {}
+};
+
+struct SubBackward0 final : Node {
+  SubBackward0() : Node("SubBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    if (wants(1)) out[1] = in[0].neg();
+    if (wants(0)) out[0] = in[0];
+  }
+  void release() override {}
+};
+
+struct RsubBackward1 final : Node {
+  RsubBackward1() : Node("RsubBackward1") {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = in[0].neg(); }
+  void release() override {}
+};
+
+struct MulBackward0 final : Node {
+  MulBackward0() : Node("MulBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    if (wants(1)) out[1] = in[0].mul(self.unpack());
+    if (wants(0)) out[0] = in[0].mul(other.unpack());
+  }
+  void release() override {
+    self.reset();
+    other.reset();
+  }
+  Saved self, other;
+};
+
+/// tensor * number, tensor / number: the gradient times (over) the number.
+struct ScaleBackward final : Node {
+  ScaleBackward(const char* node_name, bool divides) : Node(node_name), divides_by(divides) {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = divides_by ? in[0].div(2.0) : in[0].mul(2.0); }
+  void release() override {}
+  bool divides_by;
+};
+
+struct DivBackward0 final : Node {
+  DivBackward0() : Node("DivBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor divisor = other.unpack();
+    if (wants(1)) {  // -grad * ((self / other) / other)
+      const Tensor negative = in[0].neg();
+      const Tensor once = self.unpack().div(divisor);
+      const Tensor twice = once.div(divisor);
+      out[1] = negative.mul(twice);
+    }
+    if (wants(0)) out[0] = in[0].div(divisor);
+  }
+  void release() override {
+    self.reset();
+    other.reset();
+  }
+  Saved self, other;
+};
+
+struct NegBackward0 final : Node {
+  NegBackward0() : Node("NegBackward0") {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = in[0].neg(); }
+  void release() override {}
+};
+
+struct PowBackward0 final : Node {
+  explicit PowBackward0(double power) : Node("PowBackward0"), exponent(power) {}
+  void apply(Gradients& in, Gradients& out) override {  // grad * (exponent * self.pow(exponent - 1))
+    const Tensor lowered = self.unpack().pow(exponent - 1);
+    const Tensor scaled = lowered.mul(exponent);
+    out[0] = in[0].mul(scaled);
+  }
+  void release() override { self.reset(); }
+  Saved self;
+  double exponent;
+};
+
+/// Ops whose gradient is one fused kernel over the gradient and one kept tensor: silu, gelu, tanh, sigmoid, relu, exp.
+struct FusedUnaryBackward final : Node {
+  FusedUnaryBackward(const char* node_name, const char* backward_op) : Node(node_name), op_name(backward_op) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor from = kept.unpack();
+    Op op(op_name, {});
+    out[0] = pointwise_output({&in[0], &from}, in[0].dtype());
+  }
+  void release() override { kept.reset(); }
+  Saved kept;
+  const char* op_name;
+};
+
+struct RsqrtBackward0 final : Node {
+  RsqrtBackward0() : Node("RsqrtBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {  // -0.5 * grad * result.pow(3)
+    const Tensor cubed = result.unpack().pow(3);
+    const Tensor half = in[0].mul(-0.5);
+    out[0] = half.mul(cubed);
+  }
+  void release() override { result.reset(); }
+  Saved result;
+};
+
+struct SqrtBackward0 final : Node {
+  SqrtBackward0() : Node("SqrtBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {  // grad / (2 * result)
+    const Tensor twice = result.unpack().mul(2.0);
+    out[0] = in[0].div(twice);
+  }
+  void release() override { result.reset(); }
+  Saved result;
+};
+
+struct ReciprocalBackward0 final : Node {
+  ReciprocalBackward0() : Node("ReciprocalBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {  // -grad * (result * result)
+    const Tensor kept = result.unpack();
+    const Tensor squared = kept.mul(kept);
+    const Tensor negative = in[0].neg();
+    out[0] = negative.mul(squared);
+  }
+  void release() override { result.reset(); }
+  Saved result;
+};
+
+struct WhereBackward0 final : Node {
+  WhereBackward0() : Node("WhereBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor mask = condition.unpack();
+    if (!wants(0) && !wants(1)) return;
+    Tensor zero;
+    {
+      Op op("zeros", {});
+      zero = empty({}, in[0].dtype());
+    }
+    Op op("where", {});
+    if (wants(1)) out[1] = pointwise_output({&mask, &in[0]}, in[0].dtype());
+    if (wants(0)) out[0] = pointwise_output({&mask, &in[0]}, in[0].dtype());
+  }
+  void release() override { condition.reset(); }
+  Saved condition;
+};
+
+struct MaskedFillBackward0 final : Node {
+  MaskedFillBackward0() : Node("MaskedFillBackward0") {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = masked_fill(in[0], mask.unpack()); }
+  void release() override { mask.reset(); }
+  Saved mask;
+};
+
+Tensor add_op(const In& self, const In& other) {
+  Op op("add", {&self, &other});
+  const Ptr<Node> node = op.differentiable() ? op.node<AddBackward0>({&*self, &*other}) : Ptr<AddBackward0>();
+  Tensor out = pointwise_output({&*self, &*other}, promote(*self, *other));
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor sub_op(const In& self, const In& other) {
+  Op op("sub", {&self, &other});
+  Tensor out = pointwise_output({&*self, &*other}, promote(*self, *other));
+  if (op.differentiable()) set_history(out, op.node<SubBackward0>({&*self, &*other}));
+  return out;
+}
+
+Tensor mul_op(const In& self, const In& other) {
+  Op op("mul", {&self, &other});
+  Ptr<MulBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<MulBackward0>({&*self, &*other});
+    if (node->wants(0)) node->other.keep(*other);
+    if (node->wants(1)) node->self.keep(*self);
+  }
+  Tensor out = pointwise_output({&*self, &*other}, promote(*self, *other));
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor div_op(const In& self, const In& other) {
+  Op op("div", {&self, &other});
+  Ptr<DivBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<DivBackward0>({&*self, &*other});
+    node->other.keep(*other);
+    if (node->wants(1)) node->self.keep(*self);
+  }
+  const DType dtype = promote(*self, *other);
+  Tensor out = pointwise_output({&*self, &*other}, is_floating_point(dtype) ? dtype : DType::float32);
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor add_number(const In& self, double number) {
+  Op op("add", {&self});
+  Tensor out = empty_like(*self, promote_with_number(*self, number != static_cast<double>(static_cast<std::int64_t>(number))));
+  if (op.differentiable()) set_history(out, op.node<AddBackward0>({&*self}));
+  return out;
+}
+
+Tensor scale(const In& self, const char* name, const char* node_name, bool divides) {
+  Op op(name, {&self});
+  Tensor out = empty_like(*self, promote_with_number(*self, divides));
+  if (op.differentiable()) set_history(out, op.node<ScaleBackward>({&*self}, node_name, divides));
+  return out;
+}
+
+Tensor pow_op(const In& self, double exponent) {
+  Op op("pow", {&self});
+  Ptr<PowBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<PowBackward0>({&*self}, exponent);
+    node->self.keep(*self);
+  }
+  Tensor out = empty_like(*self, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor neg_op(const In& self) {
+  Op op("neg", {&self});
+  Tensor out = empty_like(*self, self->dtype());
+  if (op.differentiable()) set_history(out, op.node<NegBackward0>({&*self}));
+  return out;
+}
+
+/// An activation that keeps its input.
+Tensor keeps_input(const In& self, const char* name, const char* node_name, const char* backward_op) {
+  Op op(name, {&self});
+  Ptr<FusedUnaryBackward> node;
+  if (op.differentiable()) {
+    node = op.node<FusedUnaryBackward>({&*self}, node_name, backward_op);
+    node->kept.keep(*self);
+  }
+  Tensor out = empty_like(*self, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+/// An activation that keeps its result.
+Tensor keeps_result(const In& self, const char* name, const char* node_name, const char* backward_op) {
+  Op op(name, {&self});
+  Ptr<FusedUnaryBackward> node;
+  if (op.differentiable()) node = op.node<FusedUnaryBackward>({&*self}, node_name, backward_op);
+  Tensor out = empty_like(*self, self->dtype());
+  if (node) {
+    set_history(out, node);
+    node->kept.keep_result(out);
+  }
+  return out;
+}
+
+template <class N>
+Tensor keeps_result(const In& self, const char* name) {
+  Op op(name, {&self});
+  Ptr<N> node;
+  if (op.differentiable()) node = op.node<N>({&*self});
+  Tensor out = empty_like(*self, promote_with_number(*self, true));
+  if (node) {
+    set_history(out, node);
+    node->result.keep_result(out);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor plain_unary(const char* name, const In& self) {
+  Op op(name, {&self});
+  return empty_like(*self, self->dtype());
+}
+
+Tensor comparison(const char* name, const In& self) {
+  Op op(name, {&self});
+  return empty_like(*self, DType::boolean);
+}
+
+Tensor cos(const In& self) { return plain_unary("cos", self); }
+Tensor sin(const In& self) { return plain_unary("sin", self); }
+Tensor exp(const In& self) { return keeps_result(self, "exp", "ExpBackward0", "mul"); }
+Tensor rsqrt(const In& self) { return keeps_result<RsqrtBackward0>(self, "rsqrt"); }
+Tensor sqrt(const In& self) { return keeps_result<SqrtBackward0>(self, "sqrt"); }
+Tensor reciprocal(const In& self) { return keeps_result<ReciprocalBackward0>(self, "reciprocal"); }
+Tensor tanh(const In& self) { return keeps_result(self, "tanh", "TanhBackward0", "tanh_backward"); }
+Tensor sigmoid(const In& self) { return keeps_result(self, "sigmoid", "SigmoidBackward0", "sigmoid_backward"); }
+Tensor silu(const In& self) { return keeps_input(self, "silu", "SiluBackward0", "silu_backward"); }
+Tensor gelu(const In& self) { return keeps_input(self, "gelu", "GeluBackward0", "gelu_backward"); }
+Tensor relu(const In& self) { return keeps_result(self, "relu", "ReluBackward0", "threshold_backward"); }
+
+Tensor rsub(double, const In& self) {
+  Op op("rsub", {&self});
+  Tensor out = empty_like(*self, self->dtype());
+  if (op.differentiable()) set_history(out, op.node<RsubBackward1>({&*self}));
+  return out;
+}
+
+/// number / tensor is reciprocal() * number (torch/_tensor.py, Tensor.__rdiv__, whose frame holds the tensor meanwhile).
+Tensor rdiv(double number, const In& self) {
+  Tensor out = reciprocal(*self).mul(number);
+  self.release();
+  return out;
+}
+
+Tensor where(const In& mask, const In& a, const In& b) {
+  Op op("where", {&mask, &a, &b});
+  Ptr<WhereBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<WhereBackward0>({&*a, &*b});
+    node->condition.keep(*mask);
+  }
+  Tensor out = pointwise_output({&*mask, &*a, &*b}, promote(*a, *b));
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor masked_fill(const In& self, const In& mask) {
+  Op op("masked_fill", {&self, &mask});
+  Ptr<MaskedFillBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<MaskedFillBackward0>({&*self});
+    node->mask.keep(*mask);
+  }
+  Tensor out = pointwise_output({&*self, &*mask}, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor logical(const char* name, const In& a, const In& b) {
+  Op op(name, {&a, &b});
+  return pointwise_output({&*a, &*b}, DType::boolean);
+}
+
+Tensor Tensor::add(const In& other) const& { return add_op(*this, other); }
+Tensor Tensor::add(const In& other) && { return add_op(std::move(*this), other); }
+Tensor Tensor::add(double n) const& { return add_number(*this, n); }
+Tensor Tensor::add(double n) && { return add_number(std::move(*this), n); }
+Tensor Tensor::sub(const In& other) const& { return sub_op(*this, other); }
+Tensor Tensor::sub(const In& other) && { return sub_op(std::move(*this), other); }
+Tensor Tensor::mul(const In& other) const& { return mul_op(*this, other); }
+Tensor Tensor::mul(const In& other) && { return mul_op(std::move(*this), other); }
+Tensor Tensor::mul(double) const& { return scale(*this, "mul", "MulBackward0", false); }
+Tensor Tensor::mul(double) && { return scale(std::move(*this), "mul", "MulBackward0", false); }
+Tensor Tensor::div(const In& other) const& { return div_op(*this, other); }
+Tensor Tensor::div(const In& other) && { return div_op(std::move(*this), other); }
+Tensor Tensor::div(double) const& { return scale(*this, "div", "DivBackward0", true); }
+Tensor Tensor::div(double) && { return scale(std::move(*this), "div", "DivBackward0", true); }
+Tensor Tensor::neg() const& { return neg_op(*this); }
+Tensor Tensor::neg() && { return neg_op(std::move(*this)); }
+Tensor Tensor::pow(double exponent) const& { return pow_op(*this, exponent); }
+Tensor Tensor::pow(double exponent) && { return pow_op(std::move(*this), exponent); }
+
+}  // namespace memtape::ghost

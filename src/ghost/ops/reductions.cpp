@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/reductions.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/iterator.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::ghost {
+namespace {
+
+Dims reduced(const Dims& sizes, int d, bool keepdim) {
+  Dims out = sizes;
+  d = wrap(d, sizes.rank());
+  if (keepdim)
+    out[d] = 1;
+  else
+    out.erase(d);
+  return out;
+}
+
+/// sum_backward: the gradient seen with the input's sizes, without memory.
+Tensor expand_back(const Tensor& grad, const Dims& sizes, int d, bool keepdim) {
+  return keepdim ? grad.expand(sizes) : grad.unsqueeze(d).expand(sizes);
+}
+
+struct SumBackward1 final : Node {
+  SumBackward1(const Dims& input, int d, bool keep)
+      : Node("SumBackward1"), sizes(input), dimension(wrap(d, input.rank())), keepdim(keep) {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = expand_back(in[0], sizes, dimension, keepdim); }
+  void release() override {}
+  Dims sizes;
+  int dimension;
+  bool keepdim;
+};
+
+struct SumBackward0 final : Node {
+  explicit SumBackward0(const Dims& input) : Node("SumBackward0"), sizes(input) {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = in[0].expand(sizes); }
+  void release() override {}
+  Dims sizes;
+};
+
+struct MeanBackward1 final : Node {
+  MeanBackward1(const Dims& input, int d, bool keep)
+      : Node("MeanBackward1"), sizes(input), dimension(wrap(d, input.rank())), keepdim(keep) {}
+  void apply(Gradients& in, Gradients& out) override {
+    out[0] = expand_back(in[0], sizes, dimension, keepdim).div(2.0);
+  }
+  void release() override {}
+  Dims sizes;
+  int dimension;
+  bool keepdim;
+};
+
+/// softmax and log_softmax: keep the result; backward is one kernel that writes the input's dtype.
+struct SoftmaxBackward final : Node {
+  SoftmaxBackward(const char* node_name, const char* backward_op, DType dtype)
+      : Node(node_name), op_name(backward_op), input_dtype(dtype) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor kept = result.unpack();
+    const Tensor grad = in[0].contiguous();
+    Op op(op_name, {});
+    out[0] = empty(grad.sizes(), input_dtype);
+  }
+  void release() override { result.reset(); }
+  Saved result;
+  const char* op_name;
+  DType input_dtype;
+};
+
+Tensor softmax_op(const In& self, DType dtype, const char* name, const char* node_name) {
+  const bool fused = dtype == self->dtype() || (bits(self->dtype()) == 16 && dtype == DType::float32);
+  if (!fused) {
+    const Tensor cast = self->to(dtype);
+    self.release();
+    return softmax_op(cast, dtype, name, node_name);
+  }
+  Op op(name, {&self});
+  Ptr<SoftmaxBackward> node;
+  if (op.differentiable())
+    node = op.node<SoftmaxBackward>({&*self}, node_name, name[1] == 'l' ? "_log_softmax_backward_data" : "_softmax_backward_data",
+                                    self->dtype());
+  const Tensor packed = self->contiguous();
+  Tensor out = empty(packed.sizes(), dtype);
+  if (node) {
+    set_history(out, node);
+    node->result.keep_result(out);
+  }
+  return out;
+}
+
+Tensor sum_op(const In& self, int d, bool keepdim) {
+  Op op("sum", {&self});
+  Tensor out = empty(reduced(self->sizes(), d, keepdim), self->dtype());
+  if (op.differentiable()) set_history(out, op.node<SumBackward1>({&*self}, self->sizes(), d, keepdim));
+  return out;
+}
+
+Tensor mean_op(const In& self, int d, bool keepdim) {
+  Op op("mean", {&self});
+  Tensor out = empty(reduced(self->sizes(), d, keepdim), self->dtype());
+  if (op.differentiable()) set_history(out, op.node<MeanBackward1>({&*self}, self->sizes(), d, keepdim));
+  return out;
+}
+
+}  // namespace
+
+Tensor sum_to(const In& self, const Dims& sizes) {
+  if (self->sizes() == sizes) {
+    Tensor same = *self;
+    self.release();
+    return same;
+  }
+  const int shift = self->dim() - sizes.rank();
+  bool reduces = false;
+  for (int i = 0; i < self->dim(); ++i) reduces = reduces || (i < shift ? self->size(i) != 1 : self->size(i) != sizes[i - shift]);
+  if (!reduces) return self->view(sizes);
+  Op op("sum", {&self});
+  return empty(sizes, self->dtype());
+}
+
+Tensor sum_all(const In& self) {
+  Op op("sum", {&self});
+  Tensor out = empty({}, self->dtype());
+  if (op.differentiable()) set_history(out, op.node<SumBackward0>({&*self}, self->sizes()));
+  return out;
+}
+
+Tensor softmax(const In& self, DType dtype) { return softmax_op(self, dtype, "_softmax", "SoftmaxBackward0"); }
+Tensor log_softmax(const In& self, DType dtype) { return softmax_op(self, dtype, "_log_softmax", "LogSoftmaxBackward0"); }
+
+Tensor cumsum(const In& self) {
+  Op op("cumsum", {&self});
+  if (is_floating_point(self->dtype())) return empty_like(*self, self->dtype());
+  Tensor out = empty(self->sizes(), DType::int64);
+  if (self->dtype() != DType::int64) const Tensor cast = self->to(DType::int64);
+  return out;
+}
+
+Tensor vector_norm(const In& self) {
+  Op op("linalg_vector_norm", {&self});
+  return empty({}, self->dtype());
+}
+
+Tensor all(const In& self) {
+  Op op("all", {&self});
+  return empty({}, DType::boolean);
+}
+
+Tensor Tensor::sum(int d, bool keepdim) const& { return sum_op(*this, d, keepdim); }
+Tensor Tensor::sum(int d, bool keepdim) && { return sum_op(std::move(*this), d, keepdim); }
+Tensor Tensor::mean(int d, bool keepdim) const& { return mean_op(*this, d, keepdim); }
+Tensor Tensor::mean(int d, bool keepdim) && { return mean_op(std::move(*this), d, keepdim); }
+
+}  // namespace memtape::ghost

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions: sum, mean, softmax and their kin, with the scratch that the reduction kernel's host code takes.
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::ghost {
+
+/// `self` summed down to `sizes` (at::sum_to): what broadcasting spread comes together again.
+Tensor sum_to(const In& self, const Dims& sizes);
+
+/// Sum of all elements, a tensor without dimensions.
+Tensor sum_all(const In& self);
+
+/// softmax / log_softmax along the last dimension; a half input with a float32 result is one fused kernel.
+Tensor softmax(const In& self, DType dtype);
+Tensor log_softmax(const In& self, DType dtype);
+
+/// Cumulative sum along the last dimension, without gradients; bool and int inputs give int64 after a cast.
+Tensor cumsum(const In& self);
+
+/// torch.linalg.vector_norm over all elements.
+Tensor vector_norm(const In& self);
+
+/// all(): one bool.
+Tensor all(const In& self);
+
+}  // namespace memtape::ghost

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/session.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace memtape::ghost {
+namespace {
+
+thread_local Session* current = nullptr;
+
+/// Larger than any memory there is, small enough that sums of many stay within 64 bits.
+constexpr Bytes kAbsurd = Bytes{1} << 52;
+
+DisplayShape display(const Dims& sizes) {
+  DisplayShape shape;
+  const int skipped = std::max(0, sizes.rank() - static_cast<int>(DisplayShape::kMaxRank));
+  for (int i = skipped; i < sizes.rank(); ++i)
+    shape.dims[shape.rank++] = static_cast<std::int32_t>(
+        std::min<std::int64_t>(sizes[i], std::numeric_limits<std::int32_t>::max()));
+  return shape;
+}
+
+/// What a block is for, as far as its birth tells: the rest is found when autograd keeps it (Saved) or a leaf takes it as .grad.
+Category category_at_birth(const Session& s, Category given) {
+  if (given != Category::unknown) return given;
+  if (s.phase == Phase::backward && s.node[0] != '\0') return Category::autograd_detail;
+  return Category::temporary;
+}
+
+}  // namespace
+
+Session& session() { return *current; }
+
+Session::Session(DeviceTraits traits) : device(traits), outer_(current) { current = this; }
+
+Session::~Session() {
+  autocast.cache.clear();
+  for (Tensor& workspace : cublas_workspaces) workspace.reset();
+  current = outer_;
+}
+
+Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, const Dims& shape) {
+  if (bytes == 0 || skipping) return {};
+  if (bytes < 0 || bytes > kAbsurd) {
+    fail({ErrorKind::bad_input, "a tensor would take more than 4 PiB", op, "check the sizes of the model and of the batch"});
+    return {};
+  }
+  auto* storage = new (Pool::take(sizeof(Storage))) Storage;
+  storage->stream = stream;
+  storage->block = tape.alloc(bytes, stream,
+                              {.op = op, .node = node, .scope = scope, .category = category_at_birth(*this, category),
+                               .phase = phase, .dtype = dtype, .shape = display(shape)});
+  return Ptr<Storage>(storage);
+}
+
+void Session::set_category(const Tensor& tensor, Category category) {
+  if (tensor.impl().storage) tape.why[tensor.impl().storage->block].category = category;
+}
+
+void Session::mark(Phase next, int step, int micro_batch) {
+  phase = next;
+  tape.mark({next, step, micro_batch});
+}
+
+void destroy(Storage* storage) {
+  if (!current->finished) current->tape.free(storage->block, storage->stream);
+  Pool::give(storage, sizeof(Storage));
+}
+
+Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype, Category category) {
+  auto* impl = make_impl();
+  impl->dtype = dtype;
+  impl->sizes = sizes;
+  impl->strides = strides;
+  const std::int64_t count = numel(sizes);
+  const bool fits = count <= std::numeric_limits<std::int64_t>::max() / 64;
+  impl->storage = session().allocate(fits ? bytes_of(dtype, count) : -1, category, dtype, sizes);
+  return Tensor(Ptr<TensorImpl>(impl));
+}
+
+Tensor empty(const Dims& sizes, DType dtype, Category category) {
+  return empty_strided(sizes, contiguous_strides(sizes), dtype, category);
+}
+
+}  // namespace memtape::ghost

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Session: everything a ghost run knows while it runs: the tape it writes, the device it pretends to run on, and what
+// PyTorch keeps in thread-local state (gradient mode, autocast, the current module, cuBLAS workspaces).
+//
+// One session is current per thread; ops find it by session(). The core never throws: the first thing that goes wrong
+// is kept in `error`, later ops go on with empty tensors, and the caller asks once at the end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ghost/dims.h"
+#include "ghost/tensor.h"
+#include "tape/tape.h"
+
+namespace memtape::ghost {
+
+/// What kernels' host code asks the device for (cudaGetDeviceProperties).
+struct DeviceTraits {
+  int major = 8, minor = 0;
+  int sm_count = 108;
+  int max_threads_per_sm = 2048;
+
+  bool at_least(int want_major, int want_minor = 0) const {
+    return major > want_major || (major == want_major && minor >= want_minor);
+  }
+};
+
+/// torch.autocast's state: which low dtype, and the casts of leaf weights kept until the outermost context ends.
+struct Autocast {
+  bool enabled = false;
+  int nesting = 0;
+  DType dtype = DType::bfloat16;
+  struct Cached {
+    Ptr<TensorImpl> weight, cast;
+  };
+  std::vector<Cached> cache;
+};
+
+class SavedTensorHooks;
+
+class Session {
+ public:
+  explicit Session(DeviceTraits device);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Tape tape;
+  DeviceTraits device;
+  Autocast autocast;
+  std::optional<Error> error;
+  SavedTensorHooks* hooks = nullptr;  ///< torch.autograd.graph.saved_tensors_hooks in force
+
+  // Where the program is: kept in each block's Why.
+  ScopeId scope = 0;
+  Phase phase = Phase::init;
+  const char* op = "";
+  const char* node = "";
+  StreamId stream = 0;
+
+  bool grad_enabled = true;
+  bool skipping = false;  ///< a recompute that already has all it needs: ops make empty tensors until it returns
+  std::uint64_t next_sequence = 0;
+  std::uint32_t next_backward = 0;
+  bool in_backward = false;  ///< on the autograd engine's device thread
+  bool finished = false;     ///< the program has ended: what is torn down now writes no events
+
+  /// A block of `bytes` on the current stream; nothing for zero bytes.
+  Ptr<Storage> allocate(Bytes bytes, Category category, DType dtype, const Dims& shape);
+  /// cuBLAS takes its workspace once per (handle, stream); handles belong to threads (see ops/cublas.h).
+  Tensor cublas_workspaces[2];
+
+  void fail(Error what) {
+    if (!error) error = std::move(what);
+  }
+  void set_category(const Tensor& tensor, Category category);
+  void mark(Phase next, int step, int micro_batch);
+
+ private:
+  Session* outer_;
+};
+
+/// The session of this thread.
+Session& session();
+
+/// A new tensor of these sizes, packed, on the current stream.
+Tensor empty(const Dims& sizes, DType dtype, Category category = Category::unknown);
+/// The same with given strides.
+Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype, Category category = Category::unknown);
+
+/// Gradient mode within a scope, as torch.no_grad() and torch.enable_grad().
+class GradMode {
+ public:
+  explicit GradMode(bool enabled) : before_(session().grad_enabled) { session().grad_enabled = enabled; }
+  ~GradMode() { session().grad_enabled = before_; }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// The module whose code runs: blocks made meanwhile carry its path.
+class ScopeGuard {
+ public:
+  explicit ScopeGuard(ScopeId scope) : before_(session().scope) { session().scope = scope; }
+  ~ScopeGuard() { session().scope = before_; }
+  ScopeGuard(const ScopeGuard&) = delete;
+  ScopeGuard& operator=(const ScopeGuard&) = delete;
+
+ private:
+  ScopeId before_;
+};
+
+}  // namespace memtape::ghost

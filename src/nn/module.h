@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Module: torch.nn.Module's bones: a place in the module tree, parameters and buffers by name, and a call that keeps its
+// argument alive until it returns (nn.Module.__call__ holds its arguments in a tuple) and then drops it.
+//
+// A family writes   class LlamaMLP : public Module<LlamaMLP> { ... Tensor forward(const Tensor& x); };
+// and calls         mlp(hidden_states)
+// Members are constructed in the order of their declaration, as __init__ assigns them: parameters are allocated in that order.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "ghost/session.h"
+#include "ghost/tensor.h"
+
+namespace memtape::nn {
+
+using ghost::Dims;
+using ghost::In;
+using ghost::Tensor;
+
+class Linear;
+
+/// One module of the tree: what named_parameters(), named_buffers() and named_modules() walk.
+struct ModuleNode {
+  std::string name;
+  ScopeId scope = 0;
+  std::vector<ModuleNode*> children;
+  struct Named {
+    std::string name;
+    Tensor tensor;
+  };
+  std::vector<Named> parameters;
+  std::vector<Named> buffers;
+  Linear* linear = nullptr;  ///< where an adapter can be put
+};
+
+/// All modules of a model, and the dtype its parameters are made in (torch.set_default_dtype while __init__ runs).
+class ModuleTree {
+ public:
+  explicit ModuleTree(DType parameter_dtype);
+  ModuleTree(const ModuleTree&) = delete;
+  ModuleTree& operator=(const ModuleTree&) = delete;
+  ~ModuleTree();
+
+  DType dtype() const { return dtype_; }
+  ModuleNode& root() { return *nodes_.front(); }
+  ModuleNode& add(ModuleNode& parent, std::string name);
+
+ private:
+  DType dtype_;
+  std::vector<std::unique_ptr<ModuleNode>> nodes_;
+};
+
+/// Where a module is being built: `scope / "mlp"` is the place of a child.
+class Scope {
+ public:
+  Scope(ModuleTree& tree, ModuleNode& node) : tree_(&tree), node_(&node) {}
+  Scope operator/(std::string_view child) const { return {*tree_, tree_->add(*node_, std::string(child))}; }
+  Scope operator/(std::int64_t index) const { return *this / std::to_string(index); }
+
+  /// nn.Parameter(torch.empty(sizes)): trainable, in the model's dtype.
+  Tensor parameter(std::string_view name, const Dims& sizes) const;
+  /// nn.Parameter of a given dtype.
+  Tensor parameter(std::string_view name, const Dims& sizes, DType dtype) const;
+  /// register_buffer(name, tensor).
+  void buffer(std::string_view name, const Tensor& tensor) const;
+
+  ModuleNode& node() const { return *node_; }
+  ModuleTree& tree() const { return *tree_; }
+  DType dtype() const { return tree_->dtype(); }
+
+ private:
+  ModuleTree* tree_;
+  ModuleNode* node_;
+};
+
+template <class Self>
+class Module {
+ public:
+  explicit Module(const Scope& scope) : node_(&scope.node()) {}
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// Self::forward(*x, rest...), with the blocks it makes billed to this module.
+  template <class... Rest>
+  auto operator()(const In& x, Rest&&... rest) {
+    const ghost::ScopeGuard guard(node_->scope);
+    auto out = static_cast<Self*>(this)->forward(*x, std::forward<Rest>(rest)...);
+    x.release();
+    return out;
+  }
+
+  ModuleNode& node() const { return *node_; }
+
+ private:
+  ModuleNode* node_;
+};
+
+/// nn.ModuleList: `count` modules named by their number. T is made with (scope, args...) or, if it takes it, (scope, args..., index).
+template <class T>
+class ModuleList {
+ public:
+  template <class... Args>
+  ModuleList(const Scope& scope, std::int64_t count, const Args&... args) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      if constexpr (std::is_constructible_v<T, const Scope&, const Args&..., std::int64_t>)
+        modules_.emplace_back(scope / i, args..., i);
+      else
+        modules_.emplace_back(scope / i, args...);
+    }
+  }
+  auto begin() { return modules_.begin(); }
+  auto end() { return modules_.end(); }
+  std::size_t size() const { return modules_.size(); }
+  T& operator[](std::size_t i) { return modules_[i]; }
+
+ private:
+  std::deque<T> modules_;
+};
+
+}  // namespace memtape::nn

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/train_options.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+#include "base/text.h"
+
+namespace memtape {
+namespace {
+
+template <class E>
+struct Choice {
+  std::string_view name;
+  E value;
+};
+
+constexpr auto kPrecisions = std::to_array<Choice<Precision>>({{"fp32", Precision::fp32},
+                                                               {"bf16", Precision::bf16},
+                                                               {"fp16", Precision::fp16},
+                                                               {"amp-bf16", Precision::amp_bf16},
+                                                               {"amp-fp16", Precision::amp_fp16}});
+constexpr auto kOptimizers = std::to_array<Choice<OptimizerName>>({{"adamw", OptimizerName::adamw},
+                                                                   {"adam", OptimizerName::adam},
+                                                                   {"sgd", OptimizerName::sgd},
+                                                                   {"sgd-momentum", OptimizerName::sgd_momentum},
+                                                                   {"adagrad", OptimizerName::adagrad},
+                                                                   {"rmsprop", OptimizerName::rmsprop},
+                                                                   {"adamax", OptimizerName::adamax},
+                                                                   {"nadam", OptimizerName::nadam},
+                                                                   {"adafactor", OptimizerName::adafactor},
+                                                                   {"adafactor-hf", OptimizerName::adafactor_hf}});
+constexpr auto kImpls = std::to_array<Choice<OptimizerImpl>>(
+    {{"fused", OptimizerImpl::fused}, {"foreach", OptimizerImpl::foreach}, {"for-loop", OptimizerImpl::for_loop}});
+constexpr auto kCheckpointings =
+    std::to_array<Choice<Checkpointing>>({{"none", Checkpointing::none}, {"full", Checkpointing::full}});
+constexpr auto kAttentions = std::to_array<Choice<AttentionChoice>>(
+    {{"eager", AttentionChoice::eager}, {"sdpa", AttentionChoice::sdpa}, {"flash", AttentionChoice::flash}});
+constexpr auto kTasks = std::to_array<Choice<TaskName>>({{"causal-lm", TaskName::causal_lm},
+                                                         {"masked-lm", TaskName::masked_lm},
+                                                         {"seq2seq-lm", TaskName::seq2seq_lm}});
+constexpr auto kWeights = std::to_array<Choice<DType>>(
+    {{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
+
+tl::unexpected<Error> wrong(std::string_view option, std::string_view found, std::string hint) {
+  return bad_input("unusable value \"" + std::string(found) + "\"", "--" + std::string(option), std::move(hint));
+}
+
+template <class E, std::size_t N>
+Result<E> choose(const NamedValue& option, const std::array<Choice<E>, N>& choices) {
+  std::vector<std::string_view> names;
+  for (const Choice<E>& choice : choices) {
+    if (choice.name == option.second) return choice.value;
+    names.push_back(choice.name);
+  }
+  return wrong(option.first, option.second, suggestion(option.second, names));
+}
+
+template <class E, std::size_t N>
+std::string_view name_of(E value, const std::array<Choice<E>, N>& choices) {
+  for (const Choice<E>& choice : choices)
+    if (choice.value == value) return choice.name;
+  return "?";
+}
+
+constexpr std::int64_t kMostOf = std::int64_t{1} << 31;
+
+Result<std::int64_t> positive(const NamedValue& option) {
+  std::int64_t n = 0;
+  const char* end = option.second.data() + option.second.size();
+  const auto [at, error] = std::from_chars(option.second.data(), end, n);
+  if (error != std::errc() || at != end || n < 1 || n >= kMostOf)
+    return wrong(option.first, option.second, "a whole number of 1 or more");
+  return n;
+}
+
+Result<double> real(const NamedValue& option, double least, double most, const char* hint) {
+  char* end = nullptr;
+  const double x = std::strtod(option.second.c_str(), &end);
+  if (option.second.empty() || *end != '\0' || !std::isfinite(x) || x < least || x > most)
+    return wrong(option.first, option.second, hint);
+  return x;
+}
+
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    if (comma != 0) parts.emplace_back(text.substr(0, comma));
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return parts;
+}
+
+template <class T>
+Result<void> put(Result<T> value, T& into) {
+  if (!value) return tl::unexpected(value.error());
+  into = *value;
+  return {};
+}
+
+template <class T>
+Result<void> put(Result<T> value, std::optional<T>& into) {
+  if (!value) return tl::unexpected(value.error());
+  into = *value;
+  return {};
+}
+
+LoraRecipe& lora(TrainRecipe& recipe) {
+  if (!recipe.lora) recipe.lora.emplace();
+  return *recipe.lora;
+}
+
+Result<void> set_max_grad_norm(const NamedValue& option, TrainRecipe& recipe) {
+  recipe.max_grad_norm.reset();
+  if (option.second == "none") return {};
+  return put(real(option, 0.0, 1e30, "a positive number, or none"), recipe.max_grad_norm);
+}
+
+Result<void> set_framework(const NamedValue& option) {
+  if (option.second == "torch") return {};
+  constexpr std::array<std::string_view, 1> kKnown{"torch"};
+  return unsupported("framework \"" + option.second + "\" is not modelled", "--framework", suggestion(option.second, kKnown));
+}
+
+using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
+struct Rule {
+  std::string_view option;
+  Setter set;
+};
+
+constexpr auto kRules = std::to_array<Rule>({
+    {"framework", [](const NamedValue& o, TrainRecipe&) { return set_framework(o); }},
+    {"task", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kTasks), r.task); }},
+    {"precision", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kPrecisions), r.precision); }},
+    {"weights", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kWeights), r.weights); }},
+    {"attention", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kAttentions), r.attention); }},
+    {"micro-batch-size", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
+    {"sequence-length", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.sequence_length); }},
+    {"gradient-accumulation",
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
+    {"gradient-checkpointing",
+     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kCheckpointings), r.checkpointing); }},
+    {"optimizer", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kOptimizers), r.optimizer); }},
+    {"optimizer-impl", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kImpls), r.optimizer_impl); }},
+    {"max-grad-norm", set_max_grad_norm},
+    {"lora-rank", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), lora(r).rank); }},
+    {"lora-targets",
+     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
+       lora(r).targets = split_at_commas(o.second);
+       if (lora(r).targets.empty()) return wrong(o.first, o.second, "module names with commas between, or all-linear");
+       return {};
+     }},
+    {"lora-dropout",
+     [](const NamedValue& o, TrainRecipe& r) { return put(real(o, 0.0, 1.0, "a number from 0 to 1"), lora(r).dropout); }},
+    {"freeze",
+     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
+       r.freeze.push_back(o.second);
+       return {};
+     }},
+});
+
+}  // namespace
+
+Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
+  TrainRecipe recipe;
+  for (const NamedValue& option : options) {
+    for (const Rule& rule : kRules) {
+      if (rule.option != option.first) continue;
+      if (const Result<void> done = rule.set(option, recipe); !done) return tl::unexpected(done.error());
+    }
+  }
+  if (recipe.lora && recipe.lora->targets.empty())
+    return bad_input("no modules named", "--lora-targets", "module names with commas between, or all-linear");
+  return recipe;
+}
+
+std::string_view name(Precision precision) { return name_of(precision, kPrecisions); }
+std::string_view name(OptimizerName optimizer) { return name_of(optimizer, kOptimizers); }
+std::string_view name(OptimizerImpl impl) { return name_of(impl, kImpls); }
+std::string_view name(Checkpointing checkpointing) { return name_of(checkpointing, kCheckpointings); }
+std::string_view name(AttentionChoice attention) { return name_of(attention, kAttentions); }
+std::string_view name(TaskName task) { return name_of(task, kTasks); }
+
+}  // namespace memtape

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of `memtape train` given their meaning: names and values as typed become a TrainRecipe, or an Error that
+// names the option, what was found and what would be right.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "workload/train_recipe.h"
+
+namespace memtape {
+
+using NamedValue = std::pair<std::string, std::string>;  ///< ("micro-batch-size", "4")
+
+/// Reads every option that says how to train; options of the device and of the layout are passed over.
+Result<TrainRecipe> train_recipe(std::span<const NamedValue> options);
+
+/// Names as the command line spells them.
+std::string_view name(Precision precision);
+std::string_view name(OptimizerName optimizer);
+std::string_view name(OptimizerImpl impl);
+std::string_view name(Checkpointing checkpointing);
+std::string_view name(AttentionChoice attention);
+std::string_view name(TaskName task);
+
+}  // namespace memtape

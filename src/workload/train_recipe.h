@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// TrainRecipe: how a model is trained, apart from where: precision, optimizer, checkpointing, adapters, batch.
+// Field names are those of the command line; defaults are the plain PyTorch loop's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace memtape {
+
+enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16 };
+enum class OptimizerName { adamw, adam, sgd, sgd_momentum, adagrad, rmsprop, adamax, nadam, adafactor, adafactor_hf };
+enum class OptimizerImpl { fused, foreach, for_loop };
+enum class Checkpointing { none, full };
+enum class AttentionChoice { eager, sdpa, flash };
+enum class TaskName { causal_lm, masked_lm, seq2seq_lm };
+
+/// peft's LoraConfig, as far as memory goes. Targets are module names, or "all-linear" alone.
+struct LoraRecipe {
+  std::int64_t rank = 8;
+  std::vector<std::string> targets;
+  double dropout = 0.0;
+};
+
+struct TrainRecipe {
+  TaskName task = TaskName::causal_lm;
+  Precision precision = Precision::bf16;
+  std::optional<DType> weights;  ///< dtype of the parameters; follows the precision when not given
+  AttentionChoice attention = AttentionChoice::sdpa;
+  std::int64_t micro_batch_size = 1;
+  std::int64_t sequence_length = 2048;
+  std::int64_t gradient_accumulation = 1;
+  Checkpointing checkpointing = Checkpointing::none;
+  OptimizerName optimizer = OptimizerName::adamw;
+  OptimizerImpl optimizer_impl = OptimizerImpl::foreach;
+  std::optional<double> max_grad_norm = 1.0;
+  std::optional<LoraRecipe> lora;
+  std::vector<std::string> freeze;  ///< globs over parameter names
+
+  bool autocasts() const { return precision == Precision::amp_bf16 || precision == Precision::amp_fp16; }
+  DType autocast_dtype() const { return precision == Precision::amp_fp16 ? DType::float16 : DType::bfloat16; }
+  /// The dtype the parameters are held in.
+  DType parameter_dtype() const {
+    if (weights) return *weights;
+    if (precision == Precision::bf16) return DType::bfloat16;
+    return precision == Precision::fp16 ? DType::float16 : DType::float32;
+  }
+};
+
+}  // namespace memtape
