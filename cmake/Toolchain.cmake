@@ -26,6 +26,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # short array. Clang and the sanitizers still look.
   target_compile_options(memtape_flags INTERFACE -Wno-restrict -Wno-array-bounds)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++'s std::stable_sort uses a function that libstdc++ itself has deprecated.
+  target_compile_options(memtape_flags INTERFACE -Wno-deprecated-declarations)
+endif()
 if(MEMTAPE_SANITIZE)
   add_compile_options(-fsanitize=${MEMTAPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MEMTAPE_SANITIZE})
