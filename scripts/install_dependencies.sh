@@ -5,9 +5,10 @@
 #   install_dependencies.sh --check  and what ./check needs: tests, fuzzing, formatting
 set -eu
 
-run="cmake g++ ninja-build libcli11-dev libexpected-dev libfmt-dev nlohmann-json3-dev zlib1g-dev python3-minimal"
+run="cmake g++ ninja-build libcli11-dev libexpected-dev libfmt-dev nlohmann-json3-dev zlib1g-dev python3
+  libcurl4 ca-certificates"
 check="ccache mold libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev git
-  clang-19 clang-format-19 libclang-rt-19-dev lld-19 python3"
+  clang-19 clang-format-19 libclang-rt-19-dev lld-19"
 
 wanted=$run
 [ "${1-}" = --check ] && wanted="$wanted $check"
