@@ -57,7 +57,7 @@ template <class Value>
 void write_json(const Value& value, std::string& out) {
   switch (value.kind) {
     case JsonKind::boolean: out += value.truth ? "true" : "false"; return;
-    case JsonKind::number: out += value.text; return;
+    case JsonKind::number: out += std::isfinite(value.real) ? value.text : json_quoted(value.text); return;
     case JsonKind::text: out += json_quoted(value.text); return;
     case JsonKind::array:
     case JsonKind::object: break;
@@ -150,7 +150,9 @@ void Config::missing(std::string_view key, std::string_view wanted) const {
 }
 
 void Config::wrong(const Found& found, std::string_view wanted) const {
-  fail(found.key, "must be " + std::string(wanted) + ", found " + quoted_briefly(json_text(*found.value)));
+  const Value& value = *found.value;
+  const std::string written = value.kind == JsonKind::number ? value.text : json_text(value);
+  fail(found.key, "must be " + std::string(wanted) + ", found " + quoted_briefly(written));
 }
 
 Config::Found Config::find(Keys keys) const {
@@ -291,6 +293,8 @@ std::string Config::json(Keys keys) const {
   const Found found = find(keys);
   return found.value == nullptr ? "null" : json_text(*found.value);
 }
+
+std::string Config::json() const { return json_text(*value_); }
 
 const std::string& Config::where() const { return document_->where; }
 

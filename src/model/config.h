@@ -94,8 +94,10 @@ class Config {
 
   /// All keys in the order of the file.
   std::vector<std::string> keys() const;
-  /// The value as JSON on one line; "null" where it is absent.
+  /// The value as JSON on one line; "null" where it is absent. NaN and infinities, which JSON lacks, become strings.
   std::string json(Keys keys) const;
+  /// All of this object, likewise.
+  std::string json() const;
   /// The name of the file, as given to `parse`.
   const std::string& where() const;
 

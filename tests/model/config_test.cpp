@@ -76,7 +76,8 @@ TEST(Config, TheLastOfRepeatedKeysCountsAsInPython) {
 TEST(Config, AcceptsWhatPythonWrites) {
   const Config c = config(R"({"limit": [0.0, Infinity], "x": NaN, "y": -Infinity, "name": "\u00e9\ud83d\ude00"})");
   EXPECT_EQ(c.text("name"), "\xc3\xa9\xf0\x9f\x98\x80");
-  EXPECT_EQ(c.json("limit"), "[0.0, Infinity]");
+  EXPECT_EQ(c.json("limit"), R"([0.0, "Infinity"])");
+  EXPECT_EQ(c.object("absent").json(), "{}");
 }
 
 TEST(Config, NamesWhatIsWrong) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace memtape::cli {
+
+std::string Table::text() const {
+  std::vector<std::size_t> widths(columns_.size());
+  for (const Row& row : rows_)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string text;
+  for (const Row& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) text += "  ";
+      text += columns_[i] == Align::right ? fmt::format("{:>{}}", row[i], widths[i])
+                                          : fmt::format("{:<{}}", row[i], widths[i]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace memtape::cli

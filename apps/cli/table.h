@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Table: rows of text in aligned columns, two spaces apart, without trailing spaces.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace memtape::cli {
+
+class Table {
+ public:
+  enum class Align { left, right };
+  using Row = std::vector<std::string>;
+
+  explicit Table(std::vector<Align> columns) : columns_(std::move(columns)) {}
+
+  /// As many cells as there are columns.
+  void add(Row row) { rows_.push_back(std::move(row)); }
+  std::string text() const;
+
+ private:
+  std::vector<Align> columns_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace memtape::cli

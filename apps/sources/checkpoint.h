@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors of a checkpoint that may lie in one file or in many: transformers' choice of files, on disk or on the hub.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/tensor_list.h"
+#include "sources/hub.h"
+
+namespace memtape::sources {
+
+struct Checkpoint {
+  std::optional<TensorList> tensors;
+  std::vector<std::string> warnings;
+};
+
+inline constexpr std::size_t kLargestConfig = std::size_t{16} << 20;
+
+/// The checkpoint in a folder: model.safetensors, else the shards of model.safetensors.index.json, else all *.safetensors.
+Result<Checkpoint> read_checkpoint_folder(const std::filesystem::path& folder);
+
+/// One .safetensors file.
+Result<Checkpoint> read_checkpoint_file(const std::filesystem::path& file);
+
+/// The shards of an index that lie beside it. Where some are not there the tensors are unknown, and a warning says so.
+Result<Checkpoint> read_checkpoint_index(const std::filesystem::path& index);
+
+/// The checkpoint of a repository on the hub, by its headers.
+Result<Checkpoint> fetch_checkpoint(HubRepository& repository);
+
+}  // namespace memtape::sources

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/files.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+namespace memtape::sources {
+namespace {
+
+tl::unexpected<Error> system_error(const std::string& path) {
+  return bad_input(std::strerror(errno), path);
+}
+
+int open_to_read(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
+
+struct Closer {
+  int descriptor;
+  ~Closer() { ::close(descriptor); }
+};
+
+}  // namespace
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+Result<std::string> read_text_file(const std::string& path, std::size_t limit) {
+  const int descriptor = open_to_read(path);
+  if (descriptor < 0) return system_error(path);
+  const Closer closer{descriptor};
+  std::string text;
+  std::array<char, 1 << 16> chunk;
+  for (;;) {
+    const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(path);
+    if (count == 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit)
+      return bad_input(fmt::format("larger than {}", human_bytes(static_cast<Bytes>(limit))), path);
+  }
+}
+
+Result<FileBytes> FileBytes::open(const std::string& path) {
+  const int descriptor = open_to_read(path);
+  if (descriptor < 0) return system_error(path);
+  FileBytes file(path, descriptor, 0);
+  struct stat status{};
+  if (::fstat(descriptor, &status) != 0) return system_error(path);
+  if (!S_ISREG(status.st_mode)) return bad_input("not a regular file", path);
+  file.size_ = status.st_size;
+  return file;
+}
+
+FileBytes::FileBytes(FileBytes&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_) {}
+
+FileBytes::~FileBytes() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<void> FileBytes::read(Bytes offset, std::span<char> into) const {
+  while (!into.empty()) {
+    const ssize_t count = ::pread(descriptor_, into.data(), into.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(path_);
+    if (count == 0) return bad_input("ends early", path_);
+    into = into.subspan(static_cast<std::size_t>(count));
+    offset += count;
+  }
+  return {};
+}
+
+}  // namespace memtape::sources

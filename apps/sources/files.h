@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files: the file system behind the interfaces of the rooms. Sizes are limited, and an error names
+// the file and the reason.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+#include "formats/byte_source.h"
+
+namespace memtape::sources {
+
+/// Whether there is a file or folder of that name; what cannot be looked at is not there.
+bool is_there(const std::filesystem::path& path);
+
+/// The whole text of a file or pipe of at most `limit` bytes.
+Result<std::string> read_text_file(const std::string& path, std::size_t limit);
+
+/// A regular file that is read where a reader asks.
+class FileBytes : public ByteSource {
+ public:
+  static Result<FileBytes> open(const std::string& path);
+
+  FileBytes(FileBytes&& other) noexcept;
+  FileBytes& operator=(FileBytes&&) = delete;
+  ~FileBytes() override;
+
+  std::string name() const override { return path_; }
+  Bytes size() const override { return size_; }
+  Result<void> read(Bytes offset, std::span<char> into) const override;
+
+ private:
+  FileBytes(std::string path, int descriptor, Bytes size)
+      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+
+  std::string path_;
+  int descriptor_;
+  Bytes size_;
+};
+
+}  // namespace memtape::sources

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/model_source.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "model/catalog.h"
+#include "sources/checkpoint.h"
+#include "sources/files.h"
+
+namespace memtape::sources {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConfig = "config.json";
+constexpr std::string_view kIndexEnding = ".safetensors.index.json";
+
+Result<void> read_config(ModelSource& source, const fs::path& path) {
+  const Result<std::string> text = read_text_file(path.string(), kLargestConfig);
+  if (!text) return tl::unexpected(text.error());
+  Result<Config> config = Config::parse(*text, path.string());
+  if (!config) return tl::unexpected(config.error());
+  source.config = *std::move(config);
+  return {};
+}
+
+/// Takes the checkpoint and the config.json of its folder, which may be absent.
+Result<ModelSource> with_checkpoint(ModelSource source, Result<Checkpoint> checkpoint, const fs::path& folder) {
+  if (!checkpoint) return tl::unexpected(checkpoint.error());
+  source.header = std::move(checkpoint->tensors);
+  source.warnings = std::move(checkpoint->warnings);
+  if (is_there(folder / kConfig)) {
+    if (Result<void> read = read_config(source, folder / kConfig); !read) return tl::unexpected(read.error());
+    return source;
+  }
+  if (!source.header)
+    return bad_input("holds neither config.json nor *.safetensors", source.where, "a model's folder has one of them");
+  source.warnings.push_back(fmt::format("{} is not there: only the stored tensors are known", (folder / kConfig).string()));
+  return source;
+}
+
+Result<ModelSource> from_path(const std::string& typed) {
+  const fs::path path(typed);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  ModelSource source{typed, typed, std::nullopt, std::nullopt, {}};
+  std::error_code error;
+  if (fs::is_directory(path, error)) return with_checkpoint(std::move(source), read_checkpoint_folder(path), path);
+  if (typed.ends_with(kIndexEnding)) return with_checkpoint(std::move(source), read_checkpoint_index(path), folder);
+  if (path.extension() == ".safetensors") return with_checkpoint(std::move(source), read_checkpoint_file(path), folder);
+  if (path.extension() == ".gguf")
+    return unsupported("a .gguf file is a model to be served, it cannot be trained", typed,
+                       "give the config.json or hub id it was made from");
+  if (path.extension() == ".bin" || path.extension() == ".pt" || path.extension() == ".pth")
+    return unsupported("pickled weights are not read", typed, "give the config.json beside them, or .safetensors");
+  if (Result<void> read = read_config(source, path); !read) return tl::unexpected(read.error());
+  return source;
+}
+
+Result<ModelSource> from_catalog(const CatalogEntry& entry) {
+  ModelSource source{std::string(entry.id), "catalog", std::nullopt, std::nullopt, {}};
+  Result<Config> config = Config::parse(entry.config, source.id);
+  if (!config) return tl::unexpected(config.error());
+  source.config = *std::move(config);
+  return source;
+}
+
+Result<ModelSource> from_hub(const std::string& id, const HubSettings& settings) {
+  Result<HubRepository> repository = HubRepository::open(settings, id);
+  if (!repository) return tl::unexpected(repository.error());
+  const std::string url = repository->url(kConfig);
+  const Result<std::optional<std::string>> text = repository->text(kConfig, kLargestConfig);
+  if (!text) return tl::unexpected(text.error());
+  if (!*text) return bad_input("this repository has no config.json", url, "only transformers models have one");
+  Result<Config> config = Config::parse(**text, url);
+  if (!config) return tl::unexpected(config.error());
+  Result<Checkpoint> checkpoint = fetch_checkpoint(*repository);
+  if (!checkpoint) return tl::unexpected(checkpoint.error());
+  return ModelSource{id, url, *std::move(config), std::move(checkpoint->tensors), std::move(checkpoint->warnings)};
+}
+
+/// Something that was meant as a file, to judge by how it looks.
+bool looks_like_path(std::string_view typed) {
+  if (typed.empty() || typed.front() == '.' || typed.front() == '/' || typed.front() == '~') return true;
+  for (const std::string_view ending : {".json", ".safetensors", ".gguf", ".bin", ".pt", ".pth"})
+    if (typed.ends_with(ending)) return true;
+  return !is_hub_id(typed);
+}
+
+}  // namespace
+
+Result<ModelSource> find_model_source(const std::string& model, const HubSettings& settings) {
+  if (is_there(model)) return from_path(model);
+  if (const CatalogEntry* entry = find_model(model)) return from_catalog(*entry);
+  if (looks_like_path(model)) return bad_input("no such file or folder", model.empty() ? "MODEL" : model);
+  if (const std::optional<fs::path> snapshot = cached_snapshot(settings, model)) {
+    Result<ModelSource> source = from_path(snapshot->string());
+    if (source) source->id = model, source->where = fmt::format("Hugging Face cache: {}", source->where);
+    return source;
+  }
+  const bool has_organisation = model.find('/') != std::string::npos;
+  if (!has_organisation || settings.offline)
+    return bad_input(fmt::format("not a file, not in the catalog, not in the Hugging Face cache{}",
+                                 settings.offline ? ", and HF_HUB_OFFLINE is set" : ""),
+                     model, model_suggestion(model));
+  return from_hub(model, settings);
+}
+
+}  // namespace memtape::sources
