@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/html.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "report/headline.h"
+#include "report/html_assets.h"
+#include "report/json_writer.h"
+#include "report/measured_step.h"
+#include "report/why.h"
+
+namespace memtape::report {
+namespace {
+
+constexpr std::string_view kModulePlaceholder = "{module}";  ///< the page puts the path in its place
+
+/// Values numbered in order of first use.
+template <class Key>
+class Index {
+ public:
+  std::int64_t of(const Key& key) {
+    const auto [at, fresh] = numbers_.try_emplace(key, static_cast<std::int64_t>(keys_.size()));
+    if (fresh) keys_.push_back(key);
+    return at->second;
+  }
+  const std::vector<Key>& keys() const { return keys_; }
+
+ private:
+  std::map<Key, std::int64_t> numbers_;
+  std::vector<Key> keys_;
+};
+
+/// Writes the step: its blocks numbered from 0, those alive at the start first, and reasons told once.
+class StepData {
+ public:
+  StepData(const Trace& trace, JsonWriter& out) : trace_(trace), step_(measured_step(trace)), out_(out) {}
+
+  void write(const RankReport& rank, std::optional<Bytes> limit) {
+    out_.begin_object();
+    collect();
+    out_.member("alive", static_cast<std::int64_t>(alive_));
+    write_events();
+    write_reserved();
+    write_windows();
+    write_blocks();
+    write_reasons();
+    out_.key("limit");
+    limit ? out_.value(*limit) : out_.null();
+    const std::size_t peak = std::clamp(rank.peak_moment.event, step_.first, std::max(step_.first, step_.last - 1));
+    out_.member("peak_event", static_cast<std::int64_t>(peak - step_.first));
+    out_.end_object();
+  }
+
+ private:
+  static constexpr std::int64_t kAbsent = -1;
+  using Reason = std::tuple<Category, Phase, std::string_view, std::string_view, ScopeId,
+                            std::array<std::int32_t, DisplayShape::kMaxRank>, std::uint8_t, DType>;
+
+  void collect() {
+    number_.assign(trace_.tape.requested.size(), kAbsent);
+    for (BlockId id : step_.at_start) add(id);
+    alive_ = blocks_.size();
+    for (std::size_t i = step_.first; i < step_.last; ++i)
+      if (trace_.tape.events[i].kind == EventKind::alloc) add(trace_.tape.events[i].block);
+  }
+
+  void add(BlockId id) {
+    if (size_in_allocator(trace_, id) == 0) return;
+    number_[id] = static_cast<std::int64_t>(blocks_.size());
+    blocks_.push_back(id);
+  }
+
+  void write_events() {
+    out_.key("events");
+    out_.begin_array();
+    for (std::size_t i = step_.first; i < step_.last; ++i) {
+      const Event& e = trace_.tape.events[i];
+      const bool of_block = e.kind == EventKind::alloc || e.kind == EventKind::free;
+      const std::int64_t number = of_block ? number_[e.block] + 1 : 0;
+      out_.value(e.kind == EventKind::free ? -number : number);
+    }
+    out_.end_array();
+  }
+
+  /// Reserved bytes at the start, and [event, bytes] wherever they change.
+  void write_reserved() {
+    StepWalk walk(trace_, step_);
+    Bytes now = walk.levels().reserved;
+    out_.member("reserved_at_start", now);
+    out_.key("reserved");
+    out_.begin_array();
+    while (walk.next()) {
+      if (walk.levels().reserved == now) continue;
+      now = walk.levels().reserved;
+      out_.begin_array();
+      out_.value(static_cast<std::int64_t>(walk.event() - step_.first));
+      out_.value(now);
+      out_.end_array();
+    }
+    out_.end_array();
+  }
+
+  void write_windows() {
+    out_.key("windows");
+    out_.begin_array();
+    for (const Window& w : step_.windows) {
+      out_.begin_array();
+      out_.value(name(w.mark.phase));
+      out_.value(w.mark.micro_batch);
+      out_.value(static_cast<std::int64_t>(w.first_event - step_.first));
+      out_.value(static_cast<std::int64_t>(w.last_event - step_.first));
+      out_.end_array();
+    }
+    out_.end_array();
+  }
+
+  void write_blocks() {
+    out_.key("sizes");
+    out_.begin_array();
+    for (BlockId id : blocks_) out_.value(trace_.sizes[id]);
+    out_.end_array();
+    out_.key("why");
+    out_.begin_array();
+    for (BlockId id : blocks_) {
+      const Why& w = trace_.tape.why[id];
+      out_.value(reasons_.of(Reason(w.category, w.phase, w.op, w.node, w.scope, w.shape.dims, w.shape.rank, w.dtype)));
+    }
+    out_.end_array();
+  }
+
+  void write_reasons() {
+    Index<ScopeId> modules;
+    Index<std::string> sentences;
+    out_.key("whys");
+    out_.begin_array();
+    for (const Reason& reason : reasons_.keys()) {
+      const auto& [category, phase, op, node, scope, dims, rank, dtype] = reason;
+      const Why why{op.data(), node.data(), scope, category, phase, dtype, {dims, rank}};
+      out_.begin_array();
+      out_.value(static_cast<int>(category));
+      out_.value(name(phase));
+      out_.value(op);
+      out_.value(node);
+      out_.value(modules.of(scope));
+      out_.begin_array();
+      for (std::uint8_t i = 0; i < rank; ++i) out_.value(std::int64_t{dims[i]});
+      out_.end_array();
+      out_.value(name(dtype));
+      out_.value(sentences.of(why_sentence(why, kModulePlaceholder)));
+      out_.end_array();
+    }
+    out_.end_array();
+    write_texts("modules", modules.keys(), [this](ScopeId id) { return trace_.tape.scopes.path(id); });
+    write_texts("sentences", sentences.keys(), [](const std::string& text) { return text; });
+  }
+
+  template <class Keys, class Text>
+  void write_texts(std::string_view key, const Keys& keys, Text text) {
+    out_.key(key);
+    out_.begin_array();
+    for (const auto& k : keys) out_.value(text(k));
+    out_.end_array();
+  }
+
+  const Trace& trace_;
+  MeasuredStep step_;
+  JsonWriter& out_;
+  std::size_t alive_ = 0;
+  std::vector<BlockId> blocks_;
+  std::vector<std::int64_t> number_;  ///< by BlockId
+  Index<Reason> reasons_;
+};
+
+std::vector<std::string> notes(const Prediction& p) {
+  std::vector<std::string> all;
+  for (const Advice& a : p.advice)
+    all.push_back(fmt::format("{}: {}, costs {}", a.change, gib(a.peak_device_bytes), a.cost));
+  if (p.bounds.low_bytes != p.bounds.high_bytes)
+    all.push_back(fmt::format("Between {} and {}: {}", gib(p.bounds.low_bytes), gib(p.bounds.high_bytes),
+                              fmt::join(p.bounds.causes, "; ")));
+  all.insert(all.end(), p.warnings.begin(), p.warnings.end());
+  return all;
+}
+
+void write_texts(JsonWriter& out, std::string_view key, const std::vector<std::string>& texts) {
+  out.key(key);
+  out.begin_array();
+  for (const std::string& t : texts) out.value(t);
+  out.end_array();
+}
+
+void write_answer(JsonWriter& out, const Prediction& p, const RankReport& rank) {
+  out.member("model", p.model.id);
+  write_texts(out, "settings", settings_in_words(p));
+  out.key("categories");
+  out.begin_array();
+  for (std::string_view c : kCategoryNames) out.value(c);
+  out.end_array();
+  out.key("at_peak");
+  out.begin_array();
+  for (Bytes b : rank.at_peak.bytes) out.value(b);
+  out.end_array();
+  out.member("peak_device", rank.peak_device_bytes);
+  out.member("peak_reserved", rank.peak.reserved);
+  out.member("peak_allocated", rank.peak.allocated);
+  out.member("peak_phase", name(rank.peak_phase));
+  out.member("fits", p.fits.value_or(true));
+  out.key("device");
+  if (p.device) {
+    out.begin_object();
+    out.member("name", p.device->name);
+    out.member("total", p.device->total_bytes);
+    out.end_object();
+  } else {
+    out.null();
+  }
+}
+
+void write_levels(JsonWriter& out, std::string_view label, const Levels& levels) {
+  out.begin_object();
+  out.member("name", label);
+  out.key("levels");
+  out.begin_array();
+  for (Bytes b : {levels.requested, levels.allocated, levels.reserved}) out.value(b);
+  out.end_array();
+  out.end_object();
+}
+
+void write_tables(JsonWriter& out, const Prediction& p, const RankReport& rank) {
+  out.key("phases");
+  out.begin_array();
+  for (const PhaseReport& phase : rank.phases) write_levels(out, name(phase.phase), phase.peak);
+  write_levels(out, "between steps", rank.steady);
+  out.end_array();
+  out.key("largest");
+  out.begin_array();
+  for (const LargestTensor& t : rank.largest) {
+    out.begin_object();
+    out.member("category", name(t.category));
+    out.member("module", t.module);
+    out.member("op", t.op);
+    out.key("shape");
+    out.begin_array();
+    for (std::int64_t d : t.shape) out.value(d);
+    out.end_array();
+    out.member("dtype", t.dtype);
+    out.member("count", t.count);
+    out.member("bytes", t.bytes);
+    out.member("why", t.why);
+    out.end_object();
+  }
+  out.end_array();
+  write_texts(out, "notes", notes(p));
+}
+
+/// JSON that may stand in a script element: "</" would end it.
+std::string in_script(std::string json) {
+  for (std::size_t at = json.find("</"); at != std::string::npos; at = json.find("</", at + 3)) json.insert(at + 1, 1, '\\');
+  return json;
+}
+
+std::string page_data(const Prediction& p, const Trace& trace) {
+  const RankReport& rank = peak_rank(p);
+  std::optional<Bytes> limit;
+  if (p.device) limit = p.device->total_bytes - (rank.peak_device_bytes - rank.peak.reserved);
+  JsonWriter out(JsonWriter::Layout::compact);
+  out.begin_object();
+  write_answer(out, p, rank);
+  write_tables(out, p, rank);
+  out.key("step");
+  StepData(trace, out).write(rank, limit);
+  out.end_object();
+  return in_script(std::move(out).take());
+}
+
+}  // namespace
+
+std::string html(const Prediction& prediction, const Trace& trace) {
+  const std::string data = page_data(prediction, trace);
+  const std::array<std::pair<std::string_view, std::string_view>, 3> parts{
+      {{"@style@", kStyle}, {"@data@", data}, {"@script@", kScript}}};
+  std::string page;
+  std::string_view rest = kPage;
+  for (const auto& [mark, text] : parts) {
+    const std::size_t at = rest.find(mark);
+    page.append(rest.substr(0, at)).append(text);
+    rest.remove_prefix(at + mark.size());
+  }
+  return page.append(rest);
+}
+
+}  // namespace memtape::report
