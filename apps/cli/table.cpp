@@ -24,4 +24,11 @@ std::string Table::text() const {
   return text;
 }
 
+std::string clipped(std::string_view text, std::size_t width) {
+  if (text.size() <= width) return std::string(text);
+  std::size_t cut = width - 3;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0u) == 0x80u) --cut;
+  return std::string(text.substr(0, cut)) + "...";
+}
+
 }  // namespace memtape::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,5 +24,8 @@ class Table {
   std::vector<Align> columns_;
   std::vector<Row> rows_;
 };
+
+/// `text`, or its beginning and "..." where it has more than `width` bytes; never cut within a character.
+std::string clipped(std::string_view text, std::size_t width);
 
 }  // namespace memtape::cli

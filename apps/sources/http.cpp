@@ -134,7 +134,12 @@ struct HttpClient::Curl {
   Library library;
   void* handle;
 
-  ~Curl() { library.easy_cleanup(handle); }
+  explicit Curl(const Library& loaded) : library(loaded), handle(library.easy_init()) {}
+  Curl(const Curl&) = delete;
+  Curl& operator=(const Curl&) = delete;
+  ~Curl() {
+    if (handle != nullptr) library.easy_cleanup(handle);
+  }
 
   template <class Value>
   void set(Option option, Value value) const {
@@ -150,9 +155,9 @@ Result<HttpClient> HttpClient::open() {
   const std::optional<Library> library = load_library();
   if (!library)
     return bad_input("libcurl.so.4 cannot be loaded", "network", "install the package libcurl4");
-  void* handle = library->easy_init();
-  if (handle == nullptr) return bad_input("libcurl cannot be started", "network");
-  return HttpClient(std::make_unique<Curl>(Curl{*library, handle}));
+  auto curl = std::make_unique<Curl>(*library);
+  if (curl->handle == nullptr) return bad_input("libcurl cannot be started", "network");
+  return HttpClient(std::move(curl));
 }
 
 Result<HttpResponse> HttpClient::get(const HttpRequest& request) {

@@ -16,6 +16,8 @@ namespace {
 
 using report::JsonWriter;
 
+constexpr std::size_t kLongestName = 36;
+
 std::string capability_text(const Gpu& gpu) {
   return gpu.runs_cuda() ? fmt::format("{}.{}", gpu.capability_major, gpu.capability_minor) : "-";
 }
@@ -32,15 +34,15 @@ std::string catalog_text(std::span<const Gpu> gpus, const OutputOptions& output)
   if (!output.quiet)
     table.add({"GPU", "NAME", "CAPABILITY", "SMs", "GiB", "FIGURE", sources ? "SOURCE" : ""});
   for (const Gpu& gpu : gpus)
-    table.add({std::string(gpu.id), std::string(gpu.name), capability_text(gpu),
+    table.add({std::string(gpu.id), clipped(gpu.name, kLongestName), capability_text(gpu),
                gpu.sm_count > 0 ? std::to_string(gpu.sm_count) : "-", total_text(gpu),
                std::string(name(gpu.total_certainty)), sources ? gpu.total_source : ""});
   std::string text = table.text();
   if (!output.quiet)
     text +=
-        "\nGiB (2^30 bytes): all that CUDA gives a program, less than nvidia-smi shows. exact: "
-        "printed to the byte by\na device; rounded: printed, the least value that prints so; "
-        "estimated: by a rule. memtape gpus GPU names it.\n";
+        "\nGiB (2^30 bytes): all that CUDA gives a program, less than nvidia-smi shows.\n"
+        "exact: printed to the byte by a device; rounded: printed, the least value that\n"
+        "prints so; estimated: by the rule that memtape gpus GPU names.\n";
   return text;
 }
 

@@ -90,13 +90,6 @@ std::string checkpoint_text(const TensorList& header) {
                      with_commas(header.total_bytes()), human_bytes(header.total_bytes()), dtypes);
 }
 
-std::string clipped(std::string text, std::size_t width) {
-  if (text.size() <= width) return text;
-  std::size_t cut = width - 3;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0u) == 0x80u) --cut;
-  return text.substr(0, cut) + "...";
-}
-
 std::string config_text(const Config& config, std::size_t width) {
   constexpr std::size_t kLongestKey = 40, kLeastValue = 20;
   using enum Table::Align;
