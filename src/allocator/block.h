@@ -31,7 +31,8 @@ inline constexpr Bytes kRoundLarge = 2 << 20;  ///< ... rounded up to this
 
 class BlockPool;
 
-struct Block {
+/// One cache line.
+struct alignas(64) Block {
   Address address = 0;
   Bytes size = 0;
   Bytes requested = 0;    ///< what the program asked for, while allocated

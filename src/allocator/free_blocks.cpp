@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/free_blocks.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace memtape {
@@ -14,7 +15,7 @@ FreeBlocks::Cursor FreeBlocks::previous(Cursor c) const {
 
 std::size_t FreeBlocks::size() const {
   return std::accumulate(bins_.begin(), bins_.end(), std::size_t{0},
-                         [](std::size_t n, const Bin& bin) { return n + bin.size(); });
+                         [](std::size_t n, const SortedBin& bin) { return n + bin.size(); });
 }
 
 }  // namespace memtape
