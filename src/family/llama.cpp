@@ -72,13 +72,14 @@ Tensor LlamaAttention::forward(const Tensor& hidden_states, const Tensor& attent
 }
 
 LlamaDecoderLayer::LlamaDecoderLayer(const nn::Scope& scope, const LlamaConfig& c)
-    : Module(scope),
+    : GradientCheckpointingLayer(scope),
       self_attn_(scope / "self_attn", c),
       mlp_(scope / "mlp", c),
       input_layernorm_(scope / "input_layernorm", c.hidden_size),
       post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {}
 
-Tensor LlamaDecoderLayer::forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings) {
+Tensor LlamaDecoderLayer::forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
+                                  const Tensor&) {
   Tensor residual = x;
   Tensor hidden_states = input_layernorm_(x);
   hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
@@ -108,7 +109,7 @@ Tensor LlamaModel::forward(const Tensor& input_ids, const Tensor& attention_mask
   Tensor hidden_states = inputs_embeds;
   const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
   for (LlamaDecoderLayer& decoder_layer : layers_)
-    hidden_states = decoder_layer(hidden_states, causal_mask, position_embeddings);
+    hidden_states = decoder_layer(hidden_states, causal_mask, position_embeddings, position_ids);
   return norm_(hidden_states);
 }
 

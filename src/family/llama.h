@@ -6,6 +6,7 @@
 #include "family/pretrained.h"
 #include "family/rope.h"
 #include "nn/activations.h"
+#include "nn/checkpointing.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
@@ -51,10 +52,11 @@ class LlamaAttention : public nn::Module<LlamaAttention> {
   nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
 };
 
-class LlamaDecoderLayer : public nn::Module<LlamaDecoderLayer> {
+class LlamaDecoderLayer : public nn::GradientCheckpointingLayer<LlamaDecoderLayer> {
  public:
   LlamaDecoderLayer(const nn::Scope& scope, const LlamaConfig& config);
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings,
+                 const Tensor& position_ids);
 
  private:
   LlamaAttention self_attn_;

@@ -43,7 +43,6 @@ class PretrainedModel {
   nn::Scope root() { return {tree, tree.root()}; }
 
   nn::ModuleTree tree;
-  bool gradient_checkpointing = false;  ///< model.gradient_checkpointing_enable()
 };
 
 /// The heads of transformers' auto classes.

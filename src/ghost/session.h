@@ -39,6 +39,7 @@ struct Autocast {
   std::vector<Cached> cache;
 };
 
+class Saved;
 class SavedTensorHooks;
 
 class Session {
@@ -53,6 +54,7 @@ class Session {
   Autocast autocast;
   std::optional<Error> error;
   SavedTensorHooks* hooks = nullptr;  ///< torch.autograd.graph.saved_tensors_hooks in force
+  std::vector<const Saved*> unpacked;  ///< by hooks, for the node that runs
 
   // Where the program is: kept in each block's Why.
   ScopeId scope = 0;

@@ -48,6 +48,8 @@ class ModuleTree {
   ModuleTree& operator=(const ModuleTree&) = delete;
   ~ModuleTree();
 
+  bool gradient_checkpointing = false;  ///< model.gradient_checkpointing_enable()
+
   DType dtype() const { return dtype_; }
   ModuleNode& root() { return *nodes_.front(); }
   ModuleNode& add(ModuleNode& parent, std::string name);

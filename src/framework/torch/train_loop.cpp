@@ -129,7 +129,7 @@ Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe, c
   {
     const auto model = (*family)->build(config, {.dtype = recipe.parameter_dtype(), .attention = attention_of(recipe.attention)});
     if (!model) return tl::unexpected(config.check().error());
-    model->gradient_checkpointing = recipe.checkpointing == Checkpointing::full;
+    model->tree.gradient_checkpointing = recipe.checkpointing == Checkpointing::full;
     TrainLoop loop(recipe, *model, session);
     loop.run();
     run.statics = loop.statics();

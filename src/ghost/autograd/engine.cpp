@@ -75,6 +75,12 @@ bool any_defined(const Gradients& gradients) {
   return false;
 }
 
+/// What hooks unpacked for a node are locals of its function (generated Functions.cpp: `auto self = self_.unpack();`).
+void forget_unpacked(std::size_t down_to) {
+  std::vector<const Saved*>& unpacked = session().unpacked;
+  for (; unpacked.size() > down_to; unpacked.pop_back()) unpacked.back()->forget_unpacked();
+}
+
 Gradients call_function(Node& node) {
   Gradients in = std::move(node.buffer);
   node.buffer = {};
@@ -82,7 +88,9 @@ Gradients call_function(Node& node) {
   Gradients out;
   out.resize(node.edges.size());
   session().node = node.name;
+  const std::size_t unpacked_before = session().unpacked.size();
   if (any_defined(in)) node.apply(in, out);
+  forget_unpacked(unpacked_before);
   session().node = "";
   validate_outputs(node, out);
   return out;

@@ -7,14 +7,13 @@
 #include "ghost/autograd/accumulate_grad.h"
 
 namespace memtape::ghost {
-namespace {
-
-/// Kept for backward: what was born a temporary of the forward is an activation.
 void note_kept(const Tensor& tensor) {
   if (!tensor.impl().storage) return;
   Category& category = session().tape.why[tensor.impl().storage->block].category;
   if (category == Category::temporary) category = Category::activation;
 }
+
+namespace {
 
 Tensor without_history(const Tensor& tensor) {
   const TensorImpl& from = tensor.impl();
@@ -32,7 +31,7 @@ void Saved::keep(const Tensor& tensor) {
   if (SavedTensorHooks* hooks = session().hooks) {
     packed_ = hooks->pack(tensor);
     if (packed_ >= 0) {
-      hooks_ = hooks;
+      hooks_ = Ptr<SavedTensorHooks>(hooks);
       return;
     }
   }
@@ -49,12 +48,19 @@ void Saved::keep_result(const Tensor& tensor) {
   }
 }
 
-Tensor Saved::unpack() const { return packed_ >= 0 ? hooks_->unpack(packed_) : tensor_; }
+Tensor Saved::unpack() const {
+  if (packed_ >= 0 && !tensor_.defined()) {
+    tensor_ = hooks_->unpack(packed_);
+    session().unpacked.push_back(this);
+  }
+  return tensor_;
+}
 
 void Saved::reset() {
   tensor_.reset();
   if (packed_ >= 0) hooks_->drop(packed_);
   packed_ = -1;
+  hooks_.reset();
 }
 
 TensorImpl* make_impl() { return new (Pool::take(sizeof(TensorImpl))) TensorImpl; }

@@ -16,8 +16,22 @@
 
 namespace memtape::ghost {
 
+/// What happens to tensors that nodes save meanwhile (torch.autograd.graph.saved_tensors_hooks).
+class SavedTensorHooks : public RefCounted {
+ public:
+  virtual ~SavedTensorHooks() = default;
+  /// Takes charge of `tensor`; the handle goes to unpack. A negative handle: the node keeps the tensor itself.
+  virtual std::int64_t pack(const Tensor& tensor) = 0;
+  virtual Tensor unpack(std::int64_t handle) = 0;
+  virtual void drop(std::int64_t handle) = 0;
+};
+inline void destroy(SavedTensorHooks* hooks) { delete hooks; }
+
+/// Tells the tape that autograd keeps this tensor: what was born a temporary of the forward is an activation.
+void note_kept(const Tensor& tensor);
+
 /// A tensor a node keeps for its backward (torch's SavedVariable). Under saved-tensor hooks (checkpointing) it keeps what
-/// the hooks made of it instead.
+/// the hooks made of it instead; what they unpack lives until the node's function returns.
 class Saved {
  public:
   Saved() = default;
@@ -28,21 +42,13 @@ class Saved {
   Tensor unpack() const;
   bool defined() const { return tensor_.defined() || packed_ >= 0; }
   void reset();
+  /// Lets go of what the hooks unpacked.
+  void forget_unpacked() const { tensor_.reset(); }
 
  private:
-  Tensor tensor_;
-  SavedTensorHooks* hooks_ = nullptr;
+  mutable Tensor tensor_;
+  Ptr<SavedTensorHooks> hooks_;
   std::int64_t packed_ = -1;
-};
-
-/// What happens to tensors that nodes save meanwhile (torch.autograd.graph.saved_tensors_hooks).
-class SavedTensorHooks {
- public:
-  virtual ~SavedTensorHooks() = default;
-  /// Takes charge of `tensor`; the handle goes to unpack. A negative handle: the node keeps the tensor itself.
-  virtual std::int64_t pack(const Tensor& tensor) = 0;
-  virtual Tensor unpack(std::int64_t handle) = 0;
-  virtual void drop(std::int64_t handle) = 0;
 };
 
 /// Sizes and dtype a gradient must have: those of the forward output it belongs to.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// GradientCheckpointingLayer: the unit that model.gradient_checkpointing_enable() computes again in backward (transformers'
+// modeling_layers.py). A family derives its layer from it in place of Module, and calls the layer with every tensor that
+// the Python call passes, used or not: a checkpointed call keeps all of them, as Python's partial does.
+#pragma once
+
+#include "ghost/autograd/checkpoint.h"
+#include "nn/module.h"
+
+namespace memtape::nn {
+
+template <class Self>
+class GradientCheckpointingLayer : public Module<Self> {
+ public:
+  explicit GradientCheckpointingLayer(const Scope& scope) : Module<Self>(scope), tree_(scope.tree()) {}
+
+  template <class... Rest>
+  auto operator()(const In& x, const Rest&... rest) {
+    if (!tree_.gradient_checkpointing) return Module<Self>::operator()(x, rest...);
+    return ghost::checkpoint([this, rest...](const Tensor& input) { return Module<Self>::operator()(input, rest...); }, *x);
+  }
+
+ private:
+  const ModuleTree& tree_;
+};
+
+}  // namespace memtape::nn
