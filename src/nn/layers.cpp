@@ -3,6 +3,7 @@
 
 #include "ghost/ops/embedding.h"
 #include "ghost/ops/matmul.h"
+#include "ghost/ops/normalization.h"
 
 namespace memtape::nn {
 
@@ -21,6 +22,17 @@ Embedding::Embedding(const Scope& scope, std::int64_t count, std::int64_t dim)
     : Module(scope), weight(scope.parameter("weight", {count, dim})) {}
 
 Tensor Embedding::forward(const Tensor& indices) { return ghost::embedding(weight, indices); }
+
+LayerNorm::LayerNorm(const Scope& scope, std::int64_t width, bool has_bias)
+    : Module(scope),
+      weight(scope.parameter("weight", {width})),
+      bias(has_bias ? scope.parameter("bias", {width}) : Tensor()) {}
+
+Tensor LayerNorm::forward(const Tensor& x) { return ghost::layer_norm(x, weight, bias); }
+
+RMSNorm::RMSNorm(const Scope& scope, std::int64_t width) : Module(scope), weight(scope.parameter("weight", {width})) {}
+
+Tensor RMSNorm::forward(const Tensor& x) { return ghost::rms_norm(x, weight); }
 
 void tie(Linear& head, const Tensor& table) {
   head.weight = table;

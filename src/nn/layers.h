@@ -35,6 +35,24 @@ class Embedding : public Module<Embedding> {
   Tensor weight;
 };
 
+/// Over the last dimension; elementwise_affine.
+class LayerNorm : public Module<LayerNorm> {
+ public:
+  LayerNorm(const Scope& scope, std::int64_t width, bool bias = true);
+  Tensor forward(const Tensor& x);
+
+  Tensor weight, bias;
+};
+
+/// torch.nn.RMSNorm over the last dimension: the fused op (families that spell the formula out have their own module).
+class RMSNorm : public Module<RMSNorm> {
+ public:
+  RMSNorm(const Scope& scope, std::int64_t width);
+  Tensor forward(const Tensor& x);
+
+  Tensor weight;
+};
+
 /// Replaces `head`'s weight by `table`'s, as tie_weights does: the head's own memory goes.
 void tie(Linear& head, const Tensor& table);
 
