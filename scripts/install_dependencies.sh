@@ -4,6 +4,7 @@
 #   install_dependencies.sh          what building and running memtape needs
 #   install_dependencies.sh --check  and what ./check needs: tests, fuzzing, formatting
 set -eu
+cd "$(dirname "$0")/.."
 
 run="cmake g++ ninja-build libcli11-dev libexpected-dev libfmt-dev nlohmann-json3-dev zlib1g-dev python3
   libcurl4 ca-certificates"
@@ -31,6 +32,11 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "memtape: installing$missing" >&2
 export DEBIAN_FRONTEND=noninteractive
+mkdir -p build
+log=build/install.log
 install() { $as_root apt-get install -y -qq --no-install-recommends $missing; }
-{ install || { $as_root apt-get update -qq && install; }; } >&2 </dev/null ||
-  { echo "memtape: installing failed; needed are:$missing" >&2; exit 3; }
+{ install || { $as_root apt-get update -qq && install; }; } >$log 2>&1 </dev/null || {
+  tail -n 20 $log >&2
+  echo "memtape: installing failed; needed are:$missing" >&2
+  exit 3
+}
