@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ["base", "tape", "allocator", "timeline", "mesh", "model", "ghost", "nn", "family", "workload", "framework",
-         "formats", "report", "search"]
+         "formats", "report", "predict", "search"]
 SOURCES = {".h", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 ONLY_IN = {  # headers that cost every file that sees them, or bring effects along

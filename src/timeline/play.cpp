@@ -39,6 +39,7 @@ class Caching {
   }
   std::int64_t retries() const { return allocator_.num_alloc_retries(); }
   Bytes failed_segment() const { return allocator_.failure() ? allocator_.failure()->segment : 0; }
+  void log_segments_to(std::vector<SegmentEvent>* log) { allocator_.log_segments_to(log); }
 
  private:
   const Tape& tape_;
@@ -62,6 +63,7 @@ class Ideal {
   Levels levels() const { return {allocator_.level(), allocator_.level(), allocator_.level()}; }
   std::int64_t retries() const { return 0; }
   Bytes failed_segment() const { return 0; }
+  void log_segments_to(std::vector<SegmentEvent>*) {}
 
  private:
   const Tape& tape_;
@@ -106,6 +108,8 @@ Timeline play_on(const Tape& tape, Allocator allocator, const PlayOptions& optio
     window.last_event = at;
     if (at > window.first_event) timeline.windows.push_back(window);
   };
+  std::vector<SegmentEvent> segment_log;
+  if (options.segments) allocator.log_segments_to(&segment_log);
   for (; at < to; ++at) {
     const Event event = tape.events[at];
     switch (event.kind) {
@@ -128,9 +132,12 @@ Timeline play_on(const Tape& tape, Allocator allocator, const PlayOptions& optio
         window = open_window(tape.marks[event.block], at, allocator.levels());
         break;
     }
+    for (const SegmentEvent& change : segment_log) timeline.segments.push_back({at, change});
+    segment_log.clear();
     if (timeline.out_of_memory) break;
     if (options.samples) timeline.samples.push_back({at, allocator.levels()});
   }
+  if (options.segments) allocator.log_segments_to(nullptr);
   close();
   timeline.final_levels = allocator.levels();
   timeline.alloc_retries = allocator.retries() - retries_before;

@@ -22,6 +22,7 @@ struct PlayOptions {
   std::size_t to =
       std::numeric_limits<std::size_t>::max();  ///< half open; the tape's end when beyond it
   bool samples = false;
+  bool segments = false;
 };
 
 /// What a tape's events became, by BlockId as far as they were played.

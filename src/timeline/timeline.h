@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "allocator/caching_allocator.h"
 #include "base/bytes.h"
 #include "tape/category.h"
 #include "tape/tape.h"
@@ -48,9 +49,16 @@ struct OutOfMemory {
   Levels levels;        ///< at that moment
 };
 
+/// A segment that the allocator took from the driver or gave back while event `event` was played.
+struct SegmentMoment {
+  std::size_t event = 0;
+  SegmentEvent change;
+};
+
 struct Timeline {
   std::vector<Window> windows;
   std::vector<Sample> samples;
+  std::vector<SegmentMoment> segments;  ///< kept only when asked for
   Levels final_levels;
   std::int64_t alloc_retries = 0;
   std::optional<OutOfMemory> out_of_memory;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/advice.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace memtape {
+namespace {
+
+struct Change {
+  std::string flags, cost;
+  TrainRecipe recipe;
+};
+
+/// Single changes and their useful sums, in order of what they cost the user.
+std::vector<Change> changes(const TrainRecipe& recipe) {
+  std::vector<Change> found;
+  TrainRecipe so_far = recipe;
+  std::string flags;
+  const auto add = [&](std::string flag, std::string cost) {
+    flags += flags.empty() ? flag : " " + flag;
+    found.push_back({flags, std::move(cost), so_far});
+  };
+  if (recipe.attention == AttentionChoice::eager) {
+    so_far.attention = AttentionChoice::sdpa;
+    add("--attention sdpa", "none: the same result by a fused kernel");
+  }
+  if (recipe.optimizer == OptimizerName::adamw && recipe.optimizer_impl != OptimizerImpl::fused) {
+    so_far.optimizer_impl = OptimizerImpl::fused;
+    add("--optimizer-impl fused", "none: the same update by one kernel");
+  }
+  if (recipe.checkpointing == Checkpointing::none) {
+    so_far.checkpointing = Checkpointing::full;
+    add("--gradient-checkpointing full", "about a third more compute");
+  }
+  while (so_far.micro_batch_size > 1) {
+    so_far.micro_batch_size /= 2;
+    so_far.gradient_accumulation *= 2;
+    found.push_back({fmt::format("{}{}--micro-batch-size {} --gradient-accumulation {}", flags, flags.empty() ? "" : " ",
+                                 so_far.micro_batch_size, so_far.gradient_accumulation),
+                     "smaller kernels, the same tokens a step", so_far});
+  }
+  if (!recipe.lora) {
+    so_far.lora = LoraRecipe{.rank = 16, .targets = {"all-linear"}};
+    found.push_back({fmt::format("{}{}--micro-batch-size {} --lora-rank 16 --lora-targets all-linear", flags,
+                                 flags.empty() ? "" : " ", so_far.micro_batch_size),
+                     "trains adapters instead of all weights", so_far});
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& recipe, const DeviceSetup& device, Bytes peak) {
+  std::vector<Advice> fitting, lower;
+  for (const Change& change : changes(recipe)) {
+    const Result<TrainAnswer> answer = predict_train(model, change.recipe, device, {.largest = 0, .advise = false});
+    if (!answer) continue;
+    const Bytes changed = answer->prediction.ranks.front().peak_device_bytes;
+    if (answer->prediction.fits.value_or(false)) {
+      fitting.push_back({change.flags, changed, change.cost});
+      break;
+    }
+    if (changed < peak) lower.push_back({change.flags, changed, change.cost});
+  }
+  fitting.insert(fitting.end(), lower.begin(), lower.end());
+  return fitting;
+}
+
+}  // namespace memtape

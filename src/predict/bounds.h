@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds: how far the device peak may lie from the prediction for reasons that are known and not modelled, each named.
+#pragma once
+
+#include "predict/train.h"
+
+namespace memtape {
+
+Bounds bounds_of(const TrainRecipe& recipe, const DeviceSetup& device, const RankReport& rank);
+
+}  // namespace memtape

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/rank_report.h"
+
+#include <algorithm>
+#include <array>
+
+#include "report/largest.h"
+
+namespace memtape {
+namespace {
+
+constexpr std::array kStepPhases{Phase::forward, Phase::backward, Phase::optimizer};
+
+/// The window of a phase with the highest allocated peak (the first of several alike), its levels raised to each level's own
+/// maximum over all windows of the phase.
+std::optional<Window> highest_window(const Timeline& step, Phase phase) {
+  std::optional<Window> highest;
+  Levels peak;
+  for (const Window& window : step.windows) {
+    if (window.mark.phase != phase) continue;
+    if (!highest || window.peak.allocated > highest->peak.allocated) highest = window;
+    peak.requested = std::max(peak.requested, window.peak.requested);
+    peak.allocated = std::max(peak.allocated, window.peak.allocated);
+    peak.reserved = std::max(peak.reserved, window.peak.reserved);
+  }
+  if (highest) highest->peak = peak;
+  return highest;
+}
+
+PeakMoment moment(const Tape& tape, std::size_t event) {
+  while (event > 0 && tape.events[event].kind == EventKind::mark) --event;
+  const Why& why = tape.why[tape.events[event].block];
+  return {.event = event, .module = tape.scopes.path(why.scope), .op = why.op, .node = why.node};
+}
+
+void take_peak(RankReport& report, const Tape& tape, const Window& window) {
+  report.peak_phase = window.mark.phase;
+  report.peak_moment = moment(tape, window.peak_event);
+}
+
+}  // namespace
+
+RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside, std::size_t largest) {
+  const Tape& tape = run.tape;
+  RankReport report;
+  report.parameter_bytes = run.statics.parameter_bytes;
+  report.buffer_bytes = run.statics.buffer_bytes;
+  report.optimizer_state_bytes = run.statics.optimizer_state_bytes;
+  report.gradient_bytes = run.statics.gradient_bytes;
+  if (!play.step.windows.empty()) report.steady = play.step.windows.front().at_start;
+  for (const Phase phase : kStepPhases) {
+    const std::optional<Window> window = highest_window(play.step, phase);
+    if (!window) continue;
+    const CategoryBytes at_peak = alive_by_category(tape, play.played.sizes, window->peak_event);
+    if (window->peak.allocated > report.peak.allocated) {
+      take_peak(report, tape, *window);
+      report.at_peak = at_peak;
+    }
+    report.peak.requested = std::max(report.peak.requested, window->peak.requested);
+    report.peak.allocated = std::max(report.peak.allocated, window->peak.allocated);
+    report.peak.reserved = std::max(report.peak.reserved, window->peak.reserved);
+    report.phases.push_back({.phase = phase, .peak = window->peak, .at_peak = at_peak});
+  }
+  report.peak_device_bytes = report.peak.reserved + outside;
+  const std::vector<BlockId> at_peak = alive(tape, report.peak_moment.event);
+  report.largest = report::largest_tensors(tape, play.played.sizes, at_peak, largest);
+  return report;
+}
+
+}  // namespace memtape

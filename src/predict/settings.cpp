@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/settings.h"
+
+#include <fmt/format.h>
+
+#include "workload/train_options.h"
+
+namespace memtape {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      json += fmt::format("\\{}", c);
+    else if (static_cast<unsigned char>(c) < 0x20)
+      json += fmt::format("\\u{:04x}", static_cast<int>(c));
+    else
+      json += c;
+  }
+  return json + "\"";
+}
+
+std::string joined(const std::vector<std::string>& parts) { return quoted(fmt::format("{}", fmt::join(parts, ","))); }
+
+std::string_view weights_name(DType dtype) {
+  if (dtype == DType::bfloat16) return "bf16";
+  return dtype == DType::float16 ? "fp16" : "fp32";
+}
+
+}  // namespace
+
+std::vector<Setting> resolved_settings(const TrainRecipe& r) {
+  std::vector<Setting> settings{
+      {"framework", quoted("torch")},
+      {"task", quoted(name(r.task))},
+      {"precision", quoted(name(r.precision))},
+      {"weights", quoted(weights_name(r.parameter_dtype()))},
+      {"attention", quoted(name(r.attention))},
+      {"micro_batch_size", fmt::format("{}", r.micro_batch_size)},
+      {"sequence_length", fmt::format("{}", r.sequence_length)},
+      {"gradient_accumulation", fmt::format("{}", r.gradient_accumulation)},
+      {"gradient_checkpointing", quoted(name(r.checkpointing))},
+      {"optimizer", quoted(name(r.optimizer))},
+      {"optimizer_impl", quoted(name(r.optimizer_impl))},
+      {"max_grad_norm", r.max_grad_norm ? fmt::format("{}", *r.max_grad_norm) : "null"},
+      {"lora_rank", r.lora ? fmt::format("{}", r.lora->rank) : "null"},
+  };
+  if (r.lora) {
+    settings.push_back({"lora_targets", joined(r.lora->targets)});
+    settings.push_back({"lora_dropout", fmt::format("{}", r.lora->dropout)});
+  }
+  settings.push_back({"freeze", r.freeze.empty() ? "null" : joined(r.freeze)});
+  return settings;
+}
+
+}  // namespace memtape

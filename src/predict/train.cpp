@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/train.h"
+
+#include <fmt/format.h>
+
+#include "framework/torch/train_loop.h"
+#include "predict/advice.h"
+#include "predict/bounds.h"
+#include "predict/rank_report.h"
+#include "predict/settings.h"
+#include "predict/step_play.h"
+#include "predict/verdict.h"
+
+namespace memtape {
+namespace {
+
+constexpr int kMeasuredStep = torch::kSteps - 1;
+
+ghost::DeviceTraits traits_of(const DeviceSetup& device) {
+  ghost::DeviceTraits traits;
+  if (!device.gpu) return traits;
+  traits.major = device.gpu->capability_major;
+  traits.minor = device.gpu->capability_minor;
+  traits.sm_count = device.gpu->sm_count;
+  return traits;
+}
+
+/// What is taken outside the allocator: the CUDA context and its modules.
+Bytes outside_of(const DeviceSetup& device) {
+  return device.context_bytes.value_or(device.gpu ? device.gpu->context_bytes : 0);
+}
+
+std::optional<Bytes> total_of(const DeviceSetup& device) {
+  if (device.total_bytes) return device.total_bytes;
+  return device.gpu ? std::optional(device.gpu->total_bytes) : std::nullopt;
+}
+
+std::optional<DeviceSummary> device_summary(const DeviceSetup& device) {
+  const std::optional<Bytes> total = total_of(device);
+  if (!total) return std::nullopt;
+  DeviceSummary summary;
+  summary.total_bytes = *total;
+  summary.context_bytes = outside_of(device);
+  if (device.gpu) {
+    summary.name = device.gpu->name;
+    summary.id = device.gpu->id;
+  }
+  summary.source = fmt::format("total: {}; context: {}",
+                               device.total_bytes ? "--gpu-memory-bytes" : device.gpu->total_source,
+                               device.context_bytes ? "--context-bytes" : device.gpu ? device.gpu->context_source : "none named");
+  return summary;
+}
+
+ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& statics) {
+  return {.id = model.id,
+          .family = model.config.text("model_type", ""),
+          .parameters = statics.parameters,
+          .trainable_parameters = statics.trainable_parameters,
+          .weight_bytes = statics.parameter_bytes};
+}
+
+void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& device, const StepPlay& play) {
+  const std::optional<Bytes> total = total_of(device);
+  if (!total) return;
+  const Verdict found = verdict(run.tape, device, {.total = *total, .outside = outside_of(device)}, play, kMeasuredStep);
+  answer.prediction.fits = found.fits;
+  answer.prediction.headroom_bytes = found.headroom_bytes;
+  answer.prediction.failure = found.failure;
+}
+
+/// Segments as reports draw them: a request of at most 1 MiB is served by the small pool.
+void add_segments(const Tape& tape, const Timeline& timeline, std::vector<SegmentChange>& changes) {
+  for (const SegmentMoment& moment : timeline.segments) {
+    const Event& event = tape.events[moment.event];
+    const SegmentEvent::Kind kind = moment.change.kind;
+    SegmentChange change;
+    change.event = moment.event;
+    change.taken = kind == SegmentEvent::Kind::segment_alloc || kind == SegmentEvent::Kind::segment_map;
+    change.small_pool = event.kind == EventKind::alloc && tape.requested[event.block] <= kSmallSize;
+    change.expandable = kind == SegmentEvent::Kind::segment_map || kind == SegmentEvent::Kind::segment_unmap;
+    change.stream = event.stream;
+    change.address = moment.change.range.address;
+    change.size = moment.change.range.size;
+    changes.push_back(change);
+  }
+}
+
+Trace trace_of(torch::TrainRun&& run, StepPlay&& play) {
+  Trace trace;
+  add_segments(run.tape, play.before, trace.segments);
+  add_segments(run.tape, play.step, trace.segments);
+  trace.tape = std::move(run.tape);
+  trace.timeline = std::move(play.step);
+  trace.sizes = std::move(play.played.sizes);
+  trace.addresses.assign(play.played.addresses.begin(), play.played.addresses.end());
+  trace.step = kMeasuredStep;
+  return trace;
+}
+
+}  // namespace
+
+Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& recipe, const DeviceSetup& device,
+                                  const PredictOptions& options) {
+  if (device.gpu && !device.gpu->runs_cuda())
+    return unsupported(fmt::format("{} does not run CUDA", device.gpu->name), "--gpu", "memtape gpus lists those that do");
+  Result<torch::TrainRun> run = torch::run_training(model.config, recipe, traits_of(device));
+  if (!run) return tl::unexpected(run.error());
+  StepPlay play = play_program(run->tape, device, {}, kMeasuredStep, options.trace);
+  TrainAnswer answer;
+  Prediction& prediction = answer.prediction;
+  prediction.model = model_summary(model, run->statics);
+  prediction.workload = resolved_settings(recipe);
+  prediction.mesh = {{"gpus", "1"}};
+  prediction.device = device_summary(device);
+  prediction.ranks.push_back(rank_report(*run, play, outside_of(device), options.largest));
+  prediction.bounds = bounds_of(recipe, device, prediction.ranks.front());
+  if (!device.gpu)
+    prediction.warnings.push_back("no --gpu named: kernels choose as on compute capability 8.0 (A100)");
+  judge(answer, *run, device, play);
+  if (options.advise && prediction.fits == false)
+    prediction.advice = advise(model, recipe, device, prediction.ranks.front().peak_device_bytes);
+  if (options.trace) answer.trace = trace_of(std::move(*run), std::move(play));
+  return answer;
+}
+
+}  // namespace memtape

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// predict: the whole sentence as one function. A model under a recipe on a device is run by the framework on ghost tensors,
+// its tape goes through the allocator, and what is read off the timeline is a Prediction that reports can show.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "allocator/allocator_config.h"
+#include "allocator/driver.h"
+#include "base/result.h"
+#include "mesh/gpu_catalog.h"
+#include "model/config.h"
+#include "model/tensor_list.h"
+#include "report/prediction.h"
+#include "workload/train_recipe.h"
+
+namespace memtape {
+
+/// Where the step runs. Without a GPU there is no verdict, and kernels choose as on an A100.
+struct DeviceSetup {
+  std::optional<Gpu> gpu;
+  std::optional<Bytes> total_bytes, context_bytes;  ///< --gpu-memory-bytes, --context-bytes
+  DriverPlacement placement = DriverPlacement::linux_regions;
+  AllocatorConfig allocator;
+};
+
+struct ModelRequest {
+  std::string id;
+  const Config& config;
+  const TensorList* header = nullptr;  ///< the checkpoint's tensors, when known
+};
+
+struct PredictOptions {
+  std::size_t largest = 12;  ///< rows of the table of the largest tensors
+  bool trace = false;        ///< keep what reports that draw time need
+  bool advise = true;        ///< look for what would make it fit, when it does not
+};
+
+struct TrainAnswer {
+  Prediction prediction;
+  std::optional<Trace> trace;
+};
+
+Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& recipe, const DeviceSetup& device,
+                                  const PredictOptions& options = {});
+
+}  // namespace memtape

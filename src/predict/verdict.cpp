@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/verdict.h"
+
+namespace memtape {
+namespace {
+
+/// The mark in force at an event.
+Mark mark_at(const Tape& tape, std::size_t event) {
+  for (std::size_t at = event + 1; at-- > 0;)
+    if (tape.events[at].kind == EventKind::mark) return tape.marks[tape.events[at].block];
+  return {};
+}
+
+Failure failure_of(const Tape& tape, const OutOfMemory& out) {
+  const Why& why = tape.why[out.block];
+  const Mark mark = mark_at(tape, out.event);
+  Failure failure{.step = mark.step,
+                  .phase = mark.phase,
+                  .module = tape.scopes.path(why.scope),
+                  .op = why.op,
+                  .shape = {},
+                  .dtype = std::string(name(why.dtype)),
+                  .requested = out.requested,
+                  .segment = out.segment,
+                  .levels = out.levels};
+  for (std::uint8_t i = 0; i < why.shape.rank; ++i) failure.shape.push_back(why.shape.dims[i]);
+  return failure;
+}
+
+}  // namespace
+
+Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory, const StepPlay& unlimited, int step) {
+  Verdict result;
+  result.headroom_bytes = memory.total - memory.outside - unlimited.highest.reserved;
+  if (result.headroom_bytes >= 0) return result;
+  const StepPlay limited = play_program(tape, device, memory, step, false);
+  const auto& out = limited.before.out_of_memory ? limited.before.out_of_memory : limited.step.out_of_memory;
+  result.fits = !out;
+  if (out)
+    result.failure = failure_of(tape, *out);
+  else
+    result.headroom_bytes = memory.total - memory.outside - limited.highest.reserved;
+  return result;
+}
+
+}  // namespace memtape

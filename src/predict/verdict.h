@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict: the tape once more against the real limit of the device, with retries and freed caches as PyTorch makes them.
+#pragma once
+
+#include "predict/step_play.h"
+#include "report/prediction.h"
+
+namespace memtape {
+
+struct Verdict {
+  bool fits = true;
+  Bytes headroom_bytes = 0;  ///< negative: what is missing
+  std::optional<Failure> failure;
+};
+
+/// `unlimited` is the same tape played without a limit: where it stays below the device's total there is nothing to replay.
+Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory, const StepPlay& unlimited, int step);
+
+}  // namespace memtape
