@@ -29,4 +29,8 @@ Tensor create_causal_mask(const MaskRequest&, const Tensor& inputs_embeds, const
   return {};
 }
 
+Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids) {
+  return create_causal_mask(request, inputs_embeds, position_ids);
+}
+
 }  // namespace memtape::family

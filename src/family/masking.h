@@ -10,9 +10,13 @@ namespace memtape::family {
 struct MaskRequest {
   AttentionImplementation attention = AttentionImplementation::sdpa;
   Tensor attention_mask;  ///< [B, S], may be undefined
+  std::int64_t sliding_window = 0;  ///< tokens a query sees; for sliding layers
 };
 
 /// create_causal_mask.
 Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids);
+
+/// create_sliding_window_causal_mask.
+Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids);
 
 }  // namespace memtape::family
