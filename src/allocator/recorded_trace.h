@@ -49,6 +49,7 @@ struct RecordedTrace {
   std::string name, torch;
   Address base = 0;
   AllocatorConfig config;
+  DeviceMemory memory;  ///< unlimited where the recording does not say how large the device was
   std::vector<RecordedEvent> events;
   std::vector<InitialSegment> initial;
   std::optional<std::vector<InitialSegment>>

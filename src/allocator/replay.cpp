@@ -45,6 +45,7 @@ class Replay {
 
   void start_from_initial_state();
   std::size_t play_call(std::size_t first);
+  bool releases_by_itself(const RecordedEvent& request, Events segments) const;
   void release(std::size_t first, Events expected);
   void allocate(const RecordedEvent& event, Events segments);
   void check_address(const RecordedEvent& event, const Block& block);
@@ -73,6 +74,7 @@ Replay::Replay(const RecordedTrace& trace, const ReplayOptions& options)
       recorded_(options.placement ? nullptr : static_cast<RecordedDriver*>(driver_.get())),
       allocator_(*driver_, trace.config) {
   allocator_.log_segments_to(&log_);
+  driver_->set_memory(trace.memory);
 }
 
 void Replay::disagree(std::size_t event, std::string recorded, std::string replica) {
@@ -106,23 +108,30 @@ ReplayReport Replay::run() {
   return report_;
 }
 
+/// Releases before a request are either a call of empty_cache() or part of a retry. Both leave the
+/// same state when everything cached goes; where only some of it may go, or the driver below knows
+/// when the device is full, the request itself must cause them.
+bool Replay::releases_by_itself(const RecordedEvent& request, Events segments) const {
+  const bool releases_some =
+      trace_.config.max_split_size != kUnlimited || trace_.config.garbage_collection_threshold > 0;
+  if (!releases_some && (recorded_ || trace_.memory.total == kUnlimited)) return false;
+  return request.action == TraceAction::oom || (!segments.empty() && !is_release(segments.back()));
+}
+
 /// One call of the allocator: the segment events that it caused come before the event that it is.
-/// Releases that lead are a call of their own, empty_cache(); a retry after a failed cudaMalloc
-/// comes to the same, and leaves the same state.
 std::size_t Replay::play_call(std::size_t first) {
   const Events events(trace_.events);
   std::size_t end = first, released = first;
   while (end < events.size() && is_segment_event(events[end])) ++end;
-  while (released < end && is_release(events[released])) ++released;
+  const bool is_call = end < events.size();
+  if (!is_call || !releases_by_itself(events[end], events.subspan(first, end - first)))
+    while (released < end && is_release(events[released])) ++released;
   const Events segments = events.subspan(released, end - released);
   report_.segment_events += end - first;
-  if (released > first) release(first, events.subspan(first, released - first));
-  if (end == events.size()) {
-    if (!segments.empty()) disagree(released, text_of(segments.front()), "nothing more");
-    return end;
-  }
-  if (report_.disagreement) return end;
   at_ = end;
+  if (released > first) release(first, events.subspan(first, released - first));
+  if (!is_call && !segments.empty()) disagree(released, text_of(segments.front()), "nothing more");
+  if (!is_call || report_.disagreement) return end;
   switch (const RecordedEvent& event = events[end]; event.action) {
     case TraceAction::alloc: allocate(event, segments); break;
     case TraceAction::oom: run_out_of_memory(event, segments); break;
@@ -181,13 +190,14 @@ void Replay::check_address(const RecordedEvent& event, const Block& block) {
   if (recorded_) disagree(at_, text_of(event), fmt::format("the block at {}", block.address));
 }
 
-/// With a placement rule the device's size is unknown: it was full at this moment.
+/// With a placement rule and a device of unknown size: it was full at this moment.
 void Replay::run_out_of_memory(const RecordedEvent& event, Events segments) {
   ++report_.ooms;
   expect(segments);
-  if (!recorded_) driver_->set_memory({.total = driver_->used()});
+  const bool size_is_known = recorded_ || trace_.memory.total != kUnlimited;
+  if (!size_is_known) driver_->set_memory({.total = driver_->used()});
   const Block* block = allocator_.malloc(event.size, event.stream);
-  driver_->set_memory({});
+  driver_->set_memory(trace_.memory);
   if (block) return disagree(at_, text_of(event), fmt::format("the block at {}", block->address));
   compare_log(at_ - segments.size(), segments);
 }

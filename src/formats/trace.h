@@ -10,7 +10,9 @@
 //
 // An event is [action, address, size, stream] under the names of torch.cuda.memory._snapshot();
 // addresses are relative to `base`. `initial` is the state before the first event with its live
-// blocks, `segments` the state after the last.
+// blocks, `segments` the state after the last. A
+// recording that knows its device adds "device_memory": {"total": bytes, "outside": bytes,
+// "fraction": number or null}.
 #pragma once
 
 #include <string_view>

@@ -126,10 +126,29 @@ void read_settings(JsonReader& json, AllocatorConfig& config) {
       if (const auto parsed = AllocatorConfig::parse(json.text())) config = *parsed;
     } else if (*key == "max_split_size") {
       if (const std::int64_t size = whole(json); size > 0) config.max_split_size = size;
+    } else if (*key == "garbage_collection_threshold") {
+      config.garbage_collection_threshold = json.number().real;
     } else if (*key == "expandable_segments") {
       config.expandable_segments = json.boolean();
     } else if (*key == "roundup_power2_divisions") {
       read_divisions(json, config);
+    } else {
+      json.skip();
+    }
+  }
+}
+
+/// {"total": bytes, "outside": bytes not the allocator's, "fraction": of
+/// set_per_process_memory_fraction, or null}
+void read_device_memory(JsonReader& json, TraceHeader& header) {
+  json.enter_object();
+  while (const auto key = json.key()) {
+    if (*key == "total") {
+      header.memory.total = whole_within(json, 1, kMostTraceBytes);
+    } else if (*key == "outside") {
+      header.memory.outside = whole_within(json, 0, kMostTraceBytes);
+    } else if (*key == "fraction" && json.next() == JsonKind::number) {
+      header.config.per_process_memory_fraction = json.number().real;
     } else {
       json.skip();
     }
@@ -153,6 +172,8 @@ void read_field(JsonReader& json, std::string_view key, TraceHeader& header) {
     header.base = whole_within(json, 0, kMostTraceBytes);
   } else if (key == "settings") {
     read_settings(json, header.config);
+  } else if (key == "device_memory") {
+    read_device_memory(json, header);
   } else if (key == "streams") {
     json.enter_array();
     while (json.item()) header.add_stream(whole(json));
@@ -192,7 +213,8 @@ std::vector<InitialSegment> TraceHeader::with_stream_ids(
 Result<RecordedTrace> TraceHeader::trace() const {
   if (streams_.size() > std::size_t{std::numeric_limits<StreamId>::max()} + 1)
     return unsupported("a trace of more than 256 streams", "line 1");
-  RecordedTrace trace{name, torch, base, config, {}, with_stream_ids(initial), std::nullopt};
+  RecordedTrace trace{name,        torch, base, config, memory, {}, with_stream_ids(initial),
+                      std::nullopt};
   if (final_segments) trace.final_segments = with_stream_ids(*final_segments);
   return trace;
 }

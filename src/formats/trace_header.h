@@ -26,6 +26,7 @@ struct TraceHeader {
   std::string name, torch;
   Address base = 0;
   AllocatorConfig config;
+  DeviceMemory memory;
   std::optional<std::int64_t> events;
   std::vector<Segment> initial;
   std::optional<std::vector<Segment>> final_segments;
