@@ -25,7 +25,8 @@ class Table {
   std::vector<Row> rows_;
 };
 
-/// `text`, or its beginning and "..." where it has more than `width` bytes; never cut within a character.
+/// `text`, or its beginning and "..." where it has more than `width` bytes; never cut within a
+/// character.
 std::string clipped(std::string_view text, std::size_t width);
 
 }  // namespace memtape::cli

@@ -65,7 +65,9 @@ Result<Checkpoint> read_all(const std::vector<fs::path>& files) {
 
 }  // namespace
 
-Result<Checkpoint> read_checkpoint_file(const fs::path& file) { return checkpoint_of(read_file(file)); }
+Result<Checkpoint> read_checkpoint_file(const fs::path& file) {
+  return checkpoint_of(read_file(file));
+}
 
 Result<Checkpoint> read_checkpoint_index(const fs::path& path) {
   const Result<std::string> text = read_text_file(path.string(), kLargestIndex);
@@ -73,11 +75,14 @@ Result<Checkpoint> read_checkpoint_index(const fs::path& path) {
   const Result<SafetensorsIndex> index = parse_safetensors_index(*text, path.string());
   if (!index) return tl::unexpected(index.error());
   const fs::path folder = path.parent_path();
-  const auto absent = std::ranges::find_if_not(index->files, [&](const std::string& file) { return is_there(folder / file); });
+  const auto absent = std::ranges::find_if_not(
+      index->files, [&](const std::string& file) { return is_there(folder / file); });
   if (absent != index->files.end())
-    return Checkpoint{std::nullopt, {fmt::format("{} is not there: the checkpoint's tensors are not checked",
-                                                 (folder / *absent).string())}};
-  return checkpoint_of(read_shards(*index, path.string(), [&](const std::string& file) { return read_file(folder / file); }));
+    return Checkpoint{std::nullopt,
+                      {fmt::format("{} is not there: the checkpoint's tensors are not checked",
+                                   (folder / *absent).string())}};
+  return checkpoint_of(read_shards(
+      *index, path.string(), [&](const std::string& file) { return read_file(folder / file); }));
 }
 
 Result<Checkpoint> read_checkpoint_folder(const fs::path& folder) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of a checkpoint that may lie in one file or in many: transformers' choice of files, on disk or on the hub.
+// The tensors of a checkpoint that may lie in one file or in many: transformers' choice of files,
+// on disk or on the hub.
 #pragma once
 
 #include <filesystem>
@@ -20,13 +21,15 @@ struct Checkpoint {
 
 inline constexpr std::size_t kLargestConfig = std::size_t{16} << 20;
 
-/// The checkpoint in a folder: model.safetensors, else the shards of model.safetensors.index.json, else all *.safetensors.
+/// The checkpoint in a folder: model.safetensors, else the shards of model.safetensors.index.json,
+/// else all *.safetensors.
 Result<Checkpoint> read_checkpoint_folder(const std::filesystem::path& folder);
 
 /// One .safetensors file.
 Result<Checkpoint> read_checkpoint_file(const std::filesystem::path& file);
 
-/// The shards of an index that lie beside it. Where some are not there the tensors are unknown, and a warning says so.
+/// The shards of an index that lie beside it. Where some are not there the tensors are unknown, and
+/// a warning says so.
 Result<Checkpoint> read_checkpoint_index(const std::filesystem::path& index);
 
 /// The checkpoint of a repository on the hub, by its headers.

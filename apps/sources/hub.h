@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Hugging Face hub: the cache that huggingface_hub keeps on disk, and the files of a repository over the network.
-// Environment variables mean what they mean there (huggingface_hub/constants.py); only main is asked for.
+// The Hugging Face hub: the cache that huggingface_hub keeps on disk, and the files of a repository
+// over the network. Environment variables mean what they mean there (huggingface_hub/constants.py);
+// only main is asked for.
 #pragma once
 
 #include <filesystem>
@@ -16,9 +17,9 @@ namespace memtape::sources {
 
 struct HubSettings {
   std::string endpoint = "https://huggingface.co";  ///< HF_ENDPOINT
-  std::string token;                                ///< HF_TOKEN, or the file that `hf auth login` writes
-  std::filesystem::path cache;                      ///< HF_HUB_CACHE, else $HF_HOME/hub, else ~/.cache/huggingface/hub
-  bool offline = false;                             ///< HF_HUB_OFFLINE
+  std::string token;            ///< HF_TOKEN, or the file that `hf auth login` writes
+  std::filesystem::path cache;  ///< HF_HUB_CACHE, else $HF_HOME/hub, else ~/.cache/huggingface/hub
+  bool offline = false;         ///< HF_HUB_OFFLINE
 
   static HubSettings of_process();
 };
@@ -27,7 +28,8 @@ struct HubSettings {
 bool is_hub_id(std::string_view id);
 
 /// The folder of the main revision of `id` in the cache, when its config.json is there.
-std::optional<std::filesystem::path> cached_snapshot(const HubSettings& settings, std::string_view id);
+std::optional<std::filesystem::path> cached_snapshot(const HubSettings& settings,
+                                                     std::string_view id);
 
 /// The files of one repository, fetched one by one.
 class HubRepository {
@@ -37,8 +39,8 @@ class HubRepository {
   /// The whole file of at most `limit` bytes; nothing when the repository has no such file.
   Result<std::optional<std::string>> text(const std::string& file, std::size_t limit);
 
-  /// The file for a reader of headers: its first bytes are fetched now, more when the reader asks. The repository must
-  /// outlive it. Nothing when there is no such file.
+  /// The file for a reader of headers: its first bytes are fetched now, more when the reader asks.
+  /// The repository must outlive it. Nothing when there is no such file.
   Result<std::optional<class HubFile>> file(const std::string& file);
 
   std::string url(std::string_view file) const;
@@ -49,7 +51,8 @@ class HubRepository {
       : settings_(std::move(settings)), id_(std::move(id)), client_(std::move(client)) {}
 
   /// A success, or nothing for "no such file".
-  Result<std::optional<HttpResponse>> get(const std::string& file, std::size_t limit, bool prefix_only);
+  Result<std::optional<HttpResponse>> get(const std::string& file, std::size_t limit,
+                                          bool prefix_only);
 
   HubSettings settings_;
   std::string id_;

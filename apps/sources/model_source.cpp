@@ -29,17 +29,21 @@ Result<void> read_config(ModelSource& source, const fs::path& path) {
 }
 
 /// Takes the checkpoint and the config.json of its folder, which may be absent.
-Result<ModelSource> with_checkpoint(ModelSource source, Result<Checkpoint> checkpoint, const fs::path& folder) {
+Result<ModelSource> with_checkpoint(ModelSource source, Result<Checkpoint> checkpoint,
+                                    const fs::path& folder) {
   if (!checkpoint) return tl::unexpected(checkpoint.error());
   source.header = std::move(checkpoint->tensors);
   source.warnings = std::move(checkpoint->warnings);
   if (is_there(folder / kConfig)) {
-    if (Result<void> read = read_config(source, folder / kConfig); !read) return tl::unexpected(read.error());
+    if (Result<void> read = read_config(source, folder / kConfig); !read)
+      return tl::unexpected(read.error());
     return source;
   }
   if (!source.header)
-    return bad_input("holds neither config.json nor *.safetensors", source.where, "a model's folder has one of them");
-  source.warnings.push_back(fmt::format("{} is not there: only the stored tensors are known", (folder / kConfig).string()));
+    return bad_input("holds neither config.json nor *.safetensors", source.where,
+                     "a model's folder has one of them");
+  source.warnings.push_back(fmt::format("{} is not there: only the stored tensors are known",
+                                        (folder / kConfig).string()));
   return source;
 }
 
@@ -48,14 +52,18 @@ Result<ModelSource> from_path(const std::string& typed) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   ModelSource source{typed, typed, std::nullopt, std::nullopt, {}};
   std::error_code error;
-  if (fs::is_directory(path, error)) return with_checkpoint(std::move(source), read_checkpoint_folder(path), path);
-  if (typed.ends_with(kIndexEnding)) return with_checkpoint(std::move(source), read_checkpoint_index(path), folder);
-  if (path.extension() == ".safetensors") return with_checkpoint(std::move(source), read_checkpoint_file(path), folder);
+  if (fs::is_directory(path, error))
+    return with_checkpoint(std::move(source), read_checkpoint_folder(path), path);
+  if (typed.ends_with(kIndexEnding))
+    return with_checkpoint(std::move(source), read_checkpoint_index(path), folder);
+  if (path.extension() == ".safetensors")
+    return with_checkpoint(std::move(source), read_checkpoint_file(path), folder);
   if (path.extension() == ".gguf")
     return unsupported("a .gguf file is a model to be served, it cannot be trained", typed,
                        "give the config.json or hub id it was made from");
   if (path.extension() == ".bin" || path.extension() == ".pt" || path.extension() == ".pth")
-    return unsupported("pickled weights are not read", typed, "give the config.json beside them, or .safetensors");
+    return unsupported("pickled weights are not read", typed,
+                       "give the config.json beside them, or .safetensors");
   if (Result<void> read = read_config(source, path); !read) return tl::unexpected(read.error());
   return source;
 }
@@ -74,17 +82,21 @@ Result<ModelSource> from_hub(const std::string& id, const HubSettings& settings)
   const std::string url = repository->url(kConfig);
   const Result<std::optional<std::string>> text = repository->text(kConfig, kLargestConfig);
   if (!text) return tl::unexpected(text.error());
-  if (!*text) return bad_input("this repository has no config.json", url, "only transformers models have one");
+  if (!*text)
+    return bad_input("this repository has no config.json", url,
+                     "only transformers models have one");
   Result<Config> config = Config::parse(**text, url);
   if (!config) return tl::unexpected(config.error());
   Result<Checkpoint> checkpoint = fetch_checkpoint(*repository);
   if (!checkpoint) return tl::unexpected(checkpoint.error());
-  return ModelSource{id, url, *std::move(config), std::move(checkpoint->tensors), std::move(checkpoint->warnings)};
+  return ModelSource{id, url, *std::move(config), std::move(checkpoint->tensors),
+                     std::move(checkpoint->warnings)};
 }
 
 /// Something that was meant as a file, to judge by how it looks.
 bool looks_like_path(std::string_view typed) {
-  if (typed.empty() || typed.front() == '.' || typed.front() == '/' || typed.front() == '~') return true;
+  if (typed.empty() || typed.front() == '.' || typed.front() == '/' || typed.front() == '~')
+    return true;
   for (const std::string_view ending : {".json", ".safetensors", ".gguf", ".bin", ".pt", ".pth"})
     if (typed.ends_with(ending)) return true;
   return !is_hub_id(typed);
@@ -95,10 +107,12 @@ bool looks_like_path(std::string_view typed) {
 Result<ModelSource> find_model_source(const std::string& model, const HubSettings& settings) {
   if (is_there(model)) return from_path(model);
   if (const CatalogEntry* entry = find_model(model)) return from_catalog(*entry);
-  if (looks_like_path(model)) return bad_input("no such file or folder", model.empty() ? "MODEL" : model);
+  if (looks_like_path(model))
+    return bad_input("no such file or folder", model.empty() ? "MODEL" : model);
   if (const std::optional<fs::path> snapshot = cached_snapshot(settings, model)) {
     Result<ModelSource> source = from_path(snapshot->string());
-    if (source) source->id = model, source->where = fmt::format("Hugging Face cache: {}", source->where);
+    if (source)
+      source->id = model, source->where = fmt::format("Hugging Face cache: {}", source->where);
     return source;
   }
   const bool has_organisation = model.find('/') != std::string::npos;

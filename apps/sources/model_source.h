@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what people type for MODEL to a configuration and, where there is one, the list of the checkpoint's tensors.
+// From what people type for MODEL to a configuration and, where there is one, the list of the
+// checkpoint's tensors.
 //
-//   a path that exists     a folder with config.json and *.safetensors, a config.json, a .safetensors file or index
-//   else the catalog       hub id, or its last part
-//   else the local cache   of the Hugging Face hub
-//   else the hub           config.json and the headers only, never the weights
+//   a path that exists     a folder with config.json and *.safetensors, a config.json, a
+//   .safetensors file or index else the catalog       hub id, or its last part else the local cache
+//   of the Hugging Face hub else the hub           config.json and the headers only, never the
+//   weights
 #pragma once
 
 #include <optional>
@@ -20,14 +21,16 @@
 namespace memtape::sources {
 
 struct ModelSource {
-  std::string id;                      ///< hub id, or the path as it was typed
-  std::string where;                   ///< "catalog", "Hugging Face cache", the URL or the file
-  std::optional<Config> config;        ///< absent only for a checkpoint without a config.json beside it
-  std::optional<TensorList> header;    ///< what the checkpoint stores
-  std::vector<std::string> warnings;   ///< what the user should know: shards that are not there, no config.json
+  std::string id;                ///< hub id, or the path as it was typed
+  std::string where;             ///< "catalog", "Hugging Face cache", the URL or the file
+  std::optional<Config> config;  ///< absent only for a checkpoint without a config.json beside it
+  std::optional<TensorList> header;  ///< what the checkpoint stores
+  std::vector<std::string>
+      warnings;  ///< what the user should know: shards that are not there, no config.json
 };
 
-/// `config` is present unless `model` is a checkpoint alone. The error names what was tried and the nearest catalog entry.
+/// `config` is present unless `model` is a checkpoint alone. The error names what was tried and the
+/// nearest catalog entry.
 Result<ModelSource> find_model_source(const std::string& model, const HubSettings& settings);
 
 }  // namespace memtape::sources

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteSource: bytes that can be read at any place: a file, a range of a web resource, memory in a test.
-// The readers of this room ask for what they need and no more; who implements it does the input and output.
+// ByteSource: bytes that can be read at any place: a file, a range of a web resource, memory in a
+// test. The readers of this room ask for what they need and no more; who implements it does the
+// input and output.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ class MemoryBytes : public ByteSource {
   std::string name() const override { return name_; }
   Bytes size() const override { return static_cast<Bytes>(bytes_.size()); }
   Result<void> read(Bytes offset, std::span<char> into) const override {
-    if (offset < 0 || offset > size() || into.size() > bytes_.size() - static_cast<std::size_t>(offset))
+    if (offset < 0 || offset > size() ||
+        into.size() > bytes_.size() - static_cast<std::size_t>(offset))
       return bad_input("ends early", name_);
     if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset, into.size());
     return {};

@@ -29,9 +29,10 @@ struct StoredType {
 
 /// Every dtype of the format (safetensors/src/tensor.rs, Dtype).
 constexpr std::array<StoredType, 20> kTypes{{
-    {"BOOL", 8}, {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},    {"I8", 8},   {"F8_E5M2", 8},
-    {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},  {"BF16", 16}, {"I32", 32},
-    {"U32", 32}, {"F32", 32},    {"C64", 64},    {"F64", 64},    {"I64", 64},  {"U64", 64},
+    {"BOOL", 8}, {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
+    {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16},
+    {"U16", 16}, {"F16", 16},    {"BF16", 16},   {"I32", 32},    {"U32", 32},
+    {"F32", 32}, {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64},
 }};
 
 /// One tensor as the header describes it.
@@ -44,7 +45,8 @@ std::string_view shown(std::string_view name) { return name.substr(0, kLongestQu
 
 std::int64_t non_negative(JsonReader& json) {
   const JsonNumber number = json.number();
-  if (!json.failed() && (!number.integer || *number.integer < 0)) json.fail("expected an integer of 0 or more");
+  if (!json.failed() && (!number.integer || *number.integer < 0))
+    json.fail("expected an integer of 0 or more");
   return json.failed() ? 0 : *number.integer;
 }
 
@@ -77,7 +79,9 @@ Entry read_entry(JsonReader& json, std::string name) {
       }
     }
   const bool whole = shape && !entry.tensor.dtype.empty() && entry.end >= 0;
-  if (!whole) json.fail(fmt::format("tensor '{}' needs dtype, shape and data_offsets", shown(entry.tensor.name)));
+  if (!whole)
+    json.fail(
+        fmt::format("tensor '{}' needs dtype, shape and data_offsets", shown(entry.tensor.name)));
   return entry;
 }
 
@@ -100,9 +104,12 @@ std::string problem_of(const Entry& entry, Bytes expected_begin) {
   const auto type = std::ranges::find(kTypes, tensor.dtype, &StoredType::name);
   if (type == kTypes.end()) return fmt::format("has the unknown dtype '{}'", shown(tensor.dtype));
   if (entry.begin != expected_begin || entry.end < entry.begin)
-    return fmt::format("lies at data_offsets [{}, {}], must begin at {}", entry.begin, entry.end, expected_begin);
+    return fmt::format("lies at data_offsets [{}, {}], must begin at {}", entry.begin, entry.end,
+                       expected_begin);
   const std::optional<Bytes> bytes = bytes_of(tensor, type->bits);
-  if (!bytes) return fmt::format("has an impossible size: shape [{}] of {}", fmt::join(tensor.shape, ", "), type->name);
+  if (!bytes)
+    return fmt::format("has an impossible size: shape [{}] of {}", fmt::join(tensor.shape, ", "),
+                       type->name);
   if (*bytes != entry.end - entry.begin)
     return fmt::format("takes {} bytes by its shape [{}] of {}, but {} by its data_offsets", *bytes,
                        fmt::join(tensor.shape, ", "), type->name, entry.end - entry.begin);
@@ -114,13 +121,16 @@ const std::string* repeated(const std::vector<Entry>& entries) {
   std::vector<const std::string*> names;
   for (const Entry& entry : entries) names.push_back(&entry.tensor.name);
   std::ranges::sort(names, [](const std::string* a, const std::string* b) { return *a < *b; });
-  const auto twice = std::ranges::adjacent_find(names, [](const std::string* a, const std::string* b) { return *a == *b; });
+  const auto twice = std::ranges::adjacent_find(
+      names, [](const std::string* a, const std::string* b) { return *a == *b; });
   return twice == names.end() ? nullptr : *twice;
 }
 
-/// The tensors in the order of their data, or why the header cannot be right. `data` is how much follows the header.
+/// The tensors in the order of their data, or why the header cannot be right. `data` is how much
+/// follows the header.
 Result<TensorList> checked(std::vector<Entry> entries, Bytes data, const std::string& where) {
-  if (const std::string* name = repeated(entries)) return bad_input(fmt::format("tensor '{}' is listed twice", shown(*name)), where);
+  if (const std::string* name = repeated(entries))
+    return bad_input(fmt::format("tensor '{}' is listed twice", shown(*name)), where);
   std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
     return std::tie(a.begin, a.end, a.tensor.name) < std::tie(b.begin, b.end, b.tensor.name);
   });
@@ -134,8 +144,8 @@ Result<TensorList> checked(std::vector<Entry> entries, Bytes data, const std::st
     list.tensors.push_back(std::move(entry.tensor));
   }
   if (at != data)
-    return bad_input(fmt::format("the tensors take {} bytes, but {} follow the header", at, data), where,
-                     at > data ? "the file is cut short" : "the file is too long");
+    return bad_input(fmt::format("the tensors take {} bytes, but {} follow the header", at, data),
+                     where, at > data ? "the file is cut short" : "the file is too long");
   return list;
 }
 
@@ -154,14 +164,18 @@ std::vector<Entry> read_entries(JsonReader& json) {
 
 Result<std::string> header_text(const ByteSource& source) {
   std::array<char, kLengthBytes> prefix{};
-  if (source.size() < kLengthBytes) return bad_input("too short for a safetensors file", source.name());
+  if (source.size() < kLengthBytes)
+    return bad_input("too short for a safetensors file", source.name());
   if (auto read = source.read(0, prefix); !read) return tl::unexpected(read.error());
   std::uint64_t length = 0;
-  for (std::size_t i = prefix.size(); i-- > 0;) length = length << 8 | static_cast<unsigned char>(prefix[i]);
+  for (std::size_t i = prefix.size(); i-- > 0;)
+    length = length << 8 | static_cast<unsigned char>(prefix[i]);
   if (length > kLongestHeader)
-    return bad_input(fmt::format("claims a header of {} bytes", length), source.name(), "not a safetensors file");
+    return bad_input(fmt::format("claims a header of {} bytes", length), source.name(),
+                     "not a safetensors file");
   if (static_cast<Bytes>(length) > source.size() - kLengthBytes)
-    return bad_input(fmt::format("claims a header of {} bytes but has only {}", length, source.size() - kLengthBytes),
+    return bad_input(fmt::format("claims a header of {} bytes but has only {}", length,
+                                 source.size() - kLengthBytes),
                      source.name(), "the file is cut short");
   std::string text(length, '\0');
   if (auto read = source.read(kLengthBytes, text); !read) return tl::unexpected(read.error());
@@ -180,10 +194,13 @@ void read_weight_map(JsonReader& json, SafetensorsIndex& index) {
   while (auto name = json.key()) {
     std::string file = json.text();
     if (json.failed()) return;
-    if (!is_plain(file)) return json.fail(fmt::format("'{}' is not the name of a file beside the index", shown(file)));
-    auto at = std::ranges::lower_bound(known, file, {}, &std::pair<std::string, std::size_t>::first);
+    if (!is_plain(file))
+      return json.fail(fmt::format("'{}' is not the name of a file beside the index", shown(file)));
+    auto at =
+        std::ranges::lower_bound(known, file, {}, &std::pair<std::string, std::size_t>::first);
     if (at == known.end() || at->first != file) {
-      if (index.files.size() == kMostShards) return json.fail(fmt::format("more than {} files", kMostShards));
+      if (index.files.size() == kMostShards)
+        return json.fail(fmt::format("more than {} files", kMostShards));
       at = known.insert(at, {file, index.files.size()});
       index.files.push_back(std::move(file));
     }
@@ -208,14 +225,18 @@ Result<SafetensorsIndex> parse_safetensors_index(std::string_view text, const st
   JsonReader json(text);
   SafetensorsIndex index;
   if (json.enter_object())
-    while (const auto key = json.key()) *key == "weight_map" ? read_weight_map(json, index) : json.skip();
+    while (const auto key = json.key())
+      *key == "weight_map" ? read_weight_map(json, index) : json.skip();
   json.finish();
-  if (json.failed()) return bad_input("not an index of safetensors files: " + json.problem(), where);
-  if (index.weights.empty()) return bad_input("weight_map: missing or empty, must map tensors to files", where);
+  if (json.failed())
+    return bad_input("not an index of safetensors files: " + json.problem(), where);
+  if (index.weights.empty())
+    return bad_input("weight_map: missing or empty, must map tensors to files", where);
   return index;
 }
 
-Result<TensorList> join_shards(const SafetensorsIndex& index, std::vector<TensorList> shards, const std::string& where) {
+Result<TensorList> join_shards(const SafetensorsIndex& index, std::vector<TensorList> shards,
+                               const std::string& where) {
   using Place = std::pair<std::string_view, std::size_t>;
   std::vector<Place> promised, found;
   for (const auto& weight : index.weights) promised.emplace_back(weight.name, weight.file);
@@ -225,13 +246,17 @@ Result<TensorList> join_shards(const SafetensorsIndex& index, std::vector<Tensor
   std::ranges::sort(found);
   const auto [missing, extra] = std::ranges::mismatch(promised, found);
   const auto told = [&](const Place& place, std::string_view what) {
-    return bad_input(fmt::format("tensor '{}' {} {}", shown(place.first), what, index.files[place.second]), where);
+    return bad_input(
+        fmt::format("tensor '{}' {} {}", shown(place.first), what, index.files[place.second]),
+        where);
   };
-  if (missing != promised.end() && (extra == found.end() || *missing < *extra)) return told(*missing, "is not in");
+  if (missing != promised.end() && (extra == found.end() || *missing < *extra))
+    return told(*missing, "is not in");
   if (extra != found.end()) return told(*extra, "is not named by the index, but is in");
 
   TensorList all;
-  for (TensorList& shard : shards) std::ranges::move(shard.tensors, std::back_inserter(all.tensors));
+  for (TensorList& shard : shards)
+    std::ranges::move(shard.tensors, std::back_inserter(all.tensors));
   return all;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU catalog: what a device gives a program, as cudaMemGetInfo reports it, and what its CUDA context takes.
+// The GPU catalog: what a device gives a program, as cudaMemGetInfo reports it, and what its CUDA
+// context takes.
 //
-// nvidia-smi's total includes memory that the driver keeps for itself ("Reserved" in nvidia-smi -q -d MEMORY since R510);
-// a program can never have it, so verdicts use CUDA's own total. Each figure says how well it is known.
+// nvidia-smi's total includes memory that the driver keeps for itself ("Reserved" in nvidia-smi -q
+// -d MEMORY since R510); a program can never have it, so verdicts use CUDA's own total. Each figure
+// says how well it is known.
 #pragma once
 
 #include <string>
@@ -15,8 +17,8 @@
 namespace memtape {
 
 enum class Certainty {
-  exact,      ///< printed to the byte by a real device
-  rounded,    ///< printed by a real device to the MiB or to 0.01 GiB: the least value that prints so
+  exact,    ///< printed to the byte by a real device
+  rounded,  ///< printed by a real device to the MiB or to 0.01 GiB: the least value that prints so
   estimated,  ///< by the rule that the source names
   unknown,    ///< 0: nothing is known
 };
@@ -43,8 +45,8 @@ struct Gpu {
 /// Every GPU, in the order of data/gpus.json.
 std::vector<Gpu> gpu_catalog();
 
-/// The GPU of that id or device name (case ignored), or the only one whose id begins with `name` and a hyphen ("b200").
-/// `where` is the option's name in the message.
+/// The GPU of that id or device name (case ignored), or the only one whose id begins with `name`
+/// and a hyphen ("b200"). `where` is the option's name in the message.
 Result<Gpu> find_gpu(std::string_view name, std::string_view where = "--gpu");
 
 /// "exact", "rounded", "estimated", "unknown".

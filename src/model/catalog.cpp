@@ -18,7 +18,9 @@ bool before(std::string_view a, std::string_view b) {
                                       [&](char x, char y) { return lower(x) < lower(y); });
 }
 
-std::string_view last_part(const CatalogEntry& entry) { return entry.id.substr(entry.id.find('/') + 1); }
+std::string_view last_part(const CatalogEntry& entry) {
+  return entry.id.substr(entry.id.find('/') + 1);
+}
 
 }  // namespace
 
@@ -26,12 +28,15 @@ std::span<const CatalogEntry> model_catalog() { return data::models(); }
 
 const CatalogEntry* find_model(std::string_view name) {
   const auto rows = data::models();
-  const auto row = std::lower_bound(rows.begin(), rows.end(), name,
-                                    [](const CatalogEntry& entry, std::string_view id) { return before(entry.id, id); });
+  const auto row = std::lower_bound(
+      rows.begin(), rows.end(), name,
+      [](const CatalogEntry& entry, std::string_view id) { return before(entry.id, id); });
   if (row != rows.end() && !before(name, row->id)) return &*row;
 
   const auto order = data::models_by_last_part();
-  const auto part_before = [&](std::uint16_t i, std::string_view part) { return before(last_part(rows[i]), part); };
+  const auto part_before = [&](std::uint16_t i, std::string_view part) {
+    return before(last_part(rows[i]), part);
+  };
   const auto first = std::lower_bound(order.begin(), order.end(), name, part_before);
   if (first == order.end() || before(name, last_part(rows[*first]))) return nullptr;
   const bool unique = first + 1 == order.end() || before(name, last_part(rows[*(first + 1)]));
@@ -41,17 +46,19 @@ const CatalogEntry* find_model(std::string_view name) {
 std::string model_suggestion(std::string_view name) {
   std::vector<std::string_view> names;
   const bool whole = name.find('/') != std::string_view::npos;
-  for (const CatalogEntry& entry : data::models()) names.push_back(whole ? entry.id : last_part(entry));
+  for (const CatalogEntry& entry : data::models())
+    names.push_back(whole ? entry.id : last_part(entry));
   const std::string_view near = nearest(name, names);
   if (near.empty()) return "see memtape models";
-  const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), near) - names.begin());
+  const auto at =
+      static_cast<std::size_t>(std::find(names.begin(), names.end(), near) - names.begin());
   return "did you mean " + std::string(data::models()[at].id) + "?";
 }
 
 Result<const CatalogEntry*> model_named(std::string_view name, std::string_view where) {
   if (const CatalogEntry* entry = find_model(name)) return entry;
-  return bad_input("no model '" + std::string(name.substr(0, 100)) + "' in the catalog", std::string(where),
-                   model_suggestion(name));
+  return bad_input("no model '" + std::string(name.substr(0, 100)) + "' in the catalog",
+                   std::string(where), model_suggestion(name));
 }
 
 }  // namespace memtape

@@ -10,7 +10,8 @@
 
 namespace memtape {
 
-/// One JSON value. Objects keep the order of the file; of keys written twice the last counts, as in Python.
+/// One JSON value. Objects keep the order of the file; of keys written twice the last counts, as in
+/// Python.
 struct Config::Value {
   JsonKind kind = JsonKind::null;
   bool truth = false;
@@ -49,7 +50,8 @@ std::string range_text(std::int64_t least, std::int64_t most) {
 std::string quoted_briefly(const std::string& json) {
   if (json.size() <= kLongestQuote) return json;
   std::size_t cut = kLongestQuote;
-  while (cut > 0 && (static_cast<unsigned char>(json[cut]) & 0xC0u) == 0x80u) --cut;  // not within a character
+  while (cut > 0 && (static_cast<unsigned char>(json[cut]) & 0xC0u) == 0x80u)
+    --cut;  // not within a character
   return json.substr(0, cut) + "...";
 }
 
@@ -57,7 +59,9 @@ template <class Value>
 void write_json(const Value& value, std::string& out) {
   switch (value.kind) {
     case JsonKind::boolean: out += value.truth ? "true" : "false"; return;
-    case JsonKind::number: out += std::isfinite(value.real) ? value.text : json_quoted(value.text); return;
+    case JsonKind::number:
+      out += std::isfinite(value.real) ? value.text : json_quoted(value.text);
+      return;
     case JsonKind::text: out += json_quoted(value.text); return;
     case JsonKind::array:
     case JsonKind::object: break;
@@ -117,7 +121,8 @@ bool Config::build(JsonReader& json, Value& value, std::size_t& budget) {
 }
 
 Result<Config> Config::parse(std::string_view text, std::string where) {
-  if (text.size() > kLargestText) return bad_input("larger than 16 MiB", where, "a model's configuration is a few KiB");
+  if (text.size() > kLargestText)
+    return bad_input("larger than 16 MiB", where, "a model's configuration is a few KiB");
   auto document = std::make_shared<Document>();
   document->where = std::move(where);
   JsonReader json(text);
@@ -164,7 +169,8 @@ Config::Found Config::find(Keys keys) const {
 
 std::int64_t Config::whole(const Found& found, std::string_view wanted) const {
   if (found.value == nullptr) return missing(found.key, wanted), 0;
-  if (found.value->kind != JsonKind::number || !found.value->integer) return wrong(found, wanted), 0;
+  if (found.value->kind != JsonKind::number || !found.value->integer)
+    return wrong(found, wanted), 0;
   return *found.value->integer;
 }
 
@@ -172,7 +178,8 @@ std::int64_t Config::within(const Found& found, std::int64_t least, std::int64_t
   const std::string wanted = range_text(least, most);
   if (found.value == nullptr) return missing(found.key, wanted), 1;
   const bool whole = found.value->kind == JsonKind::number && found.value->integer;
-  if (!whole || *found.value->integer < least || *found.value->integer > most) return wrong(found, wanted), 1;
+  if (!whole || *found.value->integer < least || *found.value->integer > most)
+    return wrong(found, wanted), 1;
   return *found.value->integer;
 }
 
@@ -212,16 +219,24 @@ std::int64_t Config::count(Keys keys, std::int64_t otherwise) const {
 }
 
 std::int64_t Config::layers(Keys keys) const { return within(find(keys), 1, kMostLayers); }
-std::int64_t Config::layers(Keys keys, std::int64_t otherwise) const { return has(keys) ? layers(keys) : otherwise; }
+std::int64_t Config::layers(Keys keys, std::int64_t otherwise) const {
+  return has(keys) ? layers(keys) : otherwise;
+}
 
 std::int64_t Config::integer(Keys keys) const { return whole(find(keys), kInteger); }
-std::int64_t Config::integer(Keys keys, std::int64_t otherwise) const { return has(keys) ? integer(keys) : otherwise; }
+std::int64_t Config::integer(Keys keys, std::int64_t otherwise) const {
+  return has(keys) ? integer(keys) : otherwise;
+}
 
 double Config::number(Keys keys) const { return real(find(keys)); }
-double Config::number(Keys keys, double otherwise) const { return has(keys) ? number(keys) : otherwise; }
+double Config::number(Keys keys, double otherwise) const {
+  return has(keys) ? number(keys) : otherwise;
+}
 
 bool Config::boolean(Keys keys) const { return truth(find(keys)); }
-bool Config::boolean(Keys keys, bool otherwise) const { return has(keys) ? boolean(keys) : otherwise; }
+bool Config::boolean(Keys keys, bool otherwise) const {
+  return has(keys) ? boolean(keys) : otherwise;
+}
 
 std::string Config::text(Keys keys) const { return string(find(keys)); }
 std::string Config::text(Keys keys, std::string_view otherwise) const {
@@ -269,7 +284,8 @@ std::vector<std::int64_t> Config::integers(Keys keys) const {
   if (is_null(keys)) return all;
   if (found.value->kind != JsonKind::array) return wrong(found, "a list of integers"), all;
   for (const Value& item : found.value->items) {
-    if (item.kind != JsonKind::number || !item.integer) return wrong(found, "a list of integers"), all;
+    if (item.kind != JsonKind::number || !item.integer)
+      return wrong(found, "a list of integers"), all;
     all.push_back(*item.integer);
   }
   return all;
@@ -282,7 +298,8 @@ std::vector<Config> Config::objects(Keys keys) const {
   if (found.value->kind != JsonKind::array) return wrong(found, "a list of objects"), all;
   for (const Value& item : found.value->items) {
     if (item.kind != JsonKind::object) return wrong(found, "a list of objects"), all;
-    all.push_back(Config(document_, &item, path_ + std::string(found.key) + "[" + std::to_string(all.size()) + "]."));
+    all.push_back(Config(document_, &item,
+                         path_ + std::string(found.key) + "[" + std::to_string(all.size()) + "]."));
   }
   return all;
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config: a model's config.json, read the way transformers reads it into a dataclass: typed, with the class's defaults.
+// Config: a model's config.json, read the way transformers reads it into a dataclass: typed, with
+// the class's defaults.
 //
 //   LlamaConfig(const Config& c)
 //       : vocab_size(c.dimension("vocab_size", 32000)),
 //         hidden_size(c.dimension({"hidden_size", "n_embd"}, 4096)),
 //         head_dim(c.optional_integer("head_dim").value_or(hidden_size / num_attention_heads)) {}
 //
-// Nothing throws: the first value that is missing, of the wrong type or out of range is remembered, the accessor answers
-// with something harmless (1 for a dimension), and `check()` tells the caller once, after all keys have been read:
+// Nothing throws: the first value that is missing, of the wrong type or out of range is remembered,
+// the accessor answers with something harmless (1 for a dimension), and `check()` tells the caller
+// once, after all keys have been read:
 //   "config.json: num_attention_heads: must be an integer of 1 or more, found 0".
-// Nested objects share the record of their root. Where a list of names is given, the first one present counts
-// (transformers' attribute_map). As in Python, null is a value of its own: only optional_* and object take it for absent.
+// Nested objects share the record of their root. Where a list of names is given, the first one
+// present counts (transformers' attribute_map). As in Python, null is a value of its own: only
+// optional_* and object take it for absent.
 #pragma once
 
 #include <array>
@@ -26,15 +29,18 @@
 
 namespace memtape {
 
-/// One key, or the alternative names of one key (at most four), as views that must outlive the call.
+/// One key, or the alternative names of one key (at most four), as views that must outlive the
+/// call.
 class Keys {
  public:
-  // NOLINTBEGIN(google-explicit-constructor): a key is written as "hidden_size" or {"hidden_size", "n_embd"}
+  // NOLINTBEGIN(google-explicit-constructor): a key is written as "hidden_size" or {"hidden_size",
+  // "n_embd"}
   Keys(const char* name) : names_{name} {}
   Keys(std::string_view name) : names_{name} {}
   Keys(const std::string& name) : names_{name} {}
   Keys(const char* first, const char* second) : names_{first, second}, count_(2) {}
-  Keys(const char* first, const char* second, const char* third) : names_{first, second, third}, count_(3) {}
+  Keys(const char* first, const char* second, const char* third)
+      : names_{first, second, third}, count_(3) {}
   Keys(const char* first, const char* second, const char* third, const char* fourth)
       : names_{first, second, third, fourth}, count_(4) {}
   // NOLINTEND(google-explicit-constructor)
@@ -49,7 +55,8 @@ class Keys {
 
 class Config {
  public:
-  /// Reads a JSON object. `where` is the file's name in messages. At most 16 MiB of text and 262,144 values.
+  /// Reads a JSON object. `where` is the file's name in messages. At most 16 MiB of text and
+  /// 262,144 values.
   static Result<Config> parse(std::string_view json, std::string where);
 
   /// The first failure so far, if any: call it when all keys have been read.
@@ -94,7 +101,8 @@ class Config {
 
   /// All keys in the order of the file.
   std::vector<std::string> keys() const;
-  /// The value as JSON on one line; "null" where it is absent. NaN and infinities, which JSON lacks, become strings.
+  /// The value as JSON on one line; "null" where it is absent. NaN and infinities, which JSON
+  /// lacks, become strings.
   std::string json(Keys keys) const;
   /// All of this object, likewise.
   std::string json() const;

@@ -31,12 +31,15 @@ class Names {
   std::vector<std::string> first_;
 };
 
-std::string shape_text(std::span<const std::int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shape_text(std::span<const std::int64_t> shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 /// The checkpoint's tensors by name, found with or without the prefix of the base model.
 class Header {
  public:
-  Header(const TensorList& list, std::string_view prefix) : prefix_(prefix.empty() ? "" : std::string(prefix) + ".") {
+  Header(const TensorList& list, std::string_view prefix)
+      : prefix_(prefix.empty() ? "" : std::string(prefix) + ".") {
     for (const StoredTensor& tensor : list.tensors) by_name_.emplace(tensor.name, &tensor);
   }
 
@@ -57,7 +60,8 @@ bool contains(std::span<const std::string_view> names, std::string_view name) {
 }
 
 bool is_buffer(std::span<const std::string_view> endings, std::string_view name) {
-  return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
+  return std::ranges::any_of(endings,
+                             [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
 }  // namespace
@@ -74,12 +78,15 @@ std::vector<std::string> check_header(const HeaderCheck& check, const TensorList
     }
     seen.insert(stored);
     if (!std::ranges::equal(expected.shape, stored->shape))
-      shapes.add(fmt::format("{} is {}, not {}", expected.name, shape_text(stored->shape), shape_text(expected.shape)));
+      shapes.add(fmt::format("{} is {}, not {}", expected.name, shape_text(stored->shape),
+                             shape_text(expected.shape)));
     if (expected.dtype && stored->torch_dtype() != expected.dtype)
-      dtypes.add(fmt::format("{} is {}, not {}", expected.name, stored->dtype, name(*expected.dtype)));
+      dtypes.add(
+          fmt::format("{} is {}, not {}", expected.name, stored->dtype, name(*expected.dtype)));
   }
   for (const StoredTensor& stored : list.tensors)
-    if (!seen.contains(&stored) && !contains(check.tied, stored.name) && !is_buffer(check.buffers, stored.name))
+    if (!seen.contains(&stored) && !contains(check.tied, stored.name) &&
+        !is_buffer(check.buffers, stored.name))
       unexpected.add(stored.name);
 
   std::vector<std::string> lines;

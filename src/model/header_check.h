@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header check: do the parameters that a family builds have the names, shapes and dtypes that the checkpoint stores?
+// The header check: do the parameters that a family builds have the names, shapes and dtypes that
+// the checkpoint stores?
 //
-// What differs is told in a few lines, each with a count and the first names, for the `warnings` of a prediction. A tensor that
-// is tied to another (lm_head.weight to the embedding) may be absent from either side. A checkpoint that was saved from the
-// base model lacks the prefix of the head model ("wte.weight" for "transformer.wte.weight"): transformers adds it on loading
+// What differs is told in a few lines, each with a count and the first names, for the `warnings` of
+// a prediction. A tensor that is tied to another (lm_head.weight to the embedding) may be absent
+// from either side. A checkpoint that was saved from the base model lacks the prefix of the head
+// model ("wte.weight" for "transformer.wte.weight"): transformers adds it on loading
 // (base_model_prefix), and so does the check.
 #pragma once
 
@@ -22,14 +24,17 @@ namespace memtape {
 struct ExpectedParameter {
   std::string_view name;
   std::span<const std::int64_t> shape;
-  std::optional<DType> dtype = std::nullopt;  ///< nothing where the parameters are cast on loading anyway
+  std::optional<DType> dtype =
+      std::nullopt;  ///< nothing where the parameters are cast on loading anyway
 };
 
 struct HeaderCheck {
   std::span<const ExpectedParameter> parameters = {};
-  std::span<const std::string_view> tied = {};     ///< names that may be absent from the header, or not be expected
-  std::span<const std::string_view> buffers = {};  ///< stored, but not parameters: "...masked_bias", "...inv_freq"; by their ending
-  std::string_view base_model_prefix = {};         ///< "transformer", "model" or ""
+  std::span<const std::string_view> tied =
+      {};  ///< names that may be absent from the header, or not be expected
+  std::span<const std::string_view> buffers =
+      {};  ///< stored, but not parameters: "...masked_bias", "...inv_freq"; by their ending
+  std::string_view base_model_prefix = {};  ///< "transformer", "model" or ""
 };
 
 /// One line per kind of difference; none when the header agrees.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorList: the tensors of a checkpoint as its header lists them: names, dtypes and shapes, no data.
+// TensorList: the tensors of a checkpoint as its header lists them: names, dtypes and shapes, no
+// data.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,8 @@ TEST(GpuCatalog, KeepsTheLeastValueThatPrintsTheSame) {
 TEST(GpuCatalog, EstimatesFromTheNearestGpuOfTheSameArchitecture) {
   const Gpu gb200 = find_gpu("gb200").value();
   EXPECT_EQ(gb200.total_certainty, Certainty::estimated);
-  EXPECT_EQ(gb200.total_bytes, 189471_MiB - (183359_MiB - 182631_MiB));  // what the driver keeps of a B200
+  EXPECT_EQ(gb200.total_bytes,
+            189471_MiB - (183359_MiB - 182631_MiB));  // what the driver keeps of a B200
   EXPECT_THAT(gb200.total_source, HasSubstr("b200-180gb"));
 }
 
@@ -51,8 +52,10 @@ TEST(GpuCatalog, FindsByIdNameAndUniqueBeginning) {
 
 TEST(GpuCatalog, NamesTheNearest) {
   EXPECT_EQ(complaint("h100-80g"), "--gpu: unknown GPU 'h100-80g' (did you mean h100-80gb?)");
-  EXPECT_EQ(complaint("h100"), "--gpu: unknown GPU 'h100' (which one: h100-80gb-pcie, h100-80gb, h100-94gb-nvl)");
-  EXPECT_EQ(complaint("zzzzzzzzzzzzzzzzzzzz"), "--gpu: unknown GPU 'zzzzzzzzzzzzzzzzzzzz' (see memtape gpus)");
+  EXPECT_EQ(complaint("h100"),
+            "--gpu: unknown GPU 'h100' (which one: h100-80gb-pcie, h100-80gb, h100-94gb-nvl)");
+  EXPECT_EQ(complaint("zzzzzzzzzzzzzzzzzzzz"),
+            "--gpu: unknown GPU 'zzzzzzzzzzzzzzzzzzzz' (see memtape gpus)");
   EXPECT_EQ(complaint(""), "--gpu: unknown GPU '' (see memtape gpus)");
 }
 

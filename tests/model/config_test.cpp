@@ -29,7 +29,8 @@ std::string parse_error(std::string_view json) {
 }
 
 TEST(Config, ReadsTypedValuesAndDefaults) {
-  const Config c = config(R"({"hidden_size": 4096, "rope_theta": 1e6, "tie": false, "act": "silu", "heads": null})");
+  const Config c = config(
+      R"({"hidden_size": 4096, "rope_theta": 1e6, "tie": false, "act": "silu", "heads": null})");
   EXPECT_EQ(c.dimension("hidden_size"), 4096);
   EXPECT_EQ(c.dimension({"n_embd", "hidden_size"}), 4096);
   EXPECT_EQ(c.dimension("vocab_size", 32000), 32000);
@@ -51,7 +52,8 @@ TEST(Config, ReadsTypedValuesAndDefaults) {
 }
 
 TEST(Config, ReadsNestedObjectsAndLists) {
-  const Config c = config(R"({"text_config": {"hidden_size": 8}, "architectures": ["A", "B"], "sizes": [1, 2],
+  const Config c =
+      config(R"({"text_config": {"hidden_size": 8}, "architectures": ["A", "B"], "sizes": [1, 2],
                               "rope_scaling": null, "layers": [{"n": 1}, {"n": 2}]})");
   EXPECT_EQ(c.object("text_config").dimension("hidden_size"), 8);
   EXPECT_THAT(c.texts("architectures"), ElementsAre("A", "B"));
@@ -74,7 +76,8 @@ TEST(Config, TheLastOfRepeatedKeysCountsAsInPython) {
 }
 
 TEST(Config, AcceptsWhatPythonWrites) {
-  const Config c = config(R"({"limit": [0.0, Infinity], "x": NaN, "y": -Infinity, "name": "\u00e9\ud83d\ude00"})");
+  const Config c = config(
+      R"({"limit": [0.0, Infinity], "x": NaN, "y": -Infinity, "name": "\u00e9\ud83d\ude00"})");
   EXPECT_EQ(c.text("name"), "\xc3\xa9\xf0\x9f\x98\x80");
   EXPECT_EQ(c.json("limit"), R"([0.0, "Infinity"])");
   EXPECT_EQ(c.object("absent").json(), "{}");
@@ -82,7 +85,8 @@ TEST(Config, AcceptsWhatPythonWrites) {
 
 TEST(Config, NamesWhatIsWrong) {
   const auto heads = [](const Config& c) { EXPECT_EQ(c.dimension("num_attention_heads"), 1); };
-  const std::string wanted = "config.json: num_attention_heads: must be an integer from 1 to 2147483647, found ";
+  const std::string wanted =
+      "config.json: num_attention_heads: must be an integer from 1 to 2147483647, found ";
   EXPECT_EQ(complaint(R"({"num_attention_heads": 0})", heads), wanted + "0");
   EXPECT_EQ(complaint(R"({"num_attention_heads": -3})", heads), wanted + "-3");
   EXPECT_EQ(complaint(R"({"num_attention_heads": 32.0})", heads), wanted + "32.0");
@@ -91,7 +95,8 @@ TEST(Config, NamesWhatIsWrong) {
   EXPECT_EQ(complaint(R"({"num_attention_heads": null})", heads), wanted + "null");
   EXPECT_EQ(complaint(R"({"num_attention_heads": [32]})", heads), wanted + "[32]");
   EXPECT_EQ(complaint(R"({"num_attention_heads": 2147483648})", heads), wanted + "2147483648");
-  EXPECT_EQ(complaint(R"({"num_attention_heads": 99999999999999999999})", heads), wanted + "99999999999999999999");
+  EXPECT_EQ(complaint(R"({"num_attention_heads": 99999999999999999999})", heads),
+            wanted + "99999999999999999999");
   EXPECT_EQ(complaint(R"({"num_attention_heads": 1e3})", heads), wanted + "1e3");
   EXPECT_EQ(complaint(R"({"num_attention_head": 4})", heads),
             "config.json: num_attention_heads: missing, must be an integer from 1 to 2147483647, "
@@ -99,16 +104,26 @@ TEST(Config, NamesWhatIsWrong) {
 }
 
 TEST(Config, NamesWhatIsWrongForEveryType) {
-  EXPECT_THAT(complaint(R"({"x": NaN})", [](const Config& c) { c.number("x"); }), HasSubstr("must be a number, found NaN"));
-  EXPECT_THAT(complaint(R"({"x": 1e999})", [](const Config& c) { c.number("x"); }), HasSubstr("found 1e999"));
-  EXPECT_THAT(complaint(R"({"x": 1})", [](const Config& c) { c.boolean("x"); }), HasSubstr("must be true or false, found 1"));
-  EXPECT_THAT(complaint(R"({"x": 1})", [](const Config& c) { c.text("x"); }), HasSubstr("must be a string, found 1"));
-  EXPECT_THAT(complaint(R"({"x": 1})", [](const Config& c) { c.object("x"); }), HasSubstr("must be an object, found 1"));
-  EXPECT_THAT(complaint(R"({"x": 1})", [](const Config& c) { c.texts("x"); }), HasSubstr("must be a list of strings"));
-  EXPECT_THAT(complaint(R"({"x": [1.5]})", [](const Config& c) { c.integers("x"); }), HasSubstr("must be a list of integers"));
-  EXPECT_THAT(complaint(R"({"x": [1]})", [](const Config& c) { c.objects("x"); }), HasSubstr("must be a list of objects"));
-  EXPECT_THAT(complaint(R"({"x": 100001})", [](const Config& c) { c.layers("x"); }), HasSubstr("from 1 to 100000, found 100001"));
-  EXPECT_THAT(complaint(R"({"x": -1})", [](const Config& c) { c.count("x", 2); }), HasSubstr("from 0 to 2147483647, found -1"));
+  EXPECT_THAT(complaint(R"({"x": NaN})", [](const Config& c) { c.number("x"); }),
+              HasSubstr("must be a number, found NaN"));
+  EXPECT_THAT(complaint(R"({"x": 1e999})", [](const Config& c) { c.number("x"); }),
+              HasSubstr("found 1e999"));
+  EXPECT_THAT(complaint(R"({"x": 1})", [](const Config& c) { c.boolean("x"); }),
+              HasSubstr("must be true or false, found 1"));
+  EXPECT_THAT(complaint(R"({"x": 1})", [](const Config& c) { c.text("x"); }),
+              HasSubstr("must be a string, found 1"));
+  EXPECT_THAT(complaint(R"({"x": 1})", [](const Config& c) { c.object("x"); }),
+              HasSubstr("must be an object, found 1"));
+  EXPECT_THAT(complaint(R"({"x": 1})", [](const Config& c) { c.texts("x"); }),
+              HasSubstr("must be a list of strings"));
+  EXPECT_THAT(complaint(R"({"x": [1.5]})", [](const Config& c) { c.integers("x"); }),
+              HasSubstr("must be a list of integers"));
+  EXPECT_THAT(complaint(R"({"x": [1]})", [](const Config& c) { c.objects("x"); }),
+              HasSubstr("must be a list of objects"));
+  EXPECT_THAT(complaint(R"({"x": 100001})", [](const Config& c) { c.layers("x"); }),
+              HasSubstr("from 1 to 100000, found 100001"));
+  EXPECT_THAT(complaint(R"({"x": -1})", [](const Config& c) { c.count("x", 2); }),
+              HasSubstr("from 0 to 2147483647, found -1"));
 }
 
 TEST(Config, KeepsTheFirstFailureWithItsPath) {
@@ -118,7 +133,10 @@ TEST(Config, KeepsTheFirstFailureWithItsPath) {
                         c.dimension("b");
                       }),
             "config.json: text_config.a: must be an integer from 1 to 2147483647, found \"x\"");
-  EXPECT_EQ(complaint("{}", [](const Config& c) { c.fail("hidden_size", "must be a multiple of num_attention_heads"); }),
+  EXPECT_EQ(complaint("{}",
+                      [](const Config& c) {
+                        c.fail("hidden_size", "must be a multiple of num_attention_heads");
+                      }),
             "config.json: hidden_size: must be a multiple of num_attention_heads");
 }
 
@@ -128,9 +146,11 @@ TEST(Config, QuotesLongValuesBriefly) {
 }
 
 TEST(Config, RefusesWhatIsNotAnObjectOfJson) {
-  EXPECT_EQ(parse_error(""), "config.json: not valid JSON: line 1, column 1: the text ends early, expected '{'");
+  EXPECT_EQ(parse_error(""),
+            "config.json: not valid JSON: line 1, column 1: the text ends early, expected '{'");
   EXPECT_THAT(parse_error("[]"), HasSubstr("expected '{'"));
-  EXPECT_EQ(parse_error("{\"a\": 1,\n \"b\": }"), "config.json: not valid JSON: line 2, column 7: expected a value");
+  EXPECT_EQ(parse_error("{\"a\": 1,\n \"b\": }"),
+            "config.json: not valid JSON: line 2, column 7: expected a value");
   EXPECT_THAT(parse_error(R"({"a": 1)"), HasSubstr("the text ends early, expected ',' or '}'"));
   EXPECT_THAT(parse_error(R"({"a": 1,})"), HasSubstr("expected a key"));
   EXPECT_THAT(parse_error(R"({"a" 1})"), HasSubstr("expected ':'"));

@@ -17,7 +17,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A folder of its own for each test, with a cache of the hub in it; nobody is asked over the network.
+/// A folder of its own for each test, with a cache of the hub in it; nobody is asked over the
+/// network.
 class ModelSourceTest : public testing::Test {
  protected:
   ModelSourceTest() {
@@ -37,12 +38,16 @@ class ModelSourceTest : public testing::Test {
   /// A file with one tensor of `count` bytes.
   std::string write_tensor(const fs::path& name, const std::string& tensor, int count) {
     const std::string size = std::to_string(count);
-    std::string header = "{\"" + tensor + "\": {\"dtype\": \"U8\", \"shape\": [" + size + "], \"data_offsets\": [0, " + size + "]}}";
+    std::string header = "{\"" + tensor + "\": {\"dtype\": \"U8\", \"shape\": [" + size +
+                         "], \"data_offsets\": [0, " + size + "]}}";
     const char length[8] = {static_cast<char>(header.size())};
-    return write(name, std::string(length, 8) + header + std::string(static_cast<std::size_t>(count), '\0'));
+    return write(
+        name, std::string(length, 8) + header + std::string(static_cast<std::size_t>(count), '\0'));
   }
 
-  Result<ModelSource> find(const std::string& model) const { return find_model_source(model, settings_); }
+  Result<ModelSource> find(const std::string& model) const {
+    return find_model_source(model, settings_);
+  }
   std::string complaint(const std::string& model) const {
     const Result<ModelSource> source = find(model);
     return source ? "" : source.error().line();
@@ -72,7 +77,9 @@ TEST_F(ModelSourceTest, JoinsTheShardsOfAnIndex) {
   write("config.json", config_);
   write_tensor("1.safetensors", "a", 5);
   write_tensor("2.safetensors", "b", 7);
-  const std::string index = write("model.safetensors.index.json", R"({"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}})");
+  const std::string index =
+      write("model.safetensors.index.json",
+            R"({"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}})");
   EXPECT_EQ(find(index)->header.value().total_bytes(), 12);
   EXPECT_EQ(find(folder_.string())->header.value().total_bytes(), 12);
   EXPECT_TRUE(find(index)->config.has_value());
@@ -80,17 +87,22 @@ TEST_F(ModelSourceTest, JoinsTheShardsOfAnIndex) {
 
 TEST_F(ModelSourceTest, SaysWhichShardIsNotThere) {
   write("config.json", config_);
-  const std::string index = write("model.safetensors.index.json", R"({"weight_map": {"a": "1.safetensors"}})");
+  const std::string index =
+      write("model.safetensors.index.json", R"({"weight_map": {"a": "1.safetensors"}})");
   const ModelSource source = find(index).value();
   EXPECT_FALSE(source.header.has_value());
-  EXPECT_THAT(source.warnings, ElementsAre(HasSubstr("1.safetensors is not there: the checkpoint's tensors are not checked")));
+  EXPECT_THAT(source.warnings,
+              ElementsAre(HasSubstr(
+                  "1.safetensors is not there: the checkpoint's tensors are not checked")));
 }
 
 TEST_F(ModelSourceTest, ReadsACheckpointAlone) {
   const ModelSource source = find(write_tensor("x.safetensors", "a", 5)).value();
   EXPECT_FALSE(source.config.has_value());
   EXPECT_EQ(source.header.value().tensors.size(), 1u);
-  EXPECT_THAT(source.warnings, ElementsAre(HasSubstr("config.json is not there: only the stored tensors are known")));
+  EXPECT_THAT(
+      source.warnings,
+      ElementsAre(HasSubstr("config.json is not there: only the stored tensors are known")));
 }
 
 TEST_F(ModelSourceTest, FindsTheCatalogByIdAndLastPart) {
@@ -122,12 +134,17 @@ TEST_F(ModelSourceTest, TheCacheMayNotLeadElsewhere) {
 }
 
 TEST_F(ModelSourceTest, SaysWhatIsWrong) {
-  EXPECT_THAT(complaint(write("a/config.json", "{")), HasSubstr("config.json: not valid JSON: line 1, column 2"));
-  EXPECT_THAT(complaint(write("b/x.gguf", "GGUF")), HasSubstr("is a model to be served, it cannot be trained"));
-  EXPECT_THAT(complaint(write("c/pytorch_model.bin", "PK")), HasSubstr("pickled weights are not read"));
-  EXPECT_THAT(complaint(write("d/x.safetensors", "short")), HasSubstr("too short for a safetensors file"));
+  EXPECT_THAT(complaint(write("a/config.json", "{")),
+              HasSubstr("config.json: not valid JSON: line 1, column 2"));
+  EXPECT_THAT(complaint(write("b/x.gguf", "GGUF")),
+              HasSubstr("is a model to be served, it cannot be trained"));
+  EXPECT_THAT(complaint(write("c/pytorch_model.bin", "PK")),
+              HasSubstr("pickled weights are not read"));
+  EXPECT_THAT(complaint(write("d/x.safetensors", "short")),
+              HasSubstr("too short for a safetensors file"));
   fs::create_directories(folder_ / "empty");
-  EXPECT_THAT(complaint((folder_ / "empty").string()), HasSubstr("holds neither config.json nor *.safetensors"));
+  EXPECT_THAT(complaint((folder_ / "empty").string()),
+              HasSubstr("holds neither config.json nor *.safetensors"));
   EXPECT_THAT(complaint("./nothing.json"), HasSubstr("no such file or folder"));
   EXPECT_THAT(complaint(""), HasSubstr("MODEL: no such file or folder"));
   EXPECT_THAT(complaint("a/b/c"), HasSubstr("no such file or folder"));
@@ -140,13 +157,15 @@ TEST_F(ModelSourceTest, AFolderNamedLikeAConfigIsAnError) {
 }
 
 TEST(HubId, IsOneOrTwoPlainParts) {
-  for (const char* id : {"gpt2", "meta-llama/Llama-3.1-8B", "a/b_c"}) EXPECT_TRUE(is_hub_id(id)) << id;
+  for (const char* id : {"gpt2", "meta-llama/Llama-3.1-8B", "a/b_c"})
+    EXPECT_TRUE(is_hub_id(id)) << id;
   for (const char* id : {"", "/a", "a/", "a/b/c", "../a", "a/../b", "a/.b", "a b", "a--b", "a/b?c"})
     EXPECT_FALSE(is_hub_id(id)) << id;
 }
 
 TEST(HubSettings, FollowsTheEnvironment) {
-  for (const char* name : {"HF_HOME", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME", "HF_ENDPOINT", "HF_HUB_OFFLINE", "HF_HUB_CACHE"})
+  for (const char* name : {"HF_HOME", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME", "HF_ENDPOINT",
+                           "HF_HUB_OFFLINE", "HF_HUB_CACHE"})
     ::unsetenv(name);
   ::setenv("HOME", "/home/x", 1);
   EXPECT_EQ(HubSettings::of_process().cache, "/home/x/.cache/huggingface/hub");

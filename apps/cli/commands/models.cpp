@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `memtape models [MODEL]`: the models known by name; or what is known of one model, wherever it comes from.
+// `memtape models [MODEL]`: the models known by name; or what is known of one model, wherever it
+// comes from.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -23,7 +24,8 @@ using sources::ModelSource;
 
 /// Whether `memtape train` has a ghost of the family.
 bool is_supported(std::string_view family) {
-  return std::ranges::any_of(family::families(), [&](const auto& f) { return f.model_type == family; });
+  return std::ranges::any_of(family::families(),
+                             [&](const auto& f) { return f.model_type == family; });
 }
 
 std::string catalog_text(const OutputOptions& output) {
@@ -36,7 +38,8 @@ std::string catalog_text(const OutputOptions& output) {
                is_supported(entry.family) ? "yes" : "no"});
   std::string text = table.text();
   if (!output.quiet)
-    text += fmt::format("\n{} models. TRAIN: whether memtape train knows the family.\n", model_catalog().size());
+    text += fmt::format("\n{} models. TRAIN: whether memtape train knows the family.\n",
+                        model_catalog().size());
   return text;
 }
 
@@ -85,7 +88,8 @@ std::map<std::string, std::int64_t> dtypes_of(const TensorList& header) {
 
 std::string checkpoint_text(const TensorList& header) {
   std::string dtypes;
-  for (const auto& [dtype, count] : dtypes_of(header)) dtypes += fmt::format(", {} {}", with_commas(count), dtype);
+  for (const auto& [dtype, count] : dtypes_of(header))
+    dtypes += fmt::format(", {} {}", with_commas(count), dtype);
   return fmt::format("{} elements in {} bytes ({}){}", with_commas(header.total_elements()),
                      with_commas(header.total_bytes()), human_bytes(header.total_bytes()), dtypes);
 }
@@ -95,9 +99,11 @@ std::string config_text(const Config& config, std::size_t width) {
   using enum Table::Align;
   Table table({left, left, left});
   std::size_t longest = 0;
-  for (const std::string& key : config.keys()) longest = std::max(longest, std::min(key.size(), kLongestKey));
+  for (const std::string& key : config.keys())
+    longest = std::max(longest, std::min(key.size(), kLongestKey));
   const std::size_t room = std::max(width, longest + kLeastValue + 6) - longest - 6;
-  for (const std::string& key : config.keys()) table.add({"  ", clipped(key, kLongestKey), clipped(config.json(key), room)});
+  for (const std::string& key : config.keys())
+    table.add({"  ", clipped(key, kLongestKey), clipped(config.json(key), room)});
   return table.text();
 }
 
@@ -108,8 +114,10 @@ std::string facts_text(const Facts& facts, std::size_t width) {
     text += fmt::format("  family      {}{}\n", facts.family,
                         is_supported(facts.family) ? "" : " (not one that memtape train knows)");
   if (facts.entry != nullptr && facts.entry->parameters > 0)
-    text += fmt::format("  parameters  {} ({})\n", with_commas(facts.entry->parameters), facts.entry->parameters_source);
-  if (facts.source.header) text += fmt::format("  checkpoint  {}\n", checkpoint_text(*facts.source.header));
+    text += fmt::format("  parameters  {} ({})\n", with_commas(facts.entry->parameters),
+                        facts.entry->parameters_source);
+  if (facts.source.header)
+    text += fmt::format("  checkpoint  {}\n", checkpoint_text(*facts.source.header));
   if (facts.source.config) text += "  config\n" + config_text(*facts.source.config, width);
   return text;
 }
@@ -162,11 +170,13 @@ std::string facts_json(const Facts& facts) {
 }
 
 int run_one(const ModelsOptions& options, Terminal& terminal) {
-  const Result<ModelSource> source = sources::find_model_source(options.id, sources::HubSettings::of_process());
+  const Result<ModelSource> source =
+      sources::find_model_source(options.id, sources::HubSettings::of_process());
   if (!source) return terminal.fail(source.error());
   const Facts facts = facts_of(*source);
   if (source->config)
-    if (const Result<void> checked = source->config->check(); !checked) return terminal.fail(checked.error());
+    if (const Result<void> checked = source->config->check(); !checked)
+      return terminal.fail(checked.error());
   if (options.output.json) {
     terminal.print(facts_json(facts));
     return ExitCode::fits;
