@@ -3,29 +3,17 @@
 
 #include <tuple>
 
-#include "family/activations.h"
-#include "family/loss.h"
-#include "family/masking.h"
-#include "ghost/ops/creation.h"
+#include "family/decoder.h"
+#include "family/families.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 
-LlamaConfig::LlamaConfig(const Config& c, const ModelOptions& options)
-    : vocab_size(c.dimension("vocab_size", 32000)),
-      hidden_size(c.dimension("hidden_size", 4096)),
-      intermediate_size(c.dimension("intermediate_size", 11008)),
-      num_hidden_layers(c.layers("num_hidden_layers", 32)),
-      num_attention_heads(c.dimension("num_attention_heads", 32)),
-      num_key_value_heads(c.optional_dimension("num_key_value_heads").value_or(num_attention_heads)),
-      head_dim(c.optional_dimension("head_dim").value_or(hidden_size / num_attention_heads)),
-      hidden_act(activation(c, "hidden_act", "silu")),
-      tie_word_embeddings(c.boolean("tie_word_embeddings", false)),
-      attention_bias(c.boolean("attention_bias", false)),
-      mlp_bias(c.boolean("mlp_bias", false)),
-      attention_dropout(c.number("attention_dropout", 0.0)),
-      rope(rope_parameters(c, head_dim)),
-      attention(options.attention) {}
+AttentionCall attention_call(const DecoderConfig& c) {
+  return {.implementation = c.attention,
+          .num_key_value_groups = c.num_attention_heads / c.num_key_value_heads,
+          .dropout = c.attention_dropout};
+}
 
 LlamaRMSNorm::LlamaRMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
     : Module(scope), weight_(scope.parameter("weight", {hidden_size})) {}
@@ -38,7 +26,7 @@ Tensor LlamaRMSNorm::forward(const Tensor& x) {
   return weight_.mul(hidden_states.to(input_dtype));
 }
 
-LlamaMLP::LlamaMLP(const nn::Scope& scope, const LlamaConfig& c)
+LlamaMLP::LlamaMLP(const nn::Scope& scope, const DecoderConfig& c)
     : Module(scope),
       gate_proj_(scope / "gate_proj", c.hidden_size, c.intermediate_size, c.mlp_bias),
       up_proj_(scope / "up_proj", c.hidden_size, c.intermediate_size, c.mlp_bias),
@@ -47,16 +35,14 @@ LlamaMLP::LlamaMLP(const nn::Scope& scope, const LlamaConfig& c)
 
 Tensor LlamaMLP::forward(const Tensor& x) { return down_proj_(act_fn_(gate_proj_(x)).mul(up_proj_(x))); }
 
-LlamaAttention::LlamaAttention(const nn::Scope& scope, const LlamaConfig& c)
+LlamaAttention::LlamaAttention(const nn::Scope& scope, const DecoderConfig& c)
     : Module(scope),
-      call_{.implementation = c.attention,
-            .num_key_value_groups = c.num_attention_heads / c.num_key_value_heads,
-            .dropout = c.attention_dropout},
+      call_(attention_call(c)),
       head_dim_(c.head_dim),
-      q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.attention_bias),
-      k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.attention_bias),
-      v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.attention_bias),
-      o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.attention_bias) {}
+      q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
+      k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+      v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+      o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {}
 
 Tensor LlamaAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings) {
   const Dims input_shape = hidden_states.sizes().leading();
@@ -71,61 +57,36 @@ Tensor LlamaAttention::forward(const Tensor& hidden_states, const Tensor& attent
   return o_proj_(attn_output);
 }
 
-LlamaDecoderLayer::LlamaDecoderLayer(const nn::Scope& scope, const LlamaConfig& c)
-    : GradientCheckpointingLayer(scope),
-      self_attn_(scope / "self_attn", c),
-      mlp_(scope / "mlp", c),
-      input_layernorm_(scope / "input_layernorm", c.hidden_size),
-      post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {}
+namespace {
 
-Tensor LlamaDecoderLayer::forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
-                                  const Tensor&) {
-  Tensor residual = x;
-  Tensor hidden_states = input_layernorm_(x);
-  hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
-  hidden_states = residual.add(hidden_states);
+struct LlamaParts : DecoderParts {
+  using DecoderLayer = LlamaDecoderLayer;
+  using Norm = LlamaRMSNorm;
+};
 
-  residual = hidden_states;
-  hidden_states = post_attention_layernorm_(hidden_states);
-  hidden_states = mlp_(hidden_states);
-  return residual.add(hidden_states);
+}  // namespace
+
+ModelPointer build_llama(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options, {});
+  config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
+  config.mlp_bias = c.boolean("mlp_bias", false);
+  return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
 }
 
-LlamaModel::LlamaModel(const nn::Scope& scope, const LlamaConfig& c)
-    : Module(scope),
-      embed_tokens(scope / "embed_tokens", c.vocab_size, c.hidden_size),
-      config_(c),
-      layers_(scope / "layers", c.num_hidden_layers, c),
-      norm_(scope / "norm", c.hidden_size),
-      rotary_emb_(scope / "rotary_emb", c.rope) {
-  rotary_emb_.init_weights();
+/// Mistral: no biases, and a window of 4,096 tokens unless the configuration says null (modular_mistral.py).
+ModelPointer build_mistral(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options, {.intermediate_size = 14336, .num_key_value_heads = 8});
+  config.sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
+  if (config.sliding_window) config.layer_types.assign(config.layer_types.size(), LayerType::sliding_attention);
+  return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
 }
 
-Tensor LlamaModel::forward(const Tensor& input_ids, const Tensor& attention_mask) {
-  const Tensor inputs_embeds = embed_tokens(input_ids);
-  const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
-  const Tensor causal_mask =
-      create_causal_mask({.attention = config_.attention, .attention_mask = attention_mask}, inputs_embeds, position_ids);
-  Tensor hidden_states = inputs_embeds;
-  const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
-  for (LlamaDecoderLayer& decoder_layer : layers_)
-    hidden_states = decoder_layer(hidden_states, causal_mask, position_embeddings, position_ids);
-  return norm_(hidden_states);
-}
-
-LlamaForCausalLM::LlamaForCausalLM(const LlamaConfig& config, const ModelOptions& options)
-    : PretrainedModel(options),
-      config_(config),
-      model_(root() / "model", config),
-      lm_head_(root() / "lm_head", config.hidden_size, config.vocab_size, false) {
-  if (config.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
-}
-
-ModelOutput LlamaForCausalLM::forward(const Batch& batch) {
-  const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
-  Tensor logits = lm_head_(hidden_states);
-  Tensor loss = causal_lm_loss(logits, batch.labels, config_.vocab_size);
-  return {std::move(loss), std::move(logits)};
+/// Qwen2: biases on q, k and v; some layers may slide (modular_qwen2.py).
+ModelPointer build_qwen2(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options, {.vocab_size = 151936, .intermediate_size = 22016, .num_key_value_heads = 32});
+  config.qkv_bias = true;
+  read_max_window_layers(c, config);
+  return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
 }
 
 }  // namespace memtape::family

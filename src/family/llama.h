@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Llama, mirroring transformers 5.17 models/llama/modeling_llama.py and configuration_llama.py.
+// Llama's parts, mirroring transformers 5.17 models/llama/modeling_llama.py. Other families inherit from them there
+// (modular_*.py) and use them here; what DecoderConfig sets covers their small differences.
 #pragma once
 
 #include "family/attention_interface.h"
-#include "family/pretrained.h"
-#include "family/rope.h"
-#include "nn/activations.h"
+#include "family/decoder_config.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
-
-struct LlamaConfig {
-  LlamaConfig(const Config& c, const ModelOptions& options);
-
-  std::int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim;
-  nn::Activation hidden_act;
-  bool tie_word_embeddings, attention_bias, mlp_bias;
-  double attention_dropout;
-  RopeParameters rope;
-  AttentionImplementation attention;
-};
 
 class LlamaRMSNorm : public nn::Module<LlamaRMSNorm> {
  public:
@@ -33,7 +21,7 @@ class LlamaRMSNorm : public nn::Module<LlamaRMSNorm> {
 
 class LlamaMLP : public nn::Module<LlamaMLP> {
  public:
-  LlamaMLP(const nn::Scope& scope, const LlamaConfig& config);
+  LlamaMLP(const nn::Scope& scope, const DecoderConfig& config);
   Tensor forward(const Tensor& x);
 
  private:
@@ -43,7 +31,7 @@ class LlamaMLP : public nn::Module<LlamaMLP> {
 
 class LlamaAttention : public nn::Module<LlamaAttention> {
  public:
-  LlamaAttention(const nn::Scope& scope, const LlamaConfig& config);
+  LlamaAttention(const nn::Scope& scope, const DecoderConfig& config);
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings);
 
  private:
@@ -52,41 +40,38 @@ class LlamaAttention : public nn::Module<LlamaAttention> {
   nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
 };
 
-class LlamaDecoderLayer : public nn::GradientCheckpointingLayer<LlamaDecoderLayer> {
+/// x + attention(norm(x)), then x + mlp(norm(x)).
+template <class Attention, class Mlp = LlamaMLP, class Norm = LlamaRMSNorm>
+class PreNormDecoderLayer : public nn::GradientCheckpointingLayer<PreNormDecoderLayer<Attention, Mlp, Norm>> {
  public:
-  LlamaDecoderLayer(const nn::Scope& scope, const LlamaConfig& config);
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings,
-                 const Tensor& position_ids);
+  PreNormDecoderLayer(const nn::Scope& scope, const DecoderConfig& c)
+      : nn::GradientCheckpointingLayer<PreNormDecoderLayer>(scope),
+        self_attn_(scope / "self_attn", c),
+        mlp_(scope / "mlp", c),
+        input_layernorm_(scope / "input_layernorm", c.hidden_size),
+        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {}
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings, const Tensor&) {
+    Tensor residual = x;
+    Tensor hidden_states = input_layernorm_(x);
+    hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
+    hidden_states = residual.add(hidden_states);
+
+    residual = hidden_states;
+    hidden_states = post_attention_layernorm_(hidden_states);
+    hidden_states = mlp_(hidden_states);
+    return residual.add(hidden_states);
+  }
 
  private:
-  LlamaAttention self_attn_;
-  LlamaMLP mlp_;
-  LlamaRMSNorm input_layernorm_, post_attention_layernorm_;
+  Attention self_attn_;
+  Mlp mlp_;
+  Norm input_layernorm_, post_attention_layernorm_;
 };
 
-class LlamaModel : public nn::Module<LlamaModel> {
- public:
-  LlamaModel(const nn::Scope& scope, const LlamaConfig& config);
-  Tensor forward(const Tensor& input_ids, const Tensor& attention_mask);
+using LlamaDecoderLayer = PreNormDecoderLayer<LlamaAttention>;
 
-  nn::Embedding embed_tokens;
-
- private:
-  LlamaConfig config_;
-  nn::ModuleList<LlamaDecoderLayer> layers_;
-  LlamaRMSNorm norm_;
-  RotaryEmbedding rotary_emb_;
-};
-
-class LlamaForCausalLM : public PretrainedModel {
- public:
-  LlamaForCausalLM(const LlamaConfig& config, const ModelOptions& options);
-  ModelOutput forward(const Batch& batch) override;
-
- private:
-  LlamaConfig config_;
-  LlamaModel model_;
-  nn::Linear lm_head_;
-};
+/// What modules hand to the attention function of their configuration.
+AttentionCall attention_call(const DecoderConfig& config);
 
 }  // namespace memtape::family

@@ -4,21 +4,16 @@
 #include <vector>
 
 #include "base/text.h"
-#include "family/llama.h"
+#include "family/families.h"
 #include "family/pretrained.h"
 
 namespace memtape::family {
 namespace {
 
-template <class FamilyConfig, class Model>
-std::unique_ptr<PretrainedModel> build(const Config& config, const ModelOptions& options) {
-  const FamilyConfig typed(config, options);
-  if (!config.check()) return nullptr;
-  return std::make_unique<Model>(typed, options);
-}
-
 constexpr std::array kFamilies{
-    Family{"llama", Task::causal_lm, build<LlamaConfig, LlamaForCausalLM>},
+    Family{"llama", Task::causal_lm, build_llama},     Family{"mistral", Task::causal_lm, build_mistral},
+    Family{"olmo2", Task::causal_lm, build_olmo2},     Family{"phi3", Task::causal_lm, build_phi3},
+    Family{"qwen2", Task::causal_lm, build_qwen2},     Family{"qwen3", Task::causal_lm, build_qwen3},
 };
 
 }  // namespace

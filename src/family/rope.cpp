@@ -80,6 +80,7 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const Tensor emb = ghost::cat({freqs, freqs}, -1);
   const Tensor cos = ghost::cos(emb).mul(1.0);
   const Tensor sin = ghost::sin(emb).mul(1.0);
+  if (rope_.keeps_float32) return {cos, sin};
   Tensor cos_cast = cos.to(x.dtype());
   return {std::move(cos_cast), sin.to(x.dtype())};
 }
@@ -96,6 +97,26 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k,
   const Tensor sin = cos_sin.second.unsqueeze(1);
   Tensor q_embed = q.mul(cos).add(rotate_half(q).mul(sin));
   Tensor k_embed = k.mul(cos).add(rotate_half(k).mul(sin));
+  return {std::move(q_embed), std::move(k_embed)};
+}
+
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+  const Tensor cos = cos_sin.first.unsqueeze(1);
+  const Tensor sin = cos_sin.second.unsqueeze(1);
+  const Tensor q_embed = q.mul(cos).add(rotate_half(q).mul(sin));
+  const Tensor k_embed = k.mul(cos).add(rotate_half(k).mul(sin));
+  Tensor q_cast = q_embed.to(q.dtype());
+  return {std::move(q_cast), k_embed.to(k.dtype())};
+}
+
+std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+  const Tensor cos = cos_sin.first.unsqueeze(1);
+  const Tensor sin = cos_sin.second.unsqueeze(1);
+  const std::int64_t rotary_dim = cos.size(-1);
+  const Tensor q_rot = q.slice(-1, 0, rotary_dim), q_pass = q.slice(-1, rotary_dim, q.size(-1));
+  const Tensor k_rot = k.slice(-1, 0, rotary_dim), k_pass = k.slice(-1, rotary_dim, k.size(-1));
+  Tensor q_embed = ghost::cat({q_rot.mul(cos).add(rotate_half(q_rot).mul(sin)), q_pass}, -1);
+  Tensor k_embed = ghost::cat({k_rot.mul(cos).add(rotate_half(k_rot).mul(sin)), k_pass}, -1);
   return {std::move(q_embed), std::move(k_embed)};
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The body and the head that most decoder-only families share: LlamaModel and LlamaForCausalLM of modeling_llama.py, which
+// the other families' modular_*.py inherit from. A family names its parts in a Parts struct:
+//
+//   struct MistralParts : DecoderParts {
+//     using DecoderLayer = LlamaDecoderLayer;   // made with (scope, config, index); forward(x, mask, cos_sin, position_ids)
+//     using Norm = LlamaRMSNorm;                // made with (scope, size)
+//   };
+#pragma once
+
+#include "family/decoder_config.h"
+#include "family/loss.h"
+#include "family/masking.h"
+#include "ghost/ops/creation.h"
+#include "nn/layers.h"
+
+namespace memtape::family {
+
+/// What a family may change beside its layers.
+struct DecoderParts {
+  using Settings = DecoderConfig;
+  /// Between the embedding and the first layer.
+  static Tensor scale_embeddings(const Tensor& inputs_embeds, const DecoderConfig&) { return inputs_embeds; }
+  /// Between the head and the loss.
+  static Tensor cap_logits(Tensor logits, const DecoderConfig&) { return logits; }
+};
+
+/// The masks a model makes once and hands to its layers by type.
+struct LayerMasks {
+  Tensor full_attention, sliding_attention;
+  const Tensor& of(LayerType type) const { return type == LayerType::full_attention ? full_attention : sliding_attention; }
+};
+
+/// One mask for all layers, or causal_mask_mapping: the full one always, the sliding one where a layer slides.
+LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask, const Tensor& inputs_embeds,
+                              const Tensor& position_ids);
+
+template <class Parts>
+class DecoderModel : public nn::Module<DecoderModel<Parts>> {
+ public:
+  using Settings = typename Parts::Settings;
+
+  DecoderModel(const nn::Scope& scope, const Settings& c)
+      : nn::Module<DecoderModel<Parts>>(scope),
+        embed_tokens(scope / "embed_tokens", c.vocab_size, c.hidden_size),
+        config_(c),
+        layers_(scope / "layers", c.num_hidden_layers, c),
+        norm_(scope / "norm", c.hidden_size),
+        rotary_emb_(scope / "rotary_emb", c.rope) {
+    rotary_emb_.init_weights();
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
+    const Tensor inputs_embeds = embed_tokens(input_ids);
+    const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const LayerMasks masks = create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
+    Tensor hidden_states = inputs_embeds;
+    const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
+    hidden_states = Parts::scale_embeddings(hidden_states, config_);
+    std::int64_t index = 0;
+    for (auto& decoder_layer : layers_) {
+      const Tensor& mask = masks.of(config_.layer_type(index++));
+      hidden_states = decoder_layer(hidden_states, mask, position_embeddings, position_ids);
+    }
+    return norm_(hidden_states);
+  }
+
+  nn::Embedding embed_tokens;
+
+ private:
+  Settings config_;
+  nn::ModuleList<typename Parts::DecoderLayer> layers_;
+  typename Parts::Norm norm_;
+  RotaryEmbedding rotary_emb_;
+};
+
+template <class Parts>
+class DecoderForCausalLM : public PretrainedModel {
+ public:
+  using Settings = typename Parts::Settings;
+
+  DecoderForCausalLM(const Settings& config, const ModelOptions& options)
+      : PretrainedModel(options),
+        config_(config),
+        model_(root() / "model", config),
+        lm_head_(root() / "lm_head", config.hidden_size, config.vocab_size, false) {
+    if (config.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
+    Tensor logits = Parts::cap_logits(lm_head_(hidden_states), config_);
+    Tensor loss = causal_lm_loss(logits, batch.labels, config_.vocab_size);
+    return {std::move(loss), std::move(logits)};
+  }
+
+ private:
+  Settings config_;
+  DecoderModel<Parts> model_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace memtape::family

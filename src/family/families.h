@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How each family is built from its configuration; registry.cpp lists them by model_type.
+#pragma once
+
+#include "family/pretrained.h"
+
+namespace memtape::family {
+
+using ModelPointer = std::unique_ptr<PretrainedModel>;
+
+/// The model, or null when reading the configuration found a failure.
+template <class Model, class Settings>
+ModelPointer build_checked(const Config& config, const Settings& settings, const ModelOptions& options) {
+  if (!config.check()) return nullptr;
+  return std::make_unique<Model>(settings, options);
+}
+
+ModelPointer build_llama(const Config& config, const ModelOptions& options);
+ModelPointer build_mistral(const Config& config, const ModelOptions& options);
+ModelPointer build_olmo2(const Config& config, const ModelOptions& options);
+ModelPointer build_phi3(const Config& config, const ModelOptions& options);
+ModelPointer build_qwen2(const Config& config, const ModelOptions& options);
+ModelPointer build_qwen3(const Config& config, const ModelOptions& options);
+
+}  // namespace memtape::family

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// OLMo 2: norms after attention and MLP instead of before, RMS norms over all of q and k, rotation in float32; mirroring
+// transformers 5.17 models/olmo2/modular_olmo2.py.
+#include <tuple>
+
+#include "family/decoder.h"
+#include "family/families.h"
+#include "family/llama.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+namespace {
+
+/// Weight and hidden states are multiplied before the cast back, not after.
+class Olmo2RMSNorm : public nn::Module<Olmo2RMSNorm> {
+ public:
+  Olmo2RMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
+      : Module(scope), weight_(scope.parameter("weight", {hidden_size})) {}
+
+  Tensor forward(const Tensor& x) {
+    const DType input_dtype = x.dtype();
+    Tensor hidden_states = x.to_float();
+    const Tensor variance = hidden_states.pow(2).mean(-1, true);
+    hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
+    return weight_.mul(hidden_states).to(input_dtype);
+  }
+
+ private:
+  Tensor weight_;
+};
+
+class Olmo2Attention : public nn::Module<Olmo2Attention> {
+ public:
+  Olmo2Attention(const nn::Scope& scope, const DecoderConfig& c)
+      : Module(scope),
+        call_(attention_call(c)),
+        head_dim_(c.head_dim),
+        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
+        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias),
+        q_norm_(scope / "q_norm", c.num_attention_heads * c.head_dim),
+        k_norm_(scope / "k_norm", c.num_key_value_heads * c.head_dim) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings) {
+    const Dims input_shape = hidden_states.sizes().leading();
+    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
+    Tensor query_states = q_norm_(q_proj_(hidden_states));
+    Tensor key_states = k_norm_(k_proj_(hidden_states));
+    Tensor value_states = v_proj_(hidden_states);
+    query_states = query_states.view(hidden_shape).transpose(1, 2);
+    key_states = key_states.view(hidden_shape).transpose(1, 2);
+    value_states = value_states.view(hidden_shape).transpose(1, 2);
+    std::tie(query_states, key_states) = apply_rotary_pos_emb_in_float(query_states, key_states, position_embeddings);
+    const Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask)
+                                   .reshape(input_shape.with(-1))
+                                   .contiguous();
+    return o_proj_(attn_output);
+  }
+
+ private:
+  AttentionCall call_;
+  std::int64_t head_dim_;
+  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
+  Olmo2RMSNorm q_norm_, k_norm_;
+};
+
+class Olmo2DecoderLayer : public nn::GradientCheckpointingLayer<Olmo2DecoderLayer> {
+ public:
+  Olmo2DecoderLayer(const nn::Scope& scope, const DecoderConfig& c)
+      : GradientCheckpointingLayer(scope),
+        self_attn_(scope / "self_attn", c),
+        mlp_(scope / "mlp", c),
+        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size),
+        post_feedforward_layernorm_(scope / "post_feedforward_layernorm", c.hidden_size) {}
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings, const Tensor&) {
+    Tensor residual = x;
+    Tensor hidden_states = self_attn_(x, attention_mask, position_embeddings);
+    hidden_states = post_attention_layernorm_(hidden_states);
+    hidden_states = residual.add(hidden_states);
+
+    residual = hidden_states;
+    hidden_states = mlp_(hidden_states);
+    hidden_states = post_feedforward_layernorm_(hidden_states);
+    return residual.add(hidden_states);
+  }
+
+ private:
+  Olmo2Attention self_attn_;
+  LlamaMLP mlp_;
+  Olmo2RMSNorm post_attention_layernorm_, post_feedforward_layernorm_;
+};
+
+struct Olmo2Parts : DecoderParts {
+  using DecoderLayer = Olmo2DecoderLayer;
+  using Norm = Olmo2RMSNorm;
+};
+
+}  // namespace
+
+ModelPointer build_olmo2(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options, {.vocab_size = 50304});
+  config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
+  config.rope.keeps_float32 = true;
+  return build_checked<DecoderForCausalLM<Olmo2Parts>>(c, config, options);
+}
+
+}  // namespace memtape::family

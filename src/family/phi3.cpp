@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phi-3: one projection for q, k and v, one for gate and up, rotation of a part of each head, dropout on the residual
+// branches; mirroring transformers 5.17 models/phi3/modeling_phi3.py.
+#include <tuple>
+
+#include "family/decoder.h"
+#include "family/families.h"
+#include "family/llama.h"
+
+namespace memtape::family {
+namespace {
+
+struct Phi3Config : DecoderConfig {
+  Phi3Config(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options, {.vocab_size = 32064, .hidden_size = 3072, .intermediate_size = 8192}),
+        resid_pdrop(c.number("resid_pdrop", 0.0)) {
+    sliding_window = c.optional_dimension("sliding_window");
+    if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
+  }
+  double resid_pdrop;
+};
+
+class Phi3MLP : public nn::Module<Phi3MLP> {
+ public:
+  Phi3MLP(const nn::Scope& scope, const DecoderConfig& c)
+      : Module(scope),
+        gate_up_proj_(scope / "gate_up_proj", c.hidden_size, 2 * c.intermediate_size, false),
+        down_proj_(scope / "down_proj", c.intermediate_size, c.hidden_size, false),
+        activation_fn_(c.hidden_act) {}
+
+  Tensor forward(const Tensor& hidden_states) {
+    Tensor up_states = gate_up_proj_(hidden_states);
+    std::vector<Tensor> halves = up_states.chunk(2, -1);
+    const Tensor gate = std::move(halves[0]);
+    up_states = std::move(halves[1]);
+    up_states = up_states.mul(activation_fn_(gate));
+    return down_proj_(up_states);
+  }
+
+ private:
+  nn::Linear gate_up_proj_, down_proj_;
+  nn::Activation activation_fn_;
+};
+
+class Phi3Attention : public nn::Module<Phi3Attention> {
+ public:
+  Phi3Attention(const nn::Scope& scope, const DecoderConfig& c)
+      : Module(scope),
+        call_(attention_call(c)),
+        head_dim_(c.head_dim),
+        query_pos_(c.num_attention_heads * c.head_dim),
+        key_pos_(query_pos_ + c.num_key_value_heads * c.head_dim),
+        o_proj_(scope / "o_proj", query_pos_, c.hidden_size, false),
+        qkv_proj_(scope / "qkv_proj", c.hidden_size, query_pos_ + 2 * c.num_key_value_heads * c.head_dim, false) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings) {
+    const Dims input_shape = hidden_states.sizes().leading();
+    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
+    const Tensor qkv = qkv_proj_(hidden_states);
+    Tensor query_states = qkv.slice(-1, 0, query_pos_);
+    Tensor key_states = qkv.slice(-1, query_pos_, key_pos_);
+    Tensor value_states = qkv.slice(-1, key_pos_, qkv.size(-1));
+    query_states = query_states.view(hidden_shape).transpose(1, 2);
+    key_states = key_states.view(hidden_shape).transpose(1, 2);
+    value_states = value_states.view(hidden_shape).transpose(1, 2);
+    std::tie(query_states, key_states) = apply_partial_rotary_pos_emb(query_states, key_states, position_embeddings);
+    const Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask)
+                                   .reshape(input_shape.with(-1))
+                                   .contiguous();
+    return o_proj_(attn_output);
+  }
+
+ private:
+  AttentionCall call_;
+  std::int64_t head_dim_, query_pos_, key_pos_;
+  nn::Linear o_proj_, qkv_proj_;
+};
+
+struct Phi3Parts : DecoderParts {
+  using Settings = Phi3Config;
+  using DecoderLayer = PreNormDecoderLayer<Phi3Attention, Phi3MLP>;
+  using Norm = LlamaRMSNorm;
+};
+
+}  // namespace
+
+ModelPointer build_phi3(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<Phi3Parts>>(c, Phi3Config(c, options), options);
+}
+
+}  // namespace memtape::family
