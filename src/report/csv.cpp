@@ -12,7 +12,8 @@ namespace memtape::report {
 namespace {
 
 constexpr std::string_view kHeader =
-    "event,action,bytes,requested_bytes,allocated_bytes,reserved_bytes,category,phase,module,op,shape,dtype\n";
+    "event,action,bytes,requested_bytes,allocated_bytes,reserved_bytes,category,phase,module,op,"
+    "shape,dtype\n";
 
 std::string_view action(EventKind kind) {
   switch (kind) {
@@ -49,8 +50,9 @@ class Modules {
 
 void append_block(std::string& out, const Why& why, Phase phase, Modules& modules) {
   const auto* dims = why.shape.dims.data();
-  fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{}\n", name(why.category), name(phase), modules[why.scope],
-                 field(why.op), fmt::join(dims, dims + why.shape.rank, "x"), name(why.dtype));
+  fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{}\n", name(why.category), name(phase),
+                 modules[why.scope], field(why.op), fmt::join(dims, dims + why.shape.rank, "x"),
+                 name(why.dtype));
 }
 
 }  // namespace
@@ -71,8 +73,8 @@ std::string csv(const Trace& trace) {
     const Levels& levels = walk.levels();
     const bool of_block = e.kind != EventKind::empty_cache;
     fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},", walk.event(), action(e.kind),
-                   of_block ? size_in_allocator(trace, e.block) : 0, of_block ? tape.requested[e.block] : 0,
-                   levels.allocated, levels.reserved);
+                   of_block ? size_in_allocator(trace, e.block) : 0,
+                   of_block ? tape.requested[e.block] : 0, levels.allocated, levels.reserved);
     if (of_block)
       append_block(out, tape.why[e.block], phase, modules);
     else

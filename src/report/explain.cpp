@@ -28,7 +28,8 @@ Explanation trunk(std::string label, Bytes bytes, std::vector<Explanation> parts
 
 bool larger(const Explanation& a, const Explanation& b) { return a.bytes > b.bytes; }
 
-/// "14336 x 4096 bfloat16 = 117,440,512 B x 32". A block that holds more or less than its shape says only its bytes.
+/// "14336 x 4096 bfloat16 = 117,440,512 B x 32". A block that holds more or less than its shape
+/// says only its bytes.
 std::string arithmetic(const Tape& tape, const Fold& fold) {
   const BlockId first = fold.blocks.front();
   const Why& why = tape.why[first];
@@ -36,7 +37,8 @@ std::string arithmetic(const Tape& tape, const Fold& fold) {
   for (std::uint8_t i = 0; i < why.shape.rank; ++i) elements *= why.shape.dims[i];
   const Bytes one = tape.requested[first];
   std::string text;
-  if (bytes_of(why.dtype, elements) == one) text = fmt::format("{} {} = ", shape_product(why.shape), name(why.dtype));
+  if (bytes_of(why.dtype, elements) == one)
+    text = fmt::format("{} {} = ", shape_product(why.shape), name(why.dtype));
   text += with_commas(one) + " B";
   if (fold.blocks.size() > 1) text += fmt::format(" x {}", fold.blocks.size());
   return text;
@@ -52,8 +54,9 @@ std::string kept_for(const Why& why) {
 std::string label_of(const Tape& tape, const Fold& fold) {
   const Why& why = tape.why[fold.blocks.front()];
   const std::string path = path_with_ranges(tape, fold);
-  const bool of_a_weight = why.category == Category::parameter || why.category == Category::buffer ||
-                           why.category == Category::optimizer_state || why.category == Category::gradient;
+  const bool of_a_weight =
+      why.category == Category::parameter || why.category == Category::buffer ||
+      why.category == Category::optimizer_state || why.category == Category::gradient;
   if (of_a_weight && !path.empty()) return path;
   return path.empty() ? std::string(why.op) : fmt::format("{}  {}", path, why.op);
 }
@@ -82,8 +85,12 @@ class Holdings {
       if (trace_.tape.why[id].category == category) of_category.push_back(id);
     std::vector<Explanation> rows;
     for (const Fold& f : fold(trace_.tape, trace_.sizes, of_category, patterns_))
-      if (f.requested != 0) rows.push_back({label_of(trace_.tape, f), arithmetic(trace_.tape, f),
-                                                kept_for(trace_.tape.why[f.blocks.front()]), f.requested, {}});
+      if (f.requested != 0)
+        rows.push_back({label_of(trace_.tape, f),
+                        arithmetic(trace_.tape, f),
+                        kept_for(trace_.tape.why[f.blocks.front()]),
+                        f.requested,
+                        {}});
     std::stable_sort(rows.begin(), rows.end(), larger);
     return rows;
   }
@@ -99,14 +106,17 @@ class Holdings {
       for (const Explanation& r : rows) sum += r.bytes;
       const bool above = explained_above(category);
       if (above) rows.clear();
-      categories.push_back({std::string(kCategoryNames[i]), above ? "as above" : "", "", sum, std::move(rows)});
+      categories.push_back(
+          {std::string(kCategoryNames[i]), above ? "as above" : "", "", sum, std::move(rows)});
     }
     return trunk(std::move(label), requested(), std::move(categories));
   }
 
-  /// What blocks hold beyond the requests: rounding to 512 B, and the tails of blocks that were not split.
+  /// What blocks hold beyond the requests: rounding to 512 B, and the tails of blocks that were not
+  /// split.
   std::vector<Explanation> beyond_requests() const {
-    Explanation rounding{"rounded up to blocks of 512 B", "", "", 0, {}}, tails{"blocks not split", "", "", 0, {}};
+    Explanation rounding{"rounded up to blocks of 512 B", "", "", 0, {}},
+        tails{"blocks not split", "", "", 0, {}};
     std::int64_t rounded = 0, unsplit = 0;
     for (BlockId id : blocks_) {
       const Bytes asked = trace_.tape.requested[id], size = size_in_allocator(trace_, id);
@@ -144,14 +154,16 @@ std::size_t end_of_backward(const MeasuredStep& step) {
   return end;
 }
 
-Explanation of_category(const Holdings& holdings, Category category, std::string label, Bytes bytes) {
+Explanation of_category(const Holdings& holdings, Category category, std::string label,
+                        Bytes bytes) {
   return trunk(std::move(label), bytes, holdings.by_tensor(category));
 }
 
 Explanation reserved(const Holdings& holdings, const Levels& levels, std::string label) {
   std::vector<Explanation> parts{holdings.allocated(levels.allocated)};
   if (levels.reserved != levels.allocated)
-    parts.push_back({"free in segments", "reserved - allocated", "", levels.reserved - levels.allocated, {}});
+    parts.push_back(
+        {"free in segments", "reserved - allocated", "", levels.reserved - levels.allocated, {}});
   return trunk(std::move(label), levels.reserved, std::move(parts));
 }
 
@@ -171,7 +183,8 @@ Explanation as_segments(const Trace& trace, const MeasuredStep& step, Bytes peak
     const SegmentChange& change = trace.segments[i];
     held[{change.small_pool, change.size}] += change.taken ? 1 : -1;
     reserved += change.taken ? change.size : -change.size;
-    const bool more_come = i + 1 < trace.segments.size() && trace.segments[i + 1].event < step.first;
+    const bool more_come =
+        i + 1 < trace.segments.size() && trace.segments[i + 1].event < step.first;
     if (!more_come && reserved > highest) {
       highest = reserved;
       at_peak = held;
@@ -181,12 +194,16 @@ Explanation as_segments(const Trace& trace, const MeasuredStep& step, Bytes peak
   for (const auto& [kind, count] : at_peak)
     if (count != 0)
       parts.push_back({kind.first ? "segments of the small pool" : "segments of the large pool",
-                       fmt::format("{} B x {}", with_commas(kind.second), count), "", kind.second * count, {}});
+                       fmt::format("{} B x {}", with_commas(kind.second), count),
+                       "",
+                       kind.second * count,
+                       {}});
   std::stable_sort(parts.begin(), parts.end(), larger);
   return trunk("peak_reserved_bytes, as segments", peak, std::move(parts));
 }
 
-/// Draws the trees: labels on the left, bytes aligned on the right, the arithmetic between them where it fits.
+/// Draws the trees: labels on the left, bytes aligned on the right, the arithmetic between them
+/// where it fits.
 class TreeText {
  public:
   explicit TreeText(const ExplainOptions& options)
@@ -206,28 +223,33 @@ class TreeText {
     for (const Explanation& part : e.parts) {
       const bool last = &part == &e.parts.back();
       const std::string below = indent + std::string(last ? "   " : style_.pick("│  ", "|  "));
-      const std::string at = indent + std::string(last ? style_.pick("└─ ", "`- ") : style_.pick("├─ ", "|- "));
+      const std::string at =
+          indent + std::string(last ? style_.pick("└─ ", "`- ") : style_.pick("├─ ", "|- "));
       line(at, below, part.label, part);
       branches(part, below);
     }
   }
 
-  void line(const std::string& at, const std::string& below, const std::string& label, const Explanation& e) {
+  void line(const std::string& at, const std::string& below, const std::string& label,
+            const Explanation& e) {
     const int room = width_ - kNumberWidth;
     const std::string left = at + (columns(at) + columns(label) > room
                                        ? shorten(label, std::max(8, room - columns(at)), style_)
                                        : label);
     const std::string bytes = pad_left(with_commas(e.bytes) + " B", kNumberWidth);
-    const std::string middle = e.note.empty() ? e.arithmetic : fmt::format("{}, {}", e.arithmetic, e.note);
+    const std::string middle =
+        e.note.empty() ? e.arithmetic : fmt::format("{}, {}", e.arithmetic, e.note);
     const int gap = room - columns(left) - columns(middle);
     if (gap >= 2) {
-      out_ += left + std::string(static_cast<std::size_t>(gap), ' ') + style_.paint(middle, kQuiet) + bytes + '\n';
+      out_ += left + std::string(static_cast<std::size_t>(gap), ' ') +
+              style_.paint(middle, kQuiet) + bytes + '\n';
       return;
     }
     out_ += pad_right(left, room) + bytes + '\n';
     const std::string indent = below + (e.parts.empty() ? "   " : "");
     for (const std::string& part : {e.arithmetic, e.note})
-      for (const std::string& l : wrap(part, width_ - columns(indent))) out_ += indent + style_.paint(l, kQuiet) + '\n';
+      for (const std::string& l : wrap(part, width_ - columns(indent)))
+        out_ += indent + style_.paint(l, kQuiet) + '\n';
   }
 
   Style style_;
@@ -242,21 +264,25 @@ std::vector<Explanation> explanations(const Prediction& prediction, const Trace&
   const MeasuredStep step = measured_step(trace);
   const PathPatterns patterns(trace.tape.scopes);
   const auto holding = [&](std::size_t events) {
-    return Holdings(trace, patterns, alive_before(trace.tape, std::min(events, trace.tape.events.size())));
+    return Holdings(trace, patterns,
+                    alive_before(trace.tape, std::min(events, trace.tape.events.size())));
   };
   const Holdings before = holding(step.first), with_gradients = holding(end_of_backward(step));
   std::vector<Explanation> all;
   all.push_back(of_category(before, Category::parameter, "parameter_bytes", rank.parameter_bytes));
   all.push_back(of_category(before, Category::buffer, "buffer_bytes", rank.buffer_bytes));
-  all.push_back(of_category(before, Category::optimizer_state, "optimizer_state_bytes", rank.optimizer_state_bytes));
-  all.push_back(of_category(with_gradients, Category::gradient, "gradient_bytes", rank.gradient_bytes));
+  all.push_back(of_category(before, Category::optimizer_state, "optimizer_state_bytes",
+                            rank.optimizer_state_bytes));
+  all.push_back(
+      of_category(with_gradients, Category::gradient, "gradient_bytes", rank.gradient_bytes));
   all.push_back(on_the_device(rank, holding(rank.peak_moment.event + 1)));
   if (!trace.segments.empty()) all.push_back(as_segments(trace, step, rank.peak.reserved));
-  all.push_back(reserved(holding(step.last), rank.steady, "steady_reserved_bytes"));
+  all.push_back(reserved(before, rank.steady, "steady_reserved_bytes"));
   return all;
 }
 
-std::string explain(const Prediction& prediction, const Trace& trace, const ExplainOptions& options) {
+std::string explain(const Prediction& prediction, const Trace& trace,
+                    const ExplainOptions& options) {
   TreeText text(options);
   for (const Explanation& e : explanations(prediction, trace)) text.draw(e);
   return std::move(text).take();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explanation: a number taken apart until only module, shape and dtype are left, as a tree whose branches sum to their
-// trunk at every level:
+// Explanation: a number taken apart until only module, shape and dtype are left, as a tree whose
+// branches sum to their trunk at every level:
 //
 //     peak_device_bytes                                                    4,316,463,104
 //     ├─ outside the allocator                                               536,870,912
@@ -25,15 +25,17 @@ struct Explanation {
   std::vector<Explanation> parts;  ///< none, or they sum to `bytes`
 };
 
-/// The numbers of the fullest rank, each with its tree: the four static figures, the device peak, the reserved peak as
-/// segments, and what is held between steps. Labels are the keys of the JSON answer.
+/// The numbers of the fullest rank, each with its tree: the four static figures, the device peak,
+/// the reserved peak as segments, and what is held between steps. Labels are the keys of the JSON
+/// answer.
 std::vector<Explanation> explanations(const Prediction& prediction, const Trace& trace);
 
 struct ExplainOptions {
   int width = 80;
-  Style style;
+  Style style = {};
 };
 
-std::string explain(const Prediction& prediction, const Trace& trace, const ExplainOptions& options);
+std::string explain(const Prediction& prediction, const Trace& trace,
+                    const ExplainOptions& options);
 
 }  // namespace memtape::report

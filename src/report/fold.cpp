@@ -13,7 +13,8 @@ namespace memtape::report {
 namespace {
 
 bool is_number(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !name.empty() &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// What blocks of one fold have in common. Views point into the tape's string literals.
@@ -42,8 +43,8 @@ struct KeyHash {
 
 Key key_of(const Tape& tape, BlockId block, const PathPatterns& patterns) {
   const Why& why = tape.why[block];
-  return {patterns.of(why.scope), why.category,   why.dtype,      tape.requested[block],
-          why.op,                 why.node,       why.shape.dims, why.shape.rank};
+  return {patterns.of(why.scope), why.category,  why.dtype, tape.requested[block], why.op, why.node,
+          why.shape.dims,         why.shape.rank};
 }
 
 std::vector<std::string_view> names_on_the_way(const ScopeTree& scopes, ScopeId id) {
@@ -84,7 +85,8 @@ PathPatterns::PathPatterns(const ScopeTree& scopes) : patterns_{{"", 0}}, of_sco
     const std::string_view last = scopes.last_name(id);
     const std::string_view name = is_number(last) ? std::string_view("*") : last;
     const PatternId parent = of_scope_[scopes.parent(id)];
-    const auto [at, fresh] = known.try_emplace({parent, name}, static_cast<PatternId>(patterns_.size()));
+    const auto [at, fresh] =
+        known.try_emplace({parent, name}, static_cast<PatternId>(patterns_.size()));
     if (fresh) patterns_.push_back({std::string(name), parent});
     of_scope_[id] = at->second;
   }
@@ -133,7 +135,8 @@ std::string path_with_ranges(const Tape& tape, const Fold& fold) {
 std::string shape_product(const DisplayShape& shape) {
   if (shape.rank == 0) return "scalar";
   std::string text;
-  for (std::uint8_t i = 0; i < shape.rank; ++i) text += (i == 0 ? "" : " x ") + std::to_string(shape.dims[i]);
+  for (std::uint8_t i = 0; i < shape.rank; ++i)
+    text += (i == 0 ? "" : " x ") + std::to_string(shape.dims[i]);
   return text;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fold: blocks that are alike but for the layer they sit in, as one row. "model.layers.0.mlp", "model.layers.1.mlp" ...
-// become "model.layers.*.mlp" when category, op, node, shape, dtype and requested bytes agree. A model of 80 layers then
-// reads like a model of one.
-// Invariant: every block given lies in exactly one fold, so sums over folds are sums over blocks.
+// Fold: blocks that are alike but for the layer they sit in, as one row. "model.layers.0.mlp",
+// "model.layers.1.mlp" ... become "model.layers.*.mlp" when category, op, node, shape, dtype and
+// requested bytes agree. A model of 80 layers then reads like a model of one. Invariant: every
+// block given lies in exactly one fold, so sums over folds are sums over blocks.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,8 @@ struct Fold {
 std::vector<Fold> fold(const Tape& tape, const BlockSizes& sizes, std::span<const BlockId> blocks,
                        const PathPatterns& patterns);
 
-/// "model.layers.0..31.mlp": the path of all the blocks' modules, the numbers that differ written as ranges.
+/// "model.layers.0..31.mlp": the path of all the blocks' modules, the numbers that differ written
+/// as ranges.
 std::string path_with_ranges(const Tape& tape, const Fold& fold);
 
 /// "14336 x 4096"; "scalar" when there are no dimensions.

@@ -54,7 +54,8 @@ constexpr std::array<Phrase, 7> kOfMesh{{
 }};
 
 template <std::size_t N>
-void append(std::vector<std::string>& words, const std::vector<Setting>& settings, const std::array<Phrase, N>& phrases) {
+void append(std::vector<std::string>& words, const std::vector<Setting>& settings,
+            const std::array<Phrase, N>& phrases) {
   for (const Phrase& p : phrases)
     if (const std::string_view v = value_of(settings, p.setting); !v.empty() && v != p.silent)
       words.push_back(fmt::format("{}{}{}", p.before, v, p.after));
@@ -65,11 +66,14 @@ void append(std::vector<std::string>& words, const std::vector<Setting>& setting
 std::vector<std::string> settings_in_words(const Prediction& prediction) {
   const auto& w = prediction.workload;
   std::vector<std::string> words;
-  const std::string_view batch = value_of(w, "micro_batch_size"), tokens = value_of(w, "sequence_length");
-  if (!batch.empty() && !tokens.empty()) words.push_back(fmt::format("{} x {} tokens", batch, tokens));
+  const std::string_view batch = value_of(w, "micro_batch_size"),
+                         tokens = value_of(w, "sequence_length");
+  if (!batch.empty() && !tokens.empty())
+    words.push_back(fmt::format("{} x {} tokens", batch, tokens));
   if (const std::string_view optimizer = value_of(w, "optimizer"); !optimizer.empty()) {
     const std::string_view impl = value_of(w, "optimizer_impl");
-    words.push_back(impl.empty() ? std::string(optimizer) : fmt::format("{} ({})", optimizer, impl));
+    words.push_back(impl.empty() ? std::string(optimizer)
+                                 : fmt::format("{} ({})", optimizer, impl));
   }
   append(words, w, kOfWorkload);
   append(words, prediction.mesh, kOfMesh);
@@ -82,7 +86,9 @@ const RankReport& peak_rank(const Prediction& prediction) {
   };
   const auto at = std::find_if(prediction.ranks.begin(), prediction.ranks.end(), holds);
   static const RankReport kNone;
-  return at != prediction.ranks.end() ? *at : prediction.ranks.empty() ? kNone : prediction.ranks.front();
+  return at != prediction.ranks.end() ? *at
+         : prediction.ranks.empty()   ? kNone
+                                      : prediction.ranks.front();
 }
 
 }  // namespace memtape::report

@@ -9,7 +9,8 @@
 
 namespace memtape::report {
 
-/// "1 x 4096 tokens", "bf16", "adamw fused", "sdpa attention" ...: settings that say nothing ("none", 1 GPU) are left out.
+/// "1 x 4096 tokens", "bf16", "adamw fused", "sdpa attention" ...: settings that say nothing
+/// ("none", 1 GPU) are left out.
 std::vector<std::string> settings_in_words(const Prediction& prediction);
 
 /// The rank with the highest peak.

@@ -22,7 +22,8 @@
 namespace memtape::report {
 namespace {
 
-constexpr std::string_view kModulePlaceholder = "{module}";  ///< the page puts the path in its place
+constexpr std::string_view kModulePlaceholder =
+    "{module}";  ///< the page puts the path in its place
 
 /// Values numbered in order of first use.
 template <class Key>
@@ -40,10 +41,12 @@ class Index {
   std::vector<Key> keys_;
 };
 
-/// Writes the step: its blocks numbered from 0, those alive at the start first, and reasons told once.
+/// Writes the step: its blocks numbered from 0, those alive at the start first, and reasons told
+/// once.
 class StepData {
  public:
-  StepData(const Trace& trace, JsonWriter& out) : trace_(trace), step_(measured_step(trace)), out_(out) {}
+  StepData(const Trace& trace, JsonWriter& out)
+      : trace_(trace), step_(measured_step(trace)), out_(out) {}
 
   void write(const RankReport& rank, std::optional<Bytes> limit) {
     out_.begin_object();
@@ -56,7 +59,8 @@ class StepData {
     write_reasons();
     out_.key("limit");
     limit ? out_.value(*limit) : out_.null();
-    const std::size_t peak = std::clamp(rank.peak_moment.event, step_.first, std::max(step_.first, step_.last - 1));
+    const std::size_t peak =
+        std::clamp(rank.peak_moment.event, step_.first, std::max(step_.first, step_.last - 1));
     out_.member("peak_event", static_cast<std::int64_t>(peak - step_.first));
     out_.end_object();
   }
@@ -133,7 +137,8 @@ class StepData {
     out_.begin_array();
     for (BlockId id : blocks_) {
       const Why& w = trace_.tape.why[id];
-      out_.value(reasons_.of(Reason(w.category, w.phase, w.op, w.node, w.scope, w.shape.dims, w.shape.rank, w.dtype)));
+      out_.value(reasons_.of(
+          Reason(w.category, w.phase, w.op, w.node, w.scope, w.shape.dims, w.shape.rank, w.dtype)));
     }
     out_.end_array();
   }
@@ -160,7 +165,8 @@ class StepData {
       out_.end_array();
     }
     out_.end_array();
-    write_texts("modules", modules.keys(), [this](ScopeId id) { return trace_.tape.scopes.path(id); });
+    write_texts("modules", modules.keys(),
+                [this](ScopeId id) { return trace_.tape.scopes.path(id); });
     write_texts("sentences", sentences.keys(), [](const std::string& text) { return text; });
   }
 
@@ -186,8 +192,8 @@ std::vector<std::string> notes(const Prediction& p) {
   for (const Advice& a : p.advice)
     all.push_back(fmt::format("{}: {}, costs {}", a.change, gib(a.peak_device_bytes), a.cost));
   if (p.bounds.low_bytes != p.bounds.high_bytes)
-    all.push_back(fmt::format("Between {} and {}: {}", gib(p.bounds.low_bytes), gib(p.bounds.high_bytes),
-                              fmt::join(p.bounds.causes, "; ")));
+    all.push_back(fmt::format("Between {} and {}: {}", gib(p.bounds.low_bytes),
+                              gib(p.bounds.high_bytes), fmt::join(p.bounds.causes, "; ")));
   all.insert(all.end(), p.warnings.begin(), p.warnings.end());
   return all;
 }
@@ -265,7 +271,8 @@ void write_tables(JsonWriter& out, const Prediction& p, const RankReport& rank) 
 
 /// JSON that may stand in a script element: "</" would end it.
 std::string in_script(std::string json) {
-  for (std::size_t at = json.find("</"); at != std::string::npos; at = json.find("</", at + 3)) json.insert(at + 1, 1, '\\');
+  for (std::size_t at = json.find("</"); at != std::string::npos; at = json.find("</", at + 3))
+    json.insert(at + 1, 1, '\\');
   return json;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer as one web page that needs nothing else: every tensor of the measured step as a band over time, with what it
-// is and why it exists under the pointer. Works from a file, without a network. The page's own files are in html/.
+// The answer as one web page that needs nothing else: every tensor of the measured step as a band
+// over time, with what it is and why it exists under the pointer. Works from a file, without a
+// network. The page's own files are in html/.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer for programs: one JSON object of schema "memtape/1" (docs/json.md, docs/memtape-1.schema.json).
-// Keys may be added to it, none may change its name or meaning.
+// The answer for programs: one JSON object of schema "memtape/1" (docs/json.md,
+// docs/memtape-1.schema.json). Keys may be added to it, none may change its name or meaning.
 #pragma once
 
 #include <string>

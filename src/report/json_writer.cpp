@@ -19,6 +19,25 @@ std::string_view short_escape(char c) {
   }
 }
 
+/// Bytes of the UTF-8 sequence at the start of `text`; 0 when there is none (RFC 3629).
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  const std::size_t length = lead < 0x80   ? 1
+                             : lead < 0xC2 ? 0
+                             : lead < 0xE0 ? 2
+                             : lead < 0xF0 ? 3
+                             : lead < 0xF5 ? 4
+                                           : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xED && byte(1) >= 0xA0;
+  const bool too_large = lead == 0xF4 && byte(1) >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
 }  // namespace
 
 void JsonWriter::line_break() {
@@ -88,17 +107,21 @@ void JsonWriter::raw(std::string_view json) {
 void JsonWriter::quote(std::string_view text) {
   static constexpr std::string_view kHex = "0123456789abcdef";
   text_ += '"';
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (const std::string_view escape = short_escape(c); !escape.empty()) {
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    const std::size_t length = utf8_length(text);
+    if (const std::string_view escape = short_escape(text.front()); !escape.empty()) {
       text_ += escape;
+    } else if (length == 0) {
+      text_ += "\\ufffd";
     } else if (byte < 0x20) {
       text_ += "\\u00";
       text_ += kHex[byte >> 4];
       text_ += kHex[byte & 15];
     } else {
-      text_ += c;
+      text_ += text.substr(0, length);
     }
+    text.remove_prefix(length == 0 ? 1 : length);
   }
   text_ += '"';
 }

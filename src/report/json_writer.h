@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonWriter: JSON appended to a string, keys in the order they are written. Pretty text breaks lines and indents by two
-// spaces; arrays of plain numbers stay on one line. Compact text has no white space at all.
-// The caller keeps begin/end and key/value in order; text is UTF-8 and is escaped as RFC 8259 asks.
+// JsonWriter: JSON appended to a string, keys in the order they are written. Pretty text breaks
+// lines and indents by two spaces; arrays of plain numbers stay on one line. Compact text has no
+// white space at all. The caller keeps begin/end and key/value in order. Text is escaped as RFC
+// 8259 asks; a byte that is not UTF-8 (file names may hold any) becomes U+FFFD.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace memtape::report {
 
@@ -50,10 +52,10 @@ class JsonWriter {
 
   std::string text_;
   bool pretty_;
-  bool first_ = true;      ///< nothing written yet in the innermost bracket
+  bool first_ = true;  ///< nothing written yet in the innermost bracket
   bool after_key_ = false;
   int depth_ = 0;
-  int row_depth_ = 0;      ///< depth of the innermost row, 0 when in none
+  int row_depth_ = 0;  ///< depth of the innermost row, 0 when in none
 };
 
 }  // namespace memtape::report

@@ -22,8 +22,14 @@ std::vector<LargestTensor> largest_tensors(const Tape& tape, const BlockSizes& s
     const Why& why = tape.why[f.blocks.front()];
     const std::string module = patterns.text(f.pattern);
     const auto* dims = why.shape.dims.data();
-    rows.push_back({why.category, module, why.op, {dims, dims + why.shape.rank}, std::string(name(why.dtype)),
-                    static_cast<std::int64_t>(f.blocks.size()), f.allocated, why_sentence(why, module)});
+    rows.push_back({why.category,
+                    module,
+                    why.op,
+                    {dims, dims + why.shape.rank},
+                    std::string(name(why.dtype)),
+                    static_cast<std::int64_t>(f.blocks.size()),
+                    f.allocated,
+                    why_sentence(why, module)});
   }
   return rows;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest tensors at a moment of the tape, layers that repeat folded into one row (report/fold.h).
+// The largest tensors at a moment of the tape, layers that repeat folded into one row
+// (report/fold.h).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 
 namespace memtape::report {
 
-/// Rows by bytes in the allocator, largest first, ties in order of allocation; at most `count` rows.
+/// Rows by bytes in the allocator, largest first, ties in order of allocation; at most `count`
+/// rows.
 std::vector<LargestTensor> largest_tensors(const Tape& tape, const BlockSizes& sizes,
                                            std::span<const BlockId> blocks, std::size_t count);
 

@@ -59,7 +59,8 @@ void StepWalk::reserve_until(std::size_t event) {
   for (; sample_ < samples.size() && samples[sample_].event <= event; ++sample_)
     levels_.reserved = samples[sample_].levels.reserved;
   if (!samples.empty()) return;
-  for (; segment_ < trace_.segments.size() && trace_.segments[segment_].event <= event; ++segment_) {
+  for (; segment_ < trace_.segments.size() && trace_.segments[segment_].event <= event;
+       ++segment_) {
     const SegmentChange& change = trace_.segments[segment_];
     levels_.reserved += change.taken ? change.size : -change.size;
   }

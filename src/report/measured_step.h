@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// MeasuredStep: the part of a tape that the answer is about, one steady-state step, and a walk over it that carries the
-// levels along. Every report that draws time (picture, csv, html, snapshot) walks the step this way.
+// MeasuredStep: the part of a tape that the answer is about, one steady-state step, and a walk over
+// it that carries the levels along. Every report that draws time (picture, csv, html, snapshot)
+// walks the step this way.
 //
-//     at_start: blocks alive before `first`         [first, last): the step's events, cut into windows
+//     at_start: blocks alive before `first`         [first, last): the step's events, cut into
+//     windows
 #pragma once
 
 #include <cstddef>
@@ -24,13 +26,15 @@ MeasuredStep measured_step(const Trace& trace);
 /// Blocks alive after the first `count` events, in order of allocation.
 std::vector<BlockId> alive_before(const Tape& tape, std::size_t count);
 
-/// Steps through the events of the measured step, keeping what is alive by category and the allocator's levels.
-/// Reserved bytes come from the timeline's samples; where there are none, from the segments.
+/// Steps through the events of the measured step, keeping what is alive by category and the
+/// allocator's levels. Reserved bytes come from the timeline's samples; where there are none, from
+/// the segments.
 class StepWalk {
  public:
   StepWalk(const Trace& trace, const MeasuredStep& step);
 
-  /// Plays the next event; false at the end of the step, or where the tape was not played further (out of memory).
+  /// Plays the next event; false at the end of the step, or where the tape was not played further
+  /// (out of memory).
   bool next();
 
   std::size_t event() const { return at_ - 1; }

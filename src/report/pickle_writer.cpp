@@ -33,7 +33,8 @@ void PickleWriter::before_value() {
 void PickleWriter::after_value() {
   if (open_.empty()) return;
   Open& o = open_.back();
-  // A dict's keys and values both count, and a batch is even, so that a key never parts from its value.
+  // A dict's keys and values both count, and a batch is even, so that a key never parts from its
+  // value.
   if (++o.values % kBatch != 0) return;
   op(o.closing);
   o.marked = false;
@@ -100,7 +101,8 @@ void PickleWriter::put(std::int64_t value) {
   } else if (value >= 0 && value <= 0xFFFF) {
     op(kBinInt2);
     little_endian(bits, 2);
-  } else if (value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max()) {
+  } else if (value >= std::numeric_limits<std::int32_t>::min() &&
+             value <= std::numeric_limits<std::int32_t>::max()) {
     op(kBinInt);
     little_endian(bits, 4);
   } else {

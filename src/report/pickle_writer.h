@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PickleWriter: Python's pickle, protocol 4, as far as plain values need it. Only opcodes that PyTorch's own viewer
-// reads (torch/utils/viz/MemoryViz.js, `unpickle`) are written: no classes, no code, no frames, nothing of protocol 5.
-// Text that comes again is written once and fetched from the memo, as are values that the caller asks to remember.
+// PickleWriter: Python's pickle, protocol 4, as far as plain values need it. Only opcodes that
+// PyTorch's own viewer reads (torch/utils/viz/MemoryViz.js, `unpickle`) are written: no classes, no
+// code, no frames, nothing of protocol 5. Text that comes again is written once and fetched from
+// the memo, as are values that the caller asks to remember.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,8 @@ class PickleWriter {
 
  private:
   static constexpr char kSetItems = 'u', kAppends = 'e';
-  /// The viewer spreads the values of one APPENDS over the arguments of a call, which engines limit: as Python's own
-  /// pickler (pickle.py, _BATCHSIZE), write many small batches.
+  /// The viewer spreads the values of one APPENDS over the arguments of a call, which engines
+  /// limit: as Python's own pickler (pickle.py, _BATCHSIZE), write many small batches.
   static constexpr int kBatch = 1000;
 
   struct Open {

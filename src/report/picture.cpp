@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kEighths = 8;
 constexpr std::array<std::string_view, kEighths> kHeights{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇"};
-constexpr int kLimitIsNearPercent = 130;  ///< of the highest level: farther away, the line would only flatten the picture
+constexpr int kLimitIsNearPercent =
+    130;  ///< of the highest level: farther away, the line would only flatten the picture
 
 /// The highest moment among the events that share a column.
 struct Column {
@@ -30,7 +31,8 @@ struct Band {
   int from = 0, width = 0;
 };
 
-/// Columns by share of events, each band first given what its name needs (or an equal part, where that is too much).
+/// Columns by share of events, each band first given what its name needs (or an equal part, where
+/// that is too much).
 std::vector<Band> bands(const MeasuredStep& step, int width) {
   std::vector<Band> list;
   for (const Window& w : step.windows)
@@ -58,7 +60,8 @@ std::vector<Band> one_band(const MeasuredStep& step, int width) {
   return {{Phase::init, step.first, step.last, 0, width}};
 }
 
-std::vector<Column> columns_of(const Trace& trace, const MeasuredStep& step, const std::vector<Band>& bands) {
+std::vector<Column> columns_of(const Trace& trace, const MeasuredStep& step,
+                               const std::vector<Band>& bands) {
   std::vector<Column> columns(static_cast<std::size_t>(bands.back().from + bands.back().width));
   std::vector<char> seen(columns.size());
   StepWalk walk(trace, step);
@@ -68,7 +71,8 @@ std::vector<Column> columns_of(const Trace& trace, const MeasuredStep& step, con
     for (std::size_t e = 0; e < events && walk.next(); ++e) {
       const Column now{walk.by_category(), walk.levels()};
       // With fewer events than columns, an event fills all of its share.
-      const std::size_t from = e * width / events, to = std::max(from + 1, (e + 1) * width / events);
+      const std::size_t from = e * width / events,
+                        to = std::max(from + 1, (e + 1) * width / events);
       for (std::size_t c = from; c < to; ++c) {
         const std::size_t at = static_cast<std::size_t>(b.from) + c;
         if (!seen[at] || now.levels.allocated > columns[at].levels.allocated) columns[at] = now;
@@ -130,7 +134,8 @@ class Canvas {
     const std::int64_t floor = std::int64_t{row} * kEighths;
     const std::int64_t height = eighths(c.levels.allocated) - floor;
     if (height <= 0) return empty(c, row);
-    const auto [lower, upper, border] = fill(c.bytes, floor, std::min<std::int64_t>(height, kEighths));
+    const auto [lower, upper, border] =
+        fill(c.bytes, floor, std::min<std::int64_t>(height, kEighths));
     if (style.ascii) return {height * 2 >= kEighths ? style.fill(lower) : " ", ink(lower)};
     if (height < kEighths) return {kHeights[static_cast<std::size_t>(height)], ink(lower)};
     if (!style.colour || border >= kEighths) return {style.fill(lower), ink(lower)};
@@ -139,10 +144,12 @@ class Canvas {
 
   std::int64_t eighths(Bytes bytes) const {
     const auto all = static_cast<double>(options_.height * kEighths);
-    return static_cast<std::int64_t>(static_cast<double>(bytes) / static_cast<double>(top_) * all + 0.5);
+    return static_cast<std::int64_t>(static_cast<double>(bytes) / static_cast<double>(top_) * all +
+                                     0.5);
   }
 
-  /// The one or two categories that cover most of the `height` eighths above `floor`, in the order of the stack.
+  /// The one or two categories that cover most of the `height` eighths above `floor`, in the order
+  /// of the stack.
   Fill fill(const CategoryBytes& bytes, std::int64_t floor, std::int64_t height) const {
     std::array<std::int64_t, kCategories> covered{};
     Bytes stacked = 0;
@@ -152,7 +159,8 @@ class Canvas {
       covered[i] = std::clamp<std::int64_t>(eighths(stacked) - floor, 0, height) - from;
     }
     const auto most = [&covered] {
-      return static_cast<std::size_t>(std::max_element(covered.begin(), covered.end()) - covered.begin());
+      return static_cast<std::size_t>(std::max_element(covered.begin(), covered.end()) -
+                                      covered.begin());
     };
     const std::size_t first = most();
     const std::int64_t of_first = std::exchange(covered[first], 0);
@@ -184,18 +192,20 @@ class Canvas {
 };
 
 std::string peak_line(const std::vector<Column>& columns, int margin, const PictureOptions& o) {
-  const auto highest = std::max_element(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
-    return a.levels.allocated < b.levels.allocated;
-  });
+  const auto highest = std::max_element(
+      columns.begin(), columns.end(),
+      [](const Column& a, const Column& b) { return a.levels.allocated < b.levels.allocated; });
   const int at = margin + static_cast<int>(highest - columns.begin());
   const Unit unit = unit_for(highest->levels.allocated);
-  const std::string label = fmt::format("peak {} {}", unit.text(highest->levels.allocated), unit.name);
+  const std::string label =
+      fmt::format("peak {} {}", unit.text(highest->levels.allocated), unit.name);
   const std::string_view mark = o.style.pick("▼", "v");
   const int room = static_cast<int>(label.size()) + 1;
   if (at + 1 + room <= o.width)
-    return std::string(static_cast<std::size_t>(at), ' ') + std::string(mark) + " " + o.style.bold(label);
-  return std::string(static_cast<std::size_t>(std::max(0, at - room)), ' ') + o.style.bold(label) + " " +
-         std::string(mark);
+    return std::string(static_cast<std::size_t>(at), ' ') + std::string(mark) + " " +
+           o.style.bold(label);
+  return std::string(static_cast<std::size_t>(std::max(0, at - room)), ' ') + o.style.bold(label) +
+         " " + std::string(mark);
 }
 
 std::string axis(const std::vector<Band>& bands, int margin, const Style& style) {
@@ -227,7 +237,8 @@ std::string scale(int row, int margin, Bytes top, const PictureOptions& o) {
   const Bytes edge = top / o.height * (row + 1);
   const Unit unit = unit_for(top);
   const std::string number = labelled ? unit.text(edge) + " " : "";
-  return pad_left(number, margin - 1) + std::string(labelled ? o.style.pick("┤", "|") : o.style.pick("│", "|"));
+  return pad_left(number, margin - 1) +
+         std::string(labelled ? o.style.pick("┤", "|") : o.style.pick("│", "|"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time line picture: allocated bytes over the measured step, stacked by category, drawn with block characters.
+// The time line picture: allocated bytes over the measured step, stacked by category, drawn with
+// block characters.
 //
 //                   ▼ 62.90 GiB
 //     62.9 ┤     ▂▄▆█▇▅
@@ -7,8 +8,9 @@
 //        0 └─────────┴──────────┴──────
 //            forward   backward   optimizer
 //
-// Time runs in events, not in seconds: each phase gets columns by its share of events, but enough for its name where
-// the width allows. A column shows its highest moment, so that a peak is never lost between columns.
+// Time runs in events, not in seconds: each phase gets columns by its share of events, but enough
+// for its name where the width allows. A column shows its highest moment, so that a peak is never
+// lost between columns.
 #pragma once
 
 #include <optional>
@@ -23,8 +25,9 @@ namespace memtape::report {
 struct PictureOptions {
   int width = 80;
   int height = 8;
-  Style style;
-  std::optional<Bytes> limit;  ///< what the device leaves to the allocator; drawn when the step comes near it
+  Style style = {};
+  std::optional<Bytes> limit =
+      {};  ///< what the device leaves to the allocator; drawn when the step comes near it
 };
 
 /// Lines without line breaks; none when the step has no events.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prediction: the answer of memtape as plain values, in the words of the JSON contract (docs/json.md, schema "memtape/1").
-// Every report (text, json, csv, html, snapshot) is a function of a Prediction and, where it draws time, of the Trace beneath it.
+// Prediction: the answer of memtape as plain values, in the words of the JSON contract
+// (docs/json.md, schema "memtape/1"). Every report (text, json, csv, html, snapshot) is a function
+// of a Prediction and, where it draws time, of the Trace beneath it.
 #pragma once
 
 #include <array>
@@ -24,7 +25,8 @@ struct ModelSummary {
   Bytes weight_bytes = 0;
 };
 
-/// Resolved options in order, every default spelled out. The value is a JSON scalar: null, bool, integer, number or text.
+/// Resolved options in order, every default spelled out. The value is a JSON scalar: null, bool,
+/// integer, number or text.
 struct Setting {
   std::string name;
   std::string json_value;  ///< already encoded as JSON
@@ -40,7 +42,8 @@ struct DeviceSummary {
 
 struct LargestTensor {
   Category category = Category::unknown;
-  std::string module;              ///< "model.layers.*.mlp": layers that repeat are folded into one row with `count`
+  std::string
+      module;  ///< "model.layers.*.mlp": layers that repeat are folded into one row with `count`
   std::string op;
   std::vector<std::int64_t> shape;
   std::string dtype;
@@ -112,8 +115,9 @@ struct Prediction {
   std::vector<std::string> warnings;
 };
 
-/// A segment taken from the driver or given back. It happens while tape event `event` is played: before the block of an
-/// alloc is placed, or as the whole of an empty_cache. With expandable segments: a range mapped or unmapped.
+/// A segment taken from the driver or given back. It happens while tape event `event` is played:
+/// before the block of an alloc is placed, or as the whole of an empty_cache. With expandable
+/// segments: a range mapped or unmapped.
 struct SegmentChange {
   std::size_t event = 0;
   bool taken = true;
@@ -123,7 +127,8 @@ struct SegmentChange {
   Bytes size = 0;
 };
 
-/// What reports that draw time need: the tape of the fullest rank, its block sizes and addresses, and its timeline with samples.
+/// What reports that draw time need: the tape of the fullest rank, its block sizes and addresses,
+/// and its timeline with samples.
 struct Trace {
   Tape tape;
   Timeline timeline;

@@ -18,17 +18,20 @@ void SegmentMap::apply(const SegmentChange& change) {
 
 void SegmentMap::take(const SegmentChange& change) {
   auto at = segments_
-                .insert_or_assign(change.address,
-                                  Segment{change.size, change.stream, change.small_pool, change.expandable})
+                .insert_or_assign(change.address, Segment{change.size, change.stream,
+                                                          change.small_pool, change.expandable})
                 .first;
   const auto next = std::next(at);
-  if (next != segments_.end() && at->first + at->second.size == next->first && grow_together(at->second, next->second)) {
+  if (next != segments_.end() && at->first + at->second.size == next->first &&
+      grow_together(at->second, next->second)) {
     at->second.size += next->second.size;
     segments_.erase(next);
   }
   if (at == segments_.begin()) return;
   const auto before = std::prev(at);
-  if (before->first + before->second.size != at->first || !grow_together(before->second, at->second)) return;
+  if (before->first + before->second.size != at->first ||
+      !grow_together(before->second, at->second))
+    return;
   before->second.size += at->second.size;
   segments_.erase(at);
 }

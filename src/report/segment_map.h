@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SegmentMap: the address ranges that the allocator holds from the driver, as SegmentChanges come and go. Mapped ranges of
-// expandable segments grow together where they touch and can be given back in parts.
+// SegmentMap: the address ranges that the allocator holds from the driver, as SegmentChanges come
+// and go. Mapped ranges of expandable segments grow together where they touch and can be given back
+// in parts.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ namespace {
 
 class SnapshotWriter {
  public:
-  explicit SnapshotWriter(const Trace& trace) : trace_(trace), step_(measured_step(trace)), last_(step_.last) {
+  explicit SnapshotWriter(const Trace& trace)
+      : trace_(trace), step_(measured_step(trace)), last_(step_.last) {
     if (const auto& oom = trace.timeline.out_of_memory) last_ = std::min(last_, oom->event);
     stream_.resize(trace.tape.requested.size());
     for (const Event& e : trace.tape.events)
@@ -46,7 +47,9 @@ class SnapshotWriter {
   bool has_block(BlockId id) const { return size_in_allocator(trace_, id) > 0; }
 
   void write_history() {
-    for (; next_change_ < trace_.segments.size() && trace_.segments[next_change_].event < step_.first; ++next_change_)
+    for (;
+         next_change_ < trace_.segments.size() && trace_.segments[next_change_].event < step_.first;
+         ++next_change_)
       segments_.apply(trace_.segments[next_change_]);
     for (const auto& [address, s] : segments_.segments())
       write_change({step_.first, true, s.small_pool, s.expandable, s.stream, address, s.size});
@@ -69,7 +72,8 @@ class SnapshotWriter {
   }
 
   void write_changes_until(std::size_t event) {
-    for (; next_change_ < trace_.segments.size() && trace_.segments[next_change_].event <= event; ++next_change_) {
+    for (; next_change_ < trace_.segments.size() && trace_.segments[next_change_].event <= event;
+         ++next_change_) {
       segments_.apply(trace_.segments[next_change_]);
       write_change(trace_.segments[next_change_]);
     }
@@ -81,7 +85,8 @@ class SnapshotWriter {
     out_.member("action", action);
     out_.member("addr", address);
     out_.member("size", size);
-    // The viewer colours by category, but wants "unknown" to be among them; entries of segments bring it.
+    // The viewer colours by category, but wants "unknown" to be among them; entries of segments
+    // bring it.
     if (!trace_.segments.empty()) out_.member("category", name(category));
     out_.member("time_us", time_++);
   }
@@ -97,7 +102,8 @@ class SnapshotWriter {
   }
 
   void write_block(std::string_view action, BlockId id) {
-    begin_entry(action, trace_.addresses[id], trace_.tape.requested[id], trace_.tape.why[id].category);
+    begin_entry(action, trace_.addresses[id], trace_.tape.requested[id],
+                trace_.tape.why[id].category);
     out_.member("stream", stream_[id]);
     out_.key("frames");
     write_frames(id);
@@ -125,9 +131,10 @@ class SnapshotWriter {
   /// Innermost first: the op in its module, why, the modules around it, category and phase.
   void write_frames(BlockId id) {
     const Why& why = trace_.tape.why[id];
-    const auto key = std::tuple(why.scope, std::string_view(why.op), std::string_view(why.node), why.category, why.phase,
-                                why.dtype, why.shape.dims);
-    if (const auto known = frames_.find(key); known != frames_.end()) return out_.recall(known->second);
+    const auto key = std::tuple(why.scope, std::string_view(why.op), std::string_view(why.node),
+                                why.category, why.phase, why.dtype, why.shape.dims);
+    if (const auto known = frames_.find(key); known != frames_.end())
+      return out_.recall(known->second);
     const ScopeTree& scopes = trace_.tape.scopes;
     const std::string path = scopes.path(why.scope);
     out_.begin_list();
@@ -139,7 +146,8 @@ class SnapshotWriter {
   }
 
   void write_module_frame(ScopeId scope) {
-    if (const auto known = module_frames_.find(scope); known != module_frames_.end()) return out_.recall(known->second);
+    if (const auto known = module_frames_.find(scope); known != module_frames_.end())
+      return out_.recall(known->second);
     begin_frame(trace_.tape.scopes.path(scope), trace_.tape.scopes.last_name(scope));
     module_frames_.emplace(scope, out_.end_and_remember_dict());
   }
@@ -165,7 +173,9 @@ class SnapshotWriter {
     out_.begin_list();
     auto from = blocks.begin();
     for (const auto& [address, segment] : segments_.segments()) {
-      const auto beyond = [this, end = address + segment.size](BlockId id) { return trace_.addresses[id] >= end; };
+      const auto beyond = [this, end = address + segment.size](BlockId id) {
+        return trace_.addresses[id] >= end;
+      };
       const auto to = std::find_if(from, blocks.end(), beyond);
       write_segment(address, segment, {from, to});
       from = to;
@@ -173,7 +183,8 @@ class SnapshotWriter {
     out_.end_list();
   }
 
-  void write_segment(std::int64_t address, const Segment& segment, const std::vector<BlockId>& blocks) {
+  void write_segment(std::int64_t address, const Segment& segment,
+                     const std::vector<BlockId>& blocks) {
     Bytes allocated = 0, requested = 0;
     for (BlockId id : blocks) {
       allocated += trace_.sizes[id];
@@ -204,7 +215,8 @@ class SnapshotWriter {
     out_.begin_list();
     for (BlockId id : blocks) {
       write_free(address, trace_.addresses[id] - address);
-      begin_block(trace_.addresses[id], trace_.sizes[id], trace_.tape.requested[id], "active_allocated");
+      begin_block(trace_.addresses[id], trace_.sizes[id], trace_.tape.requested[id],
+                  "active_allocated");
       write_frames(id);
       out_.end_dict();
       address = trace_.addresses[id] + trace_.sizes[id];

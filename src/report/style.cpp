@@ -58,7 +58,8 @@ std::string Style::paint(std::string_view text, Ink ink) const {
 }
 
 std::string Style::paint(std::string_view text, Ink ink, Ink ground) const {
-  return colour ? fmt::format("\x1b[38;5;{};48;5;{}m{}\x1b[0m", ink, ground, text) : std::string(text);
+  return colour ? fmt::format("\x1b[38;5;{};48;5;{}m{}\x1b[0m", ink, ground, text)
+                : std::string(text);
 }
 
 std::string_view Style::fill(Category category) const {
@@ -69,8 +70,10 @@ std::string_view Style::fill(Category category) const {
 int columns(std::string_view text) {
   int count = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') i = std::min(text.find('m', i), text.size());
-    else count += starts_code_point(text[i]);
+    if (text[i] == '\x1b')
+      i = std::min(text.find('m', i), text.size());
+    else
+      count += starts_code_point(text[i]);
   }
   return count;
 }
@@ -91,7 +94,8 @@ std::string shorten(std::string_view text, int width, const Style& style) {
   const std::string_view gap = style.pick("…", "~");
   const int head = std::max(0, width / 2 - 1), tail = std::max(0, width - head - 1);
   const std::string_view start = first_columns(text, head);
-  return std::string(start) + std::string(gap) + std::string(text.substr(first_columns(text, length - tail).size()));
+  return std::string(start) + std::string(gap) +
+         std::string(text.substr(first_columns(text, length - tail).size()));
 }
 
 std::vector<std::string> wrap(std::string_view text, int width) {
@@ -100,7 +104,8 @@ std::vector<std::string> wrap(std::string_view text, int width) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
-    if (!line.empty() && columns(line) + 1 + columns(word) > width) lines.push_back(std::exchange(line, ""));
+    if (!line.empty() && columns(line) + 1 + columns(word) > width)
+      lines.push_back(std::exchange(line, ""));
     if (!line.empty()) line += ' ';
     line += word;
     while (columns(line) > width) {

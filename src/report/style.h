@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Style: how text looks on a terminal: the palette of categories, colour on or off, Unicode or plain ASCII.
-// The palette is of middle lightness, readable on dark and on light grounds; html/style.css has the same hues.
-// Colour never carries meaning alone: without it each category has a fill of its own.
+// Style: how text looks on a terminal: the palette of categories, colour on or off, Unicode or
+// plain ASCII. The palette is of middle lightness, readable on dark and on light grounds;
+// html/style.css has the same hues. Colour never carries meaning alone: without it each category
+// has a fill of its own.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ Ink ink(Category category);
 inline constexpr Ink kGood = 71, kBad = 167, kQuiet = 245;
 
 /// Reports in text are laid out for at least and at most so many columns.
-inline constexpr int kLeastWidth = 60, kMostWidth = 120;
+inline constexpr int kLeastWidth = 72, kMostWidth = 120;
 
 struct Style {
   bool colour = false;
@@ -31,7 +32,9 @@ struct Style {
   /// Both colours at once, for a cell of a picture that two categories share.
   std::string paint(std::string_view text, Ink ink, Ink ground) const;
   /// `unicode`, or `plain` where only ASCII is wanted.
-  std::string_view pick(std::string_view unicode, std::string_view plain) const { return ascii ? plain : unicode; }
+  std::string_view pick(std::string_view unicode, std::string_view plain) const {
+    return ascii ? plain : unicode;
+  }
   /// One character cell filled with a category.
   std::string_view fill(Category category) const;
 };

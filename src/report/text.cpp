@@ -18,9 +18,13 @@ namespace {
 constexpr int kIndent = 2;
 constexpr int kLabelWidth = 24;   ///< of the tables' first column, the indent included
 constexpr int kNumberWidth = 10;  ///< of a number in GiB
-constexpr Bytes kLeastShown = 100;  ///< a category of less than a hundredth of the unit has no row of its own
+constexpr int kNotesAt = kLabelWidth + kNumberWidth + 12;  ///< where the notes behind numbers begin
+constexpr Bytes kLeastShown =
+    100;  ///< a category of less than a hundredth of the unit has no row of its own
 
-std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 /// "mm in model.layers.3.mlp", as far as it is known.
 std::string op_in_module(std::string_view op, std::string_view module) {
@@ -31,8 +35,13 @@ std::string op_in_module(std::string_view op, std::string_view module) {
 class TextReport {
  public:
   TextReport(const Prediction& prediction, const Trace* trace, const TextOptions& options)
-      : p_(prediction), rank_(peak_rank(prediction)), trace_(trace), style_(options.style), options_(options),
-        width_(std::clamp(options.width, kLeastWidth, kMostWidth)), unit_(unit_for(rank_.peak_device_bytes)) {}
+      : p_(prediction),
+        rank_(peak_rank(prediction)),
+        trace_(trace),
+        style_(options.style),
+        options_(options),
+        width_(std::clamp(options.width, kLeastWidth, kMostWidth)),
+        unit_(unit_for(rank_.peak_device_bytes)) {}
 
   std::string take() && {
     headline();
@@ -69,44 +78,55 @@ class TextReport {
   }
 
   std::string number(Bytes bytes) const { return pad_left(unit_.text(bytes), kNumberWidth); }
-  std::string with_unit(Bytes bytes) const { return fmt::format("{} {}", unit_.text(bytes), unit_.name); }
+  std::string with_unit(Bytes bytes) const {
+    return fmt::format("{} {}", unit_.text(bytes), unit_.name);
+  }
 
   void headline() {
     const bool adapters = p_.model.trainable_parameters != p_.model.parameters;
     std::string right = with_commas(p_.model.parameters) + " parameters";
-    if (adapters) right += fmt::format(", {} trainable", with_commas(p_.model.trainable_parameters));
+    if (adapters)
+      right += fmt::format(", {} trainable", with_commas(p_.model.trainable_parameters));
     const std::string left = shorten(p_.model.id, std::max(8, width_ - columns(right) - 2), style_);
     line(style_.bold(left) + pad_left(right, width_ - columns(left)));
-    paragraph(fmt::format("{}", fmt::join(settings_in_words(p_), style_.pick(" · ", ", "))), 0, kQuiet);
+    paragraph(fmt::format("{}", fmt::join(settings_in_words(p_), style_.pick(" · ", ", "))), 0,
+              kQuiet);
   }
 
   void verdict() {
     blank();
     if (!p_.device) {
-      line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) + " on the device at the peak of a step");
+      line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) +
+           " on the device at the peak of a step");
     } else {
       const bool fits = p_.fits.value_or(true);
-      const std::string word = style_.bold(style_.paint(fits ? "fits" : "does not fit", fits ? kGood : kBad));
-      const Bytes room = p_.headroom_bytes.value_or(p_.device->total_bytes - rank_.peak_device_bytes);
-      line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(rank_.peak_device_bytes)),
-                       with_unit(p_.device->total_bytes),
-                       shorten(p_.device->name, width_ - 44, style_)));
+      const std::string word =
+          style_.bold(style_.paint(fits ? "fits" : "does not fit", fits ? kGood : kBad));
+      const Bytes room =
+          p_.headroom_bytes.value_or(p_.device->total_bytes - rank_.peak_device_bytes);
+      line(fmt::format(
+          "  {}: {} of {} on {}", word, style_.bold(unit_.text(rank_.peak_device_bytes)),
+          with_unit(p_.device->total_bytes), shorten(p_.device->name, width_ - 44, style_)));
       line("  " + device_bar());
-      line(fmt::format("  {} {}", with_unit(room < 0 ? -room : room),
-                       room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
+      line(fmt::format(
+          "  {} {}", with_unit(room < 0 ? -room : room),
+          room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
     }
     if (p_.failure) failure(*p_.failure);
   }
 
   void failure(const Failure& f) {
-    paragraph(fmt::format("It fails in step {}, {}: {} asks for {} {} {}; the allocator then asks the driver for {} with "
+    paragraph(fmt::format("It fails in step {}, {}: {} asks for {} {} {}; the allocator then asks "
+                          "the driver for {} with "
                           "{} reserved, and gets nothing.",
-                          f.step + 1, name(f.phase), op_in_module(f.op, f.module), human_bytes(f.requested),
-                          shape_text(f.shape), f.dtype, human_bytes(f.segment), human_bytes(f.levels.reserved)),
+                          f.step + 1, name(f.phase), op_in_module(f.op, f.module),
+                          human_bytes(f.requested), shape_text(f.shape), f.dtype,
+                          human_bytes(f.segment), human_bytes(f.levels.reserved)),
               kIndent, kBad);
   }
 
-  /// The whole device as one bar: categories at the peak, what the allocator holds beyond them, context, free.
+  /// The whole device as one bar: categories at the peak, what the allocator holds beyond them,
+  /// context, free.
   std::string device_bar() const {
     const Bytes full = std::max(p_.device->total_bytes, rank_.peak_device_bytes);
     const int cells = width_ - 2 * kIndent;
@@ -115,7 +135,8 @@ class TextReport {
     int drawn = 0;
     const auto part = [&](Bytes bytes, std::string_view glyph, Ink colour) {
       passed += bytes;
-      const int until = static_cast<int>(static_cast<double>(passed) / static_cast<double>(full) * cells + 0.5);
+      const int until =
+          static_cast<int>(static_cast<double>(passed) / static_cast<double>(full) * cells + 0.5);
       std::string run;
       for (; drawn < until; ++drawn) run += glyph;
       if (!run.empty()) text += style_.paint(run, colour);
@@ -125,7 +146,8 @@ class TextReport {
       part(rank_.at_peak[category], style_.fill(category), ink(category));
     }
     part(rank_.peak.reserved - rank_.peak.allocated, style_.pick("·", "."), kQuiet);
-    part(rank_.peak_device_bytes - rank_.peak.reserved, style_.fill(Category::context), ink(Category::context));
+    part(rank_.peak_device_bytes - rank_.peak.reserved, style_.fill(Category::context),
+         ink(Category::context));
     part(full - rank_.peak_device_bytes, style_.pick("╌", "-"), kQuiet);
     return text;
   }
@@ -133,7 +155,8 @@ class TextReport {
   void draw() {
     if (!trace_) return;
     PictureOptions o{width_, 8, style_, {}};
-    if (p_.device) o.limit = p_.device->total_bytes - (rank_.peak_device_bytes - rank_.peak.reserved);
+    if (p_.device)
+      o.limit = p_.device->total_bytes - (rank_.peak_device_bytes - rank_.peak.reserved);
     const std::vector<std::string> lines = picture(*trace_, o);
     if (lines.empty()) return;
     blank();
@@ -155,22 +178,29 @@ class TextReport {
     }
     if (!small.empty())
       line(pad_right("    less each", kLabelWidth) + number(rest) + "            " +
-           style_.paint(fmt::format("{}", fmt::join(small, ", ")), kQuiet));
+           style_.paint(
+               shorten(fmt::format("{}", fmt::join(small, ", ")), width_ - kNotesAt, style_),
+               kQuiet));
     rule();
     total_row("allocated", rank_.peak.allocated, "live blocks");
-    total_row("reserved beyond it", rank_.peak.reserved - rank_.peak.allocated, "segments' free space");
-    total_row("outside the allocator", rank_.peak_device_bytes - rank_.peak.reserved, "CUDA context, kernels");
-    line(style_.bold(pad_right("  on the device", kLabelWidth) + number(rank_.peak_device_bytes)) + "            " +
-         style_.paint("as nvidia-smi shows it", kQuiet));
+    total_row("reserved beyond it", rank_.peak.reserved - rank_.peak.allocated,
+              "segments' free space");
+    total_row("outside the allocator", rank_.peak_device_bytes - rank_.peak.reserved,
+              "CUDA context, kernels");
+    line(style_.bold(pad_right("  on the device", kLabelWidth) + number(rank_.peak_device_bytes)) +
+         "            " + style_.paint("as nvidia-smi shows it", kQuiet));
     peak_moment();
   }
 
   void category_row(Category category, Bytes most) {
     const Bytes bytes = rank_.at_peak[category];
-    const double share = 100.0 * static_cast<double>(bytes) / static_cast<double>(std::max<Bytes>(rank_.peak.allocated, 1));
-    const int room = width_ - kLabelWidth - kNumberWidth - 10 - 2 - kIndent;
-    const auto length = static_cast<std::int64_t>(static_cast<double>(bytes) / static_cast<double>(most) * room * 8);
-    line(pad_right("  " + style_.paint(style_.fill(category), ink(category)) + " " + std::string(name(category)),
+    const double share = 100.0 * static_cast<double>(bytes) /
+                         static_cast<double>(std::max<Bytes>(rank_.peak.allocated, 1));
+    const int room = width_ - kNotesAt - kIndent;
+    const auto length = static_cast<std::int64_t>(static_cast<double>(bytes) /
+                                                  static_cast<double>(most) * room * 8);
+    line(pad_right("  " + style_.paint(style_.fill(category), ink(category)) + " " +
+                       std::string(name(category)),
                    kLabelWidth) +
          number(bytes) + pad_left(fmt::format("{:.1f} %", share), 10) + "  " +
          style_.paint(bar(length, style_), ink(category)));
@@ -183,22 +213,26 @@ class TextReport {
   }
 
   void total_row(std::string_view label, Bytes bytes, std::string_view note) {
-    line(pad_right(fmt::format("  {}", label), kLabelWidth) + number(bytes) + "            " + style_.paint(note, kQuiet));
+    line(pad_right(fmt::format("  {}", label), kLabelWidth) + number(bytes) + "            " +
+         style_.paint(note, kQuiet));
   }
 
   void peak_moment() {
     const PeakMoment& at = rank_.peak_moment;
     std::string text = fmt::format("The peak is in {}", name(rank_.peak_phase));
-    if (const std::string where = op_in_module(at.op, at.module); !where.empty()) text += ", at " + where;
+    if (const std::string where = op_in_module(at.op, at.module); !where.empty())
+      text += ", at " + where;
     if (!at.node.empty()) text += fmt::format(" ({})", at.node);
+    blank();
     paragraph(text + ".", kIndent);
   }
 
   void phases() {
     if (rank_.phases.empty()) return;
-    head("over the step", pad_left("requested", kNumberWidth) + pad_left("allocated", 12) + pad_left("reserved", 12) +
-                              fmt::format("   {}, each level's peak", unit_.name));
-    for (const PhaseReport& p : rank_.phases) levels_row(name(p.phase), p.peak, p.phase == rank_.peak_phase);
+    head("over the step", pad_left("requested", kNumberWidth) + pad_left("allocated", 12) +
+                              pad_left("reserved", 12) + fmt::format("   {}", unit_.name));
+    for (const PhaseReport& p : rank_.phases)
+      levels_row(name(p.phase), p.peak, p.phase == rank_.peak_phase);
     levels_row("between steps", rank_.steady, false);
     held({"parameters", rank_.parameter_bytes}, {"optimizer state", rank_.optimizer_state_bytes});
     held({"buffers", rank_.buffer_bytes}, {"gradients", rank_.gradient_bytes});
@@ -213,22 +247,27 @@ class TextReport {
   void held(Figure left, Figure right) {
     std::string row;
     for (const auto& [what, bytes] : {left, right})
-      row += pad_right(fmt::format("  {}", what), kLabelWidth - 6) + pad_left(human_bytes(bytes), 14) + "  ";
+      row += pad_right(fmt::format("  {}", what), kLabelWidth - 6) +
+             pad_left(human_bytes(bytes), 14) + "  ";
     line(style_.paint(row, kQuiet));
   }
 
   void levels_row(std::string_view label, const Levels& levels, bool is_peak) {
-    const std::string row = pad_right(fmt::format("  {}", label), kLabelWidth) + number(levels.requested) +
-                            pad_left(unit_.text(levels.allocated), 12) + pad_left(unit_.text(levels.reserved), 12);
+    const std::string row = pad_right(fmt::format("  {}", label), kLabelWidth) +
+                            number(levels.requested) + pad_left(unit_.text(levels.allocated), 12) +
+                            pad_left(unit_.text(levels.reserved), 12);
     line(is_peak ? style_.bold(row) + "   " + std::string(style_.pick("◂ peak", "< peak")) : row);
   }
 
   void ranks() {
     if (p_.ranks.size() < 2) return;
-    head("per rank", pad_left("device", kNumberWidth) + pad_left("allocated", 12) + pad_left("steady", 12));
+    head("per rank",
+         pad_left("device", kNumberWidth) + pad_left("allocated", 12) + pad_left("steady", 12));
     for (const RankReport& r : p_.ranks) {
-      const std::string many = r.ranks.size() > 1 ? fmt::format(" and {} more", r.ranks.size() - 1) : "";
-      line(pad_right(shorten(fmt::format("  stage {}, rank {}{}", r.stage, r.ranks.empty() ? 0 : r.ranks[0], many),
+      const std::string many =
+          r.ranks.size() > 1 ? fmt::format(" and {} more", r.ranks.size() - 1) : "";
+      line(pad_right(shorten(fmt::format("  stage {}, rank {}{}", r.stage,
+                                         r.ranks.empty() ? 0 : r.ranks[0], many),
                              kLabelWidth, style_),
                      kLabelWidth) +
            number(r.peak_device_bytes) + pad_left(unit_.text(r.peak.allocated), 12) +
@@ -238,17 +277,22 @@ class TextReport {
 
   void largest() {
     if (rank_.largest.empty()) return;
-    const int text_width = width_ - 2 * kNumberWidth;
+    constexpr int kCountWidth = 6;
+    const int text_width = width_ - kCountWidth - kNumberWidth;
     blank();
     line(pad_right("  " + style_.bold("largest at the peak"), text_width) +
-         style_.paint(pad_left("count", kNumberWidth) + pad_left(std::string(unit_.name), kNumberWidth), kQuiet));
+         style_.paint(
+             pad_left("count", kCountWidth) + pad_left(std::string(unit_.name), kNumberWidth),
+             kQuiet));
     for (std::size_t i = 0; i < std::min(options_.largest, rank_.largest.size()); ++i) {
       const LargestTensor& t = rank_.largest[i];
       const std::string what = fmt::format(" {} {}", shape_text(t.shape), t.dtype);
       const std::string module = shorten(t.module.empty() ? t.op : t.module,
-                                         std::max(12, text_width - 6 - columns(what)), style_);
-      line(pad_right("  " + style_.paint(style_.fill(t.category), ink(t.category)) + " " + module + what, text_width) +
-           pad_left(with_commas(t.count), kNumberWidth) + number(t.bytes));
+                                         std::max(12, text_width - 4 - columns(what)), style_);
+      line(pad_right(
+               "  " + style_.paint(style_.fill(t.category), ink(t.category)) + " " + module + what,
+               text_width) +
+           pad_left(std::to_string(t.count), kCountWidth) + number(t.bytes));
       paragraph(t.why, 4, kQuiet);
     }
   }
@@ -256,7 +300,8 @@ class TextReport {
   void advice() {
     if (p_.advice.empty()) return;
     blank();
-    line("  " + style_.bold(p_.fits.value_or(true) ? "what would save more" : "what would make it fit"));
+    line("  " +
+         style_.bold(p_.fits.value_or(true) ? "what would save more" : "what would make it fit"));
     for (const Advice& a : p_.advice) {
       const int text_width = width_ - kNumberWidth;
       const std::string change = "  " + shorten(a.change, text_width - 2 * kIndent, style_);
@@ -269,10 +314,11 @@ class TextReport {
     const Bounds& b = p_.bounds;
     if (b.low_bytes != b.high_bytes || !p_.warnings.empty()) blank();
     if (b.low_bytes != b.high_bytes)
-      paragraph(fmt::format("Between {} and {} on the device: {}", unit_.text(b.low_bytes), with_unit(b.high_bytes),
-                            fmt::join(b.causes, "; ")),
+      paragraph(fmt::format("Between {} and {} on the device: {}", unit_.text(b.low_bytes),
+                            with_unit(b.high_bytes), fmt::join(b.causes, "; ")),
                 kIndent, kQuiet);
-    for (const std::string& w : p_.warnings) paragraph("warning: " + w, kIndent, ink(Category::gradient));
+    for (const std::string& w : p_.warnings)
+      paragraph("warning: " + w, kIndent, ink(Category::gradient));
   }
 
   const Prediction& p_;
@@ -293,10 +339,12 @@ std::string text(const Prediction& prediction, const Trace* trace, const TextOpt
 
 std::string quiet_text(const Prediction& p) {
   const RankReport& rank = peak_rank(p);
-  std::string line = fmt::format("{}: {} on the device", p.model.id, human_bytes(rank.peak_device_bytes));
+  std::string line =
+      fmt::format("{}: {} on the device", p.model.id, human_bytes(rank.peak_device_bytes));
   if (p.device) line += fmt::format(" of {}", human_bytes(p.device->total_bytes));
   if (p.fits) line += *p.fits ? ", fits" : ", does not fit";
-  if (p.headroom_bytes && *p.headroom_bytes >= 0) line += fmt::format(" with {} to spare", human_bytes(*p.headroom_bytes));
+  if (p.headroom_bytes && *p.headroom_bytes >= 0)
+    line += fmt::format(" with {} to spare", human_bytes(*p.headroom_bytes));
   return line + '\n';
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer for people: verdict, picture, what the peak is made of, the largest tensors and why they exist, advice.
-// Bytes are in GiB (2^30), or MiB where everything is smaller; no line is longer than the width.
+// The answer for people: verdict, picture, what the peak is made of, the largest tensors and why
+// they exist, advice. Bytes are in GiB (2^30), or MiB where everything is smaller; no line is
+// longer than the width.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace memtape::report {
 
 struct TextOptions {
   int width = 80;  ///< at least kLeastWidth is used; tables stop growing at kMostWidth
-  Style style;
+  Style style = {};
   std::size_t largest = 6;  ///< rows of the table of the largest tensors
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unit: the one unit that a table or a picture uses for all its numbers: GiB, or MiB where GiB would show only zeros.
+// Unit: the one unit that a table or a picture uses for all its numbers: GiB, or MiB where GiB
+// would show only zeros.
 #pragma once
 
 #include <string>
@@ -18,6 +19,8 @@ struct Unit {
 };
 
 /// The unit for numbers of which `largest` is the largest.
-constexpr Unit unit_for(Bytes largest) { return largest >= 1_GiB ? Unit{"GiB", 1_GiB} : Unit{"MiB", 1_MiB}; }
+constexpr Unit unit_for(Bytes largest) {
+  return largest >= 1_GiB ? Unit{"GiB", 1_GiB} : Unit{"MiB", 1_MiB};
+}
 
 }  // namespace memtape::report

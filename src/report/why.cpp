@@ -8,9 +8,12 @@ namespace memtape::report {
 namespace {
 
 /// "model.layers.3.mlp", or what stands for the root of the module tree.
-std::string_view place(std::string_view module) { return module.empty() ? "the top level" : module; }
+std::string_view place(std::string_view module) {
+  return module.empty() ? "the top level" : module;
+}
 
-/// What the op made, in words: its output, or the copy in another dtype that autocast, `.to()` and `.float()` make.
+/// What the op made, in words: its output, or the copy in another dtype that autocast, `.to()` and
+/// `.float()` make.
 std::string product(const Why& why) {
   const std::string_view op = why.op;
   if (op == "_to_copy") return fmt::format("{} copy of a tensor", name(why.dtype));
@@ -19,19 +22,22 @@ std::string product(const Why& why) {
   return fmt::format("output of {}", op);
 }
 
-/// An activation made in the forward pass names the node that keeps it; one made in the backward pass was computed again.
+/// An activation made in the forward pass names the node that keeps it; one made in the backward
+/// pass was computed again.
 std::string activation(const Why& why, std::string_view module) {
   const std::string_view node = why.node;
-  const std::string made = why.phase == Phase::backward ? product(why) + ", computed again" : product(why);
+  const std::string made =
+      why.phase == Phase::backward ? product(why) + ", computed again" : product(why);
   if (node.empty()) return fmt::format("{}, kept for the backward pass of {}", made, place(module));
-  return fmt::format("{}, kept for {} until the backward pass reaches {}", made, node, place(module));
+  return fmt::format("{}, kept for {} until backward reaches {}", made, node, place(module));
 }
 
 std::string temporary(const Why& why, std::string_view module) {
   const std::string_view node = why.node;
   if (!node.empty() && why.phase == Phase::backward)
     return fmt::format("{} inside {}, freed when that node is done", product(why), node);
-  if (why.phase == Phase::optimizer) return fmt::format("{} during the optimizer step", product(why));
+  if (why.phase == Phase::optimizer)
+    return fmt::format("{} during the optimizer step", product(why));
   return fmt::format("{} in {}, freed when its last user is done", product(why), place(module));
 }
 
@@ -43,7 +49,8 @@ std::string autograd_detail(const Why& why, std::string_view module) {
 
 std::string made_by(const Why& why, std::string_view module) {
   const std::string_view op = why.op;
-  return op.empty() ? fmt::format("made in {}", place(module)) : fmt::format("made by {} in {}", op, place(module));
+  return op.empty() ? fmt::format("made in {}", place(module))
+                    : fmt::format("made by {} in {}", op, place(module));
 }
 
 }  // namespace
@@ -52,14 +59,18 @@ std::string why_sentence(const Why& why, std::string_view module) {
   switch (why.category) {
     case Category::parameter: return "parameter, held throughout";
     case Category::buffer: return "buffer of the model, held throughout";
-    case Category::optimizer_state: return "optimizer state of this parameter, from its first step on";
-    case Category::gradient: return "gradient of this parameter, from its backward pass until zero_grad";
+    case Category::optimizer_state:
+      return "optimizer state of this parameter, from its first step on";
+    case Category::gradient:
+      return "gradient of this parameter, from its backward pass until zero_grad";
     case Category::activation: return activation(why, module);
     case Category::input: return "input of the step, held by the program";
     case Category::temporary: return temporary(why, module);
     case Category::autograd_detail: return autograd_detail(why, module);
-    case Category::kv_cache: return fmt::format("keys and values of past tokens in {}", place(module));
-    case Category::communication: return fmt::format("{}, to exchange data between GPUs", made_by(why, module));
+    case Category::kv_cache:
+      return fmt::format("keys and values of past tokens in {}", place(module));
+    case Category::communication:
+      return fmt::format("{}, to exchange data between GPUs", made_by(why, module));
     case Category::workspace: return "workspace of the kernel library, held from its first use on";
     case Category::cuda_graph: return fmt::format("{}, held by a CUDA graph", made_by(why, module));
     case Category::context: return "CUDA context and loaded kernels, outside the allocator";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a block exists, as one sentence for people: which op made it, what keeps it, and until when. The facts are the
-// tape's (Why); nothing is guessed beyond them.
-//     "output of silu, kept for MulBackward0 until the backward pass reaches model.layers.*.mlp"
+// Why a block exists, as one sentence for people: which op made it, what keeps it, and until when.
+// The facts are the tape's (Why); nothing is guessed beyond them.
+//     "output of silu, kept for MulBackward0 until backward reaches model.layers.*.mlp"
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace memtape::report {
 
-/// Without a full stop. `module` is the path to name: exact, folded ("model.layers.*.mlp") or a placeholder.
+/// Without a full stop. `module` is the path to name: exact, folded ("model.layers.*.mlp") or a
+/// placeholder.
 std::string why_sentence(const Why& why, std::string_view module);
 
 /// "[1, 2048, 14336] bfloat16"

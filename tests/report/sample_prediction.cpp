@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t kBaseAddress = 0x7f0000000000;
 
-/// Rounds as torch's allocator does and reuses blocks of equal size; never splits, merges or gives back.
+/// Rounds as torch's allocator does and reuses blocks of equal size; never splits, merges or gives
+/// back.
 class SampleAllocator {
  public:
   explicit SampleAllocator(Trace& trace) : trace_(trace) {}
@@ -27,7 +28,8 @@ class SampleAllocator {
       trace_.timeline.samples.push_back({i, levels_});
       if (!trace_.timeline.windows.empty()) raise(trace_.timeline.windows.back(), i);
     }
-    if (!trace_.timeline.windows.empty()) trace_.timeline.windows.back().last_event = trace_.tape.events.size();
+    if (!trace_.timeline.windows.empty())
+      trace_.timeline.windows.back().last_event = trace_.tape.events.size();
     trace_.timeline.final_levels = levels_;
   }
 
@@ -40,12 +42,14 @@ class SampleAllocator {
 
   void raise(Window& w, std::size_t event) const {
     if (levels_.allocated > w.peak.allocated) w.peak_event = event;
-    w.peak = {std::max(w.peak.requested, levels_.requested), std::max(w.peak.allocated, levels_.allocated),
+    w.peak = {std::max(w.peak.requested, levels_.requested),
+              std::max(w.peak.allocated, levels_.allocated),
               std::max(w.peak.reserved, levels_.reserved)};
   }
 
   void take(BlockId block, std::size_t event) {
-    const Bytes requested = trace_.tape.requested[block], size = round_up(std::max<Bytes>(requested, 1), 512);
+    const Bytes requested = trace_.tape.requested[block],
+                size = round_up(std::max<Bytes>(requested, 1), 512);
     auto& cached = free_[size];
     if (cached.empty()) cached.push_back(place(size, event));
     trace_.addresses.push_back(cached.back());
@@ -126,8 +130,8 @@ class SampleProgram {
     tape_.mark({phase, step, micro_batch});
   }
 
-  BlockId take(Category category, ScopeId scope, const Shape& shape, std::pair<const char*, const char*> made,
-               DType dtype = DType::bfloat16) {
+  BlockId take(Category category, ScopeId scope, const Shape& shape,
+               std::pair<const char*, const char*> made, DType dtype = DType::bfloat16) {
     Why why{made.first, made.second, scope, category, phase_, dtype, {}};
     std::int64_t count = 1;
     for (int d : shape) {
@@ -150,7 +154,8 @@ class SampleProgram {
     const ScopeId list = tape_.scopes.add(model_, "layers");
     for (int i = 0; i < o_.layers; ++i) {
       const ScopeId layer = tape_.scopes.add(list, std::to_string(i));
-      const ScopeId attention = tape_.scopes.add(layer, "self_attn"), mlp = tape_.scopes.add(layer, "mlp");
+      const ScopeId attention = tape_.scopes.add(layer, "self_attn"),
+                    mlp = tape_.scopes.add(layer, "mlp");
       layers_.push_back({attention, mlp, {}, {}});
       auto& weights = layers_.back().weights;
       weights.push_back(weight(attention, "q_proj", {o_.hidden, o_.hidden}));
@@ -178,27 +183,30 @@ class SampleProgram {
   void forward() {
     input_ = take(Category::input, 0, {1, o_.tokens}, {"zeros", ""}, DType::int64);
     for (Layer& layer : layers_) {
-      const BlockId wide = take(Category::temporary, layer.attention, {1, o_.tokens, o_.hidden}, {"_to_copy", ""},
-                                DType::float32);
+      const BlockId wide = take(Category::temporary, layer.attention, {1, o_.tokens, o_.hidden},
+                                {"_to_copy", ""}, DType::float32);
       keep(layer, layer.attention, o_.hidden, {"mul", "MmBackward0"});
       tape_.free(wide);
       keep(layer, layer.attention, o_.hidden, {"mm", "ScaledDotProductFlashAttentionBackward0"});
-      keep(layer, layer.attention, o_.heads_width, {"mm", "ScaledDotProductFlashAttentionBackward0"});
-      keep(layer, layer.attention, o_.heads_width, {"mm", "ScaledDotProductFlashAttentionBackward0"});
-      keep(layer, layer.attention, o_.hidden, {"_scaled_dot_product_flash_attention", "MmBackward0"});
+      keep(layer, layer.attention, o_.heads_width,
+           {"mm", "ScaledDotProductFlashAttentionBackward0"});
+      keep(layer, layer.attention, o_.heads_width,
+           {"mm", "ScaledDotProductFlashAttentionBackward0"});
+      keep(layer, layer.attention, o_.hidden,
+           {"_scaled_dot_product_flash_attention", "MmBackward0"});
       keep(layer, layer.mlp, o_.intermediate, {"mm", "SiluBackward0"});
       keep(layer, layer.mlp, o_.intermediate, {"silu", "MulBackward0"});
       keep(layer, layer.mlp, o_.intermediate, {"mm", "MulBackward0"});
       keep(layer, layer.mlp, o_.intermediate, {"mul", "MmBackward0"});
       tape_.free(take(Category::temporary, layer.mlp, {1, o_.tokens, o_.hidden}, {"mm", ""}));
     }
-    logits_ = take(Category::activation, loss_, {o_.tokens, o_.vocabulary}, {"_to_copy", "LogSoftmaxBackward0"},
-                   DType::float32);
+    logits_ = take(Category::activation, loss_, {o_.tokens, o_.vocabulary},
+                   {"_to_copy", "LogSoftmaxBackward0"}, DType::float32);
   }
 
   void gradient(Weight& w) {
-    const BlockId fresh = take(w.has_gradient ? Category::temporary : Category::gradient, w.scope, w.shape,
-                               {"mm", "MmBackward0"});
+    const BlockId fresh = take(w.has_gradient ? Category::temporary : Category::gradient, w.scope,
+                               w.shape, {"mm", "MmBackward0"});
     if (w.has_gradient)
       tape_.free(fresh);
     else
@@ -212,7 +220,8 @@ class SampleProgram {
     tape_.free(logits_);
     gradient(weights_[head_]);
     for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
-      const BlockId next = take(Category::autograd_detail, layer->mlp, {o_.tokens, o_.hidden}, {"mm", "MmBackward0"});
+      const BlockId next = take(Category::autograd_detail, layer->mlp, {o_.tokens, o_.hidden},
+                                {"mm", "MmBackward0"});
       tape_.free(flowing);
       for (auto w = layer->weights.rbegin(); w != layer->weights.rend(); ++w) {
         gradient(weights_[*w]);
@@ -263,7 +272,8 @@ std::vector<BlockId> alive_after(const Tape& tape, std::size_t at) {
 
 CategoryBytes by_category(const Trace& trace, std::size_t at) {
   CategoryBytes bytes;
-  for (BlockId id : alive_after(trace.tape, at)) bytes[trace.tape.why[id].category] += trace.sizes[id];
+  for (BlockId id : alive_after(trace.tape, at))
+    bytes[trace.tape.why[id].category] += trace.sizes[id];
   return bytes;
 }
 
@@ -288,7 +298,8 @@ RankReport report_of(const Trace& trace, Bytes parameters, Bytes context) {
   rank.peak_moment = {highest->peak_event, trace.tape.scopes.path(why.scope), why.op, why.node};
   rank.steady = trace.timeline.final_levels;
   rank.peak_device_bytes = rank.peak.reserved + context;
-  rank.largest = report::largest_tensors(trace.tape, trace.sizes, alive_after(trace.tape, highest->peak_event), 12);
+  rank.largest = report::largest_tensors(trace.tape, trace.sizes,
+                                         alive_after(trace.tape, highest->peak_event), 12);
   return rank;
 }
 
@@ -302,21 +313,30 @@ Sample make_sample(const SampleOptions& options) {
 
   Prediction& p = sample.prediction;
   const Bytes context = 512_MiB;
-  p.model = {"example/decoder", "llama", program.parameters() / 2, program.parameters() / 2, program.parameters()};
-  p.workload = {{"framework", "\"torch\""},       {"micro_batch_size", "1"},
+  p.model = {"example/decoder", "llama", program.parameters() / 2, program.parameters() / 2,
+             program.parameters()};
+  p.workload = {{"framework", "\"torch\""},
+                {"micro_batch_size", "1"},
                 {"sequence_length", std::to_string(options.tokens)},
                 {"gradient_accumulation", std::to_string(options.micro_batches)},
-                {"precision", "\"bf16\""},        {"optimizer", "\"adamw\""},
-                {"optimizer_impl", "\"fused\""},  {"max_grad_norm", "1.0"},
-                {"gradient_checkpointing", "\"none\""}, {"attention", "\"sdpa\""}, {"lora_rank", "null"}};
+                {"precision", "\"bf16\""},
+                {"optimizer", "\"adamw\""},
+                {"optimizer_impl", "\"fused\""},
+                {"max_grad_norm", "1.0"},
+                {"gradient_checkpointing", "\"none\""},
+                {"attention", "\"sdpa\""},
+                {"lora_rank", "null"}};
   p.mesh = {{"gpus", "1"}};
-  p.device = DeviceSummary{"Example GPU 8GB", "example-8gb", options.device_bytes, context, "a made-up device"};
+  p.device = DeviceSummary{"Example GPU 8GB", "example-8gb", options.device_bytes, context,
+                           "a made-up device"};
   p.ranks = {report_of(sample.trace, program.parameters(), context)};
   p.fits = p.ranks[0].peak_device_bytes <= options.device_bytes;
   p.headroom_bytes = options.device_bytes - p.ranks[0].peak_device_bytes;
-  p.bounds = {p.ranks[0].peak_device_bytes, p.ranks[0].peak_device_bytes + 64_MiB,
+  p.bounds = {p.ranks[0].peak_device_bytes,
+              p.ranks[0].peak_device_bytes + 64_MiB,
               {"the CUDA context's size differs between driver versions"}};
-  p.advice = {{"--gradient-checkpointing full", p.ranks[0].peak_device_bytes - 512_MiB, "one more forward pass"}};
+  p.advice = {{"--gradient-checkpointing full", p.ranks[0].peak_device_bytes - 512_MiB,
+               "one more forward pass"}};
   p.warnings = {"the model's dtype is not given in its config: bf16 was taken"};
   return sample;
 }

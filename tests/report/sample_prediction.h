@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small answer to report on, written by hand: three steps of a decoder with grouped-query attention, played through an
-// allocator that reuses blocks of equal size. It does not claim to be any framework's step; it has the shape of one.
+// A small answer to report on, written by hand: three steps of a decoder with grouped-query
+// attention, played through an allocator that reuses blocks of equal size. It does not claim to be
+// any framework's step; it has the shape of one.
 #pragma once
 
 #include "report/prediction.h"
