@@ -6,6 +6,11 @@
 namespace memtape::ghost {
 namespace {
 
+/// is_eligible: floating point, but not double.
+bool eligible(const Tensor& operand) {
+  return operand.defined() && operand.is_floating_point() && operand.dtype() != DType::float64;
+}
+
 /// cached_cast of autocast_mode.cpp.
 Tensor cast_to_low(const Tensor& operand, Autocast& autocast) {
   const bool cacheable = operand.dtype() == DType::float32 && operand.is_leaf() && operand.requires_grad() &&
@@ -23,12 +28,16 @@ Tensor cast_to_low(const Tensor& operand, Autocast& autocast) {
 
 Autocasted::Autocasted(const Tensor& operand, CastPolicy policy) : operand_(operand) {
   Autocast& autocast = session().autocast;
-  if (!autocast.enabled || !operand.defined() || !operand.is_floating_point()) return;
+  if (!autocast.enabled || !eligible(operand)) return;
   if (policy == CastPolicy::fp32) {
     if (operand.dtype() != DType::float32) cast_ = operand.to(DType::float32);
   } else if (operand.dtype() != autocast.dtype) {
     cast_ = cast_to_low(operand, autocast);
   }
+}
+
+DType reduction_dtype(const Tensor& operand) {
+  return session().autocast.enabled && eligible(operand) ? DType::float32 : operand.dtype();
 }
 
 AutocastContext::AutocastContext(bool enabled, DType dtype)

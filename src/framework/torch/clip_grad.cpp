@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch/clip_grad.h"
 
-#include <algorithm>
-
 #include "ghost/ops/foreach.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -14,36 +12,25 @@ namespace {
 
 using ghost::Tensor;
 
-/// Gradients in groups of one dtype, in order of first appearance (_group_tensors_by_device_and_dtype).
-std::vector<std::vector<Tensor>> grouped_by_dtype(const std::vector<Tensor>& parameters) {
-  std::vector<std::vector<Tensor>> groups;
-  for (const Tensor& parameter : parameters) {
-    if (!parameter.impl().grad) continue;
-    const Tensor grad = parameter.grad();
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const std::vector<Tensor>& g) { return g.front().dtype() == grad.dtype(); });
-    if (group == groups.end()) group = groups.emplace(groups.end());
-    group->push_back(grad);
-  }
-  return groups;
-}
-
-Tensor total_norm_of(const std::vector<Tensor>& parameters) {
+/// _get_total_norm
+Tensor total_norm_of(const std::vector<Tensor>& grads) {
   std::vector<Tensor> norms;
-  for (const std::vector<Tensor>& group : grouped_by_dtype(parameters))
-    for (Tensor& norm : ghost::foreach_norm(group)) norms.push_back(norm.unsqueeze(0));
+  for (const std::vector<std::size_t>& group : ghost::grouped_by_dtype(grads))
+    for (const Tensor& norm : ghost::foreach_norm(ghost::at_places(grads, group))) norms.push_back(norm.unsqueeze(0));
   return ghost::vector_norm(ghost::cat(norms, 0));
 }
 
 }  // namespace
 
 void clip_grad_norm(const std::vector<Tensor>& parameters) {
-  const bool any = std::any_of(parameters.begin(), parameters.end(), [](const Tensor& p) { return p.impl().grad; });
-  if (!any) return;
+  std::vector<Tensor> grads;
+  for (const Tensor& parameter : parameters)
+    if (parameter.impl().grad) grads.push_back(parameter.grad());
+  if (grads.empty()) return;
   const ghost::GradMode no_grad(false);
-  const Tensor total_norm = total_norm_of(parameters);
+  const Tensor total_norm = total_norm_of(grads);
   const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));
-  const Tensor clamped = ghost::plain_unary("clamp", clip_coef);
+  const Tensor clip_coef_clamped = ghost::plain_unary("clamp", clip_coef);
 }
 
 }  // namespace memtape::torch

@@ -1,16 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch/optimizer.h"
 
+#include <span>
+#include <string>
+
+#include "framework/torch/optimizers/adafactor.h"
+#include "framework/torch/optimizers/adafactor_hf.h"
+#include "framework/torch/optimizers/adagrad.h"
 #include "framework/torch/optimizers/adam.h"
+#include "framework/torch/optimizers/adamax.h"
+#include "framework/torch/optimizers/nadam.h"
+#include "framework/torch/optimizers/rmsprop.h"
+#include "framework/torch/optimizers/sgd.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/foreach.h"
+#include "ghost/session.h"
+#include "workload/train_options.h"
 
 namespace memtape::torch {
+namespace {
+
+/// The optimizers whose kernels for the GPU are fused; Adagrad's is for the CPU only.
+bool has_fused(OptimizerName optimizer) {
+  switch (optimizer) {
+    case OptimizerName::adamw:
+    case OptimizerName::adam:
+    case OptimizerName::sgd:
+    case OptimizerName::sgd_momentum:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void Optimizer::step() {
+  const ghost::GradMode no_grad(false);
+  const Places places = places_with_gradient();
+  if (!places.empty()) step_over(places);
+}
 
 void Optimizer::zero_grad() {
   for (const Tensor& parameter : parameters_) parameter.impl().grad.reset();
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe, std::vector<Tensor> parameters) {
-  return std::make_unique<Adam>(std::move(parameters), recipe.optimizer_impl);
+Bytes Optimizer::state_bytes() const {
+  Bytes bytes = 0;
+  for (const TensorList* list : states())
+    for (const Tensor& state : *list)
+      if (state.defined()) bytes += state.nbytes();
+  return bytes;
+}
+
+Places Optimizer::places_with_gradient() const {
+  Places places;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (parameters_[i].impl().grad) places.push_back(i);
+  return places;
+}
+
+std::vector<Places> Optimizer::grouped(const Places& places) const {
+  std::vector<Places> groups = ghost::grouped_by_dtype(ghost::at_places(parameters_, places));
+  for (Places& group : groups)
+    for (std::size_t& place : group) place = places[place];
+  return groups;
+}
+
+TensorList Optimizer::grads_at(const Places& places) const {
+  TensorList grads;
+  grads.reserve(places.size());
+  for (std::size_t place : places) grads.push_back(parameters_[place].grad());
+  return grads;
+}
+
+void Optimizer::init_zeros_like(TensorList& state, std::size_t place) const {
+  state.resize(parameters_.size());
+  if (!state[place].defined()) state[place] = ghost::zeros_like(parameters_[place], Category::optimizer_state);
+}
+
+Result<void> check_optimizer(OptimizerName optimizer, OptimizerImpl form) {
+  if (form != OptimizerImpl::fused || has_fused(optimizer)) return {};
+  return bad_input("torch has no fused " + std::string(name(optimizer)) + " for GPUs", "--optimizer-impl",
+                     optimizer == OptimizerName::adafactor_hf ? "for-loop" : "foreach or for-loop");
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe, TensorList parameters) {
+  const OptimizerImpl form = recipe.optimizer_impl;
+  switch (recipe.optimizer) {
+    case OptimizerName::adamw:
+    case OptimizerName::adam:
+      return std::make_unique<Adam>(std::move(parameters), form);
+    case OptimizerName::sgd:
+      return std::make_unique<Sgd>(std::move(parameters), form, 0.0);
+    case OptimizerName::sgd_momentum:
+      return std::make_unique<Sgd>(std::move(parameters), form, 0.9);
+    case OptimizerName::adagrad:
+      return std::make_unique<Adagrad>(std::move(parameters), form);
+    case OptimizerName::rmsprop:
+      return std::make_unique<RmsProp>(std::move(parameters), form);
+    case OptimizerName::adamax:
+      return std::make_unique<Adamax>(std::move(parameters), form);
+    case OptimizerName::nadam:
+      return std::make_unique<NAdam>(std::move(parameters), form);
+    case OptimizerName::adafactor:
+      return std::make_unique<Adafactor>(std::move(parameters), form);
+    case OptimizerName::adafactor_hf:
+      return std::make_unique<AdafactorHf>(std::move(parameters));
+  }
+  return nullptr;
 }
 
 }  // namespace memtape::torch

@@ -1,36 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizer: torch.optim's optimizers on ghost tensors. State comes to life per parameter at the first step; what a step
-// allocates for a moment depends on the implementation: fused kernels, foreach lists or a loop over parameters.
+// allocates for a moment depends on the form: fused kernels, foreach lists or a loop over parameters.
+//
+// Each optimizer is a transcription of its Python file with the options of the plain loop (no amsgrad, not capturable, a
+// Python number as learning rate). Step counts and other scalars live on the CPU unless the form is fused.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
+#include "base/result.h"
 #include "ghost/tensor.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torch {
 
 using ghost::Tensor;
+using TensorList = std::vector<Tensor>;
+using Places = std::vector<std::size_t>;
 
 class Optimizer {
  public:
-  explicit Optimizer(std::vector<Tensor> parameters) : parameters_(std::move(parameters)) {}
+  explicit Optimizer(TensorList parameters) : parameters_(std::move(parameters)) {}
   virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
   /// optimizer.step(): parameters without a gradient are passed over.
-  virtual void step() = 0;
-  /// Bytes of all state tensors on the GPU.
-  virtual Bytes state_bytes() const = 0;
+  void step();
   /// optimizer.zero_grad(set_to_none=True)
   void zero_grad();
+  /// Bytes of all state tensors on the GPU.
+  Bytes state_bytes() const;
+  bool has_gradients() const { return !places_with_gradient().empty(); }
+  /// Whether the kernels scale and skip by themselves (_step_supports_amp_scaling: fused ones do).
+  virtual bool step_supports_amp_scaling() const { return false; }
 
-  const std::vector<Tensor>& parameters() const { return parameters_; }
+  const TensorList& parameters() const { return parameters_; }
 
  protected:
-  std::vector<Tensor> parameters_;
+  /// One step over the parameters at these places, without gradient mode.
+  virtual void step_over(const Places& places) = 0;
+  /// Every list of states, one element per parameter; undefined where there is none.
+  virtual std::vector<const TensorList*> states() const = 0;
+
+  Places places_with_gradient() const;
+  /// The places of each dtype of parameter (_group_tensors_by_device_and_dtype).
+  std::vector<Places> grouped(const Places& places) const;
+  TensorList grads_at(const Places& places) const;
+  /// torch.zeros_like(parameter), at the first call only.
+  void init_zeros_like(TensorList& state, std::size_t place) const;
+
+  TensorList parameters_;
 };
 
+/// Whether torch has this optimizer in this form for the GPU; else an Error that names the forms there are.
+Result<void> check_optimizer(OptimizerName optimizer, OptimizerImpl form);
+
 /// The optimizer the recipe names, over the parameters that want gradients, in the order of model.parameters().
-std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe, std::vector<Tensor> parameters);
+std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe, TensorList parameters);
 
 }  // namespace memtape::torch

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch/train_loop.h"
 
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
 #include "framework/torch/clip_grad.h"
+#include "framework/torch/grad_scaler.h"
 #include "framework/torch/optimizer.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/engine.h"
@@ -30,7 +32,9 @@ std::vector<Tensor> parameters_of(const ModuleNode& node) {
 class TrainLoop {
  public:
   TrainLoop(const TrainRecipe& recipe, family::PretrainedModel& model, ghost::Session& session)
-      : recipe_(recipe), model_(model), session_(session), optimizer_(make_optimizer(recipe, trainable())) {}
+      : recipe_(recipe), model_(model), session_(session), optimizer_(make_optimizer(recipe, trainable())) {
+    if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
+  }
 
   void run() {
     for (int step = 0; step < kSteps; ++step) run_step(step);
@@ -69,12 +73,22 @@ class TrainLoop {
       Tensor loss = forward(data);
       session_.mark(Phase::backward, step, micro);
       if (recipe_.gradient_accumulation > 1) loss = loss.div(2.0);
-      ghost::backward(loss);
+      ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
     }
     session_.mark(Phase::optimizer, step, 0);
     statics_.gradient_bytes = gradient_bytes();
+    update_parameters();
+  }
+
+  void update_parameters() {
+    if (scaler_) scaler_->unscale(*optimizer_);
     if (recipe_.max_grad_norm) clip_grad_norm(optimizer_->parameters());
-    optimizer_->step();
+    if (scaler_) {
+      scaler_->step(*optimizer_);
+      scaler_->update();
+    } else {
+      optimizer_->step();
+    }
     optimizer_->zero_grad();
   }
 
@@ -105,6 +119,7 @@ class TrainLoop {
   family::PretrainedModel& model_;
   ghost::Session& session_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::optional<GradScaler> scaler_;
   StaticBytes statics_;
 };
 
@@ -123,6 +138,8 @@ family::AttentionImplementation attention_of(AttentionChoice choice) {
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe, const ghost::DeviceTraits& device) {
   const Result<const family::Family*> family = family::find_family(config, task_of(recipe.task));
   if (!family) return tl::unexpected(family.error());
+  if (const Result<void> known = check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
+    return tl::unexpected(known.error());
   ghost::Session session(device);
   session.mark(Phase::init, -1, 0);
   TrainRun run;

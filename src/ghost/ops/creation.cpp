@@ -11,6 +11,11 @@ Tensor zeros(const Dims& sizes, DType dtype, Category category) {
   return empty(sizes, dtype, category);
 }
 
+Tensor full(const Dims& sizes, DType dtype, Category category) {
+  Op op("full", {});
+  return empty(sizes, dtype, category);
+}
+
 Tensor ones(const Dims& sizes, DType dtype, Category category) {
   Op op("ones", {});
   return empty(sizes, dtype, category);
@@ -29,9 +34,9 @@ Tensor empty_like(const Tensor& tensor, DType dtype, Category category) {
   return empty_strided(sizes, output_strides({&operand, 1}, sizes), dtype, category);
 }
 
-Tensor zeros_like(const Tensor& tensor) {
+Tensor zeros_like(const Tensor& tensor, Category category) {
   Op op("zeros_like", {});
-  return empty_like(tensor, tensor.dtype());
+  return empty_like(tensor, tensor.dtype(), category);
 }
 
 }  // namespace memtape::ghost

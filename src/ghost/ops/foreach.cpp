@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
 
 namespace memtape::ghost {
 namespace {
@@ -18,8 +19,36 @@ std::vector<Tensor> foreach_norm(const std::vector<Tensor>& tensors) {
   for (const Tensor& t : tensors) most_chunks = std::max(most_chunks, ceil_div(t.numel(), kChunkSize));
   const Tensor partial = empty({static_cast<std::int64_t>(tensors.size()) * most_chunks}, DType::float32);
   std::vector<Tensor> norms;
+  norms.reserve(tensors.size());
   for (const Tensor& t : tensors) norms.push_back(empty({}, t.dtype()));
   return norms;
+}
+
+std::vector<Tensor> foreach_like(const char* name, const std::vector<Tensor>& tensors) {
+  Op op(name, {});
+  std::vector<Tensor> results;
+  results.reserve(tensors.size());
+  for (const Tensor& t : tensors) results.push_back(empty_like(t, t.dtype()));
+  return results;
+}
+
+std::vector<std::vector<std::size_t>> grouped_by_dtype(const std::vector<Tensor>& tensors) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& g) {
+      return tensors[g.front()].dtype() == tensors[i].dtype();
+    });
+    if (group == groups.end()) group = groups.insert(groups.begin(), {{}});
+    group->push_back(i);
+  }
+  return groups;
+}
+
+std::vector<Tensor> at_places(const std::vector<Tensor>& tensors, const std::vector<std::size_t>& places) {
+  std::vector<Tensor> found;
+  found.reserve(places.size());
+  for (std::size_t place : places) found.push_back(tensors[place]);
+  return found;
 }
 
 }  // namespace memtape::ghost

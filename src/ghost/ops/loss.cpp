@@ -45,11 +45,7 @@ Tensor nll_loss(const Tensor& input, const Tensor& target) {
 }  // namespace
 
 Tensor cross_entropy(const In& logits, const In& labels) {
-  Tensor loss;
-  {
-    const Autocasted input(*logits, CastPolicy::fp32);
-    loss = nll_loss(log_softmax(*input, input->dtype()), *labels);
-  }
+  Tensor loss = nll_loss(log_softmax(*logits, reduction_dtype(*logits)), *labels);
   logits.release();
   labels.release();
   return loss;

@@ -149,7 +149,7 @@ void use_cublas() {
 }
 
 Tensor mm(const In& a, const In& b) {
-  const Autocasted self(*a, CastPolicy::lower_precision), mat2(*b, CastPolicy::lower_precision);
+  const Autocasted mat2(*b, CastPolicy::lower_precision), self(*a, CastPolicy::lower_precision);
   Op op("mm", {&a, &b});
   Ptr<MmBackward0> node;
   if (op.differentiable()) {
@@ -166,7 +166,7 @@ Tensor mm(const In& a, const In& b) {
 
 Tensor addmm(const In& c, const In& a, const In& b) {
   constexpr CastPolicy kLow = CastPolicy::lower_precision;
-  const Autocasted bias(*c, kLow), mat1(*a, kLow), mat2(*b, kLow);
+  const Autocasted mat2(*b, kLow), mat1(*a, kLow), bias(*c, kLow);
   Op op("addmm", {&c, &a, &b});
   Ptr<AddmmBackward0> node;
   if (op.differentiable()) {
@@ -182,7 +182,7 @@ Tensor addmm(const In& c, const In& a, const In& b) {
 }
 
 Tensor bmm(const In& a, const In& b) {
-  const Autocasted self(*a, CastPolicy::lower_precision), mat2(*b, CastPolicy::lower_precision);
+  const Autocasted mat2(*b, CastPolicy::lower_precision), self(*a, CastPolicy::lower_precision);
   Op op("bmm", {&a, &b});
   Ptr<BmmBackward0> node;
   if (op.differentiable()) {
@@ -199,7 +199,7 @@ Tensor bmm(const In& a, const In& b) {
 
 Tensor linear(const In& x, const Tensor& weight, const Tensor& bias) {
   constexpr CastPolicy kLow = CastPolicy::lower_precision;
-  const Autocasted input(*x, kLow), w(weight, kLow), b(bias, kLow);
+  const Autocasted b(bias, kLow), w(weight, kLow), input(*x, kLow);
   Tensor out;
   if (!bias.defined())
     out = matmul_of(*input, w->t());
@@ -214,7 +214,7 @@ Tensor linear(const In& x, const Tensor& weight, const Tensor& bias) {
 }
 
 Tensor matmul(const In& a, const In& b) {
-  const Autocasted self(*a, CastPolicy::lower_precision), other(*b, CastPolicy::lower_precision);
+  const Autocasted other(*b, CastPolicy::lower_precision), self(*a, CastPolicy::lower_precision);
   Tensor out = matmul_of(*self, *other);
   a.release();
   b.release();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ghost/ops/pointwise.h"
 
+#include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/iterator.h"
@@ -217,8 +218,9 @@ Tensor scale(const In& self, const char* name, const char* node_name, bool divid
   return out;
 }
 
-Tensor pow_op(const In& self, double exponent) {
-  Op op("pow", {&self});
+Tensor pow_op(const In& base, double exponent) {
+  const Autocasted self(*base, CastPolicy::fp32);
+  Op op("pow", {&base});
   Ptr<PowBackward0> node;
   if (op.differentiable()) {
     node = op.node<PowBackward0>({&*self}, exponent);
@@ -275,6 +277,15 @@ Tensor keeps_result(const In& self, const char* name) {
   return out;
 }
 
+/// A function of what autocast's float32 policy makes of the operand.
+template <class Function>
+Tensor in_float32(const In& self, Function function) {
+  const Autocasted x(*self, CastPolicy::fp32);
+  Tensor out = function(*x);
+  self.release();
+  return out;
+}
+
 }  // namespace
 
 Tensor plain_unary(const char* name, const In& self) {
@@ -289,10 +300,16 @@ Tensor comparison(const char* name, const In& self) {
 
 Tensor cos(const In& self) { return plain_unary("cos", self); }
 Tensor sin(const In& self) { return plain_unary("sin", self); }
-Tensor exp(const In& self) { return keeps_result(self, "exp", "ExpBackward0", "mul"); }
-Tensor rsqrt(const In& self) { return keeps_result<RsqrtBackward0>(self, "rsqrt"); }
+Tensor exp(const In& self) {
+  return in_float32(self, [](const Tensor& x) { return keeps_result(x, "exp", "ExpBackward0", "mul"); });
+}
+Tensor rsqrt(const In& self) {
+  return in_float32(self, [](const Tensor& x) { return keeps_result<RsqrtBackward0>(x, "rsqrt"); });
+}
 Tensor sqrt(const In& self) { return keeps_result<SqrtBackward0>(self, "sqrt"); }
-Tensor reciprocal(const In& self) { return keeps_result<ReciprocalBackward0>(self, "reciprocal"); }
+Tensor reciprocal(const In& self) {
+  return in_float32(self, [](const Tensor& x) { return keeps_result<ReciprocalBackward0>(x, "reciprocal"); });
+}
 Tensor tanh(const In& self) { return keeps_result(self, "tanh", "TanhBackward0", "tanh_backward"); }
 Tensor sigmoid(const In& self) { return keeps_result(self, "sigmoid", "SigmoidBackward0", "sigmoid_backward"); }
 Tensor silu(const In& self) { return keeps_input(self, "silu", "SiluBackward0", "silu_backward"); }

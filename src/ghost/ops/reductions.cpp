@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ghost/ops/reductions.h"
 
+#include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/reduce_kernel.h"
 
 namespace memtape::ghost {
 namespace {
@@ -90,16 +92,29 @@ Tensor softmax_op(const In& self, DType dtype, const char* name, const char* nod
   return out;
 }
 
+/// The result of a reduction kernel along `d`.
+Tensor reduced_along(const Tensor& self, int d, bool keepdim, DType dtype) {
+  Tensor out = empty(reduced(self.sizes(), d, keepdim), dtype);
+  reduce_scratch(self, dim_set(wrap(d, self.dim())), dtype);
+  return out;
+}
+
+Tensor reduced_to_number(const Tensor& self, DType dtype) {
+  Tensor out = empty({}, dtype);
+  reduce_scratch(self, all_dims(self.dim()), dtype);
+  return out;
+}
+
 Tensor sum_op(const In& self, int d, bool keepdim) {
   Op op("sum", {&self});
-  Tensor out = empty(reduced(self->sizes(), d, keepdim), self->dtype());
+  Tensor out = reduced_along(*self, d, keepdim, reduction_dtype(*self));
   if (op.differentiable()) set_history(out, op.node<SumBackward1>({&*self}, self->sizes(), d, keepdim));
   return out;
 }
 
 Tensor mean_op(const In& self, int d, bool keepdim) {
   Op op("mean", {&self});
-  Tensor out = empty(reduced(self->sizes(), d, keepdim), self->dtype());
+  Tensor out = reduced_along(*self, d, keepdim, self->dtype());
   if (op.differentiable()) set_history(out, op.node<MeanBackward1>({&*self}, self->sizes(), d, keepdim));
   return out;
 }
@@ -113,16 +128,23 @@ Tensor sum_to(const In& self, const Dims& sizes) {
     return same;
   }
   const int shift = self->dim() - sizes.rank();
+  DimSet gone = 0;
   bool reduces = false;
-  for (int i = 0; i < self->dim(); ++i) reduces = reduces || (i < shift ? self->size(i) != 1 : self->size(i) != sizes[i - shift]);
+  for (int i = 0; i < self->dim(); ++i) {
+    if (i >= shift && self->size(i) == sizes[i - shift]) continue;
+    gone |= dim_set(i);
+    reduces = reduces || self->size(i) != 1;
+  }
   if (!reduces) return self->view(sizes);
   Op op("sum", {&self});
-  return empty(sizes, self->dtype());
+  Tensor out = empty(sizes, self->dtype());
+  reduce_scratch(*self, gone, self->dtype());
+  return out;
 }
 
 Tensor sum_all(const In& self) {
   Op op("sum", {&self});
-  Tensor out = empty({}, self->dtype());
+  Tensor out = reduced_to_number(*self, reduction_dtype(*self));
   if (op.differentiable()) set_history(out, op.node<SumBackward0>({&*self}, self->sizes()));
   return out;
 }
@@ -140,7 +162,12 @@ Tensor cumsum(const In& self) {
 
 Tensor vector_norm(const In& self) {
   Op op("linalg_vector_norm", {&self});
-  return empty({}, self->dtype());
+  return reduced_to_number(*self, reduction_dtype(*self));
+}
+
+Tensor vector_norm(const In& self, int d) {
+  Op op("linalg_vector_norm", {&self});
+  return reduced_along(*self, d, true, reduction_dtype(*self));
 }
 
 Tensor all(const In& self) {

@@ -21,6 +21,8 @@ Tensor cumsum(const In& self);
 
 /// torch.linalg.vector_norm over all elements.
 Tensor vector_norm(const In& self);
+/// The same along `d`, which stays with size 1.
+Tensor vector_norm(const In& self, int d);
 
 /// all(): one bool.
 Tensor all(const In& self);

@@ -2,31 +2,35 @@
 #include "framework/torch/optimizers/adam.h"
 
 #include "ghost/ops/creation.h"
+#include "ghost/ops/foreach.h"
+#include "ghost/ops/pointwise.h"
 
 namespace memtape::torch {
 
-Adam::Adam(std::vector<Tensor> parameters, OptimizerImpl impl)
-    : Optimizer(std::move(parameters)), impl_(impl), states_(parameters_.size()) {}
-
-void Adam::init_state(State& state, const Tensor& parameter) const {
-  if (impl_ == OptimizerImpl::fused) state.step = ghost::zeros({}, DType::float32, Category::optimizer_state);
-  state.exp_avg = ghost::empty_like(parameter, parameter.dtype(), Category::optimizer_state);
-  state.exp_avg_sq = ghost::empty_like(parameter, parameter.dtype(), Category::optimizer_state);
-}
-
-Bytes Adam::state_bytes() const {
-  Bytes bytes = 0;
-  for (const State& state : states_)
-    for (const Tensor* t : {&state.step, &state.exp_avg, &state.exp_avg_sq})
-      if (t->defined()) bytes += t->nbytes();
-  return bytes;
-}
-
-void Adam::step() {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (!parameters_[i].impl().grad) continue;
-    if (!states_[i].exp_avg.defined()) init_state(states_[i], parameters_[i]);
+void Adam::init_state(std::size_t place) {
+  if (form_ == OptimizerImpl::fused) {
+    step_.resize(parameters_.size());
+    if (!step_[place].defined()) step_[place] = ghost::zeros({}, DType::float32, Category::optimizer_state);
   }
+  init_zeros_like(exp_avg_, place);
+  init_zeros_like(exp_avg_sq_, place);
+}
+
+void Adam::step_over(const Places& places) {
+  for (std::size_t place : places) init_state(place);
+  if (form_ == OptimizerImpl::for_loop) single_tensor(places);
+  if (form_ == OptimizerImpl::foreach) multi_tensor(places);
+}
+
+void Adam::single_tensor(const Places& places) {
+  Tensor denom;
+  for (std::size_t place : places) denom = ghost::sqrt(exp_avg_sq_[place]).div(0.5);
+}
+
+void Adam::multi_tensor(const Places& places) {
+  TensorList exp_avg_sq_sqrt;
+  for (const Places& group : grouped(places))
+    exp_avg_sq_sqrt = ghost::foreach_like("_foreach_sqrt", ghost::at_places(exp_avg_sq_, group));
 }
 
 }  // namespace memtape::torch

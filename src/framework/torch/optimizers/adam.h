@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adam and AdamW (torch/optim/adam.py; AdamW is a subclass since 2.7): two moments like the parameter and a step count,
-// which lives on the GPU only when fused.
+// Adam and AdamW (torch/optim/adam.py; AdamW is a subclass): two moments like the parameter and a step count, which lives
+// on the GPU only when fused.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -9,18 +9,18 @@ namespace memtape::torch {
 
 class Adam final : public Optimizer {
  public:
-  Adam(std::vector<Tensor> parameters, OptimizerImpl impl);
-  void step() override;
-  Bytes state_bytes() const override;
+  Adam(TensorList parameters, OptimizerImpl form) : Optimizer(std::move(parameters)), form_(form) {}
+  bool step_supports_amp_scaling() const override { return form_ == OptimizerImpl::fused; }
 
  private:
-  struct State {
-    Tensor step, exp_avg, exp_avg_sq;
-  };
-  void init_state(State& state, const Tensor& parameter) const;
+  void step_over(const Places& places) override;
+  std::vector<const TensorList*> states() const override { return {&step_, &exp_avg_, &exp_avg_sq_}; }
+  void init_state(std::size_t place);
+  void single_tensor(const Places& places);
+  void multi_tensor(const Places& places);
 
-  OptimizerImpl impl_;
-  std::vector<State> states_;
+  OptimizerImpl form_;
+  TensorList step_, exp_avg_, exp_avg_sq_;
 };
 
 }  // namespace memtape::torch

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adagrad (torch/optim/adagrad.py): one sum of squares like the parameter, made with the optimizer itself.
+#pragma once
+
+#include "framework/torch/optimizer.h"
+
+namespace memtape::torch {
+
+class Adagrad final : public Optimizer {
+ public:
+  Adagrad(TensorList parameters, OptimizerImpl form);
+
+ private:
+  void step_over(const Places& places) override;
+  std::vector<const TensorList*> states() const override { return {&sum_}; }
+  void single_tensor(const Places& places);
+  void multi_tensor(const Places& places);
+
+  OptimizerImpl form_;
+  TensorList sum_;
+};
+
+}  // namespace memtape::torch
