@@ -1,27 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/layers.h"
 
+#include "ghost/ops/dropout.h"
 #include "ghost/ops/embedding.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/normalization.h"
 
 namespace memtape::nn {
 
-Linear::Linear(const Scope& scope, std::int64_t in_features, std::int64_t out_features, bool has_bias)
-    : Module(scope),
-      weight(scope.parameter("weight", {out_features, in_features})),
-      bias(has_bias ? scope.parameter("bias", {out_features}) : Tensor()) {
-  node().linear = this;
+Projection::Projection(const Scope& scope, std::int64_t in, std::int64_t out, const Tensor& made_weight)
+    : Module(scope), in_features(in), out_features(out), weight(made_weight) {
+  node().projection = this;
+}
+
+Linear::Linear(const Scope& scope, std::int64_t in, std::int64_t out, bool has_bias)
+    : Linear(scope, in, out, has_bias, scope.dtype()) {}
+
+Linear::Linear(const Scope& scope, std::int64_t in, std::int64_t out, bool has_bias, DType dtype)
+    : Projection(scope, in, out, scope.parameter("weight", {out, in}, dtype)) {
+  if (has_bias) bias = scope.parameter("bias", {out}, dtype);
 }
 
 Tensor Linear::base_forward(const Tensor& x) { return ghost::linear(x, weight, bias); }
 
-Tensor Linear::forward(const Tensor& x) { return adapter ? adapter->forward(*this, x) : base_forward(x); }
+Conv1D::Conv1D(const Scope& scope, std::int64_t nf, std::int64_t nx)
+    : Projection(scope, nx, nf, scope.parameter("weight", {nx, nf})) {
+  bias = scope.parameter("bias", {nf});
+}
+
+Tensor Conv1D::base_forward(const Tensor& x) {
+  const Dims size_out = x.sizes().leading().with(out_features);
+  return ghost::addmm(bias, x.view({-1, x.size(-1)}), weight).view(size_out);
+}
 
 Embedding::Embedding(const Scope& scope, std::int64_t count, std::int64_t dim)
-    : Module(scope), weight(scope.parameter("weight", {count, dim})) {}
+    : Module(scope), weight(scope.parameter("weight", {count, dim})) {
+  node().embedding = this;
+}
 
-Tensor Embedding::forward(const Tensor& indices) { return ghost::embedding(weight, indices); }
+Tensor Embedding::forward(const Tensor& indices) {
+  Tensor output = ghost::embedding(weight, indices);
+  if (output_requires_grad && !output.requires_grad()) output.impl().requires_grad = true;
+  return output;
+}
+
+Tensor Dropout::forward(const Tensor& x) { return ghost::dropout(x, rate_); }
 
 LayerNorm::LayerNorm(const Scope& scope, std::int64_t width, bool has_bias)
     : Module(scope),
@@ -34,10 +57,12 @@ RMSNorm::RMSNorm(const Scope& scope, std::int64_t width) : Module(scope), weight
 
 Tensor RMSNorm::forward(const Tensor& x) { return ghost::rms_norm(x, weight); }
 
-void tie(Linear& head, const Tensor& table) {
-  head.weight = table;
-  for (ModuleNode::Named& parameter : head.node().parameters)
-    if (parameter.name == "weight") parameter.tensor = table;
+void replace_weight(Projection& projection, const Tensor& weight) {
+  projection.weight = weight;
+  for (ModuleNode::Named& parameter : projection.node().parameters)
+    if (parameter.name == "weight") parameter.tensor = weight;
 }
+
+void tie(Linear& head, const Tensor& table) { replace_weight(head, table); }
 
 }  // namespace memtape::nn

@@ -9,22 +9,41 @@
 
 namespace memtape::nn {
 
-/// What stands in for a Linear's forward when peft or a quantizer has replaced the layer.
-class LinearAdapter {
+/// What stands in for a projection's forward when peft or a quantizer has replaced the layer.
+class ProjectionAdapter {
  public:
-  virtual ~LinearAdapter() = default;
-  virtual Tensor forward(Linear& base, const Tensor& x) = 0;
+  virtual ~ProjectionAdapter() = default;
+  virtual Tensor forward(Projection& base, const Tensor& x) = 0;
 };
 
-class Linear : public Module<Linear> {
+/// A product with a weight, and a bias or none: what Linear and Conv1D have in common.
+class Projection : public Module<Projection> {
+ public:
+  virtual ~Projection() = default;
+  Tensor forward(const Tensor& x) { return adapter ? adapter->forward(*this, x) : base_forward(x); }
+  /// The layer's own product, adapter or not.
+  virtual Tensor base_forward(const Tensor& x) = 0;
+
+  const std::int64_t in_features, out_features;
+  Tensor weight, bias;
+  std::unique_ptr<ProjectionAdapter> adapter;
+
+ protected:
+  Projection(const Scope& scope, std::int64_t in, std::int64_t out, const Tensor& made_weight);
+};
+
+class Linear final : public Projection {
  public:
   Linear(const Scope& scope, std::int64_t in_features, std::int64_t out_features, bool bias = true);
-  Tensor forward(const Tensor& x);
-  /// The layer's own product, adapter or not.
-  Tensor base_forward(const Tensor& x);
+  Linear(const Scope& scope, std::int64_t in_features, std::int64_t out_features, bool bias, DType dtype);
+  Tensor base_forward(const Tensor& x) override;
+};
 
-  Tensor weight, bias;
-  std::unique_ptr<LinearAdapter> adapter;
+/// transformers' Conv1D (pytorch_utils.py): a Linear whose weight is [in, out]. Its arguments are in Python's order.
+class Conv1D final : public Projection {
+ public:
+  Conv1D(const Scope& scope, std::int64_t nf, std::int64_t nx);
+  Tensor base_forward(const Tensor& x) override;
 };
 
 class Embedding : public Module<Embedding> {
@@ -33,6 +52,17 @@ class Embedding : public Module<Embedding> {
   Tensor forward(const Tensor& indices);
 
   Tensor weight;
+  bool output_requires_grad = false;  ///< a forward hook says output.requires_grad_(True)
+};
+
+/// In training; with a rate of 0 the tensor passes as it is.
+class Dropout : public Module<Dropout> {
+ public:
+  Dropout(const Scope& scope, double rate) : Module(scope), rate_(rate) {}
+  Tensor forward(const Tensor& x);
+
+ private:
+  double rate_;
 };
 
 /// Over the last dimension; elementwise_affine.
@@ -52,6 +82,9 @@ class RMSNorm : public Module<RMSNorm> {
 
   Tensor weight;
 };
+
+/// Puts another tensor in the place of a projection's weight.
+void replace_weight(Projection& projection, const Tensor& weight);
 
 /// Replaces `head`'s weight by `table`'s, as tie_weights does: the head's own memory goes.
 void tie(Linear& head, const Tensor& table);

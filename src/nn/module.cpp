@@ -1,10 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/module.h"
 
+#include <unordered_set>
+
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 
 namespace memtape::nn {
+
+namespace {
+
+void collect_parameters(const ModuleNode& node, const std::string& prefix,
+                        std::unordered_set<const ghost::TensorImpl*>& seen, std::vector<ModuleNode::Named>& found) {
+  for (const ModuleNode::Named& parameter : node.parameters)
+    if (seen.insert(parameter.tensor.ptr().get()).second)
+      found.push_back({prefix + parameter.name, parameter.tensor});
+  for (const ModuleNode* child : node.children) collect_parameters(*child, prefix + child->name + ".", seen, found);
+}
+
+void collect_modules(ModuleNode& node, const std::string& prefix, std::vector<NamedModule>& found) {
+  for (ModuleNode* child : node.children) {
+    found.push_back({prefix + child->name, child});
+    collect_modules(*child, prefix + child->name + ".", found);
+  }
+}
+
+}  // namespace
+
+std::vector<ModuleNode::Named> named_parameters(const ModuleNode& root, std::string prefix) {
+  std::unordered_set<const ghost::TensorImpl*> seen;
+  std::vector<ModuleNode::Named> found;
+  collect_parameters(root, prefix, seen, found);
+  return found;
+}
+
+std::vector<NamedModule> named_modules(ModuleNode& root) {
+  std::vector<NamedModule> found;
+  collect_modules(root, {}, found);
+  return found;
+}
 
 ModuleTree::ModuleTree(DType parameter_dtype) : dtype_(parameter_dtype) {
   nodes_.push_back(std::make_unique<ModuleNode>());

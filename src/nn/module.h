@@ -24,7 +24,8 @@ using ghost::Dims;
 using ghost::In;
 using ghost::Tensor;
 
-class Linear;
+class Embedding;
+class Projection;
 
 /// One module of the tree: what named_parameters(), named_buffers() and named_modules() walk.
 struct ModuleNode {
@@ -37,8 +38,19 @@ struct ModuleNode {
   };
   std::vector<Named> parameters;
   std::vector<Named> buffers;
-  Linear* linear = nullptr;  ///< where an adapter can be put
+  Projection* projection = nullptr;  ///< where an adapter can be put
+  Embedding* embedding = nullptr;
 };
+
+/// model.named_parameters(): depth first in order of registration, a shared tensor once, under its first name.
+std::vector<ModuleNode::Named> named_parameters(const ModuleNode& root, std::string prefix = {});
+
+/// model.named_modules() without the root itself.
+struct NamedModule {
+  std::string name;
+  ModuleNode* node;
+};
+std::vector<NamedModule> named_modules(ModuleNode& root);
 
 /// All modules of a model, and the dtype its parameters are made in (torch.set_default_dtype while __init__ runs).
 class ModuleTree {
