@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -15,7 +14,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
-#include "commands/commands.h"
 #include "train_options.h"
 
 namespace memtape::cli {
@@ -28,7 +26,6 @@ struct Command {
   std::string_view summary;
   std::string_view example;
   Result<Request> (*parse)(const Command&, Arguments);
-  bool built;
 };
 
 std::string help_hint(const Command& command) {
@@ -39,9 +36,10 @@ Error mistake(const Command& command, std::string what) {
   return {ErrorKind::bad_input, std::move(what), std::string(command.name), help_hint(command)};
 }
 
-/// CLI11 sets two blank lines between groups.
-std::string one_blank_line(std::string text) {
+/// CLI11 sets two blank lines between groups and one more at the end.
+std::string with_fewer_blank_lines(std::string text) {
   for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  while (text.ends_with("\n\n")) text.pop_back();
   return text;
 }
 
@@ -96,7 +94,7 @@ Result<Request> parse_into(Options& options, CLI::App& app, const Command& comma
   try {
     app.parse(reversed(arguments));
   } catch (const CLI::CallForHelp&) {
-    return Message{one_blank_line(app.help())};
+    return Message{with_fewer_blank_lines(app.help())};
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string_view text = error.what();
     failure = mistake(command, fmt::format("{} needs a value", text.substr(0, text.find(':'))));
@@ -175,26 +173,16 @@ Result<Request> parse_catalog(const Command& command, Arguments arguments) {
   return parse_into(options, *app, command, arguments);
 }
 
-std::span<const Command> commands() {
-  static const std::array<Command, 4> kKnown{{
-      {"train", "MODEL", "one training step, per GPU",
-       "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb", parse_train, run_train != nullptr},
-      {"replay", "TRACE", "play a recorded allocator trace through the replica",
-       "memtape replay trace.jsonl.gz", parse_replay, run_replay != nullptr},
-      {"models", "[ID]", "the models that are known by name",
-       "memtape models meta-llama/Llama-3.1-8B", parse_catalog<ModelsOptions>,
-       run_models != nullptr},
-      {"gpus", "[ID]", "the GPUs that are known by name", "memtape gpus h100-80gb",
-       parse_catalog<GpusOptions>, run_gpus != nullptr},
-  }};
-  return kKnown;
-}
-
-std::vector<Command> built_commands() {
-  std::vector<Command> built;
-  std::ranges::copy_if(commands(), std::back_inserter(built), &Command::built);
-  return built;
-}
+constexpr std::array kCommands{
+    Command{"train", "MODEL", "one training step, per GPU",
+            "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb", parse_train},
+    Command{"replay", "TRACE", "play a recorded allocator trace through the replica",
+            "memtape replay trace.jsonl.gz", parse_replay},
+    Command{"models", "[ID]", "the models that are known by name",
+            "memtape models meta-llama/Llama-3.1-8B", parse_catalog<ModelsOptions>},
+    Command{"gpus", "[ID]", "the GPUs that are known by name", "memtape gpus h100-80gb",
+            parse_catalog<GpusOptions>},
+};
 
 constexpr std::string_view kOverview = R"(memtape {}: GPU memory, predicted to the byte
 
@@ -212,14 +200,12 @@ Exit codes: 0 fits or no device was named, 1 does not fit, 2 bad input, 3 intern
 )";
 
 std::string overview() {
-  const std::vector<Command> built = built_commands();
   std::string listed;
-  for (const Command& command : built) {
+  for (const Command& command : kCommands) {
     const std::string usage = fmt::format("{} {}", command.name, command.operands);
     listed += fmt::format("  {:<22}{}\n", usage, command.summary);
   }
-  const std::string_view example = built.empty() ? "memtape --version" : built.front().example;
-  return fmt::format(kOverview, MEMTAPE_VERSION, listed, example);
+  return fmt::format(kOverview, MEMTAPE_VERSION, listed, kCommands.front().example);
 }
 
 Error unknown_command(std::string_view typed) {
@@ -229,9 +215,8 @@ Error unknown_command(std::string_view typed) {
             {},
             "a command comes first; see memtape --help"};
   }
-  const std::vector<Command> built = built_commands();
   std::vector<std::string_view> names;
-  for (const Command& command : built) names.push_back(command.name);
+  for (const Command& command : kCommands) names.push_back(command.name);
   return {
       ErrorKind::bad_input, fmt::format("unknown command {}", typed), {}, suggestion(typed, names)};
 }
@@ -242,7 +227,7 @@ Result<Request> parse_command_line(Arguments arguments) {
   const std::string_view first = arguments.empty() ? "--help" : arguments.front();
   if (first == "--help" || first == "-h" || first == "help") return Message{overview()};
   if (first == "--version") return Message{"memtape " MEMTAPE_VERSION "\n"};
-  for (const Command& command : built_commands())
+  for (const Command& command : kCommands)
     if (command.name == first) return command.parse(command, arguments.subspan(1));
   return tl::unexpected<Error>(unknown_command(first));
 }
