@@ -39,6 +39,8 @@ class PretrainedModel {
   explicit PretrainedModel(const ModelOptions& options) : tree(options.dtype) {}
   virtual ~PretrainedModel() = default;
   virtual ModelOutput forward(const Batch& batch) = 0;
+  /// The full name of the module that get_output_embeddings() gives; no module of that name: there is none.
+  virtual std::string_view output_embeddings() const { return "lm_head"; }
 
   nn::Scope root() { return {tree, tree.root()}; }
 

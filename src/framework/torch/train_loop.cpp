@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "framework/torch/clip_grad.h"
+#include "framework/torch/freeze.h"
 #include "framework/torch/grad_scaler.h"
+#include "framework/torch/gradient_checkpointing.h"
+#include "framework/torch/lora.h"
 #include "framework/torch/optimizer.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/engine.h"
@@ -133,6 +136,17 @@ family::AttentionImplementation attention_of(AttentionChoice choice) {
   return choice == AttentionChoice::flash ? family::AttentionImplementation::flash : family::AttentionImplementation::sdpa;
 }
 
+/// What is done to the model between building it and making the optimizer.
+Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe, const Config& config) {
+  if (recipe.lora)
+    if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", "")); !added) return added;
+  const std::string prefix(recipe.lora ? kPeftPrefix : "");
+  if (const Result<void> frozen = freeze(nn::named_parameters(model.tree.root(), prefix), recipe.freeze); !frozen)
+    return frozen;
+  if (recipe.checkpointing == Checkpointing::full) enable_gradient_checkpointing(model);
+  return {};
+}
+
 }  // namespace
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe, const ghost::DeviceTraits& device) {
@@ -146,7 +160,7 @@ Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe, c
   {
     const auto model = (*family)->build(config, {.dtype = recipe.parameter_dtype(), .attention = attention_of(recipe.attention)});
     if (!model) return tl::unexpected(config.check().error());
-    model->tree.gradient_checkpointing = recipe.checkpointing == Checkpointing::full;
+    if (const Result<void> ready = prepare(*model, recipe, config); !ready) return tl::unexpected(ready.error());
     TrainLoop loop(recipe, *model, session);
     loop.run();
     run.statics = loop.statics();
