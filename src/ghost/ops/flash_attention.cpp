@@ -52,6 +52,7 @@ void ScaledDotProductFlashAttentionBackward0::apply(Gradients& in, Gradients& ou
   const Tensor grad = in[0].transpose(1, 2);
   Op op("_flash_attention_backward", {});
   const Tensor dout = grad.contiguous();
+  const Tensor dense_out = output.unpack().transpose(1, 2).contiguous();
   out[0] = empty_like(q, q.dtype());
   out[1] = empty_like(k, k.dtype());
   out[2] = empty_like(v, v.dtype());
@@ -95,8 +96,9 @@ Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   Tensor out = empty_like(q, q.dtype());
   const Tensor logsumexp = empty({q.size(0), q.size(1), q.size(2)}, DType::float32);
   const SplitScratch scratch = split_scratch(q, k, options.dropout);
-  const Tensor rng_state = empty({2}, DType::int64);
+  Tensor rng_state = empty({2}, DType::int64);
   const Tensor unused = empty({}, DType::int64);
+  if (options.dropout > 0.0) rng_state = empty({2}, DType::int64);  // made anew, then the first one goes
   if (node) {
     set_history(out, node);
     node->logsumexp.keep_result(logsumexp);

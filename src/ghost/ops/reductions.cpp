@@ -55,20 +55,25 @@ struct MeanBackward1 final : Node {
   bool keepdim;
 };
 
-/// softmax and log_softmax: keep the result; backward is one kernel that writes the input's dtype.
+/// softmax and log_softmax: keep the result; backward is a kernel that writes the input's dtype.
 struct SoftmaxBackward final : Node {
-  SoftmaxBackward(const char* node_name, const char* backward_op, DType dtype)
-      : Node(node_name), op_name(backward_op), input_dtype(dtype) {}
+  SoftmaxBackward(const char* node_name, bool of_log, DType dtype) : Node(node_name), logarithmic(of_log), input_dtype(dtype) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor kept = result.unpack();
-    const Tensor grad = in[0].contiguous();
-    Op op(op_name, {});
-    out[0] = empty(grad.sizes(), input_dtype);
+    out[0] = logarithmic ? log_softmax_backward_data(in[0]) : softmax_backward_data(in[0], kept, input_dtype);
   }
   void release() override { result.reset(); }
   Saved result;
-  const char* op_name;
+  bool logarithmic;
   DType input_dtype;
+
+ private:
+  Tensor log_softmax_backward_data(const Tensor& grad) const {
+    Op op("_log_softmax_backward_data", {});
+    Tensor out = empty(grad.sizes(), input_dtype);
+    const Tensor packed = grad.contiguous();
+    return out;
+  }
 };
 
 Tensor softmax_op(const In& self, DType dtype, const char* name, const char* node_name) {
@@ -81,8 +86,7 @@ Tensor softmax_op(const In& self, DType dtype, const char* name, const char* nod
   Op op(name, {&self});
   Ptr<SoftmaxBackward> node;
   if (op.differentiable())
-    node = op.node<SoftmaxBackward>({&*self}, node_name, name[1] == 'l' ? "_log_softmax_backward_data" : "_softmax_backward_data",
-                                    self->dtype());
+    node = op.node<SoftmaxBackward>({&*self}, node_name, name[1] == 'l', self->dtype());
   const Tensor packed = self->contiguous();
   Tensor out = empty(packed.sizes(), dtype);
   if (node) {
@@ -152,6 +156,14 @@ Tensor sum_all(const In& self) {
 Tensor softmax(const In& self, DType dtype) { return softmax_op(self, dtype, "_softmax", "SoftmaxBackward0"); }
 Tensor log_softmax(const In& self, DType dtype) { return softmax_op(self, dtype, "_log_softmax", "LogSoftmaxBackward0"); }
 
+Tensor softmax_backward_data(const Tensor& grad, const Tensor& result, DType input_dtype) {
+  Op op("_softmax_backward_data", {});
+  Tensor out = empty(grad.sizes(), input_dtype);
+  const Tensor weighted = grad.mul(result);
+  const Tensor packed = weighted.contiguous();
+  return out;
+}
+
 Tensor cumsum(const In& self) {
   Op op("cumsum", {&self});
   if (is_floating_point(self->dtype())) return empty_like(*self, self->dtype());
@@ -168,6 +180,11 @@ Tensor vector_norm(const In& self) {
 Tensor vector_norm(const In& self, int d) {
   Op op("linalg_vector_norm", {&self});
   return reduced_along(*self, d, true, reduction_dtype(*self));
+}
+
+Tensor max_all(const In& self) {
+  Op op("max", {&self});
+  return reduced_to_number(*self, self->dtype());
 }
 
 Tensor all(const In& self) {

@@ -16,6 +16,9 @@ Tensor sum_all(const In& self);
 Tensor softmax(const In& self, DType dtype);
 Tensor log_softmax(const In& self, DType dtype);
 
+/// aten::_softmax_backward_data: the gradient in `input_dtype`, by way of grad * result (SoftMax.cu).
+Tensor softmax_backward_data(const Tensor& grad, const Tensor& result, DType input_dtype);
+
 /// Cumulative sum along the last dimension, without gradients; bool and int inputs give int64 after a cast.
 Tensor cumsum(const In& self);
 
@@ -23,6 +26,9 @@ Tensor cumsum(const In& self);
 Tensor vector_norm(const In& self);
 /// The same along `d`, which stays with size 1.
 Tensor vector_norm(const In& self, int d);
+
+/// max(): the largest element, a tensor without dimensions.
+Tensor max_all(const In& self);
 
 /// all(): one bool.
 Tensor all(const In& self);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/efficient_attention.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/efficient_kernels.h"
+
+namespace memtape::ghost {
+namespace {
+
+constexpr std::int64_t kAlignLse = 32;        // kernel_forward.h
+constexpr std::int64_t kAlignBiasGrad = 16;   // attention_backward.cu
+
+EfficientShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return {.batch = q.size(0), .heads = q.size(1), .queries = q.size(2), .keys = k.size(2), .head = q.size(3), .value_head = v.size(3)};
+}
+
+/// A packed [B, S, H, D] seen as [B, H, S, D].
+Tensor rows_first(const Tensor& like) {
+  return empty({like.size(0), like.size(2), like.size(1), like.size(3)}, like.dtype()).transpose(1, 2);
+}
+
+/// delta [B, H, S]: the kernel's to fill, or (grad.to(float) * out.to(float)).sum(-1) of the transposed tensors.
+Tensor delta_of(const EfficientBackwardKernel& kernel, const Tensor& grad, const Tensor& out) {
+  if (kernel.computes_delta) return empty({grad.size(0), grad.size(2), grad.size(1)}, DType::float32);
+  const Tensor grad_float = grad.to_float();
+  const Tensor out_float = out.to_float();
+  const Tensor product = grad_float.mul(out_float);
+  const Tensor sum = product.sum(-1);
+  return sum.transpose(-2, -1).contiguous();
+}
+
+struct ScaledDotProductEfficientAttentionBackward0 final : Node {
+  ScaledDotProductEfficientAttentionBackward0() : Node("ScaledDotProductEfficientAttentionBackward0") {}
+  void apply(Gradients& in, Gradients& out) override;
+  void release() override {
+    query.reset();
+    key.reset();
+    value.reset();
+    bias.reset();
+    output.reset();
+    logsumexp.reset();
+  }
+  Saved query, key, value, bias, output, logsumexp;
+};
+
+void ScaledDotProductEfficientAttentionBackward0::apply(Gradients& in, Gradients& out) {
+  const Tensor q = query.unpack(), k = key.unpack(), v = value.unpack(), result = output.unpack();
+  Op op("_efficient_attention_backward", {});
+  const Tensor grad = in[0].transpose(1, 2).contiguous();
+  out[0] = rows_first(q);
+  out[1] = rows_first(k);
+  out[2] = rows_first(v);
+  if (wants(3)) {
+    Dims sizes = bias.unpack().sizes();
+    const std::int64_t columns = sizes.back();
+    sizes[-1] = round_up(columns, kAlignBiasGrad);
+    out[3] = empty(sizes, q.dtype()).slice(-1, 0, columns);
+  }
+  const EfficientShape shape = shape_of(q, k, v);
+  const EfficientBackwardKernel kernel = efficient_backward_kernel(session().device, q.dtype(), shape);
+  const Tensor delta = delta_of(kernel, grad, result.transpose(1, 2));
+  const Tensor workspace = empty({kernel.workspace(shape)}, DType::uint8, Category::workspace);
+}
+
+}  // namespace
+
+Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias) {
+  Op op("_efficient_attention_forward", {});
+  const Session& s = session();
+  const bool computes_lse = s.grad_enabled && (q.requires_grad() || k.requires_grad() || v.requires_grad());
+  Ptr<ScaledDotProductEfficientAttentionBackward0> node;
+  if (computes_lse && !s.skipping) {
+    node = op.node<ScaledDotProductEfficientAttentionBackward0>({&q, &k, &v, &bias});
+    if (bias.defined()) node->bias.keep(bias);
+    node->key.keep(k);
+    node->query.keep(q);
+    node->value.keep(v);
+  }
+  const EfficientShape shape = shape_of(q, k, v);
+  Tensor out = empty({shape.batch, shape.queries, shape.heads, shape.value_head}, q.dtype());
+  const std::int64_t lse_rows = computes_lse ? round_up(shape.queries, kAlignLse) : 0;
+  const Tensor logsumexp = empty({shape.batch, shape.heads, lse_rows}, DType::float32);
+  if (efficient_forward_accumulates(q.dtype(), shape)) const Tensor accumulator = empty(out.sizes(), DType::float32);
+  out = out.transpose(1, 2);
+  if (node) {
+    set_history(out, node);
+    node->logsumexp.keep_result(logsumexp);
+    node->output.keep_result(out);
+  }
+  return out;
+}
+
+}  // namespace memtape::ghost
