@@ -3,6 +3,7 @@
 
 #include "ghost/ops/attention.h"
 #include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 
 namespace memtape::family {
@@ -30,6 +31,11 @@ Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, c
   const Tensor key_states = repeat_kv(key, call.num_key_value_groups);
   const Tensor value_states = repeat_kv(value, call.num_key_value_groups);
   Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(1.0);
+  if (call.softcap) {
+    attn_weights = attn_weights.div(*call.softcap);
+    attn_weights = ghost::tanh(attn_weights);
+    attn_weights = attn_weights.mul(*call.softcap);
+  }
   if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
   attn_weights = ghost::softmax(attn_weights, DType::float32).to(query.dtype());
   return attn_weights.matmul(value_states).transpose(1, 2).contiguous();

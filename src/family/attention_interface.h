@@ -3,6 +3,8 @@
 // family's eager_attention_forward).
 #pragma once
 
+#include <optional>
+
 #include "family/pretrained.h"
 
 namespace memtape::family {
@@ -12,6 +14,7 @@ struct AttentionCall {
   std::int64_t num_key_value_groups = 1;
   double dropout = 0.0;
   bool is_causal = true;
+  std::optional<double> softcap = std::nullopt;  ///< eager only: scores through a tanh of this height
 };
 
 /// Output [B, S, H, D] of q [B, H, S, D], k and v [B, Hkv, S, D].

@@ -19,10 +19,9 @@ namespace memtape::family {
 /// What a family may change beside its layers.
 struct DecoderParts {
   using Settings = DecoderConfig;
-  /// Between the embedding and the first layer.
-  static Tensor scale_embeddings(const Tensor& inputs_embeds, const DecoderConfig&) { return inputs_embeds; }
+  using Embedding = nn::Embedding;  ///< made with (scope, vocabulary, size)
   /// Between the head and the loss.
-  static Tensor cap_logits(Tensor logits, const DecoderConfig&) { return logits; }
+  static void cap_logits(Tensor&, const DecoderConfig&) {}
 };
 
 /// The masks a model makes once and hands to its layers by type.
@@ -56,7 +55,6 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     const LayerMasks masks = create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
     Tensor hidden_states = inputs_embeds;
     const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
-    hidden_states = Parts::scale_embeddings(hidden_states, config_);
     std::int64_t index = 0;
     for (auto& decoder_layer : layers_) {
       const Tensor& mask = masks.of(config_.layer_type(index++));
@@ -65,7 +63,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     return norm_(hidden_states);
   }
 
-  nn::Embedding embed_tokens;
+  typename Parts::Embedding embed_tokens;
 
  private:
   Settings config_;
@@ -89,7 +87,8 @@ class DecoderForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
-    Tensor logits = Parts::cap_logits(lm_head_(hidden_states), config_);
+    Tensor logits = lm_head_(hidden_states);
+    Parts::cap_logits(logits, config_);
     Tensor loss = causal_lm_loss(logits, batch.labels, config_.vocab_size);
     return {std::move(loss), std::move(logits)};
   }

@@ -34,6 +34,7 @@ struct DecoderConfig {
   AttentionImplementation attention;
 
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
+  std::optional<double> attn_logit_softcapping;
   std::optional<std::int64_t> sliding_window;
   std::vector<LayerType> layer_types;  ///< one per layer
   bool masks_by_layer_type = false;    ///< the model makes a mask per type in use, the full one always (causal_mask_mapping)

@@ -12,7 +12,8 @@ namespace memtape::family {
 AttentionCall attention_call(const DecoderConfig& c) {
   return {.implementation = c.attention,
           .num_key_value_groups = c.num_attention_heads / c.num_key_value_heads,
-          .dropout = c.attention_dropout};
+          .dropout = c.attention_dropout,
+          .softcap = c.attn_logit_softcapping};
 }
 
 LlamaRMSNorm::LlamaRMSNorm(const nn::Scope& scope, std::int64_t hidden_size)

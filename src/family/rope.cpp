@@ -2,64 +2,15 @@
 #include "family/rope.h"
 
 #include "ghost/autocast.h"
-#include "ghost/autograd/node.h"
-#include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
 
 namespace memtape::family {
-namespace {
-
-/// base ** exponents: the number becomes a tensor on the device first.
-Tensor power_of_number(const In& exponents) {
-  const ghost::Op op("pow", {&exponents});
-  Tensor out = ghost::empty_like(*exponents, DType::float32);
-  const Tensor base = ghost::empty({}, DType::int64);
-  return out;
-}
-
-Tensor default_inv_freq(std::int64_t dim) {
-  return ghost::rdiv(1.0, power_of_number(ghost::arange(dim / 2, DType::float32).div(2.0)));
-}
-
-/// _compute_llama3_parameters.
-Tensor llama3_inv_freq(std::int64_t dim) {
-  const Tensor inv_freq =
-      ghost::rdiv(1.0, power_of_number(ghost::arange(dim / 2, DType::int64).to(DType::float32).div(2.0)));
-  const Tensor wavelen = ghost::rdiv(6.28, inv_freq);
-  Tensor is_long = ghost::comparison("gt", wavelen);
-  Tensor scaled = inv_freq.div(8.0);
-  const Tensor inv_freq_llama = ghost::where(std::move(is_long), std::move(scaled), inv_freq);
-  const Tensor smooth_factor = ghost::rdiv(8192.0, wavelen).add(-1.0).div(3.0);
-  const Tensor smoothed =
-      ghost::rsub(1.0, smooth_factor).mul(inv_freq_llama).div(8.0).add(smooth_factor.mul(inv_freq_llama));
-  Tensor not_short = ghost::plain_unary("bitwise_not", ghost::comparison("lt", wavelen));
-  Tensor not_long = ghost::plain_unary("bitwise_not", ghost::comparison("gt", wavelen));
-  const Tensor is_medium_freq = ghost::logical("mul", std::move(not_short), std::move(not_long));
-  return ghost::where(is_medium_freq, smoothed, inv_freq_llama);
-}
-
-Tensor inv_freq_of(const RopeParameters& rope) {
-  return rope.rope_type == "llama3" ? llama3_inv_freq(rope.dim) : default_inv_freq(rope.dim);
-}
-
-}  // namespace
-
-RopeParameters rope_parameters(const Config& config, std::int64_t head_dim) {
-  RopeParameters rope;
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    const Config scaling = config.object(key);
-    rope.rope_type = scaling.text({"rope_type", "type"}, rope.rope_type);
-  }
-  const double partial = config.number("partial_rotary_factor", 1.0);
-  rope.dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * partial);
-  return rope;
-}
-
 RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope) : Module(scope), rope_(rope) {
   const ghost::ScopeGuard guard(node().scope);
-  inv_freq_ = inv_freq_of(rope_);
+  inv_freq_ = compute_inv_freq(rope_);
   scope.buffer("inv_freq", inv_freq_);
   original_inv_freq_ = inv_freq_.clone();
   scope.buffer("original_inv_freq", original_inv_freq_);
@@ -67,11 +18,27 @@ RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& r
 
 void RotaryEmbedding::init_weights() const {
   const ghost::ScopeGuard guard(node().scope);
-  const Tensor again = inv_freq_of(rope_);
+  const Tensor again = compute_inv_freq(rope_);
+}
+
+void RotaryEmbedding::register_inv_freq(const Tensor& inv_freq) {
+  inv_freq_ = inv_freq;
+  node().buffers.front().tensor = inv_freq;
+  ghost::session().set_category(inv_freq, Category::buffer);
+}
+
+/// `if seq_len > ...` reads a comparison back from the device. Where the lengths are not known, as in every recording, it
+/// counts as true: longrope takes its long factors in every forward, a dynamic type grows once.
+void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
+  if (rope_.rope_type != RopeType::longrope && rope_.rope_type != RopeType::dynamic) return;
+  const Tensor seq_len = ghost::max_all(position_ids).add(1);
+  ghost::comparison("gt", seq_len);
+  register_inv_freq(compute_inv_freq(rope_));
 }
 
 CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const ghost::GradMode no_grad(false);
+  update_frequencies(position_ids);
   const std::int64_t batch = position_ids.size(0), half = inv_freq_.size(0);
   const Tensor inv_freq_expanded = inv_freq_.unsqueeze(0).unsqueeze(2).expand({batch, half, 1});
   const Tensor position_ids_expanded = position_ids.unsqueeze(1).to_float();

@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary embeddings: modeling_rope_utils.py and the RotaryEmbedding module that families share.
+// RotaryEmbedding, the module that families share, and the functions that rotate q and k with its cos and sin.
 #pragma once
 
-#include <string>
 #include <utility>
 
-#include "family/pretrained.h"
+#include "family/rope_parameters.h"
 
 namespace memtape::family {
-
-/// config.rope_parameters (or rope_theta and rope_scaling of older configurations).
-struct RopeParameters {
-  std::string rope_type = "default";
-  std::int64_t dim = 0;          ///< of a head, times partial_rotary_factor
-  bool keeps_float32 = false;    ///< cos and sin stay float32 whatever the model's dtype
-};
-
-/// Reads the rope of a model whose heads are `head_dim` wide.
-RopeParameters rope_parameters(const Config& config, std::int64_t head_dim);
 
 using CosSin = std::pair<Tensor, Tensor>;
 
@@ -30,6 +19,10 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   void init_weights() const;
 
  private:
+  /// dynamic_rope_update's decorator: some types look at the positions and compute the frequencies again.
+  void update_frequencies(const Tensor& position_ids);
+  void register_inv_freq(const Tensor& inv_freq);
+
   RopeParameters rope_;
   Tensor inv_freq_, original_inv_freq_;
 };

@@ -69,6 +69,12 @@ struct ExpandBackward0 final : Node {
   Dims sizes;
 };
 
+struct AliasBackward0 final : Node {
+  AliasBackward0() : Node("AliasBackward0") {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = in[0]; }
+  void release() override {}
+};
+
 /// slice_backward, select_backward: zeros of the input's sizes into which the gradient is copied.
 struct SliceBackward final : Node {
   SliceBackward(const char* node_name, const Dims& input) : Node(node_name), sizes(input) {}
@@ -153,6 +159,8 @@ Tensor slice_op(const In& self, int d, std::int64_t start, std::int64_t end) {
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
   };
   sizes[d] = std::max<std::int64_t>(clamped(end) - clamped(start), 0);
+  // Python's x[..., :n] over all of a dimension is at::alias, no slice (torch/csrc/autograd/python_variable_indexing.cpp).
+  if (sizes[d] == size) return view_of<AliasBackward0>("alias", self, sizes, self->strides());
   return view_of<SliceBackward>("slice", self, sizes, self->strides(), "SliceBackward0", self->sizes());
 }
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/rope_parameters.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+namespace {
+
+/// base ** exponents: the number becomes a tensor on the device for the kernel.
+Tensor power_of_number(const In& exponents) {
+  const ghost::Op op("pow", {&exponents});
+  Tensor out = ghost::empty_like(*exponents, DType::float32);
+  const Tensor base = ghost::empty({}, DType::int64);
+  return out;
+}
+
+Tensor float_range(std::int64_t count) { return ghost::arange(count, DType::int64).to_float(); }
+
+/// compute_default_rope_parameters: 1 / base ** (arange(0, dim, 2, float) / dim)
+Tensor default_inv_freq(std::int64_t dim) {
+  return ghost::rdiv(1.0, power_of_number(ghost::arange(dim / 2, DType::float32).div(2.0)));
+}
+
+/// _compute_linear_scaling_rope_parameters and _compute_dynamic_ntk_parameters: the range is made of integers; what
+/// scales it is a number or in place.
+Tensor integer_inv_freq(std::int64_t dim) { return ghost::rdiv(1.0, power_of_number(float_range(dim / 2).div(2.0))); }
+
+/// linear_ramp_factor of _compute_yarn_parameters.
+Tensor linear_ramp_factor(std::int64_t dim) {
+  const Tensor linear_func = ghost::arange(dim, DType::float32).add(-0.5).div(2.0);
+  return ghost::plain_unary("clamp", linear_func);
+}
+
+/// _compute_yarn_parameters.
+Tensor yarn_inv_freq(std::int64_t dim) {
+  const Tensor pos_freqs = power_of_number(float_range(dim / 2).div(2.0));
+  const Tensor extrapolation = ghost::rdiv(1.0, pos_freqs);
+  const Tensor interpolation = ghost::rdiv(1.0, pos_freqs.mul(2.0));
+  const Tensor extrapolation_factor = ghost::rsub(1.0, linear_ramp_factor(dim / 2));
+  Tensor interpolated = interpolation.mul(ghost::rsub(1.0, extrapolation_factor));
+  return std::move(interpolated).add(extrapolation.mul(extrapolation_factor));
+}
+
+/// _compute_longrope_parameters.
+Tensor longrope_inv_freq(std::int64_t dim) {
+  const Tensor ext_factors = ghost::zeros({dim / 2}, DType::float32);
+  const Tensor inv_freq_shape = float_range(dim / 2).div(2.0);
+  return ghost::rdiv(1.0, ext_factors.mul(power_of_number(inv_freq_shape)));
+}
+
+/// _compute_llama3_parameters.
+Tensor llama3_inv_freq(std::int64_t dim) {
+  const Tensor inv_freq = integer_inv_freq(dim);
+  const Tensor wavelen = ghost::rdiv(6.28, inv_freq);
+  Tensor is_long = ghost::comparison("gt", wavelen);
+  Tensor scaled = inv_freq.div(8.0);
+  const Tensor inv_freq_llama = ghost::where(std::move(is_long), std::move(scaled), inv_freq);
+  const Tensor smooth_factor = ghost::rdiv(8192.0, wavelen).add(-1.0).div(3.0);
+  const Tensor smoothed =
+      ghost::rsub(1.0, smooth_factor).mul(inv_freq_llama).div(8.0).add(smooth_factor.mul(inv_freq_llama));
+  Tensor not_short = ghost::plain_unary("bitwise_not", ghost::comparison("lt", wavelen));
+  Tensor not_long = ghost::plain_unary("bitwise_not", ghost::comparison("gt", wavelen));
+  const Tensor is_medium_freq = ghost::logical("mul", std::move(not_short), std::move(not_long));
+  return ghost::where(is_medium_freq, smoothed, inv_freq_llama);
+}
+
+constexpr std::array<std::string_view, 8> kTypeNames{"default", "linear", "dynamic", "yarn", "longrope", "su", "llama3", "mrope"};
+constexpr std::array<RopeType, 8> kTypes{RopeType::standard, RopeType::linear,   RopeType::dynamic, RopeType::yarn,
+                                         RopeType::longrope, RopeType::longrope, RopeType::llama3,  RopeType::standard};
+
+RopeType type_named(const Config& config, const std::string& name) {
+  const auto at = std::find(kTypeNames.begin(), kTypeNames.end(), name);
+  if (at != kTypeNames.end()) return kTypes[static_cast<std::size_t>(at - kTypeNames.begin())];
+  config.fail("rope_type", "unknown type \"" + name + "\", " + suggestion(name, kTypeNames));
+  return RopeType::standard;
+}
+
+}  // namespace
+
+RopeParameters rope_parameters(const Config& config, std::int64_t head_dim) {
+  RopeParameters rope;
+  double partial = config.number("partial_rotary_factor", 1.0);
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const Config scaling = config.object(key);
+    if (scaling.has({"rope_type", "type"})) rope.rope_type = type_named(scaling, scaling.text({"rope_type", "type"}));
+    partial = scaling.number("partial_rotary_factor", partial);
+  }
+  if (partial <= 0.0 || partial > 1.0) config.fail("partial_rotary_factor", "must be above 0 and at most 1");
+  rope.dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * std::clamp(partial, 0.0, 1.0));
+  return rope;
+}
+
+Tensor compute_inv_freq(const RopeParameters& rope) {
+  switch (rope.rope_type) {
+    case RopeType::standard: return default_inv_freq(rope.dim);
+    case RopeType::linear:
+    case RopeType::dynamic: return integer_inv_freq(rope.dim);
+    case RopeType::yarn: return yarn_inv_freq(rope.dim);
+    case RopeType::longrope: return longrope_inv_freq(rope.dim);
+    case RopeType::llama3: return llama3_inv_freq(rope.dim);
+  }
+  return {};
+}
+
+}  // namespace memtape::family

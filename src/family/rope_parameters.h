@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inverse frequencies of rotary embeddings, mirroring transformers 5.17 modeling_rope_utils.py (ROPE_INIT_FUNCTIONS).
+// They are small, but they are allocated on the GPU while the model is built and, for some types, in every forward.
+#pragma once
+
+#include <string>
+
+#include "family/pretrained.h"
+
+namespace memtape::family {
+
+enum class RopeType { standard, linear, dynamic, yarn, longrope, llama3 };
+
+/// config.rope_parameters (or rope_theta and rope_scaling of older configurations).
+struct RopeParameters {
+  RopeType rope_type = RopeType::standard;
+  std::int64_t dim = 0;        ///< of a head, times partial_rotary_factor
+  bool keeps_float32 = false;  ///< cos and sin stay float32 whatever the model's dtype
+};
+
+/// Reads the rope of a model whose heads are `head_dim` wide.
+RopeParameters rope_parameters(const Config& config, std::int64_t head_dim);
+
+/// The inverse frequencies of the type: [dim / 2] float32.
+Tensor compute_inv_freq(const RopeParameters& rope);
+
+}  // namespace memtape::family
