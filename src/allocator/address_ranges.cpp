@@ -37,6 +37,12 @@ void AddressRanges::remove(const AddressRange& range) {
   if (high.size > 0) ranges_.insert(next, high);
 }
 
+bool AddressRanges::overlaps(const AddressRange& range) const {
+  const std::size_t i = first_at_or_below(range.address);
+  return (i < ranges_.size() && ranges_[i].end() > range.address) ||
+         (i > 0 && ranges_[i - 1].address < range.end());
+}
+
 std::optional<Address> AddressRanges::take_lowest(Bytes size) {
   if (size > largest_) return std::nullopt;
   Bytes largest = 0;

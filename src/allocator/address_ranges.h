@@ -18,6 +18,8 @@ class AddressRanges {
   /// Takes `range`, which lies inside one of the ranges, out of it.
   void remove(const AddressRange& range);
 
+  bool overlaps(const AddressRange& range) const;
+
   /// The low end of the lowest range that holds `size`, taken out.
   std::optional<Address> take_lowest(Bytes size);
   /// The high end of the highest range that holds `size`, taken out.

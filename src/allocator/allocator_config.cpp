@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 16> kKeys{
     "pinned_reserve_segment_size_mb", "pinned_num_register_threads",
     "release_lock_on_hipmalloc",      "pinned_use_hip_host_register"};
 constexpr std::size_t kFirstHostKey = 8;  ///< from here on the keys change nothing on the device
-constexpr std::int64_t kMostMegabytes = std::int64_t{1} << 40;
+constexpr std::int64_t kMostMegabytes = std::int64_t{1} << 27;  // 128 TiB
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 

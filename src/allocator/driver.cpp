@@ -38,7 +38,10 @@ bool Driver::map(const AddressRange& range) {
   return true;
 }
 
-void Driver::unmap(const AddressRange& range) { used_ -= range.size; }
+void Driver::unmap(const AddressRange& range) {
+  used_ -= range.size;
+  unmapped(range);
+}
 
 void Driver::adopt(std::span<const AddressRange> segments) {
   occupy(segments);

@@ -70,6 +70,7 @@ class Driver {
   virtual std::optional<Address> place(Bytes size) = 0;
   virtual void give_back(const AddressRange& segment) = 0;
   virtual bool may_map(const AddressRange&) { return true; }
+  virtual void unmapped(const AddressRange&) {}
   virtual void occupy(std::span<const AddressRange> segments) = 0;
 
   bool has_room_for(Bytes size) const;

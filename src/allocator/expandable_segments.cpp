@@ -101,7 +101,8 @@ void CachingAllocator::remove_unmapped(const Block* block) {
 /// Maps the granules that cover the first `size` bytes of an unmapped block, which then joins its
 /// free neighbours.
 bool CachingAllocator::map_block(Block* block, Bytes size) {
-  const AddressRange range{block->address, round_up(size, granule_of(*block->pool))};
+  const Bytes granules = round_up(size, granule_of(*block->pool));
+  const AddressRange range{block->address, std::min(granules, block->size)};
   if (!driver_.map(range)) return false;
   remove_unmapped(block);
   if (range.size < block->size) {

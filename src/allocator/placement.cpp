@@ -6,8 +6,7 @@
 namespace memtape {
 
 LinuxDriver::LinuxDriver(const DeviceMemory& memory) : Driver(memory) {
-  const Address low = round_up(kAddressSpace.address, kRegion);
-  gaps_.insert({low, kAddressSpace.end() / kRegion * kRegion - low}, kAddressSpace);
+  gaps_.insert({kRegion, kAddressSpace.end() / kRegion * kRegion - kRegion}, kAddressSpace);
 }
 
 std::vector<LinuxDriver::Region>::iterator LinuxDriver::region_of(Address address) {
@@ -57,7 +56,8 @@ void LinuxDriver::unreserve(const AddressRange& range) {
 void LinuxDriver::occupy(std::span<const AddressRange> segments) {
   if (segments.empty()) return;
   const Address lowest = segments.front().address / kRegion * kRegion;
-  gaps_.remove({lowest, kAddressSpace.end() / kRegion * kRegion - lowest});
+  gaps_ = {};
+  if (lowest > kRegion) gaps_.insert({kRegion, lowest - kRegion}, kAddressSpace);
   for (std::size_t i = 0; i < segments.size();) {
     const Address low = segments[i].address / kRegion * kRegion;
     Address high = round_up(segments[i].end(), kRegion);
@@ -79,7 +79,10 @@ FirstFitDriver::FirstFitDriver(const DeviceMemory& memory) : Driver(memory) {
 
 void FirstFitDriver::occupy(std::span<const AddressRange> segments) {
   if (segments.empty()) return;
-  free_.remove({kAddressSpace.address, segments.front().address - kAddressSpace.address});
+  const Address lowest = segments.front().address;
+  free_ = {};
+  if (lowest >= kAddressSpace.end()) return;
+  free_.insert({lowest, kAddressSpace.end() - lowest}, kAddressSpace);
   for (const AddressRange& segment : segments)
     free_.remove({segment.address, round_up(segment.size, kDriverPage)});
 }

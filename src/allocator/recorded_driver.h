@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "allocator/address_ranges.h"
 #include "allocator/driver.h"
 #include "allocator/recorded_trace.h"
 
@@ -31,16 +32,29 @@ class RecordedDriver final : public Driver {
       return std::nullopt;
     return expected_[log_.size()].address;
   }
-
-  std::optional<Address> place(Bytes) override { return address_if(TraceAction::segment_alloc); }
-  void give_back(const AddressRange&) override {}
-  bool may_map(const AddressRange&) override {
-    return address_if(TraceAction::segment_map).has_value();
+  /// A recording that is wrong may give the same memory twice: that is refused too.
+  bool take(const AddressRange& range) {
+    if (taken_.overlaps(range)) return false;
+    taken_.insert(range, {});
+    return true;
   }
-  void occupy(std::span<const AddressRange>) override {}
+
+  std::optional<Address> place(Bytes size) override {
+    const auto address = address_if(TraceAction::segment_alloc);
+    return address && take({*address, size}) ? address : std::nullopt;
+  }
+  void give_back(const AddressRange& segment) override { taken_.remove(segment); }
+  bool may_map(const AddressRange& range) override {
+    return address_if(TraceAction::segment_map) && take(range);
+  }
+  void unmapped(const AddressRange& range) override { taken_.remove(range); }
+  void occupy(std::span<const AddressRange> segments) override {
+    for (const AddressRange& segment : segments) taken_.insert(segment, {});
+  }
 
   const std::vector<SegmentEvent>& log_;
   std::span<const RecordedEvent> expected_;
+  AddressRanges taken_;
 };
 
 }  // namespace memtape

@@ -97,7 +97,7 @@ Result<EventLine> event_on(std::string_view line, std::size_t number) {
   const bool remark =
       event->action == "snapshot" || event->action == "user_defined" || event->action == "annotate";
   const bool sized = event->size > 0 && event->size < kMostTraceBytes;
-  if (!remark && (!sized || event->address < -kMostTraceBytes || event->address > kMostTraceBytes))
+  if (!remark && (!sized || event->address < 0 || event->address > kMostTraceBytes))
     return bad_line(number, "address or size out of range", "sizes are 1 to 2^47 bytes");
   return *event;
 }

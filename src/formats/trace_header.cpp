@@ -10,6 +10,7 @@ namespace memtape {
 namespace {
 
 constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kMostDivisions = 1 << 20;
 
 std::int64_t whole(JsonReader& json) {
   const auto value = json.number().integer;
@@ -23,7 +24,20 @@ std::int64_t whole_within(JsonReader& json, std::int64_t low, std::int64_t high)
   return std::clamp(value, low, high);
 }
 
-Address address(JsonReader& json) { return whole_within(json, -kMostTraceBytes, kMostTraceBytes); }
+Address address(JsonReader& json) { return whole_within(json, 0, kMostTraceBytes); }
+
+/// Where the driver can have put something.
+Address driver_page(JsonReader& json) {
+  const Address at = address(json);
+  if (at % kDriverPage != 0) json.fail("an address that is no multiple of 2 MiB");
+  return at;
+}
+
+double fraction(JsonReader& json) {
+  const double value = json.number().real;
+  if (!(value >= 0 && value <= 1)) json.fail("a fraction that is not between 0 and 1");
+  return value;
+}
 
 Bytes block_multiple(JsonReader& json) {
   const Bytes size = whole_within(json, 1, kMostTraceBytes);
@@ -73,7 +87,7 @@ TraceHeader::Segment read_segment(JsonReader& json) {
   InitialSegment& segment = read.segment;
   json.enter_array();
   next_item(json);
-  segment.range.address = address(json);
+  segment.range.address = driver_page(json);
   next_item(json);
   segment.range.size = block_multiple(json);
   next_item(json);
@@ -110,7 +124,8 @@ void read_divisions(JsonReader& json, AllocatorConfig& config) {
   if (json.next() != JsonKind::object) return json.skip();
   json.enter_object();
   for (std::size_t i = 0; json.key(); ++i) {
-    const auto divisions = whole_within(json, 0, std::numeric_limits<std::uint32_t>::max());
+    const auto divisions = whole_within(json, 0, kMostDivisions);
+    if ((divisions & (divisions - 1)) != 0) json.fail("divisions that are no power of two");
     if (i < AllocatorConfig::kRoundupIntervals)
       config.set_roundup_power2_divisions(i, i, static_cast<std::uint32_t>(divisions));
   }
@@ -127,7 +142,7 @@ void read_settings(JsonReader& json, AllocatorConfig& config) {
     } else if (*key == "max_split_size") {
       if (const std::int64_t size = whole(json); size > 0) config.max_split_size = size;
     } else if (*key == "garbage_collection_threshold") {
-      config.garbage_collection_threshold = json.number().real;
+      config.garbage_collection_threshold = fraction(json);
     } else if (*key == "expandable_segments") {
       config.expandable_segments = json.boolean();
     } else if (*key == "roundup_power2_divisions") {
@@ -148,7 +163,7 @@ void read_device_memory(JsonReader& json, TraceHeader& header) {
     } else if (*key == "outside") {
       header.memory.outside = whole_within(json, 0, kMostTraceBytes);
     } else if (*key == "fraction" && json.next() == JsonKind::number) {
-      header.config.per_process_memory_fraction = json.number().real;
+      header.config.per_process_memory_fraction = fraction(json);
     } else {
       json.skip();
     }
@@ -169,7 +184,7 @@ void read_field(JsonReader& json, std::string_view key, TraceHeader& header) {
   } else if (key == "torch") {
     header.torch = text_or_nothing(json);
   } else if (key == "base") {
-    header.base = whole_within(json, 0, kMostTraceBytes);
+    header.base = driver_page(json);
   } else if (key == "settings") {
     read_settings(json, header.config);
   } else if (key == "device_memory") {

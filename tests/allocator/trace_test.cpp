@@ -75,10 +75,13 @@ TEST(Trace, SaysWhereItIsNotATrace) {
   EXPECT_THAT(problem(R"({"format":1,"initial":[[0,1024,0,"small",false,[[512,1024]]]]})"),
               HasSubstr("overlap"));
   EXPECT_THAT(
-      problem(R"({"format":1,"initial":[[0,1024,0,"s",false,[]],[512,1024,0,"s",false,[]]]})"),
+      problem(
+          R"({"format":1,"initial":[[0,2097664,0,"s",false,[]],[2097152,1024,0,"s",false,[]]]})"),
       HasSubstr("segments that overlap"));
   EXPECT_THAT(problem(with_events("[\"alloc\",0,4,0]\n[\"alloc\",0,4\n")),
               HasSubstr("line 3: not an event"));
+  EXPECT_THAT(problem(R"({"format":1,"initial":[[512,1024,0,"s",false,[]]]})"),
+              HasSubstr("no multiple of 2 MiB"));
   EXPECT_THAT(problem(with_events("[\"aloc\",0,4,0]\n")), HasSubstr("did you mean alloc?"));
   EXPECT_THAT(problem(with_events("[\"alloc\",0,4,0]\n")),
               HasSubstr("the trace ends after 1 events"));
