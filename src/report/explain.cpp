@@ -46,7 +46,8 @@ std::string arithmetic(const Tape& tape, const Fold& fold) {
 
 /// The autograd node that keeps an activation.
 std::string kept_for(const Why& why) {
-  const bool kept = why.category == Category::activation && why.node[0] != '\0';
+  const bool kept =
+      why.category == Category::activation && why.phase == Phase::forward && why.node[0] != '\0';
   return kept ? fmt::format("kept for {}", why.node) : "";
 }
 

@@ -109,7 +109,7 @@ class TextReport {
           with_unit(p_.device->total_bytes), shorten(p_.device->name, width_ - 44, style_)));
       line("  " + device_bar());
       line(fmt::format(
-          "  {} {}", with_unit(room < 0 ? -room : room),
+          "  {} {}", human_bytes(room < 0 ? -room : room),
           room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
     }
     if (p_.failure) failure(*p_.failure);

@@ -22,14 +22,17 @@ std::string product(const Why& why) {
   return fmt::format("output of {}", op);
 }
 
-/// An activation made in the forward pass names the node that keeps it; one made in the backward
-/// pass was computed again.
+/// In the forward pass `node` is what keeps the tensor; in the backward pass it is the node that
+/// runs, and an activation made there was computed again (checkpointing).
 std::string activation(const Why& why, std::string_view module) {
   const std::string_view node = why.node;
-  const std::string made =
-      why.phase == Phase::backward ? product(why) + ", computed again" : product(why);
-  if (node.empty()) return fmt::format("{}, kept for the backward pass of {}", made, place(module));
-  return fmt::format("{}, kept for {} until backward reaches {}", made, node, place(module));
+  if (why.phase == Phase::backward)
+    return fmt::format("{}, computed again for the backward pass of {}", product(why),
+                       place(module));
+  if (node.empty())
+    return fmt::format("{}, kept for the backward pass of {}", product(why), place(module));
+  return fmt::format("{}, kept for {} until backward reaches {}", product(why), node,
+                     place(module));
 }
 
 std::string temporary(const Why& why, std::string_view module) {
@@ -60,9 +63,8 @@ std::string why_sentence(const Why& why, std::string_view module) {
     case Category::parameter: return "parameter, held throughout";
     case Category::buffer: return "buffer of the model, held throughout";
     case Category::optimizer_state:
-      return "optimizer state of this parameter, from its first step on";
-    case Category::gradient:
-      return "gradient of this parameter, from its backward pass until zero_grad";
+      return "optimizer state, made in the first step and held from then on";
+    case Category::gradient: return "gradient, from its backward pass until zero_grad";
     case Category::activation: return activation(why, module);
     case Category::input: return "input of the step, held by the program";
     case Category::temporary: return temporary(why, module);

@@ -74,7 +74,7 @@ TEST(Text, SaysWhatFailsWhenItDoesNotFit) {
       1, Phase::backward, "model.layers.1.mlp", "mm", {8192, 2048}, "bfloat16", 32_MiB, 34_MiB, {}};
   const std::string output = text_of(sample, {.width = 120});
   EXPECT_THAT(output, HasSubstr("does not fit: 4.02 of 4.00 GiB"));
-  EXPECT_THAT(output, HasSubstr("0.02 GiB more than the driver gives"));
+  EXPECT_THAT(output, HasSubstr("18.00 MiB more than the driver gives"));
   EXPECT_THAT(
       output,
       HasSubstr(
