@@ -35,7 +35,7 @@ class RecordedDriver final : public Driver {
   /// A recording that is wrong may give the same memory twice: that is refused too.
   bool take(const AddressRange& range) {
     if (taken_.overlaps(range)) return false;
-    taken_.insert(range, {});
+    taken_.insert(range, kEverywhere);
     return true;
   }
 
@@ -49,8 +49,10 @@ class RecordedDriver final : public Driver {
   }
   void unmapped(const AddressRange& range) override { taken_.remove(range); }
   void occupy(std::span<const AddressRange> segments) override {
-    for (const AddressRange& segment : segments) taken_.insert(segment, {});
+    for (const AddressRange& segment : segments) taken_.insert(segment, kEverywhere);
   }
+
+  static constexpr AddressRange kEverywhere{0, Bytes{1} << 62};
 
   const std::vector<SegmentEvent>& log_;
   std::span<const RecordedEvent> expected_;

@@ -2,6 +2,7 @@
 #include "timeline/play.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace memtape {
 namespace {
@@ -96,63 +97,85 @@ Mark mark_before(const Tape& tape, std::size_t at) {
 }
 
 template <class Allocator>
-Timeline play_on(const Tape& tape, Allocator allocator, const PlayOptions& options) {
-  Timeline timeline;
-  const std::size_t to = std::min(options.to, tape.events.size());
-  const std::int64_t retries_before = allocator.retries();
-  Window window = open_window({}, options.from, allocator.levels());
-  std::size_t at = options.from;
-  const bool begins_at_mark = at < to && tape.events[at].kind == EventKind::mark;
-  if (!begins_at_mark) window.mark = mark_before(tape, at);
-  const auto close = [&] {
-    window.last_event = at;
-    if (at > window.first_event) timeline.windows.push_back(window);
-  };
-  std::vector<SegmentEvent> segment_log;
-  if (options.segments) allocator.log_segments_to(&segment_log);
-  for (; at < to; ++at) {
-    const Event event = tape.events[at];
+class Player {
+ public:
+  Player(const Tape& tape, Allocator allocator, const PlayOptions& options)
+      : tape_(tape),
+        allocator_(allocator),
+        options_(options),
+        at_(options.from),
+        end_(std::min(options.to, tape.events.size())),
+        retries_before_(allocator.retries()),
+        window_(open_window(mark_before(tape, at_), at_, allocator.levels())) {}
+
+  Timeline run() {
+    if (options_.segments) allocator_.log_segments_to(&segment_log_);
+    for (; at_ < end_ && !timeline_.out_of_memory; ++at_) {
+      take(tape_.events[at_]);
+      if (options_.segments) keep_segments();
+      if (options_.samples) timeline_.samples.push_back({at_, allocator_.levels()});
+    }
+    if (options_.segments) allocator_.log_segments_to(nullptr);
+    close_window(timeline_.out_of_memory ? timeline_.out_of_memory->event : at_);
+    timeline_.final_levels = allocator_.levels();
+    timeline_.alloc_retries = allocator_.retries() - retries_before_;
+    return std::move(timeline_);
+  }
+
+ private:
+  void take(const Event& event) {
     switch (event.kind) {
       case EventKind::alloc:
-        if (!allocator.alloc(event)) {
-          timeline.out_of_memory = OutOfMemory{.event = at,
-                                               .block = event.block,
-                                               .requested = tape.requested[event.block],
-                                               .segment = allocator.failed_segment(),
-                                               .levels = allocator.levels()};
-        } else {
-          raise_peak(window, allocator.levels(), at);
-        }
-        break;
-      case EventKind::free: allocator.free(event); break;
-      case EventKind::record_stream: allocator.record_stream(event); break;
-      case EventKind::empty_cache: allocator.empty_cache(); break;
+        if (!allocator_.alloc(event)) return fail(event);
+        return raise_peak(window_, allocator_.levels(), at_);
+      case EventKind::free: return allocator_.free(event);
+      case EventKind::record_stream: return allocator_.record_stream(event);
+      case EventKind::empty_cache: return allocator_.empty_cache();
       case EventKind::mark:
-        close();
-        window = open_window(tape.marks[event.block], at, allocator.levels());
-        break;
+        close_window(at_);
+        window_ = open_window(tape_.marks[event.block], at_, allocator_.levels());
     }
-    for (const SegmentEvent& change : segment_log) timeline.segments.push_back({at, change});
-    segment_log.clear();
-    if (timeline.out_of_memory) break;
-    if (options.samples) timeline.samples.push_back({at, allocator.levels()});
   }
-  if (options.segments) allocator.log_segments_to(nullptr);
-  close();
-  timeline.final_levels = allocator.levels();
-  timeline.alloc_retries = allocator.retries() - retries_before;
-  return timeline;
-}
+
+  void fail(const Event& event) {
+    timeline_.out_of_memory = OutOfMemory{.event = at_,
+                                          .block = event.block,
+                                          .requested = tape_.requested[event.block],
+                                          .segment = allocator_.failed_segment(),
+                                          .levels = allocator_.levels()};
+  }
+
+  /// A window without events, as before a mark that comes first, is none.
+  void close_window(std::size_t end) {
+    window_.last_event = end;
+    if (end > window_.first_event) timeline_.windows.push_back(window_);
+  }
+
+  void keep_segments() {
+    for (const SegmentEvent& change : segment_log_) timeline_.segments.push_back({at_, change});
+    segment_log_.clear();
+  }
+
+  const Tape& tape_;
+  Allocator allocator_;
+  const PlayOptions& options_;
+  std::size_t at_;
+  const std::size_t end_;
+  const std::int64_t retries_before_;
+  Window window_;
+  Timeline timeline_;
+  std::vector<SegmentEvent> segment_log_;
+};
 
 }  // namespace
 
 Timeline play(const Tape& tape, CachingAllocator& allocator, Played& played,
               const PlayOptions& options) {
-  return play_on(tape, Caching(tape, allocator, played), options);
+  return Player(tape, Caching(tape, allocator, played), options).run();
 }
 
 Timeline play(const Tape& tape, IdealAllocator& allocator, const PlayOptions& options) {
-  return play_on(tape, Ideal(tape, allocator), options);
+  return Player(tape, Ideal(tape, allocator), options).run();
 }
 
 }  // namespace memtape
