@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/attention_interface.h"
 
+#include <utility>
+
+#include "ghost/autocast.h"
 #include "ghost/ops/attention.h"
+#include "ghost/ops/dropout.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -9,11 +13,18 @@
 namespace memtape::family {
 namespace {
 
+thread_local AttentionWeightsFrame* current_frame = nullptr;
+
+/// use_gqa_in_sdpa: only without a mask, and for heads that flash takes.
+bool use_gqa_in_sdpa(const Tensor& attention_mask, const Tensor& key, const Tensor& value) {
+  return !attention_mask.defined() && key.size(-1) == value.size(-1) && value.size(-1) <= 256;
+}
+
 Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Tensor key, Tensor value,
                               const Tensor& attention_mask) {
   bool enable_gqa = false;
   if (call.num_key_value_groups > 1) {
-    enable_gqa = !attention_mask.defined() && key.size(-1) == value.size(-1) && value.size(-1) <= 256;
+    enable_gqa = use_gqa_in_sdpa(attention_mask, key, value);
     if (!enable_gqa) {
       key = repeat_kv(key, call.num_key_value_groups);
       value = repeat_kv(value, call.num_key_value_groups);
@@ -24,6 +35,12 @@ Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Te
                                              {.dropout = call.dropout, .is_causal = is_causal, .enable_gqa = enable_gqa})
       .transpose(1, 2)
       .contiguous();
+}
+
+Tensor eager_softmax(const AttentionCall& call, const Tensor& attn_weights, DType query_dtype, DType value_dtype) {
+  if (call.eager_softmax == EagerSoftmax::float32) return ghost::softmax(attn_weights, DType::float32).to(query_dtype);
+  Tensor probabilities = ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));
+  return call.eager_softmax == EagerSoftmax::plain ? probabilities : std::move(probabilities).to(value_dtype);
 }
 
 Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
@@ -37,11 +54,18 @@ Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, c
     attn_weights = attn_weights.mul(*call.softcap);
   }
   if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
-  attn_weights = ghost::softmax(attn_weights, DType::float32).to(query.dtype());
-  return attn_weights.matmul(value_states).transpose(1, 2).contiguous();
+  attn_weights = eager_softmax(call, attn_weights, query.dtype(), value.dtype());
+  attn_weights = ghost::dropout(attn_weights, call.dropout);
+  Tensor attn_output = attn_weights.matmul(value_states).transpose(1, 2);
+  if (call.eager_output_packed) attn_output = attn_output.contiguous();
+  if (current_frame) current_frame->weights = attn_weights;
+  return attn_output;
 }
 
 }  // namespace
+
+AttentionWeightsFrame::AttentionWeightsFrame() : outer_(std::exchange(current_frame, this)) {}
+AttentionWeightsFrame::~AttentionWeightsFrame() { current_frame = outer_; }
 
 Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
                            const Tensor& attention_mask) {

@@ -6,15 +6,10 @@
 
 #include "base/text.h"
 #include "family/activations.h"
+#include "family/config_checks.h"
 
 namespace memtape::family {
 namespace {
-
-/// "of", a divisor that must go without remainder.
-void check_divides(const Config& c, const char* key, std::int64_t divisor, std::int64_t number) {
-  if (divisor > number || number % divisor != 0)
-    c.fail(key, "must divide " + std::to_string(number) + ", found " + std::to_string(divisor));
-}
 
 std::int64_t head_dim_of(const Config& c, const DecoderDefaults& defaults, std::int64_t hidden, std::int64_t heads) {
   if (const auto given = c.optional_dimension("head_dim")) return *given;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/masking.h"
 
+#include "family/mask_functions.h"
+#include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/session.h"
 
 namespace memtape::family {
 namespace {
@@ -20,17 +23,139 @@ void find_packed_sequence_indices(const Tensor& position_ids) {
   const Tensor single = ghost::all(ghost::comparison("eq", packed_sequence_mask.select(1)));
 }
 
+/// fast_all: mask.sum() == mask.numel().
+void fast_all(const Tensor& mask) {
+  const Tensor sum = ghost::zeros({}, DType::int64);
+  {
+    const Tensor counted = mask.to(DType::int64);
+  }
+  const Tensor equal = ghost::comparison("eq", sum);
+}
+
+/// One call of the mask interface: what _preprocess_mask_arguments found out, and which positions may see which.
+struct MaskCall {
+  const MaskRequest& request;
+  Tensor padding_mask;  ///< [B, Skv] bool, may be undefined
+  std::int64_t batch, queries, keys;
+  DType dtype;
+  bool causal;
+  bool sliding;
+
+  /// A query sees less than there is: then no mask is skipped.
+  bool is_local() const { return sliding && keys >= request.sliding_window; }
+};
+
+MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& embeds, const Tensor& position_ids,
+                                   const Tensor& attended) {
+  MaskCall call{.request = request,
+                .padding_mask = {},
+                .batch = embeds.size(0),
+                .queries = embeds.size(1),
+                .keys = attended.size(1),
+                .dtype = attended.dtype(),
+                .causal = false,
+                .sliding = false};
+  if (request.attention_mask.defined()) {
+    call.padding_mask = request.attention_mask.to(DType::boolean);
+    call.keys = request.attention_mask.size(-1);
+  } else if (position_ids.defined()) {
+    find_packed_sequence_indices(position_ids.size(0) == call.batch
+                                     ? position_ids
+                                     : position_ids.expand({call.batch, position_ids.size(1)}));
+  }
+  return call;
+}
+
+/// _ignore_causal_mask_sdpa, without a cache: both tests of the padding run when the first finds some.
+bool ignores_causal_mask(const MaskCall& call) {
+  if (call.is_local()) return false;
+  if (!call.padding_mask.defined()) return true;
+  if (call.queries == 1 || call.keys == call.queries) fast_all(call.padding_mask);
+  if (!call.request.has_padding) return true;
+  fast_all(call.padding_mask.slice(1, 0, call.queries));
+  return false;
+}
+
+/// _ignore_bidirectional_mask_sdpa.
+bool ignores_bidirectional_mask(const MaskCall& call) {
+  if (call.padding_mask.defined()) {
+    const Tensor none_hidden = ghost::all(call.padding_mask);
+    if (call.request.has_padding) return false;
+  }
+  return !call.is_local();
+}
+
+Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
+  if (call.sliding) return call.causal ? sliding_window_causal(indices) : sliding_window_bidirectional(indices);
+  return call.causal ? causal(indices) : bidirectional(indices);
+}
+
+/// The bool mask of sdpa_mask, for positions counted from zero.
+Tensor materialized(const MaskCall& call) {
+  const Tensor batch_arange = ghost::arange(call.batch, DType::int64);
+  const Tensor head_arange = ghost::arange(1, DType::int64);
+  const Tensor q_arange = ghost::arange(call.queries, DType::int64).add(0);
+  const Tensor kv_arange = ghost::arange(call.keys, DType::int64).add(0);
+  const MaskIndices indices{.batch = batch_arange.view({-1, 1, 1, 1}),
+                            .query = q_arange.view({1, 1, -1, 1}),
+                            .key = kv_arange.view({1, 1, 1, -1})};
+  Tensor mask;
+  if (call.padding_mask.defined()) {
+    mask = ghost::ones({}, DType::boolean);  // and_masks of the pattern and the padding
+    mask = ghost::logical("bitwise_and", mask, mask_function(call, indices));
+    mask = ghost::logical("bitwise_and", mask, padding(indices, call.padding_mask));
+  } else {
+    mask = mask_function(call, indices);
+  }
+  return mask.expand({call.batch, -1, call.queries, call.keys});
+}
+
+/// eager_mask: torch.where(mask, torch.tensor(0.0), min_dtype).
+Tensor additive(const Tensor& mask, DType dtype) {
+  const Tensor zero = ghost::zeros({}, dtype);
+  const Tensor min_dtype = ghost::zeros({}, dtype);
+  return ghost::where(mask, zero, min_dtype);
+}
+
+/// flash_attention_mask: the padding, if there is any.
+Tensor flash_attention_mask(const MaskCall& call) {
+  if (!call.padding_mask.defined()) return {};
+  const Tensor none_hidden = ghost::all(call.padding_mask);
+  return call.request.has_padding ? call.padding_mask : Tensor();
+}
+
+Tensor mask_interface(const MaskCall& call) {
+  if (call.request.attention == AttentionImplementation::flash) return flash_attention_mask(call);
+  const bool eager = call.request.attention == AttentionImplementation::eager;
+  if (call.causal && !eager && ignores_causal_mask(call)) return {};
+  if (!call.causal && ignores_bidirectional_mask(call)) return {};
+  const Tensor mask = materialized(call);
+  return eager ? additive(mask, call.dtype) : mask;
+}
+
 }  // namespace
 
-Tensor create_causal_mask(const MaskRequest&, const Tensor& inputs_embeds, const Tensor& position_ids) {
-  const std::int64_t batch = inputs_embeds.size(0);
-  find_packed_sequence_indices(position_ids.size(0) == batch ? position_ids
-                                                             : position_ids.expand({batch, position_ids.size(1)}));
-  return {};
+Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids) {
+  MaskCall call = preprocess_mask_arguments(request, inputs_embeds, position_ids, inputs_embeds);
+  call.causal = true;
+  return mask_interface(call);
 }
 
 Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids) {
-  return create_causal_mask(request, inputs_embeds, position_ids);
+  MaskCall call = preprocess_mask_arguments(request, inputs_embeds, position_ids, inputs_embeds);
+  call.causal = call.sliding = true;
+  return mask_interface(call);
+}
+
+Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& encoder_hidden_states) {
+  const Tensor& attended = encoder_hidden_states.defined() ? encoder_hidden_states : inputs_embeds;
+  return mask_interface(preprocess_mask_arguments(request, inputs_embeds, {}, attended));
+}
+
+Tensor create_bidirectional_sliding_window_mask(const MaskRequest& request, const Tensor& inputs_embeds) {
+  MaskCall call = preprocess_mask_arguments(request, inputs_embeds, {}, inputs_embeds);
+  call.sliding = true;
+  return mask_interface(call);
 }
 
 }  // namespace memtape::family

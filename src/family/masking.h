@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention masks as transformers' masking_utils.py builds them: nothing for plain causal sdpa, one bool [B, 1, S, S] where a
-// mask is needed, an additive one in the model's dtype for eager attention.
+// Attention masks as transformers' masking_utils.py builds them: nothing where sdpa's is_causal or no mask at all will do, one
+// bool [B, 1, S, S] where sdpa needs one, an additive one in the model's dtype for eager attention.
 #pragma once
 
 #include "family/pretrained.h"
@@ -9,14 +9,21 @@ namespace memtape::family {
 
 struct MaskRequest {
   AttentionImplementation attention = AttentionImplementation::sdpa;
-  Tensor attention_mask;  ///< [B, S], may be undefined
+  Tensor attention_mask;            ///< [B, Skv] of the tokenizer, may be undefined
   std::int64_t sliding_window = 0;  ///< tokens a query sees; for sliding layers
+  bool has_padding = false;         ///< attention_mask hides some token
 };
 
-/// create_causal_mask.
+/// create_causal_mask; `position_ids` may be undefined.
 Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids);
 
 /// create_sliding_window_causal_mask.
 Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids);
+
+/// create_bidirectional_mask; `encoder_hidden_states`, may be undefined, are what is attended to.
+Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& encoder_hidden_states = {});
+
+/// create_bidirectional_sliding_window_mask.
+Tensor create_bidirectional_sliding_window_mask(const MaskRequest& request, const Tensor& inputs_embeds);
 
 }  // namespace memtape::family

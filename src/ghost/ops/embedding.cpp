@@ -1,18 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ghost/ops/embedding.h"
 
+#include <algorithm>
+
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/cub.h"
 
 namespace memtape::ghost {
 namespace {
+
+Tensor scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
+Tensor int64s(std::int64_t count) { return empty({count}, DType::int64); }
+
+/// Whether embedding_backward_cuda_kernel adds atomically into the gradient: few rows, so that summing row by row would
+/// leave the device idle.
+bool accumulates_atomically(std::int64_t segments, std::int64_t partial_segments, std::int64_t width) {
+  constexpr std::int64_t kWarp = 32, kMaxBlock = 1024, kBlocksPerSm = 4;
+  const std::int64_t padded = ceil_div(width, kWarp) * kWarp;
+  const std::int64_t grid = ceil_div(segments * padded, std::min(padded, kMaxBlock));
+  return grid < session().device.sm_count * kBlocksPerSm && partial_segments > grid * 4;
+}
+
+/// embedding_backward_cuda_kernel (EmbeddingBackwardKernel.cu): indices that name the same row are summed in partial
+/// segments of up to 10, without asking the device how many there are.
+Tensor gradient_of_sorted(std::int64_t count, const Dims& table, DType dtype) {
+  constexpr std::int64_t kRowsPerThread = 10;
+  const DeviceTraits& device = session().device;
+  const DType accumulated = bits(dtype) == 16 ? DType::float32 : dtype;
+  Tensor grad_weight = zeros(table, dtype);
+  const Tensor segment_offsets = int64s(count), segment_count = int64s(1);
+  {
+    const Tensor unique_keys = int64s(count), temporary = scratch(cub::unique_by_key_bytes(device, count));
+  }
+  const std::int64_t segments = std::min(count, table[0]), partials = count / kRowsPerThread + segments;
+  const Tensor partials_per_segment = int64s(segments), partials_offset = int64s(segments);
+  { const Tensor temporary = scratch(cub::exclusive_sum_bytes(segments)); }
+  const Tensor partial_count = int64s(1), partial_offset = int64s(partials);
+  if (!accumulates_atomically(segments, partials, table[1])) {
+    const Tensor per_segment = empty({partials, table[1]}, accumulated);
+    return grad_weight;
+  }
+  const Tensor segment_of_partial = int64s(partials);
+  if (accumulated != dtype) const Tensor sums = zeros(table, accumulated);
+  return grad_weight;
+}
+
+/// embedding_dense_backward_cuda (Embedding.cu): few indices go one by one, more are sorted first.
+Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, const Dims& table) {
+  constexpr std::int64_t kFewIndices = 3072;
+  Op op("embedding_dense_backward", {});
+  const Tensor packed_indices = indices.contiguous();
+  const Tensor packed_grad = grad.contiguous();
+  const std::int64_t count = indices.numel();
+  if (count <= kFewIndices) return zeros(table, grad.dtype());
+  const Tensor sorted_indices = int64s(count), original_indices = int64s(count);
+  {
+    const Tensor range = int64s(count), temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count));
+  }
+  return gradient_of_sorted(count, table, grad.dtype());
+}
 
 struct EmbeddingBackward0 final : Node {
   explicit EmbeddingBackward0(const Dims& table) : Node("EmbeddingBackward0"), sizes(table) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor picked = indices.unpack();
-    const Tensor grad = in[0].contiguous();
-    out[0] = zeros(sizes, in[0].dtype());
+    out[0] = embedding_dense_backward(in[0], picked, sizes);
   }
   void release() override { indices.reset(); }
   Saved indices;
@@ -29,6 +82,8 @@ Tensor embedding(const Tensor& weight, const In& indices) {
     node = op.node<EmbeddingBackward0>({&weight}, weight.sizes());
     node->indices.keep(*indices);
   }
+  GradMode no_grad(false);  // what embedding is made of is not differentiated
+  const Tensor flat = indices->reshape({-1});
   Tensor out = empty(indices->sizes().with(weight.size(1)), weight.dtype());
   if (node) set_history(out, node);
   return out;

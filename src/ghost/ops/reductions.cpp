@@ -77,11 +77,13 @@ struct SoftmaxBackward final : Node {
 };
 
 Tensor softmax_op(const In& self, DType dtype, const char* name, const char* node_name) {
-  const bool fused = dtype == self->dtype() || (bits(self->dtype()) == 16 && dtype == DType::float32);
+  // SoftMax.cpp fuses the change of dtype for float16 only; the argument outlives the call in the caller's frame.
+  const bool fused = dtype == self->dtype() || (self->dtype() == DType::float16 && dtype == DType::float32);
   if (!fused) {
-    const Tensor cast = self->to(dtype);
+    const Tensor converted = self->to(dtype);
+    Tensor out = softmax_op(converted, dtype, name, node_name);
     self.release();
-    return softmax_op(cast, dtype, name, node_name);
+    return out;
   }
   Op op(name, {&self});
   Ptr<SoftmaxBackward> node;

@@ -12,7 +12,7 @@ Tensor sum_to(const In& self, const Dims& sizes);
 /// Sum of all elements, a tensor without dimensions.
 Tensor sum_all(const In& self);
 
-/// softmax / log_softmax along the last dimension; a half input with a float32 result is one fused kernel.
+/// softmax / log_softmax along the last dimension; a float16 input with a float32 result is one fused kernel.
 Tensor softmax(const In& self, DType dtype);
 Tensor log_softmax(const In& self, DType dtype);
 

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPT-2: learned positions, layer norms before attention and MLP, Conv1D projections, dropout throughout; mirroring
+// transformers 5.17 models/gpt2/modeling_gpt2.py.
+#include "family/activations.h"
+#include "family/attention_interface.h"
+#include "family/config_checks.h"
+#include "family/families.h"
+#include "family/loss.h"
+#include "family/masking.h"
+#include "ghost/autocast.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/dropout.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/reductions.h"
+#include "nn/checkpointing.h"
+#include "nn/layers.h"
+
+namespace memtape::family {
+namespace {
+
+struct GPT2Config {
+  GPT2Config(const Config& c, const ModelOptions& options)
+      : vocab_size(c.dimension("vocab_size", 50257)),
+        max_position_embeddings(c.dimension({"max_position_embeddings", "n_positions"}, 1024)),
+        hidden_size(c.dimension({"hidden_size", "n_embd"}, 768)),
+        num_hidden_layers(c.layers({"num_hidden_layers", "n_layer"}, 12)),
+        num_attention_heads(c.dimension({"num_attention_heads", "n_head"}, 12)),
+        inner_dim(c.optional_dimension("n_inner").value_or(4 * hidden_size)),
+        activation_function(activation(c, "activation_function", "gelu_new")),
+        resid_pdrop(c.number("resid_pdrop", 0.1)),
+        embd_pdrop(c.number("embd_pdrop", 0.1)),
+        attn_pdrop(c.number("attn_pdrop", 0.1)),
+        reorder_and_upcast_attn(c.boolean("reorder_and_upcast_attn", false)),
+        checks_padding(c.optional_integer("pad_token_id").has_value()),
+        tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
+        attention(options.attention) {
+    check_divides(c, "n_head", num_attention_heads, hidden_size);
+    if (c.boolean("add_cross_attention", false)) c.fail("add_cross_attention", "is not modelled");
+  }
+
+  std::int64_t vocab_size, max_position_embeddings, hidden_size, num_hidden_layers, num_attention_heads, inner_dim;
+  nn::Activation activation_function;
+  double resid_pdrop, embd_pdrop, attn_pdrop;
+  bool reorder_and_upcast_attn, checks_padding, tie_word_embeddings;
+  AttentionImplementation attention;
+};
+
+class GPT2Attention : public nn::Module<GPT2Attention> {
+ public:
+  GPT2Attention(const nn::Scope& scope, const GPT2Config& c)
+      : Module(scope),
+        call_{.implementation = c.attention,
+              .dropout = c.attn_pdrop,
+              .eager_softmax = EagerSoftmax::value_dtype,
+              .eager_output_packed = false},
+        head_dim_(c.hidden_size / c.num_attention_heads),
+        c_attn_(scope / "c_attn", 3 * c.hidden_size, c.hidden_size),
+        c_proj_(scope / "c_proj", c.hidden_size, c.hidden_size),
+        resid_dropout_(scope / "resid_dropout", c.resid_pdrop) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
+    std::vector<Tensor> query_key_value = c_attn_(hidden_states).chunk(3, 2);
+    const Dims shape = hidden_states.sizes().leading().with(-1).with(head_dim_);
+    const Tensor key_states = std::move(query_key_value[1]).view(shape).transpose(1, 2);
+    const Tensor value_states = std::move(query_key_value[2]).view(shape).transpose(1, 2);
+    const Tensor query_states = std::move(query_key_value[0]).view(shape).transpose(1, 2);
+    Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    attn_output = attn_output.reshape(hidden_states.sizes()).contiguous();
+    attn_output = c_proj_(attn_output);
+    attn_output = resid_dropout_(attn_output);
+    return attn_output;
+  }
+
+ private:
+  AttentionCall call_;
+  std::int64_t head_dim_;
+  nn::Conv1D c_attn_, c_proj_;
+  nn::Dropout resid_dropout_;
+};
+
+class GPT2MLP : public nn::Module<GPT2MLP> {
+ public:
+  GPT2MLP(const nn::Scope& scope, const GPT2Config& c)
+      : Module(scope),
+        c_fc_(scope / "c_fc", c.inner_dim, c.hidden_size),
+        c_proj_(scope / "c_proj", c.hidden_size, c.inner_dim),
+        act_(c.activation_function),
+        dropout_(scope / "dropout", c.resid_pdrop) {}
+
+  Tensor forward(const Tensor& x) {
+    Tensor hidden_states = c_fc_(x);
+    hidden_states = act_(hidden_states);
+    hidden_states = c_proj_(hidden_states);
+    hidden_states = dropout_(hidden_states);
+    return hidden_states;
+  }
+
+ private:
+  nn::Conv1D c_fc_, c_proj_;
+  nn::Activation act_;
+  nn::Dropout dropout_;
+};
+
+class GPT2Block : public nn::GradientCheckpointingLayer<GPT2Block> {
+ public:
+  GPT2Block(const nn::Scope& scope, const GPT2Config& c)
+      : GradientCheckpointingLayer(scope),
+        ln_1_(scope / "ln_1", c.hidden_size),
+        attn_(scope / "attn", c),
+        ln_2_(scope / "ln_2", c.hidden_size),
+        mlp_(scope / "mlp", c) {}
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
+    const AttentionWeightsFrame attn_weights;
+    Tensor residual = x;
+    Tensor hidden_states = ln_1_(x);
+    const Tensor attn_output = attn_(hidden_states, attention_mask);
+    hidden_states = attn_output.add(residual);
+
+    residual = hidden_states;
+    hidden_states = ln_2_(hidden_states);
+    const Tensor feed_forward_hidden_states = mlp_(hidden_states);
+    return residual.add(feed_forward_hidden_states);
+  }
+
+ private:
+  nn::LayerNorm ln_1_;
+  GPT2Attention attn_;
+  nn::LayerNorm ln_2_;
+  GPT2MLP mlp_;
+};
+
+class GPT2Model : public nn::Module<GPT2Model> {
+ public:
+  GPT2Model(const nn::Scope& scope, const GPT2Config& c)
+      : Module(scope),
+        wte(scope / "wte", c.vocab_size, c.hidden_size),
+        attention_(c.attention),
+        wpe_(scope / "wpe", c.max_position_embeddings, c.hidden_size),
+        drop_(scope / "drop", c.embd_pdrop),
+        h_(scope / "h", c.num_hidden_layers, c),
+        ln_f_(scope / "ln_f", c.hidden_size) {}
+
+  Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
+    const Tensor inputs_embeds = wte(input_ids);
+    const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const Tensor position_embeds = wpe_(position_ids);
+    Tensor hidden_states = inputs_embeds.add(position_embeds);
+    const Tensor causal_mask =
+        create_causal_mask({.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, position_ids);
+    hidden_states = drop_(hidden_states);
+    for (GPT2Block& block : h_) hidden_states = block(hidden_states, causal_mask, position_ids);
+    return ln_f_(hidden_states);
+  }
+
+  nn::Embedding wte;
+
+ private:
+  AttentionImplementation attention_;
+  nn::Embedding wpe_;
+  nn::Dropout drop_;
+  nn::ModuleList<GPT2Block> h_;
+  nn::LayerNorm ln_f_;
+};
+
+class GPT2LMHeadModel : public PretrainedModel {
+ public:
+  GPT2LMHeadModel(const GPT2Config& c, const ModelOptions& options)
+      : PretrainedModel(options),
+        vocab_size_(c.vocab_size),
+        transformer_(root() / "transformer", c),
+        lm_head_(root() / "lm_head", c.hidden_size, c.vocab_size, false) {
+    if (c.tie_word_embeddings) nn::tie(lm_head_, transformer_.wte.weight);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor hidden_states = transformer_(batch.input_ids, batch.attention_mask);
+    Tensor logits = lm_head_(hidden_states);
+    Tensor loss = causal_lm_loss(logits, batch.labels, vocab_size_);
+    return {std::move(loss), std::move(logits)};
+  }
+
+ private:
+  std::int64_t vocab_size_;
+  GPT2Model transformer_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+ModelPointer build_gpt2(const Config& c, const ModelOptions& options) {
+  return build_checked<GPT2LMHeadModel>(c, GPT2Config(c, options), options);
+}
+
+}  // namespace memtape::family

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The index functions of masking_utils.py, each from index tensors that broadcast to [B, 1, Sq, Skv] to a bool tensor.
+#pragma once
+
+#include "family/pretrained.h"
+
+namespace memtape::family {
+
+/// int64 [B, 1, 1, 1], [1, 1, Sq, 1] and [1, 1, 1, Skv].
+struct MaskIndices {
+  Tensor batch, query, key;
+};
+
+Tensor causal(const MaskIndices& at);
+Tensor bidirectional(const MaskIndices& at);
+Tensor sliding_window_causal(const MaskIndices& at);
+Tensor sliding_window_bidirectional(const MaskIndices& at);
+
+/// padding_mask[batch_idx, kv_idx]: [B, 1, 1, Skv].
+Tensor padding(const MaskIndices& at, const Tensor& padding_mask);
+
+}  // namespace memtape::family

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// cub: the scratch that device-wide sorts, scans and selections ask for before they run. Sizes follow from the number of
+// items and from the tile each algorithm works on, which is tuned per architecture (CCCL 3.0, the one of CUDA 13.0:
+// cub/device/dispatch/dispatch_*.cuh and cub/device/dispatch/tuning/*.cuh).
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "ghost/session.h"
+
+namespace memtape::ghost::cub {
+
+/// DeviceRadixSort::SortPairs of int64 keys with 8-byte values over all 64 bits, 64-bit offsets, into other buffers.
+Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items);
+
+/// DeviceSelect::UniqueByKey of int64 keys, with the values of a counting iterator (int).
+Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items);
+
+/// DeviceScan::ExclusiveSum of int64.
+Bytes exclusive_sum_bytes(std::int64_t items);
+
+}  // namespace memtape::ghost::cub
