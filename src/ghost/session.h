@@ -21,8 +21,12 @@ namespace memtape::ghost {
 struct DeviceTraits {
   int major = 8, minor = 0;
   int sm_count = 108;
-  int max_threads_per_sm = 2048;
 
+  /// maxThreadsPerMultiProcessor, by the CUDA programming guide's table of compute capabilities.
+  int max_threads_per_sm() const {
+    if (major == 7 && minor == 5) return 1024;
+    return (major == 8 && minor > 0) || major == 12 ? 1536 : 2048;
+  }
   bool at_least(int want_major, int want_minor = 0) const {
     return major > want_major || (major == want_major && minor >= want_minor);
   }
@@ -74,6 +78,7 @@ class Session {
   Ptr<Storage> allocate(Bytes bytes, Category category, DType dtype, const Dims& shape);
   /// cuBLAS takes its workspace once per (handle, stream); handles belong to threads (see ops/cublas.h).
   Tensor cublas_workspaces[2];
+  Tensor cublaslt_workspaces[2];
 
   void fail(Error what) {
     if (!error) error = std::move(what);

@@ -12,11 +12,10 @@
 namespace memtape::ghost {
 namespace {
 
-/// Default cuBLAS workspace, CublasHandlePool.cpp getChosenWorkspaceSize: 4096 KiB x 2 + 16 KiB x 8; 32 MiB on Hopper and later
-/// data-centre and desktop parts.
+/// Default cuBLAS workspace, CublasHandlePool.cpp parseChosenWorkspaceSize: 4096 KiB x 2 + 16 KiB x 8, on Hopper 32 MiB.
 Bytes workspace_bytes(const DeviceTraits& device) {
-  const bool large = device.major == 9 || device.major == 10 || device.major == 12;
-  return large ? 4096 * 8 * 1024 : (2 * 4096 + 8 * 16) * 1024;
+  const bool hopper = device.major == 9 && device.minor == 0;
+  return hopper ? 4096 * 8 * 1024 : (2 * 4096 + 8 * 16) * 1024;
 }
 
 /// Whether cuBLAS can read the matrix as it lies: one dimension packed, the other's stride at least its length.
@@ -26,6 +25,22 @@ bool readable(const Tensor& matrix) {
   const int r = n.rank();
   const auto leads = [](std::int64_t stride, std::int64_t packed) { return stride >= std::max<std::int64_t>(1, packed); };
   return (s[r - 2] == 1 && leads(s[r - 1], n[r - 2])) || (s[r - 1] == 1 && leads(s[r - 2], n[r - 1]));
+}
+
+/// isInputCompliesAddmmCudaLt of Blas.cpp: a bias that is one packed row goes into cublasLt's epilogue, unless the problem is
+/// a vector's.
+bool fuses_bias(const Tensor& bias, const Tensor& mat1, const Tensor& mat2) {
+  const bool row = bias.numel() == bias.size(-1) && bias.size(-1) == mat2.size(1) && bias.is_contiguous();
+  return row && mat1.size(0) > 1 && mat1.size(1) > 1 && mat2.size(0) > 1 && mat2.size(1) > 1;
+}
+
+/// getCUDABlasLtWorkspace of CublasHandlePool.cpp: 1 MiB per handle and stream, beside the handle's own workspace.
+void use_cublaslt() {
+  use_cublas();
+  Session& s = session();
+  Tensor& workspace = s.cublaslt_workspaces[s.in_backward ? 1 : 0];
+  if (workspace.defined() || s.skipping) return;
+  workspace = empty({1024 * 1024}, DType::uint8, Category::workspace);
 }
 
 Tensor prepared(const Tensor& matrix) { return readable(matrix) ? matrix : clone_contiguous(matrix); }
@@ -176,7 +191,7 @@ Tensor addmm(const In& c, const In& a, const In& b) {
   }
   Tensor out = empty({mat1->size(0), mat2->size(1)}, mat1->dtype());
   const Tensor left = prepared(*mat1), right = prepared(*mat2);
-  use_cublas();
+  fuses_bias(*bias, *mat1, *mat2) ? use_cublaslt() : use_cublas();
   if (node) set_history(out, node);
   return out;
 }

@@ -188,7 +188,7 @@ Division divide(const ReduceIterator& iter, Bytes accumulator) {
   step_input *= block.height;
   const std::int64_t values = ceil_div(inputs, step_input);
   const std::int64_t grid = ceil_div(outputs / block.vector, step_output);
-  const std::int64_t blocks_per_processor = device.max_threads_per_sm / (block.width * block.height);
+  const std::int64_t blocks_per_processor = device.max_threads_per_sm() / (block.width * block.height);
   const std::int64_t target = device.sm_count * blocks_per_processor;
   if (values < 256 || grid > target) return {};
   const std::int64_t ctas = std::max(std::min(ceil_div(target, grid), ceil_div(values, 16)), ceil_div(values, 256));
