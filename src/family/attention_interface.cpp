@@ -9,11 +9,10 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "nn/layer_frame.h"
 
 namespace memtape::family {
 namespace {
-
-thread_local AttentionWeightsFrame* current_frame = nullptr;
 
 /// use_gqa_in_sdpa: only without a mask, and for heads that flash takes.
 bool use_gqa_in_sdpa(const Tensor& attention_mask, const Tensor& key, const Tensor& value) {
@@ -58,14 +57,11 @@ Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, c
   attn_weights = ghost::dropout(attn_weights, call.dropout);
   Tensor attn_output = attn_weights.matmul(value_states).transpose(1, 2);
   if (call.eager_output_packed) attn_output = attn_output.contiguous();
-  if (current_frame) current_frame->weights = attn_weights;
+  nn::LayerFrame::keep_attention_weights(attn_weights);
   return attn_output;
 }
 
 }  // namespace
-
-AttentionWeightsFrame::AttentionWeightsFrame() : outer_(std::exchange(current_frame, this)) {}
-AttentionWeightsFrame::~AttentionWeightsFrame() { current_frame = outer_; }
 
 Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
                            const Tensor& attention_mask) {

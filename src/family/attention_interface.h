@@ -31,21 +31,6 @@ struct AttentionCall {
 Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
                            const Tensor& attention_mask);
 
-/// A decoder layer's frame: `hidden_states, _ = self.self_attn(...)` keeps the attention weights of eager attention until the
-/// layer returns. Declare one at the top of such a layer's forward.
-class AttentionWeightsFrame {
- public:
-  AttentionWeightsFrame();
-  ~AttentionWeightsFrame();
-  AttentionWeightsFrame(const AttentionWeightsFrame&) = delete;
-  AttentionWeightsFrame& operator=(const AttentionWeightsFrame&) = delete;
-
-  Tensor weights;
-
- private:
-  AttentionWeightsFrame* outer_;
-};
-
 /// [B, Hkv, S, D] to [B, Hkv * n, S, D], a copy unless n is 1.
 Tensor repeat_kv(const Tensor& hidden_states, std::int64_t n_rep);
 

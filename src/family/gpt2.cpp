@@ -111,7 +111,6 @@ class GPT2Block : public nn::GradientCheckpointingLayer<GPT2Block> {
         mlp_(scope / "mlp", c) {}
 
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
-    const AttentionWeightsFrame attn_weights;
     Tensor residual = x;
     Tensor hidden_states = ln_1_(x);
     const Tensor attn_output = attn_(hidden_states, attention_mask);

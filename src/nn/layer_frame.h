@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// LayerFrame: what the Python frame of a layer's forward holds until it returns beside what it computes with:
+// `hidden_states, _ = self.self_attn(...)` keeps the attention weights of eager attention through the rest of the layer.
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::nn {
+
+class LayerFrame {
+ public:
+  LayerFrame();
+  ~LayerFrame();
+  LayerFrame(const LayerFrame&) = delete;
+  LayerFrame& operator=(const LayerFrame&) = delete;
+
+  /// Keeps `tensor` until the innermost layer at work returns; outside a layer it is let go.
+  static void keep_attention_weights(const ghost::Tensor& tensor);
+
+ private:
+  LayerFrame* outer_;
+  ghost::Tensor attention_weights_;
+};
+
+}  // namespace memtape::nn
