@@ -17,6 +17,7 @@ ModelPointer build_checked(const Config& config, const Settings& settings, const
 
 ModelPointer build_gemma2(const Config& config, const ModelOptions& options);
 ModelPointer build_gpt2(const Config& config, const ModelOptions& options);
+ModelPointer build_gpt_neox(const Config& config, const ModelOptions& options);
 ModelPointer build_llama(const Config& config, const ModelOptions& options);
 ModelPointer build_mistral(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo2(const Config& config, const ModelOptions& options);

@@ -13,6 +13,7 @@ namespace {
 constexpr std::array kFamilies{
     Family{"gemma2", Task::causal_lm, build_gemma2},
     Family{"gpt2", Task::causal_lm, build_gpt2},
+    Family{"gpt_neox", Task::causal_lm, build_gpt_neox},
     Family{"llama", Task::causal_lm, build_llama},     Family{"mistral", Task::causal_lm, build_mistral},
     Family{"olmo2", Task::causal_lm, build_olmo2},     Family{"phi3", Task::causal_lm, build_phi3},
     Family{"qwen2", Task::causal_lm, build_qwen2},     Family{"qwen3", Task::causal_lm, build_qwen3},

@@ -83,15 +83,15 @@ RopeType type_named(const Config& config, const std::string& name) {
 
 }  // namespace
 
-RopeParameters rope_parameters(const Config& config, std::int64_t head_dim) {
+RopeParameters rope_parameters(const Config& config, std::int64_t head_dim, const char* partial_key, double otherwise) {
   RopeParameters rope;
-  double partial = config.number("partial_rotary_factor", 1.0);
+  double partial = config.number(partial_key, otherwise);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Config scaling = config.object(key);
     if (scaling.has({"rope_type", "type"})) rope.rope_type = type_named(scaling, scaling.text({"rope_type", "type"}));
     partial = scaling.number("partial_rotary_factor", partial);
   }
-  if (partial <= 0.0 || partial > 1.0) config.fail("partial_rotary_factor", "must be above 0 and at most 1");
+  if (partial <= 0.0 || partial > 1.0) config.fail(partial_key, "must be above 0 and at most 1");
   rope.dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * std::clamp(partial, 0.0, 1.0));
   return rope;
 }

@@ -18,8 +18,10 @@ struct RopeParameters {
   bool keeps_float32 = false;  ///< cos and sin stay float32 whatever the model's dtype
 };
 
-/// Reads the rope of a model whose heads are `head_dim` wide.
-RopeParameters rope_parameters(const Config& config, std::int64_t head_dim);
+/// Reads the rope of a model whose heads are `head_dim` wide; `partial_key` is where older configurations of the family say
+/// which part of a head is rotated.
+RopeParameters rope_parameters(const Config& config, std::int64_t head_dim,
+                               const char* partial_key = "partial_rotary_factor", double otherwise = 1.0);
 
 /// The inverse frequencies of the type: [dim / 2] float32.
 Tensor compute_inv_freq(const RopeParameters& rope);

@@ -37,6 +37,7 @@ Session::Session(DeviceTraits traits) : device(traits), outer_(current) { curren
 Session::~Session() {
   autocast.cache.clear();
   for (Tensor& workspace : cublas_workspaces) workspace.reset();
+  for (Tensor& workspace : cublaslt_workspaces) workspace.reset();
   current = outer_;
 }
 
