@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ghost/ops/cub.h"
 
+#include <algorithm>
+
 namespace memtape::ghost::cub {
 namespace {
 
@@ -11,11 +13,16 @@ constexpr Bytes aligned(Bytes bytes) { return ceil_div(bytes, kAlignment) * kAli
 /// AliasTemporaries: parts, each aligned, in one buffer that may itself start anywhere.
 constexpr Bytes blob(Bytes aligned_parts) { return aligned_parts + kAlignment - 1; }
 
-/// ScanTileState of a primitive type of 8 bytes: one 16-byte word per tile and 32 of padding, aliased once by the state and
-/// once by the algorithm.
-Bytes tile_states_bytes(std::int64_t items, std::int64_t tile) {
-  constexpr Bytes kPadding = 32, kWord = 16;
-  return blob(aligned(blob(aligned((ceil_div(items, tile) + kPadding) * kWord))));
+/// What a ScanTileState keeps per tile: a status word, with the value in it for the types of C++; else two values beside it.
+struct TileState {
+  Bytes word, value = 0;
+};
+
+/// tile_state_allocation_size: states of all tiles and 32 of padding, aliased once there and once by the algorithm.
+Bytes tile_states_bytes(std::int64_t items, std::int64_t tile, const TileState& state) {
+  constexpr std::int64_t kPadding = 32;
+  const std::int64_t states = ceil_div(items, tile) + kPadding;
+  return blob(aligned(blob(aligned(states * state.word) + 2 * aligned(states * state.value))));
 }
 
 /// OnesweepPolicy of tuning_radix_sort.cuh: threads times items, the items scaled from 4 bytes to the 8 of a key.
@@ -45,9 +52,14 @@ Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items) {
 }
 
 Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items) {
-  return tile_states_bytes(items, unique_by_key_tile(device));
+  return tile_states_bytes(items, unique_by_key_tile(device), {.word = 16});
 }
 
-Bytes exclusive_sum_bytes(std::int64_t items) { return tile_states_bytes(items, 128 * (15 * 4 / 8)); }
+Bytes inclusive_sum_bytes(DType dtype, std::int64_t items) {
+  const Bytes element = bytes_of(dtype, 1);
+  const std::int64_t tile = 128 * std::min<std::int64_t>(15, 15 * 4 / element);
+  const bool half = is_floating_point(dtype) && element == 2;  // classes to C++
+  return tile_states_bytes(items, tile, half ? TileState{.word = 4, .value = 2} : TileState{.word = 2 * element});
+}
 
 }  // namespace memtape::ghost::cub

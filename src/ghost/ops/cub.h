@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "base/dtype.h"
 #include "ghost/session.h"
 
 namespace memtape::ghost::cub {
@@ -17,7 +18,7 @@ Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items);
 /// DeviceSelect::UniqueByKey of int64 keys, with the values of a counting iterator (int).
 Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items);
 
-/// DeviceScan::ExclusiveSum of int64.
-Bytes exclusive_sum_bytes(std::int64_t items);
+/// DeviceScan::InclusiveSum (and ExclusiveSum) of elements of `dtype`.
+Bytes inclusive_sum_bytes(DType dtype, std::int64_t items);
 
 }  // namespace memtape::ghost::cub

@@ -35,7 +35,7 @@ Tensor gradient_of_sorted(std::int64_t count, const Dims& table, DType dtype) {
   }
   const std::int64_t segments = std::min(count, table[0]), partials = count / kRowsPerThread + segments;
   const Tensor partials_per_segment = int64s(segments), partials_offset = int64s(segments);
-  { const Tensor temporary = scratch(cub::exclusive_sum_bytes(segments)); }
+  { const Tensor temporary = scratch(cub::inclusive_sum_bytes(DType::int64, segments)); }
   const Tensor partial_count = int64s(1), partial_offset = int64s(partials);
   if (!accumulates_atomically(segments, partials, table[1])) {
     const Tensor per_segment = empty({partials, table[1]}, accumulated);

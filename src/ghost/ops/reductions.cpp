@@ -4,6 +4,7 @@
 #include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/cub.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reduce_kernel.h"
@@ -168,9 +169,12 @@ Tensor softmax_backward_data(const Tensor& grad, const Tensor& result, DType inp
 
 Tensor cumsum(const In& self) {
   Op op("cumsum", {&self});
-  if (is_floating_point(self->dtype())) return empty_like(*self, self->dtype());
-  Tensor out = empty(self->sizes(), DType::int64);
-  if (self->dtype() != DType::int64) const Tensor cast = self->to(DType::int64);
+  const DType dtype = is_floating_point(self->dtype()) ? self->dtype() : DType::int64;
+  Tensor out = empty_like(*self, dtype);
+  const Tensor converted = self->to(dtype);
+  // ScanUtils.cuh, scan_dim: a single row is scanned by cub, many are scanned by a kernel without scratch.
+  if (self->numel() == self->size(-1))
+    const Tensor temporary = empty({cub::inclusive_sum_bytes(dtype, self->numel())}, DType::uint8);
   return out;
 }
 
