@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/allocator_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -25,7 +27,7 @@ constexpr std::array<std::string_view, 16> kKeys{
 constexpr std::size_t kFirstHostKey = 8;  ///< from here on the keys change nothing on the device
 constexpr std::int64_t kMostMegabytes = std::int64_t{1} << 27;  // 128 TiB
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(std::string_view text) { return fmt::format("'{}'", text); }
 
 auto bad_value(std::string_view key, std::string_view value, std::string_view right) {
   return bad_input("bad value " + quoted(value) + " for " + std::string(key), std::string(kWhere),

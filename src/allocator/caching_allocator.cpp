@@ -10,11 +10,6 @@ namespace {
 constexpr Bytes kAddressable =
     Bytes{1} << 47;  ///< more than any device: such a request fails without asking
 
-bool can_merge(const Block* block, const Block* neighbour) {
-  return neighbour && !neighbour->allocated && neighbour->event_count == 0 &&
-         neighbour->mapped == block->mapped;
-}
-
 }  // namespace
 
 Block* CachingAllocator::malloc(Bytes bytes, StreamId stream) {
@@ -59,7 +54,8 @@ Block* CachingAllocator::hand_out(Block* block, const Request& request, Bytes re
   block->requested = requested;
   stats_.requested_bytes.increase(requested);
   stats_.allocated_bytes.increase(block->size);
-  stats_.active_bytes.increase(block->size);
+  if (pending_bytes_ > 0) [[unlikely]]
+    raise_active_peak();
   return block;
 }
 
@@ -137,15 +133,12 @@ void CachingAllocator::free(Block* block) {
 
 void CachingAllocator::free_block(Block* block) {
   stats_.requested_bytes.decrease(block->requested);
-  stats_.active_bytes.decrease(block->size);
   try_merge(block, block->prev);
   try_merge(block, block->next);
   block->pool->insert(block);
 }
 
-/// `block` takes in its neighbour if that is free too.
-void CachingAllocator::try_merge(Block* block, Block* neighbour) {
-  if (!can_merge(block, neighbour)) return;
+void CachingAllocator::merge(Block* block, Block* neighbour) {
   if (neighbour->mapped)
     block->pool->erase(neighbour);
   else
@@ -179,21 +172,30 @@ void CachingAllocator::insert_events(Block* block) {
   block->event_count = static_cast<std::uint16_t>(uses);
   block->has_stream_uses = false;
   pending_.push_back(block);
+  pending_bytes_ += block->size;
 }
 
 void CachingAllocator::process_events() {
   for (Block* block : std::exchange(pending_, {})) {
     block->event_count = 0;
+    pending_bytes_ -= block->size;
     free_block(block);
   }
+}
+
+/// Active bytes are the allocated ones and those that wait for other streams.
+void CachingAllocator::raise_active_peak() {
+  stats_.active_bytes.peak = std::max(stats_.active_bytes.peak, allocated() + pending_bytes_);
 }
 
 void CachingAllocator::synchronize() { process_events(); }
 
 void CachingAllocator::reset_peak_statistics() {
-  for (Stat* stat : {&stats_.requested_bytes, &stats_.allocated_bytes, &stats_.active_bytes,
-                     &stats_.reserved_bytes})
-    stat->reset_peak();
+  stats_.requested_bytes.reset_peak();
+  stats_.allocated_bytes.reset_peak();
+  stats_.reserved_bytes.reset_peak();
+  stats_.active_bytes.peak = 0;
+  raise_active_peak();
 }
 
 void CachingAllocator::log(SegmentEvent::Kind kind, const AddressRange& range) {

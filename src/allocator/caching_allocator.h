@@ -108,17 +108,24 @@ class CachingAllocator {
   };
 
   BlockPool& pool_for(Bytes size) { return size <= kSmallSize ? small_ : large_; }
-  Block* take_free_block(const Request& request);
-  Block* hand_out(Block* block, const Request& request, Bytes requested);
+  inline Block* take_free_block(const Request& request);
+  inline Block* hand_out(Block* block, const Request& request, Bytes requested);
   Block* get_segment(const Request& request);
   Block* alloc_block(const Request& request, bool is_retry);
   Block* fail(const Request& request, Bytes requested);
   bool over_fraction(Bytes more) const;
 
-  void free_block(Block* block);
-  void try_merge(Block* block, Block* neighbour);
+  inline void free_block(Block* block);
+  /// `block` takes in its neighbour if that is free too.
+  void try_merge(Block* block, Block* neighbour) {
+    if (neighbour && !neighbour->allocated && neighbour->event_count == 0 &&
+        neighbour->mapped == block->mapped)
+      merge(block, neighbour);
+  }
+  void merge(Block* block, Block* neighbour);
   void insert_events(Block* block);
   void process_events();
+  void raise_active_peak();
 
   void release_block(Block* block);
   bool release_available_cached_blocks(const Request& request);
@@ -158,7 +165,8 @@ class CachingAllocator {
   BlockArena arena_;
   BlockPool small_{true}, large_{false};
   Statistics stats_;
-  std::vector<Block*> pending_;
+  std::vector<Block*> pending_;  ///< freed, but other streams may still use them
+  Bytes pending_bytes_ = 0;
   std::vector<StreamUse> stream_uses_;
   std::vector<AddressRange>
       expandable_;  ///< reservations of address space, by Block::expandable - 1

@@ -16,6 +16,8 @@ bool starts_segment(const Block& block) {
 
 Statistics CachingAllocator::statistics() const {
   Statistics stats = stats_;
+  stats.active_bytes.current = allocated() + pending_bytes_;
+  stats.active_bytes.peak = std::max(stats_.active_bytes.peak, stats_.allocated_bytes.peak);
   arena_.for_each([&](const Block& block) {
     if (block.allocated) ++stats.allocations;
     const bool inactive = !block.allocated && block.event_count == 0;
@@ -114,7 +116,6 @@ Block* CachingAllocator::adopt_blocks(const InitialSegment& segment, Block* last
     block->requested = piece.range.size;
     stats_.requested_bytes.increase(block->requested);
     stats_.allocated_bytes.increase(block->size);
-    stats_.active_bytes.increase(block->size);
     live.push_back(block);
   }
   return last;

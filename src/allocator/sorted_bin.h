@@ -51,7 +51,22 @@ class SortedBin {
 
   void insert(const FreeEntry& entry) {
     if (begin_ == 0 || end_ == capacity_) make_room();
-    const std::size_t i = begin_ + position(entry);
+    const std::size_t index = position(entry);
+    if (index == size())
+      entries_[end_++] = entry;
+    else
+      insert_at(begin_ + index, entry);
+  }
+
+  void erase(std::size_t index) {
+    if (index + 1 == size())
+      --end_;
+    else
+      erase_at(begin_ + index);
+  }
+
+ private:
+  void insert_at(std::size_t i, const FreeEntry& entry) {
     FreeEntry* at = entries_.get();
     if (2 * i >= begin_ + end_) {
       std::copy_backward(at + i, at + end_, at + end_ + 1);
@@ -64,8 +79,7 @@ class SortedBin {
     }
   }
 
-  void erase(std::size_t index) {
-    const std::size_t i = begin_ + index;
+  void erase_at(std::size_t i) {
     FreeEntry* at = entries_.get();
     if (2 * i + 1 >= begin_ + end_) {
       std::copy(at + i + 1, at + end_, at + i);
@@ -76,7 +90,6 @@ class SortedBin {
     }
   }
 
- private:
   /// Puts the entries into the middle, of a larger array unless half of this one is free.
   void make_room() {
     const std::size_t count = size();

@@ -11,27 +11,30 @@ namespace {
 class Caching {
  public:
   Caching(const Tape& tape, CachingAllocator& allocator, Played& played)
-      : tape_(tape), allocator_(allocator), played_(played) {
+      : allocator_(allocator), requested_(tape.requested.data()) {
     played.sizes.resize(tape.requested.size());
     played.addresses.resize(tape.requested.size());
     played.blocks.resize(tape.requested.size());
+    sizes_ = played.sizes.data();
+    addresses_ = played.addresses.data();
+    blocks_ = played.blocks.data();
   }
 
   bool alloc(const Event& event) {
-    const Bytes bytes = tape_.requested[event.block];
+    const Bytes bytes = requested_[event.block];
     if (bytes <= 0) return true;
     Block* block = allocator_.malloc(bytes, event.stream);
     if (!block) return false;
-    played_.blocks[event.block] = block;
-    played_.sizes[event.block] = block->size;
-    played_.addresses[event.block] = block->address;
+    blocks_[event.block] = block;
+    sizes_[event.block] = block->size;
+    addresses_[event.block] = block->address;
     return true;
   }
   void free(const Event& event) {
-    if (Block* block = played_.blocks[event.block]) allocator_.free(block);
+    if (Block* block = blocks_[event.block]) allocator_.free(block);
   }
   void record_stream(const Event& event) {
-    if (Block* block = played_.blocks[event.block]) allocator_.record_stream(block, event.stream);
+    if (Block* block = blocks_[event.block]) allocator_.record_stream(block, event.stream);
   }
   void empty_cache() { allocator_.empty_cache(); }
 
@@ -43,9 +46,11 @@ class Caching {
   void log_segments_to(std::vector<SegmentEvent>* log) { allocator_.log_segments_to(log); }
 
  private:
-  const Tape& tape_;
   CachingAllocator& allocator_;
-  Played& played_;
+  const Bytes* requested_;  ///< by BlockId, as are the others
+  Bytes* sizes_;
+  Address* addresses_;
+  Block** blocks_;
 };
 
 /// The IdealAllocator as the player sees it.
@@ -104,19 +109,20 @@ class Player {
         allocator_(allocator),
         options_(options),
         at_(options.from),
-        end_(std::min(options.to, tape.events.size())),
+        end_(std::max(at_, std::min(options.to, tape.events.size()))),
         retries_before_(allocator.retries()),
         window_(open_window(mark_before(tape, at_), at_, allocator.levels())) {}
 
   Timeline run() {
     if (options_.segments) allocator_.log_segments_to(&segment_log_);
-    for (; at_ < end_ && !timeline_.out_of_memory; ++at_) {
-      take(tape_.events[at_]);
-      if (options_.segments) keep_segments();
-      if (options_.samples) timeline_.samples.push_back({at_, allocator_.levels()});
+    const Event* const events = tape_.events.data();
+    const bool is_watched = options_.segments || options_.samples;
+    for (; at_ < end_; ++at_) {
+      take(events[at_]);
+      if (is_watched) watch();
     }
     if (options_.segments) allocator_.log_segments_to(nullptr);
-    close_window(timeline_.out_of_memory ? timeline_.out_of_memory->event : at_);
+    close_window(timeline_.out_of_memory ? timeline_.out_of_memory->event : end_);
     timeline_.final_levels = allocator_.levels();
     timeline_.alloc_retries = allocator_.retries() - retries_before_;
     return std::move(timeline_);
@@ -143,6 +149,7 @@ class Player {
                                           .requested = tape_.requested[event.block],
                                           .segment = allocator_.failed_segment(),
                                           .levels = allocator_.levels()};
+    end_ = at_ + 1;
   }
 
   /// A window without events, as before a mark that comes first, is none.
@@ -151,16 +158,17 @@ class Player {
     if (end > window_.first_event) timeline_.windows.push_back(window_);
   }
 
-  void keep_segments() {
+  void watch() {
     for (const SegmentEvent& change : segment_log_) timeline_.segments.push_back({at_, change});
     segment_log_.clear();
+    if (options_.samples) timeline_.samples.push_back({at_, allocator_.levels()});
   }
 
   const Tape& tape_;
   Allocator allocator_;
   const PlayOptions& options_;
   std::size_t at_;
-  const std::size_t end_;
+  std::size_t end_;  ///< behind the last event, or the one that failed
   const std::int64_t retries_before_;
   Window window_;
   Timeline timeline_;
