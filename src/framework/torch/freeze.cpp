@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch/freeze.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace memtape::torch {
@@ -39,14 +40,15 @@ std::size_t match_one(std::string_view pattern, char c) {
   if (pattern.empty()) return 0;
   if (pattern.front() == '?') return 1;
   if (pattern.front() == '[')
-    if (const std::optional<CharacterSet> set = character_set(pattern)) return contains(*set, c) ? set->length : 0;
+    if (const std::optional<CharacterSet> set = character_set(pattern))
+      return contains(*set, c) ? set->length : 0;
   return pattern.front() == c ? 1 : 0;
 }
 
 }  // namespace
 
 bool fnmatch(std::string_view name, std::string_view pattern) {
-  std::string_view after_star;      // what follows the last *
+  std::string_view after_star;            // what follows the last *
   std::optional<std::string_view> retry;  // the name from where that * may take one character more
   while (!name.empty()) {
     if (!pattern.empty() && pattern.front() == '*') {
@@ -66,19 +68,12 @@ bool fnmatch(std::string_view name, std::string_view pattern) {
   return pattern.find_first_not_of('*') == std::string_view::npos;
 }
 
-Result<void> freeze(const std::vector<nn::ModuleNode::Named>& parameters, const std::vector<std::string>& globs) {
-  for (const std::string& glob : globs) {
-    bool any = false;
-    for (const nn::ModuleNode::Named& parameter : parameters) {
-      if (!fnmatch(parameter.name, glob)) continue;
+void freeze(const std::vector<nn::ModuleNode::Named>& parameters,
+            const std::vector<std::string>& globs) {
+  for (const nn::ModuleNode::Named& parameter : parameters)
+    if (std::any_of(globs.begin(), globs.end(),
+                    [&](const std::string& glob) { return fnmatch(parameter.name, glob); }))
       parameter.tensor.impl().requires_grad = false;
-      any = true;
-    }
-    if (!any)
-      return bad_input("no parameter is called \"" + glob + "\"", "--freeze",
-                       parameters.empty() ? "" : "names look like " + parameters.front().name);
-  }
-  return {};
 }
 
 }  // namespace memtape::torch

@@ -10,16 +10,18 @@
 namespace memtape::torch {
 namespace {
 
-/// Attribute names that families' get_input_embeddings return (EmbeddingAccessMixin and its overrides).
-constexpr std::array<std::string_view, 6> kInputEmbeddings{"embed_tokens", "wte",        "word_embeddings",
-                                                           "embed_in",     "embeddings", "shared"};
+/// Attribute names that families' get_input_embeddings return (EmbeddingAccessMixin and its
+/// overrides).
+constexpr std::array<std::string_view, 6> kInputEmbeddings{
+    "embed_tokens", "wte", "word_embeddings", "embed_in", "embeddings", "shared"};
 
 }  // namespace
 
 void enable_gradient_checkpointing(family::PretrainedModel& model) {
   model.tree.gradient_checkpointing = true;
   for (const nn::NamedModule& module : nn::named_modules(model.tree.root())) {
-    const bool input = std::find(kInputEmbeddings.begin(), kInputEmbeddings.end(), module.node->name) != kInputEmbeddings.end();
+    const bool input = std::find(kInputEmbeddings.begin(), kInputEmbeddings.end(),
+                                 module.node->name) != kInputEmbeddings.end();
     if (module.node->embedding && input) module.node->embedding->output_requires_grad = true;
   }
 }

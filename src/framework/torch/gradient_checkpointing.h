@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// model.gradient_checkpointing_enable() of transformers 5.17 (modeling_utils.py): every GradientCheckpointingLayer is
-// checkpointed, and the output of the token embeddings wants a gradient even if the embeddings are frozen.
+// model.gradient_checkpointing_enable() of transformers 5.17 (modeling_utils.py): every
+// GradientCheckpointingLayer is checkpointed, and the output of the token embeddings wants a
+// gradient even if the embeddings are frozen.
 #pragma once
 
 #include "family/pretrained.h"

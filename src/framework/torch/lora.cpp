@@ -35,8 +35,10 @@ class LoraLinear final : public nn::ProjectionAdapter {
   LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRecipe& recipe)
       : base_layer_(move_to_base_layer(tree, base.node())),
         lora_dropout_(child(tree, base.node(), "lora_dropout"), recipe.dropout),
-        lora_A(child(tree, base.node(), "lora_A"), base.in_features, recipe.rank, false, base.weight.dtype()),
-        lora_B(child(tree, base.node(), "lora_B"), recipe.rank, base.out_features, false, base.weight.dtype()) {}
+        lora_A(child(tree, base.node(), "lora_A"), base.in_features, recipe.rank, false,
+               base.weight.dtype()),
+        lora_B(child(tree, base.node(), "lora_B"), recipe.rank, base.out_features, false,
+               base.weight.dtype()) {}
 
   Tensor forward(nn::Projection& base, const Tensor& input) override {
     Tensor result = base_forward(base, input);
@@ -75,15 +77,19 @@ bool matches(std::string_view name, std::string_view target) {
   return name.size() == target.size() || name[name.size() - target.size() - 1] == '.';
 }
 
-/// Layers of mamba models whose weights their fused kernels read past any adapter (_check_lora_target_modules_mamba).
+/// Layers of mamba models whose weights their fused kernels read past any adapter
+/// (_check_lora_target_modules_mamba).
 bool incompatible(std::string_view model_type, std::string_view layer) {
-  constexpr std::array<std::string_view, 5> kMamba{"falcon_h1", "mamba", "mamba2", "falcon_mamba", "nemotron_h"};
+  constexpr std::array<std::string_view, 5> kMamba{"falcon_h1", "mamba", "mamba2", "falcon_mamba",
+                                                   "nemotron_h"};
   return (layer == "out_proj" || layer == "conv1d") &&
          std::find(kMamba.begin(), kMamba.end(), model_type) != kMamba.end();
 }
 
-/// target_modules="all-linear": every projection but the output head (_maybe_include_all_linear_layers).
-std::vector<NamedModule> all_linear(const std::vector<NamedModule>& modules, std::string_view head) {
+/// target_modules="all-linear": every projection but the output head
+/// (_maybe_include_all_linear_layers).
+std::vector<NamedModule> all_linear(const std::vector<NamedModule>& modules,
+                                    std::string_view head) {
   std::vector<NamedModule> chosen;
   for (const NamedModule& module : modules)
     if (module.node->projection && module.name != head) chosen.push_back(module);
@@ -91,19 +97,24 @@ std::vector<NamedModule> all_linear(const std::vector<NamedModule>& modules, std
 }
 
 /// Names a target may have had: the last parts of the names of all projections.
-tl::unexpected<Error> unknown_target(const std::string& target, const std::vector<NamedModule>& modules) {
+tl::unexpected<Error> unknown_target(const std::string& target,
+                                     const std::vector<NamedModule>& modules) {
   std::vector<std::string_view> names;
   for (const NamedModule& module : modules)
-    if (module.node->projection && std::find(names.begin(), names.end(), module.node->name) == names.end())
+    if (module.node->projection &&
+        std::find(names.begin(), names.end(), module.node->name) == names.end())
       names.push_back(module.node->name);
-  return bad_input("no module of the model is called \"" + target + "\"", "--lora-targets", suggestion(target, names));
+  return bad_input("no module of the model is called \"" + target + "\"", "--lora-targets",
+                   suggestion(target, names));
 }
 
-Result<std::vector<NamedModule>> targeted(const std::vector<NamedModule>& modules, const LoraRecipe& recipe,
-                                          std::string_view head) {
-  if (recipe.targets.size() == 1 && recipe.targets.front() == "all-linear") return all_linear(modules, head);
+Result<std::vector<NamedModule>> targeted(const std::vector<NamedModule>& modules,
+                                          const LoraRecipe& recipe, std::string_view head) {
+  if (recipe.targets.size() == 1 && recipe.targets.front() == "all-linear")
+    return all_linear(modules, head);
   for (const std::string& target : recipe.targets)
-    if (std::none_of(modules.begin(), modules.end(), [&](const NamedModule& m) { return matches(m.name, target); }))
+    if (std::none_of(modules.begin(), modules.end(),
+                     [&](const NamedModule& m) { return matches(m.name, target); }))
       return unknown_target(target, modules);
   std::vector<NamedModule> chosen;
   for (const NamedModule& module : modules)
@@ -118,16 +129,19 @@ Result<void> check(const NamedModule& module, std::string_view model_type) {
     return unsupported("\"" + module.name + "\" is no linear layer", "--lora-targets",
                        "LoRA on embeddings and other modules is not modelled");
   if (incompatible(model_type, module.node->name))
-    return bad_input("peft refuses \"" + module.node->name + "\" in " + std::string(model_type) + " models",
-                     "--lora-targets", "leave it out");
+    return bad_input(
+        "peft refuses \"" + module.node->name + "\" in " + std::string(model_type) + " models",
+        "--lora-targets", "leave it out");
   return {};
 }
 
 }  // namespace
 
-Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe, std::string_view model_type) {
+Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
+                      std::string_view model_type) {
   const std::vector<NamedModule> modules = nn::named_modules(model.tree.root());
-  const Result<std::vector<NamedModule>> chosen = targeted(modules, recipe, model.output_embeddings());
+  const Result<std::vector<NamedModule>> chosen =
+      targeted(modules, recipe, model.output_embeddings());
   if (!chosen) return tl::unexpected(chosen.error());
   const std::vector<ModuleNode::Named> base_parameters = nn::named_parameters(model.tree.root());
   std::vector<LoraLinear*> adapters;
@@ -138,7 +152,8 @@ Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe, 
     adapters.push_back(adapter.get());
     base.adapter = std::move(adapter);
   }
-  for (const ModuleNode::Named& parameter : base_parameters) parameter.tensor.impl().requires_grad = false;
+  for (const ModuleNode::Named& parameter : base_parameters)
+    parameter.tensor.impl().requires_grad = false;
   for (LoraLinear* adapter : adapters) {
     cast_to_float32(adapter->lora_A);
     cast_to_float32(adapter->lora_B);

@@ -140,9 +140,7 @@ family::AttentionImplementation attention_of(AttentionChoice choice) {
 Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe, const Config& config) {
   if (recipe.lora)
     if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", "")); !added) return added;
-  const std::string prefix(recipe.lora ? kPeftPrefix : "");
-  if (const Result<void> frozen = freeze(nn::named_parameters(model.tree.root(), prefix), recipe.freeze); !frozen)
-    return frozen;
+  freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")), recipe.freeze);
   if (recipe.checkpointing == Checkpointing::full) enable_gradient_checkpointing(model);
   return {};
 }

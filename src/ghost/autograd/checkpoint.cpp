@@ -30,8 +30,9 @@ void CheckpointFrame::drop(std::int64_t handle) {
   holder.tensor.reset();
 }
 
-/// While the part runs again: hands each tensor that is saved to its holder. With the last one the rest is not needed:
-/// torch raises _StopRecomputationError out of the op that saves it; here the ops after it make nothing.
+/// While the part runs again: hands each tensor that is saved to its holder. With the last one the
+/// rest is not needed: torch raises _StopRecomputationError out of the op that saves it; here the
+/// ops after it make nothing.
 class CheckpointFrame::RecomputationHook final : public SavedTensorHooks {
  public:
   explicit RecomputationHook(CheckpointFrame& frame) : frame_(frame) {}
@@ -66,7 +67,8 @@ void CheckpointFrame::run_again() {
   s.skipping = false;
   s.node = node;
   if (!hook.complete())
-    s.fail({ErrorKind::internal, "checkpoint: fewer tensors were saved when a layer was recomputed", node, ""});
+    s.fail({ErrorKind::internal, "checkpoint: fewer tensors were saved when a layer was recomputed",
+            node, ""});
 }
 
 }  // namespace memtape::ghost

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpointing: a part of the model whose backward needs are computed again instead of kept (torch/utils/checkpoint.py,
-// use_reentrant=False, the default of transformers' gradient_checkpointing_enable).
+// Checkpointing: a part of the model whose backward needs are computed again instead of kept
+// (torch/utils/checkpoint.py, use_reentrant=False, the default of transformers'
+// gradient_checkpointing_enable).
 //
-// The forward runs under hooks that keep nothing of what nodes want to save; the frame keeps the inputs. When backward first
-// unpacks one of the missing tensors, the part runs again, up to the last tensor that was wanted and no further, and each
-// recomputed tensor lives until its node has used it. The frame, and the inputs with it, goes with the last node that needs it.
+// The forward runs under hooks that keep nothing of what nodes want to save; the frame keeps the
+// inputs. When backward first unpacks one of the missing tensors, the part runs again, up to the
+// last tensor that was wanted and no further, and each recomputed tensor lives until its node has
+// used it. The frame, and the inputs with it, goes with the last node that needs it.
 #pragma once
 
 #include <functional>
@@ -44,7 +46,8 @@ class CheckpointFrame final : public SavedTensorHooks {
 /// Puts hooks in force for a scope.
 class SavedTensorHooksGuard {
  public:
-  explicit SavedTensorHooksGuard(SavedTensorHooks* hooks) : before_(std::exchange(session().hooks, hooks)) {}
+  explicit SavedTensorHooksGuard(SavedTensorHooks* hooks)
+      : before_(std::exchange(session().hooks, hooks)) {}
   ~SavedTensorHooksGuard() { session().hooks = before_; }
   SavedTensorHooksGuard(const SavedTensorHooksGuard&) = delete;
   SavedTensorHooksGuard& operator=(const SavedTensorHooksGuard&) = delete;
@@ -53,11 +56,13 @@ class SavedTensorHooksGuard {
   SavedTensorHooks* before_;
 };
 
-/// torch.utils.checkpoint.checkpoint(function, input): what `function` holds by value lives as long as the frame.
+/// torch.utils.checkpoint.checkpoint(function, input): what `function` holds by value lives as long
+/// as the frame.
 template <class Function>
 auto checkpoint(const Function& function, const Tensor& input) {
   if (!session().grad_enabled) return function(input);
-  const Ptr<CheckpointFrame> frame(new CheckpointFrame(input, [function](const Tensor& again) { function(again); }));
+  const Ptr<CheckpointFrame> frame(
+      new CheckpointFrame(input, [function](const Tensor& again) { function(again); }));
   const SavedTensorHooksGuard hooks(frame.get());
   return function(input);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dropout in training: the fused kernel makes its mask of bytes, then the output, and keeps the mask
-// (aten/src/ATen/native/Dropout.cpp, cuda/Dropout.cu).
+// dropout in training: the fused kernel makes its mask of bytes, then the output, and keeps the
+// mask (aten/src/ATen/native/Dropout.cpp, cuda/Dropout.cu).
 #pragma once
 
 #include "ghost/tensor.h"
