@@ -174,6 +174,9 @@ void Replay::allocate(const RecordedEvent& event, Events segments) {
     return disagree(at_, text_of(event) + ", from cached memory",
                     fmt::format("no cached block fits, a segment of {} bytes is needed", segment));
   }
+  if (log_.empty() && !segments.empty())
+    return disagree(at_ - segments.size(), text_of(segments.front()),
+                    fmt::format("the cached block at {} holds the request", block->address));
   compare_log(at_ - segments.size(), segments);
   check_address(event, *block);
   if (!live_.emplace(event.address, block).second)
