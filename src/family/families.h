@@ -15,12 +15,14 @@ ModelPointer build_checked(const Config& config, const Settings& settings, const
   return std::make_unique<Model>(settings, options);
 }
 
+ModelPointer build_bert(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma2(const Config& config, const ModelOptions& options);
 ModelPointer build_gpt2(const Config& config, const ModelOptions& options);
 ModelPointer build_gpt_neox(const Config& config, const ModelOptions& options);
 ModelPointer build_llama(const Config& config, const ModelOptions& options);
 ModelPointer build_mistral(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo2(const Config& config, const ModelOptions& options);
+ModelPointer build_opt(const Config& config, const ModelOptions& options);
 ModelPointer build_phi3(const Config& config, const ModelOptions& options);
 ModelPointer build_qwen2(const Config& config, const ModelOptions& options);
 ModelPointer build_qwen3(const Config& config, const ModelOptions& options);

@@ -11,6 +11,8 @@ namespace memtape::family {
 namespace {
 
 constexpr std::array kFamilies{
+    Family{"bert", Task::masked_lm, build_bert},
+    Family{"opt", Task::causal_lm, build_opt},
     Family{"gemma2", Task::causal_lm, build_gemma2},
     Family{"gpt2", Task::causal_lm, build_gpt2},
     Family{"gpt_neox", Task::causal_lm, build_gpt_neox},

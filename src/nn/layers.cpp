@@ -46,10 +46,10 @@ Tensor Embedding::forward(const Tensor& indices) {
 
 Tensor Dropout::forward(const Tensor& x) { return ghost::dropout(x, rate_); }
 
-LayerNorm::LayerNorm(const Scope& scope, std::int64_t width, bool has_bias)
+LayerNorm::LayerNorm(const Scope& scope, std::int64_t width, bool has_bias, bool elementwise_affine)
     : Module(scope),
-      weight(scope.parameter("weight", {width})),
-      bias(has_bias ? scope.parameter("bias", {width}) : Tensor()) {}
+      weight(elementwise_affine ? scope.parameter("weight", {width}) : Tensor()),
+      bias(elementwise_affine && has_bias ? scope.parameter("bias", {width}) : Tensor()) {}
 
 Tensor LayerNorm::forward(const Tensor& x) { return ghost::layer_norm(x, weight, bias); }
 
@@ -57,10 +57,23 @@ RMSNorm::RMSNorm(const Scope& scope, std::int64_t width) : Module(scope), weight
 
 Tensor RMSNorm::forward(const Tensor& x) { return ghost::rms_norm(x, weight); }
 
+namespace {
+
+void replace_parameter(ModuleNode& node, std::string_view name, const Tensor& tensor) {
+  for (ModuleNode::Named& parameter : node.parameters)
+    if (parameter.name == name) parameter.tensor = tensor;
+}
+
+}  // namespace
+
 void replace_weight(Projection& projection, const Tensor& weight) {
   projection.weight = weight;
-  for (ModuleNode::Named& parameter : projection.node().parameters)
-    if (parameter.name == "weight") parameter.tensor = weight;
+  replace_parameter(projection.node(), "weight", weight);
+}
+
+void replace_bias(Projection& projection, const Tensor& bias) {
+  projection.bias = bias;
+  replace_parameter(projection.node(), "bias", bias);
 }
 
 void tie(Linear& head, const Tensor& table) { replace_weight(head, table); }

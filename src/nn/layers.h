@@ -65,10 +65,11 @@ class Dropout : public Module<Dropout> {
   double rate_;
 };
 
-/// Over the last dimension; elementwise_affine.
+/// Over the last dimension; without elementwise_affine it has no parameters.
 class LayerNorm : public Module<LayerNorm> {
  public:
-  LayerNorm(const Scope& scope, std::int64_t width, bool bias = true);
+  LayerNorm(const Scope& scope, std::int64_t width, bool bias = true,
+            bool elementwise_affine = true);
   Tensor forward(const Tensor& x);
 
   Tensor weight, bias;
@@ -85,6 +86,9 @@ class RMSNorm : public Module<RMSNorm> {
 
 /// Puts another tensor in the place of a projection's weight.
 void replace_weight(Projection& projection, const Tensor& weight);
+
+/// Puts another tensor in the place of a projection's bias.
+void replace_bias(Projection& projection, const Tensor& bias);
 
 /// Replaces `head`'s weight by `table`'s, as tie_weights does: the head's own memory goes.
 void tie(Linear& head, const Tensor& table);

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// OPT: positions counted from the attention mask, dropout on both branches, and a 350m that projects its embeddings in and
+// out and normalises after each branch; mirroring transformers 5.17 models/opt/modeling_opt.py.
+#include <memory>
+
+#include "family/activations.h"
+#include "family/attention_interface.h"
+#include "family/config_checks.h"
+#include "family/families.h"
+#include "family/loss.h"
+#include "family/masking.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/dropout.h"
+#include "ghost/ops/reductions.h"
+#include "nn/checkpointing.h"
+#include "nn/layers.h"
+
+namespace memtape::family {
+namespace {
+
+struct OPTConfig {
+  OPTConfig(const Config& c, const ModelOptions& options)
+      : vocab_size(c.dimension("vocab_size", 50272)),
+        hidden_size(c.dimension("hidden_size", 768)),
+        num_hidden_layers(c.layers("num_hidden_layers", 12)),
+        ffn_dim(c.dimension("ffn_dim", 3072)),
+        max_position_embeddings(c.dimension("max_position_embeddings", 2048)),
+        num_attention_heads(c.dimension("num_attention_heads", 12)),
+        word_embed_proj_dim(c.optional_dimension("word_embed_proj_dim").value_or(hidden_size)),
+        activation_function(activation(c, "activation_function", "relu")),
+        dropout(c.number("dropout", 0.1)),
+        attention_dropout(c.number("attention_dropout", 0.0)),
+        do_layer_norm_before(c.boolean("do_layer_norm_before", true)),
+        remove_final_layer_norm(c.boolean("_remove_final_layer_norm", false)),
+        enable_bias(c.boolean("enable_bias", true)),
+        layer_norm_elementwise_affine(c.boolean("layer_norm_elementwise_affine", true)),
+        tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
+        attention(options.attention) {
+    check_divides(c, "num_attention_heads", num_attention_heads, hidden_size);
+    if (c.number("layerdrop", 0.0) > 0.0) c.fail("layerdrop", "skips layers at random: memory is not determined");
+  }
+
+  std::int64_t vocab_size, hidden_size, num_hidden_layers, ffn_dim, max_position_embeddings, num_attention_heads;
+  std::int64_t word_embed_proj_dim;
+  nn::Activation activation_function;
+  double dropout, attention_dropout;
+  bool do_layer_norm_before, remove_final_layer_norm, enable_bias, layer_norm_elementwise_affine, tie_word_embeddings;
+  AttentionImplementation attention;
+};
+
+/// The first two rows of its table are never used.
+class OPTLearnedPositionalEmbedding : public nn::Embedding {
+ public:
+  OPTLearnedPositionalEmbedding(const nn::Scope& scope, std::int64_t num_embeddings, std::int64_t embedding_dim)
+      : Embedding(scope, num_embeddings + kOffset, embedding_dim) {}
+
+  Tensor operator()(const Tensor& position_ids) { return nn::Embedding::operator()(position_ids.add(kOffset)); }
+
+ private:
+  static constexpr int kOffset = 2;
+};
+
+class OPTAttention : public nn::Module<OPTAttention> {
+ public:
+  OPTAttention(const nn::Scope& scope, const OPTConfig& c)
+      : Module(scope),
+        call_{.implementation = c.attention, .dropout = c.attention_dropout},
+        num_heads_(c.num_attention_heads),
+        head_dim_(c.hidden_size / c.num_attention_heads),
+        k_proj_(scope / "k_proj", c.hidden_size, c.hidden_size, c.enable_bias),
+        v_proj_(scope / "v_proj", c.hidden_size, c.hidden_size, c.enable_bias),
+        q_proj_(scope / "q_proj", c.hidden_size, c.hidden_size, c.enable_bias),
+        out_proj_(scope / "out_proj", c.hidden_size, c.hidden_size, c.enable_bias) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
+    const std::int64_t bsz = hidden_states.size(0), tgt_len = hidden_states.size(1);
+    const Dims shape{bsz, -1, num_heads_, head_dim_};
+    Tensor query_states = q_proj_(hidden_states).mul(1.0);
+    query_states = query_states.view(shape).transpose(1, 2);
+    Tensor key_states = k_proj_(hidden_states);
+    Tensor value_states = v_proj_(hidden_states);
+    key_states = key_states.view(shape).transpose(1, 2);
+    value_states = value_states.view(shape).transpose(1, 2);
+    Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    attn_output = attn_output.reshape({bsz, tgt_len, -1}).contiguous();
+    attn_output = out_proj_(attn_output);
+    return attn_output;
+  }
+
+ private:
+  AttentionCall call_;
+  std::int64_t num_heads_, head_dim_;
+  nn::Linear k_proj_, v_proj_, q_proj_, out_proj_;
+};
+
+class OPTDecoderLayer : public nn::GradientCheckpointingLayer<OPTDecoderLayer> {
+ public:
+  OPTDecoderLayer(const nn::Scope& scope, const OPTConfig& c)
+      : GradientCheckpointingLayer(scope),
+        do_layer_norm_before_(c.do_layer_norm_before),
+        dropout_(c.dropout),
+        activation_fn_(c.activation_function),
+        self_attn_(scope / "self_attn", c),
+        self_attn_layer_norm_(scope / "self_attn_layer_norm", c.hidden_size, true, c.layer_norm_elementwise_affine),
+        fc1_(scope / "fc1", c.hidden_size, c.ffn_dim, c.enable_bias),
+        fc2_(scope / "fc2", c.ffn_dim, c.hidden_size, c.enable_bias),
+        final_layer_norm_(scope / "final_layer_norm", c.hidden_size, true, c.layer_norm_elementwise_affine) {}
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
+    Tensor residual = x;
+    Tensor hidden_states = x;
+    if (do_layer_norm_before_) hidden_states = self_attn_layer_norm_(hidden_states);
+    hidden_states = self_attn_(hidden_states, attention_mask);
+    hidden_states = ghost::dropout(hidden_states, dropout_);
+    hidden_states = residual.add(hidden_states);
+    if (!do_layer_norm_before_) hidden_states = self_attn_layer_norm_(hidden_states);
+
+    const Dims hidden_states_shape = hidden_states.sizes();
+    hidden_states = hidden_states.reshape({-1, hidden_states.size(-1)});
+    residual = hidden_states;
+    if (do_layer_norm_before_) hidden_states = final_layer_norm_(hidden_states);
+    hidden_states = fc1_(hidden_states);
+    hidden_states = activation_fn_(hidden_states);
+    hidden_states = fc2_(hidden_states);
+    hidden_states = ghost::dropout(hidden_states, dropout_);
+    hidden_states = residual.add(hidden_states).view(hidden_states_shape);
+    if (!do_layer_norm_before_) hidden_states = final_layer_norm_(hidden_states);
+    return hidden_states;
+  }
+
+ private:
+  bool do_layer_norm_before_;
+  double dropout_;
+  nn::Activation activation_fn_;
+  OPTAttention self_attn_;
+  nn::LayerNorm self_attn_layer_norm_;
+  nn::Linear fc1_, fc2_;
+  nn::LayerNorm final_layer_norm_;
+};
+
+class OPTDecoder : public nn::Module<OPTDecoder> {
+ public:
+  OPTDecoder(const nn::Scope& scope, const OPTConfig& c)
+      : Module(scope),
+        embed_tokens(scope / "embed_tokens", c.vocab_size, c.word_embed_proj_dim),
+        attention_(c.attention),
+        embed_positions_(scope / "embed_positions", c.max_position_embeddings, c.hidden_size) {
+    if (c.word_embed_proj_dim != c.hidden_size) {
+      project_out_ = std::make_unique<nn::Linear>(scope / "project_out", c.hidden_size, c.word_embed_proj_dim, false);
+      project_in_ = std::make_unique<nn::Linear>(scope / "project_in", c.word_embed_proj_dim, c.hidden_size, false);
+    }
+    if (c.do_layer_norm_before && !c.remove_final_layer_norm)
+      final_layer_norm_ = std::make_unique<nn::LayerNorm>(scope / "final_layer_norm", c.hidden_size, true,
+                                                          c.layer_norm_elementwise_affine);
+    layers_ = std::make_unique<nn::ModuleList<OPTDecoderLayer>>(scope / "layers", c.num_hidden_layers, c);
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    Tensor inputs_embeds = embed_tokens(input_ids);
+    const Tensor attention_mask = given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
+    Tensor position_ids = ghost::cumsum(attention_mask);
+    position_ids = position_ids.mul(attention_mask).add(-1).to(DType::int64);
+    position_ids = position_ids.slice(1, 0, position_ids.size(1));
+    const Tensor causal_mask =
+        create_causal_mask({.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, {});
+    const Tensor pos_embeds = embed_positions_(position_ids);
+    if (project_in_) inputs_embeds = (*project_in_)(inputs_embeds);
+    Tensor hidden_states = inputs_embeds.add(pos_embeds);
+    for (OPTDecoderLayer& decoder_layer : *layers_) hidden_states = decoder_layer(hidden_states, causal_mask, position_ids);
+    if (final_layer_norm_) hidden_states = (*final_layer_norm_)(hidden_states);
+    if (project_out_) hidden_states = (*project_out_)(hidden_states);
+    return hidden_states;
+  }
+
+  nn::Embedding embed_tokens;
+
+ private:
+  AttentionImplementation attention_;
+  OPTLearnedPositionalEmbedding embed_positions_;
+  std::unique_ptr<nn::Linear> project_out_, project_in_;
+  std::unique_ptr<nn::LayerNorm> final_layer_norm_;
+  std::unique_ptr<nn::ModuleList<OPTDecoderLayer>> layers_;
+};
+
+class OPTForCausalLM : public PretrainedModel {
+ public:
+  OPTForCausalLM(const OPTConfig& c, const ModelOptions& options)
+      : PretrainedModel(options),
+        vocab_size_(c.vocab_size),
+        decoder_(root() / "model" / "decoder", c),
+        lm_head_(root() / "lm_head", c.word_embed_proj_dim, c.vocab_size, false) {
+    if (c.tie_word_embeddings) nn::tie(lm_head_, decoder_.embed_tokens.weight);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor hidden_states = decoder_(batch.input_ids, batch.attention_mask);
+    Tensor logits = lm_head_(hidden_states);
+    Tensor loss = causal_lm_loss(logits, batch.labels, vocab_size_);
+    return {std::move(loss), std::move(logits)};
+  }
+
+ private:
+  std::int64_t vocab_size_;
+  OPTDecoder decoder_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+ModelPointer build_opt(const Config& c, const ModelOptions& options) {
+  return build_checked<OPTForCausalLM>(c, OPTConfig(c, options), options);
+}
+
+}  // namespace memtape::family
