@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timeline: a tape played through an allocator, and what is read off it: high-water marks per phase, the level between
-// steps, what was alive at the peak, and, under a device limit, the request that fails.
+// Timeline: a tape played through an allocator, and what is read off it: high-water marks per
+// phase, the level between steps, what was alive at the peak, and, under a device limit, the
+// request that fails.
 //
 //     bytes            peak_event
 //      |         ___/\___|
@@ -29,8 +30,8 @@ struct Levels {
 struct Window {
   Mark mark;
   std::size_t first_event = 0, last_event = 0;  ///< half open
-  Levels peak;                                  ///< each level's own maximum, the level at the start included
-  std::size_t peak_event = 0;                   ///< the event after which `allocated` was highest
+  Levels peak;                 ///< each level's own maximum, the level at the start included
+  std::size_t peak_event = 0;  ///< the event after which `allocated` was highest
   Levels at_start;
 };
 
@@ -64,10 +65,12 @@ struct Timeline {
   std::optional<OutOfMemory> out_of_memory;
 };
 
-/// Size in the allocator of each block (block size, not request), by BlockId, as far as the tape was played.
+/// Size in the allocator of each block (block size, not request), by BlockId, as far as the tape
+/// was played.
 using BlockSizes = std::vector<Bytes>;
 
-/// What is alive after event `at`, by category; sizes are the allocator's, so the total is `allocated` at that moment.
+/// What is alive after event `at`, by category; sizes are the allocator's, so the total is
+/// `allocated` at that moment.
 CategoryBytes alive_by_category(const Tape& tape, const BlockSizes& sizes, std::size_t at);
 
 /// Ids of the blocks alive after event `at`, in order of allocation.
