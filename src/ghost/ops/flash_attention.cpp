@@ -28,7 +28,8 @@ int split_count(std::int64_t blocks, int processors, std::int64_t key_blocks) {
   return 1;
 }
 
-std::int64_t rounded_head(std::int64_t head) { return head <= 192 ? round_up(head, 32) : 256; }
+/// Heads of more than 128 are rounded to 64.
+std::int64_t rounded_head(std::int64_t head) { return head <= 128 ? round_up(head, 32) : round_up(head, 64); }
 
 struct ScaledDotProductFlashAttentionBackward0 final : Node {
   ScaledDotProductFlashAttentionBackward0() : Node("ScaledDotProductFlashAttentionBackward0") {}
