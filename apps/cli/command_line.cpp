@@ -85,11 +85,17 @@ std::vector<std::string> reversed(Arguments arguments) {
   return {arguments.rbegin(), arguments.rend()};
 }
 
+template <class Options>
+OutputOptions& output_of(Options& options) {
+  return options.output;
+}
+OutputOptions& output_of(DiffOptions& options) { return options.train.output; }
+
 /// Reads the words into `options`, which `app` is bound to.
 template <class Options>
 Result<Request> parse_into(Options& options, CLI::App& app, const Command& command,
                            Arguments arguments) {
-  add_output_options(app, options.output);
+  add_output_options(app, output_of(options));
   std::optional<Error> failure;
   try {
     app.parse(reversed(arguments));
@@ -135,21 +141,53 @@ void add_report_options(CLI::App& app, RawOptions& options) {
   app.add_flag("--csv", options.csv, "the answer as CSV, alone on the output")->group("Answer");
 }
 
+void add_model(CLI::App& app, RawOptions& options) {
+  add_operand(app, "MODEL", options.model,
+              "catalog name, hub id, directory, config.json or .safetensors file")
+      ->required();
+}
+
+std::vector<std::pair<std::string, std::string>> values_of(
+    const std::vector<CLI::Option*>& options) {
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const CLI::Option* option : options)
+    for (const std::string& value : option->reduced_results())
+      values.emplace_back(option->get_lnames().front(), value);
+  return values;
+}
+
 Result<Request> parse_train(const Command& command, Arguments arguments) {
   RawOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
-  add_operand(*app, "MODEL", options.model,
-              "catalog name, hub id, directory, config.json or .safetensors file")
-      ->required();
+  add_model(*app, options);
   std::vector<std::string> sink;
   const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
   add_report_options(*app, options);
   Result<Request> request = parse_into(options, *app, command, arguments);
-  if (!request || !std::holds_alternative<RawOptions>(*request)) return request;
-  for (const CLI::Option* option : named)
-    for (const std::string& value : option->reduced_results())
-      std::get<RawOptions>(*request).values.emplace_back(option->get_lnames().front(), value);
+  if (request && std::holds_alternative<RawOptions>(*request))
+    std::get<RawOptions>(*request).values = values_of(named);
   return request;
+}
+
+Result<Request> parse_diff(const Command& command, Arguments arguments) {
+  DiffOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  add_operand(*app, "TAPE", options.tape, "a recorded step tape (.tape)")->required();
+  add_model(*app, options.train);
+  std::vector<std::string> sink;
+  const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  Result<Request> request = parse_into(options, *app, command, arguments);
+  if (request && std::holds_alternative<DiffOptions>(*request))
+    std::get<DiffOptions>(*request).train.values = values_of(named);
+  return request;
+}
+
+Result<Request> parse_scoreboard(const Command& command, Arguments arguments) {
+  ScoreboardOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  app->add_option("FILE", options.files, "truth rows (.jsonl)")->type_name("")->required();
+  app->add_flag("--markdown", options.markdown, "tables for docs/accuracy.md");
+  return parse_into(options, *app, command, arguments);
 }
 
 Result<Request> parse_replay(const Command& command, Arguments arguments) {
@@ -178,6 +216,10 @@ constexpr std::array kCommands{
             "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb", parse_train},
     Command{"replay", "TRACE", "play a recorded allocator trace through the replica",
             "memtape replay trace.jsonl.gz", parse_replay},
+    Command{"scoreboard", "FILE...", "replay truth rows: how often right to the byte",
+            "memtape scoreboard tests/truth/torch_steps.jsonl", parse_scoreboard},
+    Command{"diff", "TAPE MODEL", "a predicted step beside a recorded one",
+            "memtape diff step.tape config.json --sequence-length 384", parse_diff},
     Command{"models", "[ID]", "the models that are known by name",
             "memtape models meta-llama/Llama-3.1-8B", parse_catalog<ModelsOptions>},
     Command{"gpus", "[ID]", "the GPUs that are known by name", "memtape gpus h100-80gb",

@@ -17,6 +17,10 @@ struct Run {
   }
   int operator()(const RawOptions& options) const { return run_train(options, terminal); }
   int operator()(const ReplayOptions& options) const { return run_replay(options, terminal); }
+  int operator()(const ScoreboardOptions& options) const {
+    return run_scoreboard(options, terminal);
+  }
+  int operator()(const DiffOptions& options) const { return run_diff(options, terminal); }
   int operator()(const ModelsOptions& options) const { return run_models(options, terminal); }
   int operator()(const GpusOptions& options) const { return run_gpus(options, terminal); }
 };

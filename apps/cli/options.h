@@ -48,4 +48,17 @@ struct RawOptions {
   OutputOptions output;
 };
 
+/// `memtape scoreboard FILE...`
+struct ScoreboardOptions {
+  std::vector<std::string> files;
+  bool markdown = false;
+  OutputOptions output;
+};
+
+/// `memtape diff TAPE MODEL [train options]`
+struct DiffOptions {
+  std::string tape;
+  RawOptions train;
+};
+
 }  // namespace memtape::cli

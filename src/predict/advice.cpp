@@ -37,25 +37,29 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
   while (so_far.micro_batch_size > 1) {
     so_far.micro_batch_size /= 2;
     so_far.gradient_accumulation *= 2;
-    found.push_back({fmt::format("{}{}--micro-batch-size {} --gradient-accumulation {}", flags, flags.empty() ? "" : " ",
-                                 so_far.micro_batch_size, so_far.gradient_accumulation),
+    found.push_back({fmt::format("{}{}--micro-batch-size {} --gradient-accumulation {}", flags,
+                                 flags.empty() ? "" : " ", so_far.micro_batch_size,
+                                 so_far.gradient_accumulation),
                      "smaller kernels, the same tokens a step", so_far});
   }
   if (!recipe.lora) {
     so_far.lora = LoraRecipe{.rank = 16, .targets = {"all-linear"}};
-    found.push_back({fmt::format("{}{}--micro-batch-size {} --lora-rank 16 --lora-targets all-linear", flags,
-                                 flags.empty() ? "" : " ", so_far.micro_batch_size),
-                     "trains adapters instead of all weights", so_far});
+    found.push_back(
+        {fmt::format("{}{}--micro-batch-size {} --lora-rank 16 --lora-targets all-linear", flags,
+                     flags.empty() ? "" : " ", so_far.micro_batch_size),
+         "trains adapters instead of all weights", so_far});
   }
   return found;
 }
 
 }  // namespace
 
-std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& recipe, const DeviceSetup& device, Bytes peak) {
+std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& recipe,
+                           const DeviceSetup& device, Bytes peak) {
   std::vector<Advice> fitting, lower;
   for (const Change& change : changes(recipe)) {
-    const Result<TrainAnswer> answer = predict_train(model, change.recipe, device, {.largest = 0, .advise = false});
+    const Result<TrainAnswer> answer =
+        predict_train(model, change.recipe, device, {.largest = 0, .advise = false});
     if (!answer) continue;
     const Bytes changed = answer->prediction.ranks.front().peak_device_bytes;
     if (answer->prediction.fits.value_or(false)) {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::array kStepPhases{Phase::forward, Phase::backward, Phase::optimizer};
 
-/// The window of a phase with the highest allocated peak (the first of several alike), its levels raised to each level's own
-/// maximum over all windows of the phase.
+/// The window of a phase with the highest allocated peak (the first of several alike), its levels
+/// raised to each level's own maximum over all windows of the phase.
 std::optional<Window> highest_window(const Timeline& step, Phase phase) {
   std::optional<Window> highest;
   Levels peak;
@@ -40,7 +40,8 @@ void take_peak(RankReport& report, const Tape& tape, const Window& window) {
 
 }  // namespace
 
-RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside, std::size_t largest) {
+RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside,
+                       std::size_t largest) {
   const Tape& tape = run.tape;
   RankReport report;
   report.parameter_bytes = run.statics.parameter_bytes;

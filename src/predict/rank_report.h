@@ -8,6 +8,7 @@
 
 namespace memtape {
 
-RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside, std::size_t largest);
+RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside,
+                       std::size_t largest);
 
 }  // namespace memtape

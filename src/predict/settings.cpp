@@ -21,7 +21,9 @@ std::string quoted(std::string_view text) {
   return json + "\"";
 }
 
-std::string joined(const std::vector<std::string>& parts) { return quoted(fmt::format("{}", fmt::join(parts, ","))); }
+std::string joined(const std::vector<std::string>& parts) {
+  return quoted(fmt::format("{}", fmt::join(parts, ",")));
+}
 
 std::string_view weights_name(DType dtype) {
   if (dtype == DType::bfloat16) return "bf16";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recipe as the answer repeats it: every option by its name on the command line, defaults spelled out.
+// The recipe as the answer repeats it: every option by its name on the command line, defaults
+// spelled out.
 #pragma once
 
 #include <vector>

@@ -24,14 +24,17 @@ std::size_t first_event_of_step(const Tape& tape, int step) {
   return tape.events.size();
 }
 
-StepPlay play_program(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory, int step, bool records) {
+StepPlay play_program(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
+                      int step, bool records) {
   StepPlay result;
   result.first_event = first_event_of_step(tape, step);
   const std::unique_ptr<Driver> driver = make_driver(device.placement, memory);
   CachingAllocator allocator(*driver, device.allocator);
-  result.before = play(tape, allocator, result.played, {.to = result.first_event, .segments = records});
+  result.before =
+      play(tape, allocator, result.played, {.to = result.first_event, .segments = records});
   if (!result.before.out_of_memory)
-    result.step = play(tape, allocator, result.played, {.from = result.first_event, .samples = records, .segments = records});
+    result.step = play(tape, allocator, result.played,
+                       {.from = result.first_event, .samples = records, .segments = records});
   raise(result.highest, result.before);
   raise(result.highest, result.step);
   return result;

@@ -21,8 +21,9 @@ struct StepPlay {
 /// The event at which step `step` begins.
 std::size_t first_event_of_step(const Tape& tape, int step);
 
-/// Plays `tape` on a device with `memory`; the measured step is `step`. An out-of-memory ends it early. `records` keeps
-/// levels after each event and the segments' history, for pictures.
-StepPlay play_program(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory, int step, bool records);
+/// Plays `tape` on a device with `memory`; the measured step is `step`. An out-of-memory ends it
+/// early. `records` keeps levels after each event and the segments' history, for pictures.
+StepPlay play_program(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
+                      int step, bool records);
 
 }  // namespace memtape

@@ -16,15 +16,6 @@ namespace {
 
 constexpr int kMeasuredStep = torch::kSteps - 1;
 
-ghost::DeviceTraits traits_of(const DeviceSetup& device) {
-  ghost::DeviceTraits traits;
-  if (!device.gpu) return traits;
-  traits.major = device.gpu->capability_major;
-  traits.minor = device.gpu->capability_minor;
-  traits.sm_count = device.gpu->sm_count;
-  return traits;
-}
-
 /// What is taken outside the allocator: the CUDA context and its modules.
 Bytes outside_of(const DeviceSetup& device) {
   return device.context_bytes.value_or(device.gpu ? device.gpu->context_bytes : 0);
@@ -47,7 +38,9 @@ std::optional<DeviceSummary> device_summary(const DeviceSetup& device) {
   }
   summary.source = fmt::format("total: {}; context: {}",
                                device.total_bytes ? "--gpu-memory-bytes" : device.gpu->total_source,
-                               device.context_bytes ? "--context-bytes" : device.gpu ? device.gpu->context_source : "none named");
+                               device.context_bytes ? "--context-bytes"
+                               : device.gpu         ? device.gpu->context_source
+                                                    : "none named");
   return summary;
 }
 
@@ -59,10 +52,12 @@ ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& 
           .weight_bytes = statics.parameter_bytes};
 }
 
-void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& device, const StepPlay& play) {
+void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& device,
+           const StepPlay& play) {
   const std::optional<Bytes> total = total_of(device);
   if (!total) return;
-  const Verdict found = verdict(run.tape, device, {.total = *total, .outside = outside_of(device)}, play, kMeasuredStep);
+  const Verdict found = verdict(run.tape, device, {.total = *total, .outside = outside_of(device)},
+                                play, kMeasuredStep);
   answer.prediction.fits = found.fits;
   answer.prediction.headroom_bytes = found.headroom_bytes;
   answer.prediction.failure = found.failure;
@@ -75,9 +70,11 @@ void add_segments(const Tape& tape, const Timeline& timeline, std::vector<Segmen
     const SegmentEvent::Kind kind = moment.change.kind;
     SegmentChange change;
     change.event = moment.event;
-    change.taken = kind == SegmentEvent::Kind::segment_alloc || kind == SegmentEvent::Kind::segment_map;
+    change.taken =
+        kind == SegmentEvent::Kind::segment_alloc || kind == SegmentEvent::Kind::segment_map;
     change.small_pool = event.kind == EventKind::alloc && tape.requested[event.block] <= kSmallSize;
-    change.expandable = kind == SegmentEvent::Kind::segment_map || kind == SegmentEvent::Kind::segment_unmap;
+    change.expandable =
+        kind == SegmentEvent::Kind::segment_map || kind == SegmentEvent::Kind::segment_unmap;
     change.stream = event.stream;
     change.address = moment.change.range.address;
     change.size = moment.change.range.size;
@@ -99,11 +96,21 @@ Trace trace_of(torch::TrainRun&& run, StepPlay&& play) {
 
 }  // namespace
 
-Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& recipe, const DeviceSetup& device,
-                                  const PredictOptions& options) {
+ghost::DeviceTraits device_traits(const DeviceSetup& device) {
+  ghost::DeviceTraits traits;
+  if (!device.gpu) return traits;
+  traits.major = device.gpu->capability_major;
+  traits.minor = device.gpu->capability_minor;
+  traits.sm_count = device.gpu->sm_count;
+  return traits;
+}
+
+Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& recipe,
+                                  const DeviceSetup& device, const PredictOptions& options) {
   if (device.gpu && !device.gpu->runs_cuda())
-    return unsupported(fmt::format("{} does not run CUDA", device.gpu->name), "--gpu", "memtape gpus lists those that do");
-  Result<torch::TrainRun> run = torch::run_training(model.config, recipe, traits_of(device));
+    return unsupported(fmt::format("{} does not run CUDA", device.gpu->name), "--gpu",
+                       "memtape gpus lists those that do");
+  Result<torch::TrainRun> run = torch::run_training(model.config, recipe, device_traits(device));
   if (!run) return tl::unexpected(run.error());
   StepPlay play = play_program(run->tape, device, {}, kMeasuredStep, options.trace);
   TrainAnswer answer;
@@ -115,7 +122,8 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.ranks.push_back(rank_report(*run, play, outside_of(device), options.largest));
   prediction.bounds = bounds_of(recipe, device, prediction.ranks.front());
   if (!device.gpu)
-    prediction.warnings.push_back("no --gpu named: kernels choose as on compute capability 8.0 (A100)");
+    prediction.warnings.push_back(
+        "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
   judge(answer, *run, device, play);
   if (options.advise && prediction.fits == false)
     prediction.advice = advise(model, recipe, device, prediction.ranks.front().peak_device_bytes);

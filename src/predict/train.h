@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// predict: the whole sentence as one function. A model under a recipe on a device is run by the framework on ghost tensors,
-// its tape goes through the allocator, and what is read off the timeline is a Prediction that reports can show.
+// predict: the whole sentence as one function. A model under a recipe on a device is run by the
+// framework on ghost tensors, its tape goes through the allocator, and what is read off the
+// timeline is a Prediction that reports can show.
 #pragma once
 
 #include <optional>
@@ -9,6 +10,7 @@
 #include "allocator/allocator_config.h"
 #include "allocator/driver.h"
 #include "base/result.h"
+#include "ghost/session.h"
 #include "mesh/gpu_catalog.h"
 #include "model/config.h"
 #include "model/tensor_list.h"
@@ -24,6 +26,9 @@ struct DeviceSetup {
   DriverPlacement placement = DriverPlacement::linux_regions;
   AllocatorConfig allocator;
 };
+
+/// What kernels' host code asks of that device.
+ghost::DeviceTraits device_traits(const DeviceSetup& device);
 
 struct ModelRequest {
   std::string id;
@@ -42,7 +47,7 @@ struct TrainAnswer {
   std::optional<Trace> trace;
 };
 
-Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& recipe, const DeviceSetup& device,
-                                  const PredictOptions& options = {});
+Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& recipe,
+                                  const DeviceSetup& device, const PredictOptions& options = {});
 
 }  // namespace memtape

@@ -29,12 +29,14 @@ Failure failure_of(const Tape& tape, const OutOfMemory& out) {
 
 }  // namespace
 
-Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory, const StepPlay& unlimited, int step) {
+Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
+                const StepPlay& unlimited, int step) {
   Verdict result;
   result.headroom_bytes = memory.total - memory.outside - unlimited.highest.reserved;
   if (result.headroom_bytes >= 0) return result;
   const StepPlay limited = play_program(tape, device, memory, step, false);
-  const auto& out = limited.before.out_of_memory ? limited.before.out_of_memory : limited.step.out_of_memory;
+  const auto& out =
+      limited.before.out_of_memory ? limited.before.out_of_memory : limited.step.out_of_memory;
   result.fits = !out;
   if (out)
     result.failure = failure_of(tape, *out);

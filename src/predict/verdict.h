@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict: the tape once more against the real limit of the device, with retries and freed caches as PyTorch makes them.
+// The verdict: the tape once more against the real limit of the device, with retries and freed
+// caches as PyTorch makes them.
 #pragma once
 
 #include "predict/step_play.h"
@@ -13,7 +14,9 @@ struct Verdict {
   std::optional<Failure> failure;
 };
 
-/// `unlimited` is the same tape played without a limit: where it stays below the device's total there is nothing to replay.
-Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory, const StepPlay& unlimited, int step);
+/// `unlimited` is the same tape played without a limit: where it stays below the device's total
+/// there is nothing to replay.
+Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
+                const StepPlay& unlimited, int step);
 
 }  // namespace memtape

@@ -11,5 +11,7 @@ int run_train(const RawOptions& options, Terminal& terminal);
 int run_replay(const ReplayOptions& options, Terminal& terminal);
 int run_models(const ModelsOptions& options, Terminal& terminal);
 int run_gpus(const GpusOptions& options, Terminal& terminal);
+[[gnu::weak]] int run_scoreboard(const ScoreboardOptions& options, Terminal& terminal);
+[[gnu::weak]] int run_diff(const DiffOptions& options, Terminal& terminal);
 
 }  // namespace memtape::cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memtape diff TAPE MODEL [train options]`: the predicted step beside a recorded one, up to the
+// first event that differs.
+#include "commands.h"
+#include "framework/torch/train_loop.h"
+#include "predict/step_play.h"
+#include "report/tape_diff.h"
+#include "sources/files.h"
+#include "sources/model_source.h"
+#include "train_request.h"
+
+namespace memtape::cli {
+namespace {
+
+constexpr std::size_t kLargestTape = std::size_t{256} << 20;
+
+Result<report::TapeDiff> compare(const DiffOptions& options) {
+  const Result<std::string> text = sources::read_text_file(options.tape, kLargestTape);
+  if (!text) return tl::unexpected(text.error());
+  const auto recorded = parse_step_tape(*text, options.tape);
+  if (!recorded) return tl::unexpected(recorded.error());
+  const Result<TrainRequest> request = train_request(options.train);
+  if (!request) return tl::unexpected(request.error());
+  const auto source =
+      sources::find_model_source(options.train.model, sources::HubSettings::of_process());
+  if (!source) return tl::unexpected(source.error());
+  if (!source->config) return unsupported("no config.json", source->where);
+  const auto run =
+      torch::run_training(*source->config, request->recipe, device_traits(request->device));
+  if (!run) return tl::unexpected(run.error());
+  return report::compare_tapes(run->tape, first_event_of_step(run->tape, torch::kSteps - 1),
+                               *recorded);
+}
+
+}  // namespace
+
+int run_diff(const DiffOptions& options, Terminal& terminal) {
+  const Result<report::TapeDiff> diff = compare(options);
+  if (!diff) return terminal.fail(diff.error());
+  if (!options.train.output.quiet) terminal.print(report::text(*diff, 4));
+  return diff->same() ? ExitCode::fits : ExitCode::does_not_fit;
+}
+
+}  // namespace memtape::cli

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memtape scoreboard FILE...`: replays truth rows in this process and says how often the answer is
+// right to the byte.
+#include <algorithm>
+
+#include "command_line.h"
+#include "commands.h"
+#include "report/json.h"
+#include "report/score.h"
+#include "sources/files.h"
+#include "sources/model_source.h"
+#include "train_request.h"
+#include "truth_rows.h"
+
+namespace memtape::cli {
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{256} << 20;
+
+/// The options of a row's command line; only `train` is replayed.
+Result<RawOptions> options_of(const TruthRow& row) {
+  std::vector<const char*> words;
+  for (const std::string& arg : row.args) words.push_back(arg.c_str());
+  Result<Request> request = parse_command_line(words);
+  if (!request) return tl::unexpected(request.error());
+  if (!std::holds_alternative<RawOptions>(*request))
+    return unsupported("only train is replayed", row.id);
+  return std::get<RawOptions>(std::move(*request));
+}
+
+Result<TrainAnswer> predict(const TruthRow& row) {
+  const Result<RawOptions> options = options_of(row);
+  if (!options) return tl::unexpected(options.error());
+  const Result<TrainRequest> request = train_request(*options);
+  if (!request) return tl::unexpected(request.error());
+  const Result<Config> config = Config::parse(row.config, "config");
+  if (!config) return tl::unexpected(config.error());
+  return predict_train({.id = row.id, .config = *config}, request->recipe, request->device,
+                       {.largest = 0, .advise = false});
+}
+
+std::string option_of(const TruthRow& row, std::string_view name) {
+  const auto at = std::find(row.args.begin(), row.args.end(), name);
+  return at == row.args.end() || at + 1 == row.args.end() ? "" : *(at + 1);
+}
+
+/// What the tables of the markdown are cut by.
+std::vector<std::pair<std::string, std::string>> groups_of(const TruthRow& row,
+                                                           const std::string& family) {
+  const bool lora = !option_of(row, "--lora-rank").empty();
+  return {{"family", family},
+          {"precision", option_of(row, "--precision")},
+          {"attention", option_of(row, "--attention")},
+          {"checkpointing", option_of(row, "--gradient-checkpointing")},
+          {"optimizer", option_of(row, "--optimizer") + " " + option_of(row, "--optimizer-impl")},
+          {"adapter", lora ? "LoRA" : "none"},
+          {"GPU", option_of(row, "--gpu")}};
+}
+
+report::ScoredRow score(const TruthRow& row) {
+  report::ScoredRow scored;
+  scored.id = row.id;
+  const Result<TrainAnswer> answer = predict(row);
+  if (!answer) {
+    scored.failure = answer.error().line();
+    return scored;
+  }
+  scored.groups = groups_of(row, answer->prediction.model.family);
+  const auto numbers = numbers_of(report::json(answer->prediction), row);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i])
+      scored.values.push_back({row.expect[i].first, row.expect[i].second, *numbers[i]});
+  return scored;
+}
+
+}  // namespace
+
+int run_scoreboard(const ScoreboardOptions& options, Terminal& terminal) {
+  std::vector<report::ScoredRow> scored;
+  for (const std::string& file : options.files) {
+    const Result<std::string> text = sources::read_text_file(file, kLargestFile);
+    if (!text) return terminal.fail(text.error());
+    const Result<std::vector<TruthRow>> rows = parse_truth_rows(*text, file);
+    if (!rows) return terminal.fail(rows.error());
+    for (const TruthRow& row : *rows) scored.push_back(score(row));
+  }
+  if (options.output.json)
+    terminal.print(report::score_json(scored));
+  else if (options.markdown)
+    terminal.print(report::score_markdown(scored));
+  else
+    terminal.print(report::score_text(scored, options.output.quiet ? 0 : 20));
+  return ExitCode::fits;
+}
+
+}  // namespace memtape::cli

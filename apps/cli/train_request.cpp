@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train_request.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "workload/train_options.h"
+
+namespace memtape::cli {
+namespace {
+
+/// The last value given for an option, or nothing.
+const std::string* value_of(const RawOptions& options, std::string_view name) {
+  const auto found = std::find_if(options.values.rbegin(), options.values.rend(),
+                                  [&](const auto& v) { return v.first == name; });
+  return found == options.values.rend() ? nullptr : &found->second;
+}
+
+Result<std::optional<Bytes>> bytes_option(const RawOptions& options, std::string_view name) {
+  const std::string* text = value_of(options, name);
+  if (!text) return std::nullopt;
+  Bytes bytes = 0;
+  const auto [at, error] = std::from_chars(text->data(), text->data() + text->size(), bytes);
+  if (error != std::errc() || at != text->data() + text->size() || bytes < 0)
+    return memtape::bad_input("unusable value \"" + *text + "\"", "--" + std::string(name),
+                              "a whole number of bytes");
+  return bytes;
+}
+
+/// PYTORCH_ALLOC_CONF, or the older PYTORCH_CUDA_ALLOC_CONF.
+Result<AllocatorConfig> allocator_of_process() {
+  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"})
+    if (const char* text = std::getenv(name)) return AllocatorConfig::parse(text);
+  return AllocatorConfig{};
+}
+
+Result<DeviceSetup> device_setup(const RawOptions& options) {
+  DeviceSetup device;
+  if (const std::string* name = value_of(options, "gpu")) {
+    Result<Gpu> gpu = find_gpu(*name);
+    if (!gpu) return tl::unexpected(gpu.error());
+    device.gpu = std::move(*gpu);
+  }
+  const auto total = bytes_option(options, "gpu-memory-bytes"),
+             context = bytes_option(options, "context-bytes");
+  if (!total) return tl::unexpected(total.error());
+  if (!context) return tl::unexpected(context.error());
+  device.total_bytes = *total;
+  device.context_bytes = *context;
+  if (const std::string* name = value_of(options, "driver-placement")) {
+    const Result<DriverPlacement> placement = driver_placement_from_name(*name);
+    if (!placement) return tl::unexpected(placement.error());
+    device.placement = *placement;
+  }
+  const Result<AllocatorConfig> allocator = allocator_of_process();
+  if (!allocator) return tl::unexpected(allocator.error());
+  device.allocator = *allocator;
+  return device;
+}
+
+/// Options that the dialect at hand does not model, as one error that names the first.
+Result<void> refuse_unmodelled(const RawOptions& options) {
+  constexpr std::array<std::string_view, 18> kLayout{
+      "gpus", "dp",  "zero",    "tp",   "sp",       "pp",       "vpp",          "schedule", "cp",
+      "ep",   "etp", "offload", "rank", "strategy", "quantize", "quantization", "peft",     "loss"};
+  constexpr std::array<std::string_view, 5> kNeutral{"1", "0", "none", "all", "torch"};
+  for (const auto& [name, value] : options.values) {
+    if (std::find(kLayout.begin(), kLayout.end(), name) == kLayout.end()) continue;
+    if (std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
+      return unsupported("\"" + value + "\" is not modelled by --framework torch", "--" + name,
+                         "one GPU, plain PyTorch");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TrainRequest> train_request(const RawOptions& options) {
+  if (const auto fine = refuse_unmodelled(options); !fine) return tl::unexpected(fine.error());
+  Result<TrainRecipe> recipe = train_recipe(options.values);
+  if (!recipe) return tl::unexpected(recipe.error());
+  Result<DeviceSetup> device = device_setup(options);
+  if (!device) return tl::unexpected(device.error());
+  return TrainRequest{std::move(*recipe), std::move(*device)};
+}
+
+}  // namespace memtape::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training request: the options of `memtape train` as typed, given their meaning and answered.
+// The train command, the scoreboard and the tape comparison all go through here.
+#pragma once
+
+#include "base/result.h"
+#include "options.h"
+#include "predict/train.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::cli {
+
+struct TrainRequest {
+  TrainRecipe recipe;
+  DeviceSetup device;
+};
+
+/// Recipe and device of the options; an option that the dialect does not model is an error that
+/// names it.
+Result<TrainRequest> train_request(const RawOptions& options);
+
+}  // namespace memtape::cli

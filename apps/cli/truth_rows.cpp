@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "truth_rows.h"
+
+#include <nlohmann/json.hpp>
+
+namespace memtape::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void collect_numbers(const Json& object, const std::string& prefix, TruthRow& row) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) collect_numbers(value, prefix + key + ".", row);
+    if (value.is_number_integer()) row.expect.emplace_back(prefix + key, value.get<std::int64_t>());
+  }
+}
+
+/// Null when the line is not a row.
+bool read_row(const Json& json, TruthRow& row) {
+  if (!json.is_object() || !json.contains("id") || !json["id"].is_string() ||
+      !json.contains("args") || !json["args"].is_array() || !json.contains("expect") ||
+      !json["expect"].is_object())
+    return false;
+  row.id = json["id"].get<std::string>();
+  for (const Json& arg : json["args"]) {
+    if (!arg.is_string()) return false;
+    row.args.push_back(arg.get<std::string>());
+  }
+  if (json.contains("config") && json["config"].is_object()) row.config = json["config"].dump();
+  if (json.contains("tape") && json["tape"].is_string()) row.tape = json["tape"].get<std::string>();
+  collect_numbers(json["expect"], "", row);
+  return true;
+}
+
+const Json* find(const Json& from, std::string_view path) {
+  const Json* at = &from;
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    const std::string key(path.substr(0, dot));
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+    if (!at->is_object() || !at->contains(key)) return nullptr;
+    at = &(*at)[key];
+  }
+  return at;
+}
+
+}  // namespace
+
+Result<std::vector<TruthRow>> parse_truth_rows(std::string_view text, const std::string& where) {
+  std::vector<TruthRow> rows;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    TruthRow row;
+    if (!read_row(Json::parse(line, nullptr, false), row))
+      return bad_input("not a truth row", where + ":" + std::to_string(number),
+                       "a JSON object with id, args and expect");
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<std::optional<std::int64_t>> numbers_of(const std::string& answer_json,
+                                                    const TruthRow& row) {
+  const Json answer = Json::parse(answer_json, nullptr, false);
+  const Json* ranks = find(answer, "ranks");
+  const Json* rank = ranks && ranks->is_array() && !ranks->empty() ? &ranks->front() : nullptr;
+  std::vector<std::optional<std::int64_t>> numbers;
+  for (const auto& [path, measured] : row.expect) {
+    std::optional<std::int64_t> number;
+    for (const Json* place : {rank, &answer, find(answer, "model")}) {
+      const Json* value = place && !number ? find(*place, path) : nullptr;
+      if (value && value->is_number_integer()) number = value->get<std::int64_t>();
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace memtape::cli

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/score.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace memtape::report {
+namespace {
+
+Distribution summed_up(std::string key, std::vector<double> errors, std::int64_t exact) {
+  Distribution d{
+      .key = std::move(key), .rows = static_cast<std::int64_t>(errors.size()), .exact = exact};
+  if (errors.empty()) return d;
+  std::sort(errors.begin(), errors.end());
+  double sum = 0;
+  for (const double e : errors) sum += e;
+  d.mean = sum / static_cast<double>(errors.size());
+  d.median = errors[errors.size() / 2];
+  d.p95 = errors[static_cast<std::size_t>(0.95 * static_cast<double>(errors.size() - 1))];
+  d.max = errors.back();
+  return d;
+}
+
+struct Gathered {
+  std::vector<double> errors;
+  std::int64_t exact = 0;
+
+  void add(const ScoredValue& value) {
+    errors.push_back(std::abs(value.error_percent()));
+    exact += value.exact() ? 1 : 0;
+  }
+};
+
+/// Rows with the key's error, furthest off first; rows that are exact are left out.
+std::vector<std::pair<const ScoredRow*, const ScoredValue*>> off_rows(
+    const std::vector<ScoredRow>& rows, std::string_view key) {
+  std::vector<std::pair<const ScoredRow*, const ScoredValue*>> off;
+  for (const ScoredRow& row : rows)
+    for (const ScoredValue& value : row.values)
+      if (value.key == key && !value.exact()) off.emplace_back(&row, &value);
+  std::stable_sort(off.begin(), off.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.second->error_percent()) > std::abs(b.second->error_percent());
+  });
+  return off;
+}
+
+constexpr const char* kMainKeys[] = {"peak_requested_bytes", "peak_allocated_bytes",
+                                     "peak_reserved_bytes"};
+
+std::string markdown_group(const std::vector<ScoredRow>& rows, const std::string& group) {
+  std::string out = fmt::format(
+      "\n### By {}\n\n| {} | rows | requested exact | allocated exact | reserved exact | "
+      "mean allocated error | largest |\n|---|---:|---:|---:|---:|---:|---:|\n",
+      group, group);
+  const auto requested = by_group(rows, group, kMainKeys[0]),
+             allocated = by_group(rows, group, kMainKeys[1]),
+             reserved = by_group(rows, group, kMainKeys[2]);
+  for (std::size_t i = 0; i < allocated.size(); ++i)
+    out += fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {:.3f} % | {:.2f} % |\n",
+                       allocated[i].first, allocated[i].second.rows,
+                       requested[i].second.exact_percent(), allocated[i].second.exact_percent(),
+                       reserved[i].second.exact_percent(), allocated[i].second.mean,
+                       allocated[i].second.max);
+  return out;
+}
+
+std::vector<std::string> group_names(const std::vector<ScoredRow>& rows) {
+  std::vector<std::string> names;
+  for (const ScoredRow& row : rows)
+    for (const auto& [group, value] : row.groups)
+      if (std::find(names.begin(), names.end(), group) == names.end()) names.push_back(group);
+  return names;
+}
+
+std::int64_t answered(const std::vector<ScoredRow>& rows) {
+  return std::count_if(rows.begin(), rows.end(),
+                       [](const ScoredRow& row) { return row.failure.empty(); });
+}
+
+}  // namespace
+
+double ScoredValue::error_percent() const {
+  if (measured == 0) return predicted == 0 ? 0.0 : 100.0;
+  return 100.0 * static_cast<double>(predicted - measured) / static_cast<double>(measured);
+}
+
+std::vector<Distribution> distributions(const std::vector<ScoredRow>& rows) {
+  std::vector<std::string> order;
+  std::map<std::string, Gathered> gathered;
+  for (const ScoredRow& row : rows)
+    for (const ScoredValue& value : row.values) {
+      if (!gathered.contains(value.key)) order.push_back(value.key);
+      gathered[value.key].add(value);
+    }
+  std::vector<Distribution> result;
+  for (const std::string& key : order)
+    result.push_back(summed_up(key, gathered[key].errors, gathered[key].exact));
+  return result;
+}
+
+std::vector<std::pair<std::string, Distribution>> by_group(const std::vector<ScoredRow>& rows,
+                                                           const std::string& group,
+                                                           const std::string& key) {
+  std::map<std::string, Gathered> gathered;
+  for (const ScoredRow& row : rows)
+    for (const auto& [name, value] : row.groups) {
+      if (name != group) continue;
+      for (const ScoredValue& scored : row.values)
+        if (scored.key == key) gathered[value].add(scored);
+    }
+  std::vector<std::pair<std::string, Distribution>> result;
+  for (auto& [value, g] : gathered) result.emplace_back(value, summed_up(key, g.errors, g.exact));
+  return result;
+}
+
+std::string score_text(const std::vector<ScoredRow>& rows, std::size_t worst) {
+  std::string out = fmt::format(
+      "{} of {} rows predicted\n\n{:<34} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9}\n", answered(rows),
+      rows.size(), "", "rows", "exact", "mean", "median", "p95", "largest");
+  for (const Distribution& d : distributions(rows))
+    out += fmt::format("{:<34} {:>6} {:>7.1f} % {:>7.3f} % {:>7.3f} % {:>7.3f} % {:>7.2f} %\n",
+                       d.key, d.rows, d.exact_percent(), d.mean, d.median, d.p95, d.max);
+  std::size_t shown = 0;
+  for (const auto& [row, value] : off_rows(rows, kMainKeys[1])) {
+    if (shown++ == worst) break;
+    if (shown == 1) out += "\nfurthest off in peak_allocated_bytes (predicted, measured)\n";
+    out += fmt::format("  {:>+9.3f} %  {:>18} {:>18}  {}\n", value->error_percent(),
+                       with_commas(value->predicted), with_commas(value->measured), row->id);
+  }
+  for (const ScoredRow& row : rows)
+    if (!row.failure.empty()) out += fmt::format("  no prediction  {}: {}\n", row.id, row.failure);
+  return out;
+}
+
+std::string score_markdown(const std::vector<ScoredRow>& rows) {
+  std::string out = fmt::format(
+      "{} of {} rows predicted. Errors are absolute, in per cent of the measured value.\n\n"
+      "| figure | rows | to the byte | mean | median | p95 | largest "
+      "|\n|---|---:|---:|---:|---:|---:|---:|\n",
+      answered(rows), rows.size());
+  for (const Distribution& d : distributions(rows))
+    out += fmt::format("| `{}` | {} | {:.1f} % | {:.3f} % | {:.3f} % | {:.3f} % | {:.2f} % |\n",
+                       d.key, d.rows, d.exact_percent(), d.mean, d.median, d.p95, d.max);
+  for (const std::string& group : group_names(rows)) out += markdown_group(rows, group);
+  out +=
+      "\n### Rows that are off in peak_allocated_bytes\n\n| row | measured | predicted | error "
+      "|\n|---|---:|---:|---:|\n";
+  for (const auto& [row, value] : off_rows(rows, kMainKeys[1]))
+    out += fmt::format("| {} | {} | {} | {:+.3f} % |\n", row->id, with_commas(value->measured),
+                       with_commas(value->predicted), value->error_percent());
+  std::map<std::string, int> failures;
+  for (const ScoredRow& row : rows)
+    if (!row.failure.empty()) ++failures[row.failure];
+  if (!failures.empty())
+    out += "\n### Rows without a prediction\n\n| rows | reason |\n|---:|---|\n";
+  for (const auto& [reason, count] : failures) out += fmt::format("| {} | {} |\n", count, reason);
+  return out;
+}
+
+std::string score_json(const std::vector<ScoredRow>& rows) {
+  std::string out = "{\n  \"distributions\": [";
+  bool first = true;
+  for (const Distribution& d : distributions(rows)) {
+    out += fmt::format(
+        "{}\n    {{\"key\": \"{}\", \"rows\": {}, \"exact\": {}, \"mean\": {}, \"median\": {}, "
+        "\"p95\": {}, \"max\": {}}}",
+        first ? "" : ",", d.key, d.rows, d.exact, d.mean, d.median, d.p95, d.max);
+    first = false;
+  }
+  out += "\n  ],\n  \"rows\": [";
+  first = true;
+  for (const ScoredRow& row : rows) {
+    out += fmt::format("{}\n    {{\"id\": \"{}\", \"predicted\": {}, \"values\": {{",
+                       first ? "" : ",", row.id, row.failure.empty());
+    for (std::size_t i = 0; i < row.values.size(); ++i)
+      out += fmt::format("{}\"{}\": [{}, {}]", i ? ", " : "", row.values[i].key,
+                         row.values[i].predicted, row.values[i].measured);
+    out += "}}";
+    first = false;
+  }
+  return out + "\n  ]\n}\n";
+}
+
+}  // namespace memtape::report
