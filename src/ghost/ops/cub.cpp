@@ -25,10 +25,10 @@ Bytes tile_states_bytes(std::int64_t items, std::int64_t tile, const TileState& 
   return blob(aligned(blob(aligned(states * state.word) + 2 * aligned(states * state.value))));
 }
 
-/// OnesweepPolicy of tuning_radix_sort.cuh: threads times items, the items scaled from 4 bytes to the 8 of a key.
-std::int64_t onesweep_tile(const DeviceTraits& device) {
-  if (device.at_least(9)) return 384 * (24 * 4 / 8);
-  if (device.at_least(8)) return 384 * (21 * 4 / 8);
+/// OnesweepPolicy of tuning_radix_sort.cuh: threads times items, the items scaled from 4 bytes to the 8 of a value.
+std::int64_t onesweep_tile(const DeviceTraits& device, Bytes key) {
+  if (device.at_least(9)) return 384 * ((key == 4 ? 29 : 24) * 4 / 8);
+  if (device.at_least(8)) return 384 * ((key == 4 ? 17 : 21) * 4 / 8);
   return 256 * (23 * 4 / 8);
 }
 
@@ -40,15 +40,29 @@ std::int64_t unique_by_key_tile(const DeviceTraits& device) {
   return tuned ? 256 * 7 : 64 * (11 * 4 / 8);
 }
 
+/// ScanByKeyPolicyT of tuning_scan_by_key.cuh for 4-byte keys and values.
+std::int64_t scan_by_key_tile(const DeviceTraits& device) {
+  if (device.at_least(10)) return 224 * 20;
+  if (device.at_least(9)) return 288 * 14;
+  const bool tuned = device.at_least(8) && !device.at_least(8, 6);
+  return 256 * (tuned ? 15 : 9);
+}
+
 }  // namespace
 
-Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items) {
-  constexpr std::int64_t kSingleTile = 256 * (19 * 4 / 8), kDigits = 256, kPasses = 8, kItem = 8, kCounter = 4;
+Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key) {
+  constexpr std::int64_t kSingleTile = 256 * (19 * 4 / 8), kDigits = 256, kOffset = 8, kCounter = 4, kValue = 8;
   if (items <= kSingleTile) return 1;
-  const Bytes bins = kPasses * kDigits * kItem;
-  const Bytes lookback = ceil_div(items, onesweep_tile(device)) * kDigits * kCounter;
-  const Bytes other_keys = items * kItem, other_values = items * kItem;
-  return blob(aligned(bins) + aligned(lookback) + aligned(other_keys) + aligned(other_values) + aligned(kPasses * kCounter));
+  const Bytes passes = key;  // one byte at a time
+  const Bytes bins = passes * kDigits * kOffset;
+  const Bytes lookback = ceil_div(items, onesweep_tile(device, key)) * kDigits * kCounter;
+  return blob(aligned(bins) + aligned(lookback) + aligned(items * key) + aligned(items * kValue) + aligned(passes * kCounter));
+}
+
+Bytes sum_by_key_bytes(const DeviceTraits& device, std::int64_t items) {
+  constexpr std::int64_t kPadding = 32, kWord = 16, kKey = 4;
+  const std::int64_t tiles = ceil_div(items, scan_by_key_tile(device));
+  return blob(aligned((tiles + kPadding) * kWord) + aligned((tiles + 1) * kKey));
 }
 
 Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items) {

@@ -12,13 +12,16 @@
 
 namespace memtape::ghost::cub {
 
-/// DeviceRadixSort::SortPairs of int64 keys with 8-byte values over all 64 bits, 64-bit offsets, into other buffers.
-Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items);
+/// DeviceRadixSort::SortPairs of keys of 4 or 8 bytes with 8-byte values over all bits, 64-bit offsets, into other buffers.
+Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key);
 
 /// DeviceSelect::UniqueByKey of int64 keys, with the values of a counting iterator (int).
 Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items);
 
 /// DeviceScan::InclusiveSum (and ExclusiveSum) of elements of `dtype`.
 Bytes inclusive_sum_bytes(DType dtype, std::int64_t items);
+
+/// DeviceScan::InclusiveSumByKey of 32-bit keys and values.
+Bytes sum_by_key_bytes(const DeviceTraits& device, std::int64_t items);
 
 }  // namespace memtape::ghost::cub

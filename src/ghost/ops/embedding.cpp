@@ -56,7 +56,7 @@ Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, const
   if (count <= kFewIndices) return zeros(table, grad.dtype());
   const Tensor sorted_indices = int64s(count), original_indices = int64s(count);
   {
-    const Tensor range = int64s(count), temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count));
+    const Tensor range = int64s(count), temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, 8));
   }
   return gradient_of_sorted(count, table, grad.dtype());
 }

@@ -43,6 +43,7 @@ void use_cublaslt() {
   workspace = empty({1024 * 1024}, DType::uint8, Category::workspace);
 }
 
+/// A row-major product is formed as its transpose, so the second operand is prepared first.
 Tensor prepared(const Tensor& matrix) { return readable(matrix) ? matrix : clone_contiguous(matrix); }
 
 bool column_major(const Dims& sizes, const Dims& strides) { return strides[0] == 1 && strides[1] == sizes[0]; }
@@ -173,7 +174,7 @@ Tensor mm(const In& a, const In& b) {
     if (node->wants(1)) node->self.keep(*self);
   }
   Tensor out = empty({self->size(0), mat2->size(1)}, self->dtype());
-  const Tensor left = prepared(*self), right = prepared(*mat2);
+  const Tensor right = prepared(*mat2), left = prepared(*self);
   use_cublas();
   if (node) set_history(out, node);
   return out;
@@ -190,7 +191,7 @@ Tensor addmm(const In& c, const In& a, const In& b) {
     if (node->wants(2)) node->mat1.keep(*mat1);
   }
   Tensor out = empty({mat1->size(0), mat2->size(1)}, mat1->dtype());
-  const Tensor left = prepared(*mat1), right = prepared(*mat2);
+  const Tensor right = prepared(*mat2), left = prepared(*mat1);
   fuses_bias(*bias, *mat1, *mat2) ? use_cublaslt() : use_cublas();
   if (node) set_history(out, node);
   return out;
@@ -206,7 +207,7 @@ Tensor bmm(const In& a, const In& b) {
     if (node->wants(1)) node->self.keep(*self);
   }
   Tensor out = empty({self->size(0), self->size(1), mat2->size(2)}, self->dtype());
-  const Tensor left = prepared(*self), right = prepared(*mat2);
+  const Tensor right = prepared(*mat2), left = prepared(*self);
   use_cublas();
   if (node) set_history(out, node);
   return out;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/sorting.h"
+
+#include <algorithm>
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/cub.h"
+
+namespace memtape::ghost {
+namespace {
+
+Tensor scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
+
+/// should_use_multiblock of TensorTopK.cu: few long slices are each searched by several blocks.
+bool uses_many_blocks(std::int64_t slices, std::int64_t slice) {
+  if (slices <= 20) return slice >= 20000;
+  if (slices <= 40) return slice >= 10000;
+  if (slices <= 80) return slice >= 8000;
+  if (slices < 200) return slice >= 5000;
+  if (slices < 800) return slice >= 3000;
+  return slice >= (slices <= 4000 ? 800 : 400);
+}
+
+/// mbtopk::get_items_per_thread; a processor holds as many blocks of 256 threads with 40 registers as its 65,536 allow.
+std::int64_t items_per_thread(std::int64_t elements) {
+  constexpr std::int64_t kThreads = 256, kRegisters = 65536, kRegistersPerThread = 40, kFewest = 4, kMost = 64;
+  const std::int64_t blocks = session().device.sm_count * (kRegisters / (kRegistersPerThread * kThreads));
+  return std::clamp(ceil_div(elements, blocks * kThreads), kFewest, kMost);
+}
+
+/// mbtopk::launch: the radix select of many blocks counts digits per block and scans the counts.
+void search_with_many_blocks(const Tensor& self, std::int64_t slices, std::int64_t slice) {
+  constexpr std::int64_t kThreads = 256, kDigits = 256;
+  const std::int64_t per_block = items_per_thread(slices * slice) * kThreads;
+  const std::int64_t blocks = slices * ceil_div(slice, per_block);
+  const Bytes radix = std::max<Bytes>(4, bytes_of(self.dtype(), 1));
+  const Tensor kth_values = empty({slices}, self.dtype()), ks_to_find = scratch(slices * 2 * 4);
+  const Tensor desired = scratch(slices * 2 * radix), counts = scratch(blocks * kDigits * 2);
+  const Tensor digit_sums = scratch(slices * kDigits * 4);
+  const Tensor within_k = scratch(blocks * 4), kth = scratch(blocks * 4);
+  for (int scan = 0; scan < 2; ++scan) const Tensor temporary = scratch(cub::sum_by_key_bytes(session().device, blocks));
+}
+
+}  // namespace
+
+ValuesAndIndices sort(const In& self) {
+  constexpr std::int64_t kSmallSort = 4096;  // should_use_small_sort
+  Op op("sort", {&self});
+  const std::int64_t count = self->numel();
+  Tensor values = empty(self->sizes(), self->dtype());
+  Tensor indices = empty(self->sizes(), DType::int64);
+  const Tensor range = empty(self->sizes(), DType::int64);
+  if (count > kSmallSort)
+    const Tensor temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, bytes_of(self->dtype(), 1)));
+  return {std::move(values), std::move(indices)};
+}
+
+ValuesAndIndices topk(const In& self, std::int64_t k) {
+  Op op("topk", {&self});
+  const Dims sizes = self->sizes().leading().with(k);
+  Tensor values = empty(sizes, self->dtype());
+  Tensor indices = empty(sizes, DType::int64);
+  const GradMode no_grad(false);
+  const Tensor packed = self->contiguous();
+  const std::int64_t slice = self->size(-1), slices = self->numel() / std::max<std::int64_t>(slice, 1);
+  if (uses_many_blocks(slices, slice)) search_with_many_blocks(packed, slices, slice);
+  return {std::move(values), std::move(indices)};
+}
+
+}  // namespace memtape::ghost

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting: sort of one row and topk, with the scratch of their kernels (aten/src/ATen/native/cuda/Sort.cu, TensorTopK.cu).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "ghost/tensor.h"
+
+namespace memtape::ghost {
+
+/// Values and int64 indices.
+using ValuesAndIndices = std::pair<Tensor, Tensor>;
+
+/// torch.sort of a tensor of one dimension, whose elements have 4 or 8 bytes, without gradients.
+ValuesAndIndices sort(const In& self);
+
+/// torch.topk along the last dimension, without gradients.
+ValuesAndIndices topk(const In& self, std::int64_t k);
+
+}  // namespace memtape::ghost
