@@ -208,7 +208,7 @@ void reduce_32bit(const ReduceIterator& iter, Bytes accumulator) {
 
 void reduce_scratch(const Tensor& input, DimSet reduced, DType output) {
   if (input.numel() == 0) return;
-  const Bytes accumulator = std::max<Bytes>(bits(output) / 8, 4);
+  const Bytes accumulator = output == DType::boolean ? bits(input.dtype()) / 8 : std::max<Bytes>(bits(output) / 8, 4);
   const bool half_to_half = bits(output) == 16 && input.dtype() == output;
   ReduceIterator iter(input, reduced, output);
   if (iter.fits_32bit()) return reduce_32bit(iter, accumulator);

@@ -16,7 +16,7 @@ constexpr DimSet dim_set(int d) { return DimSet{1} << d; }
 constexpr DimSet all_dims(int rank) { return (DimSet{1} << rank) - 1; }
 
 /// Takes and returns the scratch for reducing `input` over `reduced` to a packed output of dtype `output`: sum, mean, norms
-/// and their like, which accumulate numbers of 16 bits in 32.
+/// and their like, which accumulate numbers of 16 bits in 32; all and any (`output` is boolean) keep the input's type.
 void reduce_scratch(const Tensor& input, DimSet reduced, DType output);
 
 }  // namespace memtape::ghost

@@ -195,7 +195,7 @@ Tensor max_all(const In& self) {
 
 Tensor all(const In& self) {
   Op op("all", {&self});
-  return empty({}, DType::boolean);
+  return reduced_to_number(*self, DType::boolean);
 }
 
 Tensor Tensor::sum(int d, bool keepdim) const& { return sum_op(*this, d, keepdim); }
