@@ -254,7 +254,7 @@ class BertLMPredictionHead : public nn::Module<BertLMPredictionHead> {
 
   void tie(const Tensor& table) {
     nn::tie(decoder_, table);
-    nn::replace_bias(decoder_, bias_);
+    nn::tie_bias(decoder_, bias_);
   }
 
   Tensor forward(const Tensor& x) {

@@ -5,6 +5,7 @@
 #include "ghost/ops/embedding.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/normalization.h"
+#include "ghost/ops/padding.h"
 
 namespace memtape::nn {
 
@@ -64,6 +65,15 @@ void replace_parameter(ModuleNode& node, std::string_view name, const Tensor& te
     if (parameter.name == name) parameter.tensor = tensor;
 }
 
+/// PreTrainedModel._adjust_bias: `bias.data = pad(bias.data, ...)`, a copy even where it already fits the weight.
+void adjust_bias(Linear& head) {
+  if (!head.bias.defined()) return;
+  const ghost::ScopeGuard guard(head.node().scope);
+  const Tensor padded = ghost::pad_last(head.bias.detach(), 0, head.weight.size(0) - head.bias.size(0));
+  ghost::session().set_category(padded, Category::parameter);
+  head.bias.impl().storage = padded.impl().storage;
+}
+
 }  // namespace
 
 void replace_weight(Projection& projection, const Tensor& weight) {
@@ -71,11 +81,15 @@ void replace_weight(Projection& projection, const Tensor& weight) {
   replace_parameter(projection.node(), "weight", weight);
 }
 
-void replace_bias(Projection& projection, const Tensor& bias) {
-  projection.bias = bias;
-  replace_parameter(projection.node(), "bias", bias);
+void tie(Linear& head, const Tensor& table) {
+  replace_weight(head, table);
+  adjust_bias(head);
 }
 
-void tie(Linear& head, const Tensor& table) { replace_weight(head, table); }
+void tie_bias(Linear& head, const Tensor& bias) {
+  head.bias = bias;
+  replace_parameter(head.node(), "bias", bias);
+  adjust_bias(head);
+}
 
 }  // namespace memtape::nn

@@ -87,10 +87,9 @@ class RMSNorm : public Module<RMSNorm> {
 /// Puts another tensor in the place of a projection's weight.
 void replace_weight(Projection& projection, const Tensor& weight);
 
-/// Puts another tensor in the place of a projection's bias.
-void replace_bias(Projection& projection, const Tensor& bias);
-
 /// Replaces `head`'s weight by `table`'s, as tie_weights does: the head's own memory goes.
 void tie(Linear& head, const Tensor& table);
+/// The same for its bias.
+void tie_bias(Linear& head, const Tensor& bias);
 
 }  // namespace memtape::nn
