@@ -19,9 +19,16 @@ class GradientCheckpointingLayer : public Module<Self> {
 
   template <class... Rest>
   auto operator()(const In& x, const Rest&... rest) {
-    if (!tree_.gradient_checkpointing) return call(x, rest...);
-    return ghost::checkpoint([this, rest...](const Tensor& input) { return call(input, rest...); },
-                             *x);
+    using Output = decltype(Module<Self>::operator()(x, rest...));
+    const GradientCheckpointing kind = tree_.gradient_checkpointing;
+    if (kind == GradientCheckpointing::off) return Module<Self>::operator()(x, rest...);
+    const auto function = [this, rest...](const Tensor& input) {
+      return Module<Self>::operator()(input, rest...);
+    };
+    if constexpr (std::is_same_v<Output, Tensor>)
+      if (kind == GradientCheckpointing::reentrant)
+        return ghost::checkpoint_reentrant(function, *x);
+    return ghost::checkpoint(function, *x);
   }
 
  private:

@@ -52,6 +52,9 @@ struct NamedModule {
 };
 std::vector<NamedModule> named_modules(ModuleNode& root);
 
+/// model.gradient_checkpointing_enable({"use_reentrant": ...}), or not.
+enum class GradientCheckpointing { off, non_reentrant, reentrant };
+
 /// All modules of a model, and the dtype its parameters are made in (torch.set_default_dtype while __init__ runs).
 class ModuleTree {
  public:
@@ -60,7 +63,7 @@ class ModuleTree {
   ModuleTree& operator=(const ModuleTree&) = delete;
   ~ModuleTree();
 
-  bool gradient_checkpointing = false;  ///< model.gradient_checkpointing_enable()
+  GradientCheckpointing gradient_checkpointing = GradientCheckpointing::off;
 
   DType dtype() const { return dtype_; }
   ModuleNode& root() { return *nodes_.front(); }

@@ -36,7 +36,9 @@ constexpr auto kOptimizers = std::to_array<Choice<OptimizerName>>({{"adamw", Opt
 constexpr auto kImpls = std::to_array<Choice<OptimizerImpl>>(
     {{"fused", OptimizerImpl::fused}, {"foreach", OptimizerImpl::foreach}, {"for-loop", OptimizerImpl::for_loop}});
 constexpr auto kCheckpointings =
-    std::to_array<Choice<Checkpointing>>({{"none", Checkpointing::none}, {"full", Checkpointing::full}});
+    std::to_array<Choice<Checkpointing>>({{"none", Checkpointing::none},
+                                          {"full", Checkpointing::full},
+                                          {"full-reentrant", Checkpointing::full_reentrant}});
 constexpr auto kAttentions = std::to_array<Choice<AttentionChoice>>(
     {{"eager", AttentionChoice::eager}, {"sdpa", AttentionChoice::sdpa}, {"flash", AttentionChoice::flash}});
 constexpr auto kTasks = std::to_array<Choice<TaskName>>({{"causal-lm", TaskName::causal_lm},

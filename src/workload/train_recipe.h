@@ -16,7 +16,7 @@ namespace memtape {
 enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16 };
 enum class OptimizerName { adamw, adam, sgd, sgd_momentum, adagrad, rmsprop, adamax, nadam, adafactor, adafactor_hf };
 enum class OptimizerImpl { fused, foreach, for_loop };
-enum class Checkpointing { none, full };
+enum class Checkpointing { none, full, full_reentrant };
 enum class AttentionChoice { eager, sdpa, flash };
 enum class TaskName { causal_lm, masked_lm, seq2seq_lm };
 

@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 6> kInputEmbeddings{
 
 }  // namespace
 
-void enable_gradient_checkpointing(family::PretrainedModel& model) {
-  model.tree.gradient_checkpointing = true;
+void enable_gradient_checkpointing(family::PretrainedModel& model, nn::GradientCheckpointing kind) {
+  model.tree.gradient_checkpointing = kind;
   for (const nn::NamedModule& module : nn::named_modules(model.tree.root())) {
     const bool input = std::find(kInputEmbeddings.begin(), kInputEmbeddings.end(),
                                  module.node->name) != kInputEmbeddings.end();

@@ -8,6 +8,6 @@
 
 namespace memtape::torch {
 
-void enable_gradient_checkpointing(family::PretrainedModel& model);
+void enable_gradient_checkpointing(family::PretrainedModel& model, nn::GradientCheckpointing kind);
 
 }  // namespace memtape::torch

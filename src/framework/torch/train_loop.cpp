@@ -141,7 +141,10 @@ Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe, 
   if (recipe.lora)
     if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", "")); !added) return added;
   freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")), recipe.freeze);
-  if (recipe.checkpointing == Checkpointing::full) enable_gradient_checkpointing(model);
+  if (recipe.checkpointing == Checkpointing::full)
+    enable_gradient_checkpointing(model, nn::GradientCheckpointing::non_reentrant);
+  if (recipe.checkpointing == Checkpointing::full_reentrant)
+    enable_gradient_checkpointing(model, nn::GradientCheckpointing::reentrant);
   return {};
 }
 

@@ -2,8 +2,66 @@
 #include "ghost/autograd/checkpoint.h"
 
 #include "ghost/autocast.h"
+#include "ghost/autograd/engine.h"
 
 namespace memtape::ghost {
+namespace {
+
+struct CheckpointFunctionBackward final : Node {
+  using Function = std::function<Tensor(const Tensor&)>;
+  CheckpointFunctionBackward(const Function& run_function, const Tensor& tensor)
+      : Node("CheckpointFunctionBackward"),
+        function(run_function),
+        requires_grad(tensor.requires_grad()),
+        autocast(session().autocast.enabled),
+        autocast_dtype(session().autocast.dtype) {}
+
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor saved = input.unpack();
+    const Tensor detached = saved.detach();
+    detached.impl().requires_grad = requires_grad;
+    const Tensor output = run_again(detached);
+    if (output.requires_grad()) ghost::backward(output, in[0]);
+    out[0] = detached.grad();
+  }
+  void release() override { input.reset(); }
+
+  Tensor run_again(const Tensor& detached) const {
+    Session& s = session();
+    const char* const node = std::exchange(s.node, "");
+    const GradMode enable_grad(true);
+    const AutocastContext context(autocast, autocast_dtype);
+    Tensor output = function(detached);
+    s.node = node;
+    return output;
+  }
+
+  Saved input;
+  Function function;
+  bool requires_grad, autocast;
+  DType autocast_dtype;
+};
+
+}  // namespace
+
+Tensor checkpoint_reentrant(const std::function<Tensor(const Tensor&)>& function,
+                            const Tensor& input) {
+  Ptr<CheckpointFunctionBackward> node;
+  if (session().grad_enabled && input.requires_grad()) {
+    node = make_node<CheckpointFunctionBackward>(function, input);
+    node->edges.push_back(gradient_edge(input));
+  }
+  Tensor output;
+  {
+    const GradMode no_grad(false);
+    output = function(input);
+  }
+  if (node) {
+    node->input.keep(input);
+    set_history(output, node);
+  }
+  return output;
+}
 
 CheckpointFrame::CheckpointFrame(const Tensor& input, Recompute recompute)
     : input_(input),

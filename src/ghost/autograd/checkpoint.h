@@ -67,4 +67,10 @@ auto checkpoint(const Function& function, const Tensor& input) {
   return function(input);
 }
 
+/// The same with use_reentrant=True (CheckpointFunction): the forward runs without gradients, and
+/// backward runs all of it again and the graph of that within one node. What `function` holds lives
+/// as long as the graph.
+Tensor checkpoint_reentrant(const std::function<Tensor(const Tensor&)>& function,
+                            const Tensor& input);
+
 }  // namespace memtape::ghost

@@ -112,22 +112,27 @@ void evaluate_function(Node& node, ReadyQueue& ready) {
 }  // namespace
 
 void backward(const Tensor& loss) {
-  Session& s = session();
-  if (s.skipping || !loss.impl().grad_fn) return;
+  if (session().skipping || !loss.impl().grad_fn) return;
   Tensor ones;
   {
     Op op("ones_like", {});
     ones = empty(loss.sizes(), loss.dtype());
   }
+  backward(loss, ones);
+}
+
+void backward(const Tensor& output, const Tensor& gradient) {
+  Session& s = session();
   const ScopeId scope = s.scope;
+  const char* const outer_node = s.node;
   const bool outer_pass = s.in_backward;
   GradMode no_grad(false);
   s.in_backward = true;
-  const Ptr<Node> root = loss.impl().grad_fn;
+  const Ptr<Node> root = output.impl().grad_fn;
   compute_dependencies(root.get(), ++s.next_backward);
   ReadyQueue ready;
-  Tensor seed = ones;  // the caller's list of gradients holds it too
-  add_to_buffer(*root, loss.impl().output_nr, seed);
+  Tensor seed = gradient;  // the caller's list of gradients holds it too
+  add_to_buffer(*root, output.impl().output_nr, seed);
   ready.push(root);
   while (!ready.empty()) {
     const Ptr<Node> node = ready.top();
@@ -136,7 +141,7 @@ void backward(const Tensor& loss) {
   }
   s.in_backward = outer_pass;
   s.scope = scope;
-  s.node = "";
+  s.node = outer_node;
 }
 
 }  // namespace memtape::ghost

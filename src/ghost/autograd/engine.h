@@ -11,4 +11,7 @@ namespace memtape::ghost {
 /// loss.backward(): makes the gradient of ones and runs the graph.
 void backward(const Tensor& loss);
 
+/// torch.autograd.backward(output, gradient): also from within a node that runs (reentrant).
+void backward(const Tensor& output, const Tensor& gradient);
+
 }  // namespace memtape::ghost
