@@ -13,11 +13,12 @@ bool eligible(const Tensor& operand) {
 
 /// cached_cast of autocast_mode.cpp.
 Tensor cast_to_low(const Tensor& operand, Autocast& autocast) {
-  const bool cacheable = operand.dtype() == DType::float32 && operand.is_leaf() && operand.requires_grad() &&
-                         !operand.impl().base;
+  const bool cacheable = operand.dtype() == DType::float32 && operand.is_leaf() &&
+                         operand.requires_grad() && !operand.impl().base;
   if (!cacheable) return operand.to(autocast.dtype);
-  const auto known = std::find_if(autocast.cache.begin(), autocast.cache.end(),
-                                  [&](const Autocast::Cached& c) { return c.weight == operand.ptr(); });
+  const auto known =
+      std::find_if(autocast.cache.begin(), autocast.cache.end(),
+                   [&](const Autocast::Cached& c) { return c.weight == operand.ptr(); });
   if (known != autocast.cache.end()) return Tensor(known->cast);
   Tensor cast = operand.to(autocast.dtype);
   autocast.cache.push_back({operand.ptr(), cast.ptr()});

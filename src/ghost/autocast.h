@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Autocast: what torch.autocast does to the operands of an op (aten/src/ATen/autocast_mode.h). Products run in the low
-// dtype, some functions in float32, some reductions give float32. Casts of float32 leaf weights that want gradients are
-// made once and kept until the outermost context ends; every other operand is cast anew.
+// Autocast: what torch.autocast does to the operands of an op (aten/src/ATen/autocast_mode.h).
+// Products run in the low dtype, some functions in float32, some reductions give float32. Casts of
+// float32 leaf weights that want gradients are made once and kept until the outermost context ends;
+// every other operand is cast anew.
 //
-// An op casts its operands LAST TO FIRST: WrapFunction_ casts them in the arguments of one call, which GCC evaluates from
-// the right. So declare the Autocasted of the last argument first.
+// An op casts its operands LAST TO FIRST: WrapFunction_ casts them in the arguments of one call,
+// which GCC evaluates from the right. So declare the Autocasted of the last argument first.
 #pragma once
 
 #include "ghost/session.h"
@@ -14,10 +15,12 @@ namespace memtape::ghost {
 
 enum class CastPolicy {
   lower_precision,  ///< matmul, linear, mm, bmm, addmm, scaled_dot_product_attention, convolutions
-  fp32,             ///< layer_norm, group_norm, pow, rsqrt, exp, log, reciprocal, softplus, logsumexp, most losses
+  fp32,  ///< layer_norm, group_norm, pow, rsqrt, exp, log, reciprocal, softplus, logsumexp, most
+         ///< losses
 };
 
-/// An operand as autocast hands it on: itself outside autocast, else itself or its cast, alive as long as this is.
+/// An operand as autocast hands it on: itself outside autocast, else itself or its cast, alive as
+/// long as this is.
 class Autocasted {
  public:
   Autocasted(const Tensor& operand, CastPolicy policy);
@@ -29,11 +32,13 @@ class Autocasted {
   Tensor cast_;
 };
 
-/// Policy fp32_set_opt_dtype: the dtype that softmax, log_softmax, sum, prod, cumsum or vector_norm of `operand` gives when
-/// the caller names none. The operand itself is not cast: that is left to the kernel.
+/// Policy fp32_set_opt_dtype: the dtype that softmax, log_softmax, sum, prod, cumsum or vector_norm
+/// of `operand` gives when the caller names none. The operand itself is not cast: that is left to
+/// the kernel.
 DType reduction_dtype(const Tensor& operand);
 
-/// `with torch.autocast("cuda", dtype, enabled)`: leaving the outermost enabled one drops the kept casts.
+/// `with torch.autocast("cuda", dtype, enabled)`: leaving the outermost enabled one drops the kept
+/// casts.
 class AutocastContext {
  public:
   AutocastContext(bool enabled, DType dtype);

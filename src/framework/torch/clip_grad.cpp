@@ -16,7 +16,8 @@ using ghost::Tensor;
 Tensor total_norm_of(const std::vector<Tensor>& grads) {
   std::vector<Tensor> norms;
   for (const std::vector<std::size_t>& group : ghost::grouped_by_dtype(grads))
-    for (const Tensor& norm : ghost::foreach_norm(ghost::at_places(grads, group))) norms.push_back(norm.unsqueeze(0));
+    for (const Tensor& norm : ghost::foreach_norm(ghost::at_places(grads, group)))
+      norms.push_back(norm.unsqueeze(0));
   return ghost::vector_norm(ghost::cat(norms, 0));
 }
 

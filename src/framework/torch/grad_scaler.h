@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.amp.GradScaler("cuda") (torch/amp/grad_scaler.py): scales the loss so that float16 gradients do not vanish. Its
-// scale and growth tracker are made at the first scale(); each step makes an inverse scale and flags for found infinities.
+// torch.amp.GradScaler("cuda") (torch/amp/grad_scaler.py): scales the loss so that float16
+// gradients do not vanish. Its scale and growth tracker are made at the first scale(); each step
+// makes an inverse scale and flags for found infinities.
 #pragma once
 
 #include "framework/torch/optimizer.h"

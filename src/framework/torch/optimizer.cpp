@@ -26,10 +26,8 @@ bool has_fused(OptimizerName optimizer) {
     case OptimizerName::adamw:
     case OptimizerName::adam:
     case OptimizerName::sgd:
-    case OptimizerName::sgd_momentum:
-      return true;
-    default:
-      return false;
+    case OptimizerName::sgd_momentum: return true;
+    default: return false;
   }
 }
 
@@ -76,37 +74,31 @@ TensorList Optimizer::grads_at(const Places& places) const {
 
 void Optimizer::init_zeros_like(TensorList& state, std::size_t place) const {
   state.resize(parameters_.size());
-  if (!state[place].defined()) state[place] = ghost::zeros_like(parameters_[place], Category::optimizer_state);
+  if (!state[place].defined())
+    state[place] = ghost::zeros_like(parameters_[place], Category::optimizer_state);
 }
 
 Result<void> check_optimizer(OptimizerName optimizer, OptimizerImpl form) {
   if (form != OptimizerImpl::fused || has_fused(optimizer)) return {};
-  return bad_input("torch has no fused " + std::string(name(optimizer)) + " for GPUs", "--optimizer-impl",
-                     optimizer == OptimizerName::adafactor_hf ? "for-loop" : "foreach or for-loop");
+  return bad_input("torch has no fused " + std::string(name(optimizer)) + " for GPUs",
+                   "--optimizer-impl",
+                   optimizer == OptimizerName::adafactor_hf ? "for-loop" : "foreach or for-loop");
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe, TensorList parameters) {
   const OptimizerImpl form = recipe.optimizer_impl;
   switch (recipe.optimizer) {
     case OptimizerName::adamw:
-    case OptimizerName::adam:
-      return std::make_unique<Adam>(std::move(parameters), form);
-    case OptimizerName::sgd:
-      return std::make_unique<Sgd>(std::move(parameters), form, 0.0);
+    case OptimizerName::adam: return std::make_unique<Adam>(std::move(parameters), form);
+    case OptimizerName::sgd: return std::make_unique<Sgd>(std::move(parameters), form, 0.0);
     case OptimizerName::sgd_momentum:
       return std::make_unique<Sgd>(std::move(parameters), form, 0.9);
-    case OptimizerName::adagrad:
-      return std::make_unique<Adagrad>(std::move(parameters), form);
-    case OptimizerName::rmsprop:
-      return std::make_unique<RmsProp>(std::move(parameters), form);
-    case OptimizerName::adamax:
-      return std::make_unique<Adamax>(std::move(parameters), form);
-    case OptimizerName::nadam:
-      return std::make_unique<NAdam>(std::move(parameters), form);
-    case OptimizerName::adafactor:
-      return std::make_unique<Adafactor>(std::move(parameters), form);
-    case OptimizerName::adafactor_hf:
-      return std::make_unique<AdafactorHf>(std::move(parameters));
+    case OptimizerName::adagrad: return std::make_unique<Adagrad>(std::move(parameters), form);
+    case OptimizerName::rmsprop: return std::make_unique<RmsProp>(std::move(parameters), form);
+    case OptimizerName::adamax: return std::make_unique<Adamax>(std::move(parameters), form);
+    case OptimizerName::nadam: return std::make_unique<NAdam>(std::move(parameters), form);
+    case OptimizerName::adafactor: return std::make_unique<Adafactor>(std::move(parameters), form);
+    case OptimizerName::adafactor_hf: return std::make_unique<AdafactorHf>(std::move(parameters));
   }
   return nullptr;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizer: torch.optim's optimizers on ghost tensors. State comes to life per parameter at the first step; what a step
-// allocates for a moment depends on the form: fused kernels, foreach lists or a loop over parameters.
+// Optimizer: torch.optim's optimizers on ghost tensors. State comes to life per parameter at the
+// first step; what a step allocates for a moment depends on the form: fused kernels, foreach lists
+// or a loop over parameters.
 //
-// Each optimizer is a transcription of its Python file with the options of the plain loop (no amsgrad, not capturable, a
-// Python number as learning rate). Step counts and other scalars live on the CPU unless the form is fused.
+// Each optimizer is a transcription of its Python file with the options of the plain loop (no
+// amsgrad, not capturable, a Python number as learning rate). Step counts and other scalars live on
+// the CPU unless the form is fused.
 #pragma once
 
 #include <cstddef>
@@ -55,10 +57,12 @@ class Optimizer {
   TensorList parameters_;
 };
 
-/// Whether torch has this optimizer in this form for the GPU; else an Error that names the forms there are.
+/// Whether torch has this optimizer in this form for the GPU; else an Error that names the forms
+/// there are.
 Result<void> check_optimizer(OptimizerName optimizer, OptimizerImpl form);
 
-/// The optimizer the recipe names, over the parameters that want gradients, in the order of model.parameters().
+/// The optimizer the recipe names, over the parameters that want gradients, in the order of
+/// model.parameters().
 std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe, TensorList parameters);
 
 }  // namespace memtape::torch

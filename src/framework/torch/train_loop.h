@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain PyTorch training loop: batch on the GPU, forward (under autocast for amp-*), loss, backward, clip, step,
-// zero_grad(set_to_none=True). The measured step is the third of a fresh process, when all state exists.
+// The plain PyTorch training loop: batch on the GPU, forward (under autocast for amp-*), loss,
+// backward, clip, step, zero_grad(set_to_none=True). The measured step is the third of a fresh
+// process, when all state exists.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,9 @@ struct TrainRun {
   StaticBytes statics;
 };
 
-/// Runs the whole program on ghost tensors: builds the model, makes kSteps steps, and returns its tape. Marks divide it.
-Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe, const ghost::DeviceTraits& device);
+/// Runs the whole program on ghost tensors: builds the model, makes kSteps steps, and returns its
+/// tape. Marks divide it.
+Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                              const ghost::DeviceTraits& device);
 
 }  // namespace memtape::torch

@@ -16,8 +16,10 @@ constexpr std::int64_t kChunkSize = 65536;  // MultiTensorApply.cuh
 std::vector<Tensor> foreach_norm(const std::vector<Tensor>& tensors) {
   Op op("_foreach_norm", {});
   std::int64_t most_chunks = 0;
-  for (const Tensor& t : tensors) most_chunks = std::max(most_chunks, ceil_div(t.numel(), kChunkSize));
-  const Tensor partial = empty({static_cast<std::int64_t>(tensors.size()) * most_chunks}, DType::float32);
+  for (const Tensor& t : tensors)
+    most_chunks = std::max(most_chunks, ceil_div(t.numel(), kChunkSize));
+  const Tensor partial =
+      empty({static_cast<std::int64_t>(tensors.size()) * most_chunks}, DType::float32);
   std::vector<Tensor> norms;
   norms.reserve(tensors.size());
   for (const Tensor& t : tensors) norms.push_back(empty({}, t.dtype()));
@@ -44,7 +46,8 @@ std::vector<std::vector<std::size_t>> grouped_by_dtype(const std::vector<Tensor>
   return groups;
 }
 
-std::vector<Tensor> at_places(const std::vector<Tensor>& tensors, const std::vector<std::size_t>& places) {
+std::vector<Tensor> at_places(const std::vector<Tensor>& tensors,
+                              const std::vector<std::size_t>& places) {
   std::vector<Tensor> found;
   found.reserve(places.size());
   for (std::size_t place : places) found.push_back(tensors[place]);

@@ -16,8 +16,9 @@ namespace {
 constexpr int kVec = 4;  // vt0 and input_vec_size
 constexpr std::int64_t kMaxThreads = 512, kWarp = 32;
 
-/// What TensorIterator makes of an output and an input: dimensions from the fastest, reduced ones first, neighbours merged
-/// where memory allows. Strides are in bytes; a reduced dimension has none in the output.
+/// What TensorIterator makes of an output and an input: dimensions from the fastest, reduced ones
+/// first, neighbours merged where memory allows. Strides are in bytes; a reduced dimension has none
+/// in the output.
 struct ReduceIterator {
   struct Dimension {
     std::int64_t size, out_stride, in_stride;
@@ -28,10 +29,15 @@ struct ReduceIterator {
 
   ReduceIterator(const Tensor& input, DimSet reduced, DType output);
 
-  std::int64_t numel() const { return product([](const Dimension&) { return true; }); }
-  std::int64_t outputs() const { return product([](const Dimension& d) { return !d.reduced(); }); }
+  std::int64_t numel() const {
+    return product([](const Dimension&) { return true; });
+  }
+  std::int64_t outputs() const {
+    return product([](const Dimension& d) { return !d.reduced(); });
+  }
   std::size_t reduced_dims() const {
-    return static_cast<std::size_t>(std::count_if(dims.begin(), dims.end(), [](const Dimension& d) { return d.reduced(); }));
+    return static_cast<std::size_t>(
+        std::count_if(dims.begin(), dims.end(), [](const Dimension& d) { return d.reduced(); }));
   }
   bool fits_32bit() const;
   /// TensorIterator::split: halves the dimension that reaches furthest; the front half is returned.
@@ -61,7 +67,8 @@ ReduceIterator::ReduceIterator(const Tensor& input, DimSet reduced, DType output
   coalesce();
 }
 
-/// TensorIteratorBase::reorder_dimensions: an insertion sort in which undecided neighbours keep their places.
+/// TensorIteratorBase::reorder_dimensions: an insertion sort in which undecided neighbours keep
+/// their places.
 void ReduceIterator::order() {
   const auto compare = [](const Dimension& a, const Dimension& b) {
     if (a.reduced() != b.reduced()) return b.reduced() ? 1 : -1;
@@ -95,7 +102,8 @@ void ReduceIterator::coalesce() {
   for (std::size_t i = 1; i < dims.size(); ++i) {
     Dimension& a = dims[last];
     const Dimension& b = dims[i];
-    const bool follows = a.size * a.out_stride == b.out_stride && a.size * a.in_stride == b.in_stride;
+    const bool follows =
+        a.size * a.out_stride == b.out_stride && a.size * a.in_stride == b.in_stride;
     if (a.size == 1 || b.size == 1 || follows) {
       if (a.size == 1) a = {1, b.out_stride, b.in_stride};
       a.size *= b.size;
@@ -118,8 +126,11 @@ bool ReduceIterator::fits_32bit() const {
 }
 
 ReduceIterator ReduceIterator::split() {
-  const auto reach = [](const Dimension& d) { return (d.size - 1) * std::max(d.out_stride, d.in_stride); };
-  std::size_t furthest = dims.size() - 1;  // the later dimension wins a tie: the loop runs from the last
+  const auto reach = [](const Dimension& d) {
+    return (d.size - 1) * std::max(d.out_stride, d.in_stride);
+  };
+  std::size_t furthest =
+      dims.size() - 1;  // the later dimension wins a tie: the loop runs from the last
   for (std::size_t d = dims.size(); d-- > 0;)
     if (dims[d].size > 1 && reach(dims[d]) > reach(dims[furthest])) furthest = d;
   ReduceIterator front = *this;
@@ -134,10 +145,12 @@ struct Division {
 };
 
 std::int64_t last_power_of_2(std::int64_t n) {
-  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
+  return static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
 }
 
-/// get_output_vec_size: how many neighbouring outputs one thread can handle; addresses are taken as aligned.
+/// get_output_vec_size: how many neighbouring outputs one thread can handle; addresses are taken as
+/// aligned.
 std::int64_t output_vector(const ReduceIterator& iter) {
   std::int64_t vector = kVec;
   const auto divides = [&](std::int64_t n) {
@@ -158,7 +171,8 @@ struct Block {
 /// Thread block over the fastest dimension, reduced or not (set_block_dimension).
 Block block_for(const ReduceIterator& iter, std::int64_t inputs, std::int64_t outputs) {
   const std::size_t reduced = iter.reduced_dims();
-  const bool along_input = reduced == iter.dims.size() || iter.dims[0].in_stride < iter.dims[reduced].in_stride;
+  const bool along_input =
+      reduced == iter.dims.size() || iter.dims[0].in_stride < iter.dims[reduced].in_stride;
   std::int64_t dim0 = along_input ? inputs : outputs;
   const std::int64_t dim1 = along_input ? outputs : inputs;
   const std::int64_t fastest = iter.dims[along_input ? 0 : reduced].in_stride;
@@ -170,7 +184,8 @@ Block block_for(const ReduceIterator& iter, std::int64_t inputs, std::int64_t ou
       dim0 /= kVec;
   }
   const std::int64_t most = kMaxThreads / vector;
-  const std::int64_t x = std::min(last_power_of_2(dim0), most), y = std::min(last_power_of_2(dim1), most);
+  const std::int64_t x = std::min(last_power_of_2(dim0), most),
+                     y = std::min(last_power_of_2(dim1), most);
   const std::int64_t narrow = std::min(x, kWarp);
   const std::int64_t height = std::min(y, most / narrow);
   return {std::min(x, most / height), height, vector, along_input};
@@ -180,7 +195,8 @@ Block block_for(const ReduceIterator& iter, std::int64_t inputs, std::int64_t ou
 Division divide(const ReduceIterator& iter, Bytes accumulator) {
   if (iter.dims.empty()) return {};
   const DeviceTraits& device = session().device;
-  const std::int64_t outputs = iter.outputs(), inputs = iter.numel() / std::max<std::int64_t>(outputs, 1);
+  const std::int64_t outputs = iter.outputs(),
+                     inputs = iter.numel() / std::max<std::int64_t>(outputs, 1);
   const Block block = block_for(iter, inputs, outputs);
   std::int64_t step_input = block.reduces_x ? block.width : 1;
   const std::int64_t step_output = block.reduces_x ? 1 : block.width;
@@ -188,10 +204,12 @@ Division divide(const ReduceIterator& iter, Bytes accumulator) {
   step_input *= block.height;
   const std::int64_t values = ceil_div(inputs, step_input);
   const std::int64_t grid = ceil_div(outputs / block.vector, step_output);
-  const std::int64_t blocks_per_processor = device.max_threads_per_sm() / (block.width * block.height);
+  const std::int64_t blocks_per_processor =
+      device.max_threads_per_sm() / (block.width * block.height);
   const std::int64_t target = device.sm_count * blocks_per_processor;
   if (values < 256 || grid > target) return {};
-  const std::int64_t ctas = std::max(std::min(ceil_div(target, grid), ceil_div(values, 16)), ceil_div(values, 256));
+  const std::int64_t ctas =
+      std::max(std::min(ceil_div(target, grid), ceil_div(values, 16)), ceil_div(values, 256));
   if (ctas <= 1) return {};
   const std::int64_t lanes = block.reduces_x ? 1 : block.width * block.vector;
   return {accumulator * outputs * ctas * lanes, Bytes{4} * grid};
@@ -208,14 +226,16 @@ void reduce_32bit(const ReduceIterator& iter, Bytes accumulator) {
 
 void reduce_scratch(const Tensor& input, DimSet reduced, DType output) {
   if (input.numel() == 0) return;
-  const Bytes accumulator = output == DType::boolean ? bits(input.dtype()) / 8 : std::max<Bytes>(bits(output) / 8, 4);
+  const Bytes accumulator =
+      output == DType::boolean ? bits(input.dtype()) / 8 : std::max<Bytes>(bits(output) / 8, 4);
   const bool half_to_half = bits(output) == 16 && input.dtype() == output;
   ReduceIterator iter(input, reduced, output);
   if (iter.fits_32bit()) return reduce_32bit(iter, accumulator);
   Tensor accumulation;  // where parts cannot meet in the output itself
   if (half_to_half) {
     std::int64_t reach = 1;
-    for (const ReduceIterator::Dimension& d : iter.dims) reach = std::max(reach, d.size * d.out_stride / iter.out_size);
+    for (const ReduceIterator::Dimension& d : iter.dims)
+      reach = std::max(reach, d.size * d.out_stride / iter.out_size);
     accumulation = empty({reach}, DType::float32);
   }
   std::vector<ReduceIterator> parts{std::move(iter)};

@@ -33,9 +33,11 @@ std::vector<Places> split_by_rank(const std::vector<Places>& groups, const Tenso
   std::vector<Places> split;
   for (const Places& group : groups) {
     Places matrices, vectors;
-    for (std::size_t place : group) (parameters[place].dim() > 1 ? matrices : vectors).push_back(place);
+    for (std::size_t place : group)
+      (parameters[place].dim() > 1 ? matrices : vectors).push_back(place);
     const bool vectors_first = parameters[group.front()].dim() <= 1;
-    for (Places* part : {vectors_first ? &vectors : &matrices, vectors_first ? &matrices : &vectors})
+    for (Places* part :
+         {vectors_first ? &vectors : &matrices, vectors_first ? &matrices : &vectors})
       if (!part->empty()) split.push_back(std::move(*part));
   }
   return split;
@@ -51,8 +53,10 @@ void Adafactor::init_state(std::size_t place) {
     variance_[place] = ghost::zeros_like(grad, Category::optimizer_state);
     return;
   }
-  row_var_[place] = ghost::zeros(with_one(grad.sizes(), -1), grad.dtype(), Category::optimizer_state);
-  col_var_[place] = ghost::zeros(with_one(grad.sizes(), -2), grad.dtype(), Category::optimizer_state);
+  row_var_[place] =
+      ghost::zeros(with_one(grad.sizes(), -1), grad.dtype(), Category::optimizer_state);
+  col_var_[place] =
+      ghost::zeros(with_one(grad.sizes(), -2), grad.dtype(), Category::optimizer_state);
 }
 
 void Adafactor::step_over(const Places& places) {
@@ -72,7 +76,9 @@ void Adafactor::single_tensor(const Places& places) {
       row_mean = ghost::vector_norm(grad, -1);
       col_mean = ghost::vector_norm(grad, -2);
       var_estimate = row_var_[place].matmul(col_var_[place]);
-      { const Tensor mean = row_var_[place].mean(-2, true); }
+      {
+        const Tensor mean = row_var_[place].mean(-2, true);
+      }
     } else {
       grad_squared = grad.mul(grad);
       var_estimate = variance_[place].clone();
@@ -84,8 +90,12 @@ void Adafactor::single_tensor(const Places& places) {
 
 TensorList Adafactor::factored_estimates(const Places& group) {
   const TensorList grads = grads_at(group);
-  { const TensorList row_means = norms_along(grads, -1); }
-  { const TensorList col_means = norms_along(grads, -2); }
+  {
+    const TensorList row_means = norms_along(grads, -1);
+  }
+  {
+    const TensorList col_means = norms_along(grads, -2);
+  }
   TensorList var_estimates, row_var_means;
   for (std::size_t place : group) var_estimates.push_back(row_var_[place].matmul(col_var_[place]));
   for (std::size_t place : group) row_var_means.push_back(row_var_[place].mean(-2, true));
@@ -93,7 +103,9 @@ TensorList Adafactor::factored_estimates(const Places& group) {
 }
 
 TensorList Adafactor::full_estimates(const Places& group) {
-  { const TensorList grads_squared = ghost::foreach_like("_foreach_mul", grads_at(group)); }
+  {
+    const TensorList grads_squared = ghost::foreach_like("_foreach_mul", grads_at(group));
+  }
   TensorList var_estimates;
   for (std::size_t place : group) var_estimates.push_back(variance_[place].clone());
   return var_estimates;
@@ -103,7 +115,8 @@ void Adafactor::multi_tensor(const Places& places) {
   TensorList updates;
   for (const Places& group : split_by_rank(grouped(places), parameters_)) {
     for (std::size_t place : group) read_norm(parameters_[place]);
-    updates = parameters_[group.front()].dim() > 1 ? factored_estimates(group) : full_estimates(group);
+    updates =
+        parameters_[group.front()].dim() > 1 ? factored_estimates(group) : full_estimates(group);
     for (const Tensor& update : updates) read_norm(update);
   }
 }

@@ -41,13 +41,18 @@ void AdafactorHf::init_state(const Tensor& grad, std::size_t place) {
   }
   Dims without_row = grad.sizes();
   without_row.erase(grad.dim() - 2);
-  exp_avg_sq_row_[place] = ghost::zeros(grad.sizes().leading(), grad.dtype(), Category::optimizer_state);
+  exp_avg_sq_row_[place] =
+      ghost::zeros(grad.sizes().leading(), grad.dtype(), Category::optimizer_state);
   exp_avg_sq_col_[place] = ghost::zeros(without_row, grad.dtype(), Category::optimizer_state);
 }
 
 Tensor AdafactorHf::factored_update(const Tensor& squares, std::size_t place) {
-  { const Tensor of_rows = squares.mean(-1); }
-  { const Tensor of_columns = squares.mean(-2); }
+  {
+    const Tensor of_rows = squares.mean(-1);
+  }
+  {
+    const Tensor of_columns = squares.mean(-2);
+  }
   return approx_sq_grad(exp_avg_sq_row_[place], exp_avg_sq_col_[place]);
 }
 
@@ -64,8 +69,12 @@ void AdafactorHf::step_over(const Places& places) {
     ghost::session().set_category(rms_[place], Category::optimizer_state);
     update = grad.pow(2).add(1e-30);
     update = grad.dim() >= 2 ? factored_update(update, place) : ghost::rsqrt(exp_avg_sq_[place]);
-    { const Tensor clipped = rms(update).div(2.0); }
-    { const Tensor negative = update.neg(); }
+    {
+      const Tensor clipped = rms(update).div(2.0);
+    }
+    {
+      const Tensor negative = update.neg();
+    }
   }
 }
 

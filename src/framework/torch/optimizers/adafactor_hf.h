@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// transformers' Adafactor (transformers/optimization.py) with relative_step=False, scale_parameter=False: a loop in float32
-// whatever the dtype of the parameters. Each state also keeps the parameter's root mean square, a number on the GPU.
+// transformers' Adafactor (transformers/optimization.py) with relative_step=False,
+// scale_parameter=False: a loop in float32 whatever the dtype of the parameters. Each state also
+// keeps the parameter's root mean square, a number on the GPU.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -13,7 +14,9 @@ class AdafactorHf final : public Optimizer {
 
  private:
   void step_over(const Places& places) override;
-  std::vector<const TensorList*> states() const override { return {&exp_avg_sq_row_, &exp_avg_sq_col_, &exp_avg_sq_, &rms_}; }
+  std::vector<const TensorList*> states() const override {
+    return {&exp_avg_sq_row_, &exp_avg_sq_col_, &exp_avg_sq_, &rms_};
+  }
   void init_state(const Tensor& grad, std::size_t place);
   Tensor factored_update(const Tensor& update, std::size_t place);
 

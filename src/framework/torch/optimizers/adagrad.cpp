@@ -6,7 +6,8 @@
 
 namespace memtape::torch {
 
-Adagrad::Adagrad(TensorList parameters, OptimizerImpl form) : Optimizer(std::move(parameters)), form_(form) {
+Adagrad::Adagrad(TensorList parameters, OptimizerImpl form)
+    : Optimizer(std::move(parameters)), form_(form) {
   for (std::size_t place = 0; place < parameters_.size(); ++place) init_zeros_like(sum_, place);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adagrad (torch/optim/adagrad.py): one sum of squares like the parameter, made with the optimizer itself.
+// Adagrad (torch/optim/adagrad.py): one sum of squares like the parameter, made with the optimizer
+// itself.
 #pragma once
 
 #include "framework/torch/optimizer.h"

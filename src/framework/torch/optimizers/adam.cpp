@@ -10,7 +10,8 @@ namespace memtape::torch {
 void Adam::init_state(std::size_t place) {
   if (form_ == OptimizerImpl::fused) {
     step_.resize(parameters_.size());
-    if (!step_[place].defined()) step_[place] = ghost::zeros({}, DType::float32, Category::optimizer_state);
+    if (!step_[place].defined())
+      step_[place] = ghost::zeros({}, DType::float32, Category::optimizer_state);
   }
   init_zeros_like(exp_avg_, place);
   init_zeros_like(exp_avg_sq_, place);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adam and AdamW (torch/optim/adam.py; AdamW is a subclass): two moments like the parameter and a step count, which lives
-// on the GPU only when fused.
+// Adam and AdamW (torch/optim/adam.py; AdamW is a subclass): two moments like the parameter and a
+// step count, which lives on the GPU only when fused.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -14,7 +14,9 @@ class Adam final : public Optimizer {
 
  private:
   void step_over(const Places& places) override;
-  std::vector<const TensorList*> states() const override { return {&step_, &exp_avg_, &exp_avg_sq_}; }
+  std::vector<const TensorList*> states() const override {
+    return {&step_, &exp_avg_, &exp_avg_sq_};
+  }
   void init_state(std::size_t place);
   void single_tensor(const Places& places);
   void multi_tensor(const Places& places);

@@ -19,12 +19,14 @@ void Adamax::step_over(const Places& places) {
 
 /// grad.abs() is an operand of torch.maximum only.
 void Adamax::single_tensor(const Places& places) {
-  for (std::size_t place : places) const Tensor magnitude = ghost::plain_unary("abs", parameters_[place].grad());
+  for (std::size_t place : places)
+    const Tensor magnitude = ghost::plain_unary("abs", parameters_[place].grad());
 }
 
 /// The list of magnitudes takes the name of the gradients, which each group gives anew.
 void Adamax::multi_tensor(const Places& places) {
-  for (const Places& group : grouped(places)) const TensorList magnitudes = ghost::foreach_like("_foreach_abs", grads_at(group));
+  for (const Places& group : grouped(places))
+    const TensorList magnitudes = ghost::foreach_like("_foreach_abs", grads_at(group));
 }
 
 }  // namespace memtape::torch

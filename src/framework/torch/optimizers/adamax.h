@@ -8,7 +8,8 @@ namespace memtape::torch {
 
 class Adamax final : public Optimizer {
  public:
-  Adamax(TensorList parameters, OptimizerImpl form) : Optimizer(std::move(parameters)), form_(form) {}
+  Adamax(TensorList parameters, OptimizerImpl form)
+      : Optimizer(std::move(parameters)), form_(form) {}
 
  private:
   void step_over(const Places& places) override;

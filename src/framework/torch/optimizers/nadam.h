@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NAdam (torch/optim/nadam.py): two moments like the parameter; step and momentum product live on the CPU.
+// NAdam (torch/optim/nadam.py): two moments like the parameter; step and momentum product live on
+// the CPU.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -8,7 +9,8 @@ namespace memtape::torch {
 
 class NAdam final : public Optimizer {
  public:
-  NAdam(TensorList parameters, OptimizerImpl form) : Optimizer(std::move(parameters)), form_(form) {}
+  NAdam(TensorList parameters, OptimizerImpl form)
+      : Optimizer(std::move(parameters)), form_(form) {}
 
  private:
   void step_over(const Places& places) override;

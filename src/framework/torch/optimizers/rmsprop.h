@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RMSprop (torch/optim/rmsprop.py): one mean of squares like the parameter; neither momentum nor centered.
+// RMSprop (torch/optim/rmsprop.py): one mean of squares like the parameter; neither momentum nor
+// centered.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -8,7 +9,8 @@ namespace memtape::torch {
 
 class RmsProp final : public Optimizer {
  public:
-  RmsProp(TensorList parameters, OptimizerImpl form) : Optimizer(std::move(parameters)), form_(form) {}
+  RmsProp(TensorList parameters, OptimizerImpl form)
+      : Optimizer(std::move(parameters)), form_(form) {}
 
  private:
   void step_over(const Places& places) override;

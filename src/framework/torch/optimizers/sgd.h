@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SGD (torch/optim/sgd.py): no state, or one momentum buffer, which begins as a copy of the first gradient.
+// SGD (torch/optim/sgd.py): no state, or one momentum buffer, which begins as a copy of the first
+// gradient.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -9,7 +10,10 @@ namespace memtape::torch {
 class Sgd final : public Optimizer {
  public:
   Sgd(TensorList parameters, OptimizerImpl form, double momentum)
-      : Optimizer(std::move(parameters)), form_(form), momentum_(momentum), momentum_buffer_(parameters_.size()) {}
+      : Optimizer(std::move(parameters)),
+        form_(form),
+        momentum_(momentum),
+        momentum_buffer_(parameters_.size()) {}
   bool step_supports_amp_scaling() const override { return form_ == OptimizerImpl::fused; }
 
  private:
