@@ -66,7 +66,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   if (backend == AttentionBackend::flash) return with_flash(*query, *key, *value, options);
   if (backend == AttentionBackend::math) return math_attention(*query, *key, *value, mask, options);
   if (mask.defined()) mask = preprocessed(mask, *query, *key);
-  return efficient_attention(*query, *key, *value, mask);
+  return efficient_attention(*query, *key, *value, mask, options);
 }
 
 }  // namespace memtape::ghost

@@ -10,8 +10,14 @@ namespace {
 constexpr std::int64_t kAlignLse = 32;        // kernel_forward.h
 constexpr std::int64_t kAlignBiasGrad = 16;   // attention_backward.cu
 
-EfficientShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v) {
-  return {.batch = q.size(0), .heads = q.size(1), .queries = q.size(2), .keys = k.size(2), .head = q.size(3), .value_head = v.size(3)};
+EfficientShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+  return {.batch = q.size(0),
+          .heads = q.size(1),
+          .queries = q.size(2),
+          .keys = k.size(2),
+          .head = q.size(3),
+          .value_head = v.size(3),
+          .dropout = options.dropout > 0.0};
 }
 
 /// A packed [B, S, H, D] seen as [B, H, S, D].
@@ -30,7 +36,8 @@ Tensor delta_of(const EfficientBackwardKernel& kernel, const Tensor& grad, const
 }
 
 struct ScaledDotProductEfficientAttentionBackward0 final : Node {
-  ScaledDotProductEfficientAttentionBackward0() : Node("ScaledDotProductEfficientAttentionBackward0") {}
+  explicit ScaledDotProductEfficientAttentionBackward0(const AttentionOptions& forward_options)
+      : Node("ScaledDotProductEfficientAttentionBackward0"), options(forward_options) {}
   void apply(Gradients& in, Gradients& out) override;
   void release() override {
     query.reset();
@@ -40,6 +47,7 @@ struct ScaledDotProductEfficientAttentionBackward0 final : Node {
     output.reset();
     logsumexp.reset();
   }
+  AttentionOptions options;
   Saved query, key, value, bias, output, logsumexp;
 };
 
@@ -56,7 +64,7 @@ void ScaledDotProductEfficientAttentionBackward0::apply(Gradients& in, Gradients
     sizes[-1] = round_up(columns, kAlignBiasGrad);
     out[3] = empty(sizes, q.dtype()).slice(-1, 0, columns);
   }
-  const EfficientShape shape = shape_of(q, k, v);
+  const EfficientShape shape = shape_of(q, k, v, options);
   const EfficientBackwardKernel kernel = efficient_backward_kernel(session().device, q.dtype(), shape);
   const Tensor delta = delta_of(kernel, grad, result.transpose(1, 2));
   const Tensor workspace = empty({kernel.workspace(shape)}, DType::uint8, Category::workspace);
@@ -64,19 +72,20 @@ void ScaledDotProductEfficientAttentionBackward0::apply(Gradients& in, Gradients
 
 }  // namespace
 
-Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias) {
+Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
+                           const AttentionOptions& options) {
   Op op("_efficient_attention_forward", {});
   const Session& s = session();
   const bool computes_lse = s.grad_enabled && (q.requires_grad() || k.requires_grad() || v.requires_grad());
   Ptr<ScaledDotProductEfficientAttentionBackward0> node;
   if (computes_lse && !s.skipping) {
-    node = op.node<ScaledDotProductEfficientAttentionBackward0>({&q, &k, &v, &bias});
+    node = op.node<ScaledDotProductEfficientAttentionBackward0>({&q, &k, &v, &bias}, options);
     if (bias.defined()) node->bias.keep(bias);
     node->key.keep(k);
     node->query.keep(q);
     node->value.keep(v);
   }
-  const EfficientShape shape = shape_of(q, k, v);
+  const EfficientShape shape = shape_of(q, k, v, options);
   Tensor out = empty({shape.batch, shape.queries, shape.heads, shape.value_head}, q.dtype());
   const std::int64_t lse_rows = computes_lse ? round_up(shape.queries, kAlignLse) : 0;
   const Tensor logsumexp = empty({shape.batch, shape.heads, lse_rows}, DType::float32);

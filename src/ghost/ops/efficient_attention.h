@@ -8,6 +8,7 @@
 namespace memtape::ghost {
 
 /// _scaled_dot_product_efficient_attention: q [B, H, S, D], k and v [B, H, Skv, D]; `bias` [B, H, S, Skv] may be undefined.
-Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias);
+Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
+                           const AttentionOptions& options);
 
 }  // namespace memtape::ghost

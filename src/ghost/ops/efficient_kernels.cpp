@@ -17,18 +17,25 @@ bool has_large_shared_memory(const DeviceTraits& device) {
   return device.major > 8 && device.major < 12;
 }
 
+/// cutlassB.h has a kernel for heads of up to 96, without dropout, on 8.6 and 8.9 alone.
+bool is_gaming_ampere_or_ada(const DeviceTraits& device) {
+  return device.major == 8 && (device.minor == 6 || device.minor == 9);
+}
+
 struct Blocks {
   std::int64_t queries, keys;
   std::int64_t widest_head;
 };
 
 /// Blocks and kMaxK of the kernel that cutlassB.h offers first among those that fit.
-Blocks blocks_for(const DeviceTraits& device, bool half, std::int64_t head) {
+Blocks blocks_for(const DeviceTraits& device, bool half, const EfficientShape& shape) {
   constexpr std::int64_t kAny = 65536;
+  const std::int64_t head = std::max(shape.head, shape.value_head);
   if (head <= kNarrowHead || device.major < 7) return {64, 64, head <= kNarrowHead ? kNarrowHead : head <= 128 ? 128 : kAny};
   const std::int64_t widest = head <= 128 ? 128 : kAny;
   if (!half) return {device.major >= 8 && has_large_shared_memory(device) ? 128 : 64, 64, widest};
   if (widest == kAny || device.major < 8) return {128, 64, widest};
+  if (head <= 96 && !shape.dropout && is_gaming_ampere_or_ada(device)) return {128, 64, 96};
   if (has_large_shared_memory(device)) return {128, 128, widest};
   return {64, 64, widest};
 }
@@ -37,7 +44,7 @@ Blocks blocks_for(const DeviceTraits& device, bool half, std::int64_t head) {
 
 EfficientBackwardKernel efficient_backward_kernel(const DeviceTraits& device, DType dtype, const EfficientShape& shape) {
   const bool half = dtype != DType::float32;
-  const Blocks blocks = blocks_for(device, half, std::max(shape.head, shape.value_head));
+  const Blocks blocks = blocks_for(device, half, shape);
   const bool output_in_registers = half && blocks.widest_head <= blocks.queries;
   const bool splits = device.major >= 7;
   const bool volta = device.major == 7 && device.minor < 5;

@@ -9,6 +9,7 @@ namespace memtape::ghost {
 
 struct EfficientShape {
   std::int64_t batch, heads, queries, keys, head, value_head;
+  bool dropout = false;
 };
 
 /// A backward kernel: its blocks of queries and keys, and where it adds up gradients.
