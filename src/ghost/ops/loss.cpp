@@ -24,7 +24,9 @@ struct NllLossBackward0 final : Node {
   Saved self, target, total_weight;
 };
 
-Tensor nll_loss(const Tensor& input, const Tensor& target) {
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
+  const Autocasted cast(log_probabilities, CastPolicy::fp32);
+  const Tensor& input = *cast;
   Op op("nll_loss_forward", {});
   Session& s = session();
   Ptr<NllLossBackward0> node;
@@ -44,8 +46,9 @@ Tensor nll_loss(const Tensor& input, const Tensor& target) {
 
 }  // namespace
 
+/// log_softmax is asked for the dtype of the logits, which autocast leaves as it is.
 Tensor cross_entropy(const In& logits, const In& labels) {
-  Tensor loss = nll_loss(log_softmax(*logits, reduction_dtype(*logits)), *labels);
+  Tensor loss = nll_loss(log_softmax(*logits, logits->dtype()), *labels);
   logits.release();
   labels.release();
   return loss;
