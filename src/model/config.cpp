@@ -134,6 +134,20 @@ Result<Config> Config::parse(std::string_view text, std::string where) {
   return Config(std::move(document), root, "");
 }
 
+Config Config::with_integer(std::string_view key, std::int64_t value) const {
+  auto document = std::make_shared<Document>();
+  document->where = document_->where;
+  document->root = *value_;
+  Value& integer = document->root.items.emplace_back();
+  document->root.names.emplace_back(key);  // of a key that is there twice the last counts
+  integer.kind = JsonKind::number;
+  integer.integer = value;
+  integer.real = static_cast<double>(value);
+  integer.text = std::to_string(value);
+  const Value* root = &document->root;
+  return Config(std::move(document), root, path_);
+}
+
 Result<void> Config::check() const {
   if (document_->error) return tl::unexpected<Error>(*document_->error);
   return {};

@@ -59,6 +59,9 @@ class Config {
   /// 262,144 values.
   static Result<Config> parse(std::string_view json, std::string where);
 
+  /// A copy, with a record of its own, in which `key` is this integer.
+  Config with_integer(std::string_view key, std::int64_t value) const;
+
   /// The first failure so far, if any: call it when all keys have been read.
   Result<void> check() const;
   /// Records a failure the caller found: `what` reads on from "config.json: key: ".

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "small_models.h"
+
+#include <array>
+#include <string_view>
+
+#include "family/pretrained.h"
+
+namespace memtape {
+namespace {
+
+/// Settings that differ from the defaults below, by model_type.
+struct Special {
+  std::string_view model_type, settings, layers_key = "num_hidden_layers";
+};
+
+constexpr std::string_view kCommon =
+    R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256,
+  "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256)";
+
+constexpr std::array kSpecials{
+    Special{"gpt2",
+            R"("vocab_size": 512, "n_embd": 128, "n_layer": 3, "n_head": 4, "n_positions": 256)",
+            "n_layer"},
+    Special{
+        "opt",
+        R"("vocab_size": 512, "hidden_size": 128, "ffn_dim": 256, "num_hidden_layers": 3, "num_attention_heads": 4,
+                      "word_embed_proj_dim": 128, "max_position_embeddings": 256)"},
+    Special{
+        "gemma2",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 3,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32)"},
+};
+
+SmallModel small_model(const family::Family& family) {
+  SmallModel model{.name = std::string(family.model_type),
+                   .json = std::string(kCommon),
+                   .layers_key = "num_hidden_layers",
+                   .task = TaskName::causal_lm};
+  for (const Special& special : kSpecials) {
+    if (special.model_type != family.model_type) continue;
+    model.json = special.settings;
+    model.layers_key = special.layers_key;
+  }
+  if (family.task == family::Task::masked_lm) model.task = TaskName::masked_lm;
+  if (family.task == family::Task::seq2seq_lm) model.task = TaskName::seq2seq_lm;
+  model.json = "{\"model_type\": \"" + model.name + "\", " + model.json + "}";
+  return model;
+}
+
+}  // namespace
+
+std::vector<SmallModel> small_models() {
+  std::vector<SmallModel> models;
+  for (const family::Family& family : family::families()) models.push_back(small_model(family));
+  return models;
+}
+
+}  // namespace memtape
