@@ -50,10 +50,10 @@ std::int64_t scan_by_key_tile(const DeviceTraits& device) {
 
 }  // namespace
 
-Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key) {
+Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key, std::int64_t bits) {
   constexpr std::int64_t kSingleTile = 256 * (19 * 4 / 8), kDigits = 256, kOffset = 8, kCounter = 4, kValue = 8;
   if (items <= kSingleTile) return 1;
-  const Bytes passes = key;  // one byte at a time
+  const Bytes passes = std::min<Bytes>(key, ceil_div(bits, 8));  // one byte at a time
   const Bytes bins = passes * kDigits * kOffset;
   const Bytes lookback = ceil_div(items, onesweep_tile(device, key)) * kDigits * kCounter;
   return blob(aligned(bins) + aligned(lookback) + aligned(items * key) + aligned(items * kValue) + aligned(passes * kCounter));

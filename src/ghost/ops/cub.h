@@ -12,8 +12,9 @@
 
 namespace memtape::ghost::cub {
 
-/// DeviceRadixSort::SortPairs of keys of 4 or 8 bytes with 8-byte values over all bits, 64-bit offsets, into other buffers.
-Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key);
+/// DeviceRadixSort::SortPairs of keys of 4 or 8 bytes with 8-byte values, 64-bit offsets, into other buffers; over the lowest
+/// `bits` of the keys.
+Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key, std::int64_t bits = 64);
 
 /// DeviceSelect::UniqueByKey of int64 keys, with the values of a counting iterator (int).
 Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items);

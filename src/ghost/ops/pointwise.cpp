@@ -58,10 +58,10 @@ struct DivBackward0 final : Node {
   DivBackward0() : Node("DivBackward0") {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor divisor = other.unpack();
-    if (wants(1)) {  // -grad * ((self / other) / other)
-      const Tensor negative = in[0].neg();
+    if (wants(1)) {  // -grad * ((self / other) / other), the right operand first
       const Tensor once = self.unpack().div(divisor);
       const Tensor twice = once.div(divisor);
+      const Tensor negative = in[0].neg();
       out[1] = negative.mul(twice);
     }
     if (wants(0)) out[0] = in[0].div(divisor);
@@ -155,12 +155,36 @@ struct WhereBackward0 final : Node {
   Saved condition;
 };
 
+/// clamp_backward: where((self >= min).logical_and_(self <= max), grad, 0).
+struct ClampBackward1 final : Node {
+  ClampBackward1() : Node("ClampBackward1") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor from = self.unpack();
+    Tensor zero;
+    {
+      Op op("scalar_tensor", {});
+      zero = empty({}, in[0].dtype());
+    }
+    const Tensor not_below = comparison("ge", from);
+    const Tensor not_above = comparison("le", from);
+    out[0] = where(not_below, in[0], zero);
+  }
+  void release() override { self.reset(); }
+  Saved self;
+};
+
 struct MaskedFillBackward0 final : Node {
   MaskedFillBackward0() : Node("MaskedFillBackward0") {}
   void apply(Gradients& in, Gradients& out) override { out[0] = masked_fill(in[0], mask.unpack()); }
   void release() override { mask.reset(); }
   Saved mask;
 };
+
+/// original_self of torch's generated in-place ops: a copy, where backward needs what is about to be overwritten.
+Tensor self_as_it_was(const Tensor& self) {
+  const GradMode no_grad(false);
+  return self.clone();
+}
 
 Tensor add_op(const In& self, const In& other) {
   Op op("add", {&self, &other});
@@ -316,6 +340,18 @@ Tensor silu(const In& self) { return keeps_input(self, "silu", "SiluBackward0", 
 Tensor gelu(const In& self) { return keeps_input(self, "gelu", "GeluBackward0", "gelu_backward"); }
 Tensor relu(const In& self) { return keeps_result(self, "relu", "ReluBackward0", "threshold_backward"); }
 
+void clamp_in_place(Tensor& self) {
+  const In operand(self);
+  Op op("clamp_", {&operand});
+  if (!op.differentiable()) return;
+  const Ptr<ClampBackward1> node = op.node<ClampBackward1>({&self});
+  {
+    const GradMode no_grad(false);
+    node->self.keep(self.clone());
+  }
+  set_history(self, node);
+}
+
 Tensor rsub(double, const In& self) {
   Op op("rsub", {&self});
   Tensor out = empty_like(*self, self->dtype());
@@ -352,6 +388,41 @@ Tensor masked_fill(const In& self, const In& mask) {
   Tensor out = pointwise_output({&*self, &*mask}, self->dtype());
   if (node) set_history(out, node);
   return out;
+}
+
+void masked_fill_(const Tensor& self, const In& mask) {
+  const In target(self);
+  Op op("masked_fill_", {&target, &mask});
+  if (!op.differentiable()) return;
+  const Ptr<MaskedFillBackward0> node = op.node<MaskedFillBackward0>({&self});
+  node->mask.keep(*mask);
+  set_history(self, node);
+}
+
+void add_(const Tensor& self, const In& other) {
+  const In target(self);
+  Op op("add_", {&target, &other});
+  if (op.differentiable()) set_history(self, op.node<AddBackward0>({&self, &*other}));
+}
+
+void mul_(const Tensor& self, const In& other) {
+  const In target(self);
+  Op op("mul_", {&target, &other});
+  if (!op.differentiable()) return;
+  const Ptr<MulBackward0> node = op.node<MulBackward0>({&self, &*other});
+  if (node->wants(0)) node->other.keep(*other);
+  if (node->wants(1)) node->self.keep(self_as_it_was(self));
+  set_history(self, node);
+}
+
+void div_(const Tensor& self, const In& other) {
+  const In target(self);
+  Op op("div_", {&target, &other});
+  if (!op.differentiable()) return;
+  const Ptr<DivBackward0> node = op.node<DivBackward0>({&self, &*other});
+  node->other.keep(*other);
+  if (node->wants(1)) node->self.keep(self_as_it_was(self));
+  set_history(self, node);
 }
 
 Tensor logical(const char* name, const In& a, const In& b) {

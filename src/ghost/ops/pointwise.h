@@ -24,6 +24,9 @@ Tensor silu(const In& self);
 Tensor gelu(const In& self);
 Tensor relu(const In& self);
 
+/// self.clamp_(min, max): autograd keeps a copy of what it was.
+void clamp_in_place(Tensor& self);
+
 /// number - tensor and number / tensor.
 Tensor rsub(double number, const In& self);
 Tensor rdiv(double number, const In& self);
@@ -32,6 +35,11 @@ Tensor rdiv(double number, const In& self);
 Tensor where(const In& mask, const In& a, const In& b);
 /// self.masked_fill(mask, number).
 Tensor masked_fill(const In& self, const In& mask);
+/// self.masked_fill_(mask, number), self += other, self *= other, self /= other: no memory but what backward needs of `self` as it was.
+void masked_fill_(const Tensor& self, const In& mask);
+void add_(const Tensor& self, const In& other);
+void mul_(const Tensor& self, const In& other);
+void div_(const Tensor& self, const In& other);
 /// a & b, a | b of bool tensors.
 Tensor logical(const char* name, const In& a, const In& b);
 

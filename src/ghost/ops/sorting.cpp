@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
 #include "ghost/ops/cub.h"
 
 namespace memtape::ghost {
@@ -41,6 +42,18 @@ void search_with_many_blocks(const Tensor& self, std::int64_t slices, std::int64
   for (int scan = 0; scan < 2; ++scan) const Tensor temporary = scratch(cub::sum_by_key_bytes(session().device, blocks));
 }
 
+/// value_selecting_reduction_backward of FunctionsManual.cpp: zeros, with the gradient scattered to where the values came from.
+struct TopkBackward0 final : Node {
+  explicit TopkBackward0(const Dims& input) : Node("TopkBackward0"), sizes(input) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor where = indices.unpack();
+    out[0] = zeros(sizes, in[0].dtype());
+  }
+  void release() override { indices.reset(); }
+  Saved indices;
+  Dims sizes;
+};
+
 }  // namespace
 
 ValuesAndIndices sort(const In& self) {
@@ -58,12 +71,17 @@ ValuesAndIndices sort(const In& self) {
 ValuesAndIndices topk(const In& self, std::int64_t k) {
   Op op("topk", {&self});
   const Dims sizes = self->sizes().leading().with(k);
+  const Ptr<TopkBackward0> node = op.differentiable() ? op.node<TopkBackward0>({&*self}, self->sizes()) : Ptr<TopkBackward0>();
   Tensor values = empty(sizes, self->dtype());
   Tensor indices = empty(sizes, DType::int64);
   const GradMode no_grad(false);
   const Tensor packed = self->contiguous();
   const std::int64_t slice = self->size(-1), slices = self->numel() / std::max<std::int64_t>(slice, 1);
   if (uses_many_blocks(slices, slice)) search_with_many_blocks(packed, slices, slice);
+  if (node) {
+    set_history(values, node);
+    node->indices.keep_result(indices);
+  }
   return {std::move(values), std::move(indices)};
 }
 

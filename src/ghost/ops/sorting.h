@@ -15,7 +15,7 @@ using ValuesAndIndices = std::pair<Tensor, Tensor>;
 /// torch.sort of a tensor of one dimension, whose elements have 4 or 8 bytes, without gradients.
 ValuesAndIndices sort(const In& self);
 
-/// torch.topk along the last dimension, without gradients.
+/// torch.topk along the last dimension.
 ValuesAndIndices topk(const In& self, std::int64_t k);
 
 }  // namespace memtape::ghost

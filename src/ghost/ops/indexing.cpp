@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/indexing.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/cub.h"
+
+namespace memtape::ghost {
+namespace {
+
+Tensor int64s(const Dims& sizes) { return empty(sizes, DType::int64); }
+
+/// computeLinearIndex: indices wrapped by remainder, times the stride of their dimension.
+Tensor linear_index(const Tensor& indices) {
+  const Tensor wrapped = int64s(indices.sizes());
+  return int64s(indices.sizes());
+}
+
+/// index_put_with_sort_kernel of Indexing.cu, accumulating: the rows that name one place are brought together by a sort over
+/// as many bits as the largest of them has.
+void index_put_accumulate(const Tensor& self, const Tensor& indices, const Tensor& value) {
+  Op op("index_put_", {});
+  const Tensor linear = linear_index(indices);
+  const Tensor packed = value.contiguous();
+  const std::int64_t count = indices.numel(), slice = self.numel() / self.size(0);
+  if (count == 0 || slice == 0) return;
+  const Tensor sorted = int64s({count}), original = int64s({count});
+  const auto largest = static_cast<std::uint64_t>((self.numel() - 1) / slice);
+  const auto bits = static_cast<std::int64_t>(std::bit_width(std::max<std::uint64_t>(largest, 1)));
+  const Tensor range = int64s({count});
+  const Tensor temporary = empty({cub::radix_sort_pairs_bytes(session().device, count, 8, bits)}, DType::uint8);
+}
+
+/// Gradients of picked elements go back into zeros.
+struct PickBackward : Node {
+  PickBackward(const char* node_name, const Dims& input) : Node(node_name), sizes(input) {}
+  void release() override { indices.reset(); }
+  Saved indices;
+  Dims sizes;
+};
+
+struct IndexBackward0 final : PickBackward {
+  explicit IndexBackward0(const Dims& input) : PickBackward("IndexBackward0", input) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor where = indices.unpack();
+    out[0] = zeros(sizes, in[0].dtype());
+    index_put_accumulate(out[0], where, in[0]);
+  }
+};
+
+/// gather_backward: scatter_add_ needs no memory of its own.
+struct GatherBackward0 final : PickBackward {
+  explicit GatherBackward0(const Dims& input) : PickBackward("GatherBackward0", input) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor where = indices.unpack();
+    out[0] = zeros(sizes, in[0].dtype());
+  }
+};
+
+/// grad.scatter(dim, index, 0).
+struct ScatterBackward1 final : PickBackward {
+  explicit ScatterBackward1(const Dims& input) : PickBackward("ScatterBackward1", input) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor where = indices.unpack();
+    Op op("scatter", {});
+    out[0] = empty_like(in[0], in[0].dtype());
+  }
+};
+
+template <class N>
+Tensor pick(const char* name, const In& self, const In& indices, const Dims& sizes) {
+  Op op(name, {&self, &indices});
+  Ptr<N> node;
+  if (op.differentiable()) {
+    node = op.node<N>({&*self}, self->sizes());
+    node->indices.keep(*indices);
+  }
+  Tensor out = empty(sizes, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+}  // namespace
+
+Tensor index(const In& self, const In& indices) {
+  Dims sizes = indices->sizes();
+  for (int d = 1; d < self->dim(); ++d) sizes.push_back(self->size(d));
+  return pick<IndexBackward0>("index", self, indices, sizes);
+}
+
+Tensor gather(const In& self, const In& indices) { return pick<GatherBackward0>("gather", self, indices, indices->sizes()); }
+
+Tensor scatter_number(const In& self, const In& indices) {
+  return pick<ScatterBackward1>("scatter", self, indices, self->sizes());
+}
+
+}  // namespace memtape::ghost

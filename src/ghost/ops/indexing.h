@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Indexing with tensors: rows picked by index, elements gathered, and what their gradients are put back with
+// (aten/src/ATen/native/cuda/Indexing.cu, ScatterGatherKernel.cu).
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::ghost {
+
+/// self[indices] with int64 indices: picks along the first dimension.
+Tensor index(const In& self, const In& indices);
+
+/// self.gather(-1, indices): as many elements of each row as `indices` has.
+Tensor gather(const In& self, const In& indices);
+
+/// self.scatter(-1, indices, number): a copy in which those elements are the number.
+Tensor scatter_number(const In& self, const In& indices);
+
+}  // namespace memtape::ghost
