@@ -5,6 +5,8 @@
 // checkpointed call keeps all of them, as Python's partial does.
 #pragma once
 
+#include <type_traits>
+
 #include "ghost/autograd/checkpoint.h"
 #include "nn/layer_frame.h"
 #include "nn/module.h"
@@ -13,24 +15,6 @@ namespace memtape::nn {
 
 template <class Self>
 class GradientCheckpointingLayer : public Module<Self> {
- public:
-  explicit GradientCheckpointingLayer(const Scope& scope)
-      : Module<Self>(scope), tree_(scope.tree()) {}
-
-  template <class... Rest>
-  auto operator()(const In& x, const Rest&... rest) {
-    using Output = decltype(Module<Self>::operator()(x, rest...));
-    const GradientCheckpointing kind = tree_.gradient_checkpointing;
-    if (kind == GradientCheckpointing::off) return Module<Self>::operator()(x, rest...);
-    const auto function = [this, rest...](const Tensor& input) {
-      return Module<Self>::operator()(input, rest...);
-    };
-    if constexpr (std::is_same_v<Output, Tensor>)
-      if (kind == GradientCheckpointing::reentrant)
-        return ghost::checkpoint_reentrant(function, *x);
-    return ghost::checkpoint(function, *x);
-  }
-
  private:
   template <class... Rest>
   auto call(const In& x, const Rest&... rest) {
@@ -38,6 +22,25 @@ class GradientCheckpointingLayer : public Module<Self> {
     return Module<Self>::operator()(x, rest...);
   }
 
+ public:
+  explicit GradientCheckpointingLayer(const Scope& scope)
+      : Module<Self>(scope), tree_(scope.tree()) {}
+
+  template <class... Rest>
+  auto operator()(const In& x, const Rest&... rest) {
+    const GradientCheckpointing kind = tree_.gradient_checkpointing;
+    if (kind == GradientCheckpointing::off) return call(x, rest...);
+    const auto function = [this, rest...](const Tensor& input) { return call(input, rest...); };
+    if (kind == GradientCheckpointing::non_reentrant) return ghost::checkpoint(function, *x);
+    if constexpr (std::is_same_v<decltype(call(x, rest...)), Tensor>)
+      return ghost::checkpoint_reentrant(function, *x);
+    ghost::session().fail({ErrorKind::unsupported,
+                           "reentrant checkpointing of a layer with several outputs",
+                           "--gradient-checkpointing", "full is the default of transformers 5"});
+    return call(x, rest...);
+  }
+
+ private:
   const ModuleTree& tree_;
 };
 

@@ -102,6 +102,18 @@ TEST(Checkpoint, RunsAgainUnderTheAutocastOfItsForward) {
   EXPECT_FALSE(session.autocast.enabled);
 }
 
+TEST(Checkpoint, ReentrantRunsAllOfItAgain) {
+  Session session{DeviceTraits{}};
+  const Tensor x = leaf({64, 64});
+  {
+    const Tensor loss = sum_all(checkpoint_reentrant(two_silus, x));
+    EXPECT_EQ(live_bytes(session), kSize + 4) << "x and the sum: the result is not kept";
+    backward(loss);
+  }
+  EXPECT_EQ(blocks_of(session, "silu"), 4) << "two forward, two again: no early stop";
+  EXPECT_EQ(live_bytes(session), 2 * kSize) << "x and its gradient";
+}
+
 TEST(Checkpoint, WithoutGradientsIsAPlainCall) {
   Session session{DeviceTraits{}};
   const Tensor x = leaf({64, 64});
