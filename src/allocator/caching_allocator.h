@@ -59,6 +59,13 @@ struct InitialSegment {
   std::vector<AddressRange> blocks;
 };
 
+/// Address space of an expandable segment, as far as it is known.
+struct ExpandableReservation {
+  AddressRange range;
+  StreamId stream = 0;
+  bool is_small = false;
+};
+
 class CachingAllocator {
  public:
   explicit CachingAllocator(Driver& driver, const AllocatorConfig& config = {},
@@ -91,7 +98,11 @@ class CachingAllocator {
 
   /// Puts segments into an allocator that is still empty; ascending, blocks in their segment and
   /// apart. `Block*` of the live blocks come back in the same order.
-  std::vector<Block*> adopt(std::span<const InitialSegment> segments);
+  /// An expandable segment in none of the reservations starts one of its own.
+  std::vector<Block*> adopt(std::span<const InitialSegment> segments,
+                            std::span<const ExpandableReservation> reservations = {});
+  /// Address space that an expandable segment reserves: 1 1/8 of the device in whole granules.
+  static Bytes reservation_size(const DeviceMemory& memory, Bytes granule);
 
   /// Appends what is done to the driver from now on to `log`, which must stay; null stops it.
   void log_segments_to(std::vector<SegmentEvent>* log) { log_ = log; }
@@ -147,17 +158,18 @@ class CachingAllocator {
     return pool.is_small ? kSmallBuffer : config_.large_segment_size;
   }
 
+  AddressRange reservation_around(const InitialSegment& segment,
+                                  std::span<const ExpandableReservation> reservations) const;
   Block* adopt_blocks(const InitialSegment& segment, Block* last, std::uint32_t expandable,
                       std::vector<Block*>& live);
-  void adopt_expandable(const InitialSegment& segment, std::vector<Block*>& live);
+  void adopt_expandable(const InitialSegment& segment, const AddressRange& reservation,
+                        std::vector<Block*>& live);
 
   Block* make_block(const Request& request, const AddressRange& range);
   Block* cut_before(Block* block, Address at);
   Block* cut_behind(Block* block, const AddressRange& part);
   void log(SegmentEvent::Kind kind, const AddressRange& range);
   Bytes allowed_memory() const;
-
-  static constexpr Bytes kReservationWithoutLimit = Bytes{1} << 40;
 
   Driver& driver_;
   const AllocatorConfig config_;

@@ -12,6 +12,8 @@
 namespace memtape {
 namespace {
 
+constexpr Bytes kReservationWithoutLimit = Bytes{1} << 40;
+
 bool precedes(const Block* a, const Block* b) {
   return a->stream != b->stream ? a->stream < b->stream : a->address < b->address;
 }
@@ -71,11 +73,16 @@ Block* CachingAllocator::find_expandable_block(const Request& request) {
   return reserve_expandable_segment(request);
 }
 
-/// 1 1/8 of the device in whole granules.
+Bytes CachingAllocator::reservation_size(const DeviceMemory& memory, Bytes granule) {
+  const Bytes wanted =
+      memory.total == kUnlimited ? kReservationWithoutLimit : memory.total + memory.total / 8;
+  return round_up(wanted, granule);
+}
+
 Block* CachingAllocator::reserve_expandable_segment(const Request& request) {
-  const Bytes total = driver_.memory().total;
-  const Bytes wanted = total == kUnlimited ? kReservationWithoutLimit : total + total / 8;
-  const Bytes size = round_up(std::max(wanted, request.size), granule_of(request.pool));
+  const Bytes granule = granule_of(request.pool);
+  const Bytes size =
+      std::max(reservation_size(driver_.memory(), granule), round_up(request.size, granule));
   const auto address = driver_.reserve(size);
   return address ? unmapped_reservation(request, {*address, size}) : nullptr;
 }

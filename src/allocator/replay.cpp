@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "allocator/recorded_driver.h"
+#include "allocator/recorded_reservations.h"
 
 namespace memtape {
 namespace {
@@ -87,6 +88,8 @@ void Replay::start_from_initial_state() {
   const Address offset = recorded_ ? 0 : trace_.base;
   std::vector<InitialSegment> segments = trace_.initial;
   std::vector<Address> addresses;
+  std::vector<ExpandableReservation> reservations = recorded_reservations(trace_);
+  for (ExpandableReservation& reservation : reservations) reservation.range.address += offset;
   for (InitialSegment& segment : segments) {
     segment.range.address += offset;
     for (AddressRange& block : segment.blocks) {
@@ -94,7 +97,7 @@ void Replay::start_from_initial_state() {
       block.address += offset;
     }
   }
-  const std::vector<Block*> blocks = allocator_.adopt(segments);
+  const std::vector<Block*> blocks = allocator_.adopt(segments, reservations);
   for (std::size_t i = 0; i < blocks.size(); ++i) live_[addresses[i]] = blocks[i];
   if (recorded_ || !segments.empty()) shift_ = offset;
 }

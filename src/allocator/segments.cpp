@@ -79,14 +79,15 @@ std::vector<Piece> pieces_of(const InitialSegment& segment) {
 
 }  // namespace
 
-std::vector<Block*> CachingAllocator::adopt(std::span<const InitialSegment> segments) {
+std::vector<Block*> CachingAllocator::adopt(std::span<const InitialSegment> segments,
+                                            std::span<const ExpandableReservation> reservations) {
   std::vector<AddressRange> ranges;
   std::vector<Block*> live;
   for (const InitialSegment& segment : segments) {
     ranges.push_back(segment.range);
     stats_.reserved_bytes.increase(segment.range.size);
     if (segment.is_expandable) {
-      adopt_expandable(segment, live);
+      adopt_expandable(segment, reservation_around(segment, reservations), live);
       continue;
     }
     adopt_blocks(segment, nullptr, 0, live);
@@ -94,6 +95,17 @@ std::vector<Block*> CachingAllocator::adopt(std::span<const InitialSegment> segm
   }
   driver_.adopt(ranges);
   return live;
+}
+
+AddressRange CachingAllocator::reservation_around(
+    const InitialSegment& segment, std::span<const ExpandableReservation> reservations) const {
+  for (const ExpandableReservation& r : reservations)
+    if (r.stream == segment.stream && r.is_small == segment.is_small &&
+        r.range.address <= segment.range.address && segment.range.end() <= r.range.end())
+      return r.range;
+  const Bytes granule = granule_of(segment.is_small ? small_ : large_);
+  return {segment.range.address,
+          std::max(segment.range.size, reservation_size(driver_.memory(), granule))};
 }
 
 /// Links the blocks of a segment behind `last` (null: a segment of its own) and returns the new
@@ -121,21 +133,20 @@ Block* CachingAllocator::adopt_blocks(const InitialSegment& segment, Block* last
   return last;
 }
 
-/// Stretches of one pool and stream are parts of one reservation, of which only the lowest address
-/// is known: what is mapped next is cut out of the unmapped block at its end.
-void CachingAllocator::adopt_expandable(const InitialSegment& segment, std::vector<Block*>& live) {
+/// What is mapped is cut out of the unmapped block at the end of its reservation.
+void CachingAllocator::adopt_expandable(const InitialSegment& segment,
+                                        const AddressRange& reservation,
+                                        std::vector<Block*>& live) {
   BlockPool& pool = segment.is_small ? small_ : large_;
   const AddressRange range = segment.range;
   const auto ends_reservation = [&](const Block* block) {
-    return block->stream == segment.stream && !block->next &&
+    return block->stream == segment.stream && !block->next && block->address <= range.address &&
            block->address + block->size >= range.end();
   };
-  auto found = std::find_if(pool.unmapped.begin(), pool.unmapped.end(), ends_reservation);
-  Block* tail =
-      found != pool.unmapped.end()
-          ? *found
-          : unmapped_reservation({range.size, pool, segment.stream},
-                                 {range.address, std::max(range.size, kReservationWithoutLimit)});
+  const auto found = std::find_if(pool.unmapped.begin(), pool.unmapped.end(), ends_reservation);
+  Block* tail = found != pool.unmapped.end()
+                    ? *found
+                    : unmapped_reservation({range.size, pool, segment.stream}, reservation);
   const Address end = tail->address + tail->size;
   const std::uint32_t expandable = tail->expandable;
   Block* last = tail;

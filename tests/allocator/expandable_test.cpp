@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "allocator/caching_allocator.h"
+#include "allocator/recorded_reservations.h"
 
 namespace memtape {
 namespace {
@@ -91,6 +91,37 @@ TEST_F(ExpandableTest, StartsFromARecordedStateWithAHole) {
   EXPECT_EQ(allocator_.malloc(25_MiB)->address, 5_MiB)
       << "the free tail before the hole grows by one granule";
   EXPECT_EQ(allocator_.reserved(), 80_MiB);
+}
+
+TEST(RecordedReservations, ReachFromTheLowestStretchEverMappedToTheNextPool) {
+  RecordedTrace trace;
+  trace.initial = {
+      {.range = {40_MiB, 20_MiB}, .is_expandable = true, .blocks = {}},
+      {.range = {200_MiB, 2_MiB}, .is_small = true, .is_expandable = true, .blocks = {}}};
+  trace.events = {{TraceAction::segment_map, 0, 0, 20_MiB},
+                  {TraceAction::alloc, 0, 0, 12_MiB},
+                  {TraceAction::segment_map, 0, 202_MiB, 2_MiB},
+                  {TraceAction::alloc, 0, 202_MiB, 512}};
+  const auto reservations = recorded_reservations(trace);
+  ASSERT_EQ(reservations.size(), 2u);
+  EXPECT_EQ(reservations[0].range, (AddressRange{0, 200_MiB}));
+  EXPECT_FALSE(reservations[0].is_small);
+  EXPECT_EQ(reservations[1].range.address, 200_MiB);
+  EXPECT_TRUE(reservations[1].is_small);
+}
+
+TEST(RecordedReservations, LetARecordedStateGrowBelowWhatIsMapped) {
+  AllocatorConfig config;
+  config.expandable_segments = true;
+  const auto driver = make_driver(DriverPlacement::linux_regions);
+  CachingAllocator allocator(*driver, config);
+  const std::vector<InitialSegment> initial{
+      {.range = {40_MiB, 20_MiB}, .is_expandable = true, .blocks = {{40_MiB, 20_MiB}}}};
+  const std::vector<ExpandableReservation> reservations{{.range = {0, 400_MiB}}};
+  allocator.adopt(initial, reservations);
+  EXPECT_EQ(allocator.malloc(30_MiB)->address, 0);
+  EXPECT_EQ(allocator.reserved(), 60_MiB);
+  EXPECT_EQ(allocator.malloc(30_MiB)->address, 60_MiB);
 }
 
 }  // namespace
