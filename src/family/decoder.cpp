@@ -12,7 +12,7 @@ LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attenti
   LayerMasks masks;
   if (config.masks_by_layer_type || !config.has_sliding_layers())
     masks.full_attention = create_causal_mask(full, inputs_embeds, position_ids);
-  if (config.has_sliding_layers())
+  if (config.has_sliding_layers() || config.masks_both_types)
     masks.sliding_attention = create_sliding_window_causal_mask(sliding, inputs_embeds, position_ids);
   return masks;
 }

@@ -20,6 +20,12 @@ namespace memtape::family {
 struct DecoderParts {
   using Settings = DecoderConfig;
   using Embedding = nn::Embedding;  ///< made with (scope, vocabulary, size)
+  using Rotary = RotaryEmbedding;   ///< made with (scope, rope(settings))
+  static const RopeParameters& rope(const DecoderConfig& c) { return c.rope; }
+  /// Right after the embedding.
+  static void scale_embeddings(Tensor&, const DecoderConfig&) {}
+  /// What the first layer gets, once the masks are made.
+  static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) { return inputs_embeds; }
   /// Between the head and the loss.
   static void cap_logits(Tensor&, const DecoderConfig&) {}
 };
@@ -45,20 +51,21 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
         config_(c),
         layers_(scope / "layers", c.num_hidden_layers, c),
         norm_(scope / "norm", c.hidden_size),
-        rotary_emb_(scope / "rotary_emb", c.rope) {
+        rotary_emb_(scope / "rotary_emb", Parts::rope(c)) {
     rotary_emb_.init_weights();
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
-    const Tensor inputs_embeds = embed_tokens(input_ids);
+    Tensor inputs_embeds = embed_tokens(input_ids);
+    Parts::scale_embeddings(inputs_embeds, config_);
     const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
     const LayerMasks masks = create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
-    Tensor hidden_states = inputs_embeds;
-    const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
+    Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
+    const auto position_embeddings = rotary_emb_(hidden_states, position_ids);
     std::int64_t index = 0;
     for (auto& decoder_layer : layers_) {
-      const Tensor& mask = masks.of(config_.layer_type(index++));
-      hidden_states = decoder_layer(hidden_states, mask, position_embeddings, position_ids);
+      const LayerType type = config_.layer_type(index++);
+      hidden_states = decoder_layer(hidden_states, masks.of(type), of_layer(position_embeddings, type), position_ids);
     }
     return norm_(hidden_states);
   }
@@ -69,10 +76,10 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   Settings config_;
   nn::ModuleList<typename Parts::DecoderLayer> layers_;
   typename Parts::Norm norm_;
-  RotaryEmbedding rotary_emb_;
+  typename Parts::Rotary rotary_emb_;
 };
 
-template <class Parts>
+template <class Parts, class Model = DecoderModel<Parts>>
 class DecoderForCausalLM : public PretrainedModel {
  public:
   using Settings = typename Parts::Settings;
@@ -81,7 +88,7 @@ class DecoderForCausalLM : public PretrainedModel {
       : PretrainedModel(options),
         config_(config),
         model_(root() / "model", config),
-        lm_head_(root() / "lm_head", config.hidden_size, config.vocab_size, false) {
+        lm_head_(root() / "lm_head", config.hidden_size, config.vocab_size, config.head_bias) {
     if (config.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
   }
 
@@ -95,7 +102,7 @@ class DecoderForCausalLM : public PretrainedModel {
 
  private:
   Settings config_;
-  DecoderModel<Parts> model_;
+  Model model_;
   nn::Linear lm_head_;
 };
 

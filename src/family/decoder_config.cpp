@@ -61,6 +61,11 @@ std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers, La
   return types;
 }
 
+void check_sliding_window(const Config& c, const DecoderConfig& config) {
+  if (config.has_sliding_layers() && !config.sliding_window)
+    c.fail("sliding_window", "is null, but some layers slide");
+}
+
 void read_max_window_layers(const Config& c, DecoderConfig& config) {
   const std::int64_t window = c.optional_dimension("sliding_window").value_or(4096);
   const std::int64_t first = c.count("max_window_layers", 28);

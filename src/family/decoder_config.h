@@ -21,8 +21,6 @@ struct DecoderDefaults {
   bool tie_word_embeddings = false;
 };
 
-enum class LayerType { full_attention, sliding_attention };
-
 struct DecoderConfig {
   DecoderConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults);
 
@@ -33,11 +31,12 @@ struct DecoderConfig {
   RopeParameters rope;
   AttentionImplementation attention;
 
-  bool qkv_bias = false, o_bias = false, mlp_bias = false;
+  bool qkv_bias = false, o_bias = false, mlp_bias = false, head_bias = false;
   std::optional<double> attn_logit_softcapping;
   std::optional<std::int64_t> sliding_window;
   std::vector<LayerType> layer_types;  ///< one per layer
   bool masks_by_layer_type = false;    ///< the model makes a mask per type in use, the full one always (causal_mask_mapping)
+  bool masks_both_types = false;       ///< and the sliding one always
 
   LayerType layer_type(std::int64_t layer) const { return layer_types[static_cast<std::size_t>(layer)]; }
   bool has_sliding_layers() const;
@@ -45,6 +44,9 @@ struct DecoderConfig {
 
 /// config.layer_types, or `otherwise(layer)` where the key is absent.
 std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers, LayerType (*otherwise)(std::int64_t layer));
+
+/// Sliding layers need a window.
+void check_sliding_window(const Config& c, const DecoderConfig& config);
 
 /// The rule of Qwen2 and Qwen3: layers from max_window_layers on slide when use_sliding_window is set.
 void read_max_window_layers(const Config& c, DecoderConfig& config);

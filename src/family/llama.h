@@ -40,14 +40,24 @@ class LlamaAttention : public nn::Module<LlamaAttention> {
   nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
 };
 
+/// A part of layer `layer`, told which it is if it wants to know.
+template <class Part, class Settings>
+Part layer_part(const nn::Scope& scope, const Settings& c, std::int64_t layer) {
+  if constexpr (std::is_constructible_v<Part, const nn::Scope&, const Settings&, std::int64_t>)
+    return Part(scope, c, layer);
+  else
+    return Part(scope, c);
+}
+
 /// x + attention(norm(x)), then x + mlp(norm(x)).
 template <class Attention, class Mlp = LlamaMLP, class Norm = LlamaRMSNorm>
 class PreNormDecoderLayer : public nn::GradientCheckpointingLayer<PreNormDecoderLayer<Attention, Mlp, Norm>> {
  public:
-  PreNormDecoderLayer(const nn::Scope& scope, const DecoderConfig& c)
+  template <class Settings>
+  PreNormDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
       : nn::GradientCheckpointingLayer<PreNormDecoderLayer>(scope),
-        self_attn_(scope / "self_attn", c),
-        mlp_(scope / "mlp", c),
+        self_attn_(layer_part<Attention>(scope / "self_attn", c, layer)),
+        mlp_(layer_part<Mlp>(scope / "mlp", c, layer)),
         input_layernorm_(scope / "input_layernorm", c.hidden_size),
         post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {}
 

@@ -11,12 +11,24 @@ namespace memtape::family {
 namespace {
 
 constexpr std::array kFamilies{
+    Family{"gemma", Task::causal_lm, build_gemma},
+    Family{"gemma3_text", Task::causal_lm, build_gemma3_text},
+    Family{"granite", Task::causal_lm, build_granite},
+    Family{"olmo", Task::causal_lm, build_olmo},
+    Family{"olmo3", Task::causal_lm, build_olmo3},
+    Family{"smollm3", Task::causal_lm, build_smollm3},
+    Family{"stablelm", Task::causal_lm, build_stablelm},
+    Family{"starcoder2", Task::causal_lm, build_starcoder2},
     Family{"bert", Task::masked_lm, build_bert},
     Family{"opt", Task::causal_lm, build_opt},
     Family{"gemma2", Task::causal_lm, build_gemma2},
     Family{"gpt2", Task::causal_lm, build_gpt2},
     Family{"gpt_neox", Task::causal_lm, build_gpt_neox},
     Family{"llama", Task::causal_lm, build_llama},     Family{"mistral", Task::causal_lm, build_mistral},
+    Family{"qwen2_moe", Task::causal_lm, build_qwen2_moe},
+    Family{"qwen3_moe", Task::causal_lm, build_qwen3_moe},
+    Family{"olmoe", Task::causal_lm, build_olmoe},
+    Family{"mixtral", Task::causal_lm, build_mixtral},
     Family{"olmo2", Task::causal_lm, build_olmo2},     Family{"phi3", Task::causal_lm, build_phi3},
     Family{"qwen2", Task::causal_lm, build_qwen2},     Family{"qwen3", Task::causal_lm, build_qwen3},
 };

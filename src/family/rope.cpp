@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/rope.h"
 
+#include <tuple>
+
 #include "ghost/autocast.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
@@ -8,12 +10,13 @@
 #include "ghost/ops/reductions.h"
 
 namespace memtape::family {
-RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope) : Module(scope), rope_(rope) {
+RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope, const std::string& prefix)
+    : Module(scope), rope_(rope), buffer_(node().buffers.size()) {
   const ghost::ScopeGuard guard(node().scope);
   inv_freq_ = compute_inv_freq(rope_);
-  scope.buffer("inv_freq", inv_freq_);
+  scope.buffer(prefix + "inv_freq", inv_freq_);
   original_inv_freq_ = inv_freq_.clone();
-  scope.buffer("original_inv_freq", original_inv_freq_);
+  scope.buffer(prefix + "original_inv_freq", original_inv_freq_);
 }
 
 void RotaryEmbedding::init_weights() const {
@@ -23,7 +26,7 @@ void RotaryEmbedding::init_weights() const {
 
 void RotaryEmbedding::register_inv_freq(const Tensor& inv_freq) {
   inv_freq_ = inv_freq;
-  node().buffers.front().tensor = inv_freq;
+  node().buffers[buffer_].tensor = inv_freq;
   ghost::session().set_category(inv_freq, Category::buffer);
 }
 
@@ -50,6 +53,28 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   if (rope_.keeps_float32) return {cos, sin};
   Tensor cos_cast = cos.to(x.dtype());
   return {std::move(cos_cast), sin.to(x.dtype())};
+}
+
+LayerTypeRotaryEmbedding::LayerTypeRotaryEmbedding(const nn::Scope& scope, const LayerRopes& ropes)
+    : Module(scope), ropes_(ropes) {
+  for (const LayerRopes::Of& of : ropes_.types)
+    embeddings_.emplace_back(scope, of.rope,
+                             of.type == LayerType::full_attention ? "full_attention_" : "sliding_attention_");
+}
+
+void LayerTypeRotaryEmbedding::init_weights() const {
+  const ghost::ScopeGuard guard(node().scope);
+  Tensor curr_inv_freq;
+  for (const LayerRopes::Of& of : ropes_.types) curr_inv_freq = compute_inv_freq(of.rope);
+}
+
+LayerCosSin LayerTypeRotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
+  LayerCosSin all;
+  for (std::size_t i = 0; i < embeddings_.size(); ++i) {
+    CosSin& cos_sin = ropes_.types[i].type == LayerType::full_attention ? all.full_attention : all.sliding_attention;
+    cos_sin = embeddings_[i](x, position_ids);
+  }
+  return all;
 }
 
 Tensor rotate_half(const Tensor& x) {
@@ -85,6 +110,16 @@ std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Te
   Tensor q_embed = ghost::cat({q_rot.mul(cos).add(rotate_half(q_rot).mul(sin)), q_pass}, -1);
   Tensor k_embed = ghost::cat({k_rot.mul(cos).add(rotate_half(k_rot).mul(sin)), k_pass}, -1);
   return {std::move(q_embed), std::move(k_embed)};
+}
+
+PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states, const CosSin& cos_sin) {
+  const std::int64_t rotary_ndims = cos_sin.first.size(-1);
+  PartlyRotated parts{.query_rot = query_states.slice(-1, 0, rotary_ndims),
+                      .query_pass = query_states.slice(-1, rotary_ndims, query_states.size(-1)),
+                      .key_rot = key_states.slice(-1, 0, rotary_ndims),
+                      .key_pass = key_states.slice(-1, rotary_ndims, key_states.size(-1))};
+  std::tie(parts.query_rot, parts.key_rot) = apply_rotary_pos_emb(parts.query_rot, parts.key_rot, cos_sin);
+  return parts;
 }
 
 }  // namespace memtape::family

@@ -2,6 +2,8 @@
 // RotaryEmbedding, the module that families share, and the functions that rotate q and k with its cos and sin.
 #pragma once
 
+#include <deque>
+#include <string>
 #include <utility>
 
 #include "family/rope_parameters.h"
@@ -12,7 +14,8 @@ using CosSin = std::pair<Tensor, Tensor>;
 
 class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
  public:
-  RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope);
+  /// `prefix` goes before the names of its buffers.
+  RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope, const std::string& prefix = {});
   /// cos and sin [B, S, dim] in x's dtype.
   CosSin forward(const Tensor& x, const Tensor& position_ids);
   /// _init_weights computes the frequencies once more and copies them into the buffers.
@@ -24,7 +27,31 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   void register_inv_freq(const Tensor& inv_freq);
 
   RopeParameters rope_;
+  std::size_t buffer_;  ///< which of the module's buffers inv_freq is
   Tensor inv_freq_, original_inv_freq_;
+};
+
+/// cos and sin for each layer type in use.
+struct LayerCosSin {
+  CosSin full_attention, sliding_attention;
+};
+
+/// What a layer of that type is given.
+inline const CosSin& of_layer(const CosSin& all, LayerType) { return all; }
+inline const CosSin& of_layer(const LayerCosSin& all, LayerType type) {
+  return type == LayerType::full_attention ? all.full_attention : all.sliding_attention;
+}
+
+/// Olmo3RotaryEmbedding, Gemma3RotaryEmbedding: frequencies for each layer type in one module.
+class LayerTypeRotaryEmbedding : public nn::Module<LayerTypeRotaryEmbedding> {
+ public:
+  LayerTypeRotaryEmbedding(const nn::Scope& scope, const LayerRopes& ropes);
+  LayerCosSin forward(const Tensor& x, const Tensor& position_ids);
+  void init_weights() const;
+
+ private:
+  LayerRopes ropes_;
+  std::deque<RotaryEmbedding> embeddings_;  ///< one per type in `ropes_`
 };
 
 /// cat((-x2, x1)) of the two halves of the last dimension.
@@ -38,5 +65,11 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const T
 
 /// The first cos.size(-1) dimensions of each head rotated, the rest passed on, both joined by cat.
 std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin);
+
+/// The first cos.size(-1) dimensions of each head rotated, and the rest, for families whose attention holds on to all four.
+struct PartlyRotated {
+  Tensor query_rot, query_pass, key_rot, key_pass;
+};
+PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states, const CosSin& cos_sin);
 
 }  // namespace memtape::family

@@ -96,6 +96,27 @@ RopeParameters rope_parameters(const Config& config, std::int64_t head_dim, cons
   return rope;
 }
 
+LayerRopes layer_ropes(const Config& config, std::int64_t head_dim, std::span<const LayerType> layer_types) {
+  const Config by_type = config.object("rope_parameters");
+  const auto in_use = [&](LayerType type) { return std::find(layer_types.begin(), layer_types.end(), type) != layer_types.end(); };
+  const auto read = [&](const Config& settings, RopeParameters& rope) {
+    if (settings.has({"rope_type", "type"})) rope.rope_type = type_named(settings, settings.text({"rope_type", "type"}));
+  };
+  LayerRopes ropes;
+  if (in_use(LayerType::full_attention)) {
+    RopeParameters rope{.dim = head_dim};
+    read(by_type.object("full_attention"), rope);
+    read(config.object("rope_scaling"), rope);
+    ropes.types.push_back({LayerType::full_attention, rope});
+  }
+  if (in_use(LayerType::sliding_attention)) {
+    RopeParameters rope{.dim = head_dim};
+    read(by_type.object("sliding_attention"), rope);
+    ropes.types.push_back({LayerType::sliding_attention, rope});
+  }
+  return ropes;
+}
+
 Tensor compute_inv_freq(const RopeParameters& rope) {
   switch (rope.rope_type) {
     case RopeType::standard: return default_inv_freq(rope.dim);

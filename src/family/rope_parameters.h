@@ -3,7 +3,9 @@
 // They are small, but they are allocated on the GPU while the model is built and, for some types, in every forward.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "family/pretrained.h"
 
@@ -22,6 +24,21 @@ struct RopeParameters {
 /// which part of a head is rotated.
 RopeParameters rope_parameters(const Config& config, std::int64_t head_dim,
                                const char* partial_key = "partial_rotary_factor", double otherwise = 1.0);
+
+enum class LayerType { full_attention, sliding_attention };
+
+/// Where each layer type has a rope of its own; the types in use, in the order of their names.
+struct LayerRopes {
+  struct Of {
+    LayerType type;
+    RopeParameters rope;
+  };
+  std::vector<Of> types;
+};
+
+/// convert_rope_params_to_dict of Olmo3Config and Gemma3TextConfig: rope_parameters by layer type; rope_scaling, as older
+/// configurations have it, is for full attention.
+LayerRopes layer_ropes(const Config& config, std::int64_t head_dim, std::span<const LayerType> layer_types);
 
 /// The inverse frequencies of the type: [dim / 2] float32.
 Tensor compute_inv_freq(const RopeParameters& rope);

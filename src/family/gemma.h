@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the Gemma models share: norms that multiply by 1 + weight, an embedding scaled by a number
+// on the GPU, and, from Gemma 2 on, layers with a norm before and after each branch; mirroring
+// transformers 5.17 models/gemma/modular_gemma.py and models/gemma2/modular_gemma2.py.
+#pragma once
+
+#include <optional>
+
+#include "family/decoder_config.h"
+#include "family/llama.h"
+#include "nn/checkpointing.h"
+
+namespace memtape::family {
+
+class GemmaRMSNorm : public nn::Module<GemmaRMSNorm> {
+ public:
+  GemmaRMSNorm(const nn::Scope& scope, std::int64_t dim);
+  Tensor forward(const Tensor& x);
+
+ private:
+  Tensor weight_;
+};
+
+/// An embedding times a number that lies on the GPU in the model's dtype.
+class GemmaTextScaledWordEmbedding : public nn::Embedding {
+ public:
+  GemmaTextScaledWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim);
+  Tensor operator()(const Tensor& input_ids);
+
+ private:
+  Tensor embed_scale_;
+};
+
+/// What Gemma2Config and Gemma3TextConfig, its heir, differ in.
+struct Gemma2Defaults {
+  std::int64_t vocab_size;
+  std::optional<double> attn_logit_softcapping = std::nullopt,
+                        final_logit_softcapping = std::nullopt;
+};
+
+/// All but the layer types.
+struct Gemma2Config : DecoderConfig {
+  Gemma2Config(const Config& c, const ModelOptions& options, const Gemma2Defaults& defaults);
+  std::optional<double> final_logit_softcapping;
+};
+
+/// logits through a tanh of that height.
+void softcap_logits(Tensor& logits, const std::optional<double>& height);
+
+/// x + norm(attention(norm(x))), then x + norm(mlp(norm(x))).
+template <class Attention>
+class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLayer<Attention>> {
+ public:
+  Gemma2DecoderLayer(const nn::Scope& scope, const DecoderConfig& c)
+      : nn::GradientCheckpointingLayer<Gemma2DecoderLayer>(scope),
+        self_attn_(scope / "self_attn", c),
+        mlp_(scope / "mlp", c),
+        input_layernorm_(scope / "input_layernorm", c.hidden_size),
+        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size),
+        pre_feedforward_layernorm_(scope / "pre_feedforward_layernorm", c.hidden_size),
+        post_feedforward_layernorm_(scope / "post_feedforward_layernorm", c.hidden_size) {}
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
+                 const Tensor&) {
+    Tensor residual = x;
+    Tensor hidden_states = input_layernorm_(x);
+    hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
+    hidden_states = post_attention_layernorm_(hidden_states);
+    hidden_states = residual.add(hidden_states);
+
+    residual = hidden_states;
+    hidden_states = pre_feedforward_layernorm_(hidden_states);
+    hidden_states = mlp_(hidden_states);
+    hidden_states = post_feedforward_layernorm_(hidden_states);
+    return residual.add(hidden_states);
+  }
+
+ private:
+  Attention self_attn_;
+  LlamaMLP mlp_;
+  GemmaRMSNorm input_layernorm_, post_attention_layernorm_, pre_feedforward_layernorm_,
+      post_feedforward_layernorm_;
+};
+
+/// Attention to later tokens is no causal language model.
+void refuse_bidirectional_attention(const Config& c);
+
+}  // namespace memtape::family

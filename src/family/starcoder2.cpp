@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// StarCoder2: Mistral with layer norms, biases, an MLP without a gate, and dropout on the embedding
+// and both branches; mirroring transformers 5.17 models/starcoder2/modular_starcoder2.py.
+#include <tuple>
+
+#include "family/decoder.h"
+#include "family/families.h"
+#include "family/llama.h"
+#include "ghost/ops/dropout.h"
+
+namespace memtape::family {
+namespace {
+
+struct Starcoder2Config : DecoderConfig {
+  Starcoder2Config(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options,
+                      {.vocab_size = 49152,
+                       .hidden_size = 3072,
+                       .intermediate_size = 12288,
+                       .num_hidden_layers = 30,
+                       .num_attention_heads = 24,
+                       .num_key_value_heads = 2,
+                       .hidden_act = "gelu_pytorch_tanh",
+                       .tie_word_embeddings = true}),
+        residual_dropout(c.number("residual_dropout", 0.0)),
+        embedding_dropout(c.number("embedding_dropout", 0.0)) {
+    qkv_bias = o_bias = mlp_bias = c.boolean("use_bias", true);
+    sliding_window = c.optional_dimension("sliding_window");
+    if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
+  }
+  double residual_dropout, embedding_dropout;
+};
+
+class Starcoder2MLP : public nn::Module<Starcoder2MLP> {
+ public:
+  Starcoder2MLP(const nn::Scope& scope, const Starcoder2Config& c)
+      : Module(scope),
+        c_fc_(scope / "c_fc", c.hidden_size, c.intermediate_size, c.mlp_bias),
+        c_proj_(scope / "c_proj", c.intermediate_size, c.hidden_size, c.mlp_bias),
+        act_(c.hidden_act),
+        residual_dropout_(c.residual_dropout) {}
+
+  Tensor forward(const Tensor& x) {
+    Tensor hidden_states = c_fc_(x);
+    hidden_states = act_(hidden_states);
+    hidden_states = c_proj_(hidden_states);
+    return ghost::dropout(hidden_states, residual_dropout_);
+  }
+
+ private:
+  nn::Linear c_fc_, c_proj_;
+  nn::Activation act_;
+  double residual_dropout_;
+};
+
+class Starcoder2Attention : public nn::Module<Starcoder2Attention> {
+ public:
+  Starcoder2Attention(const nn::Scope& scope, const Starcoder2Config& c)
+      : Module(scope),
+        call_(attention_call(c)),
+        head_dim_(c.head_dim),
+        residual_dropout_(c.residual_dropout),
+        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
+        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings) {
+    const Dims input_shape = hidden_states.sizes().leading();
+    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
+    Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    std::tie(query_states, key_states) =
+        apply_rotary_pos_emb(query_states, key_states, position_embeddings);
+    Tensor attn_output =
+        attention_interface(call_, query_states, key_states, value_states, attention_mask)
+            .reshape(input_shape.with(-1))
+            .contiguous();
+    attn_output = o_proj_(attn_output);
+    return ghost::dropout(attn_output, residual_dropout_);
+  }
+
+ private:
+  AttentionCall call_;
+  std::int64_t head_dim_;
+  double residual_dropout_;
+  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
+};
+
+struct Starcoder2Parts : DecoderParts {
+  using Settings = Starcoder2Config;
+  using DecoderLayer = PreNormDecoderLayer<Starcoder2Attention, Starcoder2MLP, nn::LayerNorm>;
+  using Norm = nn::LayerNorm;
+  static Tensor enter_layers(const Tensor& inputs_embeds, const Starcoder2Config& c) {
+    return ghost::dropout(inputs_embeds, c.embedding_dropout);
+  }
+};
+
+}  // namespace
+
+ModelPointer build_starcoder2(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<Starcoder2Parts>>(c, Starcoder2Config(c, options),
+                                                            options);
+}
+
+}  // namespace memtape::family
