@@ -36,10 +36,14 @@ Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Te
       .contiguous();
 }
 
-Tensor eager_softmax(const AttentionCall& call, const Tensor& attn_weights, DType query_dtype, DType value_dtype) {
-  if (call.eager_softmax == EagerSoftmax::float32) return ghost::softmax(attn_weights, DType::float32).to(query_dtype);
-  Tensor probabilities = ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));
-  return call.eager_softmax == EagerSoftmax::plain ? probabilities : std::move(probabilities).to(value_dtype);
+/// The lines of eager_attention_forward that turn scores into probabilities: what they rebind is gone with its next value.
+void eager_softmax(const AttentionCall& call, Tensor& attn_weights, DType query_dtype, DType value_dtype) {
+  if (call.eager_softmax == EagerSoftmax::float32) {
+    attn_weights = ghost::softmax(attn_weights, DType::float32).to(query_dtype);
+    return;
+  }
+  attn_weights = ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));
+  if (call.eager_softmax == EagerSoftmax::value_dtype) attn_weights = attn_weights.to(value_dtype);
 }
 
 Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
@@ -53,7 +57,7 @@ Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, c
     attn_weights = attn_weights.mul(*call.softcap);
   }
   if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
-  attn_weights = eager_softmax(call, attn_weights, query.dtype(), value.dtype());
+  eager_softmax(call, attn_weights, query.dtype(), value.dtype());
   attn_weights = ghost::dropout(attn_weights, call.dropout);
   Tensor attn_output = attn_weights.matmul(value_states).transpose(1, 2);
   if (call.eager_output_packed) attn_output = attn_output.contiguous();

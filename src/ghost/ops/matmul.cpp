@@ -134,7 +134,8 @@ Tensor matmul_of(const Tensor& self, const Tensor& other) {
 /// Linear.cpp's _flatten_nd_linear: leading dimensions folded into rows, one addmm, folded back.
 Tensor flattened_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   const Dims sizes = input.sizes().leading().with(weight.size(0));
-  return addmm(bias, input.reshape({-1, input.size(-1)}), weight.t()).view(sizes);
+  const Tensor flat = input.reshape({-1, input.size(-1)});
+  return addmm(bias, flat, weight.t()).view(sizes);
 }
 
 /// output.add_(bias): in place, so no memory; autograd sums the bias gradient.
