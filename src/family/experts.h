@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mixture of experts: MoE settings, the experts and the routers that families share, mirroring transformers 5.17
+// integrations/moe.py and models/{mixtral,qwen2_moe}/modeling_*.py.
+//
+// A model that asks for nothing gets the experts implementation "grouped_mm" (get_correct_experts_implementation), on every
+// device and in every dtype; where torch's grouped_mm wants a newer device, transformers' own loop stands in for it. No size
+// in either depends on how the tokens are spread over the experts: the tape holds for every routing.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "family/decoder_config.h"
+#include "nn/layers.h"
+
+namespace memtape::family {
+
+/// The class defaults of a configuration_FAMILY.py, and its names for them.
+struct MoeDefaults {
+  const char* experts_key = "num_experts";
+  std::int64_t num_experts = 64, num_experts_per_tok = 8;
+  const char* intermediate_key = "moe_intermediate_size";
+  std::int64_t intermediate_size = 1408;
+};
+
+struct MoeConfig : DecoderConfig {
+  MoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults, const MoeDefaults& moe);
+
+  std::int64_t num_experts, num_experts_per_tok, moe_intermediate_size;
+  bool norm_topk_prob, output_router_logits;
+};
+
+/// What a router gives.
+struct Routing {
+  Tensor logits, weights, indices;
+};
+
+/// What capture_outputs (utils/output_capturing.py) collects while a model's forward runs: the logits of every router.
+class RouterLogits {
+ public:
+  explicit RouterLogits(bool wanted);
+  ~RouterLogits();
+  RouterLogits(const RouterLogits&) = delete;
+  RouterLogits& operator=(const RouterLogits&) = delete;
+
+  /// For the model that is at work, if it wants them.
+  static void record(const Tensor& logits);
+  /// The model has returned: what layers compute again in backward is not collected.
+  const std::vector<Tensor>& stop();
+
+ private:
+  RouterLogits* outer_;
+  std::vector<Tensor> collected_;
+};
+
+/// Softmax in float32, the k largest, brought to a sum of 1 if the configuration says so: Qwen2MoeTopKRouter. Mixtral always
+/// does that, and keeps the weights in float32.
+class TopKRouter : public nn::Module<TopKRouter> {
+ public:
+  enum class Style { mixtral, qwen2 };
+  TopKRouter(const nn::Scope& scope, const MoeConfig& c, Style style);
+  Routing forward(const Tensor& hidden_states);
+
+ private:
+  std::int64_t top_k_, hidden_dim_;
+  bool normalizes_;
+  Style style_;
+  Tensor weight_;
+};
+
+/// MixtralExperts: the weights of all experts in two tensors.
+class Experts : public nn::Module<Experts> {
+ public:
+  Experts(const nn::Scope& scope, const MoeConfig& c);
+  /// [T, H] of [T, H], by the k experts and weights of each token.
+  Tensor forward(const Tensor& hidden_states, const Tensor& top_k_index, const Tensor& top_k_weights);
+
+ private:
+  Tensor apply_gate(const Tensor& gate_up_out) const;
+
+  std::int64_t num_experts_;
+  Tensor gate_up_proj_, down_proj_;
+  nn::Activation act_fn_;
+};
+
+}  // namespace memtape::family

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// MoeForCausalLM: MixtralForCausalLM of transformers 5.17 models/mixtral/modeling_mixtral.py, which the other families of
+// experts inherit from: the head of DecoderForCausalLM, and a loss of balance if the router logits are wanted.
+#pragma once
+
+#include "family/decoder.h"
+#include "family/experts.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+
+/// load_balancing_loss_func without an attention mask.
+Tensor load_balancing_loss(const std::vector<Tensor>& gate_logits, std::int64_t num_experts, std::int64_t top_k);
+
+struct MoeParts : DecoderParts {
+  using Settings = MoeConfig;
+};
+
+template <class Parts>
+class MoeForCausalLM : public PretrainedModel {
+ public:
+  using Settings = typename Parts::Settings;
+
+  MoeForCausalLM(const Settings& config, const ModelOptions& options)
+      : PretrainedModel(options),
+        config_(config),
+        model_(root() / "model", config),
+        lm_head_(root() / "lm_head", config.hidden_size, config.vocab_size, config.head_bias) {
+    if (config.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    RouterLogits collector(config_.output_router_logits);
+    const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
+    const std::vector<Tensor>& router_logits = collector.stop();
+    Tensor logits = lm_head_(hidden_states);
+    Tensor loss = causal_lm_loss(logits, batch.labels, config_.vocab_size);
+    Tensor aux_loss;
+    if (config_.output_router_logits) {
+      aux_loss = load_balancing_loss(router_logits, config_.num_experts, config_.num_experts_per_tok);
+      ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
+    }
+    return {std::move(loss), std::move(logits)};
+  }
+
+ private:
+  Settings config_;
+  DecoderModel<Parts> model_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace memtape::family
