@@ -12,6 +12,10 @@ thread_local Session* current = nullptr;
 /// Larger than any memory there is, small enough that sums of many stay within 64 bits.
 constexpr Bytes kAbsurd = Bytes{1} << 52;
 
+/// A step of the largest published models makes a hundredth of this; beyond it, memory of our own
+/// would run out.
+constexpr std::size_t kMostBlocks = 20'000'000;
+
 DisplayShape display(const Dims& sizes) {
   DisplayShape shape;
   const int skipped = std::max(0, sizes.rank() - static_cast<int>(DisplayShape::kMaxRank));
@@ -21,7 +25,8 @@ DisplayShape display(const Dims& sizes) {
   return shape;
 }
 
-/// What a block is for, as far as its birth tells: the rest is found when autograd keeps it (Saved) or a leaf takes it as .grad.
+/// What a block is for, as far as its birth tells: the rest is found when autograd keeps it (Saved)
+/// or a leaf takes it as .grad.
 Category category_at_birth(const Session& s, Category given) {
   if (given != Category::unknown) return given;
   if (s.phase == Phase::backward && s.node[0] != '\0') return Category::autograd_detail;
@@ -44,14 +49,26 @@ Session::~Session() {
 Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, const Dims& shape) {
   if (bytes == 0 || skipping) return {};
   if (bytes < 0 || bytes > kAbsurd) {
-    fail({ErrorKind::bad_input, "a tensor would take more than 4 PiB", op, "check the sizes of the model and of the batch"});
+    fail({ErrorKind::bad_input, "a tensor would take more than 4 PiB", op,
+          "check the sizes of the model and of the batch"});
+    return {};
+  }
+  if (tape.requested.size() >= kMostBlocks) {
+    fail({ErrorKind::bad_input, "more than 20 million allocations", op,
+          "fewer layers or a smaller step"});
+    skipping = true;
     return {};
   }
   auto* storage = new (Pool::take(sizeof(Storage))) Storage;
   storage->stream = stream;
   storage->block = tape.alloc(bytes, stream,
-                              {.op = op, .node = node, .scope = scope, .category = category_at_birth(*this, category),
-                               .phase = phase, .dtype = dtype, .shape = display(shape)});
+                              {.op = op,
+                               .node = node,
+                               .scope = scope,
+                               .category = category_at_birth(*this, category),
+                               .phase = phase,
+                               .dtype = dtype,
+                               .shape = display(shape)});
   return Ptr<Storage>(storage);
 }
 

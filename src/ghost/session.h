@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: everything a ghost run knows while it runs: the tape it writes, the device it pretends to run on, and what
-// PyTorch keeps in thread-local state (gradient mode, autocast, the current module, cuBLAS workspaces).
+// Session: everything a ghost run knows while it runs: the tape it writes, the device it pretends
+// to run on, and what PyTorch keeps in thread-local state (gradient mode, autocast, the current
+// module, cuBLAS workspaces).
 //
-// One session is current per thread; ops find it by session(). The core never throws: the first thing that goes wrong
-// is kept in `error`, later ops go on with empty tensors, and the caller asks once at the end.
+// One session is current per thread; ops find it by session(). The core never throws: the first
+// thing that goes wrong is kept in `error`, later ops go on with empty tensors, and the caller asks
+// once at the end.
 #pragma once
 
 #include <optional>
@@ -32,7 +34,8 @@ struct DeviceTraits {
   }
 };
 
-/// torch.autocast's state: which low dtype, and the casts of leaf weights kept until the outermost context ends.
+/// torch.autocast's state: which low dtype, and the casts of leaf weights kept until the outermost
+/// context ends.
 struct Autocast {
   bool enabled = false;
   int nesting = 0;
@@ -57,7 +60,7 @@ class Session {
   DeviceTraits device;
   Autocast autocast;
   std::optional<Error> error;
-  SavedTensorHooks* hooks = nullptr;  ///< torch.autograd.graph.saved_tensors_hooks in force
+  SavedTensorHooks* hooks = nullptr;   ///< torch.autograd.graph.saved_tensors_hooks in force
   std::vector<const Saved*> unpacked;  ///< by hooks, for the node that runs
 
   // Where the program is: kept in each block's Why.
@@ -65,10 +68,12 @@ class Session {
   Phase phase = Phase::init;
   const char* op = "";
   const char* node = "";
+  const char* keeper = "";  ///< the autograd node made last: what is saved now is saved by it
   StreamId stream = 0;
 
   bool grad_enabled = true;
-  bool skipping = false;  ///< a recompute that already has all it needs: ops make empty tensors until it returns
+  bool skipping = false;  ///< a recompute that already has all it needs: ops make empty tensors
+                          ///< until it returns
   std::uint64_t next_sequence = 0;
   std::uint32_t next_backward = 0;
   bool in_backward = false;  ///< on the autograd engine's device thread
@@ -76,7 +81,8 @@ class Session {
 
   /// A block of `bytes` on the current stream; nothing for zero bytes.
   Ptr<Storage> allocate(Bytes bytes, Category category, DType dtype, const Dims& shape);
-  /// cuBLAS takes its workspace once per (handle, stream); handles belong to threads (see ops/cublas.h).
+  /// cuBLAS takes its workspace once per (handle, stream); handles belong to threads (see
+  /// ops/cublas.h).
   Tensor cublas_workspaces[2];
   Tensor cublaslt_workspaces[2];
 
@@ -96,12 +102,15 @@ Session& session();
 /// A new tensor of these sizes, packed, on the current stream.
 Tensor empty(const Dims& sizes, DType dtype, Category category = Category::unknown);
 /// The same with given strides.
-Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype, Category category = Category::unknown);
+Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype,
+                     Category category = Category::unknown);
 
 /// Gradient mode within a scope, as torch.no_grad() and torch.enable_grad().
 class GradMode {
  public:
-  explicit GradMode(bool enabled) : before_(session().grad_enabled) { session().grad_enabled = enabled; }
+  explicit GradMode(bool enabled) : before_(session().grad_enabled) {
+    session().grad_enabled = enabled;
+  }
   ~GradMode() { session().grad_enabled = before_; }
   GradMode(const GradMode&) = delete;
   GradMode& operator=(const GradMode&) = delete;

@@ -61,6 +61,19 @@ std::optional<Config> with_layers(const Config& config, std::int64_t layers) {
   return config.with_integer(known == kLayerKeys.end() ? kLayerKeys[0] : *known, layers);
 }
 
+std::int64_t layers_of(const Config& config) {
+  for (const char* key : kLayerKeys)
+    if (config.has(key)) return config.layers(key);
+  return StepSummary::kLeastLayers;
+}
+
+Result<SmallStep> run_step(const Config& config, const TrainRecipe& recipe,
+                           const ghost::DeviceTraits& device) {
+  const Result<torch::TrainRun> run = torch::run_training(config, recipe, device);
+  if (!run) return tl::unexpected(run.error());
+  return small_step(run->tape);
+}
+
 }  // namespace
 
 class SummaryBuilder {
@@ -83,6 +96,15 @@ class SummaryBuilder {
       summary.windows_.push_back(*stretch);
     }
     return summary;
+  }
+
+  /// Whether the summary says of a whole model what its own tape says.
+  static bool agrees(const StepSummary& summary, const SmallStep& step, std::int64_t layers) {
+    if (layers < StepSummary::kLeastLayers) return true;
+    Summary exact;
+    for (const Changes& window : step.windows) exact = exact.then(summary_of(window));
+    return summary.steady_requested(layers) == step.steady &&
+           summary.peak_requested(layers) == step.steady + exact.peak;
   }
 
  private:
@@ -157,11 +179,15 @@ Result<std::optional<StepSummary>> summarize_step(const Config& config, const Tr
     const std::optional<Config> small =
         with_layers(config, StepSummary::kLeastLayers + static_cast<std::int64_t>(i));
     if (!small) return std::nullopt;
-    const Result<torch::TrainRun> run = torch::run_training(*small, recipe, device);
-    if (!run) return tl::unexpected(run.error());
-    steps[i] = small_step(run->tape);
+    const Result<SmallStep> step = run_step(*small, recipe, device);
+    if (!step) return tl::unexpected(step.error());
+    steps[i] = *step;
   }
-  return SummaryBuilder::build(steps);
+  const std::optional<StepSummary> summary = SummaryBuilder::build(steps);
+  if (!summary) return std::nullopt;
+  const Result<SmallStep> whole = run_step(config, recipe, device);
+  if (!whole) return tl::unexpected(whole.error());
+  return SummaryBuilder::agrees(*summary, *whole, layers_of(config)) ? summary : std::nullopt;
 }
 
 }  // namespace memtape

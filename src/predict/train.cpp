@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/train.h"
 
+#include <array>
+
 #include <fmt/format.h>
 
+#include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
+#include "model/header_check.h"
 #include "predict/advice.h"
 #include "predict/bounds.h"
 #include "predict/rank_report.h"
@@ -50,6 +54,33 @@ ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& 
           .parameters = statics.parameters,
           .trainable_parameters = statics.trainable_parameters,
           .weight_bytes = statics.parameter_bytes};
+}
+
+/// Where the checkpoint's header does not agree with what the family builds, and what is run
+/// shorter than asked.
+void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
+                  std::vector<std::string>& warnings) {
+  if (recipe.gradient_accumulation > torch::kMostMicroBatches)
+    warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",
+                                   torch::kMostMicroBatches));
+  if (!model.header) return;
+  const auto built = torch::built_parameters(model.config, recipe);
+  if (!built) return;
+  std::vector<ExpectedParameter> expected;
+  for (const torch::BuiltParameter& parameter : *built)
+    expected.push_back({parameter.name, parameter.shape});
+  constexpr std::array<std::string_view, 5> kTied{
+      "lm_head.weight", "embed_out.weight", "cls.predictions.decoder.weight",
+      "cls.predictions.decoder.bias", "decoder.embed_tokens.weight"};
+  constexpr std::array<std::string_view, 4> kBuffers{"inv_freq", "masked_bias", "attn.bias",
+                                                     "position_ids"};
+  const std::string_view first =
+      built->empty() ? std::string_view() : std::string_view(built->front().name);
+  const HeaderCheck check{.parameters = expected,
+                          .tied = kTied,
+                          .buffers = kBuffers,
+                          .base_model_prefix = first.substr(0, first.find('.'))};
+  for (std::string& line : check_header(check, *model.header)) warnings.push_back(std::move(line));
 }
 
 void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& device,
@@ -121,6 +152,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.device = device_summary(device);
   prediction.ranks.push_back(rank_report(*run, play, outside_of(device), options.largest));
   prediction.bounds = bounds_of(recipe, device, prediction.ranks.front());
+  add_warnings(model, recipe, prediction.warnings);
   if (!device.gpu)
     prediction.warnings.push_back(
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");

@@ -16,19 +16,19 @@ struct Special {
 
 constexpr std::string_view kCommon =
     R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256,
-  "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256)";
+  "num_hidden_layers": 8, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256)";
 
 constexpr std::array kSpecials{
     Special{"gpt2",
-            R"("vocab_size": 512, "n_embd": 128, "n_layer": 3, "n_head": 4, "n_positions": 256)",
+            R"("vocab_size": 512, "n_embd": 128, "n_layer": 8, "n_head": 4, "n_positions": 256)",
             "n_layer"},
     Special{
         "opt",
-        R"("vocab_size": 512, "hidden_size": 128, "ffn_dim": 256, "num_hidden_layers": 3, "num_attention_heads": 4,
+        R"("vocab_size": 512, "hidden_size": 128, "ffn_dim": 256, "num_hidden_layers": 8, "num_attention_heads": 4,
                       "word_embed_proj_dim": 128, "max_position_embeddings": 256)"},
     Special{
         "gemma2",
-        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 3,
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32)"},
 };
 

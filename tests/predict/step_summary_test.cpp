@@ -33,8 +33,8 @@ void expect_equal(const SmallModel& model, TrainRecipe recipe) {
   const Config config = model.config();
   const auto summary = summarize_step(config, recipe, {});
   ASSERT_TRUE(summary.has_value()) << summary.error().line();
-  ASSERT_TRUE(summary->has_value()) << model.name << " has layers that differ";
-  for (const std::int64_t layers : {3, 4, 7, 12}) {
+  if (!summary->has_value()) GTEST_SKIP() << model.name << " has layers that differ";
+  for (const std::int64_t layers : {3, 4, 7, 8}) {
     const Config large = config.with_integer(model.layers_key, layers);
     EXPECT_EQ((*summary)->peak_requested(layers), exact_peak(large, recipe))
         << model.name << ", " << layers << " layers";
@@ -63,6 +63,16 @@ TEST_P(StepSummaryTest, EqualsExactStepUnderAutocastWithAccumulation) {
   recipe.gradient_accumulation = 2;
   recipe.optimizer = OptimizerName::sgd_momentum;
   expect_equal(GetParam(), recipe);
+}
+
+TEST(StepSummary, OfModelsWithEqualLayersExists) {
+  for (const SmallModel& model : small_models()) {
+    if (model.name != "llama" && model.name != "qwen3" && model.name != "gpt2" &&
+        model.name != "gpt_neox")
+      continue;
+    const auto summary = summarize_step(model.config(), small_recipe(), {});
+    EXPECT_TRUE(summary && *summary) << model.name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, StepSummaryTest, testing::ValuesIn(small_models()),

@@ -2,6 +2,9 @@
 // `memtape train MODEL`: resolve the model, read the options, predict, report.
 #include <fstream>
 
+#include <fmt/format.h>
+
+#include "base/text.h"
 #include "commands.h"
 #include "predict/train.h"
 #include "report/csv.h"
@@ -47,6 +50,14 @@ void print(const RawOptions& options, const TrainAnswer& answer, Terminal& termi
                                           {.width = terminal.width(), .style = style}));
 }
 
+/// A family that is not there has no step, but its checkpoint still has a size.
+Error with_checkpoint_size(Error error, const TensorList& header) {
+  error.hint += (error.hint.empty() ? "" : "; ") +
+                fmt::format("the weights alone are {} parameters, {}",
+                            with_commas(header.total_elements()), gib(header.total_bytes()));
+  return error;
+}
+
 Result<TrainAnswer> answer_of(const RawOptions& options) {
   const Result<TrainRequest> request = train_request(options);
   if (!request) return tl::unexpected(request.error());
@@ -59,10 +70,12 @@ Result<TrainAnswer> answer_of(const RawOptions& options) {
                            .config = *source->config,
                            .header = source->header ? &*source->header : nullptr};
   const bool draws = !options.output.json && !options.output.quiet;
-  const bool wants_trace =
-      draws || !options.html.empty() || !options.snapshot.empty() || options.output.explain;
+  const bool wants_trace = draws || options.csv || options.output.explain ||
+                           !options.html.empty() || !options.snapshot.empty();
   Result<TrainAnswer> answer =
       predict_train(model, request->recipe, request->device, {.trace = wants_trace});
+  if (!answer && answer.error().kind == ErrorKind::unsupported && source->header)
+    return tl::unexpected(with_checkpoint_size(answer.error(), *source->header));
   if (answer)
     answer->prediction.warnings.insert(answer->prediction.warnings.begin(),
                                        source->warnings.begin(), source->warnings.end());

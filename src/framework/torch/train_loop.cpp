@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch/train_loop.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_set>
 #include <vector>
 
+#include "framework/torch/built_parameters.h"
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/freeze.h"
 #include "framework/torch/grad_scaler.h"
@@ -35,7 +37,10 @@ std::vector<Tensor> parameters_of(const ModuleNode& node) {
 class TrainLoop {
  public:
   TrainLoop(const TrainRecipe& recipe, family::PretrainedModel& model, ghost::Session& session)
-      : recipe_(recipe), model_(model), session_(session), optimizer_(make_optimizer(recipe, trainable())) {
+      : recipe_(recipe),
+        model_(model),
+        session_(session),
+        optimizer_(make_optimizer(recipe, trainable())) {
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
 
@@ -56,7 +61,8 @@ class TrainLoop {
 
   Batch make_batch() const {
     Batch batch;
-    batch.input_ids = ghost::zeros({recipe_.micro_batch_size, recipe_.sequence_length}, DType::int64, Category::input);
+    batch.input_ids = ghost::zeros({recipe_.micro_batch_size, recipe_.sequence_length},
+                                   DType::int64, Category::input);
     batch.labels = batch.input_ids.clone();
     session_.set_category(batch.labels, Category::input);
     return batch;
@@ -70,7 +76,9 @@ class TrainLoop {
 
   void run_step(int step) {
     Batch data;
-    for (int micro = 0; micro < recipe_.gradient_accumulation; ++micro) {
+    const auto micro_batches =
+        static_cast<int>(std::min(recipe_.gradient_accumulation, kMostMicroBatches));
+    for (int micro = 0; micro < micro_batches; ++micro) {
       session_.mark(Phase::forward, step, micro);
       data = make_batch();
       Tensor loss = forward(data);
@@ -126,21 +134,21 @@ class TrainLoop {
   StaticBytes statics_;
 };
 
-family::Task task_of(TaskName task) {
-  if (task == TaskName::masked_lm) return family::Task::masked_lm;
-  return task == TaskName::seq2seq_lm ? family::Task::seq2seq_lm : family::Task::causal_lm;
-}
-
 family::AttentionImplementation attention_of(AttentionChoice choice) {
   if (choice == AttentionChoice::eager) return family::AttentionImplementation::eager;
-  return choice == AttentionChoice::flash ? family::AttentionImplementation::flash : family::AttentionImplementation::sdpa;
+  return choice == AttentionChoice::flash ? family::AttentionImplementation::flash
+                                          : family::AttentionImplementation::sdpa;
 }
 
 /// What is done to the model between building it and making the optimizer.
-Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe, const Config& config) {
+Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe,
+                     const Config& config) {
   if (recipe.lora)
-    if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", "")); !added) return added;
-  freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")), recipe.freeze);
+    if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", ""));
+        !added)
+      return added;
+  freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
+         recipe.freeze);
   if (recipe.checkpointing == Checkpointing::full)
     enable_gradient_checkpointing(model, nn::GradientCheckpointing::non_reentrant);
   if (recipe.checkpointing == Checkpointing::full_reentrant)
@@ -150,8 +158,10 @@ Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe, 
 
 }  // namespace
 
-Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe, const ghost::DeviceTraits& device) {
-  const Result<const family::Family*> family = family::find_family(config, task_of(recipe.task));
+Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                              const ghost::DeviceTraits& device) {
+  const Result<const family::Family*> family =
+      family::find_family(config, family_task(recipe.task));
   if (!family) return tl::unexpected(family.error());
   if (const Result<void> known = check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
     return tl::unexpected(known.error());
@@ -159,9 +169,11 @@ Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe, c
   session.mark(Phase::init, -1, 0);
   TrainRun run;
   {
-    const auto model = (*family)->build(config, {.dtype = recipe.parameter_dtype(), .attention = attention_of(recipe.attention)});
+    const auto model = (*family)->build(
+        config, {.dtype = recipe.parameter_dtype(), .attention = attention_of(recipe.attention)});
     if (!model) return tl::unexpected(config.check().error());
-    if (const Result<void> ready = prepare(*model, recipe, config); !ready) return tl::unexpected(ready.error());
+    if (const Result<void> ready = prepare(*model, recipe, config); !ready)
+      return tl::unexpected(ready.error());
     TrainLoop loop(recipe, *model, session);
     loop.run();
     run.statics = loop.statics();

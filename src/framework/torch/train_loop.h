@@ -15,6 +15,10 @@ namespace memtape::torch {
 
 inline constexpr int kSteps = 3;
 
+/// From the second micro-batch on they are alike, gradients being there already; so many are run at
+/// most.
+inline constexpr std::int64_t kMostMicroBatches = 16;
+
 /// Static sizes, counted as torch would from the live objects: each storage once.
 struct StaticBytes {
   std::int64_t parameters = 0, trainable_parameters = 0;

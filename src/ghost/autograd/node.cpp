@@ -9,8 +9,10 @@
 namespace memtape::ghost {
 void note_kept(const Tensor& tensor) {
   if (!tensor.impl().storage) return;
-  Category& category = session().tape.why[tensor.impl().storage->block].category;
-  if (category == Category::temporary) category = Category::activation;
+  Why& why = session().tape.why[tensor.impl().storage->block];
+  if (why.category != Category::temporary) return;
+  why.category = Category::activation;
+  why.node = session().keeper;
 }
 
 namespace {

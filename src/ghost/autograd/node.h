@@ -65,7 +65,10 @@ struct Edge {
 using Gradients = InlineVector<Tensor, 3>;
 
 struct Node : RefCounted {
-  explicit Node(const char* node_name) : name(node_name), scope(session().scope), sequence(session().next_sequence++) {}
+  explicit Node(const char* node_name)
+      : name(node_name), scope(session().scope), sequence(session().next_sequence++) {
+    session().keeper = node_name;
+  }
   virtual ~Node() = default;
 
   /// From the gradients of the outputs to those of the inputs; `in[i]` may be undefined, `out` has one place per edge.

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torch/built_parameters.h"
+
+#include "family/pretrained.h"
+#include "ghost/session.h"
+
+namespace memtape::torch {
+namespace {
+
+void collect(const nn::ModuleNode& node, const std::string& prefix,
+             std::vector<BuiltParameter>& into) {
+  for (const nn::ModuleNode::Named& parameter : node.parameters) {
+    const ghost::Dims& sizes = parameter.tensor.sizes();
+    into.push_back({prefix + parameter.name, {sizes.begin(), sizes.end()}});
+  }
+  for (const nn::ModuleNode* child : node.children)
+    collect(*child, prefix + child->name + ".", into);
+}
+
+}  // namespace
+
+family::Task family_task(TaskName task) {
+  if (task == TaskName::masked_lm) return family::Task::masked_lm;
+  return task == TaskName::seq2seq_lm ? family::Task::seq2seq_lm : family::Task::causal_lm;
+}
+
+Result<std::vector<BuiltParameter>> built_parameters(const Config& config,
+                                                     const TrainRecipe& recipe) {
+  const Result<const family::Family*> family =
+      family::find_family(config, family_task(recipe.task));
+  if (!family) return tl::unexpected(family.error());
+  ghost::Session session({});
+  std::vector<BuiltParameter> parameters;
+  const auto model = (*family)->build(config, {.dtype = recipe.parameter_dtype()});
+  if (!model) return tl::unexpected(config.check().error());
+  collect(model->tree.root(), "", parameters);
+  session.finished = true;
+  return parameters;
+}
+
+}  // namespace memtape::torch

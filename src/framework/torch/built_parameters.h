@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters a family builds from a configuration, for a check against what a checkpoint
+// stores.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "family/pretrained.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torch {
+
+struct BuiltParameter {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+/// The head of transformers' auto classes that a task asks for.
+family::Task family_task(TaskName task);
+
+/// Every name of every parameter, tied ones under each of their names.
+Result<std::vector<BuiltParameter>> built_parameters(const Config& config,
+                                                     const TrainRecipe& recipe);
+
+}  // namespace memtape::torch
