@@ -6,6 +6,18 @@
 #include "ghost/session.h"
 
 namespace memtape::torch {
+namespace {
+
+/// "Attempting to unscale FP16 gradients"; the kernel that looks for infinities has no bfloat16
+/// form.
+void check_gradients(const Optimizer& optimizer) {
+  for (const Tensor& parameter : optimizer.parameters())
+    if (parameter.impl().grad && bits(parameter.dtype()) == 16)
+      ghost::session().fail({ErrorKind::bad_input, "torch cannot unscale gradients of 16 bits",
+                             "--precision amp-fp16", "weights in fp32"});
+}
+
+}  // namespace
 
 Tensor GradScaler::scale(const Tensor& loss) {
   if (!scale_.defined()) {
@@ -20,6 +32,7 @@ void GradScaler::unscale(const Optimizer& optimizer) {
   const Tensor inv_scale = ghost::reciprocal(scale_.to(DType::float64)).to(DType::float32);
   const Tensor found_inf = ghost::full({}, DType::float32);
   if (!optimizer.has_gradients()) return;
+  check_gradients(optimizer);
   // _MultiDeviceReplicator copies its tensor to a device even if it lies there.
   found_inf_ = found_inf.clone();
   const Tensor device_inv_scale = inv_scale.clone();

@@ -87,6 +87,9 @@ Result<void> check_optimizer(OptimizerName optimizer, OptimizerImpl form) {
 
 std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe, TensorList parameters) {
   const OptimizerImpl form = recipe.optimizer_impl;
+  if (parameters.empty())
+    ghost::session().fail({ErrorKind::bad_input, "no parameter is left to train", "--freeze",
+                           "a pattern that leaves some"});
   switch (recipe.optimizer) {
     case OptimizerName::adamw:
     case OptimizerName::adam: return std::make_unique<Adam>(std::move(parameters), form);

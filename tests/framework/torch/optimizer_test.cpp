@@ -189,5 +189,21 @@ TEST(CheckOptimizer, NamesTheFormsThereAre) {
   EXPECT_THAT(fused_adagrad.error().line(), ::testing::HasSubstr("foreach or for-loop"));
 }
 
+TEST(GradScaler, RefusesHalfGradients) {
+  ghost::Session session({});
+  const std::unique_ptr<Optimizer> optimizer = make_optimizer({}, make_parameters({{kHalf, {8}}}));
+  GradScaler scaler;
+  scaler.scale(ghost::zeros({}, kFloat));
+  step_once(*optimizer, &scaler, {0});
+  ASSERT_TRUE(session.error);
+  EXPECT_THAT(session.error->line(), ::testing::HasSubstr("16 bits"));
+}
+
+TEST(MakeOptimizer, WantsParameters) {
+  ghost::Session session({});
+  make_optimizer({}, {});
+  EXPECT_TRUE(session.error);
+}
+
 }  // namespace
 }  // namespace memtape::torch
