@@ -16,6 +16,7 @@ ModelPointer build_checked(const Config& config, const Settings& settings, const
 }
 
 ModelPointer build_bert(const Config& config, const ModelOptions& options);
+ModelPointer build_cohere(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma2(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma3_text(const Config& config, const ModelOptions& options);
@@ -24,19 +25,22 @@ ModelPointer build_gpt_neox(const Config& config, const ModelOptions& options);
 ModelPointer build_granite(const Config& config, const ModelOptions& options);
 ModelPointer build_llama(const Config& config, const ModelOptions& options);
 ModelPointer build_mistral(const Config& config, const ModelOptions& options);
-ModelPointer build_qwen2_moe(const Config& config, const ModelOptions& options);
-ModelPointer build_qwen3_moe(const Config& config, const ModelOptions& options);
-ModelPointer build_olmoe(const Config& config, const ModelOptions& options);
 ModelPointer build_mixtral(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo2(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo3(const Config& config, const ModelOptions& options);
+ModelPointer build_olmoe(const Config& config, const ModelOptions& options);
 ModelPointer build_opt(const Config& config, const ModelOptions& options);
+ModelPointer build_phi(const Config& config, const ModelOptions& options);
 ModelPointer build_phi3(const Config& config, const ModelOptions& options);
+ModelPointer build_phimoe(const Config& config, const ModelOptions& options);
 ModelPointer build_qwen2(const Config& config, const ModelOptions& options);
+ModelPointer build_qwen2_moe(const Config& config, const ModelOptions& options);
 ModelPointer build_qwen3(const Config& config, const ModelOptions& options);
+ModelPointer build_qwen3_moe(const Config& config, const ModelOptions& options);
 ModelPointer build_smollm3(const Config& config, const ModelOptions& options);
 ModelPointer build_stablelm(const Config& config, const ModelOptions& options);
 ModelPointer build_starcoder2(const Config& config, const ModelOptions& options);
+ModelPointer build_t5(const Config& config, const ModelOptions& options);
 
 }  // namespace memtape::family

@@ -11,6 +11,8 @@ namespace memtape::family {
 namespace {
 
 constexpr std::array kFamilies{
+    Family{"cohere", Task::causal_lm, build_cohere},
+    Family{"phi", Task::causal_lm, build_phi},
     Family{"gemma", Task::causal_lm, build_gemma},
     Family{"gemma3_text", Task::causal_lm, build_gemma3_text},
     Family{"granite", Task::causal_lm, build_granite},
@@ -19,6 +21,7 @@ constexpr std::array kFamilies{
     Family{"smollm3", Task::causal_lm, build_smollm3},
     Family{"stablelm", Task::causal_lm, build_stablelm},
     Family{"starcoder2", Task::causal_lm, build_starcoder2},
+    Family{"t5", Task::seq2seq_lm, build_t5},
     Family{"bert", Task::masked_lm, build_bert},
     Family{"opt", Task::causal_lm, build_opt},
     Family{"gemma2", Task::causal_lm, build_gemma2},
@@ -28,6 +31,7 @@ constexpr std::array kFamilies{
     Family{"qwen2_moe", Task::causal_lm, build_qwen2_moe},
     Family{"qwen3_moe", Task::causal_lm, build_qwen3_moe},
     Family{"olmoe", Task::causal_lm, build_olmoe},
+    Family{"phimoe", Task::causal_lm, build_phimoe},
     Family{"mixtral", Task::causal_lm, build_mixtral},
     Family{"olmo2", Task::causal_lm, build_olmo2},     Family{"phi3", Task::causal_lm, build_phi3},
     Family{"qwen2", Task::causal_lm, build_qwen2},     Family{"qwen3", Task::causal_lm, build_qwen3},

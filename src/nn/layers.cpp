@@ -50,7 +50,9 @@ Tensor Dropout::forward(const Tensor& x) { return ghost::dropout(x, rate_); }
 LayerNorm::LayerNorm(const Scope& scope, std::int64_t width, bool has_bias, bool elementwise_affine)
     : Module(scope),
       weight(elementwise_affine ? scope.parameter("weight", {width}) : Tensor()),
-      bias(elementwise_affine && has_bias ? scope.parameter("bias", {width}) : Tensor()) {}
+      bias(elementwise_affine && has_bias ? scope.parameter("bias", {width}) : Tensor()) {
+  node().layer_norm = true;
+}
 
 Tensor LayerNorm::forward(const Tensor& x) { return ghost::layer_norm(x, weight, bias); }
 
@@ -79,6 +81,11 @@ void adjust_bias(Linear& head) {
 void replace_weight(Projection& projection, const Tensor& weight) {
   projection.weight = weight;
   replace_parameter(projection.node(), "weight", weight);
+}
+
+void tie(Embedding& embedding, const Tensor& table) {
+  embedding.weight = table;
+  replace_parameter(embedding.node(), "weight", table);
 }
 
 void tie(Linear& head, const Tensor& table) {

@@ -87,6 +87,9 @@ class RMSNorm : public Module<RMSNorm> {
 /// Puts another tensor in the place of a projection's weight.
 void replace_weight(Projection& projection, const Tensor& weight);
 
+/// The same for an embedding: its own table goes.
+void tie(Embedding& embedding, const Tensor& table);
+
 /// Replaces `head`'s weight by `table`'s, as tie_weights does: the head's own memory goes.
 void tie(Linear& head, const Tensor& table);
 /// The same for its bias.

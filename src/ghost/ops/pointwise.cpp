@@ -169,8 +169,13 @@ struct ClampBackward1 final : Node {
     const Tensor not_above = comparison("le", from);
     out[0] = where(not_below, in[0], zero);
   }
-  void release() override { self.reset(); }
+  void release() override {
+    self.reset();
+    min.reset();
+    max.reset();
+  }
   Saved self;
+  Saved min, max;  ///< where they are tensors
 };
 
 struct MaskedFillBackward0 final : Node {
@@ -352,6 +357,27 @@ void clamp_in_place(Tensor& self) {
   set_history(self, node);
 }
 
+Tensor clamp(const In& self, const Tensor& min, const Tensor& max) {
+  Op op("clamp", {&self});
+  Ptr<ClampBackward1> node;
+  if (op.differentiable()) {
+    node = op.node<ClampBackward1>({&*self});
+    node->max.keep(max);
+    node->min.keep(min);
+    node->self.keep(*self);
+  }
+  Tensor out = pointwise_output({&*self, &min, &max}, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor isinf(const In& self) {
+  Op op("isinf", {&self});
+  const GradMode below_autograd(false);
+  const Tensor magnitude = plain_unary("abs", *self);
+  return comparison("eq", magnitude);
+}
+
 Tensor rsub(double, const In& self) {
   Op op("rsub", {&self});
   Tensor out = empty_like(*self, self->dtype());
@@ -413,6 +439,13 @@ void mul_(const Tensor& self, const In& other) {
   if (node->wants(0)) node->other.keep(*other);
   if (node->wants(1)) node->self.keep(self_as_it_was(self));
   set_history(self, node);
+}
+
+void mul_(const Tensor& self, double) {
+  const In target(self);
+  Op op("mul_", {&target});
+  if (op.differentiable())
+    set_history(self, op.node<ScaleBackward>({&self}, "MulBackward0", false));
 }
 
 void div_(const Tensor& self, const In& other) {

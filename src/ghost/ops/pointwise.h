@@ -27,6 +27,11 @@ Tensor relu(const In& self);
 /// self.clamp_(min, max): autograd keeps a copy of what it was.
 void clamp_in_place(Tensor& self);
 
+/// self.clamp(min, max) between two tensors that want no gradients.
+Tensor clamp(const In& self, const Tensor& min, const Tensor& max);
+/// isinf: abs() == inf.
+Tensor isinf(const In& self);
+
 /// number - tensor and number / tensor.
 Tensor rsub(double number, const In& self);
 Tensor rdiv(double number, const In& self);
@@ -39,6 +44,7 @@ Tensor masked_fill(const In& self, const In& mask);
 void masked_fill_(const Tensor& self, const In& mask);
 void add_(const Tensor& self, const In& other);
 void mul_(const Tensor& self, const In& other);
+void mul_(const Tensor& self, double number);
 void div_(const Tensor& self, const In& other);
 /// a & b, a | b of bool tensors.
 Tensor logical(const char* name, const In& a, const In& b);

@@ -30,7 +30,8 @@ Tensor vector_norm(const In& self, int d);
 /// max(): the largest element, a tensor without dimensions.
 Tensor max_all(const In& self);
 
-/// all(): one bool.
+/// all(), any(): one bool.
 Tensor all(const In& self);
+Tensor any(const In& self);
 
 }  // namespace memtape::ghost

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// T5 for conditional generation: an encoder and a decoder over one embedding table, the decoder attending to both itself
+// and the encoder's output, labels shifted right as its input; mirroring transformers 5.17 models/t5/modeling_t5.py.
+#include <optional>
+#include <utility>
+
+#include "family/families.h"
+#include "family/masking.h"
+#include "family/t5_layers.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/loss.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "nn/checkpointing.h"
+
+namespace memtape::family {
+namespace {
+
+/// "clamp inf values to enable fp16 training": rebinds hidden_states and clamp_value.
+void clamp_inf_values(Tensor& hidden_states, Tensor& clamp_value) {
+  if (hidden_states.dtype() != DType::float16) return;
+  {
+    const Tensor any = ghost::any(ghost::isinf(hidden_states));
+    const Tensor largest = ghost::zeros({}, DType::float32), below_largest = ghost::zeros({}, DType::float32);
+    clamp_value = ghost::where(any, below_largest, largest);
+  }
+  const Tensor negative = clamp_value.neg();
+  hidden_states = ghost::clamp(hidden_states, negative, clamp_value);
+}
+
+struct T5BlockOutput {
+  Tensor hidden_states, self_attn_position_bias, cross_attn_position_bias;
+};
+
+class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
+ public:
+  T5Block(const nn::Scope& scope, const T5Config& c, bool is_decoder, std::int64_t index)
+      : GradientCheckpointingLayer(scope),
+        layer_(scope / "layer"),
+        self_attention_(layer_ / 0, c, is_decoder ? T5AttentionKind::decoder : T5AttentionKind::encoder, index == 0),
+        cross_attention_(is_decoder ? std::make_unique<T5LayerAttention>(layer_ / 1, c, T5AttentionKind::cross, false)
+                                    : nullptr),
+        feed_forward_(layer_ / (is_decoder ? 2 : 1), c) {}
+
+  T5BlockOutput forward(const Tensor& x, const Tensor& attention_mask, const Tensor& position_bias,
+                        const Tensor& encoder_hidden_states, const Tensor& encoder_attention_mask,
+                        const Tensor& encoder_decoder_position_bias) {
+    T5BlockOutput out;
+    Tensor clamp_value;
+    T5AttentionOutput attended = self_attention_(x, attention_mask, Tensor(), position_bias);
+    out.hidden_states = std::move(attended.attn_output);
+    out.self_attn_position_bias = std::move(attended.position_bias);
+    clamp_inf_values(out.hidden_states, clamp_value);
+    if (cross_attention_) {
+      attended = (*cross_attention_)(out.hidden_states, encoder_attention_mask, encoder_hidden_states,
+                                     encoder_decoder_position_bias);
+      out.hidden_states = std::move(attended.attn_output);
+      out.cross_attn_position_bias = std::move(attended.position_bias);
+      clamp_inf_values(out.hidden_states, clamp_value);
+    }
+    out.hidden_states = feed_forward_(out.hidden_states);
+    clamp_inf_values(out.hidden_states, clamp_value);
+    return out;
+  }
+
+ private:
+  nn::Scope layer_;
+  T5LayerAttention self_attention_;
+  std::unique_ptr<T5LayerAttention> cross_attention_;
+  T5LayerFF feed_forward_;
+};
+
+class T5Stack : public nn::Module<T5Stack> {
+ public:
+  T5Stack(const nn::Scope& scope, const T5Config& c, bool is_decoder)
+      : Module(scope),
+        embed_tokens(scope / "embed_tokens", c.vocab_size, c.d_model),
+        attention_(c.attention),
+        is_decoder_(is_decoder),
+        block_(scope / "block", is_decoder ? c.num_decoder_layers : c.num_layers, c, is_decoder),
+        final_layer_norm_(scope / "final_layer_norm", c.d_model),
+        dropout_(scope / "dropout", c.dropout_rate) {}
+
+  Tensor forward(const Tensor& input_ids, const Tensor& given_mask, const Tensor& encoder_hidden_states,
+                 const Tensor& encoder_attention_mask) {
+    const Tensor inputs_embeds = embed_tokens(input_ids);
+    const MaskRequest own{.attention = attention_, .attention_mask = given_mask};
+    const Tensor attention_mask =
+        is_decoder_ ? create_causal_mask(own, inputs_embeds, {}) : create_bidirectional_mask(own, inputs_embeds);
+    Tensor encoder_extended_attention_mask;
+    if (is_decoder_)
+      encoder_extended_attention_mask = create_bidirectional_mask(
+          {.attention = attention_, .attention_mask = encoder_attention_mask}, inputs_embeds, encoder_hidden_states);
+    T5BlockOutput out;  // the position biases are shared between the layers: the first makes them
+    out.hidden_states = dropout_(inputs_embeds);
+    for (T5Block& layer_module : block_)
+      out = layer_module(out.hidden_states, attention_mask, out.self_attn_position_bias, encoder_hidden_states,
+                         encoder_extended_attention_mask, out.cross_attn_position_bias);
+    out.hidden_states = final_layer_norm_(out.hidden_states);
+    out.hidden_states = dropout_(out.hidden_states);
+    return out.hidden_states;
+  }
+
+  nn::Embedding embed_tokens;
+
+ private:
+  AttentionImplementation attention_;
+  bool is_decoder_;
+  nn::ModuleList<T5Block> block_;
+  T5LayerNorm final_layer_norm_;
+  nn::Dropout dropout_;
+};
+
+/// _shift_right: labels moved by one behind a start token, -100 replaced by padding.
+Tensor shift_right(const Tensor& input_ids) {
+  Tensor shifted_input_ids = ghost::zeros(input_ids.sizes(), DType::int64);
+  { const Tensor kept = input_ids.slice(-1, 0, -1).clone(); }
+  ghost::masked_fill_(shifted_input_ids, ghost::comparison("eq", shifted_input_ids));
+  return shifted_input_ids;
+}
+
+class T5ForConditionalGeneration : public PretrainedModel {
+ public:
+  T5ForConditionalGeneration(const T5Config& c, const ModelOptions& options)
+      : PretrainedModel(options),
+        scale_decoder_outputs_(c.scale_decoder_outputs),
+        shared_(root() / "shared", c.vocab_size, c.d_model),
+        encoder_(root() / "encoder", c, false),
+        decoder_(root() / "decoder", c, true),
+        lm_head_(root() / "lm_head", c.d_model, c.vocab_size, false) {
+    nn::tie(lm_head_, shared_.weight);
+    nn::tie(encoder_.embed_tokens, shared_.weight);
+    nn::tie(decoder_.embed_tokens, shared_.weight);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor hidden_states = encoder_(batch.input_ids, batch.attention_mask, Tensor(), Tensor());
+    const Tensor decoder_input_ids = shift_right(batch.labels);
+    const Tensor decoder_output = decoder_(decoder_input_ids, Tensor(), hidden_states, batch.attention_mask);
+    Tensor sequence_output = decoder_output;
+    if (scale_decoder_outputs_) sequence_output = sequence_output.mul(0.5);
+    Tensor lm_logits = lm_head_(sequence_output);
+    Tensor loss = ghost::cross_entropy(lm_logits.view({-1, lm_logits.size(-1)}), batch.labels.view({-1}));
+    return {std::move(loss), std::move(lm_logits)};
+  }
+
+ private:
+  bool scale_decoder_outputs_;
+  nn::Embedding shared_;
+  T5Stack encoder_, decoder_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+ModelPointer build_t5(const Config& c, const ModelOptions& options) {
+  return build_checked<T5ForConditionalGeneration>(c, T5Config(c, options), options);
+}
+
+}  // namespace memtape::family
