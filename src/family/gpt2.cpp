@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPT-2: learned positions, layer norms before attention and MLP, Conv1D projections, dropout throughout; mirroring
 // transformers 5.17 models/gpt2/modeling_gpt2.py.
+#include <cmath>
+
 #include "family/activations.h"
 #include "family/attention_interface.h"
 #include "family/config_checks.h"
@@ -8,11 +10,14 @@
 #include "family/loss.h"
 #include "family/masking.h"
 #include "ghost/autocast.h"
+#include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
+#include "nn/layer_frame.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
@@ -30,6 +35,8 @@ struct GPT2Config {
         resid_pdrop(c.number("resid_pdrop", 0.1)),
         embd_pdrop(c.number("embd_pdrop", 0.1)),
         attn_pdrop(c.number("attn_pdrop", 0.1)),
+        scale_attn_weights(c.boolean("scale_attn_weights", true)),
+        scale_attn_by_inverse_layer_idx(c.boolean("scale_attn_by_inverse_layer_idx", false)),
         reorder_and_upcast_attn(c.boolean("reorder_and_upcast_attn", false)),
         checks_padding(c.optional_integer("pad_token_id").has_value()),
         tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
@@ -41,19 +48,22 @@ struct GPT2Config {
   std::int64_t vocab_size, max_position_embeddings, hidden_size, num_hidden_layers, num_attention_heads, inner_dim;
   nn::Activation activation_function;
   double resid_pdrop, embd_pdrop, attn_pdrop;
-  bool reorder_and_upcast_attn, checks_padding, tie_word_embeddings;
+  bool scale_attn_weights, scale_attn_by_inverse_layer_idx, reorder_and_upcast_attn;
+  bool checks_padding, tie_word_embeddings;
   AttentionImplementation attention;
 };
 
 class GPT2Attention : public nn::Module<GPT2Attention> {
  public:
-  GPT2Attention(const nn::Scope& scope, const GPT2Config& c)
+  GPT2Attention(const nn::Scope& scope, const GPT2Config& c, std::int64_t layer_idx)
       : Module(scope),
         call_{.implementation = c.attention,
               .dropout = c.attn_pdrop,
               .eager_softmax = EagerSoftmax::value_dtype,
               .eager_output_packed = false},
         head_dim_(c.hidden_size / c.num_attention_heads),
+        upcasts_(c.attention == AttentionImplementation::eager && c.reorder_and_upcast_attn),
+        scaling_(scaling(c, layer_idx)),
         c_attn_(scope / "c_attn", 3 * c.hidden_size, c.hidden_size),
         c_proj_(scope / "c_proj", c.hidden_size, c.hidden_size),
         resid_dropout_(scope / "resid_dropout", c.resid_pdrop) {}
@@ -64,7 +74,9 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
     const Tensor key_states = std::move(query_key_value[1]).view(shape).transpose(1, 2);
     const Tensor value_states = std::move(query_key_value[2]).view(shape).transpose(1, 2);
     const Tensor query_states = std::move(query_key_value[0]).view(shape).transpose(1, 2);
-    Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    Tensor attn_output =
+        upcasts_ ? upcast_and_reordered_attn(query_states, key_states, value_states, attention_mask)
+                 : attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(hidden_states.sizes()).contiguous();
     attn_output = c_proj_(attn_output);
     attn_output = resid_dropout_(attn_output);
@@ -72,8 +84,37 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   }
 
  private:
+  static double scaling(const GPT2Config& c, std::int64_t layer_idx) {
+    const auto head_dim = static_cast<double>(c.hidden_size / c.num_attention_heads);
+    const double by_head = c.scale_attn_weights ? 1.0 / std::sqrt(head_dim) : 1.0;
+    return c.scale_attn_by_inverse_layer_idx ? by_head / static_cast<double>(layer_idx + 1) : by_head;
+  }
+
+  /// _upcast_and_reordered_attn: scores in float32 whatever the dtype, scaled by the product itself.
+  Tensor upcast_and_reordered_attn(const Tensor& query, const Tensor& key, const Tensor& value,
+                                   const Tensor& attention_mask) const {
+    const std::int64_t bsz = query.size(0), num_heads = query.size(1), length = query.size(2), dk = query.size(3);
+    Tensor attn_weights = ghost::empty({bsz * num_heads, length, length}, DType::float32);
+    const Tensor q = query.reshape({-1, length, dk});
+    const Tensor k = key.transpose(-1, -2).reshape({-1, dk, length});
+    {
+      const ghost::AutocastContext no_autocast(false, DType::float32);
+      Tensor q_float = q.to_float(), k_float = k.to_float();
+      attn_weights = ghost::baddbmm(std::move(q_float), std::move(k_float), scaling_);
+      attn_weights = attn_weights.reshape({bsz, num_heads, length, length});
+    }
+    if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
+    attn_weights = ghost::softmax(attn_weights, DType::float32);
+    attn_weights = attn_weights.to(value.dtype());
+    attn_weights = ghost::dropout(attn_weights, call_.dropout);
+    nn::LayerFrame::keep_attention_weights(attn_weights);
+    return attn_weights.matmul(value).transpose(1, 2);
+  }
+
   AttentionCall call_;
   std::int64_t head_dim_;
+  bool upcasts_;
+  double scaling_;
   nn::Conv1D c_attn_, c_proj_;
   nn::Dropout resid_dropout_;
 };
@@ -103,10 +144,10 @@ class GPT2MLP : public nn::Module<GPT2MLP> {
 
 class GPT2Block : public nn::GradientCheckpointingLayer<GPT2Block> {
  public:
-  GPT2Block(const nn::Scope& scope, const GPT2Config& c)
+  GPT2Block(const nn::Scope& scope, const GPT2Config& c, std::int64_t layer_idx)
       : GradientCheckpointingLayer(scope),
         ln_1_(scope / "ln_1", c.hidden_size),
-        attn_(scope / "attn", c),
+        attn_(scope / "attn", c, layer_idx),
         ln_2_(scope / "ln_2", c.hidden_size),
         mlp_(scope / "mlp", c) {}
 
@@ -129,18 +170,32 @@ class GPT2Block : public nn::GradientCheckpointingLayer<GPT2Block> {
   GPT2MLP mlp_;
 };
 
+/// warn_if_padding_and_no_attention_mask: `pad_token_id in input_ids[:, [-1, 0]]`.
+void look_for_padding(const Tensor& input_ids) {
+  const ghost::Op op("index", {});
+  Tensor first_and_last;
+  {
+    const Tensor columns = ghost::empty({2}, DType::int64);
+    first_and_last = ghost::empty({input_ids.size(0), 2}, DType::int64);
+  }
+  const Tensor is_padding = ghost::comparison("eq", first_and_last);
+  const Tensor any = ghost::empty({}, DType::boolean);
+}
+
 class GPT2Model : public nn::Module<GPT2Model> {
  public:
   GPT2Model(const nn::Scope& scope, const GPT2Config& c)
       : Module(scope),
         wte(scope / "wte", c.vocab_size, c.hidden_size),
         attention_(c.attention),
+        checks_padding_(c.checks_padding),
         wpe_(scope / "wpe", c.max_position_embeddings, c.hidden_size),
         drop_(scope / "drop", c.embd_pdrop),
         h_(scope / "h", c.num_hidden_layers, c),
         ln_f_(scope / "ln_f", c.hidden_size) {}
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
+    if (checks_padding_ && !attention_mask.defined()) look_for_padding(input_ids);
     const Tensor inputs_embeds = wte(input_ids);
     const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
     const Tensor position_embeds = wpe_(position_ids);
@@ -156,6 +211,7 @@ class GPT2Model : public nn::Module<GPT2Model> {
 
  private:
   AttentionImplementation attention_;
+  bool checks_padding_;
   nn::Embedding wpe_;
   nn::Dropout drop_;
   nn::ModuleList<GPT2Block> h_;

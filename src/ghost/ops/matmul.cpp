@@ -100,6 +100,22 @@ struct BmmBackward0 final : Node {
   Saved self, mat2;
 };
 
+struct BaddbmmBackward0 final : Node {
+  explicit BaddbmmBackward0(double scale) : Node("BaddbmmBackward0"), alpha(scale) {}
+  void apply(Gradients& in, Gradients& out) override {
+    if (wants(0)) out[0] = scaled(bmm(in[0], batch2.unpack().transpose(1, 2)));
+    if (wants(1)) out[1] = scaled(bmm(batch1.unpack().transpose(1, 2), in[0]));
+  }
+  void release() override {
+    batch1.reset();
+    batch2.reset();
+  }
+  /// maybe_multiply of FunctionsManual.cpp.
+  Tensor scaled(const Tensor& product) const { return alpha == 1.0 ? product : product.mul(alpha); }
+  Saved batch1, batch2;
+  double alpha;
+};
+
 /// should_fold of LinearAlgebra.cpp: a batch of rows times one matrix is one mm when that needs no extra copy.
 bool should_fold(const Tensor& larger, const Tensor& smaller) {
   if (larger.dim() < 3 || smaller.dim() > 2) return false;
@@ -209,6 +225,22 @@ Tensor bmm(const In& a, const In& b) {
   }
   Tensor out = empty({self->size(0), self->size(1), mat2->size(2)}, self->dtype());
   const Tensor right = prepared(*mat2), left = prepared(*self);
+  use_cublas();
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor baddbmm(const In& a, const In& b, double alpha) {
+  const Autocasted batch2(*b, CastPolicy::lower_precision), batch1(*a, CastPolicy::lower_precision);
+  Op op("baddbmm", {&a, &b});
+  Ptr<BaddbmmBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<BaddbmmBackward0>({&*batch1, &*batch2}, alpha);
+    if (node->wants(0)) node->batch2.keep(*batch2);
+    if (node->wants(1)) node->batch1.keep(*batch1);
+  }
+  Tensor out = empty({batch1->size(0), batch1->size(1), batch2->size(2)}, batch1->dtype());
+  const Tensor left = prepared(*batch1), right = prepared(*batch2);
   use_cublas();
   if (node) set_history(out, node);
   return out;
