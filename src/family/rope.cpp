@@ -4,10 +4,12 @@
 #include <tuple>
 
 #include "ghost/autocast.h"
+#include "ghost/ops/copies.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/views.h"
 
 namespace memtape::family {
 RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope, const std::string& prefix)
@@ -30,6 +32,13 @@ void RotaryEmbedding::register_inv_freq(const Tensor& inv_freq) {
   ghost::session().set_category(inv_freq, Category::buffer);
 }
 
+/// The tensor then has two names, and counts once.
+void RotaryEmbedding::register_original_inv_freq() {
+  auto& buffers = node().buffers;
+  if (buffers.size() > buffer_ + 1) buffers.erase(buffers.begin() + static_cast<std::ptrdiff_t>(buffer_) + 1);
+  register_inv_freq(original_inv_freq_);
+}
+
 /// `if seq_len > ...` reads a comparison back from the device. Where the lengths are not known, as in every recording, it
 /// counts as true: longrope takes its long factors in every forward, a dynamic type grows once.
 void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
@@ -47,7 +56,7 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const Tensor position_ids_expanded = position_ids.unsqueeze(1).to_float();
   const ghost::AutocastContext no_autocast(false, DType::float32);
   const Tensor freqs = inv_freq_expanded.matmul(position_ids_expanded).transpose(1, 2);
-  const Tensor emb = ghost::cat({freqs, freqs}, -1);
+  const Tensor emb = rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1) : ghost::cat({freqs, freqs}, -1);
   const Tensor cos = ghost::cos(emb).mul(1.0);
   const Tensor sin = ghost::sin(emb).mul(1.0);
   if (rope_.keeps_float32) return {cos, sin};
@@ -84,6 +93,12 @@ Tensor rotate_half(const Tensor& x) {
   return ghost::cat({x2.neg(), x1}, -1);
 }
 
+Tensor rotate_every_two(const Tensor& x) {
+  const Tensor x1 = ghost::strided_slice(x, -1, 0, 2);
+  const Tensor x2 = ghost::strided_slice(x, -1, 1, 2);
+  return ghost::stack_last({x2.neg(), x1}).view(x.sizes());
+}
+
 std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
@@ -99,6 +114,18 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const T
   const Tensor k_embed = k.mul(cos).add(rotate_half(k).mul(sin));
   Tensor q_cast = q_embed.to(q.dtype());
   return {std::move(q_cast), k_embed.to(k.dtype())};
+}
+
+std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+  const DType dtype = q.dtype();
+  const Tensor q_float = q.to_float();
+  const Tensor k_float = k.to_float();
+  const Tensor cos = cos_sin.first.unsqueeze(1);
+  const Tensor sin = cos_sin.second.unsqueeze(1);
+  const Tensor q_embed = q_float.mul(cos).add(rotate_every_two(q_float).mul(sin));
+  const Tensor k_embed = k_float.mul(cos).add(rotate_every_two(k_float).mul(sin));
+  Tensor q_cast = q_embed.to(dtype);
+  return {std::move(q_cast), k_embed.to(dtype)};
 }
 
 std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {

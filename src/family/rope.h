@@ -21,6 +21,12 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   /// _init_weights computes the frequencies once more and copies them into the buffers.
   void init_weights() const;
 
+ protected:
+  /// inv_freq computed anew, or the one kept as original_inv_freq.
+  void register_new_inv_freq() { register_inv_freq(compute_inv_freq(rope_)); }
+  void register_original_inv_freq();
+  const RopeParameters& rope() const { return rope_; }
+
  private:
   /// dynamic_rope_update's decorator: some types look at the positions and compute the frequencies again.
   void update_frequencies(const Tensor& position_ids);
@@ -57,11 +63,17 @@ class LayerTypeRotaryEmbedding : public nn::Module<LayerTypeRotaryEmbedding> {
 /// cat((-x2, x1)) of the two halves of the last dimension.
 Tensor rotate_half(const Tensor& x);
 
+/// stack((-x2, x1)) of the odd and even places of the last dimension, flattened again.
+Tensor rotate_every_two(const Tensor& x);
+
 /// q and k [B, H, S, D] rotated; cos and sin [B, S, D].
 std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin);
 
 /// The same, cast back to the dtypes of q and k (families whose cos and sin stay float32).
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const Tensor& k, const CosSin& cos_sin);
+
+/// Cohere's: neighbours rotated instead of halves, in float32, cast back to q's dtype.
+std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin);
 
 /// The first cos.size(-1) dimensions of each head rotated, the rest passed on, both joined by cat.
 std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin);

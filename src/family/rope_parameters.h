@@ -18,6 +18,7 @@ struct RopeParameters {
   RopeType rope_type = RopeType::standard;
   std::int64_t dim = 0;        ///< of a head, times partial_rotary_factor
   bool keeps_float32 = false;  ///< cos and sin stay float32 whatever the model's dtype
+  bool interleaved = false;    ///< each frequency twice in a row instead of all of them twice (Cohere)
 };
 
 /// Reads the rope of a model whose heads are `head_dim` wide; `partial_key` is where older configurations of the family say

@@ -69,6 +69,15 @@ Tensor copy_as(const Tensor& tensor, const Tensor& like) {
 
 Tensor clone_contiguous(const In& self) { return clone_op(self, true); }
 
+Tensor repeat_interleave(const Tensor& self, std::int64_t times, int d) {
+  d = wrap(d, self.dim());
+  Dims sizes = self.sizes();
+  Dims spread = sizes;
+  spread.insert(d + 1, times);
+  sizes[d] *= times;
+  return clone_contiguous(self.unsqueeze(d + 1).expand(spread)).view(sizes);
+}
+
 Tensor Tensor::clone() const& { return clone_op(*this, false); }
 Tensor Tensor::clone() && { return clone_op(std::move(*this), false); }
 Tensor Tensor::to(DType dtype) const& { return to_op(*this, dtype); }

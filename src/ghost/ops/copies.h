@@ -12,4 +12,8 @@ Tensor copy_as(const Tensor& tensor, const Tensor& like);
 /// A packed copy, whatever the layout of `self`.
 Tensor clone_contiguous(const In& self);
 
+/// torch.repeat_interleave by a number: each element `times` times along `d`
+/// (aten/src/ATen/native/Repeat.cpp).
+Tensor repeat_interleave(const Tensor& self, std::int64_t times, int d);
+
 }  // namespace memtape::ghost

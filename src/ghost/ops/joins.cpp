@@ -43,6 +43,16 @@ struct SplitBackward0 final : Node {
   int dimension;
 };
 
+/// stack_tensors_backward: each gradient is one slice of the whole.
+struct StackBackward0 final : Node {
+  StackBackward0() : Node("StackBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    for (std::size_t i = 0; i < edges.size(); ++i)
+      if (wants(i)) out[i] = in[0].select(-1);
+  }
+  void release() override {}
+};
+
 Tensor cat_of(const std::vector<const Tensor*>& tensors, int d) {
   Session& s = session();
   d = wrap(d, tensors.front()->dim());
@@ -82,6 +92,22 @@ Tensor cat(const std::vector<Tensor>& tensors, int d) {
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : tensors) pointers.push_back(&t);
   return cat_of(pointers, d);
+}
+
+Tensor stack_last(std::initializer_list<In> tensors) {
+  const Session& s = session();
+  const Tensor& first = **tensors.begin();
+  Op op("stack", {});
+  Tensor out = empty(first.sizes().with(static_cast<std::int64_t>(tensors.size())), first.dtype());
+  bool wants_grad = false;
+  for (const In& t : tensors) wants_grad = wants_grad || t->requires_grad();
+  if (wants_grad && s.grad_enabled && !s.skipping) {
+    const Ptr<StackBackward0> node = make_node<StackBackward0>();
+    for (const In& t : tensors) node->edges.push_back(gradient_edge(*t));
+    set_history(out, node);
+  }
+  for (const In& t : tensors) t.release();
+  return out;
 }
 
 std::vector<Tensor> Tensor::split(std::span<const std::int64_t> lengths, int d) const {

@@ -17,17 +17,10 @@ bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bf
 /// Halves in float32, unless torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True).
 Tensor accumulated(const Tensor& tensor) { return is_half(tensor.dtype()) ? tensor.to_float() : tensor; }
 
-/// at::repeat_interleave by a number, along the heads.
-Tensor repeat_interleave(const Tensor& tensor, std::int64_t times) {
-  const Dims& n = tensor.sizes();
-  const Tensor spread = tensor.unsqueeze(2).expand({n[0], n[1], times, n[2], n[3]});
-  return clone_contiguous(spread).view({n[0], n[1] * times, n[2], n[3]});
-}
-
 /// pre_process_group_query_attention_input.
 Tensor grouped(const Tensor& tensor, const Tensor& query, bool enable_gqa) {
   const std::int64_t times = query.size(1) / tensor.size(1);
-  return enable_gqa && times > 1 ? repeat_interleave(tensor, times) : tensor;
+  return enable_gqa && times > 1 ? repeat_interleave(tensor, times, 1) : tensor;
 }
 
 struct AddInPlaceBackward final : Node {

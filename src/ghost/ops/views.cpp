@@ -220,6 +220,14 @@ Dims infer_size(const Dims& wanted, std::int64_t count) {
 
 Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides) { return share(tensor, sizes, strides, true); }
 
+Tensor strided_slice(const In& self, int d, std::int64_t start, std::int64_t step) {
+  d = wrap(d, self->dim());
+  Dims sizes = self->sizes(), strides = self->strides();
+  sizes[d] = ceil_div(std::max<std::int64_t>(sizes[d] - start, 0), step);
+  strides[d] *= step;
+  return view_of<SliceBackward>("slice", self, sizes, strides, "SliceBackward0", self->sizes());
+}
+
 Tensor unsafe_view(const In& self, const Dims& wanted) {
   Op op("_unsafe_view", {&self});
   const Dims sizes = infer_size(wanted, self->numel());

@@ -18,6 +18,9 @@ Dims infer_size(const Dims& wanted, std::int64_t count);
 /// Another tensor over the same storage, without history; keeps the base alive as a differentiable view does.
 Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides);
 
+/// x[..., start::step] along `d`.
+Tensor strided_slice(const In& self, int d, std::int64_t start, std::int64_t step);
+
 /// torch.ops.aten._unsafe_view: as view, but not tracked as one (the base may die).
 Tensor unsafe_view(const In& self, const Dims& sizes);
 

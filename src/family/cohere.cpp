@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cohere (Command R, Aya): layer norms spelled out in float32, neighbours rotated instead of
+// halves, attention and MLP side by side on the same input, scaled logits; mirroring
+// transformers 5.17 models/cohere/modular_cohere.py.
+#include <memory>
+#include <tuple>
+
+#include "family/decoder.h"
+#include "family/families.h"
+#include "family/llama.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+namespace {
+
+struct CohereConfig : DecoderConfig {
+  CohereConfig(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options,
+                      {.vocab_size = 256000,
+                       .hidden_size = 8192,
+                       .intermediate_size = 22528,
+                       .num_hidden_layers = 40,
+                       .num_attention_heads = 64,
+                       .tie_word_embeddings = true}),
+        use_qk_norm(!c.is_null("use_qk_norm") && c.boolean("use_qk_norm", false)) {
+    qkv_bias = o_bias = c.boolean("attention_bias", false);
+    rope.interleaved = true;
+  }
+  bool use_qk_norm;
+};
+
+class CohereLayerNorm : public nn::Module<CohereLayerNorm> {
+ public:
+  CohereLayerNorm(const nn::Scope& scope, const Dims& hidden_size)
+      : Module(scope), weight_(scope.parameter("weight", hidden_size)) {}
+  CohereLayerNorm(const nn::Scope& scope, std::int64_t hidden_size)
+      : CohereLayerNorm(scope, Dims{hidden_size}) {}
+
+  Tensor forward(const Tensor& x) {
+    const DType input_dtype = x.dtype();
+    Tensor hidden_states = x.to_float();
+    const Tensor mean = hidden_states.mean(-1, true);
+    const Tensor variance = hidden_states.sub(mean).pow(2).mean(-1, true);
+    hidden_states = hidden_states.sub(mean).mul(ghost::rsqrt(variance.add(1e-5)));
+    hidden_states = weight_.to_float().mul(hidden_states);
+    return hidden_states.to(input_dtype);
+  }
+
+ private:
+  Tensor weight_;
+};
+
+class CohereAttention : public nn::Module<CohereAttention> {
+ public:
+  CohereAttention(const nn::Scope& scope, const CohereConfig& c)
+      : Module(scope),
+        call_(attention_call(c)),
+        head_dim_(c.head_dim),
+        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
+        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {
+    if (!c.use_qk_norm) return;
+    q_norm_ = std::make_unique<CohereLayerNorm>(scope / "q_norm",
+                                                Dims{c.num_attention_heads, c.head_dim});
+    k_norm_ = std::make_unique<CohereLayerNorm>(scope / "k_norm",
+                                                Dims{c.num_key_value_heads, c.head_dim});
+  }
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings) {
+    const Dims input_shape = hidden_states.sizes().leading();
+    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
+    Tensor query_states = q_proj_(hidden_states).view(hidden_shape);
+    Tensor key_states = k_proj_(hidden_states).view(hidden_shape);
+    Tensor value_states = v_proj_(hidden_states).view(hidden_shape);
+    if (q_norm_) {
+      query_states = (*q_norm_)(query_states);
+      key_states = (*k_norm_)(key_states);
+    }
+    query_states = query_states.transpose(1, 2);
+    key_states = key_states.transpose(1, 2);
+    value_states = value_states.transpose(1, 2);
+    std::tie(query_states, key_states) =
+        apply_interleaved_rotary_pos_emb(query_states, key_states, position_embeddings);
+    const Tensor attn_output =
+        attention_interface(call_, query_states, key_states, value_states, attention_mask)
+            .reshape(input_shape.with(-1))
+            .contiguous();
+    return o_proj_(attn_output);
+  }
+
+ private:
+  AttentionCall call_;
+  std::int64_t head_dim_;
+  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
+  std::unique_ptr<CohereLayerNorm> q_norm_, k_norm_;
+};
+
+class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLayer> {
+ public:
+  CohereDecoderLayer(const nn::Scope& scope, const CohereConfig& c)
+      : GradientCheckpointingLayer(scope),
+        self_attn_(scope / "self_attn", c),
+        mlp_(scope / "mlp", c),
+        input_layernorm_(scope / "input_layernorm", c.hidden_size) {}
+
+  Tensor forward(const Tensor& residual, const Tensor& attention_mask,
+                 const CosSin& position_embeddings, const Tensor&) {
+    const Tensor hidden_states = input_layernorm_(residual);
+    const Tensor hidden_states_attention =
+        self_attn_(hidden_states, attention_mask, position_embeddings);
+    const Tensor hidden_states_mlp = mlp_(hidden_states);
+    return residual.add(hidden_states_attention).add(hidden_states_mlp);
+  }
+
+ private:
+  CohereAttention self_attn_;
+  LlamaMLP mlp_;
+  CohereLayerNorm input_layernorm_;
+};
+
+struct CohereParts : DecoderParts {
+  using Settings = CohereConfig;
+  using DecoderLayer = CohereDecoderLayer;
+  using Norm = CohereLayerNorm;
+  static void cap_logits(Tensor& logits, const CohereConfig&) { logits = logits.mul(0.0625); }
+};
+
+}  // namespace
+
+ModelPointer build_cohere(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<CohereParts>>(c, CohereConfig(c, options), options);
+}
+
+}  // namespace memtape::family

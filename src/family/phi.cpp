@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phi (1, 1.5, 2): layer norms, rotation of half of each head, biases throughout, and attention and
+// MLP side by side on the same input; mirroring transformers 5.17 models/phi/modular_phi.py.
+#include <memory>
+
+#include "family/decoder.h"
+#include "family/families.h"
+#include "family/llama.h"
+#include "ghost/ops/joins.h"
+
+namespace memtape::family {
+namespace {
+
+struct PhiConfig : DecoderConfig {
+  PhiConfig(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options,
+                      {.vocab_size = 51200,
+                       .hidden_size = 2048,
+                       .intermediate_size = 8192,
+                       .num_hidden_layers = 24,
+                       .hidden_act = "gelu_new"}),
+        resid_pdrop(c.number("resid_pdrop", 0.0)),
+        embd_pdrop(c.number("embd_pdrop", 0.0)),
+        qk_layernorm(c.boolean("qk_layernorm", false)) {
+    rope = rope_parameters(c, head_dim, "partial_rotary_factor", 0.5);
+    head_bias = true;
+  }
+  double resid_pdrop, embd_pdrop;
+  bool qk_layernorm;
+};
+
+class PhiAttention : public nn::Module<PhiAttention> {
+ public:
+  PhiAttention(const nn::Scope& scope, const PhiConfig& c)
+      : Module(scope),
+        call_(attention_call(c)),
+        head_dim_(c.head_dim),
+        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim),
+        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim),
+        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim),
+        dense_(scope / "dense", c.num_attention_heads * c.head_dim, c.hidden_size) {
+    if (!c.qk_layernorm) return;
+    q_layernorm_ = std::make_unique<nn::LayerNorm>(scope / "q_layernorm",
+                                                   c.hidden_size / c.num_attention_heads);
+    k_layernorm_ = std::make_unique<nn::LayerNorm>(scope / "k_layernorm",
+                                                   c.hidden_size / c.num_attention_heads);
+  }
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings) {
+    const Dims input_shape = hidden_states.sizes().leading();
+    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
+    Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    if (q_layernorm_) {
+      query_states = (*q_layernorm_)(query_states);
+      key_states = (*k_layernorm_)(key_states);
+    }
+    const PartlyRotated parts = rotate_part(query_states, key_states, position_embeddings);
+    query_states = ghost::cat({parts.query_rot, parts.query_pass}, -1);
+    key_states = ghost::cat({parts.key_rot, parts.key_pass}, -1);
+    const Tensor attn_output =
+        attention_interface(call_, query_states, key_states, value_states, attention_mask)
+            .reshape(input_shape.with(-1))
+            .contiguous();
+    return dense_(attn_output);
+  }
+
+ private:
+  AttentionCall call_;
+  std::int64_t head_dim_;
+  nn::Linear q_proj_, k_proj_, v_proj_, dense_;
+  std::unique_ptr<nn::LayerNorm> q_layernorm_, k_layernorm_;
+};
+
+class PhiMLP : public nn::Module<PhiMLP> {
+ public:
+  PhiMLP(const nn::Scope& scope, const DecoderConfig& c)
+      : Module(scope),
+        activation_fn_(c.hidden_act),
+        fc1_(scope / "fc1", c.hidden_size, c.intermediate_size),
+        fc2_(scope / "fc2", c.intermediate_size, c.hidden_size) {}
+
+  Tensor forward(const Tensor& x) {
+    Tensor hidden_states = fc1_(x);
+    hidden_states = activation_fn_(hidden_states);
+    return fc2_(hidden_states);
+  }
+
+ private:
+  nn::Activation activation_fn_;
+  nn::Linear fc1_, fc2_;
+};
+
+class PhiDecoderLayer : public nn::GradientCheckpointingLayer<PhiDecoderLayer> {
+ public:
+  PhiDecoderLayer(const nn::Scope& scope, const PhiConfig& c)
+      : GradientCheckpointingLayer(scope),
+        self_attn_(scope / "self_attn", c),
+        mlp_(scope / "mlp", c),
+        input_layernorm_(scope / "input_layernorm", c.hidden_size),
+        resid_dropout_(scope / "resid_dropout", c.resid_pdrop) {}
+
+  Tensor forward(const Tensor& residual, const Tensor& attention_mask,
+                 const CosSin& position_embeddings, const Tensor&) {
+    const Tensor hidden_states = input_layernorm_(residual);
+    Tensor attn_outputs = self_attn_(hidden_states, attention_mask, position_embeddings);
+    attn_outputs = resid_dropout_(attn_outputs);
+    const Tensor feed_forward_hidden_states = resid_dropout_(mlp_(hidden_states));
+    return attn_outputs.add(feed_forward_hidden_states).add(residual);
+  }
+
+ private:
+  PhiAttention self_attn_;
+  PhiMLP mlp_;
+  nn::LayerNorm input_layernorm_;
+  nn::Dropout resid_dropout_;
+};
+
+class PhiModel : public nn::Module<PhiModel> {
+ public:
+  PhiModel(const nn::Scope& scope, const PhiConfig& c)
+      : Module(scope),
+        embed_tokens(scope / "embed_tokens", c.vocab_size, c.hidden_size),
+        config_(c),
+        layers_(scope / "layers", c.num_hidden_layers, c),
+        rotary_emb_(scope / "rotary_emb", c.rope),
+        embed_dropout_(scope / "embed_dropout", c.embd_pdrop),
+        final_layernorm_(scope / "final_layernorm", c.hidden_size) {
+    rotary_emb_.init_weights();
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
+    Tensor inputs_embeds = embed_tokens(input_ids);
+    const Tensor position_ids =
+        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const LayerMasks masks =
+        create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
+    inputs_embeds = embed_dropout_(inputs_embeds);
+    Tensor hidden_states = inputs_embeds;
+    const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
+    for (PhiDecoderLayer& decoder_layer : layers_)
+      hidden_states =
+          decoder_layer(hidden_states, masks.full_attention, position_embeddings, position_ids);
+    return final_layernorm_(hidden_states);
+  }
+
+  nn::Embedding embed_tokens;
+
+ private:
+  PhiConfig config_;
+  nn::ModuleList<PhiDecoderLayer> layers_;
+  RotaryEmbedding rotary_emb_;
+  nn::Dropout embed_dropout_;
+  nn::LayerNorm final_layernorm_;
+};
+
+struct PhiParts : DecoderParts {
+  using Settings = PhiConfig;
+};
+
+}  // namespace
+
+ModelPointer build_phi(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<PhiParts, PhiModel>>(c, PhiConfig(c, options), options);
+}
+
+}  // namespace memtape::family
