@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BERT with its masked-language-model head: three embedding tables, norms after each branch, no mask for whole batches, a
-// decoder whose weight and bias are tied; mirroring transformers 5.17 models/bert/modeling_bert.py.
+// BERT with its masked-language-model head: three embedding tables, norms after each branch, no
+// mask for whole batches, a decoder whose weight and bias are tied; mirroring transformers 5.17
+// models/bert/modeling_bert.py.
 #include "family/activations.h"
 #include "family/attention_interface.h"
 #include "family/config_checks.h"
@@ -31,7 +32,8 @@ struct BertConfig {
         attention(options.attention) {
     check_divides(c, "num_attention_heads", num_attention_heads, hidden_size);
     if (c.boolean("is_decoder", false)) c.fail("is_decoder", "only BERT as an encoder is modelled");
-    if (c.count("chunk_size_feed_forward", 0) > 0) c.fail("chunk_size_feed_forward", "is not modelled");
+    if (c.count("chunk_size_feed_forward", 0) > 0)
+      c.fail("chunk_size_feed_forward", "is not modelled");
   }
 
   std::int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
@@ -53,7 +55,8 @@ class BertEmbeddings : public nn::Module<BertEmbeddings> {
   BertEmbeddings(const nn::Scope& scope, const BertConfig& c)
       : Module(scope),
         word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size),
-        position_embeddings_(scope / "position_embeddings", c.max_position_embeddings, c.hidden_size),
+        position_embeddings_(scope / "position_embeddings", c.max_position_embeddings,
+                             c.hidden_size),
         token_type_embeddings_(scope / "token_type_embeddings", c.type_vocab_size, c.hidden_size),
         layer_norm_(scope / "LayerNorm", c.hidden_size),
         dropout_(scope / "dropout", c.hidden_dropout_prob) {
@@ -113,7 +116,8 @@ class BertSelfAttention : public nn::Module<BertSelfAttention> {
     const Tensor query_layer = query_(hidden_states).view(hidden_shape).transpose(1, 2);
     const Tensor key_layer = key_(hidden_states).view(hidden_shape).transpose(1, 2);
     const Tensor value_layer = value_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor attn_output = attention_interface(call_, query_layer, key_layer, value_layer, attention_mask);
+    const Tensor attn_output =
+        attention_interface(call_, query_layer, key_layer, value_layer, attention_mask);
     return attn_output.reshape(input_shape.with(-1)).contiguous();
   }
 
@@ -123,7 +127,8 @@ class BertSelfAttention : public nn::Module<BertSelfAttention> {
   nn::Linear query_, key_, value_;
 };
 
-/// BertSelfOutput and BertOutput: a projection, dropout, and the norm of its sum with the branch's input.
+/// BertSelfOutput and BertOutput: a projection, dropout, and the norm of its sum with the branch's
+/// input.
 class BertOutput : public nn::Module<BertOutput> {
  public:
   BertOutput(const nn::Scope& scope, std::int64_t in_features, const BertConfig& c)
@@ -164,7 +169,9 @@ class BertAttention : public nn::Module<BertAttention> {
 class BertIntermediate : public nn::Module<BertIntermediate> {
  public:
   BertIntermediate(const nn::Scope& scope, const BertConfig& c)
-      : Module(scope), dense_(scope / "dense", c.hidden_size, c.intermediate_size), intermediate_act_fn_(c.hidden_act) {}
+      : Module(scope),
+        dense_(scope / "dense", c.hidden_size, c.intermediate_size),
+        intermediate_act_fn_(c.hidden_act) {}
 
   Tensor forward(const Tensor& x) {
     Tensor hidden_states = dense_(x);
@@ -209,10 +216,11 @@ class BertModel : public nn::Module<BertModel> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     const Tensor embedding_output = embeddings(input_ids);
-    const Tensor attention_mask =
-        create_bidirectional_mask({.attention = attention_, .attention_mask = given_mask}, embedding_output);
+    const Tensor attention_mask = create_bidirectional_mask(
+        {.attention = attention_, .attention_mask = given_mask}, embedding_output);
     Tensor hidden_states = embedding_output;
-    for (BertLayer& layer_module : layer_) hidden_states = layer_module(hidden_states, attention_mask);
+    for (BertLayer& layer_module : layer_)
+      hidden_states = layer_module(hidden_states, attention_mask);
     return hidden_states;
   }
 
@@ -271,7 +279,10 @@ class BertLMPredictionHead : public nn::Module<BertLMPredictionHead> {
 class BertForMaskedLM : public PretrainedModel {
  public:
   BertForMaskedLM(const BertConfig& c, const ModelOptions& options)
-      : PretrainedModel(options), vocab_size_(c.vocab_size), bert_(root() / "bert", c), predictions_(root() / "cls" / "predictions", c) {
+      : PretrainedModel(options),
+        vocab_size_(c.vocab_size),
+        bert_(root() / "bert", c),
+        predictions_(root() / "cls" / "predictions", c) {
     if (c.tie_word_embeddings) predictions_.tie(bert_.embeddings.word_embeddings.weight);
   }
 

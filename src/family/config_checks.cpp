@@ -5,9 +5,11 @@
 
 namespace memtape::family {
 
-void check_divides(const Config& config, const char* key, std::int64_t divisor, std::int64_t number) {
+void check_divides(const Config& config, const char* key, std::int64_t divisor,
+                   std::int64_t number) {
   if (divisor <= 0 || divisor > number || number % divisor != 0)
-    config.fail(key, "must divide " + std::to_string(number) + ", found " + std::to_string(divisor));
+    config.fail(key,
+                "must divide " + std::to_string(number) + ", found " + std::to_string(divisor));
 }
 
 }  // namespace memtape::family

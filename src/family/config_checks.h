@@ -9,6 +9,7 @@
 namespace memtape::family {
 
 /// `divisor`, found under `key`, must divide `number` without remainder.
-void check_divides(const Config& config, const char* key, std::int64_t divisor, std::int64_t number);
+void check_divides(const Config& config, const char* key, std::int64_t divisor,
+                   std::int64_t number);
 
 }  // namespace memtape::family

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPT-2: learned positions, layer norms before attention and MLP, Conv1D projections, dropout throughout; mirroring
-// transformers 5.17 models/gpt2/modeling_gpt2.py.
+// GPT-2: learned positions, layer norms before attention and MLP, Conv1D projections, dropout
+// throughout; mirroring transformers 5.17 models/gpt2/modeling_gpt2.py.
 #include <cmath>
 
 #include "family/activations.h"
@@ -45,7 +45,8 @@ struct GPT2Config {
     if (c.boolean("add_cross_attention", false)) c.fail("add_cross_attention", "is not modelled");
   }
 
-  std::int64_t vocab_size, max_position_embeddings, hidden_size, num_hidden_layers, num_attention_heads, inner_dim;
+  std::int64_t vocab_size, max_position_embeddings, hidden_size, num_hidden_layers,
+      num_attention_heads, inner_dim;
   nn::Activation activation_function;
   double resid_pdrop, embd_pdrop, attn_pdrop;
   bool scale_attn_weights, scale_attn_by_inverse_layer_idx, reorder_and_upcast_attn;
@@ -75,8 +76,9 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
     const Tensor value_states = std::move(query_key_value[2]).view(shape).transpose(1, 2);
     const Tensor query_states = std::move(query_key_value[0]).view(shape).transpose(1, 2);
     Tensor attn_output =
-        upcasts_ ? upcast_and_reordered_attn(query_states, key_states, value_states, attention_mask)
-                 : attention_interface(call_, query_states, key_states, value_states, attention_mask);
+        upcasts_
+            ? upcast_and_reordered_attn(query_states, key_states, value_states, attention_mask)
+            : attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(hidden_states.sizes()).contiguous();
     attn_output = c_proj_(attn_output);
     attn_output = resid_dropout_(attn_output);
@@ -87,13 +89,16 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   static double scaling(const GPT2Config& c, std::int64_t layer_idx) {
     const auto head_dim = static_cast<double>(c.hidden_size / c.num_attention_heads);
     const double by_head = c.scale_attn_weights ? 1.0 / std::sqrt(head_dim) : 1.0;
-    return c.scale_attn_by_inverse_layer_idx ? by_head / static_cast<double>(layer_idx + 1) : by_head;
+    return c.scale_attn_by_inverse_layer_idx ? by_head / static_cast<double>(layer_idx + 1)
+                                             : by_head;
   }
 
-  /// _upcast_and_reordered_attn: scores in float32 whatever the dtype, scaled by the product itself.
+  /// _upcast_and_reordered_attn: scores in float32 whatever the dtype, scaled by the product
+  /// itself.
   Tensor upcast_and_reordered_attn(const Tensor& query, const Tensor& key, const Tensor& value,
                                    const Tensor& attention_mask) const {
-    const std::int64_t bsz = query.size(0), num_heads = query.size(1), length = query.size(2), dk = query.size(3);
+    const std::int64_t bsz = query.size(0), num_heads = query.size(1), length = query.size(2),
+                       dk = query.size(3);
     Tensor attn_weights = ghost::empty({bsz * num_heads, length, length}, DType::float32);
     const Tensor q = query.reshape({-1, length, dk});
     const Tensor k = key.transpose(-1, -2).reshape({-1, dk, length});
@@ -197,11 +202,12 @@ class GPT2Model : public nn::Module<GPT2Model> {
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     if (checks_padding_ && !attention_mask.defined()) look_for_padding(input_ids);
     const Tensor inputs_embeds = wte(input_ids);
-    const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const Tensor position_ids =
+        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
     const Tensor position_embeds = wpe_(position_ids);
     Tensor hidden_states = inputs_embeds.add(position_embeds);
-    const Tensor causal_mask =
-        create_causal_mask({.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, position_ids);
+    const Tensor causal_mask = create_causal_mask(
+        {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, position_ids);
     hidden_states = drop_(hidden_states);
     for (GPT2Block& block : h_) hidden_states = block(hidden_states, causal_mask, position_ids);
     return ln_f_(hidden_states);

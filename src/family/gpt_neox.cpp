@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPT-NeoX (Pythia): attention and MLP side by side on the same input, one projection for q, k and v, rotation of a quarter
-// of each head; mirroring transformers 5.17 models/gpt_neox/modeling_gpt_neox.py.
+// GPT-NeoX (Pythia): attention and MLP side by side on the same input, one projection for q, k and
+// v, rotation of a quarter of each head; mirroring transformers 5.17
+// models/gpt_neox/modeling_gpt_neox.py.
 #include <tuple>
 
 #include "family/activations.h"
@@ -37,7 +38,8 @@ struct GPTNeoXConfig {
     check_divides(c, "num_attention_heads", num_attention_heads, hidden_size);
   }
 
-  std::int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size, head_size;
+  std::int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size,
+      head_size;
   nn::Activation hidden_act;
   double attention_dropout, hidden_dropout;
   bool use_parallel_residual, attention_bias, tie_word_embeddings;
@@ -45,8 +47,10 @@ struct GPTNeoXConfig {
   AttentionImplementation attention;
 };
 
-/// The first cos.size(-1) dimensions of each head rotated, then joined with the rest: q and k rotated before either is joined.
-std::pair<Tensor, Tensor> apply_neox_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+/// The first cos.size(-1) dimensions of each head rotated, then joined with the rest: q and k
+/// rotated before either is joined.
+std::pair<Tensor, Tensor> apply_neox_rotary_pos_emb(const Tensor& q, const Tensor& k,
+                                                    const CosSin& cos_sin) {
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
   const std::int64_t rotary_dim = cos.size(-1);
@@ -85,10 +89,12 @@ class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
       : Module(scope),
         call_{.implementation = c.attention, .dropout = c.attention_dropout},
         head_size_(c.head_size),
-        query_key_value_(scope / "query_key_value", c.hidden_size, 3 * c.hidden_size, c.attention_bias),
+        query_key_value_(scope / "query_key_value", c.hidden_size, 3 * c.hidden_size,
+                         c.attention_bias),
         dense_(scope / "dense", c.hidden_size, c.hidden_size, c.attention_bias) {}
 
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings) {
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings) {
     const Dims input_shape = hidden_states.sizes().leading();
     const Dims hidden_shape = input_shape.with(-1).with(3 * head_size_);
     const Tensor qkv = query_key_value_(hidden_states).view(hidden_shape).transpose(1, 2);
@@ -96,8 +102,10 @@ class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
     const Tensor value_states = std::move(states[2]);
     Tensor key_states = std::move(states[1]);
     Tensor query_states = std::move(states[0]);
-    std::tie(query_states, key_states) = apply_neox_rotary_pos_emb(query_states, key_states, position_embeddings);
-    Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    std::tie(query_states, key_states) =
+        apply_neox_rotary_pos_emb(query_states, key_states, position_embeddings);
+    Tensor attn_output =
+        attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
     attn_output = dense_(attn_output);
     return attn_output;
@@ -121,8 +129,10 @@ class GPTNeoXLayer : public nn::GradientCheckpointingLayer<GPTNeoXLayer> {
         attention_(scope / "attention", c),
         mlp_(scope / "mlp", c) {}
 
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const Tensor&, const CosSin& position_embeddings) {
-    Tensor attn_output = attention_(input_layernorm_(hidden_states), attention_mask, position_embeddings);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const Tensor&,
+                 const CosSin& position_embeddings) {
+    Tensor attn_output =
+        attention_(input_layernorm_(hidden_states), attention_mask, position_embeddings);
     attn_output = post_attention_dropout_(attn_output);
     if (use_parallel_residual_) {
       Tensor mlp_output = mlp_(post_attention_layernorm_(hidden_states));
@@ -158,9 +168,10 @@ class GPTNeoXModel : public nn::Module<GPTNeoXModel> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     const Tensor inputs_embeds = embed_in(input_ids);
-    const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
-    const Tensor causal_mask =
-        create_causal_mask({.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, position_ids);
+    const Tensor position_ids =
+        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const Tensor causal_mask = create_causal_mask(
+        {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, position_ids);
     Tensor hidden_states = emb_dropout_(inputs_embeds);
     const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
     for (GPTNeoXLayer& layer : layers_)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OPT: positions counted from the attention mask, dropout on both branches, and a 350m that projects its embeddings in and
-// out and normalises after each branch; mirroring transformers 5.17 models/opt/modeling_opt.py.
+// OPT: positions counted from the attention mask, dropout on both branches, and a 350m that
+// projects its embeddings in and out and normalises after each branch; mirroring transformers 5.17
+// models/opt/modeling_opt.py.
 #include <memory>
 
 #include "family/activations.h"
@@ -37,24 +38,30 @@ struct OPTConfig {
         tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
         attention(options.attention) {
     check_divides(c, "num_attention_heads", num_attention_heads, hidden_size);
-    if (c.number("layerdrop", 0.0) > 0.0) c.fail("layerdrop", "skips layers at random: memory is not determined");
+    if (c.number("layerdrop", 0.0) > 0.0)
+      c.fail("layerdrop", "skips layers at random: memory is not determined");
   }
 
-  std::int64_t vocab_size, hidden_size, num_hidden_layers, ffn_dim, max_position_embeddings, num_attention_heads;
+  std::int64_t vocab_size, hidden_size, num_hidden_layers, ffn_dim, max_position_embeddings,
+      num_attention_heads;
   std::int64_t word_embed_proj_dim;
   nn::Activation activation_function;
   double dropout, attention_dropout;
-  bool do_layer_norm_before, remove_final_layer_norm, enable_bias, layer_norm_elementwise_affine, tie_word_embeddings;
+  bool do_layer_norm_before, remove_final_layer_norm, enable_bias, layer_norm_elementwise_affine,
+      tie_word_embeddings;
   AttentionImplementation attention;
 };
 
 /// The first two rows of its table are never used.
 class OPTLearnedPositionalEmbedding : public nn::Embedding {
  public:
-  OPTLearnedPositionalEmbedding(const nn::Scope& scope, std::int64_t num_embeddings, std::int64_t embedding_dim)
+  OPTLearnedPositionalEmbedding(const nn::Scope& scope, std::int64_t num_embeddings,
+                                std::int64_t embedding_dim)
       : Embedding(scope, num_embeddings + kOffset, embedding_dim) {}
 
-  Tensor operator()(const Tensor& position_ids) { return nn::Embedding::operator()(position_ids.add(kOffset)); }
+  Tensor operator()(const Tensor& position_ids) {
+    return nn::Embedding::operator()(position_ids.add(kOffset));
+  }
 
  private:
   static constexpr int kOffset = 2;
@@ -81,7 +88,8 @@ class OPTAttention : public nn::Module<OPTAttention> {
     Tensor value_states = v_proj_(hidden_states);
     key_states = key_states.view(shape).transpose(1, 2);
     value_states = value_states.view(shape).transpose(1, 2);
-    Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    Tensor attn_output =
+        attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape({bsz, tgt_len, -1}).contiguous();
     attn_output = out_proj_(attn_output);
     return attn_output;
@@ -101,10 +109,12 @@ class OPTDecoderLayer : public nn::GradientCheckpointingLayer<OPTDecoderLayer> {
         dropout_(c.dropout),
         activation_fn_(c.activation_function),
         self_attn_(scope / "self_attn", c),
-        self_attn_layer_norm_(scope / "self_attn_layer_norm", c.hidden_size, true, c.layer_norm_elementwise_affine),
+        self_attn_layer_norm_(scope / "self_attn_layer_norm", c.hidden_size, true,
+                              c.layer_norm_elementwise_affine),
         fc1_(scope / "fc1", c.hidden_size, c.ffn_dim, c.enable_bias),
         fc2_(scope / "fc2", c.ffn_dim, c.hidden_size, c.enable_bias),
-        final_layer_norm_(scope / "final_layer_norm", c.hidden_size, true, c.layer_norm_elementwise_affine) {}
+        final_layer_norm_(scope / "final_layer_norm", c.hidden_size, true,
+                          c.layer_norm_elementwise_affine) {}
 
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
     Tensor residual = x;
@@ -146,27 +156,32 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
         attention_(c.attention),
         embed_positions_(scope / "embed_positions", c.max_position_embeddings, c.hidden_size) {
     if (c.word_embed_proj_dim != c.hidden_size) {
-      project_out_ = std::make_unique<nn::Linear>(scope / "project_out", c.hidden_size, c.word_embed_proj_dim, false);
-      project_in_ = std::make_unique<nn::Linear>(scope / "project_in", c.word_embed_proj_dim, c.hidden_size, false);
+      project_out_ = std::make_unique<nn::Linear>(scope / "project_out", c.hidden_size,
+                                                  c.word_embed_proj_dim, false);
+      project_in_ = std::make_unique<nn::Linear>(scope / "project_in", c.word_embed_proj_dim,
+                                                 c.hidden_size, false);
     }
     if (c.do_layer_norm_before && !c.remove_final_layer_norm)
-      final_layer_norm_ = std::make_unique<nn::LayerNorm>(scope / "final_layer_norm", c.hidden_size, true,
-                                                          c.layer_norm_elementwise_affine);
-    layers_ = std::make_unique<nn::ModuleList<OPTDecoderLayer>>(scope / "layers", c.num_hidden_layers, c);
+      final_layer_norm_ = std::make_unique<nn::LayerNorm>(scope / "final_layer_norm", c.hidden_size,
+                                                          true, c.layer_norm_elementwise_affine);
+    layers_ =
+        std::make_unique<nn::ModuleList<OPTDecoderLayer>>(scope / "layers", c.num_hidden_layers, c);
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     Tensor inputs_embeds = embed_tokens(input_ids);
-    const Tensor attention_mask = given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
+    const Tensor attention_mask =
+        given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
     Tensor position_ids = ghost::cumsum(attention_mask);
     position_ids = position_ids.mul(attention_mask).add(-1).to(DType::int64);
     position_ids = position_ids.slice(1, 0, position_ids.size(1));
-    const Tensor causal_mask =
-        create_causal_mask({.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, {});
+    const Tensor causal_mask = create_causal_mask(
+        {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, {});
     const Tensor pos_embeds = embed_positions_(position_ids);
     if (project_in_) inputs_embeds = (*project_in_)(inputs_embeds);
     Tensor hidden_states = inputs_embeds.add(pos_embeds);
-    for (OPTDecoderLayer& decoder_layer : *layers_) hidden_states = decoder_layer(hidden_states, causal_mask, position_ids);
+    for (OPTDecoderLayer& decoder_layer : *layers_)
+      hidden_states = decoder_layer(hidden_states, causal_mask, position_ids);
     if (final_layer_norm_) hidden_states = (*final_layer_norm_)(hidden_states);
     if (project_out_) hidden_states = (*project_out_)(hidden_states);
     return hidden_states;
