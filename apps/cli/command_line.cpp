@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "train_options.h"
+#include "workload/training_arguments.h"
 
 namespace memtape::cli {
 namespace {
@@ -131,6 +132,17 @@ std::vector<CLI::Option*> add_named(CLI::App& app, std::span<const NamedOption> 
   return added;
 }
 
+/// TrainingArguments by their own names: taken, but too many for the help. A switch may come
+/// without a value.
+void add_training_arguments(CLI::App& app, std::vector<std::string>& sink,
+                            std::vector<CLI::Option*>& added) {
+  for (const std::string_view name : training_argument_names()) {
+    CLI::Option* option = app.add_option(fmt::format("--{}", name), sink);
+    option->group("")->expected(0, 1)->allow_extra_args(false);
+    added.push_back(option);
+  }
+}
+
 void add_report_options(CLI::App& app, RawOptions& options) {
   app.add_option("--html", options.html, "write a page with the interactive time line")
       ->type_name("FILE")
@@ -161,7 +173,8 @@ Result<Request> parse_train(const Command& command, Arguments arguments) {
   const std::unique_ptr<CLI::App> app = app_of(command);
   add_model(*app, options);
   std::vector<std::string> sink;
-  const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  add_training_arguments(*app, sink, named);
   add_report_options(*app, options);
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (request && std::holds_alternative<RawOptions>(*request))
@@ -175,7 +188,8 @@ Result<Request> parse_diff(const Command& command, Arguments arguments) {
   add_operand(*app, "TAPE", options.tape, "a recorded step tape (.tape)")->required();
   add_model(*app, options.train);
   std::vector<std::string> sink;
-  const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  add_training_arguments(*app, sink, named);
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (request && std::holds_alternative<DiffOptions>(*request))
     std::get<DiffOptions>(*request).train.values = values_of(named);

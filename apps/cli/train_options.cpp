@@ -20,7 +20,7 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
      kHardware},
     {"driver-placement", "{linux,first-fit}", "where the driver puts segments", kHardware},
 
-    {"framework", "NAME", "torch, transformers, ddp, fsdp1, fsdp2, deepspeed, ...", kStep},
+    {"framework", "NAME", "torch; transformers: Trainer, with its TrainingArguments", kStep},
     {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, ...", kStep},
     {"micro-batch-size", "N", "sequences per GPU and forward pass", kStep},
     {"sequence-length", "N", "tokens per sequence", kStep},

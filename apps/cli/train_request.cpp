@@ -6,10 +6,13 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "sources/files.h"
 #include "workload/train_options.h"
 
 namespace memtape::cli {
 namespace {
+
+constexpr std::size_t kLargestJson = std::size_t{1} << 20;
 
 /// The last value given for an option, or nothing.
 const std::string* value_of(const RawOptions& options, std::string_view name) {
@@ -66,18 +69,36 @@ Result<void> refuse_unmodelled(const RawOptions& options) {
       "gpus", "dp",  "zero",    "tp",   "sp",       "pp",       "vpp",          "schedule", "cp",
       "ep",   "etp", "offload", "rank", "strategy", "quantize", "quantization", "peft",     "loss"};
   constexpr std::array<std::string_view, 5> kNeutral{"1", "0", "none", "all", "torch"};
+  const std::string* framework = value_of(options, "framework");
+  const bool trainer = framework && *framework == "transformers";
   for (const auto& [name, value] : options.values) {
+    if (trainer && name == "peft") continue;
     if (std::find(kLayout.begin(), kLayout.end(), name) == kLayout.end()) continue;
     if (std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
-      return unsupported("\"" + value + "\" is not modelled by --framework torch", "--" + name,
-                         "one GPU, plain PyTorch");
+      return unsupported("\"" + value + "\" is not modelled by --framework " +
+                             std::string(trainer ? "transformers" : "torch"),
+                         "--" + name, "one GPU");
+  }
+  return {};
+}
+
+/// JSON|FILE: the text of a file whose name was given in place of JSON.
+Result<void> read_json_files(RawOptions& options) {
+  for (auto& [name, value] : options.values) {
+    if (name != "peft" || value.find_first_not_of(" \t\r\n") == std::string::npos) continue;
+    if (value[value.find_first_not_of(" \t\r\n")] == '{') continue;
+    Result<std::string> text = sources::read_text_file(value, kLargestJson);
+    if (!text) return tl::unexpected(text.error());
+    value = std::move(*text);
   }
   return {};
 }
 
 }  // namespace
 
-Result<TrainRequest> train_request(const RawOptions& options) {
+Result<TrainRequest> train_request(const RawOptions& typed) {
+  RawOptions options = typed;
+  if (const auto read = read_json_files(options); !read) return tl::unexpected(read.error());
   if (const auto fine = refuse_unmodelled(options); !fine) return tl::unexpected(fine.error());
   Result<TrainRecipe> recipe = train_recipe(options.values);
   if (!recipe) return tl::unexpected(recipe.error());

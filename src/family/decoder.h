@@ -96,7 +96,7 @@ class DecoderForCausalLM : public PretrainedModel {
     const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
     Tensor logits = lm_head_(hidden_states);
     Parts::cap_logits(logits, config_);
-    Tensor loss = causal_lm_loss(logits, batch.labels, config_.vocab_size);
+    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     return {std::move(loss), std::move(logits)};
   }
 

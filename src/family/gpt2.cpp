@@ -237,7 +237,7 @@ class GPT2LMHeadModel : public PretrainedModel {
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = transformer_(batch.input_ids, batch.attention_mask);
     Tensor logits = lm_head_(hidden_states);
-    Tensor loss = causal_lm_loss(logits, batch.labels, vocab_size_);
+    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
     return {std::move(loss), std::move(logits)};
   }
 

@@ -202,7 +202,7 @@ class GPTNeoXForCausalLM : public PretrainedModel {
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = gpt_neox_(batch.input_ids, batch.attention_mask);
     Tensor logits = lm_head_(hidden_states);
-    Tensor loss = causal_lm_loss(logits, batch.labels, vocab_size_);
+    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
     return {std::move(loss), std::move(logits)};
   }
 

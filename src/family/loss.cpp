@@ -17,13 +17,15 @@ Tensor pad_right(const Tensor& x) {
 
 }  // namespace
 
-Tensor causal_lm_loss(const Tensor& model_logits, const Tensor& input_labels, std::int64_t vocab_size) {
+Tensor causal_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64_t vocab_size) {
   Tensor logits = model_logits.to_float();
-  const Tensor labels = pad_right(input_labels);
+  const Tensor labels = pad_right(batch.labels);
   Tensor shift_labels = labels.slice(-1, 1, labels.size(-1)).contiguous();
   logits = std::move(logits).view({-1, vocab_size});
   shift_labels = std::move(shift_labels).view({-1});
-  return ghost::cross_entropy(logits, shift_labels);
+  Tensor loss = ghost::cross_entropy(logits, shift_labels);
+  if (batch.num_items_in_batch.defined()) loss = loss.div(batch.num_items_in_batch);
+  return loss;
 }
 
 }  // namespace memtape::family

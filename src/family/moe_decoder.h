@@ -34,7 +34,7 @@ class MoeForCausalLM : public PretrainedModel {
     const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
     const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(hidden_states);
-    Tensor loss = causal_lm_loss(logits, batch.labels, config_.vocab_size);
+    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     Tensor aux_loss;
     if (config_.output_router_logits) {
       aux_loss = load_balancing_loss(router_logits, config_.num_experts, config_.num_experts_per_tok);

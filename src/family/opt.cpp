@@ -210,7 +210,7 @@ class OPTForCausalLM : public PretrainedModel {
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = decoder_(batch.input_ids, batch.attention_mask);
     Tensor logits = lm_head_(hidden_states);
-    Tensor loss = causal_lm_loss(logits, batch.labels, vocab_size_);
+    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
     return {std::move(loss), std::move(logits)};
   }
 

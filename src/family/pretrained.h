@@ -28,6 +28,7 @@ struct ModelOptions {
 /// Inputs of one micro-batch; [B, S] int64. Labels as long as the inputs; the mask may be undefined.
 struct Batch {
   Tensor input_ids, labels, attention_mask;
+  Tensor num_items_in_batch;  ///< what the sum of losses is divided by; undefined: their mean is taken
 };
 
 struct ModelOutput {

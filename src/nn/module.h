@@ -40,6 +40,7 @@ struct ModuleNode {
   std::vector<Named> buffers;
   Projection* projection = nullptr;  ///< where an adapter can be put
   Embedding* embedding = nullptr;
+  bool layer_norm = false;  ///< an nn.LayerNorm: Trainer spares it weight decay
 };
 
 /// model.named_parameters(): depth first in order of registration, a shared tensor once, under its first name.

@@ -9,7 +9,8 @@
 namespace memtape {
 namespace {
 
-constexpr std::array kStepPhases{Phase::forward, Phase::backward, Phase::optimizer};
+constexpr std::array kStepPhases{Phase::prepare, Phase::forward,   Phase::backward,
+                                 Phase::clip,    Phase::optimizer, Phase::zero_grad};
 
 /// The window of a phase with the highest allocated peak (the first of several alike), its levels
 /// raised to each level's own maximum over all windows of the phase.

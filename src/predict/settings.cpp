@@ -34,7 +34,7 @@ std::string_view weights_name(DType dtype) {
 
 std::vector<Setting> resolved_settings(const TrainRecipe& r) {
   std::vector<Setting> settings{
-      {"framework", quoted("torch")},
+      {"framework", quoted(name(r.framework))},
       {"task", quoted(name(r.task))},
       {"precision", quoted(name(r.precision))},
       {"weights", quoted(weights_name(r.parameter_dtype()))},

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "framework/torch/train_loop.h"
+#include "predict/program.h"
 #include "predict/step_play.h"
 
 namespace memtape {
@@ -69,7 +70,7 @@ std::int64_t layers_of(const Config& config) {
 
 Result<SmallStep> run_step(const Config& config, const TrainRecipe& recipe,
                            const ghost::DeviceTraits& device) {
-  const Result<torch::TrainRun> run = torch::run_training(config, recipe, device);
+  const Result<torch::TrainRun> run = run_program(config, recipe, device);
   if (!run) return tl::unexpected(run.error());
   return small_step(run->tape);
 }

@@ -10,6 +10,7 @@
 #include "model/header_check.h"
 #include "predict/advice.h"
 #include "predict/bounds.h"
+#include "predict/program.h"
 #include "predict/rank_report.h"
 #include "predict/settings.h"
 #include "predict/step_play.h"
@@ -60,6 +61,7 @@ ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& 
 /// shorter than asked.
 void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
                   std::vector<std::string>& warnings) {
+  warnings.insert(warnings.end(), recipe.not_modelled.begin(), recipe.not_modelled.end());
   if (recipe.gradient_accumulation > torch::kMostMicroBatches)
     warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",
                                    torch::kMostMicroBatches));
@@ -136,12 +138,13 @@ ghost::DeviceTraits device_traits(const DeviceSetup& device) {
   return traits;
 }
 
-Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& recipe,
+Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& asked,
                                   const DeviceSetup& device, const PredictOptions& options) {
   if (device.gpu && !device.gpu->runs_cuda())
     return unsupported(fmt::format("{} does not run CUDA", device.gpu->name), "--gpu",
                        "memtape gpus lists those that do");
-  Result<torch::TrainRun> run = torch::run_training(model.config, recipe, device_traits(device));
+  const TrainRecipe recipe = resolved(asked, model.config);
+  Result<torch::TrainRun> run = run_program(model.config, recipe, device_traits(device));
   if (!run) return tl::unexpected(run.error());
   StepPlay play = play_program(run->tape, device, {}, kMeasuredStep, options.trace);
   TrainAnswer answer;

@@ -74,7 +74,7 @@ struct RankReport {
   PeakMoment peak_moment;
   Levels steady;
   CategoryBytes at_peak;
-  std::vector<PhaseReport> phases;  ///< forward, backward, optimizer
+  std::vector<PhaseReport> phases;  ///< those the framework has, in order
   std::vector<LargestTensor> largest;
 };
 

@@ -36,10 +36,11 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
 
 constexpr std::string_view name(Category c) { return kCategoryNames[static_cast<std::size_t>(c)]; }
 
-enum class Phase : std::uint8_t { init, forward, backward, optimizer };
-inline constexpr std::size_t kPhases = 4;
-inline constexpr std::array<std::string_view, kPhases> kPhaseNames{"init", "forward", "backward",
-                                                                   "optimizer"};
+/// Trainer tells its clipping, its fetching of batches and its zero_grad apart.
+enum class Phase : std::uint8_t { init, forward, backward, optimizer, prepare, clip, zero_grad };
+inline constexpr std::size_t kPhases = 7;
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames{
+    "init", "forward", "backward", "optimizer", "prepare", "clip", "zero_grad"};
 
 constexpr std::string_view name(Phase p) { return kPhaseNames[static_cast<std::size_t>(p)]; }
 

@@ -8,6 +8,8 @@
 #include <functional>
 
 #include "base/text.h"
+#include "workload/lora_config.h"
+#include "workload/training_arguments.h"
 
 namespace memtape {
 namespace {
@@ -18,6 +20,8 @@ struct Choice {
   E value;
 };
 
+constexpr auto kFrameworks = std::to_array<Choice<Framework>>(
+    {{"torch", Framework::torch}, {"transformers", Framework::transformers}});
 constexpr auto kPrecisions = std::to_array<Choice<Precision>>({{"fp32", Precision::fp32},
                                                                {"bf16", Precision::bf16},
                                                                {"fp16", Precision::fp16},
@@ -122,10 +126,47 @@ Result<void> set_max_grad_norm(const NamedValue& option, TrainRecipe& recipe) {
   return put(real(option, 0.0, 1e30, "a positive number, or none"), recipe.max_grad_norm);
 }
 
-Result<void> set_framework(const NamedValue& option) {
-  if (option.second == "torch") return {};
-  constexpr std::array<std::string_view, 1> kKnown{"torch"};
+Result<void> set_framework(const NamedValue& option, TrainRecipe& recipe) {
+  for (const Choice<Framework>& choice : kFrameworks) {
+    if (choice.name != option.second) continue;
+    recipe.framework = choice.value;
+    return {};
+  }
+  constexpr std::array<std::string_view, 2> kKnown{"torch", "transformers"};
   return unsupported("framework \"" + option.second + "\" is not modelled", "--framework", suggestion(option.second, kKnown));
+}
+
+/// What Trainer calls by another name, or decides itself.
+Result<void> check_trainer_option(std::string_view option) {
+  struct Renamed {
+    std::string_view option, hint;
+  };
+  constexpr auto kRenamed = std::to_array<Renamed>(
+      {{"precision", "use --weights with --bf16 or --fp16"},
+       {"micro-batch-size", "use --per_device_train_batch_size"},
+       {"gradient-accumulation", "use --gradient_accumulation_steps"},
+       {"gradient-checkpointing", "use --gradient_checkpointing"},
+       {"optimizer", "use --optim"},
+       {"optimizer-impl", "use --optim"},
+       {"max-grad-norm", "use --max_grad_norm"},
+       {"lora-rank", "use --peft"},
+       {"lora-targets", "use --peft"},
+       {"lora-dropout", "use --peft"}});
+  for (const Renamed& renamed : kRenamed)
+    if (renamed.option == option)
+      return bad_input("--framework transformers takes TrainingArguments by their own names",
+                       "--" + std::string(option), std::string(renamed.hint));
+  return {};
+}
+
+Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options) {
+  TrainRecipe recipe;
+  for (const NamedValue& option : options)
+    if (option.first == "framework")
+      if (const Result<void> set = set_framework(option, recipe); !set)
+        return tl::unexpected(set.error());
+  if (recipe.framework == Framework::transformers) set_training_argument_defaults(recipe);
+  return recipe;
 }
 
 using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
@@ -135,7 +176,6 @@ struct Rule {
 };
 
 constexpr auto kRules = std::to_array<Rule>({
-    {"framework", [](const NamedValue& o, TrainRecipe&) { return set_framework(o); }},
     {"task", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kTasks), r.task); }},
     {"precision", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kPrecisions), r.precision); }},
     {"weights", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kWeights), r.weights); }},
@@ -167,19 +207,33 @@ constexpr auto kRules = std::to_array<Rule>({
 
 }  // namespace
 
+namespace {
+
+Result<void> apply_option(const NamedValue& option, TrainRecipe& recipe) {
+  if (is_training_argument(option.first)) return set_training_argument(option, recipe);
+  if (option.first == "peft") return set_lora_config(option, recipe);
+  if (recipe.framework == Framework::transformers)
+    if (const Result<void> fine = check_trainer_option(option.first); !fine) return fine;
+  for (const Rule& rule : kRules)
+    if (rule.option == option.first) return rule.set(option, recipe);
+  return {};
+}
+
+}  // namespace
+
 Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
-  TrainRecipe recipe;
-  for (const NamedValue& option : options) {
-    for (const Rule& rule : kRules) {
-      if (rule.option != option.first) continue;
-      if (const Result<void> done = rule.set(option, recipe); !done) return tl::unexpected(done.error());
-    }
-  }
+  Result<TrainRecipe> start = starting_recipe(options);
+  if (!start) return start;
+  TrainRecipe recipe = std::move(*start);
+  for (const NamedValue& option : options)
+    if (const Result<void> done = apply_option(option, recipe); !done)
+      return tl::unexpected(done.error());
   if (recipe.lora && recipe.lora->targets.empty())
     return bad_input("no modules named", "--lora-targets", "module names with commas between, or all-linear");
   return recipe;
 }
 
+std::string_view name(Framework framework) { return name_of(framework, kFrameworks); }
 std::string_view name(Precision precision) { return name_of(precision, kPrecisions); }
 std::string_view name(OptimizerName optimizer) { return name_of(optimizer, kOptimizers); }
 std::string_view name(OptimizerImpl impl) { return name_of(impl, kImpls); }

@@ -18,6 +18,7 @@ using NamedValue = std::pair<std::string, std::string>;  ///< ("micro-batch-size
 Result<TrainRecipe> train_recipe(std::span<const NamedValue> options);
 
 /// Names as the command line spells them.
+std::string_view name(Framework framework);
 std::string_view name(Precision precision);
 std::string_view name(OptimizerName optimizer);
 std::string_view name(OptimizerImpl impl);

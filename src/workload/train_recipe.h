@@ -13,6 +13,7 @@
 
 namespace memtape {
 
+enum class Framework { torch, transformers };
 enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16 };
 enum class OptimizerName { adamw, adam, sgd, sgd_momentum, adagrad, rmsprop, adamax, nadam, adafactor, adafactor_hf };
 enum class OptimizerImpl { fused, foreach, for_loop };
@@ -27,7 +28,17 @@ struct LoraRecipe {
   double dropout = 0.0;
 };
 
+/// What only Trainer's TrainingArguments can ask for, by their names there.
+struct TrainerRecipe {
+  bool use_reentrant = false;  ///< of gradient_checkpointing_kwargs
+  std::optional<std::int64_t> torch_empty_cache_steps;
+  double label_smoothing_factor = 0.0;
+  std::optional<double> neftune_noise_alpha;
+};
+
 struct TrainRecipe {
+  Framework framework = Framework::torch;
+  TrainerRecipe trainer;
   TaskName task = TaskName::causal_lm;
   Precision precision = Precision::bf16;
   std::optional<DType> weights;  ///< dtype of the parameters; follows the precision when not given
@@ -41,6 +52,7 @@ struct TrainRecipe {
   std::optional<double> max_grad_norm = 1.0;
   std::optional<LoraRecipe> lora;
   std::vector<std::string> freeze;  ///< globs over parameter names
+  std::vector<std::string> not_modelled;  ///< what was asked for and leaves the step's figures as they are
 
   bool autocasts() const { return precision == Precision::amp_bf16 || precision == Precision::amp_fp16; }
   DType autocast_dtype() const { return precision == Precision::amp_fp16 ? DType::float16 : DType::bfloat16; }

@@ -2,7 +2,7 @@
 // `memtape diff TAPE MODEL [train options]`: the predicted step beside a recorded one, up to the
 // first event that differs.
 #include "commands.h"
-#include "framework/torch/train_loop.h"
+#include "predict/program.h"
 #include "predict/step_play.h"
 #include "report/tape_diff.h"
 #include "sources/files.h"
@@ -26,7 +26,7 @@ Result<report::TapeDiff> compare(const DiffOptions& options) {
   if (!source) return tl::unexpected(source.error());
   if (!source->config) return unsupported("no config.json", source->where);
   const auto run =
-      torch::run_training(*source->config, request->recipe, device_traits(request->device));
+      run_program(*source->config, resolved(request->recipe, *source->config), device_traits(request->device));
   if (!run) return tl::unexpected(run.error());
   return report::compare_tapes(run->tape, first_event_of_step(run->tape, torch::kSteps - 1),
                                *recorded);

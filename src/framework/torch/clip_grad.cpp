@@ -23,15 +23,16 @@ Tensor total_norm_of(const std::vector<Tensor>& grads) {
 
 }  // namespace
 
-void clip_grad_norm(const std::vector<Tensor>& parameters) {
+Tensor clip_grad_norm(const std::vector<Tensor>& parameters) {
   std::vector<Tensor> grads;
   for (const Tensor& parameter : parameters)
     if (parameter.impl().grad) grads.push_back(parameter.grad());
-  if (grads.empty()) return;
+  if (grads.empty()) return {};
   const ghost::GradMode no_grad(false);
-  const Tensor total_norm = total_norm_of(grads);
+  Tensor total_norm = total_norm_of(grads);
   const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));
   const Tensor clip_coef_clamped = ghost::plain_unary("clamp", clip_coef);
+  return total_norm;
 }
 
 }  // namespace memtape::torch

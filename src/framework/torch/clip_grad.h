@@ -8,7 +8,7 @@
 
 namespace memtape::torch {
 
-/// The norms of all gradients, their norm, and the scaling in place.
-void clip_grad_norm(const std::vector<ghost::Tensor>& parameters);
+/// The norms of all gradients, their norm, and the scaling in place; gives the norm, undefined where there is no gradient.
+ghost::Tensor clip_grad_norm(const std::vector<ghost::Tensor>& parameters);
 
 }  // namespace memtape::torch

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch/optimizer.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -36,7 +37,11 @@ bool has_fused(OptimizerName optimizer) {
 void Optimizer::step() {
   const ghost::GradMode no_grad(false);
   const Places places = places_with_gradient();
-  if (!places.empty()) step_over(places);
+  const auto second = one_pass_over_groups()
+                          ? places.end()
+                          : std::lower_bound(places.begin(), places.end(), second_group_);
+  if (second != places.begin()) step_over(Places(places.begin(), second));
+  if (second != places.end()) step_over(Places(second, places.end()));
 }
 
 void Optimizer::zero_grad() {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
+  /// Parameters from place `first` on are a param_group of their own: a step takes the groups one
+  /// after the other.
+  void second_group_from(std::size_t first) { second_group_ = first; }
   /// optimizer.step(): parameters without a gradient are passed over.
   void step();
   /// optimizer.zero_grad(set_to_none=True)
@@ -47,6 +51,9 @@ class Optimizer {
   /// Every list of states, one element per parameter; undefined where there is none.
   virtual std::vector<const TensorList*> states() const = 0;
 
+  /// Whether a step's locals live on from one group to the next.
+  virtual bool one_pass_over_groups() const { return false; }
+
   Places places_with_gradient() const;
   /// The places of each dtype of parameter (_group_tensors_by_device_and_dtype).
   std::vector<Places> grouped(const Places& places) const;
@@ -55,6 +62,9 @@ class Optimizer {
   void init_zeros_like(TensorList& state, std::size_t place) const;
 
   TensorList parameters_;
+
+ private:
+  std::size_t second_group_ = std::numeric_limits<std::size_t>::max();
 };
 
 /// Whether torch has this optimizer in this form for the GPU; else an Error that names the forms

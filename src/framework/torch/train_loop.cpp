@@ -3,20 +3,17 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_set>
 #include <vector>
 
-#include "framework/torch/built_parameters.h"
 #include "framework/torch/clip_grad.h"
-#include "framework/torch/freeze.h"
 #include "framework/torch/grad_scaler.h"
-#include "framework/torch/gradient_checkpointing.h"
-#include "framework/torch/lora.h"
+#include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "tape/repeat.h"
 
 namespace memtape::torch {
 namespace {
@@ -24,14 +21,10 @@ namespace {
 using family::Batch;
 using nn::ModuleNode;
 
-std::vector<Tensor> parameters_of(const ModuleNode& node) {
-  std::vector<Tensor> found;
-  const auto walk = [&](const auto& self, const ModuleNode& at) -> void {
-    for (const ModuleNode::Named& p : at.parameters) found.push_back(p.tensor);
-    for (const ModuleNode* child : at.children) self(self, *child);
-  };
-  walk(walk, node);
-  return found;
+std::vector<Tensor> tensors_of(const std::vector<ModuleNode::Named>& parameters) {
+  std::vector<Tensor> tensors;
+  for (const ModuleNode::Named& p : parameters) tensors.push_back(p.tensor);
+  return tensors;
 }
 
 class TrainLoop {
@@ -40,23 +33,31 @@ class TrainLoop {
       : recipe_(recipe),
         model_(model),
         session_(session),
-        optimizer_(make_optimizer(recipe, trainable())) {
+        optimizer_(make_optimizer(recipe, tensors_of(trainable_parameters(model)))) {
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
 
   void run() {
-    for (int step = 0; step < kSteps; ++step) run_step(step);
-    count_statics();
+    run_steps();
+    const Bytes gradients = statics_.gradient_bytes;
+    statics_ = count_statics(model_);
+    statics_.gradient_bytes = gradients;
+    statics_.optimizer_state_bytes = optimizer_->state_bytes();
   }
   const StaticBytes& statics() const { return statics_; }
 
  private:
-  std::vector<Tensor> trainable() const {
-    std::vector<Tensor> wanted;
-    std::unordered_set<const ghost::TensorImpl*> seen;
-    for (const Tensor& p : parameters_of(model_.tree.root()))
-      if (p.requires_grad() && seen.insert(p.ptr().get()).second) wanted.push_back(p);
-    return wanted;
+  /// All steps; the last is not run when the one before it came back to the state it began with.
+  void run_steps() {
+    std::size_t last_began = 0;
+    for (int step = 0; step < kSteps - 1; ++step) {
+      last_began = session_.tape.events.size();
+      run_step(step);
+    }
+    if (is_steady(session_.tape, last_began))
+      append_again(session_.tape, last_began, kSteps - 1);
+    else
+      run_step(kSteps - 1);
   }
 
   Batch make_batch() const {
@@ -87,7 +88,7 @@ class TrainLoop {
       ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
     }
     session_.mark(Phase::optimizer, step, 0);
-    statics_.gradient_bytes = gradient_bytes();
+    statics_.gradient_bytes = gradient_bytes(optimizer_->parameters());
     update_parameters();
   }
 
@@ -103,29 +104,6 @@ class TrainLoop {
     optimizer_->zero_grad();
   }
 
-  Bytes gradient_bytes() const {
-    Bytes bytes = 0;
-    for (const Tensor& p : optimizer_->parameters())
-      if (p.impl().grad) bytes += p.grad().nbytes();
-    return bytes;
-  }
-
-  void count_statics() {
-    std::unordered_set<const ghost::Storage*> seen;
-    for (const Tensor& p : parameters_of(model_.tree.root())) {
-      if (!seen.insert(p.impl().storage.get()).second) continue;
-      statics_.parameters += p.numel();
-      statics_.parameter_bytes += p.nbytes();
-      if (p.requires_grad()) statics_.trainable_parameters += p.numel();
-    }
-    const auto walk = [&](const auto& self, const ModuleNode& at) -> void {
-      for (const ModuleNode::Named& b : at.buffers) statics_.buffer_bytes += b.tensor.nbytes();
-      for (const ModuleNode* child : at.children) self(self, *child);
-    };
-    walk(walk, model_.tree.root());
-    statics_.optimizer_state_bytes = optimizer_->state_bytes();
-  }
-
   const TrainRecipe& recipe_;
   family::PretrainedModel& model_;
   ghost::Session& session_;
@@ -134,47 +112,19 @@ class TrainLoop {
   StaticBytes statics_;
 };
 
-family::AttentionImplementation attention_of(AttentionChoice choice) {
-  if (choice == AttentionChoice::eager) return family::AttentionImplementation::eager;
-  return choice == AttentionChoice::flash ? family::AttentionImplementation::flash
-                                          : family::AttentionImplementation::sdpa;
-}
-
-/// What is done to the model between building it and making the optimizer.
-Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe,
-                     const Config& config) {
-  if (recipe.lora)
-    if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", ""));
-        !added)
-      return added;
-  freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
-         recipe.freeze);
-  if (recipe.checkpointing == Checkpointing::full)
-    enable_gradient_checkpointing(model, nn::GradientCheckpointing::non_reentrant);
-  if (recipe.checkpointing == Checkpointing::full_reentrant)
-    enable_gradient_checkpointing(model, nn::GradientCheckpointing::reentrant);
-  return {};
-}
-
 }  // namespace
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                               const ghost::DeviceTraits& device) {
-  const Result<const family::Family*> family =
-      family::find_family(config, family_task(recipe.task));
-  if (!family) return tl::unexpected(family.error());
   if (const Result<void> known = check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
     return tl::unexpected(known.error());
   ghost::Session session(device);
   session.mark(Phase::init, -1, 0);
   TrainRun run;
   {
-    const auto model = (*family)->build(
-        config, {.dtype = recipe.parameter_dtype(), .attention = attention_of(recipe.attention)});
-    if (!model) return tl::unexpected(config.check().error());
-    if (const Result<void> ready = prepare(*model, recipe, config); !ready)
-      return tl::unexpected(ready.error());
-    TrainLoop loop(recipe, *model, session);
+    const auto model = build_model(config, recipe);
+    if (!model) return tl::unexpected(model.error());
+    TrainLoop loop(recipe, **model, session);
     loop.run();
     run.statics = loop.statics();
     if (session.error) return tl::unexpected(*session.error);

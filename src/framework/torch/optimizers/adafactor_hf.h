@@ -14,6 +14,7 @@ class AdafactorHf final : public Optimizer {
 
  private:
   void step_over(const Places& places) override;
+  bool one_pass_over_groups() const override { return true; }
   std::vector<const TensorList*> states() const override {
     return {&exp_avg_sq_row_, &exp_avg_sq_col_, &exp_avg_sq_, &rms_};
   }

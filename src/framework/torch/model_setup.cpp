@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torch/model_setup.h"
+
+#include <unordered_set>
+
+#include "framework/torch/built_parameters.h"
+#include "framework/torch/freeze.h"
+#include "framework/torch/gradient_checkpointing.h"
+#include "framework/torch/lora.h"
+
+namespace memtape::torch {
+namespace {
+
+using ghost::Tensor;
+using nn::ModuleNode;
+
+family::AttentionImplementation attention_of(AttentionChoice choice) {
+  if (choice == AttentionChoice::eager) return family::AttentionImplementation::eager;
+  return choice == AttentionChoice::flash ? family::AttentionImplementation::flash
+                                          : family::AttentionImplementation::sdpa;
+}
+
+/// What is done to the model between building it and making the optimizer.
+Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe,
+                     const Config& config) {
+  if (recipe.lora)
+    if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", ""));
+        !added)
+      return added;
+  freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
+         recipe.freeze);
+  if (recipe.checkpointing == Checkpointing::full)
+    enable_gradient_checkpointing(model, nn::GradientCheckpointing::non_reentrant);
+  if (recipe.checkpointing == Checkpointing::full_reentrant)
+    enable_gradient_checkpointing(model, nn::GradientCheckpointing::reentrant);
+  return {};
+}
+
+void count_buffers(const ModuleNode& node, StaticBytes& statics) {
+  for (const ModuleNode::Named& b : node.buffers) statics.buffer_bytes += b.tensor.nbytes();
+  for (const ModuleNode* child : node.children) count_buffers(*child, statics);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<family::PretrainedModel>> build_model(const Config& config,
+                                                             const TrainRecipe& recipe) {
+  const Result<const family::Family*> family =
+      family::find_family(config, family_task(recipe.task));
+  if (!family) return tl::unexpected(family.error());
+  std::unique_ptr<family::PretrainedModel> model = (*family)->build(
+      config, {.dtype = recipe.parameter_dtype(), .attention = attention_of(recipe.attention)});
+  if (!model) return tl::unexpected(config.check().error());
+  if (const Result<void> ready = prepare(*model, recipe, config); !ready)
+    return tl::unexpected(ready.error());
+  return model;
+}
+
+std::vector<ModuleNode::Named> trainable_parameters(family::PretrainedModel& model) {
+  std::vector<ModuleNode::Named> wanted;
+  for (ModuleNode::Named& p : nn::named_parameters(model.tree.root()))
+    if (p.tensor.requires_grad()) wanted.push_back(std::move(p));
+  return wanted;
+}
+
+StaticBytes count_statics(family::PretrainedModel& model) {
+  StaticBytes statics;
+  std::unordered_set<const ghost::Storage*> seen;
+  for (const ModuleNode::Named& p : nn::named_parameters(model.tree.root())) {
+    if (!seen.insert(p.tensor.impl().storage.get()).second) continue;
+    statics.parameters += p.tensor.numel();
+    statics.parameter_bytes += p.tensor.nbytes();
+    if (p.tensor.requires_grad()) statics.trainable_parameters += p.tensor.numel();
+  }
+  count_buffers(model.tree.root(), statics);
+  return statics;
+}
+
+Bytes gradient_bytes(const std::vector<Tensor>& parameters) {
+  Bytes bytes = 0;
+  for (const Tensor& p : parameters)
+    if (p.impl().grad) bytes += p.grad().nbytes();
+  return bytes;
+}
+
+}  // namespace memtape::torch

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/decay_parameters.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace memtape::transformers {
+namespace {
+
+using ghost::Tensor;
+using nn::ModuleNode;
+
+/// `word` in `name`, ending at a dot or at the end; beginning anywhere, or at a dot or the start.
+bool has_part(std::string_view name, std::string_view word, bool from_dot) {
+  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    const bool starts = !from_dot || at == 0 || name[at - 1] == '.';
+    if (starts && (end == name.size() || name[end] == '.')) return true;
+  }
+  return false;
+}
+
+/// forbidden_name_patterns: bias, layernorm, rmsnorm, (?:^|\.)norm(?:$|\.), _norm(?:$|\.)
+bool forbidden(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const std::string_view part : {"bias", "layernorm", "rmsnorm"})
+    if (name.find(part) != std::string::npos) return true;
+  return has_part(name, "norm", true) || has_part(name, "_norm", false);
+}
+
+/// Each trainable parameter once, under its first name, as named_parameters() gives it.
+class Collector {
+ public:
+  void walk(const ModuleNode& node, const std::string& prefix) {
+    for (const ModuleNode::Named& p : node.parameters) {
+      if (!seen_.insert(p.tensor.ptr().get()).second || !p.tensor.requires_grad()) continue;
+      const bool decays = !node.layer_norm && !forbidden(prefix + p.name);
+      (decays ? decayed : others).push_back(p.tensor);
+    }
+    for (const ModuleNode* child : node.children) walk(*child, prefix + child->name + ".");
+  }
+
+  std::vector<Tensor> decayed, others;
+
+ private:
+  std::unordered_set<const ghost::TensorImpl*> seen_;
+};
+
+}  // namespace
+
+GroupedParameters grouped_parameters(family::PretrainedModel& model) {
+  Collector found;
+  found.walk(model.tree.root(), "");
+  GroupedParameters grouped{std::move(found.decayed), 0};
+  grouped.decayed = grouped.parameters.size();
+  grouped.parameters.insert(grouped.parameters.end(), found.others.begin(), found.others.end());
+  return grouped;
+}
+
+}  // namespace memtape::transformers

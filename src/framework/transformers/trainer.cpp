@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/trainer.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "framework/torch/clip_grad.h"
+#include "framework/torch/grad_scaler.h"
+#include "framework/torch/model_setup.h"
+#include "framework/torch/optimizer.h"
+#include "framework/transformers/decay_parameters.h"
+#include "ghost/autocast.h"
+#include "ghost/autograd/engine.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::transformers {
+namespace {
+
+using family::Batch;
+using family::ModelOutput;
+using ghost::Tensor;
+
+/// Whether the head's class is called ...ForCausalLM: then position 0 of the labels counts for
+/// nothing (Trainer._loss_shifts_labels). Only GPT-2's is called GPT2LMHeadModel.
+bool loss_shifts_labels(const Config& config) { return config.text("model_type", "") != "gpt2"; }
+
+class Trainer {
+ public:
+  Trainer(const TrainRecipe& recipe, family::PretrainedModel& model, bool shifts_labels)
+      : recipe_(recipe), model_(model), session_(ghost::session()), shifts_labels_(shifts_labels) {
+    GroupedParameters grouped = grouped_parameters(model);
+    optimizer_ = torch::make_optimizer(recipe, std::move(grouped.parameters));
+    optimizer_->second_group_from(grouped.decayed);
+    if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
+  }
+
+  /// _inner_training_loop
+  torch::StaticBytes train() {
+    tr_loss_ = ghost::full({}, DType::float32, Category::buffer);
+    Bytes gradients = 0;
+    for (int step = 0; step < torch::kSteps; ++step) gradients = update_step(step);
+    torch::StaticBytes statics = torch::count_statics(model_);
+    statics.gradient_bytes = gradients;
+    statics.optimizer_state_bytes = optimizer_->state_bytes();
+    return statics;
+  }
+
+ private:
+  /// One turn of _run_epoch's outer loop; gives the bytes of the gradients.
+  Bytes update_step(int step) {
+    session_.mark(Phase::prepare, step, 0);
+    get_batch_samples();
+    for (std::size_t i = 0; i < batch_samples_.size(); ++i) {
+      inputs_ = batch_samples_[i];
+      tr_loss_step_ = training_step(inputs_, {step, static_cast<int>(i)});
+      look_for_nan(tr_loss_step_);
+    }
+    session_.mark(Phase::clip, step, 0);
+    const Bytes gradients = torch::gradient_bytes(optimizer_->parameters());
+    clip_grad_norm();
+    session_.mark(Phase::optimizer, step, 0);
+    optimizer_step();
+    session_.mark(Phase::zero_grad, step, 0);
+    optimizer_->zero_grad();
+    return gradients;
+  }
+
+  /// default_data_collator's batch, sent to the GPU by accelerate's DataLoaderShard.
+  Batch next_batch() const {
+    const ghost::Dims sizes{recipe_.micro_batch_size, recipe_.sequence_length};
+    Batch batch;
+    batch.input_ids = ghost::zeros(sizes, DType::int64, Category::input);
+    batch.attention_mask = ghost::ones(sizes, DType::int64, Category::input);
+    batch.labels = ghost::zeros(sizes, DType::int64, Category::input);
+    return batch;
+  }
+
+  void get_batch_samples() {
+    const auto count = std::min(recipe_.gradient_accumulation, torch::kMostMicroBatches);
+    std::vector<Batch> samples;
+    for (std::int64_t i = 0; i < count; ++i) samples.push_back(next_batch());
+    Tensor num_items_in_batch;
+    for (const Batch& batch : samples) count_items(batch.labels, num_items_in_batch);
+    session_.set_category(num_items_in_batch, Category::input);
+    for (Batch& batch : samples) batch.num_items_in_batch = num_items_in_batch;
+    batch_samples_ = std::move(samples);
+  }
+
+  /// sum += labels.ne(-100).sum(); sum() starts from the number 0.
+  void count_items(const Tensor& labels, Tensor& sum) const {
+    const Tensor counted = sum_of_bools(
+        ghost::comparison("ne", shifts_labels_ ? labels.slice(-1, 1, labels.size(-1)) : labels));
+    sum = sum.defined() ? sum.add(counted) : counted.add(0);
+  }
+
+  /// sum() of bools: the result first, then the operand as int64.
+  static Tensor sum_of_bools(const Tensor& operand) {
+    const ghost::Op op("sum", {});
+    Tensor sum = ghost::empty({}, DType::int64);
+    const Tensor as_int64 = operand.to(DType::int64);
+    return sum;
+  }
+
+  struct Place {
+    int step, micro_batch;
+  };
+
+  Tensor training_step(const Batch& inputs, Place place) {
+    session_.mark(Phase::forward, place.step, place.micro_batch);
+    const Tensor loss = compute_loss(inputs);
+    session_.mark(Phase::backward, place.step, place.micro_batch);
+    accelerator_backward(loss);
+    return loss.detach();
+  }
+
+  Tensor compute_loss(const Batch& inputs) {
+    const ModelOutput outputs = prepared_forward(inputs);
+    ghost::mul_(outputs.loss, 1.0);  // average_tokens_across_devices, over one device
+    return outputs.loss;
+  }
+
+  /// Accelerator.prepare_model: forward under autocast, its outputs as float32.
+  ModelOutput prepared_forward(const Batch& inputs) {
+    if (!recipe_.autocasts()) return model_.forward(inputs);
+    const ModelOutput original = autocast_forward(inputs);
+    return {original.loss, bits(original.logits.dtype()) == 16 ? original.logits.to_float()
+                                                               : original.logits};
+  }
+
+  ModelOutput autocast_forward(const Batch& inputs) {
+    const ghost::AutocastContext autocast(true, recipe_.autocast_dtype());
+    return model_.forward(inputs);
+  }
+
+  /// Accelerator.backward; its gradient_accumulation_steps is 1, Trainer has divided already.
+  void accelerator_backward(const Tensor& original) {
+    const Tensor loss = original.div(1.0);
+    ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
+  }
+
+  /// logging_nan_inf_filter: torch.isnan(loss) or torch.isinf(loss), then the sum is taken in place.
+  static void look_for_nan(const Tensor& loss) {
+    const ghost::GradMode no_grad(false);
+    {
+      const Tensor isnan = ghost::comparison("ne", loss);
+    }
+    const Tensor isinf = ghost::comparison("eq", ghost::plain_unary("abs", loss));
+  }
+
+  void clip_grad_norm() {
+    grad_norm_.reset();
+    if (scaler_) scaler_->unscale(*optimizer_);
+    grad_norm_ = torch::clip_grad_norm(optimizer_->parameters());
+  }
+
+  void optimizer_step() {
+    if (!scaler_) return optimizer_->step();
+    scaler_->step(*optimizer_);
+    scaler_->update();
+  }
+
+  const TrainRecipe& recipe_;
+  family::PretrainedModel& model_;
+  ghost::Session& session_;
+  bool shifts_labels_;
+  std::unique_ptr<torch::Optimizer> optimizer_;
+  std::optional<torch::GradScaler> scaler_;
+
+  // Locals of _run_epoch, which live from step to step.
+  std::vector<Batch> batch_samples_;
+  Batch inputs_;
+  Tensor tr_loss_, tr_loss_step_, grad_norm_;
+};
+
+Result<void> check(const TrainRecipe& recipe) {
+  if (recipe.task != TaskName::causal_lm)
+    return unsupported("only causal-lm is modelled by --framework transformers", "--task");
+  return torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl);
+}
+
+}  // namespace
+
+Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& recipe,
+                                    const ghost::DeviceTraits& device) {
+  if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
+  ghost::Session session(device);
+  session.mark(Phase::init, -1, 0);
+  torch::TrainRun run;
+  {
+    const auto model = torch::build_model(config, recipe);
+    if (!model) return tl::unexpected(model.error());
+    Trainer trainer(recipe, **model, loss_shifts_labels(config));
+    run.statics = trainer.train();
+    if (session.error) return tl::unexpected(*session.error);
+    session.finished = true;
+    run.tape = std::move(session.tape);
+  }
+  return run;
+}
+
+}  // namespace memtape::transformers

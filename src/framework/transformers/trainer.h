@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// transformers' Trainer (5.17, trainer.py) over accelerate: all batches of an optimizer step on the
+// GPU before its first forward, losses summed and divided by the number of labels in them, outputs
+// converted to float32 under mixed precision, the gradient norm always taken.
+#pragma once
+
+#include "base/result.h"
+#include "framework/torch/train_loop.h"
+#include "ghost/session.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::transformers {
+
+/// Runs the whole program on ghost tensors, as torch::run_training does.
+Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& recipe,
+                                    const ghost::DeviceTraits& device);
+
+}  // namespace memtape::transformers

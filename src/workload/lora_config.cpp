@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/lora_config.h"
+
+#include <array>
+
+#include "base/json_reader.h"
+#include "base/text.h"
+
+namespace memtape {
+namespace {
+
+/// Fields that say how adapters start, scale or are named.
+constexpr auto kNeutral = std::to_array<std::string_view>(
+    {"task_type", "peft_type", "inference_mode", "base_model_name_or_path", "revision",
+     "auto_mapping", "lora_alpha", "use_rslora", "init_lora_weights", "fan_in_fan_out",
+     "peft_version"});
+
+/// Fields that are modelled as long as they say nothing.
+constexpr auto kEmpty = std::to_array<std::string_view>(
+    {"modules_to_save", "exclude_modules", "layers_to_transform", "layers_pattern",
+     "rank_pattern", "alpha_pattern", "megatron_config", "megatron_core", "trainable_token_indices",
+     "loftq_config", "eva_config", "corda_config", "use_dora", "use_qalora", "layer_replication",
+     "runtime_config", "lora_bias", "target_parameters", "ensure_weight_tying"});
+
+constexpr auto kModelled =
+    std::to_array<std::string_view>({"r", "target_modules", "lora_dropout", "bias"});
+
+template <std::size_t N>
+bool has(const std::array<std::string_view, N>& names, std::string_view name) {
+  for (const std::string_view known : names)
+    if (known == name) return true;
+  return false;
+}
+
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> names(kModelled.begin(), kModelled.end());
+  names.insert(names.end(), kEmpty.begin(), kEmpty.end());
+  names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+  return names;
+}
+
+void read_rank(JsonReader& json, LoraRecipe& lora) {
+  const JsonNumber r = json.number();
+  if (!r.integer || *r.integer < 1 || *r.integer >= 1 << 20)
+    json.fail("r: a whole number of 1 or more");
+  else
+    lora.rank = *r.integer;
+}
+
+void read_dropout(JsonReader& json, LoraRecipe& lora) {
+  lora.dropout = json.number().real;
+  if (!(lora.dropout >= 0.0 && lora.dropout <= 1.0)) json.fail("lora_dropout: a number from 0 to 1");
+}
+
+/// A list of names, or one text: "all-linear", else a regular expression over whole names.
+void read_targets(JsonReader& json, LoraRecipe& lora) {
+  if (json.next() == JsonKind::text) {
+    lora.targets = {json.text()};
+    if (lora.targets.front() != "all-linear")
+      json.fail("target_modules: regular expressions are not modelled, give a list of names");
+    return;
+  }
+  lora.targets.clear();
+  if (json.enter_array())
+    while (json.item()) lora.targets.push_back(json.text());
+}
+
+/// null, false, {} or []: as if it were not there.
+bool says_nothing(JsonReader& json) {
+  switch (json.next()) {
+    case JsonKind::null: json.null(); return true;
+    case JsonKind::boolean: return !json.boolean();
+    case JsonKind::array: return json.enter_array() && !json.item();
+    case JsonKind::object: return json.enter_object() && !json.key();
+    default: json.skip(); return false;
+  }
+}
+
+void read_field(const std::string& field, JsonReader& json, LoraRecipe& lora) {
+  if (field == "r") return read_rank(json, lora);
+  if (field == "lora_dropout") return read_dropout(json, lora);
+  if (field == "target_modules") return read_targets(json, lora);
+  if (field == "bias") {
+    if (json.text() != "none") json.fail("bias: only \"none\" is modelled");
+  } else if (has(kEmpty, field)) {
+    if (!says_nothing(json)) json.fail(field + " is not modelled");
+  } else if (has(kNeutral, field)) {
+    json.skip();
+  } else {
+    json.fail("LoraConfig has no " + field + " (" + suggestion(field, all_names()) + ")");
+  }
+}
+
+}  // namespace
+
+Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe) {
+  LoraRecipe lora;
+  JsonReader json(option.second);
+  if (json.enter_object())
+    while (const auto field = json.key()) read_field(*field, json, lora);
+  json.finish();
+  if (json.failed()) return bad_input(json.problem(), "--peft", "a LoraConfig as JSON");
+  if (lora.targets.empty())
+    return bad_input("no target_modules", "--peft", "a list of module names, or \"all-linear\"");
+  recipe.lora = std::move(lora);
+  return {};
+}
+
+}  // namespace memtape

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/training_arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/json_reader.h"
+#include "base/text.h"
+
+namespace memtape {
+namespace {
+
+/// No block of a training step depends on them.
+constexpr auto kNeutral = std::to_array<std::string_view>({
+    "output_dir", "num_train_epochs", "max_steps", "learning_rate", "lr_scheduler_type",
+    "lr_scheduler_kwargs", "warmup_steps", "weight_decay", "adam_beta1", "adam_beta2",
+    "adam_epsilon", "average_tokens_across_devices", "bf16_full_eval", "fp16_full_eval", "tf32",
+    "logging_strategy", "logging_steps", "logging_first_step", "log_on_each_node",
+    "logging_nan_inf_filter", "log_level", "log_level_replica", "disable_tqdm", "report_to",
+    "run_name", "project", "trackio_space_id", "trackio_bucket_id", "trackio_static_space_id",
+    "save_only_model", "save_strategy", "save_steps", "save_on_each_node", "save_total_limit",
+    "enable_jit_checkpoint", "push_to_hub", "hub_token", "hub_private_repo", "hub_model_id",
+    "hub_strategy", "hub_always_push", "hub_revision", "load_best_model_at_end",
+    "metric_for_best_model", "greater_is_better", "ignore_data_skip",
+    "restore_callback_states_from_checkpoint", "full_determinism", "seed", "data_seed",
+    "dataloader_drop_last", "dataloader_num_workers", "dataloader_pin_memory",
+    "dataloader_persistent_workers", "dataloader_prefetch_factor",
+    "dataloader_multiprocessing_context", "dataloader_in_order", "remove_unused_columns",
+    "train_sampling_strategy", "length_column_name", "ddp_find_unused_parameters",
+    "ddp_bucket_cap_mb", "ddp_broadcast_buffers", "ddp_static_graph", "ddp_backend",
+    "ddp_timeout", "skip_memory_metrics", "do_train", "do_predict", "resume_from_checkpoint",
+    "local_rank", "per_device_eval_batch_size", "prediction_loss_only", "eval_steps",
+    "eval_delay", "eval_do_concat_batches", "eval_use_gather_object", "eval_accumulation_steps",
+    "include_for_metrics", "batch_eval_metrics"
+});
+
+/// Modelled at their defaults only.
+struct Fixed {
+  std::string_view name, value;
+};
+constexpr auto kFixed = std::to_array<Fixed>({
+    {"optim_args", ""},
+    {"optim_target_modules", ""},
+    {"torch_compile", "false"},
+    {"torch_compile_backend", ""},
+    {"torch_compile_mode", ""},
+    {"use_liger_kernel", "false"},
+    {"liger_kernel_config", ""},
+    {"use_cache", "false"},
+    {"auto_find_batch_size", "false"},
+    {"include_num_input_tokens_seen", "no"},
+    {"use_cpu", "false"},
+    {"accelerator_config", ""},
+    {"parallelism_config", ""},
+    {"label_names", ""},
+    {"fsdp", ""},
+    {"fsdp_config", ""},
+    {"deepspeed", ""},
+    {"debug", ""},
+});
+
+tl::unexpected<Error> wrong(const NamedValue& option, std::string hint) {
+  return bad_input("unusable value \"" + option.second + "\"", "--" + option.first,
+                   std::move(hint));
+}
+
+Result<bool> boolean(const NamedValue& option) {
+  std::string value = option.second;
+  std::transform(value.begin(), value.end(), value.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const std::string_view yes : {"", "true", "yes", "1"})
+    if (value == yes) return true;
+  for (const std::string_view no : {"false", "no", "0"})
+    if (value == no) return false;
+  return wrong(option, "true or false");
+}
+
+Result<std::int64_t> positive(const NamedValue& option) {
+  std::int64_t n = 0;
+  const char* end = option.second.data() + option.second.size();
+  const auto [at, error] = std::from_chars(option.second.data(), end, n);
+  if (error != std::errc() || at != end || n < 1 || n >= std::int64_t{1} << 31)
+    return wrong(option, "a whole number of 1 or more");
+  return n;
+}
+
+Result<double> not_negative(const NamedValue& option) {
+  char* end = nullptr;
+  const double x = std::strtod(option.second.c_str(), &end);
+  if (option.second.empty() || *end != '\0' || !std::isfinite(x) || x < 0)
+    return wrong(option, "a number of 0 or more");
+  return x;
+}
+
+template <class T, class U>
+Result<void> put(const Result<T>& value, U& into) {
+  if (!value) return tl::unexpected(value.error());
+  into = *value;
+  return {};
+}
+
+/// OptimizerNames of transformers that are modelled.
+struct Optim {
+  std::string_view name;
+  OptimizerName optimizer;
+  OptimizerImpl form;
+};
+constexpr auto kOptims = std::to_array<Optim>({
+    {"adamw_torch_fused", OptimizerName::adamw, OptimizerImpl::fused},
+    {"adamw_torch", OptimizerName::adamw, OptimizerImpl::foreach},
+    {"sgd", OptimizerName::sgd, OptimizerImpl::foreach},
+    {"adagrad", OptimizerName::adagrad, OptimizerImpl::foreach},
+    {"rmsprop", OptimizerName::rmsprop, OptimizerImpl::foreach},
+    {"adafactor", OptimizerName::adafactor_hf, OptimizerImpl::for_loop},
+});
+constexpr auto kOtherOptims = std::to_array<std::string_view>(
+    {"adamw_torch_xla", "adamw_torch_npu_fused", "adamw_anyprecision", "adamw_torch_4bit",
+     "adamw_torch_8bit", "ademamix", "adamw_bnb_8bit", "adamw_8bit", "ademamix_8bit", "lion_8bit",
+     "lion_32bit", "paged_adamw_32bit", "paged_adamw_8bit", "paged_ademamix_32bit",
+     "paged_ademamix_8bit", "paged_lion_32bit", "paged_lion_8bit", "rmsprop_bnb",
+     "rmsprop_bnb_8bit", "rmsprop_bnb_32bit", "galore_adamw", "galore_adamw_8bit",
+     "galore_adafactor", "galore_adamw_layerwise", "galore_adamw_8bit_layerwise",
+     "galore_adafactor_layerwise", "lomo", "adalomo", "grokadamw", "schedule_free_radam",
+     "schedule_free_adamw", "schedule_free_sgd", "apollo_adamw", "apollo_adamw_layerwise",
+     "stable_adamw"});
+
+Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
+  std::vector<std::string_view> names;
+  for (const Optim& optim : kOptims) {
+    names.push_back(optim.name);
+    if (optim.name != option.second) continue;
+    recipe.optimizer = optim.optimizer;
+    recipe.optimizer_impl = optim.form;
+    return {};
+  }
+  if (std::find(kOtherOptims.begin(), kOtherOptims.end(), option.second) != kOtherOptims.end())
+    return unsupported("the optimizer \"" + option.second + "\" is not modelled", "--optim",
+                       suggestion("", names));
+  names.insert(names.end(), kOtherOptims.begin(), kOtherOptims.end());
+  return wrong(option, suggestion(option.second, names));
+}
+
+Result<void> set_mixed_precision(const NamedValue& option, Precision precision,
+                                 TrainRecipe& recipe) {
+  const Result<bool> on = boolean(option);
+  if (!on) return tl::unexpected(on.error());
+  if (*on && recipe.autocasts() && recipe.precision != precision)
+    return bad_input("bf16 and fp16 exclude each other", "--" + option.first);
+  if (*on) recipe.precision = precision;
+  return {};
+}
+
+Result<void> set_gradient_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
+  const Result<bool> on = boolean(option);
+  if (!on) return tl::unexpected(on.error());
+  if (!*on)
+    recipe.checkpointing = Checkpointing::none;
+  else if (recipe.checkpointing == Checkpointing::none)
+    recipe.checkpointing = recipe.trainer.use_reentrant ? Checkpointing::full_reentrant
+                                                        : Checkpointing::full;
+  return {};
+}
+
+/// {"use_reentrant": ...}; transformers says false where the user says nothing.
+Result<void> set_gradient_checkpointing_kwargs(const NamedValue& option, TrainRecipe& recipe) {
+  JsonReader json(option.second);
+  if (json.enter_object())
+    while (const auto key = json.key()) {
+      if (*key == "use_reentrant")
+        recipe.trainer.use_reentrant = json.boolean();
+      else
+        json.fail("\"" + *key + "\" is not modelled");
+    }
+  json.finish();
+  if (json.failed())
+    return bad_input(json.problem(), "--" + option.first, "{\"use_reentrant\": false}");
+  if (recipe.checkpointing != Checkpointing::none)
+    recipe.checkpointing = recipe.trainer.use_reentrant ? Checkpointing::full_reentrant
+                                                        : Checkpointing::full;
+  return {};
+}
+
+/// Evaluation is another program between steps: the step's own figures stand.
+Result<void> note_evaluation(const NamedValue& option, TrainRecipe& recipe) {
+  if (option.second != "no" && option.second != "false")
+    recipe.not_modelled.push_back("--" + option.first +
+                                  ": evaluation between steps is not modelled, the figures are "
+                                  "those of training steps");
+  return {};
+}
+
+using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
+struct Modelled {
+  std::string_view name;
+  Setter set;
+};
+constexpr auto kModelled = std::to_array<Modelled>({
+    {"per_device_train_batch_size",
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
+    {"gradient_accumulation_steps",
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
+    {"optim", set_optim},
+    {"bf16",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return set_mixed_precision(o, Precision::amp_bf16, r);
+     }},
+    {"fp16",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return set_mixed_precision(o, Precision::amp_fp16, r);
+     }},
+    {"max_grad_norm",
+     [](const NamedValue& o, TrainRecipe& r) { return put(not_negative(o), r.max_grad_norm); }},
+    {"gradient_checkpointing", set_gradient_checkpointing},
+    {"gradient_checkpointing_kwargs", set_gradient_checkpointing_kwargs},
+    {"torch_empty_cache_steps",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(positive(o), r.trainer.torch_empty_cache_steps);
+     }},
+    {"label_smoothing_factor",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(not_negative(o), r.trainer.label_smoothing_factor);
+     }},
+    {"neftune_noise_alpha",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(not_negative(o), r.trainer.neftune_noise_alpha);
+     }},
+    {"eval_strategy", note_evaluation},
+    {"eval_on_start", note_evaluation},
+    {"do_eval", note_evaluation},
+});
+
+}  // namespace
+
+std::vector<std::string_view> training_argument_names() {
+  std::vector<std::string_view> names;
+  for (const Modelled& argument : kModelled) names.push_back(argument.name);
+  for (const Fixed& argument : kFixed) names.push_back(argument.name);
+  names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+  return names;
+}
+
+bool is_training_argument(std::string_view name) {
+  const std::vector<std::string_view> names = training_argument_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void set_training_argument_defaults(TrainRecipe& recipe) {
+  recipe.precision = Precision::fp32;
+  recipe.micro_batch_size = 8;
+  recipe.optimizer_impl = OptimizerImpl::fused;
+}
+
+Result<void> set_training_argument(const NamedValue& option, TrainRecipe& recipe) {
+  if (recipe.framework != Framework::transformers)
+    return bad_input("a TrainingArguments name", "--" + option.first,
+                     "it needs --framework transformers");
+  for (const Modelled& argument : kModelled)
+    if (argument.name == option.first) return argument.set(option, recipe);
+  for (const Fixed& argument : kFixed)
+    if (argument.name == option.first && argument.value != option.second)
+      return unsupported("\"" + option.second + "\" is not modelled", "--" + option.first,
+                         argument.value.empty() ? "leave it out" : std::string(argument.value));
+  return {};
+}
+
+}  // namespace memtape
