@@ -3,6 +3,7 @@
 // Objects come from a pool of their own size, so that making a tensor costs a few nanoseconds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -11,11 +12,33 @@
 
 namespace memtape::ghost {
 
-/// Memory for objects of up to kLargest bytes, kept in a free list per size for the life of the thread.
+/// Memory for small objects, kept in a list of free places per size for the life of the thread.
 class Pool {
  public:
-  static void* take(std::size_t bytes);
-  static void give(void* at, std::size_t bytes);
+  static void* take(std::size_t bytes) {
+    if (bytes > kLargest) return ::operator new(bytes);
+    Free*& list = lists_[slot(bytes)];
+    if (!list) refill(slot(bytes));
+    Free* place = list;
+    list = place->next;
+    return place;
+  }
+  static void give(void* at, std::size_t bytes) {
+    if (bytes > kLargest) return ::operator delete(at);
+    auto* place = static_cast<Free*>(at);
+    place->next = lists_[slot(bytes)];
+    lists_[slot(bytes)] = place;
+  }
+
+ private:
+  struct Free {
+    Free* next;
+  };
+  static constexpr std::size_t kStep = 32, kLargest = 512;
+  static std::size_t slot(std::size_t bytes) { return (bytes - 1) / kStep; }
+  static void refill(std::size_t slot);
+
+  static constinit thread_local std::array<Free*, kLargest / kStep> lists_;
 };
 
 /// Base of what Ptr counts. `T` is the derived class; a T with virtual functions must have a virtual destructor.

@@ -7,8 +7,6 @@
 namespace memtape::ghost {
 namespace {
 
-thread_local Session* current = nullptr;
-
 /// Larger than any memory there is, small enough that sums of many stay within 64 bits.
 constexpr Bytes kAbsurd = Bytes{1} << 52;
 
@@ -35,15 +33,15 @@ Category category_at_birth(const Session& s, Category given) {
 
 }  // namespace
 
-Session& session() { return *current; }
+constinit thread_local Session* current_session = nullptr;
 
-Session::Session(DeviceTraits traits) : device(traits), outer_(current) { current = this; }
+Session::Session(DeviceTraits traits) : device(traits), outer_(current_session) { current_session = this; }
 
 Session::~Session() {
   autocast.cache.clear();
   for (Tensor& workspace : cublas_workspaces) workspace.reset();
   for (Tensor& workspace : cublaslt_workspaces) workspace.reset();
-  current = outer_;
+  current_session = outer_;
 }
 
 Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, const Dims& shape) {
@@ -82,7 +80,7 @@ void Session::mark(Phase next, int step, int micro_batch) {
 }
 
 void destroy(Storage* storage) {
-  if (!current->finished) current->tape.free(storage->block, storage->stream);
+  if (!current_session->finished) current_session->tape.free(storage->block, storage->stream);
   Pool::give(storage, sizeof(Storage));
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tape/repeat.h"
+
+#include <gtest/gtest.h>
+
+namespace memtape {
+namespace {
+
+/// Step 0 keeps a block; step 1 takes two and gives both back.
+Tape two_steps() {
+  Tape tape;
+  tape.mark({Phase::forward, 0, 0});
+  tape.alloc(100, 0, {});
+  tape.mark({Phase::forward, 1, 0});
+  const BlockId first = tape.alloc(10, 0, {});
+  const BlockId second = tape.alloc(20, 0, {});
+  tape.free(first);
+  tape.mark({Phase::backward, 1, 0});
+  tape.free(second);
+  return tape;
+}
+constexpr std::size_t kStepOne = 2;
+
+TEST(Repeat, AppendsTheStretchWithBlocksOfItsOwn) {
+  Tape tape = two_steps();
+  ASSERT_TRUE(is_steady(tape, kStepOne));
+  append_again(tape, kStepOne, 2);
+  ASSERT_EQ(tape.events.size(), 14u);
+  EXPECT_EQ(tape.requested, (std::vector<Bytes>{100, 10, 20, 10, 20}));
+  EXPECT_EQ(tape.marks.back().step, 2);
+  EXPECT_EQ(tape.marks.back().phase, Phase::backward);
+  EXPECT_EQ(tape.events[11].block, 3u);  // the free of the first block of the new step
+  EXPECT_EQ(tape.events[13].block, 4u);
+}
+
+TEST(Repeat, AStepThatLeavesSomethingIsNotSteady) {
+  Tape tape = two_steps();
+  EXPECT_FALSE(is_steady(tape, 0));
+}
+
+TEST(Repeat, AStepThatFreesWhatWasThereIsNotSteady) {
+  Tape tape = two_steps();
+  tape.alloc(100, 0, {});
+  tape.free(0);
+  EXPECT_FALSE(is_steady(tape, kStepOne));
+}
+
+}  // namespace
+}  // namespace memtape
