@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/bounds.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "ghost/ops/attention_choice.h"
 
 namespace memtape {
 namespace {
@@ -15,20 +19,45 @@ using namespace literals;
 /// kernels loaded lazily.
 constexpr Bytes kLeastContext = 256_MiB, kMostContext = 616_MiB;
 
+/// The largest scratch of flash attention's backward: what cuDNN's kernels would have in its place
+/// is theirs to say.
+Bytes flash_scratch(const Tape& tape) {
+  Bytes largest = 0;
+  for (BlockId block = 0; block < tape.requested.size(); ++block)
+    if (std::string_view(tape.why[block].op) == "_flash_attention_backward")
+      largest = std::max(largest, tape.requested[block]);
+  return largest;
+}
+
+void widen_by_context(Bounds& bounds, const DeviceSetup& device, const RankReport& rank) {
+  const bool is_guessed =
+      !device.context_bytes && device.gpu && device.gpu->context_certainty != Certainty::exact;
+  if (!is_guessed) return;
+  bounds.low_bytes = std::min(bounds.low_bytes, rank.peak.reserved + kLeastContext);
+  bounds.high_bytes = std::max(bounds.high_bytes, rank.peak.reserved + kMostContext);
+  bounds.causes.push_back(
+      fmt::format("the CUDA context takes {} to {}, by driver and kernels loaded",
+                  human_bytes(kLeastContext), human_bytes(kMostContext)));
+}
+
+void widen_by_cudnn(Bounds& bounds, const Tape& tape, const DeviceSetup& device) {
+  const Bytes scratch = flash_scratch(tape);
+  if (scratch == 0 || !ghost::prefers_cudnn_attention(device_traits(device))) return;
+  bounds.low_bytes -= scratch;
+  bounds.high_bytes += scratch;
+  bounds.causes.push_back(
+      "torch may prefer cuDNN's attention here, whose workspace is not modelled (the figures are "
+      "those of "
+      "torch.backends.cuda.enable_cudnn_sdp(False))");
+}
+
 }  // namespace
 
-Bounds bounds_of(const TrainRecipe&, const DeviceSetup& device, const RankReport& rank) {
+Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank) {
   Bounds bounds{
       .low_bytes = rank.peak_device_bytes, .high_bytes = rank.peak_device_bytes, .causes = {}};
-  const bool context_is_guessed =
-      !device.context_bytes && device.gpu && device.gpu->context_certainty != Certainty::exact;
-  if (context_is_guessed) {
-    bounds.low_bytes = std::min(bounds.low_bytes, rank.peak.reserved + kLeastContext);
-    bounds.high_bytes = std::max(bounds.high_bytes, rank.peak.reserved + kMostContext);
-    bounds.causes.push_back(
-        fmt::format("the CUDA context takes {} to {}, by driver and kernels loaded",
-                    human_bytes(kLeastContext), human_bytes(kMostContext)));
-  }
+  widen_by_context(bounds, device, rank);
+  widen_by_cudnn(bounds, tape, device);
   return bounds;
 }
 

@@ -7,6 +7,6 @@
 
 namespace memtape {
 
-Bounds bounds_of(const TrainRecipe& recipe, const DeviceSetup& device, const RankReport& rank);
+Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank);
 
 }  // namespace memtape

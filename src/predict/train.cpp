@@ -154,7 +154,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.mesh = {{"gpus", "1"}};
   prediction.device = device_summary(device);
   prediction.ranks.push_back(rank_report(*run, play, outside_of(device), options.largest));
-  prediction.bounds = bounds_of(recipe, device, prediction.ranks.front());
+  prediction.bounds = bounds_of(run->tape, device, prediction.ranks.front());
   add_warnings(model, recipe, prediction.warnings);
   if (!device.gpu)
     prediction.warnings.push_back(
