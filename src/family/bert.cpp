@@ -2,53 +2,13 @@
 // BERT with its masked-language-model head: three embedding tables, norms after each branch, no
 // mask for whole batches, a decoder whose weight and bias are tied; mirroring transformers 5.17
 // models/bert/modeling_bert.py.
-#include "family/activations.h"
-#include "family/attention_interface.h"
-#include "family/config_checks.h"
+#include "family/bert_encoder.h"
 #include "family/families.h"
-#include "family/masking.h"
-#include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/loss.h"
-#include "nn/checkpointing.h"
-#include "nn/layers.h"
 
 namespace memtape::family {
 namespace {
-
-struct BertConfig {
-  BertConfig(const Config& c, const ModelOptions& options)
-      : vocab_size(c.dimension("vocab_size", 30522)),
-        hidden_size(c.dimension("hidden_size", 768)),
-        num_hidden_layers(c.layers("num_hidden_layers", 12)),
-        num_attention_heads(c.dimension("num_attention_heads", 12)),
-        intermediate_size(c.dimension("intermediate_size", 3072)),
-        max_position_embeddings(c.dimension("max_position_embeddings", 512)),
-        type_vocab_size(c.dimension("type_vocab_size", 2)),
-        hidden_act(activation(c, "hidden_act", "gelu")),
-        hidden_dropout_prob(c.number("hidden_dropout_prob", 0.1)),
-        attention_probs_dropout_prob(c.number("attention_probs_dropout_prob", 0.1)),
-        tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
-        attention(options.attention) {
-    check_divides(c, "num_attention_heads", num_attention_heads, hidden_size);
-    if (c.boolean("is_decoder", false)) c.fail("is_decoder", "only BERT as an encoder is modelled");
-    if (c.count("chunk_size_feed_forward", 0) > 0)
-      c.fail("chunk_size_feed_forward", "is not modelled");
-  }
-
-  std::int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
-  std::int64_t max_position_embeddings, type_vocab_size;
-  nn::Activation hidden_act;
-  double hidden_dropout_prob, attention_probs_dropout_prob;
-  bool tie_word_embeddings;
-  AttentionImplementation attention;
-};
-
-/// torch.gather of integers: a new tensor of the index's sizes.
-Tensor gather(const Tensor& self, const Tensor& index) {
-  const ghost::Op op("gather", {});
-  return ghost::empty(index.sizes(), self.dtype());
-}
 
 class BertEmbeddings : public nn::Module<BertEmbeddings> {
  public:
@@ -76,7 +36,7 @@ class BertEmbeddings : public nn::Module<BertEmbeddings> {
   Tensor forward(const Tensor& input_ids) {
     const std::int64_t batch_size = input_ids.size(0), seq_length = input_ids.size(1);
     const Tensor position_ids = position_ids_.slice(1, 0, seq_length);
-    const Tensor buffered_token_type_ids = gather(token_type_ids_, position_ids);
+    const Tensor buffered_token_type_ids = gather_token_types(token_type_ids_, position_ids);
     const Tensor token_type_ids = buffered_token_type_ids.expand({batch_size, seq_length});
     const Tensor inputs_embeds = word_embeddings(input_ids);
     const Tensor token_type_embeddings = token_type_embeddings_(token_type_ids);
@@ -95,140 +55,6 @@ class BertEmbeddings : public nn::Module<BertEmbeddings> {
   nn::LayerNorm layer_norm_;
   nn::Dropout dropout_;
   Tensor position_ids_, token_type_ids_;
-};
-
-class BertSelfAttention : public nn::Module<BertSelfAttention> {
- public:
-  BertSelfAttention(const nn::Scope& scope, const BertConfig& c)
-      : Module(scope),
-        call_{.implementation = c.attention,
-              .dropout = c.attention_probs_dropout_prob,
-              .is_causal = false,
-              .eager_softmax = EagerSoftmax::plain},
-        attention_head_size_(c.hidden_size / c.num_attention_heads),
-        query_(scope / "query", c.hidden_size, c.hidden_size),
-        key_(scope / "key", c.hidden_size, c.hidden_size),
-        value_(scope / "value", c.hidden_size, c.hidden_size) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(attention_head_size_);
-    const Tensor query_layer = query_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor key_layer = key_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor value_layer = value_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor attn_output =
-        attention_interface(call_, query_layer, key_layer, value_layer, attention_mask);
-    return attn_output.reshape(input_shape.with(-1)).contiguous();
-  }
-
- private:
-  AttentionCall call_;
-  std::int64_t attention_head_size_;
-  nn::Linear query_, key_, value_;
-};
-
-/// BertSelfOutput and BertOutput: a projection, dropout, and the norm of its sum with the branch's
-/// input.
-class BertOutput : public nn::Module<BertOutput> {
- public:
-  BertOutput(const nn::Scope& scope, std::int64_t in_features, const BertConfig& c)
-      : Module(scope),
-        dense_(scope / "dense", in_features, c.hidden_size),
-        layer_norm_(scope / "LayerNorm", c.hidden_size),
-        dropout_(scope / "dropout", c.hidden_dropout_prob) {}
-
-  Tensor forward(const Tensor& x, const Tensor& input_tensor) {
-    Tensor hidden_states = dense_(x);
-    hidden_states = dropout_(hidden_states);
-    hidden_states = layer_norm_(hidden_states.add(input_tensor));
-    return hidden_states;
-  }
-
- private:
-  nn::Linear dense_;
-  nn::LayerNorm layer_norm_;
-  nn::Dropout dropout_;
-};
-
-class BertAttention : public nn::Module<BertAttention> {
- public:
-  BertAttention(const nn::Scope& scope, const BertConfig& c)
-      : Module(scope), self_(scope / "self", c), output_(scope / "output", c.hidden_size, c) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
-    Tensor attention_output = self_(hidden_states, attention_mask);
-    attention_output = output_(attention_output, hidden_states);
-    return attention_output;
-  }
-
- private:
-  BertSelfAttention self_;
-  BertOutput output_;
-};
-
-class BertIntermediate : public nn::Module<BertIntermediate> {
- public:
-  BertIntermediate(const nn::Scope& scope, const BertConfig& c)
-      : Module(scope),
-        dense_(scope / "dense", c.hidden_size, c.intermediate_size),
-        intermediate_act_fn_(c.hidden_act) {}
-
-  Tensor forward(const Tensor& x) {
-    Tensor hidden_states = dense_(x);
-    hidden_states = intermediate_act_fn_(hidden_states);
-    return hidden_states;
-  }
-
- private:
-  nn::Linear dense_;
-  nn::Activation intermediate_act_fn_;
-};
-
-class BertLayer : public nn::GradientCheckpointingLayer<BertLayer> {
- public:
-  BertLayer(const nn::Scope& scope, const BertConfig& c)
-      : GradientCheckpointingLayer(scope),
-        attention_(scope / "attention", c),
-        intermediate_(scope / "intermediate", c),
-        output_(scope / "output", c.intermediate_size, c) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
-    const Tensor attention_output = attention_(hidden_states, attention_mask);
-    const Tensor intermediate_output = intermediate_(attention_output);
-    return output_(intermediate_output, attention_output);
-  }
-
- private:
-  BertAttention attention_;
-  BertIntermediate intermediate_;
-  BertOutput output_;
-};
-
-class BertModel : public nn::Module<BertModel> {
- public:
-  BertModel(const nn::Scope& scope, const BertConfig& c)
-      : Module(scope),
-        embeddings(scope / "embeddings", c),
-        attention_(c.attention),
-        layer_(scope / "encoder" / "layer", c.num_hidden_layers, c) {
-    embeddings.init_weights();
-  }
-
-  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
-    const Tensor embedding_output = embeddings(input_ids);
-    const Tensor attention_mask = create_bidirectional_mask(
-        {.attention = attention_, .attention_mask = given_mask}, embedding_output);
-    Tensor hidden_states = embedding_output;
-    for (BertLayer& layer_module : layer_)
-      hidden_states = layer_module(hidden_states, attention_mask);
-    return hidden_states;
-  }
-
-  BertEmbeddings embeddings;
-
- private:
-  AttentionImplementation attention_;
-  nn::ModuleList<BertLayer> layer_;
 };
 
 class BertPredictionHeadTransform : public nn::Module<BertPredictionHeadTransform> {
@@ -298,14 +124,14 @@ class BertForMaskedLM : public PretrainedModel {
 
  private:
   std::int64_t vocab_size_;
-  BertModel bert_;
+  BertModel<BertEmbeddings> bert_;
   BertLMPredictionHead predictions_;
 };
 
 }  // namespace
 
 ModelPointer build_bert(const Config& c, const ModelOptions& options) {
-  return build_checked<BertForMaskedLM>(c, BertConfig(c, options), options);
+  return build_checked<BertForMaskedLM>(c, BertConfig(c, options, 30522), options);
 }
 
 }  // namespace memtape::family

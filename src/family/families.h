@@ -15,6 +15,7 @@ ModelPointer build_checked(const Config& config, const Settings& settings, const
   return std::make_unique<Model>(settings, options);
 }
 
+ModelPointer build_bloom(const Config& config, const ModelOptions& options);
 ModelPointer build_bert(const Config& config, const ModelOptions& options);
 ModelPointer build_cohere(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma(const Config& config, const ModelOptions& options);
@@ -38,6 +39,7 @@ ModelPointer build_qwen2(const Config& config, const ModelOptions& options);
 ModelPointer build_qwen2_moe(const Config& config, const ModelOptions& options);
 ModelPointer build_qwen3(const Config& config, const ModelOptions& options);
 ModelPointer build_qwen3_moe(const Config& config, const ModelOptions& options);
+ModelPointer build_roberta(const Config& config, const ModelOptions& options);
 ModelPointer build_smollm3(const Config& config, const ModelOptions& options);
 ModelPointer build_stablelm(const Config& config, const ModelOptions& options);
 ModelPointer build_starcoder2(const Config& config, const ModelOptions& options);

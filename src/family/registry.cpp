@@ -11,6 +11,7 @@ namespace memtape::family {
 namespace {
 
 constexpr std::array kFamilies{
+    Family{"bloom", Task::causal_lm, build_bloom},
     Family{"cohere", Task::causal_lm, build_cohere},
     Family{"phi", Task::causal_lm, build_phi},
     Family{"gemma", Task::causal_lm, build_gemma},
@@ -21,6 +22,7 @@ constexpr std::array kFamilies{
     Family{"smollm3", Task::causal_lm, build_smollm3},
     Family{"stablelm", Task::causal_lm, build_stablelm},
     Family{"starcoder2", Task::causal_lm, build_starcoder2},
+    Family{"roberta", Task::masked_lm, build_roberta},
     Family{"t5", Task::seq2seq_lm, build_t5},
     Family{"bert", Task::masked_lm, build_bert},
     Family{"opt", Task::causal_lm, build_opt},

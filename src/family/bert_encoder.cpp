@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/bert_encoder.h"
+
+#include "family/activations.h"
+#include "family/config_checks.h"
+#include "ghost/autograd/node.h"
+
+namespace memtape::family {
+
+BertConfig::BertConfig(const Config& c, const ModelOptions& options, std::int64_t default_vocab_size)
+    : vocab_size(c.dimension("vocab_size", default_vocab_size)),
+      hidden_size(c.dimension("hidden_size", 768)),
+      num_hidden_layers(c.layers("num_hidden_layers", 12)),
+      num_attention_heads(c.dimension("num_attention_heads", 12)),
+      intermediate_size(c.dimension("intermediate_size", 3072)),
+      max_position_embeddings(c.dimension("max_position_embeddings", 512)),
+      type_vocab_size(c.dimension("type_vocab_size", 2)),
+      hidden_act(activation(c, "hidden_act", "gelu")),
+      hidden_dropout_prob(c.number("hidden_dropout_prob", 0.1)),
+      attention_probs_dropout_prob(c.number("attention_probs_dropout_prob", 0.1)),
+      tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
+      attention(options.attention) {
+  check_divides(c, "num_attention_heads", num_attention_heads, hidden_size);
+  if (c.boolean("is_decoder", false)) c.fail("is_decoder", "only BERT as an encoder is modelled");
+  if (c.count("chunk_size_feed_forward", 0) > 0)
+    c.fail("chunk_size_feed_forward", "is not modelled");
+}
+
+BertSelfAttention::BertSelfAttention(const nn::Scope& scope, const BertConfig& c)
+    : Module(scope),
+      call_{.implementation = c.attention,
+            .dropout = c.attention_probs_dropout_prob,
+            .is_causal = false,
+            .eager_softmax = EagerSoftmax::plain},
+      attention_head_size_(c.hidden_size / c.num_attention_heads),
+      query_(scope / "query", c.hidden_size, c.hidden_size),
+      key_(scope / "key", c.hidden_size, c.hidden_size),
+      value_(scope / "value", c.hidden_size, c.hidden_size) {}
+
+Tensor BertSelfAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask) {
+  const Dims input_shape = hidden_states.sizes().leading();
+  const Dims hidden_shape = input_shape.with(-1).with(attention_head_size_);
+  const Tensor query_layer = query_(hidden_states).view(hidden_shape).transpose(1, 2);
+  const Tensor key_layer = key_(hidden_states).view(hidden_shape).transpose(1, 2);
+  const Tensor value_layer = value_(hidden_states).view(hidden_shape).transpose(1, 2);
+  const Tensor attn_output =
+      attention_interface(call_, query_layer, key_layer, value_layer, attention_mask);
+  return attn_output.reshape(input_shape.with(-1)).contiguous();
+}
+
+BertOutput::BertOutput(const nn::Scope& scope, std::int64_t in_features, const BertConfig& c)
+    : Module(scope),
+      dense_(scope / "dense", in_features, c.hidden_size),
+      layer_norm_(scope / "LayerNorm", c.hidden_size),
+      dropout_(scope / "dropout", c.hidden_dropout_prob) {}
+
+Tensor BertOutput::forward(const Tensor& x, const Tensor& input_tensor) {
+  Tensor hidden_states = dense_(x);
+  hidden_states = dropout_(hidden_states);
+  hidden_states = layer_norm_(hidden_states.add(input_tensor));
+  return hidden_states;
+}
+
+BertAttention::BertAttention(const nn::Scope& scope, const BertConfig& c)
+    : Module(scope), self_(scope / "self", c), output_(scope / "output", c.hidden_size, c) {}
+
+Tensor BertAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask) {
+  Tensor attention_output = self_(hidden_states, attention_mask);
+  attention_output = output_(attention_output, hidden_states);
+  return attention_output;
+}
+
+BertIntermediate::BertIntermediate(const nn::Scope& scope, const BertConfig& c)
+    : Module(scope),
+      dense_(scope / "dense", c.hidden_size, c.intermediate_size),
+      intermediate_act_fn_(c.hidden_act) {}
+
+Tensor BertIntermediate::forward(const Tensor& x) {
+  Tensor hidden_states = dense_(x);
+  hidden_states = intermediate_act_fn_(hidden_states);
+  return hidden_states;
+}
+
+BertLayer::BertLayer(const nn::Scope& scope, const BertConfig& c)
+    : GradientCheckpointingLayer(scope),
+      attention_(scope / "attention", c),
+      intermediate_(scope / "intermediate", c),
+      output_(scope / "output", c.intermediate_size, c) {}
+
+Tensor BertLayer::forward(const Tensor& hidden_states, const Tensor& attention_mask) {
+  const Tensor attention_output = attention_(hidden_states, attention_mask);
+  const Tensor intermediate_output = intermediate_(attention_output);
+  return output_(intermediate_output, attention_output);
+}
+
+Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids) {
+  const ghost::Op op("gather", {});
+  return ghost::empty(position_ids.sizes(), token_type_ids.dtype());
+}
+
+}  // namespace memtape::family

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// BERT's encoder, mirroring transformers 5.17 models/bert/modeling_bert.py: attention without a mask for whole batches, and
+// norms after each branch. RoBERTa inherits it (models/roberta/modular_roberta.py).
+#pragma once
+
+#include "family/attention_interface.h"
+#include "family/masking.h"
+#include "nn/activations.h"
+#include "nn/checkpointing.h"
+#include "nn/layers.h"
+
+namespace memtape::family {
+
+struct BertConfig {
+  BertConfig(const Config& config, const ModelOptions& options, std::int64_t default_vocab_size);
+
+  std::int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
+  std::int64_t max_position_embeddings, type_vocab_size;
+  nn::Activation hidden_act;
+  double hidden_dropout_prob, attention_probs_dropout_prob;
+  bool tie_word_embeddings;
+  AttentionImplementation attention;
+};
+
+class BertSelfAttention : public nn::Module<BertSelfAttention> {
+ public:
+  BertSelfAttention(const nn::Scope& scope, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
+
+ private:
+  AttentionCall call_;
+  std::int64_t attention_head_size_;
+  nn::Linear query_, key_, value_;
+};
+
+/// BertSelfOutput and BertOutput: a projection, dropout, and the norm of its sum with the branch's input.
+class BertOutput : public nn::Module<BertOutput> {
+ public:
+  BertOutput(const nn::Scope& scope, std::int64_t in_features, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states, const Tensor& input_tensor);
+
+ private:
+  nn::Linear dense_;
+  nn::LayerNorm layer_norm_;
+  nn::Dropout dropout_;
+};
+
+class BertAttention : public nn::Module<BertAttention> {
+ public:
+  BertAttention(const nn::Scope& scope, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
+
+ private:
+  BertSelfAttention self_;
+  BertOutput output_;
+};
+
+class BertIntermediate : public nn::Module<BertIntermediate> {
+ public:
+  BertIntermediate(const nn::Scope& scope, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states);
+
+ private:
+  nn::Linear dense_;
+  nn::Activation intermediate_act_fn_;
+};
+
+class BertLayer : public nn::GradientCheckpointingLayer<BertLayer> {
+ public:
+  BertLayer(const nn::Scope& scope, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
+
+ private:
+  BertAttention attention_;
+  BertIntermediate intermediate_;
+  BertOutput output_;
+};
+
+/// The tables of a batch's token types, seen at its positions (torch.gather of the buffer).
+Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids);
+
+/// BertModel over `Embeddings`, made with (scope, config).
+template <class Embeddings>
+class BertModel : public nn::Module<BertModel<Embeddings>> {
+ public:
+  BertModel(const nn::Scope& scope, const BertConfig& c)
+      : nn::Module<BertModel>(scope),
+        embeddings(scope / "embeddings", c),
+        attention_(c.attention),
+        layer_(scope / "encoder" / "layer", c.num_hidden_layers, c) {
+    embeddings.init_weights();
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    const Tensor embedding_output = embeddings(input_ids);
+    const Tensor attention_mask =
+        create_bidirectional_mask({.attention = attention_, .attention_mask = given_mask}, embedding_output);
+    Tensor hidden_states = embedding_output;
+    for (BertLayer& layer_module : layer_) hidden_states = layer_module(hidden_states, attention_mask);
+    return hidden_states;
+  }
+
+  Embeddings embeddings;
+
+ private:
+  AttentionImplementation attention_;
+  nn::ModuleList<BertLayer> layer_;
+};
+
+}  // namespace memtape::family

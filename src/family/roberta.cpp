@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// RoBERTa with its masked-language-model head: BERT's encoder, positions counted over the tokens that are no padding, and a
+// head of one module; mirroring transformers 5.17 models/roberta/modeling_roberta.py.
+#include <algorithm>
+#include <string>
+
+#include "family/bert_encoder.h"
+#include "family/families.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/loss.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::family {
+namespace {
+
+/// create_position_ids_from_input_ids.
+Tensor position_ids_of(const Tensor& input_ids) {
+  const Tensor mask = ghost::comparison("ne", input_ids).to(DType::int32);
+  const Tensor incremental_indices = ghost::cumsum(mask).to(DType::int32).add(0).mul(mask);
+  return incremental_indices.to(DType::int64).add(1);
+}
+
+class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
+ public:
+  RobertaEmbeddings(const nn::Scope& scope, const BertConfig& c)
+      : Module(scope),
+        word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size),
+        token_type_embeddings_(scope / "token_type_embeddings", c.type_vocab_size, c.hidden_size),
+        layer_norm_(scope / "LayerNorm", c.hidden_size),
+        dropout_(scope / "dropout", c.hidden_dropout_prob),
+        position_ids_(register_positions(scope, c.max_position_embeddings)),
+        token_type_ids_(register_token_types(scope)),
+        position_embeddings_(scope / "position_embeddings", c.max_position_embeddings, c.hidden_size) {}
+
+  /// _init_weights copies a new range into position_ids.
+  void init_weights() const {
+    const ghost::ScopeGuard guard(node().scope);
+    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
+  }
+
+  Tensor forward(const Tensor& input_ids) {
+    const std::int64_t batch_size = input_ids.size(0), seq_length = input_ids.size(1);
+    const Tensor position_ids = position_ids_of(input_ids);
+    const Tensor buffered_token_type_ids = gather_token_types(token_type_ids_, position_ids);
+    const Tensor token_type_ids = buffered_token_type_ids.expand({batch_size, seq_length});
+    const Tensor inputs_embeds = word_embeddings(input_ids);
+    const Tensor token_type_embeddings = token_type_embeddings_(token_type_ids);
+    Tensor embeddings = inputs_embeds.add(token_type_embeddings);
+    const Tensor position_embeddings = position_embeddings_(position_ids);
+    embeddings = embeddings.add(position_embeddings);
+    embeddings = layer_norm_(embeddings);
+    embeddings = dropout_(embeddings);
+    return embeddings;
+  }
+
+  nn::Embedding word_embeddings;
+
+ private:
+  Tensor register_positions(const nn::Scope& scope, std::int64_t count) const {
+    const ghost::ScopeGuard guard(node().scope);
+    Tensor position_ids = ghost::arange(count, DType::int64).unsqueeze(0);
+    scope.buffer("position_ids", position_ids);
+    return position_ids;
+  }
+  Tensor register_token_types(const nn::Scope& scope) const {
+    const ghost::ScopeGuard guard(node().scope);
+    Tensor token_type_ids = ghost::zeros(position_ids_.sizes(), DType::int64);
+    scope.buffer("token_type_ids", token_type_ids);
+    return token_type_ids;
+  }
+
+  nn::Embedding token_type_embeddings_;
+  nn::LayerNorm layer_norm_;
+  nn::Dropout dropout_;
+  Tensor position_ids_, token_type_ids_;
+  nn::Embedding position_embeddings_;
+};
+
+class RobertaLMHead : public nn::Module<RobertaLMHead> {
+ public:
+  RobertaLMHead(const nn::Scope& scope, const BertConfig& c)
+      : Module(scope),
+        dense_(scope / "dense", c.hidden_size, c.hidden_size),
+        layer_norm_(scope / "layer_norm", c.hidden_size),
+        decoder_(scope / "decoder", c.hidden_size, c.vocab_size),
+        bias_(scope.parameter("bias", {c.vocab_size})) {}
+
+  void tie(const Tensor& table) {
+    nn::tie(decoder_, table);
+    nn::tie_bias(decoder_, bias_);
+  }
+
+  Tensor forward(const Tensor& features) {
+    Tensor x = dense_(features);
+    x = ghost::gelu(x);
+    x = layer_norm_(x);
+    x = decoder_(x);
+    return x;
+  }
+
+ private:
+  nn::Linear dense_;
+  nn::LayerNorm layer_norm_;
+  nn::Linear decoder_;
+  Tensor bias_;
+};
+
+class RobertaForMaskedLM : public PretrainedModel {
+ public:
+  RobertaForMaskedLM(const BertConfig& c, const ModelOptions& options)
+      : PretrainedModel(options), vocab_size_(c.vocab_size), roberta_(root() / "roberta", c), lm_head_(root() / "lm_head", c) {
+    if (c.tie_word_embeddings) lm_head_.tie(roberta_.embeddings.word_embeddings.weight);
+  }
+
+  std::string_view output_embeddings() const override { return "lm_head.decoder"; }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor sequence_output = roberta_(batch.input_ids, batch.attention_mask);
+    Tensor prediction_scores = lm_head_(sequence_output);
+    Tensor scores = prediction_scores.view({-1, vocab_size_});
+    Tensor loss = ghost::cross_entropy(std::move(scores), batch.labels.view({-1}));
+    return {std::move(loss), std::move(prediction_scores)};
+  }
+
+ private:
+  std::int64_t vocab_size_;
+  BertModel<RobertaEmbeddings> roberta_;
+  RobertaLMHead lm_head_;
+};
+
+/// nn.Embedding's padding_idx must be a row of its table.
+void check_padding(const Config& c, const BertConfig& config) {
+  const std::int64_t pad_token_id = c.integer("pad_token_id", 1);
+  const std::int64_t rows = std::min(config.vocab_size, config.max_position_embeddings);
+  if (pad_token_id < -rows || pad_token_id >= rows)
+    c.fail("pad_token_id", "must be a row of both embedding tables, which have " + std::to_string(rows) + " or more");
+}
+
+}  // namespace
+
+ModelPointer build_roberta(const Config& c, const ModelOptions& options) {
+  const BertConfig config(c, options, 50265);
+  check_padding(c, config);
+  return build_checked<RobertaForMaskedLM>(c, config, options);
+}
+
+}  // namespace memtape::family
