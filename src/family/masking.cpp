@@ -68,7 +68,7 @@ MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& emb
 
 /// _ignore_causal_mask_sdpa, without a cache: both tests of the padding run when the first finds some.
 bool ignores_causal_mask(const MaskCall& call) {
-  if (call.is_local()) return false;
+  if (call.is_local() || !call.request.allow_is_causal_skip) return false;
   if (!call.padding_mask.defined()) return true;
   if (call.queries == 1 || call.keys == call.queries) fast_all(call.padding_mask);
   if (!call.request.has_padding) return true;

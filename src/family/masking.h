@@ -12,6 +12,7 @@ struct MaskRequest {
   Tensor attention_mask;            ///< [B, Skv] of the tokenizer, may be undefined
   std::int64_t sliding_window = 0;  ///< tokens a query sees; for sliding layers
   bool has_padding = false;         ///< attention_mask hides some token
+  bool allow_is_causal_skip = true; ///< false: a causal mask is made even where sdpa could do without
 };
 
 /// create_causal_mask; `position_ids` may be undefined.

@@ -5,31 +5,22 @@
 #include <array>
 
 #include "base/text.h"
-#include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
 
-/// base ** exponents: the number becomes a tensor on the device for the kernel.
-Tensor power_of_number(const In& exponents) {
-  const ghost::Op op("pow", {&exponents});
-  Tensor out = ghost::empty_like(*exponents, DType::float32);
-  const Tensor base = ghost::empty({}, DType::int64);
-  return out;
-}
-
 Tensor float_range(std::int64_t count) { return ghost::arange(count, DType::int64).to_float(); }
 
 /// compute_default_rope_parameters: 1 / base ** (arange(0, dim, 2, float) / dim)
 Tensor default_inv_freq(std::int64_t dim) {
-  return ghost::rdiv(1.0, power_of_number(ghost::arange(dim / 2, DType::float32).div(2.0)));
+  return ghost::rdiv(1.0, ghost::power_of_number(ghost::arange(dim / 2, DType::float32).div(2.0)));
 }
 
 /// _compute_linear_scaling_rope_parameters and _compute_dynamic_ntk_parameters: the range is made of integers; what
 /// scales it is a number or in place.
-Tensor integer_inv_freq(std::int64_t dim) { return ghost::rdiv(1.0, power_of_number(float_range(dim / 2).div(2.0))); }
+Tensor integer_inv_freq(std::int64_t dim) { return ghost::rdiv(1.0, ghost::power_of_number(float_range(dim / 2).div(2.0))); }
 
 /// linear_ramp_factor of _compute_yarn_parameters.
 Tensor linear_ramp_factor(std::int64_t dim) {
@@ -39,7 +30,7 @@ Tensor linear_ramp_factor(std::int64_t dim) {
 
 /// _compute_yarn_parameters.
 Tensor yarn_inv_freq(std::int64_t dim) {
-  const Tensor pos_freqs = power_of_number(float_range(dim / 2).div(2.0));
+  const Tensor pos_freqs = ghost::power_of_number(float_range(dim / 2).div(2.0));
   const Tensor extrapolation = ghost::rdiv(1.0, pos_freqs);
   const Tensor interpolation = ghost::rdiv(1.0, pos_freqs.mul(2.0));
   const Tensor extrapolation_factor = ghost::rsub(1.0, linear_ramp_factor(dim / 2));
@@ -51,7 +42,7 @@ Tensor yarn_inv_freq(std::int64_t dim) {
 Tensor longrope_inv_freq(std::int64_t dim) {
   const Tensor ext_factors = ghost::zeros({dim / 2}, DType::float32);
   const Tensor inv_freq_shape = float_range(dim / 2).div(2.0);
-  return ghost::rdiv(1.0, ext_factors.mul(power_of_number(inv_freq_shape)));
+  return ghost::rdiv(1.0, ext_factors.mul(ghost::power_of_number(inv_freq_shape)));
 }
 
 /// _compute_llama3_parameters.

@@ -19,19 +19,20 @@ Tensor linear_index(const Tensor& indices) {
   return int64s(indices.sizes());
 }
 
-/// index_put_with_sort_kernel of Indexing.cu, accumulating: the rows that name one place are brought together by a sort over
-/// as many bits as the largest of them has.
-void index_put_accumulate(const Tensor& self, const Tensor& indices, const Tensor& value) {
+/// index_put_with_sort_kernel of Indexing.cu, accumulating: the rows that name one place are
+/// brought together by a sort over as many bits as the largest of them has.
+void index_put_accumulate(const Tensor& self, int d, const Tensor& indices, const Tensor& value) {
   Op op("index_put_", {});
   const Tensor linear = linear_index(indices);
   const Tensor packed = value.contiguous();
-  const std::int64_t count = indices.numel(), slice = self.numel() / self.size(0);
+  const std::int64_t count = indices.numel(), slice = self.strides()[d];
   if (count == 0 || slice == 0) return;
   const Tensor sorted = int64s({count}), original = int64s({count});
   const auto largest = static_cast<std::uint64_t>((self.numel() - 1) / slice);
   const auto bits = static_cast<std::int64_t>(std::bit_width(std::max<std::uint64_t>(largest, 1)));
   const Tensor range = int64s({count});
-  const Tensor temporary = empty({cub::radix_sort_pairs_bytes(session().device, count, 8, bits)}, DType::uint8);
+  const Tensor temporary =
+      empty({cub::radix_sort_pairs_bytes(session().device, count, 8, bits)}, DType::uint8);
 }
 
 /// Gradients of picked elements go back into zeros.
@@ -43,12 +44,14 @@ struct PickBackward : Node {
 };
 
 struct IndexBackward0 final : PickBackward {
-  explicit IndexBackward0(const Dims& input) : PickBackward("IndexBackward0", input) {}
+  explicit IndexBackward0(const Dims& input, int d = 0)
+      : PickBackward("IndexBackward0", input), dimension(d) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor where = indices.unpack();
     out[0] = zeros(sizes, in[0].dtype());
-    index_put_accumulate(out[0], where, in[0]);
+    index_put_accumulate(out[0], dimension, where, in[0]);
   }
+  int dimension;
 };
 
 /// gather_backward: scatter_add_ needs no memory of its own.
@@ -70,12 +73,12 @@ struct ScatterBackward1 final : PickBackward {
   }
 };
 
-template <class N>
-Tensor pick(const char* name, const In& self, const In& indices, const Dims& sizes) {
+template <class N, class... Args>
+Tensor pick(const char* name, const In& self, const In& indices, const Dims& sizes, Args... args) {
   Op op(name, {&self, &indices});
   Ptr<N> node;
   if (op.differentiable()) {
-    node = op.node<N>({&*self}, self->sizes());
+    node = op.node<N>({&*self}, self->sizes(), args...);
     node->indices.keep(*indices);
   }
   Tensor out = empty(sizes, self->dtype());
@@ -91,7 +94,21 @@ Tensor index(const In& self, const In& indices) {
   return pick<IndexBackward0>("index", self, indices, sizes);
 }
 
-Tensor gather(const In& self, const In& indices) { return pick<GatherBackward0>("gather", self, indices, indices->sizes()); }
+Tensor index_one(const In& self, int d) {
+  d = wrap(d, self->dim());
+  Dims sizes = self->sizes();
+  sizes[d] = 1;
+  Tensor indices;
+  {
+    Op op("tensor", {});
+    indices = int64s({1});
+  }
+  return pick<IndexBackward0>("index", self, indices, sizes, d);
+}
+
+Tensor gather(const In& self, const In& indices) {
+  return pick<GatherBackward0>("gather", self, indices, indices->sizes());
+}
 
 Tensor scatter_number(const In& self, const In& indices) {
   return pick<ScatterBackward1>("scatter", self, indices, self->sizes());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexing with tensors: rows picked by index, elements gathered, and what their gradients are put back with
-// (aten/src/ATen/native/cuda/Indexing.cu, ScatterGatherKernel.cu).
+// Indexing with tensors: rows picked by index, elements gathered, and what their gradients are put
+// back with (aten/src/ATen/native/cuda/Indexing.cu, ScatterGatherKernel.cu).
 #pragma once
 
 #include "ghost/tensor.h"
@@ -9,6 +9,9 @@ namespace memtape::ghost {
 
 /// self[indices] with int64 indices: picks along the first dimension.
 Tensor index(const In& self, const In& indices);
+
+/// x[..., [i], ...] with the list at dimension `d`: one place, picked by a tensor made of the list.
+Tensor index_one(const In& self, int d);
 
 /// self.gather(-1, indices): as many elements of each row as `indices` has.
 Tensor gather(const In& self, const In& indices);

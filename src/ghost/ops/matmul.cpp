@@ -246,6 +246,13 @@ Tensor baddbmm(const In& a, const In& b, double alpha) {
   return out;
 }
 
+Tensor baddbmm(const In& self, const In& a, const In& b, double alpha) {
+  const Tensor batch1 = *a, batch2 = *b;
+  const Autocasted cast2(batch2, CastPolicy::lower_precision), cast1(batch1, CastPolicy::lower_precision);
+  const Autocasted added(*self, CastPolicy::lower_precision);
+  return baddbmm(*cast1, *cast2, alpha);
+}
+
 Tensor linear(const In& x, const Tensor& weight, const Tensor& bias) {
   constexpr CastPolicy kLow = CastPolicy::lower_precision;
   const Autocasted b(bias, kLow), w(weight, kLow), input(*x, kLow);

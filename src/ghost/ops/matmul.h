@@ -10,6 +10,8 @@ namespace memtape::ghost {
 Tensor mm(const In& self, const In& mat2);
 Tensor bmm(const In& self, const In& mat2);
 Tensor addmm(const In& bias, const In& mat1, const In& mat2);
+/// self.baddbmm(batch1, batch2, beta=1, alpha) of a `self` that wants no gradient.
+Tensor baddbmm(const In& self, const In& batch1, const In& batch2, double alpha);
 /// torch.baddbmm(unread, batch1, batch2, beta=0, alpha).
 Tensor baddbmm(const In& batch1, const In& batch2, double alpha);
 

@@ -345,6 +345,25 @@ Tensor silu(const In& self) { return keeps_input(self, "silu", "SiluBackward0", 
 Tensor gelu(const In& self) { return keeps_input(self, "gelu", "GeluBackward0", "gelu_backward"); }
 Tensor relu(const In& self) { return keeps_result(self, "relu", "ReluBackward0", "threshold_backward"); }
 
+Tensor clamp(const In& self) {
+  Op op("clamp", {&self});
+  Ptr<ClampBackward1> node;
+  if (op.differentiable()) {
+    node = op.node<ClampBackward1>({&*self});
+    node->self.keep(*self);
+  }
+  Tensor out = empty_like(*self, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor power_of_number(const In& exponents) {
+  const Op op("pow", {&exponents});
+  Tensor out = empty_like(*exponents, DType::float32);
+  const Tensor base = empty({}, DType::int64);
+  return out;
+}
+
 void clamp_in_place(Tensor& self) {
   const In operand(self);
   Op op("clamp_", {&operand});

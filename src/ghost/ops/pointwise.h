@@ -32,6 +32,11 @@ Tensor clamp(const In& self, const Tensor& min, const Tensor& max);
 /// isinf: abs() == inf.
 Tensor isinf(const In& self);
 
+/// self.clamp(min, max) between numbers: autograd keeps self.
+Tensor clamp(const In& self);
+/// number ** tensor of floating point: the number becomes a tensor on the device.
+Tensor power_of_number(const In& exponents);
+
 /// number - tensor and number / tensor.
 Tensor rsub(double number, const In& self);
 Tensor rdiv(double number, const In& self);
