@@ -16,7 +16,8 @@ namespace {
 
 thread_local RouterLogits* collector = nullptr;
 
-/// _grouped_linear for weights of [experts, out, in]; grouped_mm knows nothing of autocast, so the input takes their dtype.
+/// _grouped_linear for weights of [experts, out, in]; grouped_mm knows nothing of autocast, so the
+/// input takes their dtype.
 Tensor grouped_linear(const Tensor& input, const Tensor& weight, const Tensor& offsets) {
   Tensor transposed = weight.transpose(-2, -1);
   return ghost::grouped_mm(input.to(weight.dtype()), transposed, offsets);
@@ -24,7 +25,8 @@ Tensor grouped_linear(const Tensor& input, const Tensor& weight, const Tensor& o
 
 }  // namespace
 
-MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults, const MoeDefaults& moe)
+MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults,
+                     const MoeDefaults& moe)
     : DecoderConfig(c, options, defaults),
       num_experts(c.dimension(moe.experts_key, moe.num_experts)),
       num_experts_per_tok(c.dimension("num_experts_per_tok", moe.num_experts_per_tok)),
@@ -32,10 +34,12 @@ MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const Decoder
       norm_topk_prob(c.boolean("norm_topk_prob", false)),
       output_router_logits(c.boolean("output_router_logits", false)) {
   if (num_experts_per_tok > num_experts)
-    c.fail("num_experts_per_tok", "must be at most " + std::string(moe.experts_key) + " " + std::to_string(num_experts));
+    c.fail("num_experts_per_tok",
+           "must be at most " + std::string(moe.experts_key) + " " + std::to_string(num_experts));
 }
 
-RouterLogits::RouterLogits(bool wanted) : outer_(std::exchange(collector, wanted ? this : nullptr)) {}
+RouterLogits::RouterLogits(bool wanted)
+    : outer_(std::exchange(collector, wanted ? this : nullptr)) {}
 RouterLogits::~RouterLogits() { stop(); }
 
 void RouterLogits::record(const Tensor& logits) {
@@ -58,8 +62,9 @@ TopKRouter::TopKRouter(const nn::Scope& scope, const MoeConfig& c, Style style)
 Routing TopKRouter::forward(const Tensor& x) {
   const Tensor hidden_states = x.reshape({-1, hidden_dim_});
   Tensor router_logits = ghost::linear(hidden_states, weight_, {});
-  const Tensor router_probs = style_ == Style::mixtral ? ghost::softmax(router_logits.to_float(), DType::float32)
-                                                       : ghost::softmax(router_logits, DType::float32);
+  const Tensor router_probs = style_ == Style::mixtral
+                                  ? ghost::softmax(router_logits.to_float(), DType::float32)
+                                  : ghost::softmax(router_logits, DType::float32);
   auto [router_top_value, router_indices] = ghost::topk(router_probs, top_k_);
   if (normalizes_) ghost::div_(router_top_value, router_top_value.sum(-1, true));
   if (style_ == Style::qwen2) router_top_value = router_top_value.to(router_logits.dtype());
@@ -70,8 +75,10 @@ Routing TopKRouter::forward(const Tensor& x) {
 Experts::Experts(const nn::Scope& scope, const MoeConfig& c)
     : Module(scope),
       num_experts_(c.num_experts),
-      gate_up_proj_(scope.parameter("gate_up_proj", {c.num_experts, 2 * c.moe_intermediate_size, c.hidden_size})),
-      down_proj_(scope.parameter("down_proj", {c.num_experts, c.hidden_size, c.moe_intermediate_size})),
+      gate_up_proj_(scope.parameter("gate_up_proj",
+                                    {c.num_experts, 2 * c.moe_intermediate_size, c.hidden_size})),
+      down_proj_(
+          scope.parameter("down_proj", {c.num_experts, c.hidden_size, c.moe_intermediate_size})),
       act_fn_(c.hidden_act) {}
 
 Tensor Experts::apply_gate(const Tensor& gate_up_out) const {
@@ -80,13 +87,16 @@ Tensor Experts::apply_gate(const Tensor& gate_up_out) const {
   return act_fn_(gate).mul(up);
 }
 
-/// grouped_mm_experts_forward: tokens in the order of their experts, one product per expert, and back.
-Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index, const Tensor& top_k_weights) {
+/// grouped_mm_experts_forward: tokens in the order of their experts, one product per expert, and
+/// back.
+Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                        const Tensor& top_k_weights) {
   const std::int64_t num_top_k = top_k_index.size(-1), num_tokens = hidden_states.size(0);
   const Tensor sample_weights = top_k_weights.reshape({-1});
   const Tensor expert_ids = top_k_index.reshape({-1});
   const auto [expert_ids_g, perm] = ghost::sort(expert_ids);
-  const Tensor selected_hidden_states_g = ghost::index(hidden_states, ghost::plain_unary("floor_divide", perm));
+  const Tensor selected_hidden_states_g =
+      ghost::index(hidden_states, ghost::plain_unary("floor_divide", perm));
   const Tensor sample_weights_g = ghost::index(sample_weights, perm);
 
   const Tensor histc_input = expert_ids_g.to(DType::int32);
@@ -102,9 +112,12 @@ Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index, 
   Tensor weighted_out = proj_out.mul(sample_weights_g.unsqueeze(-1));
 
   const Tensor inv_perm = ghost::empty_like(perm, DType::int64);
-  { const Tensor positions = ghost::arange(perm.size(0), DType::int64); }  // inv_perm[perm] = positions
+  {
+    const Tensor positions = ghost::arange(perm.size(0), DType::int64);
+  }  // inv_perm[perm] = positions
   weighted_out = ghost::index(weighted_out, inv_perm);
-  const Tensor final_hidden_states = weighted_out.view({num_tokens, num_top_k, hidden_states.size(-1)}).sum(1);
+  const Tensor final_hidden_states =
+      weighted_out.view({num_tokens, num_top_k, hidden_states.size(-1)}).sum(1);
   return final_hidden_states.to(hidden_states.dtype());
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixture of experts: MoE settings, the experts and the routers that families share, mirroring transformers 5.17
-// integrations/moe.py and models/{mixtral,qwen2_moe}/modeling_*.py.
+// Mixture of experts: MoE settings, the experts and the routers that families share, mirroring
+// transformers 5.17 integrations/moe.py and models/{mixtral,qwen2_moe}/modeling_*.py.
 //
-// A model that asks for nothing gets the experts implementation "grouped_mm" (get_correct_experts_implementation), on every
-// device and in every dtype; where torch's grouped_mm wants a newer device, transformers' own loop stands in for it. No size
-// in either depends on how the tokens are spread over the experts: the tape holds for every routing.
+// A model that asks for nothing gets the experts implementation "grouped_mm" (modeling_utils.py,
+// get_correct_experts_implementation), on every device and in every dtype; where torch's grouped_mm
+// wants a newer device, transformers' own loop stands in for it. No size in either depends on how
+// the tokens are spread over the experts, so the tape holds for every routing. The recordings it
+// was checked against have no values: there all tokens go to expert 0 and every group ends at 0.
 #pragma once
 
 #include <string_view>
@@ -24,7 +26,8 @@ struct MoeDefaults {
 };
 
 struct MoeConfig : DecoderConfig {
-  MoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults, const MoeDefaults& moe);
+  MoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults,
+            const MoeDefaults& moe);
 
   std::int64_t num_experts, num_experts_per_tok, moe_intermediate_size;
   bool norm_topk_prob, output_router_logits;
@@ -35,7 +38,8 @@ struct Routing {
   Tensor logits, weights, indices;
 };
 
-/// What capture_outputs (utils/output_capturing.py) collects while a model's forward runs: the logits of every router.
+/// What capture_outputs (utils/output_capturing.py) collects while a model's forward runs: the
+/// logits of every router.
 class RouterLogits {
  public:
   explicit RouterLogits(bool wanted);
@@ -53,8 +57,8 @@ class RouterLogits {
   std::vector<Tensor> collected_;
 };
 
-/// Softmax in float32, the k largest, brought to a sum of 1 if the configuration says so: Qwen2MoeTopKRouter. Mixtral always
-/// does that, and keeps the weights in float32.
+/// Softmax in float32, the k largest, brought to a sum of 1 if the configuration says so:
+/// Qwen2MoeTopKRouter. Mixtral always does that, and keeps the weights in float32.
 class TopKRouter : public nn::Module<TopKRouter> {
  public:
   enum class Style { mixtral, qwen2 };
@@ -73,7 +77,8 @@ class Experts : public nn::Module<Experts> {
  public:
   Experts(const nn::Scope& scope, const MoeConfig& c);
   /// [T, H] of [T, H], by the k experts and weights of each token.
-  Tensor forward(const Tensor& hidden_states, const Tensor& top_k_index, const Tensor& top_k_weights);
+  Tensor forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                 const Tensor& top_k_weights);
 
  private:
   Tensor apply_gate(const Tensor& gate_up_out) const;

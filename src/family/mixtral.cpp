@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixtral: Mistral with experts in place of the MLP, mirroring transformers 5.17 models/mixtral/modeling_mixtral.py.
+// Mixtral: Mistral with experts in place of the MLP, mirroring transformers 5.17
+// models/mixtral/modeling_mixtral.py.
 #include "family/families.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
@@ -12,8 +13,11 @@ namespace {
 struct MixtralConfig : MoeConfig {
   MixtralConfig(const Config& c, const ModelOptions& options)
       : MoeConfig(c, options, {.intermediate_size = 14336, .num_key_value_heads = 8},
-                  {.experts_key = "num_local_experts", .num_experts = 8, .num_experts_per_tok = 2,
-                   .intermediate_key = "intermediate_size", .intermediate_size = 14336}),
+                  {.experts_key = "num_local_experts",
+                   .num_experts = 8,
+                   .num_experts_per_tok = 2,
+                   .intermediate_key = "intermediate_size",
+                   .intermediate_size = 14336}),
         router_jitter_noise(c.number("router_jitter_noise", 0.0)) {
     sliding_window = c.optional_dimension("sliding_window");
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);

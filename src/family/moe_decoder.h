@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MoeForCausalLM: MixtralForCausalLM of transformers 5.17 models/mixtral/modeling_mixtral.py, which the other families of
-// experts inherit from: the head of DecoderForCausalLM, and a loss of balance if the router logits are wanted.
+// MoeForCausalLM: MixtralForCausalLM of transformers 5.17 models/mixtral/modeling_mixtral.py, which
+// the other families of experts inherit from: the head of DecoderForCausalLM, and a loss of balance
+// if the router logits are wanted.
 #pragma once
 
 #include "family/decoder.h"
@@ -10,7 +11,8 @@
 namespace memtape::family {
 
 /// load_balancing_loss_func without an attention mask.
-Tensor load_balancing_loss(const std::vector<Tensor>& gate_logits, std::int64_t num_experts, std::int64_t top_k);
+Tensor load_balancing_loss(const std::vector<Tensor>& gate_logits, std::int64_t num_experts,
+                           std::int64_t top_k);
 
 struct MoeParts : DecoderParts {
   using Settings = MoeConfig;
@@ -37,7 +39,8 @@ class MoeForCausalLM : public PretrainedModel {
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     Tensor aux_loss;
     if (config_.output_router_logits) {
-      aux_loss = load_balancing_loss(router_logits, config_.num_experts, config_.num_experts_per_tok);
+      aux_loss =
+          load_balancing_loss(router_logits, config_.num_experts, config_.num_experts_per_tok);
       ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
     }
     return {std::move(loss), std::move(logits)};

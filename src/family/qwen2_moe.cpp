@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Qwen2-MoE: experts beside an expert that all tokens share, behind a gate of its own; mirroring transformers 5.17
-// models/qwen2_moe/modular_qwen2_moe.py.
+// Qwen2-MoE: experts beside an expert that all tokens share, behind a gate of its own; mirroring
+// transformers 5.17 models/qwen2_moe/modular_qwen2_moe.py.
 #include "family/qwen2_moe.h"
 
 #include "family/families.h"
@@ -12,8 +12,12 @@ namespace {
 struct Qwen2MoeConfig : QwenMoeConfig {
   Qwen2MoeConfig(const Config& c, const ModelOptions& options)
       : QwenMoeConfig(c, options,
-                      {.vocab_size = 151936, .hidden_size = 2048, .intermediate_size = 5632, .num_hidden_layers = 24,
-                       .num_attention_heads = 16, .num_key_value_heads = 16},
+                      {.vocab_size = 151936,
+                       .hidden_size = 2048,
+                       .intermediate_size = 5632,
+                       .num_hidden_layers = 24,
+                       .num_attention_heads = 16,
+                       .num_key_value_heads = 16},
                       {.num_experts = 60, .num_experts_per_tok = 4, .intermediate_size = 1408}),
         shared_expert_intermediate_size(c.dimension("shared_expert_intermediate_size", 5632)) {
     qkv_bias = c.boolean("qkv_bias", true);
@@ -22,14 +26,17 @@ struct Qwen2MoeConfig : QwenMoeConfig {
   std::int64_t shared_expert_intermediate_size;
 
  private:
-  /// Every second layer slides below max_window_layers, if any may; the model makes both masks whether one does or not.
+  /// Every second layer slides below max_window_layers, if any may; the model makes both masks
+  /// whether one does or not.
   void read_sliding_layers(const Config& c) {
     const bool slides = c.boolean("use_sliding_window", false);
     const std::int64_t window = c.optional_dimension("sliding_window").value_or(4096);
     const std::int64_t below = c.count("max_window_layers", 28);
-    layer_types = read_layer_types(c, num_hidden_layers, [](std::int64_t) { return LayerType::full_attention; });
+    layer_types = read_layer_types(c, num_hidden_layers,
+                                   [](std::int64_t) { return LayerType::full_attention; });
     if (slides) sliding_window = window;
-    for (std::int64_t i = 0; slides && !c.has("layer_types") && i < std::min(below, num_hidden_layers); i += 2)
+    for (std::int64_t i = 0;
+         slides && !c.has("layer_types") && i < std::min(below, num_hidden_layers); i += 2)
       layer_types[static_cast<std::size_t>(i)] = LayerType::sliding_attention;
     masks_by_layer_type = masks_both_types = true;
   }
@@ -41,7 +48,8 @@ class Qwen2MoeSparseMoeBlock : public nn::Module<Qwen2MoeSparseMoeBlock> {
       : Module(scope),
         gate_(scope / "gate", c, TopKRouter::Style::qwen2),
         experts_(scope / "experts", c),
-        shared_expert_(scope / "shared_expert", with_intermediate_size(c, c.shared_expert_intermediate_size)),
+        shared_expert_(scope / "shared_expert",
+                       with_intermediate_size(c, c.shared_expert_intermediate_size)),
         shared_expert_gate_(scope / "shared_expert_gate", c.hidden_size, 1, false) {}
 
   Tensor forward(const Tensor& x) {
@@ -49,7 +57,8 @@ class Qwen2MoeSparseMoeBlock : public nn::Module<Qwen2MoeSparseMoeBlock> {
     Tensor shared_expert_output = shared_expert_(hidden_states_reshaped);
     const Routing routing = gate_(hidden_states_reshaped);
     Tensor expert_output = experts_(hidden_states_reshaped, routing.indices, routing.weights);
-    shared_expert_output = ghost::sigmoid(shared_expert_gate_(hidden_states_reshaped)).mul(shared_expert_output);
+    shared_expert_output =
+        ghost::sigmoid(shared_expert_gate_(hidden_states_reshaped)).mul(shared_expert_output);
     expert_output = expert_output.add(shared_expert_output);
     return expert_output.reshape(x.sizes());
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Qwen's families of experts: which layers have experts, and the MLP of the others (Qwen2MoeDecoderLayer of transformers 5.17
-// models/qwen2_moe/modular_qwen2_moe.py).
+// Qwen's families of experts: which layers have experts, and the MLP of the others
+// (Qwen2MoeDecoderLayer of transformers 5.17 models/qwen2_moe/modular_qwen2_moe.py).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace memtape::family {
 
 struct QwenMoeConfig : MoeConfig {
-  QwenMoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults, const MoeDefaults& moe)
+  QwenMoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults,
+                const MoeDefaults& moe)
       : MoeConfig(c, options, defaults, moe),
         decoder_sparse_step(c.dimension("decoder_sparse_step", 1)),
         mlp_only_layers(c.integers("mlp_only_layers")) {}
@@ -22,7 +23,8 @@ struct QwenMoeConfig : MoeConfig {
   std::vector<std::int64_t> mlp_only_layers;
 
   bool has_experts(std::int64_t layer) const {
-    const bool only_mlp = std::find(mlp_only_layers.begin(), mlp_only_layers.end(), layer) != mlp_only_layers.end();
+    const bool only_mlp =
+        std::find(mlp_only_layers.begin(), mlp_only_layers.end(), layer) != mlp_only_layers.end();
     return !only_mlp && (layer + 1) % decoder_sparse_step == 0;
   }
 };

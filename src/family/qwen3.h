@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Qwen3's attention: Llama's with RMS norms on the heads of q and k (transformers 5.17 models/qwen3/modular_qwen3.py).
+// Qwen3's attention: Llama's with RMS norms on the heads of q and k (transformers 5.17
+// models/qwen3/modular_qwen3.py).
 #pragma once
 
 #include "family/llama.h"
@@ -9,7 +10,8 @@ namespace memtape::family {
 class Qwen3Attention : public nn::Module<Qwen3Attention> {
  public:
   Qwen3Attention(const nn::Scope& scope, const DecoderConfig& c);
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings);
 
  private:
   AttentionCall call_;

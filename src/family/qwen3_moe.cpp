@@ -10,8 +10,12 @@ namespace {
 struct Qwen3MoeConfig : QwenMoeConfig {
   Qwen3MoeConfig(const Config& c, const ModelOptions& options)
       : QwenMoeConfig(c, options,
-                      {.vocab_size = 151936, .hidden_size = 2048, .intermediate_size = 6144, .num_hidden_layers = 24,
-                       .num_attention_heads = 32, .num_key_value_heads = 4},
+                      {.vocab_size = 151936,
+                       .hidden_size = 2048,
+                       .intermediate_size = 6144,
+                       .num_hidden_layers = 24,
+                       .num_attention_heads = 32,
+                       .num_key_value_heads = 4},
                       {.num_experts = 128, .num_experts_per_tok = 8, .intermediate_size = 768}) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     if (!c.boolean("use_sliding_window", false)) return;
@@ -23,12 +27,15 @@ struct Qwen3MoeConfig : QwenMoeConfig {
 class Qwen3MoeSparseMoeBlock : public nn::Module<Qwen3MoeSparseMoeBlock> {
  public:
   Qwen3MoeSparseMoeBlock(const nn::Scope& scope, const MoeConfig& c)
-      : Module(scope), experts_(scope / "experts", c), gate_(scope / "gate", c, TopKRouter::Style::qwen2) {}
+      : Module(scope),
+        experts_(scope / "experts", c),
+        gate_(scope / "gate", c, TopKRouter::Style::qwen2) {}
 
   Tensor forward(const Tensor& x) {
     const Tensor hidden_states_reshaped = x.view({-1, x.size(-1)});
     const Routing routing = gate_(hidden_states_reshaped);
-    const Tensor final_hidden_states = experts_(hidden_states_reshaped, routing.indices, routing.weights);
+    const Tensor final_hidden_states =
+        experts_(hidden_states_reshaped, routing.indices, routing.weights);
     return final_hidden_states.reshape(x.sizes());
   }
 

@@ -11,21 +11,26 @@
 namespace memtape::ghost {
 namespace {
 
-/// check_valid_strides_and_return_transposed of GroupedMMUtils.h: rows or columns must start at multiples of 16 bytes.
+/// check_valid_strides_and_return_transposed of GroupedMMUtils.h: rows or columns must start at
+/// multiples of 16 bytes.
 void check_strides(const Tensor& matrix) {
-  const std::int64_t stride = matrix.strides()[-1] == 1 ? matrix.strides()[-2] : matrix.strides()[-1];
+  const std::int64_t stride =
+      matrix.strides()[-1] == 1 ? matrix.strides()[-2] : matrix.strides()[-1];
   if (bytes_of(matrix.dtype(), stride) % 16 == 0) return;
-  session().fail({ErrorKind::bad_input, "torch's grouped_mm wants rows of a multiple of 16 bytes", "experts",
-                  "choose a hidden and an intermediate size that are multiples of 8"});
+  session().fail({ErrorKind::bad_input, "torch's grouped_mm wants rows of a multiple of 16 bytes",
+                  "experts", "choose a hidden and an intermediate size that are multiples of 8"});
 }
 
-/// Whether CUTLASS' kernels for Hopper and for compute capability 10 take the product (_grouped_mm_cuda's use_fast_path).
+/// Whether CUTLASS' kernels for Hopper and for compute capability 10 take the product
+/// (_grouped_mm_cuda's use_fast_path).
 bool has_fast_path(const Tensor& self, const Tensor& mat2) {
   const int major = session().device.major;
-  return (major == 9 || major == 10) && self.dtype() == DType::bfloat16 && mat2.dtype() == DType::bfloat16;
+  return (major == 9 || major == 10) && self.dtype() == DType::bfloat16 &&
+         mat2.dtype() == DType::bfloat16;
 }
 
-/// Arguments of each group: three pointers, padded to 16 bytes, three strides and the sizes M, N, K (GroupMM.cu).
+/// Arguments of each group: three pointers, padded to 16 bytes, three strides and the sizes M, N, K
+/// (GroupMM.cu).
 Bytes arguments_bytes(std::int64_t groups) {
   constexpr Bytes kPointer = 8, kStride = 8, kSizes = 3 * 4;
   return ceil_div(groups, 2) * 2 * 3 * kPointer + groups * kSizes + 3 * groups * kStride;
@@ -38,9 +43,11 @@ bool is_small(const Tensor& self, const Tensor& mat2, std::int64_t groups) {
   return rows <= 128 || mat2.size(-1) <= 128;
 }
 
-/// GemmUniversal::get_workspace_size: tensor maps of 128 bytes that each processor's blocks rewrite per group. Hopper has one
-/// for each of A, B, C and D. The kernels of compute capability 10 have them for every stage in flight: 46 where two
-/// processors share a tile, 42 where one has its own (as torch 2.11's kernels ask for).
+/// GemmUniversal::get_workspace_size (CUTLASS): tensor maps of 128 bytes, one set per processor, that
+/// its blocks rewrite for every group. Hopper has one for each of A, B, C and D. How many the kernels
+/// of compute capability 10 have follows from the pipelines they are built with: 46 where two
+/// processors share a tile, 42 where one has its own, as torch 2.11's ask for whatever the number
+/// of groups and processors.
 Bytes workspace_bytes(const DeviceTraits& device, bool small) {
   constexpr Bytes kTensorMap = 128;
   const std::int64_t maps = device.major == 9 ? 4 : small ? 42 : 46;
@@ -65,12 +72,16 @@ Tensor product(const Tensor& self, const Tensor& mat2, const Tensor& offsets) {
   return out;
 }
 
-bool column_major(const Dims& sizes, const Dims& strides) { return strides[-2] == 1 && strides[-1] == sizes[-2]; }
+bool column_major(const Dims& sizes, const Dims& strides) {
+  return strides[-2] == 1 && strides[-1] == sizes[-2];
+}
 
-/// _grouped_mm_mat1_backward and _grouped_mm_mat2_backward: each product is formed in the operand's own layout.
+/// _grouped_mm_mat1_backward and _grouped_mm_mat2_backward: each product is formed in the operand's
+/// own layout.
 struct GroupedMmBackward0 final : Node {
   GroupedMmBackward0(const Tensor& a, const Tensor& b)
-      : Node("GroupedMmBackward0"), by_columns1(column_major(a.sizes(), a.strides())),
+      : Node("GroupedMmBackward0"),
+        by_columns1(column_major(a.sizes(), a.strides())),
         by_columns2(column_major(b.sizes(), b.strides())) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor ends = offsets.unpack();
@@ -94,8 +105,8 @@ struct GroupedMmBackward0 final : Node {
   bool by_columns1, by_columns2;
 };
 
-/// transformers' grouped_mm_fallback (integrations/moe.py), an op of its own in Python: zeros that a product per group is
-/// written into. Its context holds the offsets until the node goes.
+/// transformers' grouped_mm_fallback (integrations/moe.py), an op of its own in Python: zeros that
+/// a product per group is written into. Its context holds the offsets until the node goes.
 struct GroupedMmFallbackBackward final : Node {
   GroupedMmFallbackBackward() : Node("transformers_grouped_mm_fallbackBackward") {}
   void apply(Gradients&, Gradients& out) override {
@@ -119,7 +130,8 @@ Tensor grouped_mm_fallback(const In& self, const In& mat2, const Tensor& offsets
   Tensor out = zeros({self->size(0), mat2->size(2)}, self->dtype());
   use_cublas();
   if (op.differentiable()) {
-    const Ptr<GroupedMmFallbackBackward> node = op.node<GroupedMmFallbackBackward>({&*self, &*mat2});
+    const Ptr<GroupedMmFallbackBackward> node =
+        op.node<GroupedMmFallbackBackward>({&*self, &*mat2});
     node->self.keep(*self);
     node->mat2.keep(*mat2);
     node->offsets = offsets;
@@ -131,7 +143,8 @@ Tensor grouped_mm_fallback(const In& self, const In& mat2, const Tensor& offsets
 }  // namespace
 
 Tensor grouped_mm(const In& self, const In& mat2, const Tensor& offsets) {
-  if (!session().device.at_least(8)) return grouped_mm_fallback(self, mat2, offsets);  // _can_use_grouped_mm
+  if (!session().device.at_least(8))
+    return grouped_mm_fallback(self, mat2, offsets);  // _can_use_grouped_mm
   Op op("_grouped_mm", {&self, &mat2});
   Ptr<GroupedMmBackward0> node;
   if (op.differentiable()) {

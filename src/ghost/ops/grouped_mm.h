@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// grouped_mm: one product per group of rows, as torch.nn.functional.grouped_mm (aten/src/ATen/native/cuda/GroupedBlas.cpp,
-// GroupMM.cu). How the rows are spread over the groups decides no size: neither the fused kernel nor the loop over groups
-// takes memory that depends on it.
+// grouped_mm: one product per group of rows, as torch.nn.functional.grouped_mm
+// (aten/src/ATen/native/cuda/GroupedBlas.cpp, GroupMM.cu). How the rows are spread over the groups
+// decides no size: neither the fused kernel nor the loop over groups takes memory that depends on
+// it.
 #pragma once
 
 #include "ghost/tensor.h"
 
 namespace memtape::ghost {
 
-/// Rows of `self` [S, K], in groups that end at `offsets` [G], times `mat2` [G, K, N]; also [M, S] times [S, N] with the
-/// groups along S, which gives [G, M, N].
+/// Rows of `self` [S, K], in groups that end at `offsets` [G], times `mat2` [G, K, N]; also [M, S]
+/// times [S, N] with the groups along S, which gives [G, M, N].
 Tensor grouped_mm(const In& self, const In& mat2, const Tensor& offsets);
 
 /// torch.histc over `groups` bins and torch.cumsum of the counts in int32: where each group ends.

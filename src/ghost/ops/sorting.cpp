@@ -43,8 +43,8 @@ void search_with_many_blocks(const Tensor& self, std::int64_t slices, std::int64
 }
 
 /// value_selecting_reduction_backward of FunctionsManual.cpp: zeros, with the gradient scattered to where the values came from.
-struct TopkBackward0 final : Node {
-  explicit TopkBackward0(const Dims& input) : Node("TopkBackward0"), sizes(input) {}
+struct SelectionBackward final : Node {
+  SelectionBackward(const char* node_name, const Dims& input) : Node(node_name), sizes(input) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor where = indices.unpack();
     out[0] = zeros(sizes, in[0].dtype());
@@ -71,13 +71,28 @@ ValuesAndIndices sort(const In& self) {
 ValuesAndIndices topk(const In& self, std::int64_t k) {
   Op op("topk", {&self});
   const Dims sizes = self->sizes().leading().with(k);
-  const Ptr<TopkBackward0> node = op.differentiable() ? op.node<TopkBackward0>({&*self}, self->sizes()) : Ptr<TopkBackward0>();
+  Ptr<SelectionBackward> node;
+  if (op.differentiable()) node = op.node<SelectionBackward>({&*self}, "TopkBackward0", self->sizes());
   Tensor values = empty(sizes, self->dtype());
   Tensor indices = empty(sizes, DType::int64);
   const GradMode no_grad(false);
   const Tensor packed = self->contiguous();
   const std::int64_t slice = self->size(-1), slices = self->numel() / std::max<std::int64_t>(slice, 1);
   if (uses_many_blocks(slices, slice)) search_with_many_blocks(packed, slices, slice);
+  if (node) {
+    set_history(values, node);
+    node->indices.keep_result(indices);
+  }
+  return {std::move(values), std::move(indices)};
+}
+
+ValuesAndIndices max_along_last(const In& self) {
+  Op op("max", {&self});
+  Ptr<SelectionBackward> node;
+  if (op.differentiable()) node = op.node<SelectionBackward>({&*self}, "MaxBackward0", self->sizes());
+  const Dims sizes = self->sizes().leading().with(1);
+  Tensor values = empty(sizes, self->dtype());
+  Tensor indices = empty(sizes, DType::int64);
   if (node) {
     set_history(values, node);
     node->indices.keep_result(indices);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/view_in_place.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/copies.h"
+#include "ghost/ops/creation.h"
+
+namespace memtape::ghost {
+namespace {
+
+/// CopySlices::apply around MulBackward0: the gradient is copied, and the part of the view runs
+/// through the op's own node.
+struct CopySlices final : Node {
+  explicit CopySlices(const Dims& view) : Node("CopySlices"), view_sizes(view) {}
+  void apply(Gradients& in, Gradients& out) override {
+    Tensor result;
+    {
+      Op op("new_empty_strided", {});
+      result = empty(in[0].sizes(), in[0].dtype());
+    }
+    const Tensor slice = clone_contiguous(result.view(view_sizes));
+    const Tensor product = slice.mul(other.unpack());
+    out[0] = result;
+  }
+  void release() override { other.reset(); }
+  Saved other;
+  Dims view_sizes;
+};
+
+/// as_strided_backward where neither geometry overlaps: zeros of the base's memory, written through
+/// the view.
+struct AsStridedBackward0 final : Node {
+  explicit AsStridedBackward0(const Dims& input) : Node("AsStridedBackward0"), sizes(input) {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = zeros(sizes, in[0].dtype()); }
+  void release() override {}
+  Dims sizes;
+};
+
+}  // namespace
+
+void mul_view_(const Tensor& view, const Tensor& other) {
+  const In operand(view);
+  Op op("mul_", {&operand});
+  if (!op.differentiable()) return;
+  const Tensor base(view.impl().base);
+  const Ptr<CopySlices> slices = op.node<CopySlices>({&base}, view.sizes());
+  slices->other.keep(other);
+  set_history(base, slices);
+  set_history(view, op.node<AsStridedBackward0>({&base}, base.sizes()));
+}
+
+}  // namespace memtape::ghost
