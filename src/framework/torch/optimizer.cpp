@@ -79,8 +79,11 @@ TensorList Optimizer::grads_at(const Places& places) const {
 
 void Optimizer::init_zeros_like(TensorList& state, std::size_t place) const {
   state.resize(parameters_.size());
-  if (!state[place].defined())
-    state[place] = ghost::zeros_like(parameters_[place], Category::optimizer_state);
+  if (state[place].defined()) return;
+  const Tensor& parameter = parameters_[place];
+  // The state is billed to the parameter's module.
+  const ghost::ScopeGuard guard(ghost::session().tape.why[parameter.impl().storage->block].scope);
+  state[place] = ghost::zeros_like(parameter, Category::optimizer_state);
 }
 
 Result<void> check_optimizer(OptimizerName optimizer, OptimizerImpl form) {
