@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does an event cost? Recorded training runs, as tapes, through the replica: a whole run from an empty allocator, the
-// third step on one that has settled, and the ideal allocator. Rates are events a second.
+// What does an event cost? Recorded training runs, as tapes, through the replica: a whole run from
+// an empty allocator, the third step on one that has settled, and the ideal allocator. Rates are
+// events a second.
 #include <benchmark/benchmark.h>
 #include <zlib.h>
 
@@ -25,13 +26,16 @@ std::string read(const std::string& path) {
 
 /// The recording's allocs and frees; its segments are the allocator's own business.
 Tape tape_of(const std::string& name) {
-  const auto trace = parse_trace(read(std::string(MEMTAPE_TRUTH_DIR "/torch_traces/") + name + ".jsonl.gz"));
+  const auto trace =
+      parse_trace(read(std::string(MEMTAPE_TRUTH_DIR "/torch_traces/") + name + ".jsonl.gz"));
   if (!trace) std::abort();
   Tape tape;
   std::unordered_map<Address, BlockId> live;
   for (const RecordedEvent& event : trace->events) {
-    if (event.action == TraceAction::alloc) live[event.address] = tape.alloc(event.size, event.stream, {});
-    if (event.action == TraceAction::free_completed) tape.free(live.at(event.address), event.stream);
+    if (event.action == TraceAction::alloc)
+      live[event.address] = tape.alloc(event.size, event.stream, {});
+    if (event.action == TraceAction::free_completed)
+      tape.free(live.at(event.address), event.stream);
   }
   return tape;
 }

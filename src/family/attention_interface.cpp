@@ -19,8 +19,8 @@ bool use_gqa_in_sdpa(const Tensor& attention_mask, const Tensor& key, const Tens
   return !attention_mask.defined() && key.size(-1) == value.size(-1) && value.size(-1) <= 256;
 }
 
-Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Tensor key, Tensor value,
-                              const Tensor& attention_mask) {
+Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Tensor key,
+                              Tensor value, const Tensor& attention_mask) {
   bool enable_gqa = false;
   if (call.num_key_value_groups > 1) {
     enable_gqa = use_gqa_in_sdpa(attention_mask, key, value);
@@ -30,14 +30,17 @@ Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Te
     }
   }
   const bool is_causal = query.size(2) > 1 && !attention_mask.defined() && call.is_causal;
-  return ghost::scaled_dot_product_attention(query, key, value, attention_mask,
-                                             {.dropout = call.dropout, .is_causal = is_causal, .enable_gqa = enable_gqa})
+  return ghost::scaled_dot_product_attention(
+             query, key, value, attention_mask,
+             {.dropout = call.dropout, .is_causal = is_causal, .enable_gqa = enable_gqa})
       .transpose(1, 2)
       .contiguous();
 }
 
-/// The lines of eager_attention_forward that turn scores into probabilities: what they rebind is gone with its next value.
-void eager_softmax(const AttentionCall& call, Tensor& attn_weights, DType query_dtype, DType value_dtype) {
+/// The lines of eager_attention_forward that turn scores into probabilities: what they rebind is
+/// gone with its next value.
+void eager_softmax(const AttentionCall& call, Tensor& attn_weights, DType query_dtype,
+                   DType value_dtype) {
   if (call.eager_softmax == EagerSoftmax::float32) {
     attn_weights = ghost::softmax(attn_weights, DType::float32).to(query_dtype);
     return;
@@ -46,8 +49,8 @@ void eager_softmax(const AttentionCall& call, Tensor& attn_weights, DType query_
   if (call.eager_softmax == EagerSoftmax::value_dtype) attn_weights = attn_weights.to(value_dtype);
 }
 
-Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
-                               const Tensor& attention_mask) {
+Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, const Tensor& key,
+                               const Tensor& value, const Tensor& attention_mask) {
   const Tensor key_states = repeat_kv(key, call.num_key_value_groups);
   const Tensor value_states = repeat_kv(value, call.num_key_value_groups);
   Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(1.0);
@@ -67,8 +70,8 @@ Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, c
 
 }  // namespace
 
-Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
-                           const Tensor& attention_mask) {
+Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key,
+                           const Tensor& value, const Tensor& attention_mask) {
   if (call.implementation == AttentionImplementation::eager)
     return eager_attention_forward(call, query, key, value, attention_mask);
   return sdpa_attention_forward(call, query, key, value, attention_mask);
@@ -77,7 +80,9 @@ Tensor attention_interface(const AttentionCall& call, const Tensor& query, const
 Tensor repeat_kv(const Tensor& hidden_states, std::int64_t n_rep) {
   if (n_rep == 1) return hidden_states;
   const Dims& s = hidden_states.sizes();
-  return hidden_states.unsqueeze(2).expand({s[0], s[1], n_rep, s[2], s[3]}).reshape({s[0], s[1] * n_rep, s[2], s[3]});
+  return hidden_states.unsqueeze(2)
+      .expand({s[0], s[1], n_rep, s[2], s[3]})
+      .reshape({s[0], s[1] * n_rep, s[2], s[3]});
 }
 
 }  // namespace memtape::family

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attention functions that models choose among by config._attn_implementation (integrations/sdpa_attention.py and each
-// family's eager_attention_forward, which differ in little: see AttentionCall).
+// The attention functions that models choose among by config._attn_implementation
+// (integrations/sdpa_attention.py and each family's eager_attention_forward, which differ in
+// little: see AttentionCall).
 #pragma once
 
 #include <optional>
@@ -11,9 +12,9 @@ namespace memtape::family {
 
 /// How an eager_attention_forward takes the softmax of its scores.
 enum class EagerSoftmax {
-  float32,        ///< softmax(dtype=torch.float32).to(query.dtype): most families
-  plain,          ///< softmax(): BERT and its kin
-  value_dtype,    ///< softmax().type(value.dtype): GPT-2
+  float32,      ///< softmax(dtype=torch.float32).to(query.dtype): most families
+  plain,        ///< softmax(): BERT and its kin
+  value_dtype,  ///< softmax().type(value.dtype): GPT-2
 };
 
 struct AttentionCall {
@@ -21,15 +22,17 @@ struct AttentionCall {
   std::int64_t num_key_value_groups = 1;
   double dropout = 0.0;
   bool is_causal = true;
-  std::optional<double> softcap = std::nullopt;  ///< eager only: scores through a tanh of this height
+  std::optional<double> softcap =
+      std::nullopt;  ///< eager only: scores through a tanh of this height
   EagerSoftmax eager_softmax = EagerSoftmax::float32;
-  bool eager_output_packed = true;  ///< transpose(1, 2).contiguous(); GPT-2 leaves the copy to its reshape
+  bool eager_output_packed =
+      true;  ///< transpose(1, 2).contiguous(); GPT-2 leaves the copy to its reshape
 };
 
-/// Output [B, S, H, D] of q [B, H, S, D], k and v [B, Hkv, S, D]. A float `attention_mask` is added to the scores, a bool one
-/// says what is seen.
-Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key, const Tensor& value,
-                           const Tensor& attention_mask);
+/// Output [B, S, H, D] of q [B, H, S, D], k and v [B, Hkv, S, D]. A float `attention_mask` is added
+/// to the scores, a bool one says what is seen.
+Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key,
+                           const Tensor& value, const Tensor& attention_mask);
 
 /// [B, Hkv, S, D] to [B, Hkv * n, S, D], a copy unless n is 1.
 Tensor repeat_kv(const Tensor& hidden_states, std::int64_t n_rep);

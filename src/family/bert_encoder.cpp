@@ -7,7 +7,8 @@
 
 namespace memtape::family {
 
-BertConfig::BertConfig(const Config& c, const ModelOptions& options, std::int64_t default_vocab_size)
+BertConfig::BertConfig(const Config& c, const ModelOptions& options,
+                       std::int64_t default_vocab_size)
     : vocab_size(c.dimension("vocab_size", default_vocab_size)),
       hidden_size(c.dimension("hidden_size", 768)),
       num_hidden_layers(c.layers("num_hidden_layers", 12)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BERT's encoder, mirroring transformers 5.17 models/bert/modeling_bert.py: attention without a mask for whole batches, and
-// norms after each branch. RoBERTa inherits it (models/roberta/modular_roberta.py).
+// BERT's encoder, mirroring transformers 5.17 models/bert/modeling_bert.py: attention without a
+// mask for whole batches, and norms after each branch. RoBERTa inherits it
+// (models/roberta/modular_roberta.py).
 #pragma once
 
 #include "family/attention_interface.h"
@@ -33,7 +34,8 @@ class BertSelfAttention : public nn::Module<BertSelfAttention> {
   nn::Linear query_, key_, value_;
 };
 
-/// BertSelfOutput and BertOutput: a projection, dropout, and the norm of its sum with the branch's input.
+/// BertSelfOutput and BertOutput: a projection, dropout, and the norm of its sum with the branch's
+/// input.
 class BertOutput : public nn::Module<BertOutput> {
  public:
   BertOutput(const nn::Scope& scope, std::int64_t in_features, const BertConfig& config);
@@ -93,10 +95,11 @@ class BertModel : public nn::Module<BertModel<Embeddings>> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     const Tensor embedding_output = embeddings(input_ids);
-    const Tensor attention_mask =
-        create_bidirectional_mask({.attention = attention_, .attention_mask = given_mask}, embedding_output);
+    const Tensor attention_mask = create_bidirectional_mask(
+        {.attention = attention_, .attention_mask = given_mask}, embedding_output);
     Tensor hidden_states = embedding_output;
-    for (BertLayer& layer_module : layer_) hidden_states = layer_module(hidden_states, attention_mask);
+    for (BertLayer& layer_module : layer_)
+      hidden_states = layer_module(hidden_states, attention_mask);
     return hidden_states;
   }
 

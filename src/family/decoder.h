@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body and the head that most decoder-only families share: LlamaModel and LlamaForCausalLM of modeling_llama.py, which
-// the other families' modular_*.py inherit from. A family names its parts in a Parts struct:
+// The body and the head that most decoder-only families share: LlamaModel and LlamaForCausalLM of
+// modeling_llama.py, which the other families' modular_*.py inherit from. A family names its parts
+// in a Parts struct:
 //
 //   struct MistralParts : DecoderParts {
-//     using DecoderLayer = LlamaDecoderLayer;   // made with (scope, config, index); forward(x, mask, cos_sin, position_ids)
-//     using Norm = LlamaRMSNorm;                // made with (scope, size)
+//     using DecoderLayer = LlamaDecoderLayer;   // made with (scope, config, index); forward(x,
+//     mask, cos_sin, position_ids) using Norm = LlamaRMSNorm;                // made with (scope,
+//     size)
 //   };
 #pragma once
 
@@ -25,7 +27,9 @@ struct DecoderParts {
   /// Right after the embedding.
   static void scale_embeddings(Tensor&, const DecoderConfig&) {}
   /// What the first layer gets, once the masks are made.
-  static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) { return inputs_embeds; }
+  static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
+    return inputs_embeds;
+  }
   /// Between the head and the loss.
   static void cap_logits(Tensor&, const DecoderConfig&) {}
 };
@@ -33,12 +37,15 @@ struct DecoderParts {
 /// The masks a model makes once and hands to its layers by type.
 struct LayerMasks {
   Tensor full_attention, sliding_attention;
-  const Tensor& of(LayerType type) const { return type == LayerType::full_attention ? full_attention : sliding_attention; }
+  const Tensor& of(LayerType type) const {
+    return type == LayerType::full_attention ? full_attention : sliding_attention;
+  }
 };
 
-/// One mask for all layers, or causal_mask_mapping: the full one always, the sliding one where a layer slides.
-LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask, const Tensor& inputs_embeds,
-                              const Tensor& position_ids);
+/// One mask for all layers, or causal_mask_mapping: the full one always, the sliding one where a
+/// layer slides.
+LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask,
+                              const Tensor& inputs_embeds, const Tensor& position_ids);
 
 template <class Parts>
 class DecoderModel : public nn::Module<DecoderModel<Parts>> {
@@ -58,14 +65,17 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     Tensor inputs_embeds = embed_tokens(input_ids);
     Parts::scale_embeddings(inputs_embeds, config_);
-    const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
-    const LayerMasks masks = create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
+    const Tensor position_ids =
+        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const LayerMasks masks =
+        create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
     const auto position_embeddings = rotary_emb_(hidden_states, position_ids);
     std::int64_t index = 0;
     for (auto& decoder_layer : layers_) {
       const LayerType type = config_.layer_type(index++);
-      hidden_states = decoder_layer(hidden_states, masks.of(type), of_layer(position_embeddings, type), position_ids);
+      hidden_states = decoder_layer(hidden_states, masks.of(type),
+                                    of_layer(position_embeddings, type), position_ids);
     }
     return norm_(hidden_states);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DecoderConfig: the settings that most decoder-only families share, under transformers' names. A family reads it with the
-// defaults of its own configuration class and then sets what it has beyond them.
+// DecoderConfig: the settings that most decoder-only families share, under transformers' names. A
+// family reads it with the defaults of its own configuration class and then sets what it has beyond
+// them.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,8 @@ namespace memtape::family {
 /// The class defaults of a configuration_FAMILY.py; 0 where the class has None.
 struct DecoderDefaults {
   std::int64_t vocab_size = 32000, hidden_size = 4096, intermediate_size = 11008;
-  std::int64_t num_hidden_layers = 32, num_attention_heads = 32, num_key_value_heads = 0, head_dim = 0;
+  std::int64_t num_hidden_layers = 32, num_attention_heads = 32, num_key_value_heads = 0,
+               head_dim = 0;
   std::string_view hidden_act = "silu";
   bool tie_word_embeddings = false;
 };
@@ -24,7 +26,8 @@ struct DecoderDefaults {
 struct DecoderConfig {
   DecoderConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults);
 
-  std::int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim;
+  std::int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
+      num_key_value_heads, head_dim;
   nn::Activation hidden_act;
   bool tie_word_embeddings;
   double attention_dropout;
@@ -35,20 +38,25 @@ struct DecoderConfig {
   std::optional<double> attn_logit_softcapping;
   std::optional<std::int64_t> sliding_window;
   std::vector<LayerType> layer_types;  ///< one per layer
-  bool masks_by_layer_type = false;    ///< the model makes a mask per type in use, the full one always (causal_mask_mapping)
-  bool masks_both_types = false;       ///< and the sliding one always
+  bool masks_by_layer_type =
+      false;  ///< the model makes a mask per type in use, the full one always (causal_mask_mapping)
+  bool masks_both_types = false;  ///< and the sliding one always
 
-  LayerType layer_type(std::int64_t layer) const { return layer_types[static_cast<std::size_t>(layer)]; }
+  LayerType layer_type(std::int64_t layer) const {
+    return layer_types[static_cast<std::size_t>(layer)];
+  }
   bool has_sliding_layers() const;
 };
 
 /// config.layer_types, or `otherwise(layer)` where the key is absent.
-std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers, LayerType (*otherwise)(std::int64_t layer));
+std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers,
+                                        LayerType (*otherwise)(std::int64_t layer));
 
 /// Sliding layers need a window.
 void check_sliding_window(const Config& c, const DecoderConfig& config);
 
-/// The rule of Qwen2 and Qwen3: layers from max_window_layers on slide when use_sliding_window is set.
+/// The rule of Qwen2 and Qwen3: layers from max_window_layers on slide when use_sliding_window is
+/// set.
 void read_max_window_layers(const Config& c, DecoderConfig& config);
 
 }  // namespace memtape::family

@@ -34,7 +34,9 @@ LlamaMLP::LlamaMLP(const nn::Scope& scope, const DecoderConfig& c)
       down_proj_(scope / "down_proj", c.intermediate_size, c.hidden_size, c.mlp_bias),
       act_fn_(c.hidden_act) {}
 
-Tensor LlamaMLP::forward(const Tensor& x) { return down_proj_(act_fn_(gate_proj_(x)).mul(up_proj_(x))); }
+Tensor LlamaMLP::forward(const Tensor& x) {
+  return down_proj_(act_fn_(gate_proj_(x)).mul(up_proj_(x)));
+}
 
 LlamaAttention::LlamaAttention(const nn::Scope& scope, const DecoderConfig& c)
     : Module(scope),
@@ -45,16 +47,19 @@ LlamaAttention::LlamaAttention(const nn::Scope& scope, const DecoderConfig& c)
       v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
       o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {}
 
-Tensor LlamaAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings) {
+Tensor LlamaAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                               const CosSin& position_embeddings) {
   const Dims input_shape = hidden_states.sizes().leading();
   const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
   Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
   Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
   const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-  std::tie(query_states, key_states) = apply_rotary_pos_emb(query_states, key_states, position_embeddings);
-  const Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask)
-                                 .reshape(input_shape.with(-1))
-                                 .contiguous();
+  std::tie(query_states, key_states) =
+      apply_rotary_pos_emb(query_states, key_states, position_embeddings);
+  const Tensor attn_output =
+      attention_interface(call_, query_states, key_states, value_states, attention_mask)
+          .reshape(input_shape.with(-1))
+          .contiguous();
   return o_proj_(attn_output);
 }
 
@@ -74,17 +79,20 @@ ModelPointer build_llama(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
 }
 
-/// Mistral: no biases, and a window of 4,096 tokens unless the configuration says null (modular_mistral.py).
+/// Mistral: no biases, and a window of 4,096 tokens unless the configuration says null
+/// (modular_mistral.py).
 ModelPointer build_mistral(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options, {.intermediate_size = 14336, .num_key_value_heads = 8});
   config.sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
-  if (config.sliding_window) config.layer_types.assign(config.layer_types.size(), LayerType::sliding_attention);
+  if (config.sliding_window)
+    config.layer_types.assign(config.layer_types.size(), LayerType::sliding_attention);
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
 }
 
 /// Qwen2: biases on q, k and v; some layers may slide (modular_qwen2.py).
 ModelPointer build_qwen2(const Config& c, const ModelOptions& options) {
-  DecoderConfig config(c, options, {.vocab_size = 151936, .intermediate_size = 22016, .num_key_value_heads = 32});
+  DecoderConfig config(
+      c, options, {.vocab_size = 151936, .intermediate_size = 22016, .num_key_value_heads = 32});
   config.qkv_bias = true;
   read_max_window_layers(c, config);
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Llama's parts, mirroring transformers 5.17 models/llama/modeling_llama.py. Other families inherit from them there
-// (modular_*.py) and use them here; what DecoderConfig sets covers their small differences.
+// Llama's parts, mirroring transformers 5.17 models/llama/modeling_llama.py. Other families inherit
+// from them there (modular_*.py) and use them here; what DecoderConfig sets covers their small
+// differences.
 #pragma once
 
 #include "family/attention_interface.h"
@@ -32,7 +33,8 @@ class LlamaMLP : public nn::Module<LlamaMLP> {
 class LlamaAttention : public nn::Module<LlamaAttention> {
  public:
   LlamaAttention(const nn::Scope& scope, const DecoderConfig& config);
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings);
 
  private:
   AttentionCall call_;
@@ -51,7 +53,8 @@ Part layer_part(const nn::Scope& scope, const Settings& c, std::int64_t layer) {
 
 /// x + attention(norm(x)), then x + mlp(norm(x)).
 template <class Attention, class Mlp = LlamaMLP, class Norm = LlamaRMSNorm>
-class PreNormDecoderLayer : public nn::GradientCheckpointingLayer<PreNormDecoderLayer<Attention, Mlp, Norm>> {
+class PreNormDecoderLayer
+    : public nn::GradientCheckpointingLayer<PreNormDecoderLayer<Attention, Mlp, Norm>> {
  public:
   template <class Settings>
   PreNormDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
@@ -61,7 +64,8 @@ class PreNormDecoderLayer : public nn::GradientCheckpointingLayer<PreNormDecoder
         input_layernorm_(scope / "input_layernorm", c.hidden_size),
         post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {}
 
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings, const Tensor&) {
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
+                 const Tensor&) {
     Tensor residual = x;
     Tensor hidden_states = input_layernorm_(x);
     hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);

@@ -48,7 +48,8 @@ Tensor sliding_window_bidirectional(const MaskIndices& at) {
 Tensor padding(const MaskIndices& at, const Tensor& padding_mask) {
   ghost::Op op("index", {});
   const Dims sizes{at.batch.size(0), 1, 1, at.key.size(3)};
-  // The CUDA kernel wants index tensors of one layout: those that are not packed are copied (AdvancedIndex).
+  // The CUDA kernel wants index tensors of one layout: those that are not packed are copied
+  // (AdvancedIndex).
   const Tensor rows = at.batch.expand(sizes).contiguous();
   const Tensor columns = at.key.expand(sizes).contiguous();
   return ghost::empty(sizes, padding_mask.dtype());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index functions of masking_utils.py, each from index tensors that broadcast to [B, 1, Sq, Skv] to a bool tensor.
+// The index functions of masking_utils.py, each from index tensors that broadcast to [B, 1, Sq,
+// Skv] to a bool tensor.
 #pragma once
 
 #include "family/pretrained.h"

@@ -11,7 +11,8 @@
 namespace memtape::family {
 namespace {
 
-/// find_packed_sequence_indices: positions that step by one everywhere mean one sequence a row, and no mask.
+/// find_packed_sequence_indices: positions that step by one everywhere mean one sequence a row, and
+/// no mask.
 void find_packed_sequence_indices(const Tensor& position_ids) {
   const Tensor first_dummy_value = position_ids.slice(1, 0, 1).add(-1);
   Tensor position_diff;
@@ -32,7 +33,8 @@ void fast_all(const Tensor& mask) {
   const Tensor equal = ghost::comparison("eq", sum);
 }
 
-/// One call of the mask interface: what _preprocess_mask_arguments found out, and which positions may see which.
+/// One call of the mask interface: what _preprocess_mask_arguments found out, and which positions
+/// may see which.
 struct MaskCall {
   const MaskRequest& request;
   Tensor padding_mask;  ///< [B, Skv] bool, may be undefined
@@ -45,8 +47,8 @@ struct MaskCall {
   bool is_local() const { return sliding && keys >= request.sliding_window; }
 };
 
-MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& embeds, const Tensor& position_ids,
-                                   const Tensor& attended) {
+MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& embeds,
+                                   const Tensor& position_ids, const Tensor& attended) {
   MaskCall call{.request = request,
                 .padding_mask = {},
                 .batch = embeds.size(0),
@@ -66,7 +68,8 @@ MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& emb
   return call;
 }
 
-/// _ignore_causal_mask_sdpa, without a cache: both tests of the padding run when the first finds some.
+/// _ignore_causal_mask_sdpa, without a cache: both tests of the padding run when the first finds
+/// some.
 bool ignores_causal_mask(const MaskCall& call) {
   if (call.is_local() || !call.request.allow_is_causal_skip) return false;
   if (!call.padding_mask.defined()) return true;
@@ -86,7 +89,8 @@ bool ignores_bidirectional_mask(const MaskCall& call) {
 }
 
 Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
-  if (call.sliding) return call.causal ? sliding_window_causal(indices) : sliding_window_bidirectional(indices);
+  if (call.sliding)
+    return call.causal ? sliding_window_causal(indices) : sliding_window_bidirectional(indices);
   return call.causal ? causal(indices) : bidirectional(indices);
 }
 
@@ -135,24 +139,28 @@ Tensor mask_interface(const MaskCall& call) {
 
 }  // namespace
 
-Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids) {
+Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                          const Tensor& position_ids) {
   MaskCall call = preprocess_mask_arguments(request, inputs_embeds, position_ids, inputs_embeds);
   call.causal = true;
   return mask_interface(call);
 }
 
-Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids) {
+Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                                         const Tensor& position_ids) {
   MaskCall call = preprocess_mask_arguments(request, inputs_embeds, position_ids, inputs_embeds);
   call.causal = call.sliding = true;
   return mask_interface(call);
 }
 
-Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& encoder_hidden_states) {
+Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                                 const Tensor& encoder_hidden_states) {
   const Tensor& attended = encoder_hidden_states.defined() ? encoder_hidden_states : inputs_embeds;
   return mask_interface(preprocess_mask_arguments(request, inputs_embeds, {}, attended));
 }
 
-Tensor create_bidirectional_sliding_window_mask(const MaskRequest& request, const Tensor& inputs_embeds) {
+Tensor create_bidirectional_sliding_window_mask(const MaskRequest& request,
+                                                const Tensor& inputs_embeds) {
   MaskCall call = preprocess_mask_arguments(request, inputs_embeds, {}, inputs_embeds);
   call.sliding = true;
   return mask_interface(call);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention masks as transformers' masking_utils.py builds them: nothing where sdpa's is_causal or no mask at all will do, one
-// bool [B, 1, S, S] where sdpa needs one, an additive one in the model's dtype for eager attention.
+// Attention masks as transformers' masking_utils.py builds them: nothing where sdpa's is_causal or
+// no mask at all will do, one bool [B, 1, S, S] where sdpa needs one, an additive one in the
+// model's dtype for eager attention.
 #pragma once
 
 #include "family/pretrained.h"
@@ -12,19 +13,24 @@ struct MaskRequest {
   Tensor attention_mask;            ///< [B, Skv] of the tokenizer, may be undefined
   std::int64_t sliding_window = 0;  ///< tokens a query sees; for sliding layers
   bool has_padding = false;         ///< attention_mask hides some token
-  bool allow_is_causal_skip = true; ///< false: a causal mask is made even where sdpa could do without
+  bool allow_is_causal_skip =
+      true;  ///< false: a causal mask is made even where sdpa could do without
 };
 
 /// create_causal_mask; `position_ids` may be undefined.
-Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids);
+Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                          const Tensor& position_ids);
 
 /// create_sliding_window_causal_mask.
-Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& position_ids);
+Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                                         const Tensor& position_ids);
 
 /// create_bidirectional_mask; `encoder_hidden_states`, may be undefined, are what is attended to.
-Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds, const Tensor& encoder_hidden_states = {});
+Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                                 const Tensor& encoder_hidden_states = {});
 
 /// create_bidirectional_sliding_window_mask.
-Tensor create_bidirectional_sliding_window_mask(const MaskRequest& request, const Tensor& inputs_embeds);
+Tensor create_bidirectional_sliding_window_mask(const MaskRequest& request,
+                                                const Tensor& inputs_embeds);
 
 }  // namespace memtape::family

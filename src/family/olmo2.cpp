@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OLMo 2 and 3: norms after attention and MLP instead of before, RMS norms over all of q and k, rotation in float32; OLMo 3
-// has sliding layers and a rope for each layer type. Mirroring transformers 5.17 models/olmo2/modular_olmo2.py and
-// models/olmo3/modular_olmo3.py.
+// OLMo 2 and 3: norms after attention and MLP instead of before, RMS norms over all of q and k,
+// rotation in float32; OLMo 3 has sliding layers and a rope for each layer type. Mirroring
+// transformers 5.17 models/olmo2/modular_olmo2.py and models/olmo3/modular_olmo3.py.
 #include <tuple>
 
 #include "family/decoder.h"
@@ -43,7 +43,8 @@ class Olmo2Attention : public nn::Module<Olmo2Attention> {
         q_norm_(scope / "q_norm", c.num_attention_heads * c.head_dim),
         k_norm_(scope / "k_norm", c.num_key_value_heads * c.head_dim) {}
 
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings) {
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings) {
     const Dims input_shape = hidden_states.sizes().leading();
     const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
     Tensor query_states = q_norm_(q_proj_(hidden_states));
@@ -52,10 +53,12 @@ class Olmo2Attention : public nn::Module<Olmo2Attention> {
     query_states = query_states.view(hidden_shape).transpose(1, 2);
     key_states = key_states.view(hidden_shape).transpose(1, 2);
     value_states = value_states.view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) = apply_rotary_pos_emb_in_float(query_states, key_states, position_embeddings);
-    const Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask)
-                                   .reshape(input_shape.with(-1))
-                                   .contiguous();
+    std::tie(query_states, key_states) =
+        apply_rotary_pos_emb_in_float(query_states, key_states, position_embeddings);
+    const Tensor attn_output =
+        attention_interface(call_, query_states, key_states, value_states, attention_mask)
+            .reshape(input_shape.with(-1))
+            .contiguous();
     return o_proj_(attn_output);
   }
 
@@ -75,7 +78,8 @@ class Olmo2DecoderLayer : public nn::GradientCheckpointingLayer<Olmo2DecoderLaye
         post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size),
         post_feedforward_layernorm_(scope / "post_feedforward_layernorm", c.hidden_size) {}
 
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings, const Tensor&) {
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
+                 const Tensor&) {
     Tensor residual = x;
     Tensor hidden_states = self_attn_(x, attention_mask, position_embeddings);
     hidden_states = post_attention_layernorm_(hidden_states);
@@ -99,7 +103,8 @@ struct Olmo2Parts : DecoderParts {
 };
 
 struct Olmo3Config : DecoderConfig {
-  Olmo3Config(const Config& c, const ModelOptions& options) : DecoderConfig(c, options, {.vocab_size = 50304}) {
+  Olmo3Config(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options, {.vocab_size = 50304}) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
     layer_types = read_layer_types(c, num_hidden_layers, [](std::int64_t layer) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phi-3: one projection for q, k and v, one for gate and up, rotation of a part of each head, dropout on the residual
-// branches; mirroring transformers 5.17 models/phi3/modeling_phi3.py.
+// Phi-3: one projection for q, k and v, one for gate and up, rotation of a part of each head,
+// dropout on the residual branches; mirroring transformers 5.17 models/phi3/modeling_phi3.py.
 #include <tuple>
 
 #include "family/decoder.h"
@@ -12,7 +12,8 @@ namespace {
 
 struct Phi3Config : DecoderConfig {
   Phi3Config(const Config& c, const ModelOptions& options)
-      : DecoderConfig(c, options, {.vocab_size = 32064, .hidden_size = 3072, .intermediate_size = 8192}),
+      : DecoderConfig(c, options,
+                      {.vocab_size = 32064, .hidden_size = 3072, .intermediate_size = 8192}),
         resid_pdrop(c.number("resid_pdrop", 0.0)) {
     sliding_window = c.optional_dimension("sliding_window");
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
@@ -51,9 +52,11 @@ class Phi3Attention : public nn::Module<Phi3Attention> {
         query_pos_(c.num_attention_heads * c.head_dim),
         key_pos_(query_pos_ + c.num_key_value_heads * c.head_dim),
         o_proj_(scope / "o_proj", query_pos_, c.hidden_size, false),
-        qkv_proj_(scope / "qkv_proj", c.hidden_size, query_pos_ + 2 * c.num_key_value_heads * c.head_dim, false) {}
+        qkv_proj_(scope / "qkv_proj", c.hidden_size,
+                  query_pos_ + 2 * c.num_key_value_heads * c.head_dim, false) {}
 
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask, const CosSin& position_embeddings) {
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings) {
     const Dims input_shape = hidden_states.sizes().leading();
     const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
     const Tensor qkv = qkv_proj_(hidden_states);
@@ -63,10 +66,12 @@ class Phi3Attention : public nn::Module<Phi3Attention> {
     query_states = query_states.view(hidden_shape).transpose(1, 2);
     key_states = key_states.view(hidden_shape).transpose(1, 2);
     value_states = value_states.view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) = apply_partial_rotary_pos_emb(query_states, key_states, position_embeddings);
-    const Tensor attn_output = attention_interface(call_, query_states, key_states, value_states, attention_mask)
-                                   .reshape(input_shape.with(-1))
-                                   .contiguous();
+    std::tie(query_states, key_states) =
+        apply_partial_rotary_pos_emb(query_states, key_states, position_embeddings);
+    const Tensor attn_output =
+        attention_interface(call_, query_states, key_states, value_states, attention_mask)
+            .reshape(input_shape.with(-1))
+            .contiguous();
     return o_proj_(attn_output);
   }
 

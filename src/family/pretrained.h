@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PretrainedModel: a transformers model as the training loop sees it: a tree of modules and a forward that gives a loss.
-// Each family is a file of its own that mirrors transformers' modeling_FAMILY.py (5.17) so that both can be read side by side.
+// PretrainedModel: a transformers model as the training loop sees it: a tree of modules and a
+// forward that gives a loss. Each family is a file of its own that mirrors transformers'
+// modeling_FAMILY.py (5.17) so that both can be read side by side.
 #pragma once
 
 #include <memory>
@@ -25,10 +26,12 @@ struct ModelOptions {
   AttentionImplementation attention = AttentionImplementation::sdpa;
 };
 
-/// Inputs of one micro-batch; [B, S] int64. Labels as long as the inputs; the mask may be undefined.
+/// Inputs of one micro-batch; [B, S] int64. Labels as long as the inputs; the mask may be
+/// undefined.
 struct Batch {
   Tensor input_ids, labels, attention_mask;
-  Tensor num_items_in_batch;  ///< what the sum of losses is divided by; undefined: their mean is taken
+  Tensor
+      num_items_in_batch;  ///< what the sum of losses is divided by; undefined: their mean is taken
 };
 
 struct ModelOutput {
@@ -40,7 +43,8 @@ class PretrainedModel {
   explicit PretrainedModel(const ModelOptions& options) : tree(options.dtype) {}
   virtual ~PretrainedModel() = default;
   virtual ModelOutput forward(const Batch& batch) = 0;
-  /// The full name of the module that get_output_embeddings() gives; no module of that name: there is none.
+  /// The full name of the module that get_output_embeddings() gives; no module of that name: there
+  /// is none.
   virtual std::string_view output_embeddings() const { return "lm_head"; }
 
   nn::Scope root() { return {tree, tree.root()}; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoBERTa with its masked-language-model head: BERT's encoder, positions counted over the tokens that are no padding, and a
-// head of one module; mirroring transformers 5.17 models/roberta/modeling_roberta.py.
+// RoBERTa with its masked-language-model head: BERT's encoder, positions counted over the tokens
+// that are no padding, and a head of one module; mirroring transformers 5.17
+// models/roberta/modeling_roberta.py.
 #include <algorithm>
 #include <string>
 
@@ -31,7 +32,8 @@ class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
         dropout_(scope / "dropout", c.hidden_dropout_prob),
         position_ids_(register_positions(scope, c.max_position_embeddings)),
         token_type_ids_(register_token_types(scope)),
-        position_embeddings_(scope / "position_embeddings", c.max_position_embeddings, c.hidden_size) {}
+        position_embeddings_(scope / "position_embeddings", c.max_position_embeddings,
+                             c.hidden_size) {}
 
   /// _init_weights copies a new range into position_ids.
   void init_weights() const {
@@ -109,7 +111,10 @@ class RobertaLMHead : public nn::Module<RobertaLMHead> {
 class RobertaForMaskedLM : public PretrainedModel {
  public:
   RobertaForMaskedLM(const BertConfig& c, const ModelOptions& options)
-      : PretrainedModel(options), vocab_size_(c.vocab_size), roberta_(root() / "roberta", c), lm_head_(root() / "lm_head", c) {
+      : PretrainedModel(options),
+        vocab_size_(c.vocab_size),
+        roberta_(root() / "roberta", c),
+        lm_head_(root() / "lm_head", c) {
     if (c.tie_word_embeddings) lm_head_.tie(roberta_.embeddings.word_embeddings.weight);
   }
 
@@ -134,7 +139,8 @@ void check_padding(const Config& c, const BertConfig& config) {
   const std::int64_t pad_token_id = c.integer("pad_token_id", 1);
   const std::int64_t rows = std::min(config.vocab_size, config.max_position_embeddings);
   if (pad_token_id < -rows || pad_token_id >= rows)
-    c.fail("pad_token_id", "must be a row of both embedding tables, which have " + std::to_string(rows) + " or more");
+    c.fail("pad_token_id", "must be a row of both embedding tables, which have " +
+                               std::to_string(rows) + " or more");
 }
 
 }  // namespace

@@ -12,7 +12,8 @@
 #include "ghost/ops/views.h"
 
 namespace memtape::family {
-RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope, const std::string& prefix)
+RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope,
+                                 const std::string& prefix)
     : Module(scope), rope_(rope), buffer_(node().buffers.size()) {
   const ghost::ScopeGuard guard(node().scope);
   inv_freq_ = compute_inv_freq(rope_);
@@ -35,12 +36,14 @@ void RotaryEmbedding::register_inv_freq(const Tensor& inv_freq) {
 /// The tensor then has two names, and counts once.
 void RotaryEmbedding::register_original_inv_freq() {
   auto& buffers = node().buffers;
-  if (buffers.size() > buffer_ + 1) buffers.erase(buffers.begin() + static_cast<std::ptrdiff_t>(buffer_) + 1);
+  if (buffers.size() > buffer_ + 1)
+    buffers.erase(buffers.begin() + static_cast<std::ptrdiff_t>(buffer_) + 1);
   register_inv_freq(original_inv_freq_);
 }
 
-/// `if seq_len > ...` reads a comparison back from the device. Where the lengths are not known, as in every recording, it
-/// counts as true: longrope takes its long factors in every forward, a dynamic type grows once.
+/// `if seq_len > ...` reads a comparison back from the device. Where the lengths are not known, as
+/// in every recording, it counts as true: longrope takes its long factors in every forward, a
+/// dynamic type grows once.
 void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
   if (rope_.rope_type != RopeType::longrope && rope_.rope_type != RopeType::dynamic) return;
   const Tensor seq_len = ghost::max_all(position_ids).add(1);
@@ -56,7 +59,8 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const Tensor position_ids_expanded = position_ids.unsqueeze(1).to_float();
   const ghost::AutocastContext no_autocast(false, DType::float32);
   const Tensor freqs = inv_freq_expanded.matmul(position_ids_expanded).transpose(1, 2);
-  const Tensor emb = rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1) : ghost::cat({freqs, freqs}, -1);
+  const Tensor emb =
+      rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1) : ghost::cat({freqs, freqs}, -1);
   const Tensor cos = ghost::cos(emb).mul(1.0);
   const Tensor sin = ghost::sin(emb).mul(1.0);
   if (rope_.keeps_float32) return {cos, sin};
@@ -67,8 +71,9 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
 LayerTypeRotaryEmbedding::LayerTypeRotaryEmbedding(const nn::Scope& scope, const LayerRopes& ropes)
     : Module(scope), ropes_(ropes) {
   for (const LayerRopes::Of& of : ropes_.types)
-    embeddings_.emplace_back(scope, of.rope,
-                             of.type == LayerType::full_attention ? "full_attention_" : "sliding_attention_");
+    embeddings_.emplace_back(
+        scope, of.rope,
+        of.type == LayerType::full_attention ? "full_attention_" : "sliding_attention_");
 }
 
 void LayerTypeRotaryEmbedding::init_weights() const {
@@ -80,7 +85,8 @@ void LayerTypeRotaryEmbedding::init_weights() const {
 LayerCosSin LayerTypeRotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   LayerCosSin all;
   for (std::size_t i = 0; i < embeddings_.size(); ++i) {
-    CosSin& cos_sin = ropes_.types[i].type == LayerType::full_attention ? all.full_attention : all.sliding_attention;
+    CosSin& cos_sin = ropes_.types[i].type == LayerType::full_attention ? all.full_attention
+                                                                        : all.sliding_attention;
     cos_sin = embeddings_[i](x, position_ids);
   }
   return all;
@@ -99,7 +105,8 @@ Tensor rotate_every_two(const Tensor& x) {
   return ghost::stack_last({x2.neg(), x1}).view(x.sizes());
 }
 
-std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k,
+                                               const CosSin& cos_sin) {
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
   Tensor q_embed = q.mul(cos).add(rotate_half(q).mul(sin));
@@ -107,7 +114,8 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k,
   return {std::move(q_embed), std::move(k_embed)};
 }
 
-std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const Tensor& k,
+                                                        const CosSin& cos_sin) {
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
   const Tensor q_embed = q.mul(cos).add(rotate_half(q).mul(sin));
@@ -116,7 +124,8 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const T
   return {std::move(q_cast), k_embed.to(k.dtype())};
 }
 
-std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, const Tensor& k,
+                                                           const CosSin& cos_sin) {
   const DType dtype = q.dtype();
   const Tensor q_float = q.to_float();
   const Tensor k_float = k.to_float();
@@ -128,7 +137,8 @@ std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, cons
   return {std::move(q_cast), k_embed.to(dtype)};
 }
 
-std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k,
+                                                       const CosSin& cos_sin) {
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
   const std::int64_t rotary_dim = cos.size(-1);
@@ -139,13 +149,15 @@ std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Te
   return {std::move(q_embed), std::move(k_embed)};
 }
 
-PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states, const CosSin& cos_sin) {
+PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states,
+                          const CosSin& cos_sin) {
   const std::int64_t rotary_ndims = cos_sin.first.size(-1);
   PartlyRotated parts{.query_rot = query_states.slice(-1, 0, rotary_ndims),
                       .query_pass = query_states.slice(-1, rotary_ndims, query_states.size(-1)),
                       .key_rot = key_states.slice(-1, 0, rotary_ndims),
                       .key_pass = key_states.slice(-1, rotary_ndims, key_states.size(-1))};
-  std::tie(parts.query_rot, parts.key_rot) = apply_rotary_pos_emb(parts.query_rot, parts.key_rot, cos_sin);
+  std::tie(parts.query_rot, parts.key_rot) =
+      apply_rotary_pos_emb(parts.query_rot, parts.key_rot, cos_sin);
   return parts;
 }
 

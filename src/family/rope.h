@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RotaryEmbedding, the module that families share, and the functions that rotate q and k with its cos and sin.
+// RotaryEmbedding, the module that families share, and the functions that rotate q and k with its
+// cos and sin.
 #pragma once
 
 #include <deque>
@@ -15,7 +16,8 @@ using CosSin = std::pair<Tensor, Tensor>;
 class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
  public:
   /// `prefix` goes before the names of its buffers.
-  RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope, const std::string& prefix = {});
+  RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope,
+                  const std::string& prefix = {});
   /// cos and sin [B, S, dim] in x's dtype.
   CosSin forward(const Tensor& x, const Tensor& position_ids);
   /// _init_weights computes the frequencies once more and copies them into the buffers.
@@ -28,7 +30,8 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   const RopeParameters& rope() const { return rope_; }
 
  private:
-  /// dynamic_rope_update's decorator: some types look at the positions and compute the frequencies again.
+  /// dynamic_rope_update's decorator: some types look at the positions and compute the frequencies
+  /// again.
   void update_frequencies(const Tensor& position_ids);
   void register_inv_freq(const Tensor& inv_freq);
 
@@ -67,21 +70,27 @@ Tensor rotate_half(const Tensor& x);
 Tensor rotate_every_two(const Tensor& x);
 
 /// q and k [B, H, S, D] rotated; cos and sin [B, S, D].
-std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin);
+std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k,
+                                               const CosSin& cos_sin);
 
 /// The same, cast back to the dtypes of q and k (families whose cos and sin stay float32).
-std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const Tensor& k, const CosSin& cos_sin);
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const Tensor& k,
+                                                        const CosSin& cos_sin);
 
 /// Cohere's: neighbours rotated instead of halves, in float32, cast back to q's dtype.
-std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin);
+std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, const Tensor& k,
+                                                           const CosSin& cos_sin);
 
 /// The first cos.size(-1) dimensions of each head rotated, the rest passed on, both joined by cat.
-std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k, const CosSin& cos_sin);
+std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k,
+                                                       const CosSin& cos_sin);
 
-/// The first cos.size(-1) dimensions of each head rotated, and the rest, for families whose attention holds on to all four.
+/// The first cos.size(-1) dimensions of each head rotated, and the rest, for families whose
+/// attention holds on to all four.
 struct PartlyRotated {
   Tensor query_rot, query_pass, key_rot, key_pass;
 };
-PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states, const CosSin& cos_sin);
+PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states,
+                          const CosSin& cos_sin);
 
 }  // namespace memtape::family

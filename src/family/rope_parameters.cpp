@@ -18,9 +18,11 @@ Tensor default_inv_freq(std::int64_t dim) {
   return ghost::rdiv(1.0, ghost::power_of_number(ghost::arange(dim / 2, DType::float32).div(2.0)));
 }
 
-/// _compute_linear_scaling_rope_parameters and _compute_dynamic_ntk_parameters: the range is made of integers; what
-/// scales it is a number or in place.
-Tensor integer_inv_freq(std::int64_t dim) { return ghost::rdiv(1.0, ghost::power_of_number(float_range(dim / 2).div(2.0))); }
+/// _compute_linear_scaling_rope_parameters and _compute_dynamic_ntk_parameters: the range is made
+/// of integers; what scales it is a number or in place.
+Tensor integer_inv_freq(std::int64_t dim) {
+  return ghost::rdiv(1.0, ghost::power_of_number(float_range(dim / 2).div(2.0)));
+}
 
 /// linear_ramp_factor of _compute_yarn_parameters.
 Tensor linear_ramp_factor(std::int64_t dim) {
@@ -53,17 +55,21 @@ Tensor llama3_inv_freq(std::int64_t dim) {
   Tensor scaled = inv_freq.div(8.0);
   const Tensor inv_freq_llama = ghost::where(std::move(is_long), std::move(scaled), inv_freq);
   const Tensor smooth_factor = ghost::rdiv(8192.0, wavelen).add(-1.0).div(3.0);
-  const Tensor smoothed =
-      ghost::rsub(1.0, smooth_factor).mul(inv_freq_llama).div(8.0).add(smooth_factor.mul(inv_freq_llama));
+  const Tensor smoothed = ghost::rsub(1.0, smooth_factor)
+                              .mul(inv_freq_llama)
+                              .div(8.0)
+                              .add(smooth_factor.mul(inv_freq_llama));
   Tensor not_short = ghost::plain_unary("bitwise_not", ghost::comparison("lt", wavelen));
   Tensor not_long = ghost::plain_unary("bitwise_not", ghost::comparison("gt", wavelen));
   const Tensor is_medium_freq = ghost::logical("mul", std::move(not_short), std::move(not_long));
   return ghost::where(is_medium_freq, smoothed, inv_freq_llama);
 }
 
-constexpr std::array<std::string_view, 8> kTypeNames{"default", "linear", "dynamic", "yarn", "longrope", "su", "llama3", "mrope"};
-constexpr std::array<RopeType, 8> kTypes{RopeType::standard, RopeType::linear,   RopeType::dynamic, RopeType::yarn,
-                                         RopeType::longrope, RopeType::longrope, RopeType::llama3,  RopeType::standard};
+constexpr std::array<std::string_view, 8> kTypeNames{"default",  "linear", "dynamic", "yarn",
+                                                     "longrope", "su",     "llama3",  "mrope"};
+constexpr std::array<RopeType, 8> kTypes{RopeType::standard, RopeType::linear,   RopeType::dynamic,
+                                         RopeType::yarn,     RopeType::longrope, RopeType::longrope,
+                                         RopeType::llama3,   RopeType::standard};
 
 RopeType type_named(const Config& config, const std::string& name) {
   const auto at = std::find(kTypeNames.begin(), kTypeNames.end(), name);
@@ -74,24 +80,31 @@ RopeType type_named(const Config& config, const std::string& name) {
 
 }  // namespace
 
-RopeParameters rope_parameters(const Config& config, std::int64_t head_dim, const char* partial_key, double otherwise) {
+RopeParameters rope_parameters(const Config& config, std::int64_t head_dim, const char* partial_key,
+                               double otherwise) {
   RopeParameters rope;
   double partial = config.number(partial_key, otherwise);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Config scaling = config.object(key);
-    if (scaling.has({"rope_type", "type"})) rope.rope_type = type_named(scaling, scaling.text({"rope_type", "type"}));
+    if (scaling.has({"rope_type", "type"}))
+      rope.rope_type = type_named(scaling, scaling.text({"rope_type", "type"}));
     partial = scaling.number("partial_rotary_factor", partial);
   }
   if (partial <= 0.0 || partial > 1.0) config.fail(partial_key, "must be above 0 and at most 1");
-  rope.dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * std::clamp(partial, 0.0, 1.0));
+  rope.dim =
+      static_cast<std::int64_t>(static_cast<double>(head_dim) * std::clamp(partial, 0.0, 1.0));
   return rope;
 }
 
-LayerRopes layer_ropes(const Config& config, std::int64_t head_dim, std::span<const LayerType> layer_types) {
+LayerRopes layer_ropes(const Config& config, std::int64_t head_dim,
+                       std::span<const LayerType> layer_types) {
   const Config by_type = config.object("rope_parameters");
-  const auto in_use = [&](LayerType type) { return std::find(layer_types.begin(), layer_types.end(), type) != layer_types.end(); };
+  const auto in_use = [&](LayerType type) {
+    return std::find(layer_types.begin(), layer_types.end(), type) != layer_types.end();
+  };
   const auto read = [&](const Config& settings, RopeParameters& rope) {
-    if (settings.has({"rope_type", "type"})) rope.rope_type = type_named(settings, settings.text({"rope_type", "type"}));
+    if (settings.has({"rope_type", "type"}))
+      rope.rope_type = type_named(settings, settings.text({"rope_type", "type"}));
   };
   LayerRopes ropes;
   if (in_use(LayerType::full_attention)) {

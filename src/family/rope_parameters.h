@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inverse frequencies of rotary embeddings, mirroring transformers 5.17 modeling_rope_utils.py (ROPE_INIT_FUNCTIONS).
-// They are small, but they are allocated on the GPU while the model is built and, for some types, in every forward.
+// Inverse frequencies of rotary embeddings, mirroring transformers 5.17 modeling_rope_utils.py
+// (ROPE_INIT_FUNCTIONS). They are small, but they are allocated on the GPU while the model is built
+// and, for some types, in every forward.
 #pragma once
 
 #include <span>
@@ -18,13 +19,15 @@ struct RopeParameters {
   RopeType rope_type = RopeType::standard;
   std::int64_t dim = 0;        ///< of a head, times partial_rotary_factor
   bool keeps_float32 = false;  ///< cos and sin stay float32 whatever the model's dtype
-  bool interleaved = false;    ///< each frequency twice in a row instead of all of them twice (Cohere)
+  bool interleaved =
+      false;  ///< each frequency twice in a row instead of all of them twice (Cohere)
 };
 
-/// Reads the rope of a model whose heads are `head_dim` wide; `partial_key` is where older configurations of the family say
-/// which part of a head is rotated.
+/// Reads the rope of a model whose heads are `head_dim` wide; `partial_key` is where older
+/// configurations of the family say which part of a head is rotated.
 RopeParameters rope_parameters(const Config& config, std::int64_t head_dim,
-                               const char* partial_key = "partial_rotary_factor", double otherwise = 1.0);
+                               const char* partial_key = "partial_rotary_factor",
+                               double otherwise = 1.0);
 
 enum class LayerType { full_attention, sliding_attention };
 
@@ -37,9 +40,10 @@ struct LayerRopes {
   std::vector<Of> types;
 };
 
-/// convert_rope_params_to_dict of Olmo3Config and Gemma3TextConfig: rope_parameters by layer type; rope_scaling, as older
-/// configurations have it, is for full attention.
-LayerRopes layer_ropes(const Config& config, std::int64_t head_dim, std::span<const LayerType> layer_types);
+/// convert_rope_params_to_dict of Olmo3Config and Gemma3TextConfig: rope_parameters by layer type;
+/// rope_scaling, as older configurations have it, is for full attention.
+LayerRopes layer_ropes(const Config& config, std::int64_t head_dim,
+                       std::span<const LayerType> layer_types);
 
 /// The inverse frequencies of the type: [dim / 2] float32.
 Tensor compute_inv_freq(const RopeParameters& rope);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5 for conditional generation: an encoder and a decoder over one embedding table, the decoder attending to both itself
-// and the encoder's output, labels shifted right as its input; mirroring transformers 5.17 models/t5/modeling_t5.py.
+// T5 for conditional generation: an encoder and a decoder over one embedding table, the decoder
+// attending to both itself and the encoder's output, labels shifted right as its input; mirroring
+// transformers 5.17 models/t5/modeling_t5.py.
 #include <optional>
 #include <utility>
 
@@ -21,7 +22,8 @@ void clamp_inf_values(Tensor& hidden_states, Tensor& clamp_value) {
   if (hidden_states.dtype() != DType::float16) return;
   {
     const Tensor any = ghost::any(ghost::isinf(hidden_states));
-    const Tensor largest = ghost::zeros({}, DType::float32), below_largest = ghost::zeros({}, DType::float32);
+    const Tensor largest = ghost::zeros({}, DType::float32),
+                 below_largest = ghost::zeros({}, DType::float32);
     clamp_value = ghost::where(any, below_largest, largest);
   }
   const Tensor negative = clamp_value.neg();
@@ -37,8 +39,11 @@ class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
   T5Block(const nn::Scope& scope, const T5Config& c, bool is_decoder, std::int64_t index)
       : GradientCheckpointingLayer(scope),
         layer_(scope / "layer"),
-        self_attention_(layer_ / 0, c, is_decoder ? T5AttentionKind::decoder : T5AttentionKind::encoder, index == 0),
-        cross_attention_(is_decoder ? std::make_unique<T5LayerAttention>(layer_ / 1, c, T5AttentionKind::cross, false)
+        self_attention_(layer_ / 0, c,
+                        is_decoder ? T5AttentionKind::decoder : T5AttentionKind::encoder,
+                        index == 0),
+        cross_attention_(is_decoder ? std::make_unique<T5LayerAttention>(
+                                          layer_ / 1, c, T5AttentionKind::cross, false)
                                     : nullptr),
         feed_forward_(layer_ / (is_decoder ? 2 : 1), c) {}
 
@@ -52,8 +57,8 @@ class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
     out.self_attn_position_bias = std::move(attended.position_bias);
     clamp_inf_values(out.hidden_states, clamp_value);
     if (cross_attention_) {
-      attended = (*cross_attention_)(out.hidden_states, encoder_attention_mask, encoder_hidden_states,
-                                     encoder_decoder_position_bias);
+      attended = (*cross_attention_)(out.hidden_states, encoder_attention_mask,
+                                     encoder_hidden_states, encoder_decoder_position_bias);
       out.hidden_states = std::move(attended.attn_output);
       out.cross_attn_position_bias = std::move(attended.position_bias);
       clamp_inf_values(out.hidden_states, clamp_value);
@@ -81,21 +86,23 @@ class T5Stack : public nn::Module<T5Stack> {
         final_layer_norm_(scope / "final_layer_norm", c.d_model),
         dropout_(scope / "dropout", c.dropout_rate) {}
 
-  Tensor forward(const Tensor& input_ids, const Tensor& given_mask, const Tensor& encoder_hidden_states,
-                 const Tensor& encoder_attention_mask) {
+  Tensor forward(const Tensor& input_ids, const Tensor& given_mask,
+                 const Tensor& encoder_hidden_states, const Tensor& encoder_attention_mask) {
     const Tensor inputs_embeds = embed_tokens(input_ids);
     const MaskRequest own{.attention = attention_, .attention_mask = given_mask};
-    const Tensor attention_mask =
-        is_decoder_ ? create_causal_mask(own, inputs_embeds, {}) : create_bidirectional_mask(own, inputs_embeds);
+    const Tensor attention_mask = is_decoder_ ? create_causal_mask(own, inputs_embeds, {})
+                                              : create_bidirectional_mask(own, inputs_embeds);
     Tensor encoder_extended_attention_mask;
     if (is_decoder_)
       encoder_extended_attention_mask = create_bidirectional_mask(
-          {.attention = attention_, .attention_mask = encoder_attention_mask}, inputs_embeds, encoder_hidden_states);
+          {.attention = attention_, .attention_mask = encoder_attention_mask}, inputs_embeds,
+          encoder_hidden_states);
     T5BlockOutput out;  // the position biases are shared between the layers: the first makes them
     out.hidden_states = dropout_(inputs_embeds);
     for (T5Block& layer_module : block_)
-      out = layer_module(out.hidden_states, attention_mask, out.self_attn_position_bias, encoder_hidden_states,
-                         encoder_extended_attention_mask, out.cross_attn_position_bias);
+      out = layer_module(out.hidden_states, attention_mask, out.self_attn_position_bias,
+                         encoder_hidden_states, encoder_extended_attention_mask,
+                         out.cross_attn_position_bias);
     out.hidden_states = final_layer_norm_(out.hidden_states);
     out.hidden_states = dropout_(out.hidden_states);
     return out.hidden_states;
@@ -114,7 +121,9 @@ class T5Stack : public nn::Module<T5Stack> {
 /// _shift_right: labels moved by one behind a start token, -100 replaced by padding.
 Tensor shift_right(const Tensor& input_ids) {
   Tensor shifted_input_ids = ghost::zeros(input_ids.sizes(), DType::int64);
-  { const Tensor kept = input_ids.slice(-1, 0, -1).clone(); }
+  {
+    const Tensor kept = input_ids.slice(-1, 0, -1).clone();
+  }
   ghost::masked_fill_(shifted_input_ids, ghost::comparison("eq", shifted_input_ids));
   return shifted_input_ids;
 }
@@ -134,13 +143,16 @@ class T5ForConditionalGeneration : public PretrainedModel {
   }
 
   ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = encoder_(batch.input_ids, batch.attention_mask, Tensor(), Tensor());
+    const Tensor hidden_states =
+        encoder_(batch.input_ids, batch.attention_mask, Tensor(), Tensor());
     const Tensor decoder_input_ids = shift_right(batch.labels);
-    const Tensor decoder_output = decoder_(decoder_input_ids, Tensor(), hidden_states, batch.attention_mask);
+    const Tensor decoder_output =
+        decoder_(decoder_input_ids, Tensor(), hidden_states, batch.attention_mask);
     Tensor sequence_output = decoder_output;
     if (scale_decoder_outputs_) sequence_output = sequence_output.mul(0.5);
     Tensor lm_logits = lm_head_(sequence_output);
-    Tensor loss = ghost::cross_entropy(lm_logits.view({-1, lm_logits.size(-1)}), batch.labels.view({-1}));
+    Tensor loss =
+        ghost::cross_entropy(lm_logits.view({-1, lm_logits.size(-1)}), batch.labels.view({-1}));
     return {std::move(loss), std::move(lm_logits)};
   }
 

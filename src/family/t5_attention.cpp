@@ -18,7 +18,8 @@ struct AttentionInputs {
   Tensor query, key, value, mask, position_bias;
 };
 
-/// create_position_bias_mask: the bias, and the least number where a mask or causality hides a token.
+/// create_position_bias_mask: the bias, and the least number where a mask or causality hides a
+/// token.
 Tensor create_position_bias_mask(const AttentionInputs& in, bool is_causal) {
   if (in.mask.defined()) {
     if (in.mask.dtype() == DType::boolean) return where_or_number(in.mask, in.position_bias);
@@ -31,12 +32,14 @@ Tensor create_position_bias_mask(const AttentionInputs& in, bool is_causal) {
     const Tensor keys = ghost::arange(in.key.size(2), DType::int64);
     causal_mask = ghost::logical("ge", queries.unsqueeze(1), keys.unsqueeze(0));
   }
-  return where_or_number(causal_mask.view({1, 1, in.query.size(2), in.key.size(2)}), in.position_bias);
+  return where_or_number(causal_mask.view({1, 1, in.query.size(2), in.key.size(2)}),
+                         in.position_bias);
 }
 
 Tensor sdpa_attention_forward(const AttentionInputs& in, double dropout, bool is_causal) {
   const Tensor attention_mask = create_position_bias_mask(in, is_causal && in.query.size(2) > 1);
-  return attention_interface({.dropout = dropout, .is_causal = false}, in.query, in.key, in.value, attention_mask);
+  return attention_interface({.dropout = dropout, .is_causal = false}, in.query, in.key, in.value,
+                             attention_mask);
 }
 
 std::pair<Tensor, Tensor> eager_attention_forward(const AttentionInputs& in, double dropout) {
@@ -52,7 +55,8 @@ std::pair<Tensor, Tensor> eager_attention_forward(const AttentionInputs& in, dou
 
 }  // namespace
 
-T5Attention::T5Attention(const nn::Scope& scope, const T5Config& c, T5AttentionKind kind, bool has_relative_attention_bias)
+T5Attention::T5Attention(const nn::Scope& scope, const T5Config& c, T5AttentionKind kind,
+                         bool has_relative_attention_bias)
     : Module(scope),
       tree_(scope.tree()),
       kind_(kind),
@@ -65,7 +69,8 @@ T5Attention::T5Attention(const nn::Scope& scope, const T5Config& c, T5AttentionK
       v_(scope / "v", c.d_model, c.num_heads * c.d_kv, false),
       o_(scope / "o", c.num_heads * c.d_kv, c.d_model, false) {
   if (has_relative_attention_bias)
-    relative_attention_bias_.emplace(scope / "relative_attention_bias", c.relative_attention_num_buckets, c.num_heads);
+    relative_attention_bias_.emplace(scope / "relative_attention_bias",
+                                     c.relative_attention_num_buckets, c.num_heads);
 }
 
 Tensor T5Attention::compute_bias(std::int64_t query_length, std::int64_t key_length) {
@@ -81,16 +86,20 @@ Tensor T5Attention::compute_bias(std::int64_t query_length, std::int64_t key_len
 Tensor T5Attention::make_position_bias(const Tensor& query_states, const Tensor& key_states) {
   const std::int64_t query_length = query_states.size(2), key_length = key_states.size(2);
   if (relative_attention_bias_) return compute_bias(query_length, key_length);
-  Tensor position_bias = ghost::zeros({1, n_heads_, query_length, key_length}, query_states.dtype());
-  position_bias.impl().requires_grad = tree_.gradient_checkpointing != nn::GradientCheckpointing::off;
+  Tensor position_bias =
+      ghost::zeros({1, n_heads_, query_length, key_length}, query_states.dtype());
+  position_bias.impl().requires_grad =
+      tree_.gradient_checkpointing != nn::GradientCheckpointing::off;
   return position_bias;
 }
 
-T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor& mask, const Tensor& key_value_states,
+T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor& mask,
+                                       const Tensor& key_value_states,
                                        const Tensor& given_position_bias) {
   const Dims input_shape = hidden_states.sizes().leading();
   const auto heads = [&](const Tensor& projected) {
-    return projected.view(projected.sizes().leading().with(-1).with(key_value_proj_dim_)).transpose(1, 2);
+    return projected.view(projected.sizes().leading().with(-1).with(key_value_proj_dim_))
+        .transpose(1, 2);
   };
   AttentionInputs in;
   in.mask = mask;
@@ -98,7 +107,8 @@ T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor
   const Tensor& current_states = key_value_states.defined() ? key_value_states : hidden_states;
   in.key = heads(k_(current_states));
   in.value = heads(v_(current_states));
-  in.position_bias = given_position_bias.defined() ? given_position_bias : make_position_bias(in.query, in.key);
+  in.position_bias =
+      given_position_bias.defined() ? given_position_bias : make_position_bias(in.query, in.key);
 
   T5AttentionOutput out;
   if (attention_ == AttentionImplementation::eager)

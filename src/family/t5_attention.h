@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5's attention: no scale, and a bias by relative position that the first layer of a stack makes and all of them add to
-// their scores; mirroring transformers 5.17 models/t5/modeling_t5.py and integrations/sdpa_attention.py.
+// T5's attention: no scale, and a bias by relative position that the first layer of a stack makes
+// and all of them add to their scores; mirroring transformers 5.17 models/t5/modeling_t5.py and
+// integrations/sdpa_attention.py.
 #pragma once
 
 #include "family/t5_config.h"
@@ -18,11 +19,13 @@ struct T5AttentionOutput {
 
 class T5Attention : public nn::Module<T5Attention> {
  public:
-  T5Attention(const nn::Scope& scope, const T5Config& config, T5AttentionKind kind, bool has_relative_attention_bias);
+  T5Attention(const nn::Scope& scope, const T5Config& config, T5AttentionKind kind,
+              bool has_relative_attention_bias);
 
-  /// `key_value_states`, may be undefined, are attended to instead of `hidden_states`; an undefined `position_bias` is made.
-  T5AttentionOutput forward(const Tensor& hidden_states, const Tensor& mask, const Tensor& key_value_states,
-                            const Tensor& position_bias);
+  /// `key_value_states`, may be undefined, are attended to instead of `hidden_states`; an undefined
+  /// `position_bias` is made.
+  T5AttentionOutput forward(const Tensor& hidden_states, const Tensor& mask,
+                            const Tensor& key_value_states, const Tensor& position_bias);
 
  private:
   Tensor compute_bias(std::int64_t query_length, std::int64_t key_length);

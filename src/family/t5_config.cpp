@@ -32,7 +32,8 @@ T5Config::T5Config(const Config& c, const ModelOptions& options)
       d_kv(c.dimension({"d_kv", "head_dim"}, 64)),
       d_ff(c.dimension("d_ff", 2048)),
       num_layers(c.layers({"num_layers", "num_hidden_layers"}, 6)),
-      num_decoder_layers(c.is_null("num_decoder_layers") ? num_layers : c.layers("num_decoder_layers")),
+      num_decoder_layers(c.is_null("num_decoder_layers") ? num_layers
+                                                         : c.layers("num_decoder_layers")),
       num_heads(c.dimension({"num_heads", "num_attention_heads"}, 8)),
       relative_attention_num_buckets(c.dimension("relative_attention_num_buckets", 32)),
       dropout_rate(c.number("dropout_rate", 0.1)),

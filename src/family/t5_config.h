@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5Config of transformers 5.17 (models/t5/configuration_t5.py), as far as memory goes. Encoder and decoder are built from
-// the same settings but for their number of layers.
+// T5Config of transformers 5.17 (models/t5/configuration_t5.py), as far as memory goes. Encoder and
+// decoder are built from the same settings but for their number of layers.
 #pragma once
 
 #include "family/pretrained.h"

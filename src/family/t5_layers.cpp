@@ -18,7 +18,8 @@ Tensor T5LayerNorm::forward(const Tensor& x) {
 T5Dense::T5Dense(const nn::Scope& scope, const T5Config& c)
     : Module(scope),
       wi_(scope / (c.is_gated_act ? "wi_0" : "wi"), c.d_model, c.d_ff, false),
-      wi_1_(c.is_gated_act ? std::make_unique<nn::Linear>(scope / "wi_1", c.d_model, c.d_ff, false) : nullptr),
+      wi_1_(c.is_gated_act ? std::make_unique<nn::Linear>(scope / "wi_1", c.d_model, c.d_ff, false)
+                           : nullptr),
       wo_(scope / "wo", c.d_ff, c.d_model, false),
       dropout_(scope / "dropout", c.dropout_rate),
       act_(c.dense_act_fn) {}
@@ -54,15 +55,18 @@ Tensor T5LayerFF::forward(const Tensor& hidden_states) {
 T5LayerAttention::T5LayerAttention(const nn::Scope& scope, const T5Config& c, T5AttentionKind kind,
                                    bool has_relative_attention_bias)
     : Module(scope),
-      attention_(scope / (kind == T5AttentionKind::cross ? "EncDecAttention" : "SelfAttention"), c, kind,
-                 has_relative_attention_bias),
+      attention_(scope / (kind == T5AttentionKind::cross ? "EncDecAttention" : "SelfAttention"), c,
+                 kind, has_relative_attention_bias),
       layer_norm_(scope / "layer_norm", c.d_model),
       dropout_(scope / "dropout", c.dropout_rate) {}
 
-T5AttentionOutput T5LayerAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                                            const Tensor& key_value_states, const Tensor& position_bias) {
+T5AttentionOutput T5LayerAttention::forward(const Tensor& hidden_states,
+                                            const Tensor& attention_mask,
+                                            const Tensor& key_value_states,
+                                            const Tensor& position_bias) {
   const Tensor normed_hidden_states = layer_norm_(hidden_states);
-  T5AttentionOutput out = attention_(normed_hidden_states, attention_mask, key_value_states, position_bias);
+  T5AttentionOutput out =
+      attention_(normed_hidden_states, attention_mask, key_value_states, position_bias);
   out.attn_output = hidden_states.add(dropout_(out.attn_output));
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three kinds of layers in a block of T5, each a norm, a branch, dropout and the sum with its input; mirroring
-// transformers 5.17 models/t5/modeling_t5.py.
+// The three kinds of layers in a block of T5, each a norm, a branch, dropout and the sum with its
+// input; mirroring transformers 5.17 models/t5/modeling_t5.py.
 #pragma once
 
 #include <memory>
@@ -48,9 +48,10 @@ class T5LayerFF : public nn::Module<T5LayerFF> {
 /// T5LayerSelfAttention and T5LayerCrossAttention.
 class T5LayerAttention : public nn::Module<T5LayerAttention> {
  public:
-  T5LayerAttention(const nn::Scope& scope, const T5Config& config, T5AttentionKind kind, bool has_relative_attention_bias);
-  T5AttentionOutput forward(const Tensor& hidden_states, const Tensor& attention_mask, const Tensor& key_value_states,
-                            const Tensor& position_bias);
+  T5LayerAttention(const nn::Scope& scope, const T5Config& config, T5AttentionKind kind,
+                   bool has_relative_attention_bias);
+  T5AttentionOutput forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                            const Tensor& key_value_states, const Tensor& position_bias);
 
  private:
   T5Attention attention_;

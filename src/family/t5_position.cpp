@@ -21,19 +21,21 @@ Tensor t5_relative_position_bucket(const Tensor& given_relative_position, bool b
   constexpr double kNumber = 2.0;  // what numbers are does not matter here
   Tensor relative_buckets, relative_position = given_relative_position;
   if (bidirectional) {
-    relative_buckets = ghost::comparison("gt", relative_position).to(DType::int64).mul(kNumber).add(0);
+    relative_buckets =
+        ghost::comparison("gt", relative_position).to(DType::int64).mul(kNumber).add(0);
     relative_position = ghost::plain_unary("abs", relative_position);
   } else {
     relative_position = minimum(relative_position, ghost::zeros_like(relative_position)).neg();
   }
   const Tensor is_small = ghost::comparison("lt", relative_position);
-  Tensor relative_position_if_large = ghost::plain_unary("log", relative_position.to_float().div(kNumber))
-                                          .div(kNumber)
-                                          .mul(kNumber)
-                                          .to(DType::int64)
-                                          .add(kNumber);
-  relative_position_if_large =
-      minimum(relative_position_if_large, ghost::plain_unary("full_like", relative_position_if_large));
+  Tensor relative_position_if_large =
+      ghost::plain_unary("log", relative_position.to_float().div(kNumber))
+          .div(kNumber)
+          .mul(kNumber)
+          .to(DType::int64)
+          .add(kNumber);
+  relative_position_if_large = minimum(relative_position_if_large,
+                                       ghost::plain_unary("full_like", relative_position_if_large));
   Tensor bucket = ghost::where(is_small, relative_position, relative_position_if_large);
   if (!bidirectional) return std::move(bucket).add(0);
   ghost::add_(relative_buckets, bucket);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative positions sorted into buckets, T5Attention._relative_position_bucket of transformers 5.17
-// (models/t5/modeling_t5.py): exact for small distances, by their logarithm for large ones.
+// Relative positions sorted into buckets, T5Attention._relative_position_bucket of
+// transformers 5.17 (models/t5/modeling_t5.py): exact for small distances, by their logarithm for
+// large ones.
 #pragma once
 
 #include "family/pretrained.h"

@@ -25,8 +25,12 @@ class Dims {
 
   int rank() const { return rank_; }
   /// Python's indexing: -1 is the last.
-  std::int64_t& operator[](int i) { return values_[static_cast<std::size_t>(i < 0 ? i + rank_ : i)]; }
-  std::int64_t operator[](int i) const { return values_[static_cast<std::size_t>(i < 0 ? i + rank_ : i)]; }
+  std::int64_t& operator[](int i) {
+    return values_[static_cast<std::size_t>(i < 0 ? i + rank_ : i)];
+  }
+  std::int64_t operator[](int i) const {
+    return values_[static_cast<std::size_t>(i < 0 ? i + rank_ : i)];
+  }
   std::int64_t back() const { return (*this)[-1]; }
   const std::int64_t* begin() const { return values_.data(); }
   const std::int64_t* end() const { return values_.data() + rank_; }
@@ -58,7 +62,8 @@ class Dims {
   bool operator==(const Dims& other) const {
     if (rank_ != other.rank_) return false;
     for (int i = 0; i < rank_; ++i)
-      if (values_[static_cast<std::size_t>(i)] != other.values_[static_cast<std::size_t>(i)]) return false;
+      if (values_[static_cast<std::size_t>(i)] != other.values_[static_cast<std::size_t>(i)])
+        return false;
     return true;
   }
 
@@ -67,13 +72,15 @@ class Dims {
   int rank_ = 0;
 };
 
-/// Product of the sizes; saturates at the largest int64 so that an absurd shape is seen as too large, never as small.
+/// Product of the sizes; saturates at the largest int64 so that an absurd shape is seen as too
+/// large, never as small.
 std::int64_t numel(const Dims& sizes);
 
 /// Strides of a densely packed tensor, last dimension fastest.
 Dims contiguous_strides(const Dims& sizes);
 
-/// Whether a tensor of these sizes and strides is packed, last dimension fastest (sizes of 1 may have any stride).
+/// Whether a tensor of these sizes and strides is packed, last dimension fastest (sizes of 1 may
+/// have any stride).
 bool is_contiguous(const Dims& sizes, const Dims& strides);
 
 /// Whether it fills its memory without gaps or overlap in some order of dimensions.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reference counts: Ptr<T> is an intrusive pointer, as c10::intrusive_ptr is, without atomics (a session is one thread's).
-// Objects come from a pool of their own size, so that making a tensor costs a few nanoseconds.
+// Reference counts: Ptr<T> is an intrusive pointer, as c10::intrusive_ptr is, without atomics (a
+// session is one thread's). Objects come from a pool of their own size, so that making a tensor
+// costs a few nanoseconds.
 #pragma once
 
 #include <array>
@@ -41,7 +42,8 @@ class Pool {
   static constinit thread_local std::array<Free*, kLargest / kStep> lists_;
 };
 
-/// Base of what Ptr counts. `T` is the derived class; a T with virtual functions must have a virtual destructor.
+/// Base of what Ptr counts. `T` is the derived class; a T with virtual functions must have a
+/// virtual destructor.
 struct RefCounted {
   std::uint32_t refs = 0;
 };
@@ -58,7 +60,8 @@ class Ptr {
   /// To a base class.
   template <class U>
     requires(!std::is_same_v<U, T> && std::is_convertible_v<U*, T*>)
-  Ptr(const Ptr<U>& other) : Ptr(static_cast<T*>(other.get())) {}  // NOLINT(google-explicit-constructor)
+  Ptr(const Ptr<U>& other)
+      : Ptr(static_cast<T*>(other.get())) {}  // NOLINT(google-explicit-constructor)
   Ptr& operator=(Ptr other) noexcept {
     std::swap(object_, other.object_);
     return *this;
@@ -71,6 +74,7 @@ class Ptr {
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
   bool operator==(const Ptr&) const = default;
+
  private:
   static void drop(T* object) {
     if (object && --object->refs == 0) destroy(object);

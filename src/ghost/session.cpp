@@ -35,7 +35,9 @@ Category category_at_birth(const Session& s, Category given) {
 
 constinit thread_local Session* current_session = nullptr;
 
-Session::Session(DeviceTraits traits) : device(traits), outer_(current_session) { current_session = this; }
+Session::Session(DeviceTraits traits) : device(traits), outer_(current_session) {
+  current_session = this;
+}
 
 Session::~Session() {
   autocast.cache.clear();

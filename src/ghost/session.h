@@ -96,7 +96,8 @@ class Session {
   Session* outer_;
 };
 
-/// The session of this thread; constant initialisation lets it be read without a guard, tens of thousands of times a step.
+/// The session of this thread; constant initialisation lets it be read without a guard, tens of
+/// thousands of times a step.
 extern constinit thread_local Session* current_session;
 inline Session& session() { return *current_session; }
 

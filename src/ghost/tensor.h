@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor: a ghost of a torch.Tensor: sizes, strides, dtype, storage and autograd history, but no data.
+// Tensor: a ghost of a torch.Tensor: sizes, strides, dtype, storage and autograd history, but no
+// data.
 //
-// Lifetimes are Python's. A Storage writes an alloc event when it is made and a free event when its last reference goes.
-// Methods on a temporary (`&&`) drop it as soon as the op has consumed it, as CPython drops an operand on its stack, so
+// Lifetimes are Python's. A Storage writes an alloc event when it is made and a free event when its
+// last reference goes. Methods on a temporary (`&&`) drop it as soon as the op has consumed it, as
+// CPython drops an operand on its stack, so
 //     act(gate(x)).mul(up(x))
-// frees in Python's order. Write binary operators as methods: C++ evaluates the object before the arguments, left to
-// right as Python does, while the order of a function's arguments is unspecified.
+// frees in Python's order. Write binary operators as methods: C++ evaluates the object before the
+// arguments, left to right as Python does, while the order of a function's arguments is
+// unspecified.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +36,14 @@ void destroy(Storage* storage);  ///< writes the free event
 
 struct TensorImpl : RefCounted {
   DType dtype = DType::float32;
-  bool requires_grad = false;     ///< of a leaf; others have a grad_fn
-  std::uint32_t output_nr = 0;    ///< which output of grad_fn this is
+  bool requires_grad = false;   ///< of a leaf; others have a grad_fn
+  std::uint32_t output_nr = 0;  ///< which output of grad_fn this is
   Dims sizes, strides;
-  Ptr<Storage> storage;           ///< null: no device memory (empty, or a ghost of the host's)
-  Ptr<TensorImpl> base;           ///< a differentiable view keeps its base alive (torch's ViewInfo::base_)
+  Ptr<Storage> storage;  ///< null: no device memory (empty, or a ghost of the host's)
+  Ptr<TensorImpl> base;  ///< a differentiable view keeps its base alive (torch's ViewInfo::base_)
   Ptr<Node> grad_fn;
   Ptr<TensorImpl> grad;
-  Node* accumulator = nullptr;    ///< the leaf's AccumulateGrad, while some graph holds it
+  Node* accumulator = nullptr;  ///< the leaf's AccumulateGrad, while some graph holds it
 };
 void destroy(TensorImpl* impl);
 TensorImpl* make_impl();  ///< from the pool
@@ -83,7 +86,8 @@ class Tensor {
   Tensor squeeze(int d) &&;
   Tensor expand(const Dims& sizes) const&;
   Tensor expand(const Dims& sizes) &&;
-  /// [..., start:end, ...] along `d`; negative bounds count from the end, a bound past the end is the end.
+  /// [..., start:end, ...] along `d`; negative bounds count from the end, a bound past the end is
+  /// the end.
   Tensor slice(int d, std::int64_t start, std::int64_t end) const&;
   Tensor slice(int d, std::int64_t start, std::int64_t end) &&;
   Tensor select(int d) const&;
@@ -137,11 +141,13 @@ class Tensor {
   Ptr<TensorImpl> impl_;
 };
 
-/// An operand: borrowed from a name, or taken over from a temporary and dropped by the op that consumes it.
+/// An operand: borrowed from a name, or taken over from a temporary and dropped by the op that
+/// consumes it.
 class In {
  public:
-  In(const Tensor& tensor) : at_(&tensor) {}                                     // NOLINT(google-explicit-constructor)
-  In(Tensor&& temporary) : own_(std::move(temporary)), at_(&own_) {}             // NOLINT(google-explicit-constructor)
+  In(const Tensor& tensor) : at_(&tensor) {}  // NOLINT(google-explicit-constructor)
+  In(Tensor&& temporary)
+      : own_(std::move(temporary)), at_(&own_) {}  // NOLINT(google-explicit-constructor)
   In(const In&) = delete;
   In& operator=(const In&) = delete;
 

@@ -26,7 +26,8 @@ Tensor gelu_new(const Tensor& x) {
 /// 0.5 * x * (1 + tanh(x * 0.7978845608 * (1 + 0.044715 * x * x)))
 Tensor gelu_fast(const Tensor& x) {
   Tensor half = x.mul(0.5);
-  return std::move(half).mul(ghost::tanh(x.mul(0.7978845608).mul(x.mul(0.044715).mul(x).add(1.0))).add(1.0));
+  return std::move(half).mul(
+      ghost::tanh(x.mul(0.7978845608).mul(x.mul(0.044715).mul(x).add(1.0))).add(1.0));
 }
 
 /// x * sigmoid(1.702 * x)
@@ -35,10 +36,13 @@ Tensor quick_gelu(const Tensor& x) { return x.mul(ghost::sigmoid(x.mul(1.702)));
 /// relu(x) squared
 Tensor relu2(const Tensor& x) { return ghost::relu(x).pow(2); }
 
-constexpr std::array<std::string_view, 13> kNames{"silu", "swish", "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
-                                                  "gelu_python", "quick_gelu", "relu", "relu2", "tanh", "sigmoid", "linear"};
-constexpr std::array<Activation::Function, 13> kFunctions{silu, silu, gelu, gelu_new, gelu_fast, gelu, gelu,
-                                                          quick_gelu, relu, relu2, tanh, sigmoid, linear};
+constexpr std::array<std::string_view, 13> kNames{
+    "silu",        "swish",      "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
+    "gelu_python", "quick_gelu", "relu", "relu2",    "tanh",      "sigmoid",
+    "linear"};
+constexpr std::array<Activation::Function, 13> kFunctions{
+    silu,       silu, gelu,  gelu_new, gelu_fast, gelu,  gelu,
+    quick_gelu, relu, relu2, tanh,     sigmoid,   linear};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations by transformers' names (activations.py, ACT2FN): one fused op for most, a chain of ops where Python spells it out.
+// Activations by transformers' names (activations.py, ACT2FN): one fused op for most, a chain of
+// ops where Python spells it out.
 #pragma once
 
 #include <optional>

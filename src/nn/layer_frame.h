@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerFrame: what the Python frame of a layer's forward holds until it returns beside what it computes with:
-// `hidden_states, _ = self.self_attn(...)` keeps the attention weights of eager attention through the rest of the layer.
+// LayerFrame: what the Python frame of a layer's forward holds until it returns beside what it
+// computes with: `hidden_states, _ = self.self_attn(...)` keeps the attention weights of eager
+// attention through the rest of the layer.
 #pragma once
 
 #include "ghost/tensor.h"

@@ -9,7 +9,8 @@
 
 namespace memtape::nn {
 
-Projection::Projection(const Scope& scope, std::int64_t in, std::int64_t out, const Tensor& made_weight)
+Projection::Projection(const Scope& scope, std::int64_t in, std::int64_t out,
+                       const Tensor& made_weight)
     : Module(scope), in_features(in), out_features(out), weight(made_weight) {
   node().projection = this;
 }
@@ -56,7 +57,8 @@ LayerNorm::LayerNorm(const Scope& scope, std::int64_t width, bool has_bias, bool
 
 Tensor LayerNorm::forward(const Tensor& x) { return ghost::layer_norm(x, weight, bias); }
 
-RMSNorm::RMSNorm(const Scope& scope, std::int64_t width) : Module(scope), weight(scope.parameter("weight", {width})) {}
+RMSNorm::RMSNorm(const Scope& scope, std::int64_t width)
+    : Module(scope), weight(scope.parameter("weight", {width})) {}
 
 Tensor RMSNorm::forward(const Tensor& x) { return ghost::rms_norm(x, weight); }
 
@@ -67,11 +69,13 @@ void replace_parameter(ModuleNode& node, std::string_view name, const Tensor& te
     if (parameter.name == name) parameter.tensor = tensor;
 }
 
-/// PreTrainedModel._adjust_bias: `bias.data = pad(bias.data, ...)`, a copy even where it already fits the weight.
+/// PreTrainedModel._adjust_bias: `bias.data = pad(bias.data, ...)`, a copy even where it already
+/// fits the weight.
 void adjust_bias(Linear& head) {
   if (!head.bias.defined()) return;
   const ghost::ScopeGuard guard(head.node().scope);
-  const Tensor padded = ghost::pad_last(head.bias.detach(), 0, head.weight.size(0) - head.bias.size(0));
+  const Tensor padded =
+      ghost::pad_last(head.bias.detach(), 0, head.weight.size(0) - head.bias.size(0));
   ghost::session().set_category(padded, Category::parameter);
   head.bias.impl().storage = padded.impl().storage;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers of torch.nn that families are built of. Parameters are allocated in torch's order: weight, then bias.
+// The layers of torch.nn that families are built of. Parameters are allocated in torch's order:
+// weight, then bias.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +36,13 @@ class Projection : public Module<Projection> {
 class Linear final : public Projection {
  public:
   Linear(const Scope& scope, std::int64_t in_features, std::int64_t out_features, bool bias = true);
-  Linear(const Scope& scope, std::int64_t in_features, std::int64_t out_features, bool bias, DType dtype);
+  Linear(const Scope& scope, std::int64_t in_features, std::int64_t out_features, bool bias,
+         DType dtype);
   Tensor base_forward(const Tensor& x) override;
 };
 
-/// transformers' Conv1D (pytorch_utils.py): a Linear whose weight is [in, out]. Its arguments are in Python's order.
+/// transformers' Conv1D (pytorch_utils.py): a Linear whose weight is [in, out]. Its arguments are
+/// in Python's order.
 class Conv1D final : public Projection {
  public:
   Conv1D(const Scope& scope, std::int64_t nf, std::int64_t nx);
@@ -75,7 +78,8 @@ class LayerNorm : public Module<LayerNorm> {
   Tensor weight, bias;
 };
 
-/// torch.nn.RMSNorm over the last dimension: the fused op (families that spell the formula out have their own module).
+/// torch.nn.RMSNorm over the last dimension: the fused op (families that spell the formula out have
+/// their own module).
 class RMSNorm : public Module<RMSNorm> {
  public:
   RMSNorm(const Scope& scope, std::int64_t width);

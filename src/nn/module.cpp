@@ -11,11 +11,13 @@ namespace memtape::nn {
 namespace {
 
 void collect_parameters(const ModuleNode& node, const std::string& prefix,
-                        std::unordered_set<const ghost::TensorImpl*>& seen, std::vector<ModuleNode::Named>& found) {
+                        std::unordered_set<const ghost::TensorImpl*>& seen,
+                        std::vector<ModuleNode::Named>& found) {
   for (const ModuleNode::Named& parameter : node.parameters)
     if (seen.insert(parameter.tensor.ptr().get()).second)
       found.push_back({prefix + parameter.name, parameter.tensor});
-  for (const ModuleNode* child : node.children) collect_parameters(*child, prefix + child->name + ".", seen, found);
+  for (const ModuleNode* child : node.children)
+    collect_parameters(*child, prefix + child->name + ".", seen, found);
 }
 
 void collect_modules(ModuleNode& node, const std::string& prefix, std::vector<NamedModule>& found) {
@@ -55,7 +57,9 @@ ModuleNode& ModuleTree::add(ModuleNode& parent, std::string name) {
   return *nodes_.back();
 }
 
-Tensor Scope::parameter(std::string_view name, const Dims& sizes) const { return parameter(name, sizes, dtype()); }
+Tensor Scope::parameter(std::string_view name, const Dims& sizes) const {
+  return parameter(name, sizes, dtype());
+}
 
 Tensor Scope::parameter(std::string_view name, const Dims& sizes, DType dtype) const {
   const ghost::ScopeGuard guard(node_->scope);

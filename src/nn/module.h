@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Module: torch.nn.Module's bones: a place in the module tree, parameters and buffers by name, and a call that keeps its
-// argument alive until it returns (nn.Module.__call__ holds its arguments in a tuple) and then drops it.
+// Module: torch.nn.Module's bones: a place in the module tree, parameters and buffers by name, and
+// a call that keeps its argument alive until it returns (nn.Module.__call__ holds its arguments in
+// a tuple) and then drops it.
 //
-// A family writes   class LlamaMLP : public Module<LlamaMLP> { ... Tensor forward(const Tensor& x); };
-// and calls         mlp(hidden_states)
-// Members are constructed in the order of their declaration, as __init__ assigns them: parameters are allocated in that order.
+// A family writes   class LlamaMLP : public Module<LlamaMLP> { ... Tensor forward(const Tensor& x);
+// }; and calls         mlp(hidden_states) Members are constructed in the order of their
+// declaration, as __init__ assigns them: parameters are allocated in that order.
 #pragma once
 
 #include <deque>
@@ -43,7 +44,8 @@ struct ModuleNode {
   bool layer_norm = false;  ///< an nn.LayerNorm: Trainer spares it weight decay
 };
 
-/// model.named_parameters(): depth first in order of registration, a shared tensor once, under its first name.
+/// model.named_parameters(): depth first in order of registration, a shared tensor once, under its
+/// first name.
 std::vector<ModuleNode::Named> named_parameters(const ModuleNode& root, std::string prefix = {});
 
 /// model.named_modules() without the root itself.
@@ -56,7 +58,8 @@ std::vector<NamedModule> named_modules(ModuleNode& root);
 /// model.gradient_checkpointing_enable({"use_reentrant": ...}), or not.
 enum class GradientCheckpointing { off, non_reentrant, reentrant };
 
-/// All modules of a model, and the dtype its parameters are made in (torch.set_default_dtype while __init__ runs).
+/// All modules of a model, and the dtype its parameters are made in (torch.set_default_dtype while
+/// __init__ runs).
 class ModuleTree {
  public:
   explicit ModuleTree(DType parameter_dtype);
@@ -79,7 +82,9 @@ class ModuleTree {
 class Scope {
  public:
   Scope(ModuleTree& tree, ModuleNode& node) : tree_(&tree), node_(&node) {}
-  Scope operator/(std::string_view child) const { return {*tree_, tree_->add(*node_, std::string(child))}; }
+  Scope operator/(std::string_view child) const {
+    return {*tree_, tree_->add(*node_, std::string(child))};
+  }
   Scope operator/(std::int64_t index) const { return *this / std::to_string(index); }
 
   /// nn.Parameter(torch.empty(sizes)): trainable, in the model's dtype.
@@ -120,7 +125,8 @@ class Module {
   ModuleNode* node_;
 };
 
-/// nn.ModuleList: `count` modules named by their number. T is made with (scope, args...) or, if it takes it, (scope, args..., index).
+/// nn.ModuleList: `count` modules named by their number. T is made with (scope, args...) or, if it
+/// takes it, (scope, args..., index).
 template <class T>
 class ModuleList {
  public:

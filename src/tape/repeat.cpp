@@ -8,7 +8,8 @@ namespace {
 
 constexpr BlockId kNone = std::numeric_limits<BlockId>::max();
 
-/// The first block allocated from `first` on; blocks are numbered in order, so those after it are the stretch's own.
+/// The first block allocated from `first` on; blocks are numbered in order, so those after it are
+/// the stretch's own.
 BlockId first_block(const Tape& tape, std::size_t first) {
   for (std::size_t at = first; at < tape.events.size(); ++at)
     if (tape.events[at].kind == EventKind::alloc) return tape.events[at].block;

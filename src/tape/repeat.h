@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A steady stretch of tape: one that frees exactly what it allocates. A program that comes back to the same state does the
-// same again, so the next step need not be run: the stretch is written down once more with blocks of its own.
+// A steady stretch of tape: one that frees exactly what it allocates. A program that comes back to
+// the same state does the same again, so the next step need not be run: the stretch is written down
+// once more with blocks of its own.
 #pragma once
 
 #include <cstddef>

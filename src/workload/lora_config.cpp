@@ -17,10 +17,10 @@ constexpr auto kNeutral = std::to_array<std::string_view>(
 
 /// Fields that are modelled as long as they say nothing.
 constexpr auto kEmpty = std::to_array<std::string_view>(
-    {"modules_to_save", "exclude_modules", "layers_to_transform", "layers_pattern",
-     "rank_pattern", "alpha_pattern", "megatron_config", "megatron_core", "trainable_token_indices",
-     "loftq_config", "eva_config", "corda_config", "use_dora", "use_qalora", "layer_replication",
-     "runtime_config", "lora_bias", "target_parameters", "ensure_weight_tying"});
+    {"modules_to_save", "exclude_modules", "layers_to_transform", "layers_pattern", "rank_pattern",
+     "alpha_pattern", "megatron_config", "megatron_core", "trainable_token_indices", "loftq_config",
+     "eva_config", "corda_config", "use_dora", "use_qalora", "layer_replication", "runtime_config",
+     "lora_bias", "target_parameters", "ensure_weight_tying"});
 
 constexpr auto kModelled =
     std::to_array<std::string_view>({"r", "target_modules", "lora_dropout", "bias"});
@@ -49,7 +49,8 @@ void read_rank(JsonReader& json, LoraRecipe& lora) {
 
 void read_dropout(JsonReader& json, LoraRecipe& lora) {
   lora.dropout = json.number().real;
-  if (!(lora.dropout >= 0.0 && lora.dropout <= 1.0)) json.fail("lora_dropout: a number from 0 to 1");
+  if (!(lora.dropout >= 0.0 && lora.dropout <= 1.0))
+    json.fail("lora_dropout: a number from 0 to 1");
 }
 
 /// A list of names, or one text: "all-linear", else a regular expression over whole names.

@@ -27,24 +27,29 @@ constexpr auto kPrecisions = std::to_array<Choice<Precision>>({{"fp32", Precisio
                                                                {"fp16", Precision::fp16},
                                                                {"amp-bf16", Precision::amp_bf16},
                                                                {"amp-fp16", Precision::amp_fp16}});
-constexpr auto kOptimizers = std::to_array<Choice<OptimizerName>>({{"adamw", OptimizerName::adamw},
-                                                                   {"adam", OptimizerName::adam},
-                                                                   {"sgd", OptimizerName::sgd},
-                                                                   {"sgd-momentum", OptimizerName::sgd_momentum},
-                                                                   {"adagrad", OptimizerName::adagrad},
-                                                                   {"rmsprop", OptimizerName::rmsprop},
-                                                                   {"adamax", OptimizerName::adamax},
-                                                                   {"nadam", OptimizerName::nadam},
-                                                                   {"adafactor", OptimizerName::adafactor},
-                                                                   {"adafactor-hf", OptimizerName::adafactor_hf}});
-constexpr auto kImpls = std::to_array<Choice<OptimizerImpl>>(
-    {{"fused", OptimizerImpl::fused}, {"foreach", OptimizerImpl::foreach}, {"for-loop", OptimizerImpl::for_loop}});
+constexpr auto kOptimizers =
+    std::to_array<Choice<OptimizerName>>({{"adamw", OptimizerName::adamw},
+                                          {"adam", OptimizerName::adam},
+                                          {"sgd", OptimizerName::sgd},
+                                          {"sgd-momentum", OptimizerName::sgd_momentum},
+                                          {"adagrad", OptimizerName::adagrad},
+                                          {"rmsprop", OptimizerName::rmsprop},
+                                          {"adamax", OptimizerName::adamax},
+                                          {"nadam", OptimizerName::nadam},
+                                          {"adafactor", OptimizerName::adafactor},
+                                          {"adafactor-hf", OptimizerName::adafactor_hf}});
+constexpr auto kImpls =
+    std::to_array<Choice<OptimizerImpl>>({{"fused", OptimizerImpl::fused},
+                                          {"foreach", OptimizerImpl::foreach},
+                                          {"for-loop", OptimizerImpl::for_loop}});
 constexpr auto kCheckpointings =
     std::to_array<Choice<Checkpointing>>({{"none", Checkpointing::none},
                                           {"full", Checkpointing::full},
                                           {"full-reentrant", Checkpointing::full_reentrant}});
-constexpr auto kAttentions = std::to_array<Choice<AttentionChoice>>(
-    {{"eager", AttentionChoice::eager}, {"sdpa", AttentionChoice::sdpa}, {"flash", AttentionChoice::flash}});
+constexpr auto kAttentions =
+    std::to_array<Choice<AttentionChoice>>({{"eager", AttentionChoice::eager},
+                                            {"sdpa", AttentionChoice::sdpa},
+                                            {"flash", AttentionChoice::flash}});
 constexpr auto kTasks = std::to_array<Choice<TaskName>>({{"causal-lm", TaskName::causal_lm},
                                                          {"masked-lm", TaskName::masked_lm},
                                                          {"seq2seq-lm", TaskName::seq2seq_lm}});
@@ -52,7 +57,8 @@ constexpr auto kWeights = std::to_array<Choice<DType>>(
     {{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
 
 tl::unexpected<Error> wrong(std::string_view option, std::string_view found, std::string hint) {
-  return bad_input("unusable value \"" + std::string(found) + "\"", "--" + std::string(option), std::move(hint));
+  return bad_input("unusable value \"" + std::string(found) + "\"", "--" + std::string(option),
+                   std::move(hint));
 }
 
 template <class E, std::size_t N>
@@ -133,7 +139,8 @@ Result<void> set_framework(const NamedValue& option, TrainRecipe& recipe) {
     return {};
   }
   constexpr std::array<std::string_view, 2> kKnown{"torch", "transformers"};
-  return unsupported("framework \"" + option.second + "\" is not modelled", "--framework", suggestion(option.second, kKnown));
+  return unsupported("framework \"" + option.second + "\" is not modelled", "--framework",
+                     suggestion(option.second, kKnown));
 }
 
 /// What Trainer calls by another name, or decides itself.
@@ -141,17 +148,17 @@ Result<void> check_trainer_option(std::string_view option) {
   struct Renamed {
     std::string_view option, hint;
   };
-  constexpr auto kRenamed = std::to_array<Renamed>(
-      {{"precision", "use --weights with --bf16 or --fp16"},
-       {"micro-batch-size", "use --per_device_train_batch_size"},
-       {"gradient-accumulation", "use --gradient_accumulation_steps"},
-       {"gradient-checkpointing", "use --gradient_checkpointing"},
-       {"optimizer", "use --optim"},
-       {"optimizer-impl", "use --optim"},
-       {"max-grad-norm", "use --max_grad_norm"},
-       {"lora-rank", "use --peft"},
-       {"lora-targets", "use --peft"},
-       {"lora-dropout", "use --peft"}});
+  constexpr auto kRenamed =
+      std::to_array<Renamed>({{"precision", "use --weights with --bf16 or --fp16"},
+                              {"micro-batch-size", "use --per_device_train_batch_size"},
+                              {"gradient-accumulation", "use --gradient_accumulation_steps"},
+                              {"gradient-checkpointing", "use --gradient_checkpointing"},
+                              {"optimizer", "use --optim"},
+                              {"optimizer-impl", "use --optim"},
+                              {"max-grad-norm", "use --max_grad_norm"},
+                              {"lora-rank", "use --peft"},
+                              {"lora-targets", "use --peft"},
+                              {"lora-dropout", "use --peft"}});
   for (const Renamed& renamed : kRenamed)
     if (renamed.option == option)
       return bad_input("--framework transformers takes TrainingArguments by their own names",
@@ -177,27 +184,40 @@ struct Rule {
 
 constexpr auto kRules = std::to_array<Rule>({
     {"task", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kTasks), r.task); }},
-    {"precision", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kPrecisions), r.precision); }},
-    {"weights", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kWeights), r.weights); }},
-    {"attention", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kAttentions), r.attention); }},
-    {"micro-batch-size", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
-    {"sequence-length", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.sequence_length); }},
+    {"precision",
+     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kPrecisions), r.precision); }},
+    {"weights",
+     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kWeights), r.weights); }},
+    {"attention",
+     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kAttentions), r.attention); }},
+    {"micro-batch-size",
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
+    {"sequence-length",
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.sequence_length); }},
     {"gradient-accumulation",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
     {"gradient-checkpointing",
-     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kCheckpointings), r.checkpointing); }},
-    {"optimizer", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kOptimizers), r.optimizer); }},
-    {"optimizer-impl", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kImpls), r.optimizer_impl); }},
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(choose(o, kCheckpointings), r.checkpointing);
+     }},
+    {"optimizer",
+     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kOptimizers), r.optimizer); }},
+    {"optimizer-impl",
+     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kImpls), r.optimizer_impl); }},
     {"max-grad-norm", set_max_grad_norm},
-    {"lora-rank", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), lora(r).rank); }},
+    {"lora-rank",
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), lora(r).rank); }},
     {"lora-targets",
      [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
        lora(r).targets = split_at_commas(o.second);
-       if (lora(r).targets.empty()) return wrong(o.first, o.second, "module names with commas between, or all-linear");
+       if (lora(r).targets.empty())
+         return wrong(o.first, o.second, "module names with commas between, or all-linear");
        return {};
      }},
     {"lora-dropout",
-     [](const NamedValue& o, TrainRecipe& r) { return put(real(o, 0.0, 1.0, "a number from 0 to 1"), lora(r).dropout); }},
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(real(o, 0.0, 1.0, "a number from 0 to 1"), lora(r).dropout);
+     }},
     {"freeze",
      [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
        r.freeze.push_back(o.second);
@@ -229,7 +249,8 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
     if (const Result<void> done = apply_option(option, recipe); !done)
       return tl::unexpected(done.error());
   if (recipe.lora && recipe.lora->targets.empty())
-    return bad_input("no modules named", "--lora-targets", "module names with commas between, or all-linear");
+    return bad_input("no modules named", "--lora-targets",
+                     "module names with commas between, or all-linear");
   return recipe;
 }
 
@@ -237,7 +258,9 @@ std::string_view name(Framework framework) { return name_of(framework, kFramewor
 std::string_view name(Precision precision) { return name_of(precision, kPrecisions); }
 std::string_view name(OptimizerName optimizer) { return name_of(optimizer, kOptimizers); }
 std::string_view name(OptimizerImpl impl) { return name_of(impl, kImpls); }
-std::string_view name(Checkpointing checkpointing) { return name_of(checkpointing, kCheckpointings); }
+std::string_view name(Checkpointing checkpointing) {
+  return name_of(checkpointing, kCheckpointings);
+}
 std::string_view name(AttentionChoice attention) { return name_of(attention, kAttentions); }
 std::string_view name(TaskName task) { return name_of(task, kTasks); }
 

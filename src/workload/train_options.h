@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of `memtape train` given their meaning: names and values as typed become a TrainRecipe, or an Error that
-// names the option, what was found and what would be right.
+// The options of `memtape train` given their meaning: names and values as typed become a
+// TrainRecipe, or an Error that names the option, what was found and what would be right.
 #pragma once
 
 #include <span>
@@ -14,7 +14,8 @@ namespace memtape {
 
 using NamedValue = std::pair<std::string, std::string>;  ///< ("micro-batch-size", "4")
 
-/// Reads every option that says how to train; options of the device and of the layout are passed over.
+/// Reads every option that says how to train; options of the device and of the layout are passed
+/// over.
 Result<TrainRecipe> train_recipe(std::span<const NamedValue> options);
 
 /// Names as the command line spells them.

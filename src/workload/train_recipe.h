@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrainRecipe: how a model is trained, apart from where: precision, optimizer, checkpointing, adapters, batch.
-// Field names are those of the command line; defaults are the plain PyTorch loop's.
+// TrainRecipe: how a model is trained, apart from where: precision, optimizer, checkpointing,
+// adapters, batch. Field names are those of the command line; defaults are the plain PyTorch
+// loop's.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,18 @@ namespace memtape {
 
 enum class Framework { torch, transformers };
 enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16 };
-enum class OptimizerName { adamw, adam, sgd, sgd_momentum, adagrad, rmsprop, adamax, nadam, adafactor, adafactor_hf };
+enum class OptimizerName {
+  adamw,
+  adam,
+  sgd,
+  sgd_momentum,
+  adagrad,
+  rmsprop,
+  adamax,
+  nadam,
+  adafactor,
+  adafactor_hf
+};
 enum class OptimizerImpl { fused, foreach, for_loop };
 enum class Checkpointing { none, full, full_reentrant };
 enum class AttentionChoice { eager, sdpa, flash };
@@ -52,10 +64,15 @@ struct TrainRecipe {
   std::optional<double> max_grad_norm = 1.0;
   std::optional<LoraRecipe> lora;
   std::vector<std::string> freeze;  ///< globs over parameter names
-  std::vector<std::string> not_modelled;  ///< what was asked for and leaves the step's figures as they are
+  std::vector<std::string>
+      not_modelled;  ///< what was asked for and leaves the step's figures as they are
 
-  bool autocasts() const { return precision == Precision::amp_bf16 || precision == Precision::amp_fp16; }
-  DType autocast_dtype() const { return precision == Precision::amp_fp16 ? DType::float16 : DType::bfloat16; }
+  bool autocasts() const {
+    return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
+  }
+  DType autocast_dtype() const {
+    return precision == Precision::amp_fp16 ? DType::float16 : DType::bfloat16;
+  }
   /// The dtype the parameters are held in.
   DType parameter_dtype() const {
     if (weights) return *weights;

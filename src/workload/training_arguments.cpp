@@ -14,28 +14,87 @@ namespace memtape {
 namespace {
 
 /// No block of a training step depends on them.
-constexpr auto kNeutral = std::to_array<std::string_view>({
-    "output_dir", "num_train_epochs", "max_steps", "learning_rate", "lr_scheduler_type",
-    "lr_scheduler_kwargs", "warmup_steps", "weight_decay", "adam_beta1", "adam_beta2",
-    "adam_epsilon", "average_tokens_across_devices", "bf16_full_eval", "fp16_full_eval", "tf32",
-    "logging_strategy", "logging_steps", "logging_first_step", "log_on_each_node",
-    "logging_nan_inf_filter", "log_level", "log_level_replica", "disable_tqdm", "report_to",
-    "run_name", "project", "trackio_space_id", "trackio_bucket_id", "trackio_static_space_id",
-    "save_only_model", "save_strategy", "save_steps", "save_on_each_node", "save_total_limit",
-    "enable_jit_checkpoint", "push_to_hub", "hub_token", "hub_private_repo", "hub_model_id",
-    "hub_strategy", "hub_always_push", "hub_revision", "load_best_model_at_end",
-    "metric_for_best_model", "greater_is_better", "ignore_data_skip",
-    "restore_callback_states_from_checkpoint", "full_determinism", "seed", "data_seed",
-    "dataloader_drop_last", "dataloader_num_workers", "dataloader_pin_memory",
-    "dataloader_persistent_workers", "dataloader_prefetch_factor",
-    "dataloader_multiprocessing_context", "dataloader_in_order", "remove_unused_columns",
-    "train_sampling_strategy", "length_column_name", "ddp_find_unused_parameters",
-    "ddp_bucket_cap_mb", "ddp_broadcast_buffers", "ddp_static_graph", "ddp_backend",
-    "ddp_timeout", "skip_memory_metrics", "do_train", "do_predict", "resume_from_checkpoint",
-    "local_rank", "per_device_eval_batch_size", "prediction_loss_only", "eval_steps",
-    "eval_delay", "eval_do_concat_batches", "eval_use_gather_object", "eval_accumulation_steps",
-    "include_for_metrics", "batch_eval_metrics"
-});
+constexpr auto kNeutral =
+    std::to_array<std::string_view>({"output_dir",
+                                     "num_train_epochs",
+                                     "max_steps",
+                                     "learning_rate",
+                                     "lr_scheduler_type",
+                                     "lr_scheduler_kwargs",
+                                     "warmup_steps",
+                                     "weight_decay",
+                                     "adam_beta1",
+                                     "adam_beta2",
+                                     "adam_epsilon",
+                                     "average_tokens_across_devices",
+                                     "bf16_full_eval",
+                                     "fp16_full_eval",
+                                     "tf32",
+                                     "logging_strategy",
+                                     "logging_steps",
+                                     "logging_first_step",
+                                     "log_on_each_node",
+                                     "logging_nan_inf_filter",
+                                     "log_level",
+                                     "log_level_replica",
+                                     "disable_tqdm",
+                                     "report_to",
+                                     "run_name",
+                                     "project",
+                                     "trackio_space_id",
+                                     "trackio_bucket_id",
+                                     "trackio_static_space_id",
+                                     "save_only_model",
+                                     "save_strategy",
+                                     "save_steps",
+                                     "save_on_each_node",
+                                     "save_total_limit",
+                                     "enable_jit_checkpoint",
+                                     "push_to_hub",
+                                     "hub_token",
+                                     "hub_private_repo",
+                                     "hub_model_id",
+                                     "hub_strategy",
+                                     "hub_always_push",
+                                     "hub_revision",
+                                     "load_best_model_at_end",
+                                     "metric_for_best_model",
+                                     "greater_is_better",
+                                     "ignore_data_skip",
+                                     "restore_callback_states_from_checkpoint",
+                                     "full_determinism",
+                                     "seed",
+                                     "data_seed",
+                                     "dataloader_drop_last",
+                                     "dataloader_num_workers",
+                                     "dataloader_pin_memory",
+                                     "dataloader_persistent_workers",
+                                     "dataloader_prefetch_factor",
+                                     "dataloader_multiprocessing_context",
+                                     "dataloader_in_order",
+                                     "remove_unused_columns",
+                                     "train_sampling_strategy",
+                                     "length_column_name",
+                                     "ddp_find_unused_parameters",
+                                     "ddp_bucket_cap_mb",
+                                     "ddp_broadcast_buffers",
+                                     "ddp_static_graph",
+                                     "ddp_backend",
+                                     "ddp_timeout",
+                                     "skip_memory_metrics",
+                                     "do_train",
+                                     "do_predict",
+                                     "resume_from_checkpoint",
+                                     "local_rank",
+                                     "per_device_eval_batch_size",
+                                     "prediction_loss_only",
+                                     "eval_steps",
+                                     "eval_delay",
+                                     "eval_do_concat_batches",
+                                     "eval_use_gather_object",
+                                     "eval_accumulation_steps",
+                                     "include_for_metrics",
+                                     "batch_eval_metrics"});
 
 /// Modelled at their defaults only.
 struct Fixed {
@@ -116,16 +175,41 @@ constexpr auto kOptims = std::to_array<Optim>({
     {"rmsprop", OptimizerName::rmsprop, OptimizerImpl::foreach},
     {"adafactor", OptimizerName::adafactor_hf, OptimizerImpl::for_loop},
 });
-constexpr auto kOtherOptims = std::to_array<std::string_view>(
-    {"adamw_torch_xla", "adamw_torch_npu_fused", "adamw_anyprecision", "adamw_torch_4bit",
-     "adamw_torch_8bit", "ademamix", "adamw_bnb_8bit", "adamw_8bit", "ademamix_8bit", "lion_8bit",
-     "lion_32bit", "paged_adamw_32bit", "paged_adamw_8bit", "paged_ademamix_32bit",
-     "paged_ademamix_8bit", "paged_lion_32bit", "paged_lion_8bit", "rmsprop_bnb",
-     "rmsprop_bnb_8bit", "rmsprop_bnb_32bit", "galore_adamw", "galore_adamw_8bit",
-     "galore_adafactor", "galore_adamw_layerwise", "galore_adamw_8bit_layerwise",
-     "galore_adafactor_layerwise", "lomo", "adalomo", "grokadamw", "schedule_free_radam",
-     "schedule_free_adamw", "schedule_free_sgd", "apollo_adamw", "apollo_adamw_layerwise",
-     "stable_adamw"});
+constexpr auto kOtherOptims = std::to_array<std::string_view>({"adamw_torch_xla",
+                                                               "adamw_torch_npu_fused",
+                                                               "adamw_anyprecision",
+                                                               "adamw_torch_4bit",
+                                                               "adamw_torch_8bit",
+                                                               "ademamix",
+                                                               "adamw_bnb_8bit",
+                                                               "adamw_8bit",
+                                                               "ademamix_8bit",
+                                                               "lion_8bit",
+                                                               "lion_32bit",
+                                                               "paged_adamw_32bit",
+                                                               "paged_adamw_8bit",
+                                                               "paged_ademamix_32bit",
+                                                               "paged_ademamix_8bit",
+                                                               "paged_lion_32bit",
+                                                               "paged_lion_8bit",
+                                                               "rmsprop_bnb",
+                                                               "rmsprop_bnb_8bit",
+                                                               "rmsprop_bnb_32bit",
+                                                               "galore_adamw",
+                                                               "galore_adamw_8bit",
+                                                               "galore_adafactor",
+                                                               "galore_adamw_layerwise",
+                                                               "galore_adamw_8bit_layerwise",
+                                                               "galore_adafactor_layerwise",
+                                                               "lomo",
+                                                               "adalomo",
+                                                               "grokadamw",
+                                                               "schedule_free_radam",
+                                                               "schedule_free_adamw",
+                                                               "schedule_free_sgd",
+                                                               "apollo_adamw",
+                                                               "apollo_adamw_layerwise",
+                                                               "stable_adamw"});
 
 Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
   std::vector<std::string_view> names;
@@ -159,8 +243,8 @@ Result<void> set_gradient_checkpointing(const NamedValue& option, TrainRecipe& r
   if (!*on)
     recipe.checkpointing = Checkpointing::none;
   else if (recipe.checkpointing == Checkpointing::none)
-    recipe.checkpointing = recipe.trainer.use_reentrant ? Checkpointing::full_reentrant
-                                                        : Checkpointing::full;
+    recipe.checkpointing =
+        recipe.trainer.use_reentrant ? Checkpointing::full_reentrant : Checkpointing::full;
   return {};
 }
 
@@ -178,8 +262,8 @@ Result<void> set_gradient_checkpointing_kwargs(const NamedValue& option, TrainRe
   if (json.failed())
     return bad_input(json.problem(), "--" + option.first, "{\"use_reentrant\": false}");
   if (recipe.checkpointing != Checkpointing::none)
-    recipe.checkpointing = recipe.trainer.use_reentrant ? Checkpointing::full_reentrant
-                                                        : Checkpointing::full;
+    recipe.checkpointing =
+        recipe.trainer.use_reentrant ? Checkpointing::full_reentrant : Checkpointing::full;
   return {};
 }
 
@@ -203,14 +287,10 @@ constexpr auto kModelled = std::to_array<Modelled>({
     {"gradient_accumulation_steps",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
     {"optim", set_optim},
-    {"bf16",
-     [](const NamedValue& o, TrainRecipe& r) {
-       return set_mixed_precision(o, Precision::amp_bf16, r);
-     }},
-    {"fp16",
-     [](const NamedValue& o, TrainRecipe& r) {
-       return set_mixed_precision(o, Precision::amp_fp16, r);
-     }},
+    {"bf16", [](const NamedValue& o,
+                TrainRecipe& r) { return set_mixed_precision(o, Precision::amp_bf16, r); }},
+    {"fp16", [](const NamedValue& o,
+                TrainRecipe& r) { return set_mixed_precision(o, Precision::amp_fp16, r); }},
     {"max_grad_norm",
      [](const NamedValue& o, TrainRecipe& r) { return put(not_negative(o), r.max_grad_norm); }},
     {"gradient_checkpointing", set_gradient_checkpointing},

@@ -8,7 +8,8 @@
 
 namespace memtape::torch {
 
-/// The norms of all gradients, their norm, and the scaling in place; gives the norm, undefined where there is no gradient.
+/// The norms of all gradients, their norm, and the scaling in place; gives the norm, undefined
+/// where there is no gradient.
 ghost::Tensor clip_grad_norm(const std::vector<ghost::Tensor>& parameters);
 
 }  // namespace memtape::torch

@@ -15,7 +15,8 @@ using nn::ModuleNode;
 
 /// `word` in `name`, ending at a dot or at the end; beginning anywhere, or at a dot or the start.
 bool has_part(std::string_view name, std::string_view word, bool from_dot) {
-  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+  for (std::size_t at = name.find(word); at != std::string_view::npos;
+       at = name.find(word, at + 1)) {
     const std::size_t end = at + word.size();
     const bool starts = !from_dot || at == 0 || name[at - 1] == '.';
     if (starts && (end == name.size() || name[end] == '.')) return true;

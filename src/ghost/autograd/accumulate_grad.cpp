@@ -6,9 +6,11 @@
 namespace memtape::ghost {
 namespace {
 
-/// torch::autograd::utils::obeys_layout_contract: strides match those of a dense variable (sizes of 1 aside), or packed.
+/// torch::autograd::utils::obeys_layout_contract: strides match those of a dense variable (sizes of
+/// 1 aside), or packed.
 bool obeys_layout_contract(const Tensor& grad, const Tensor& variable) {
-  if (!is_non_overlapping_and_dense(variable.sizes(), variable.strides())) return grad.is_contiguous();
+  if (!is_non_overlapping_and_dense(variable.sizes(), variable.strides()))
+    return grad.is_contiguous();
   for (int i = 0; i < grad.dim(); ++i)
     if (grad.size(i) != 1 && grad.strides()[i] != variable.strides()[i]) return false;
   return true;

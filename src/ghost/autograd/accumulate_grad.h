@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AccumulateGrad: the sink of the graph at a leaf. The first gradient is stolen if nobody else holds it and its layout is
-// the variable's, else copied; later ones are added in place (torch/csrc/autograd/functions/accumulate_grad.h).
+// AccumulateGrad: the sink of the graph at a leaf. The first gradient is stolen if nobody else
+// holds it and its layout is the variable's, else copied; later ones are added in place
+// (torch/csrc/autograd/functions/accumulate_grad.h).
 #pragma once
 
 #include <functional>

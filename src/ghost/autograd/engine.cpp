@@ -13,11 +13,14 @@ namespace memtape::ghost {
 namespace {
 
 struct Later {
-  bool operator()(const Ptr<Node>& a, const Ptr<Node>& b) const { return a->sequence < b->sequence; }
+  bool operator()(const Ptr<Node>& a, const Ptr<Node>& b) const {
+    return a->sequence < b->sequence;
+  }
 };
 using ReadyQueue = std::priority_queue<Ptr<Node>, std::vector<Ptr<Node>>, Later>;
 
-/// Counts, for every node that can be reached, the edges into it; marks the nodes as part of this pass.
+/// Counts, for every node that can be reached, the edges into it; marks the nodes as part of this
+/// pass.
 void compute_dependencies(Node* root, std::uint32_t pass) {
   std::vector<Node*> stack{root};
   root->backward = pass;
@@ -38,7 +41,8 @@ void compute_dependencies(Node* root, std::uint32_t pass) {
   }
 }
 
-/// can_accumulate_inplace of torch/csrc/autograd/input_buffer.cpp: dense, and no one else holds tensor or storage.
+/// can_accumulate_inplace of torch/csrc/autograd/input_buffer.cpp: dense, and no one else holds
+/// tensor or storage.
 bool can_accumulate_inplace(const Tensor& held) {
   return is_non_overlapping_and_dense(held.sizes(), held.strides()) && held.ptr()->refs == 1 &&
          held.impl().storage && held.impl().storage->refs == 1;
@@ -75,7 +79,8 @@ bool any_defined(const Gradients& gradients) {
   return false;
 }
 
-/// What hooks unpacked for a node are locals of its function (generated Functions.cpp: `auto self = self_.unpack();`).
+/// What hooks unpacked for a node are locals of its function (generated Functions.cpp: `auto self =
+/// self_.unpack();`).
 void forget_unpacked(std::size_t down_to) {
   std::vector<const Saved*>& unpacked = session().unpacked;
   for (; unpacked.size() > down_to; unpacked.pop_back()) unpacked.back()->forget_unpacked();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine: runs the graph backwards as torch::autograd::Engine does on its device thread: nodes in order of sequence number
-// (latest first), gradients collected per node, added in place where nobody else holds the buffer, saved tensors released
-// as soon as their node has run.
+// Engine: runs the graph backwards as torch::autograd::Engine does on its device thread: nodes in
+// order of sequence number (latest first), gradients collected per node, added in place where
+// nobody else holds the buffer, saved tensors released as soon as their node has run.
 #pragma once
 
 #include "ghost/autograd/node.h"

@@ -72,7 +72,8 @@ void destroy(TensorImpl* impl) {
   Pool::give(impl, sizeof(TensorImpl));
 }
 
-/// Nodes hold the nodes before them: a long chain is taken down in a loop, as torch's deleteNode does, not by recursion.
+/// Nodes hold the nodes before them: a long chain is taken down in a loop, as torch's deleteNode
+/// does, not by recursion.
 void destroy(Node* node) {
   static thread_local std::vector<Node*> waiting;
   static thread_local bool busy = false;
@@ -107,7 +108,8 @@ void set_history(const Tensor& tensor, const Ptr<Node>& node) {
 Op::Op(const char* name, std::initializer_list<const In*> operands) : outer_(session().op) {
   Session& s = session();
   assert(operands.size() <= operands_.size());
-  // An op inside an op (a composite one) is billed to the inner: that is what torch's own traces show.
+  // An op inside an op (a composite one) is billed to the inner: that is what torch's own traces
+  // show.
   s.op = name;
   std::size_t i = 0;
   for (const In* operand : operands) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Node: a function of the autograd graph, as torch::autograd::Node. It keeps what its backward formula needs, runs once
-// when all gradients of its outputs have arrived, and lets go of what it kept.
+// Node: a function of the autograd graph, as torch::autograd::Node. It keeps what its backward
+// formula needs, runs once when all gradients of its outputs have arrived, and lets go of what it
+// kept.
 //
-// A formula mirrors torch's generated code (tools/autograd/derivatives.yaml): gradients are computed in alphabetical order
-// of the forward arguments' names, and C++ temporaries in it live to the end of their full expression, so name them.
+// A formula mirrors torch's generated code (tools/autograd/derivatives.yaml): gradients are
+// computed in alphabetical order of the forward arguments' names, and C++ temporaries in it live to
+// the end of their full expression, so name them.
 #pragma once
 
 #include <array>
@@ -20,18 +22,21 @@ namespace memtape::ghost {
 class SavedTensorHooks : public RefCounted {
  public:
   virtual ~SavedTensorHooks() = default;
-  /// Takes charge of `tensor`; the handle goes to unpack. A negative handle: the node keeps the tensor itself.
+  /// Takes charge of `tensor`; the handle goes to unpack. A negative handle: the node keeps the
+  /// tensor itself.
   virtual std::int64_t pack(const Tensor& tensor) = 0;
   virtual Tensor unpack(std::int64_t handle) = 0;
   virtual void drop(std::int64_t handle) = 0;
 };
 inline void destroy(SavedTensorHooks* hooks) { delete hooks; }
 
-/// Tells the tape that autograd keeps this tensor: what was born a temporary of the forward is an activation.
+/// Tells the tape that autograd keeps this tensor: what was born a temporary of the forward is an
+/// activation.
 void note_kept(const Tensor& tensor);
 
-/// A tensor a node keeps for its backward (torch's SavedVariable). Under saved-tensor hooks (checkpointing) it keeps what
-/// the hooks made of it instead; what they unpack lives until the node's function returns.
+/// A tensor a node keeps for its backward (torch's SavedVariable). Under saved-tensor hooks
+/// (checkpointing) it keeps what the hooks made of it instead; what they unpack lives until the
+/// node's function returns.
 class Saved {
  public:
   Saved() = default;
@@ -71,7 +76,8 @@ struct Node : RefCounted {
   }
   virtual ~Node() = default;
 
-  /// From the gradients of the outputs to those of the inputs; `in[i]` may be undefined, `out` has one place per edge.
+  /// From the gradients of the outputs to those of the inputs; `in[i]` may be undefined, `out` has
+  /// one place per edge.
   virtual void apply(Gradients& in, Gradients& out) = 0;
   /// Lets go of what was saved.
   virtual void release() = 0;
@@ -101,7 +107,8 @@ Ptr<N> make_node(Args&&... args) {
   return Ptr<N>(node);
 }
 
-/// Where a gradient of `tensor` goes: its grad_fn, its AccumulateGrad if it is a leaf that wants one, else nowhere.
+/// Where a gradient of `tensor` goes: its grad_fn, its AccumulateGrad if it is a leaf that wants
+/// one, else nowhere.
 Edge gradient_edge(const Tensor& tensor);
 
 /// Makes `tensor` output number `output.metadata.size()` of `node`.

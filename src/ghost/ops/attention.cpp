@@ -11,7 +11,8 @@
 namespace memtape::ghost {
 namespace {
 
-constexpr std::int64_t kAlignment = 8;  // of flash's heads and of the efficient kernel's mask rows, in elements
+constexpr std::int64_t kAlignment =
+    8;  // of flash's heads and of the efficient kernel's mask rows, in elements
 
 /// pad_last_dim<8>.
 Tensor padded_head(const Tensor& tensor) {
@@ -19,12 +20,15 @@ Tensor padded_head(const Tensor& tensor) {
   return excess == 0 ? tensor : pad_last(tensor, 0, kAlignment - excess);
 }
 
-Tensor with_flash(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& options) {
+Tensor with_flash(const Tensor& query, const Tensor& key, const Tensor& value,
+                  const AttentionOptions& options) {
   const Tensor query_padded = padded_head(query);
   const Tensor key_padded = padded_head(key);
   const Tensor value_padded = padded_head(value);
   const Tensor out = flash_attention(query_padded, key_padded, value_padded, options);
-  return out.size(-1) == query.size(-1) ? out : out.slice(-1, 0, query.size(-1));  // post_process_flash_output
+  return out.size(-1) == query.size(-1)
+             ? out
+             : out.slice(-1, 0, query.size(-1));  // post_process_flash_output
 }
 
 /// aligned_tensor<8>.
@@ -34,11 +38,14 @@ bool rows_aligned(const Tensor& mask) {
   return mask.strides().back() == 1;
 }
 
-/// preprocess_mask: rows at multiples of eight elements (a copy if need be), seen at the size of the scores.
+/// preprocess_mask: rows at multiples of eight elements (a copy if need be), seen at the size of
+/// the scores.
 Tensor preprocessed(const Tensor& mask, const Tensor& query, const Tensor& key) {
   const std::int64_t columns = mask.size(-1);
   const Tensor aligned =
-      rows_aligned(mask) ? mask : pad_last(mask, 0, kAlignment - columns % kAlignment).slice(-1, 0, columns);
+      rows_aligned(mask)
+          ? mask
+          : pad_last(mask, 0, kAlignment - columns % kAlignment).slice(-1, 0, columns);
   return aligned.expand({query.size(0), query.size(1), query.size(2), key.size(2)});
 }
 
@@ -56,8 +63,8 @@ class WithoutAutocast {
 
 }  // namespace
 
-Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& attn_mask,
-                                    const AttentionOptions& options) {
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const Tensor& attn_mask, const AttentionOptions& options) {
   constexpr CastPolicy kLow = CastPolicy::lower_precision;
   const Autocasted given_mask(attn_mask, kLow), value(v, kLow), key(k, kLow), query(q, kLow);
   const WithoutAutocast below;

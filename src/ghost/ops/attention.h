@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scaled_dot_product_attention: which kernel torch chooses, and what each allocates and keeps
-// (aten/src/ATen/native/transformers/attention.cpp, cuda/sdp_utils.cpp, cuda/attention.cu, cuda/flash_attn/flash_api.cpp).
+// (aten/src/ATen/native/transformers/attention.cpp, cuda/sdp_utils.cpp, cuda/attention.cu,
+// cuda/flash_attn/flash_api.cpp).
 #pragma once
 
 #include "ghost/tensor.h"
@@ -13,8 +14,9 @@ struct AttentionOptions {
   bool enable_gqa = false;
 };
 
-/// torch.nn.functional.scaled_dot_product_attention of q [B, H, S, D], k and v [B, Hkv, Skv, D]; `mask` may be undefined.
-Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
-                                    const AttentionOptions& options);
+/// torch.nn.functional.scaled_dot_product_attention of q [B, H, S, D], k and v [B, Hkv, Skv, D];
+/// `mask` may be undefined.
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const Tensor& mask, const AttentionOptions& options);
 
 }  // namespace memtape::ghost

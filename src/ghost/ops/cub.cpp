@@ -13,19 +13,22 @@ constexpr Bytes aligned(Bytes bytes) { return ceil_div(bytes, kAlignment) * kAli
 /// AliasTemporaries: parts, each aligned, in one buffer that may itself start anywhere.
 constexpr Bytes blob(Bytes aligned_parts) { return aligned_parts + kAlignment - 1; }
 
-/// What a ScanTileState keeps per tile: a status word, with the value in it for the types of C++; else two values beside it.
+/// What a ScanTileState keeps per tile: a status word, with the value in it for the types of C++;
+/// else two values beside it.
 struct TileState {
   Bytes word, value = 0;
 };
 
-/// tile_state_allocation_size: states of all tiles and 32 of padding, aliased once there and once by the algorithm.
+/// tile_state_allocation_size: states of all tiles and 32 of padding, aliased once there and once
+/// by the algorithm.
 Bytes tile_states_bytes(std::int64_t items, std::int64_t tile, const TileState& state) {
   constexpr std::int64_t kPadding = 32;
   const std::int64_t states = ceil_div(items, tile) + kPadding;
   return blob(aligned(blob(aligned(states * state.word) + 2 * aligned(states * state.value))));
 }
 
-/// OnesweepPolicy of tuning_radix_sort.cuh: threads times items, the items scaled from 4 bytes to the 8 of a value.
+/// OnesweepPolicy of tuning_radix_sort.cuh: threads times items, the items scaled from 4 bytes to
+/// the 8 of a value.
 std::int64_t onesweep_tile(const DeviceTraits& device, Bytes key) {
   if (device.at_least(9)) return 384 * ((key == 4 ? 29 : 24) * 4 / 8);
   if (device.at_least(8)) return 384 * ((key == 4 ? 17 : 21) * 4 / 8);
@@ -50,13 +53,16 @@ std::int64_t scan_by_key_tile(const DeviceTraits& device) {
 
 }  // namespace
 
-Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key, std::int64_t bits) {
-  constexpr std::int64_t kSingleTile = 256 * (19 * 4 / 8), kDigits = 256, kOffset = 8, kCounter = 4, kValue = 8;
+Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key,
+                             std::int64_t bits) {
+  constexpr std::int64_t kSingleTile = 256 * (19 * 4 / 8), kDigits = 256, kOffset = 8, kCounter = 4,
+                         kValue = 8;
   if (items <= kSingleTile) return 1;
   const Bytes passes = std::min<Bytes>(key, ceil_div(bits, 8));  // one byte at a time
   const Bytes bins = passes * kDigits * kOffset;
   const Bytes lookback = ceil_div(items, onesweep_tile(device, key)) * kDigits * kCounter;
-  return blob(aligned(bins) + aligned(lookback) + aligned(items * key) + aligned(items * kValue) + aligned(passes * kCounter));
+  return blob(aligned(bins) + aligned(lookback) + aligned(items * key) + aligned(items * kValue) +
+              aligned(passes * kCounter));
 }
 
 Bytes sum_by_key_bytes(const DeviceTraits& device, std::int64_t items) {
@@ -73,7 +79,8 @@ Bytes inclusive_sum_bytes(DType dtype, std::int64_t items) {
   const Bytes element = bytes_of(dtype, 1);
   const std::int64_t tile = 128 * std::min<std::int64_t>(15, 15 * 4 / element);
   const bool half = is_floating_point(dtype) && element == 2;  // classes to C++
-  return tile_states_bytes(items, tile, half ? TileState{.word = 4, .value = 2} : TileState{.word = 2 * element});
+  return tile_states_bytes(
+      items, tile, half ? TileState{.word = 4, .value = 2} : TileState{.word = 2 * element});
 }
 
 }  // namespace memtape::ghost::cub

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cub: the scratch that device-wide sorts, scans and selections ask for before they run. Sizes follow from the number of
-// items and from the tile each algorithm works on, which is tuned per architecture (CCCL 3.0, the one of CUDA 13.0:
-// cub/device/dispatch/dispatch_*.cuh and cub/device/dispatch/tuning/*.cuh).
+// cub: the scratch that device-wide sorts, scans and selections ask for before they run. Sizes
+// follow from the number of items and from the tile each algorithm works on, which is tuned per
+// architecture (CCCL 3.0, the one of CUDA 13.0: cub/device/dispatch/dispatch_*.cuh and
+// cub/device/dispatch/tuning/*.cuh).
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,10 @@
 
 namespace memtape::ghost::cub {
 
-/// DeviceRadixSort::SortPairs of keys of 4 or 8 bytes with 8-byte values, 64-bit offsets, into other buffers; over the lowest
-/// `bits` of the keys.
-Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key, std::int64_t bits = 64);
+/// DeviceRadixSort::SortPairs of keys of 4 or 8 bytes with 8-byte values, 64-bit offsets, into
+/// other buffers; over the lowest `bits` of the keys.
+Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key,
+                             std::int64_t bits = 64);
 
 /// DeviceSelect::UniqueByKey of int64 keys, with the values of a counting iterator (int).
 Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items);

@@ -7,10 +7,11 @@
 namespace memtape::ghost {
 namespace {
 
-constexpr std::int64_t kAlignLse = 32;        // kernel_forward.h
-constexpr std::int64_t kAlignBiasGrad = 16;   // attention_backward.cu
+constexpr std::int64_t kAlignLse = 32;       // kernel_forward.h
+constexpr std::int64_t kAlignBiasGrad = 16;  // attention_backward.cu
 
-EfficientShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+EfficientShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v,
+                        const AttentionOptions& options) {
   return {.batch = q.size(0),
           .heads = q.size(1),
           .queries = q.size(2),
@@ -22,12 +23,15 @@ EfficientShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, const
 
 /// A packed [B, S, H, D] seen as [B, H, S, D].
 Tensor rows_first(const Tensor& like) {
-  return empty({like.size(0), like.size(2), like.size(1), like.size(3)}, like.dtype()).transpose(1, 2);
+  return empty({like.size(0), like.size(2), like.size(1), like.size(3)}, like.dtype())
+      .transpose(1, 2);
 }
 
-/// delta [B, H, S]: the kernel's to fill, or (grad.to(float) * out.to(float)).sum(-1) of the transposed tensors.
+/// delta [B, H, S]: the kernel's to fill, or (grad.to(float) * out.to(float)).sum(-1) of the
+/// transposed tensors.
 Tensor delta_of(const EfficientBackwardKernel& kernel, const Tensor& grad, const Tensor& out) {
-  if (kernel.computes_delta) return empty({grad.size(0), grad.size(2), grad.size(1)}, DType::float32);
+  if (kernel.computes_delta)
+    return empty({grad.size(0), grad.size(2), grad.size(1)}, DType::float32);
   const Tensor grad_float = grad.to_float();
   const Tensor out_float = out.to_float();
   const Tensor product = grad_float.mul(out_float);
@@ -65,7 +69,8 @@ void ScaledDotProductEfficientAttentionBackward0::apply(Gradients& in, Gradients
     out[3] = empty(sizes, q.dtype()).slice(-1, 0, columns);
   }
   const EfficientShape shape = shape_of(q, k, v, options);
-  const EfficientBackwardKernel kernel = efficient_backward_kernel(session().device, q.dtype(), shape);
+  const EfficientBackwardKernel kernel =
+      efficient_backward_kernel(session().device, q.dtype(), shape);
   const Tensor delta = delta_of(kernel, grad, result.transpose(1, 2));
   const Tensor workspace = empty({kernel.workspace(shape)}, DType::uint8, Category::workspace);
 }
@@ -76,7 +81,8 @@ Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, co
                            const AttentionOptions& options) {
   Op op("_efficient_attention_forward", {});
   const Session& s = session();
-  const bool computes_lse = s.grad_enabled && (q.requires_grad() || k.requires_grad() || v.requires_grad());
+  const bool computes_lse =
+      s.grad_enabled && (q.requires_grad() || k.requires_grad() || v.requires_grad());
   Ptr<ScaledDotProductEfficientAttentionBackward0> node;
   if (computes_lse && !s.skipping) {
     node = op.node<ScaledDotProductEfficientAttentionBackward0>({&q, &k, &v, &bias}, options);
@@ -89,7 +95,8 @@ Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, co
   Tensor out = empty({shape.batch, shape.queries, shape.heads, shape.value_head}, q.dtype());
   const std::int64_t lse_rows = computes_lse ? round_up(shape.queries, kAlignLse) : 0;
   const Tensor logsumexp = empty({shape.batch, shape.heads, lse_rows}, DType::float32);
-  if (efficient_forward_accumulates(q.dtype(), shape)) const Tensor accumulator = empty(out.sizes(), DType::float32);
+  if (efficient_forward_accumulates(q.dtype(), shape))
+    const Tensor accumulator = empty(out.sizes(), DType::float32);
   out = out.transpose(1, 2);
   if (node) {
     set_history(out, node);

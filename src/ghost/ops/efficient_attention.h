@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory-efficient attention (aten/src/ATen/native/transformers/cuda/attention.cu, attention_backward.cu). Forward keeps q, k,
-// v, the additive mask, the output and the fp32 log-sum-exp with rows padded to 32; the dropout seeds stay on the host.
+// Memory-efficient attention (aten/src/ATen/native/transformers/cuda/attention.cu,
+// attention_backward.cu). Forward keeps q, k, v, the additive mask, the output and the fp32
+// log-sum-exp with rows padded to 32; the dropout seeds stay on the host.
 #pragma once
 
 #include "ghost/ops/attention.h"
 
 namespace memtape::ghost {
 
-/// _scaled_dot_product_efficient_attention: q [B, H, S, D], k and v [B, H, Skv, D]; `bias` [B, H, S, Skv] may be undefined.
-Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
-                           const AttentionOptions& options);
+/// _scaled_dot_product_efficient_attention: q [B, H, S, D], k and v [B, H, Skv, D]; `bias` [B, H,
+/// S, Skv] may be undefined.
+Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                           const Tensor& bias, const AttentionOptions& options);
 
 }  // namespace memtape::ghost

@@ -13,17 +13,18 @@ namespace {
 Tensor scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
 Tensor int64s(std::int64_t count) { return empty({count}, DType::int64); }
 
-/// Whether embedding_backward_cuda_kernel adds atomically into the gradient: few rows, so that summing row by row would
-/// leave the device idle.
-bool accumulates_atomically(std::int64_t segments, std::int64_t partial_segments, std::int64_t width) {
+/// Whether embedding_backward_cuda_kernel adds atomically into the gradient: few rows, so that
+/// summing row by row would leave the device idle.
+bool accumulates_atomically(std::int64_t segments, std::int64_t partial_segments,
+                            std::int64_t width) {
   constexpr std::int64_t kWarp = 32, kMaxBlock = 1024, kBlocksPerSm = 4;
   const std::int64_t padded = ceil_div(width, kWarp) * kWarp;
   const std::int64_t grid = ceil_div(segments * padded, std::min(padded, kMaxBlock));
   return grid < session().device.sm_count * kBlocksPerSm && partial_segments > grid * 4;
 }
 
-/// embedding_backward_cuda_kernel (EmbeddingBackwardKernel.cu): indices that name the same row are summed in partial
-/// segments of up to 10, without asking the device how many there are.
+/// embedding_backward_cuda_kernel (EmbeddingBackwardKernel.cu): indices that name the same row are
+/// summed in partial segments of up to 10, without asking the device how many there are.
 Tensor gradient_of_sorted(std::int64_t count, const Dims& table, DType dtype) {
   constexpr std::int64_t kRowsPerThread = 10;
   const DeviceTraits& device = session().device;
@@ -31,11 +32,15 @@ Tensor gradient_of_sorted(std::int64_t count, const Dims& table, DType dtype) {
   Tensor grad_weight = zeros(table, dtype);
   const Tensor segment_offsets = int64s(count), segment_count = int64s(1);
   {
-    const Tensor unique_keys = int64s(count), temporary = scratch(cub::unique_by_key_bytes(device, count));
+    const Tensor unique_keys = int64s(count),
+                 temporary = scratch(cub::unique_by_key_bytes(device, count));
   }
-  const std::int64_t segments = std::min(count, table[0]), partials = count / kRowsPerThread + segments;
+  const std::int64_t segments = std::min(count, table[0]),
+                     partials = count / kRowsPerThread + segments;
   const Tensor partials_per_segment = int64s(segments), partials_offset = int64s(segments);
-  { const Tensor temporary = scratch(cub::inclusive_sum_bytes(DType::int64, segments)); }
+  {
+    const Tensor temporary = scratch(cub::inclusive_sum_bytes(DType::int64, segments));
+  }
   const Tensor partial_count = int64s(1), partial_offset = int64s(partials);
   if (!accumulates_atomically(segments, partials, table[1])) {
     const Tensor per_segment = empty({partials, table[1]}, accumulated);
@@ -56,7 +61,8 @@ Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, const
   if (count <= kFewIndices) return zeros(table, grad.dtype());
   const Tensor sorted_indices = int64s(count), original_indices = int64s(count);
   {
-    const Tensor range = int64s(count), temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, 8));
+    const Tensor range = int64s(count),
+                 temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, 8));
   }
   return gradient_of_sorted(count, table, grad.dtype());
 }

@@ -11,11 +11,14 @@
 namespace memtape::ghost {
 namespace {
 
-/// num_splits_heuristic of flash_api.cpp: how many parts the keys are split into when too few blocks would fill the device.
+/// num_splits_heuristic of flash_api.cpp: how many parts the keys are split into when too few
+/// blocks would fill the device.
 int split_count(std::int64_t blocks, int processors, std::int64_t key_blocks) {
   if (static_cast<double>(blocks) >= 0.8 * processors) return 1;
   const auto most = static_cast<int>(std::min<std::int64_t>({128, processors, key_blocks}));
-  const auto eligible = [&](int n) { return n == 1 || ceil_div(key_blocks, n) != ceil_div(key_blocks, n - 1); };
+  const auto eligible = [&](int n) {
+    return n == 1 || ceil_div(key_blocks, n) != ceil_div(key_blocks, n - 1);
+  };
   const auto efficiency = [&](int n) {
     const float waves = static_cast<float>(blocks * n) / static_cast<float>(processors);
     return waves / std::ceil(waves);
@@ -24,12 +27,15 @@ int split_count(std::int64_t blocks, int processors, std::int64_t key_blocks) {
   for (int n = 1; n <= most; ++n)
     if (eligible(n)) best = std::max(best, efficiency(n));
   for (int n = 1; n <= most; ++n)
-    if (eligible(n) && static_cast<double>(efficiency(n)) >= 0.85 * static_cast<double>(best)) return n;
+    if (eligible(n) && static_cast<double>(efficiency(n)) >= 0.85 * static_cast<double>(best))
+      return n;
   return 1;
 }
 
 /// Heads of more than 128 are rounded to 64.
-std::int64_t rounded_head(std::int64_t head) { return head <= 128 ? round_up(head, 32) : round_up(head, 64); }
+std::int64_t rounded_head(std::int64_t head) {
+  return head <= 128 ? round_up(head, 32) : round_up(head, 64);
+}
 
 struct ScaledDotProductFlashAttentionBackward0 final : Node {
   ScaledDotProductFlashAttentionBackward0() : Node("ScaledDotProductFlashAttentionBackward0") {}
@@ -46,8 +52,8 @@ struct ScaledDotProductFlashAttentionBackward0 final : Node {
   Saved query, key, value, output, logsumexp, rng_state, unused;
 };
 
-/// mha_bwd: dq, dk, dv like their inputs; then softmax_d, the fp32 accumulator of dq and, for grouped queries, dk and dv of
-/// every query head.
+/// mha_bwd: dq, dk, dv like their inputs; then softmax_d, the fp32 accumulator of dq and, for
+/// grouped queries, dk and dv of every query head.
 void ScaledDotProductFlashAttentionBackward0::apply(Gradients& in, Gradients& out) {
   const Tensor q = query.unpack(), k = key.unpack(), v = value.unpack();
   const Tensor grad = in[0].transpose(1, 2);
@@ -57,7 +63,8 @@ void ScaledDotProductFlashAttentionBackward0::apply(Gradients& in, Gradients& ou
   out[0] = empty_like(q, q.dtype());
   out[1] = empty_like(k, k.dtype());
   out[2] = empty_like(v, v.dtype());
-  const std::int64_t batch = q.size(0), heads = q.size(1), rows = round_up(q.size(2), 128), head = q.size(3);
+  const std::int64_t batch = q.size(0), heads = q.size(1), rows = round_up(q.size(2), 128),
+                     head = q.size(3);
   const Tensor softmax_d = empty({batch, heads, rows}, DType::float32);
   const Tensor dq_accumulator = empty({batch, rows, heads, rounded_head(head)}, DType::float32);
   Tensor dk_expanded, dv_expanded;
@@ -76,7 +83,8 @@ SplitScratch split_scratch(const Tensor& q, const Tensor& k, double dropout) {
   if (dropout > 0) return {};
   const std::int64_t batch = q.size(0), heads = q.size(1), rows = q.size(2), head = q.size(3);
   const std::int64_t block = head <= 64 ? 256 : head <= 128 ? 128 : 64;
-  const int splits = split_count(batch * heads * ceil_div(rows, 64), session().device.sm_count * 2, ceil_div(k.size(2), block));
+  const int splits = split_count(batch * heads * ceil_div(rows, 64), session().device.sm_count * 2,
+                                 ceil_div(k.size(2), block));
   if (splits <= 1) return {};
   return {empty({splits, batch, heads, rows}, DType::float32),
           empty({splits, batch, heads, rows, rounded_head(head)}, DType::float32)};
@@ -84,11 +92,13 @@ SplitScratch split_scratch(const Tensor& q, const Tensor& k, double dropout) {
 
 }  // namespace
 
-Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                       const AttentionOptions& options) {
   Op op("_flash_attention_forward", {});
   Session& s = session();
   Ptr<ScaledDotProductFlashAttentionBackward0> node;
-  if (s.grad_enabled && !s.skipping && (q.requires_grad() || k.requires_grad() || v.requires_grad())) {
+  if (s.grad_enabled && !s.skipping &&
+      (q.requires_grad() || k.requires_grad() || v.requires_grad())) {
     node = op.node<ScaledDotProductFlashAttentionBackward0>({&q, &k, &v});
     node->key.keep(k);
     node->query.keep(q);
@@ -99,7 +109,8 @@ Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   const SplitScratch scratch = split_scratch(q, k, options.dropout);
   Tensor rng_state = empty({2}, DType::int64);
   const Tensor unused = empty({}, DType::int64);
-  if (options.dropout > 0.0) rng_state = empty({2}, DType::int64);  // made anew, then the first one goes
+  if (options.dropout > 0.0)
+    rng_state = empty({2}, DType::int64);  // made anew, then the first one goes
   if (node) {
     set_history(out, node);
     node->logsumexp.keep_result(logsumexp);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlashAttention 2 as torch carries it (aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp).
-// Forward keeps q, k, v, the output, the fp32 log-sum-exp [B, H, S] and two generator words (16 and 8 bytes).
+// FlashAttention 2 as torch carries it
+// (aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp). Forward keeps q, k, v, the
+// output, the fp32 log-sum-exp [B, H, S] and two generator words (16 and 8 bytes).
 #pragma once
 
 #include "ghost/ops/attention.h"
 
 namespace memtape::ghost {
 
-/// _scaled_dot_product_flash_attention: q [B, H, S, D], k and v [B, Hkv, Skv, D], D a multiple of 8.
-Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& options);
+/// _scaled_dot_product_flash_attention: q [B, H, S, D], k and v [B, Hkv, Skv, D], D a multiple
+/// of 8.
+Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                       const AttentionOptions& options);
 
 }  // namespace memtape::ghost

@@ -43,11 +43,11 @@ bool is_small(const Tensor& self, const Tensor& mat2, std::int64_t groups) {
   return rows <= 128 || mat2.size(-1) <= 128;
 }
 
-/// GemmUniversal::get_workspace_size (CUTLASS): tensor maps of 128 bytes, one set per processor, that
-/// its blocks rewrite for every group. Hopper has one for each of A, B, C and D. How many the kernels
-/// of compute capability 10 have follows from the pipelines they are built with: 46 where two
-/// processors share a tile, 42 where one has its own, as torch 2.11's ask for whatever the number
-/// of groups and processors.
+/// GemmUniversal::get_workspace_size (CUTLASS): tensor maps of 128 bytes, one set per processor,
+/// that its blocks rewrite for every group. Hopper has one for each of A, B, C and D. How many the
+/// kernels of compute capability 10 have follows from the pipelines they are built with: 46 where
+/// two processors share a tile, 42 where one has its own, as torch 2.11's ask for whatever the
+/// number of groups and processors.
 Bytes workspace_bytes(const DeviceTraits& device, bool small) {
   constexpr Bytes kTensorMap = 128;
   const std::int64_t maps = device.major == 9 ? 4 : small ? 42 : 46;

@@ -16,8 +16,8 @@ std::int64_t stride_along(const Tensor& t, const Dims& sizes, int d) {
   return t.strides()[own];
 }
 
-/// TensorIteratorBase::reorder_dimensions' should_swap: 1 if dimension `a` must come after `b` (is larger in memory), -1 if
-/// before, 0 if no operand can tell.
+/// TensorIteratorBase::reorder_dimensions' should_swap: 1 if dimension `a` must come after `b` (is
+/// larger in memory), -1 if before, 0 if no operand can tell.
 int compare_dimensions(std::span<const Tensor* const> operands, const Dims& sizes, int a, int b) {
   for (const Tensor* t : operands) {
     const std::int64_t stride_a = stride_along(*t, sizes, a), stride_b = stride_along(*t, sizes, b);
@@ -63,9 +63,11 @@ DType promote_with_number(const Tensor& a, bool number_is_float) {
 }
 
 Dims output_strides(std::span<const Tensor* const> operands, const Dims& sizes) {
-  // Fast path, as TensorIterator's: operands of the output's sizes that are all packed, or all alike and dense.
+  // Fast path, as TensorIterator's: operands of the output's sizes that are all packed, or all
+  // alike and dense.
   bool all_packed = true;
-  for (const Tensor* t : operands) all_packed = all_packed && t->sizes() == sizes && t->is_contiguous();
+  for (const Tensor* t : operands)
+    all_packed = all_packed && t->sizes() == sizes && t->is_contiguous();
   if (all_packed) return contiguous_strides(sizes);
 
   const int rank = sizes.rank();
@@ -74,8 +76,9 @@ Dims output_strides(std::span<const Tensor* const> operands, const Dims& sizes) 
   for (int i = 1; i < rank; ++i) {
     int moving = i;
     for (int before = i - 1; before >= 0; --before) {
-      const int compared = compare_dimensions(operands, sizes, order[static_cast<std::size_t>(before)],
-                                              order[static_cast<std::size_t>(moving)]);
+      const int compared =
+          compare_dimensions(operands, sizes, order[static_cast<std::size_t>(before)],
+                             order[static_cast<std::size_t>(moving)]);
       if (compared > 0) {
         std::swap(order[static_cast<std::size_t>(before)], order[static_cast<std::size_t>(moving)]);
         moving = before;

@@ -25,7 +25,8 @@ struct CatBackward0 final : Node {
 
 /// split_backward: the gradients side by side, zeros where there is none.
 struct SplitBackward0 final : Node {
-  SplitBackward0(const char* node_name, const Dims& input, int d) : Node(node_name), sizes(input), dimension(d) {}
+  SplitBackward0(const char* node_name, const Dims& input, int d)
+      : Node(node_name), sizes(input), dimension(d) {}
   void apply(Gradients& in, Gradients& out) override {
     std::vector<Tensor> pieces;
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -116,7 +117,9 @@ std::vector<Tensor> Tensor::split(std::span<const std::int64_t> lengths, int d) 
   Session& s = session();
   Ptr<Node> node;
   if (requires_grad() && s.grad_enabled && !s.skipping) {
-    node = make_node<SplitBackward0>(lengths.size() > 1 && lengths.front() == lengths.back() ? "SplitBackward0" : "SplitWithSizesBackward0",
+    node = make_node<SplitBackward0>(lengths.size() > 1 && lengths.front() == lengths.back()
+                                         ? "SplitBackward0"
+                                         : "SplitWithSizesBackward0",
                                      sizes(), d);
     node->edges.push_back(gradient_edge(*this));
   }

@@ -13,7 +13,8 @@ namespace memtape::ghost {
 Tensor cat(std::initializer_list<In> tensors, int d);
 Tensor cat(const std::vector<Tensor>& tensors, int d);
 
-/// torch.stack along a new last dimension: cat of the tensors, unsqueezed (aten/src/ATen/native/TensorShape.cpp).
+/// torch.stack along a new last dimension: cat of the tensors, unsqueezed
+/// (aten/src/ATen/native/TensorShape.cpp).
 Tensor stack_last(std::initializer_list<In> tensors);
 
 }  // namespace memtape::ghost

@@ -6,7 +6,8 @@
 
 namespace memtape::ghost {
 
-/// torch.nn.functional.cross_entropy of [rows, classes] logits against [rows] labels, mean over labels that count.
+/// torch.nn.functional.cross_entropy of [rows, classes] logits against [rows] labels, mean over
+/// labels that count.
 Tensor cross_entropy(const In& logits, const In& labels);
 
 }  // namespace memtape::ghost

@@ -15,7 +15,9 @@ namespace {
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
 /// Halves in float32, unless torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True).
-Tensor accumulated(const Tensor& tensor) { return is_half(tensor.dtype()) ? tensor.to_float() : tensor; }
+Tensor accumulated(const Tensor& tensor) {
+  return is_half(tensor.dtype()) ? tensor.to_float() : tensor;
+}
 
 /// pre_process_group_query_attention_input.
 Tensor grouped(const Tensor& tensor, const Tensor& query, bool enable_gqa) {
@@ -56,7 +58,8 @@ Tensor safe_softmax(const Tensor& self) {
   Op op("_safe_softmax", {});
   const Session& s = session();
   Ptr<SafeSoftmaxBackward0> node;
-  if (s.grad_enabled && !s.skipping && self.requires_grad()) node = op.node<SafeSoftmaxBackward0>({&self}, self.dtype());
+  if (s.grad_enabled && !s.skipping && self.requires_grad())
+    node = op.node<SafeSoftmaxBackward0>({&self}, self.dtype());
   Tensor out;
   {
     const GradMode below_autograd(false);
@@ -92,10 +95,11 @@ Tensor additive_mask(const Tensor& mask, DType dtype) {
   return where(mask, zero, minus_infinity);
 }
 
-Tensor math_attention(const Tensor& query_, const Tensor& key, const Tensor& value, const Tensor& given_mask,
-                      const AttentionOptions& options) {
+Tensor math_attention(const Tensor& query_, const Tensor& key, const Tensor& value,
+                      const Tensor& given_mask, const AttentionOptions& options) {
   const DType origin = query_.dtype();
-  const Tensor query_acc = accumulated(query_), key_acc = accumulated(key), value_acc = accumulated(value);
+  const Tensor query_acc = accumulated(query_), key_acc = accumulated(key),
+               value_acc = accumulated(value);
   const Tensor query = query_acc.mul(1.0);
   const Tensor mask = options.is_causal ? causal_mask(query, key_acc) : given_mask;
   const Tensor key_expanded = grouped(key_acc, query, options.enable_gqa);
@@ -104,7 +108,8 @@ Tensor math_attention(const Tensor& query_, const Tensor& key, const Tensor& val
   if (mask.defined()) add_in_place(attn, mask);
   attn = safe_softmax(attn);
   if (options.dropout > 0.0) attn = dropout(attn, options.dropout);
-  // The second value of the returned pair: GCC evaluates the arguments of make_tuple from the right.
+  // The second value of the returned pair: GCC evaluates the arguments of make_tuple from the
+  // right.
   const Tensor weights = attn.to(origin);
   const Tensor product = matmul(attn, value_expanded);
   return product.to(origin);

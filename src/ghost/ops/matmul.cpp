@@ -12,29 +12,36 @@
 namespace memtape::ghost {
 namespace {
 
-/// Default cuBLAS workspace, CublasHandlePool.cpp parseChosenWorkspaceSize: 4096 KiB x 2 + 16 KiB x 8, on Hopper 32 MiB.
+/// Default cuBLAS workspace, CublasHandlePool.cpp parseChosenWorkspaceSize: 4096 KiB x 2 + 16 KiB x
+/// 8, on Hopper 32 MiB.
 Bytes workspace_bytes(const DeviceTraits& device) {
   const bool hopper = device.major == 9 && device.minor == 0;
   return hopper ? 4096 * 8 * 1024 : (2 * 4096 + 8 * 16) * 1024;
 }
 
-/// Whether cuBLAS can read the matrix as it lies: one dimension packed, the other's stride at least its length.
+/// Whether cuBLAS can read the matrix as it lies: one dimension packed, the other's stride at least
+/// its length.
 bool readable(const Tensor& matrix) {
   const Dims& n = matrix.sizes();
   const Dims& s = matrix.strides();
   const int r = n.rank();
-  const auto leads = [](std::int64_t stride, std::int64_t packed) { return stride >= std::max<std::int64_t>(1, packed); };
-  return (s[r - 2] == 1 && leads(s[r - 1], n[r - 2])) || (s[r - 1] == 1 && leads(s[r - 2], n[r - 1]));
+  const auto leads = [](std::int64_t stride, std::int64_t packed) {
+    return stride >= std::max<std::int64_t>(1, packed);
+  };
+  return (s[r - 2] == 1 && leads(s[r - 1], n[r - 2])) ||
+         (s[r - 1] == 1 && leads(s[r - 2], n[r - 1]));
 }
 
-/// isInputCompliesAddmmCudaLt of Blas.cpp: a bias that is one packed row goes into cublasLt's epilogue, unless the problem is
-/// a vector's.
+/// isInputCompliesAddmmCudaLt of Blas.cpp: a bias that is one packed row goes into cublasLt's
+/// epilogue, unless the problem is a vector's.
 bool fuses_bias(const Tensor& bias, const Tensor& mat1, const Tensor& mat2) {
-  const bool row = bias.numel() == bias.size(-1) && bias.size(-1) == mat2.size(1) && bias.is_contiguous();
+  const bool row =
+      bias.numel() == bias.size(-1) && bias.size(-1) == mat2.size(1) && bias.is_contiguous();
   return row && mat1.size(0) > 1 && mat1.size(1) > 1 && mat2.size(0) > 1 && mat2.size(1) > 1;
 }
 
-/// getCUDABlasLtWorkspace of CublasHandlePool.cpp: 1 MiB per handle and stream, beside the handle's own workspace.
+/// getCUDABlasLtWorkspace of CublasHandlePool.cpp: 1 MiB per handle and stream, beside the handle's
+/// own workspace.
 void use_cublaslt() {
   use_cublas();
   Session& s = session();
@@ -44,11 +51,16 @@ void use_cublaslt() {
 }
 
 /// A row-major product is formed as its transpose, so the second operand is prepared first.
-Tensor prepared(const Tensor& matrix) { return readable(matrix) ? matrix : clone_contiguous(matrix); }
+Tensor prepared(const Tensor& matrix) {
+  return readable(matrix) ? matrix : clone_contiguous(matrix);
+}
 
-bool column_major(const Dims& sizes, const Dims& strides) { return strides[0] == 1 && strides[1] == sizes[0]; }
+bool column_major(const Dims& sizes, const Dims& strides) {
+  return strides[0] == 1 && strides[1] == sizes[0];
+}
 
-/// mm_mat1_grad and mm_mat2_grad of FunctionsManual.cpp: the product is formed in the operand's own layout.
+/// mm_mat1_grad and mm_mat2_grad of FunctionsManual.cpp: the product is formed in the operand's own
+/// layout.
 Tensor mat1_grad(const Tensor& grad, const Tensor& mat2, const Dims& sizes, const Dims& strides) {
   return column_major(sizes, strides) ? mm(mat2, grad.t()).t() : mm(grad, mat2.t());
 }
@@ -58,7 +70,11 @@ Tensor mat2_grad(const Tensor& grad, const Tensor& mat1, const Dims& sizes, cons
 
 struct MmBackward0 final : Node {
   MmBackward0(const Tensor& a, const Tensor& b)
-      : Node("MmBackward0"), sizes1(a.sizes()), strides1(a.strides()), sizes2(b.sizes()), strides2(b.strides()) {}
+      : Node("MmBackward0"),
+        sizes1(a.sizes()),
+        strides1(a.strides()),
+        sizes2(b.sizes()),
+        strides2(b.strides()) {}
   void apply(Gradients& in, Gradients& out) override {
     if (wants(1)) out[1] = mat2_grad(in[0], self.unpack(), sizes2, strides2);
     if (wants(0)) out[0] = mat1_grad(in[0], mat2.unpack(), sizes1, strides1);
@@ -73,7 +89,11 @@ struct MmBackward0 final : Node {
 
 struct AddmmBackward0 final : Node {
   AddmmBackward0(const Tensor& a, const Tensor& b)
-      : Node("AddmmBackward0"), sizes1(a.sizes()), strides1(a.strides()), sizes2(b.sizes()), strides2(b.strides()) {}
+      : Node("AddmmBackward0"),
+        sizes1(a.sizes()),
+        strides1(a.strides()),
+        sizes2(b.sizes()),
+        strides2(b.strides()) {}
   void apply(Gradients& in, Gradients& out) override {
     if (wants(1)) out[1] = mat1_grad(in[0], mat2.unpack(), sizes1, strides1);
     if (wants(2)) out[2] = mat2_grad(in[0], mat1.unpack(), sizes2, strides2);
@@ -116,7 +136,8 @@ struct BaddbmmBackward0 final : Node {
   double alpha;
 };
 
-/// should_fold of LinearAlgebra.cpp: a batch of rows times one matrix is one mm when that needs no extra copy.
+/// should_fold of LinearAlgebra.cpp: a batch of rows times one matrix is one mm when that needs no
+/// extra copy.
 bool should_fold(const Tensor& larger, const Tensor& smaller) {
   if (larger.dim() < 3 || smaller.dim() > 2) return false;
   if (smaller.requires_grad()) return true;
@@ -165,7 +186,9 @@ struct AddBiasBackward final : Node {
 };
 
 Tensor add_bias(Tensor product, const Tensor& bias) {
-  if (!session().grad_enabled || session().skipping || !(product.requires_grad() || bias.requires_grad())) return product;
+  if (!session().grad_enabled || session().skipping ||
+      !(product.requires_grad() || bias.requires_grad()))
+    return product;
   Op op("add_", {});
   const Ptr<AddBiasBackward> node = op.node<AddBiasBackward>({&product, &bias});
   set_history(product, node);
@@ -248,7 +271,8 @@ Tensor baddbmm(const In& a, const In& b, double alpha) {
 
 Tensor baddbmm(const In& self, const In& a, const In& b, double alpha) {
   const Tensor batch1 = *a, batch2 = *b;
-  const Autocasted cast2(batch2, CastPolicy::lower_precision), cast1(batch1, CastPolicy::lower_precision);
+  const Autocasted cast2(batch2, CastPolicy::lower_precision),
+      cast1(batch1, CastPolicy::lower_precision);
   const Autocasted added(*self, CastPolicy::lower_precision);
   return baddbmm(*cast1, *cast2, alpha);
 }

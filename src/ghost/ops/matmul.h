@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products: mm, bmm, addmm, and how matmul and linear choose among them (aten/src/ATen/native/LinearAlgebra.cpp, Linear.cpp).
-// Each takes cuBLAS's workspace on its thread's first call (aten/src/ATen/cuda/CublasHandlePool.cpp).
+// Products: mm, bmm, addmm, and how matmul and linear choose among them
+// (aten/src/ATen/native/LinearAlgebra.cpp, Linear.cpp). Each takes cuBLAS's workspace on its
+// thread's first call (aten/src/ATen/cuda/CublasHandlePool.cpp).
 #pragma once
 
 #include "ghost/tensor.h"
@@ -20,7 +21,8 @@ Tensor matmul(const In& self, const In& other);
 /// torch.nn.functional.linear; `bias` may be undefined.
 Tensor linear(const In& input, const Tensor& weight, const Tensor& bias);
 
-/// The workspace of the current thread's cuBLAS handle, taken at its first use and kept for the life of the process.
+/// The workspace of the current thread's cuBLAS handle, taken at its first use and kept for the
+/// life of the process.
 void use_cublas();
 
 }  // namespace memtape::ghost

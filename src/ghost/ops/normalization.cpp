@@ -18,15 +18,20 @@ DType accumulation_type(DType dtype) { return bits(dtype) == 16 ? DType::float32
 
 std::int64_t rows_of(const Tensor& input) { return ghost::numel(input.sizes().leading()); }
 
-/// LaunchGammaBetaBackwardCUDAKernel: how many partial rows of parameter gradients it sums up afterwards, 0 for none.
+/// LaunchGammaBetaBackwardCUDAKernel: how many partial rows of parameter gradients it sums up
+/// afterwards, 0 for none.
 std::int64_t partial_rows(std::int64_t rows, std::int64_t width) {
-  constexpr std::int64_t kBlockX = 32, kRowsPerBlock = 32, kManyRows = 64 * 1024, kMostBlocks = 64 * 1024 / 2;
+  constexpr std::int64_t kBlockX = 32, kRowsPerBlock = 32, kManyRows = 64 * 1024,
+                         kMostBlocks = 64 * 1024 / 2;
   const bool splits = rows > kManyRows && width / kBlockX < session().device.sm_count / 2;
-  return splits ? std::min(kMostBlocks / ceil_div(width, kBlockX), ceil_div(rows, kRowsPerBlock)) : 0;
+  return splits ? std::min(kMostBlocks / ceil_div(width, kBlockX), ceil_div(rows, kRowsPerBlock))
+                : 0;
 }
 
-/// The gradients of the parameters: made before the kernel, replaced by the sums of the partial rows where there are any.
-void reduce_partial_rows(std::initializer_list<Tensor*> gradients, std::int64_t rows, std::int64_t width) {
+/// The gradients of the parameters: made before the kernel, replaced by the sums of the partial
+/// rows where there are any.
+void reduce_partial_rows(std::initializer_list<Tensor*> gradients, std::int64_t rows,
+                         std::int64_t width) {
   const std::int64_t blocks = partial_rows(rows, width);
   if (blocks == 0) return;
   std::array<Tensor, 2> partial;

@@ -2,8 +2,9 @@
 // Normalisations that are one op: layer_norm and rms_norm over the last dimension
 // (aten/src/ATen/native/cuda/layer_norm_kernel.cu, native/layer_norm.cpp).
 //
-// Both keep input, weight and float32 statistics of each row. Their backward makes the gradients of the parameters in one
-// kernel, or, for very many short rows, in partial sums that are then reduced.
+// Both keep input, weight and float32 statistics of each row. Their backward makes the gradients of
+// the parameters in one kernel, or, for very many short rows, in partial sums that are then
+// reduced.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,12 @@
 
 namespace memtape::ghost {
 
-/// torch.nn.functional.layer_norm over the last dimension; `weight` and `bias` may be undefined. Autocast runs it in float32.
+/// torch.nn.functional.layer_norm over the last dimension; `weight` and `bias` may be undefined.
+/// Autocast runs it in float32.
 Tensor layer_norm(const In& input, const Tensor& weight, const Tensor& bias);
 
-/// torch.nn.functional.rms_norm over the last dimension; `weight` may be undefined. Where its dtype is not the input's, the
-/// op is a chain of simple ones.
+/// torch.nn.functional.rms_norm over the last dimension; `weight` may be undefined. Where its dtype
+/// is not the input's, the op is a chain of simple ones.
 Tensor rms_norm(const In& input, const Tensor& weight);
 
 }  // namespace memtape::ghost

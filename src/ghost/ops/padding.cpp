@@ -20,7 +20,8 @@ struct ConstantPadNdBackward0 final : Node {
 
 Tensor pad_last(const In& x, std::int64_t before, std::int64_t after) {
   Op op("constant_pad_nd", {&x});
-  const std::int64_t cut_front = std::max<std::int64_t>(-before, 0), cut_back = std::max<std::int64_t>(-after, 0);
+  const std::int64_t cut_front = std::max<std::int64_t>(-before, 0),
+                     cut_back = std::max<std::int64_t>(-after, 0);
   const Tensor source = x->detach().slice(-1, cut_front, x->size(-1) - cut_back);
   Tensor out;
   if (before <= 0 && after <= 0) {

@@ -6,7 +6,8 @@
 
 namespace memtape::ghost {
 
-/// torch.nn.functional.pad(x, (before, after)): a packed tensor of the new sizes; a negative count cuts, into a copy.
+/// torch.nn.functional.pad(x, (before, after)): a packed tensor of the new sizes; a negative count
+/// cuts, into a copy.
 Tensor pad_last(const In& x, std::int64_t before, std::int64_t after);
 
 }  // namespace memtape::ghost

@@ -49,7 +49,9 @@ struct MulBackward0 final : Node {
 /// tensor * number, tensor / number: the gradient times (over) the number.
 struct ScaleBackward final : Node {
   ScaleBackward(const char* node_name, bool divides) : Node(node_name), divides_by(divides) {}
-  void apply(Gradients& in, Gradients& out) override { out[0] = divides_by ? in[0].div(2.0) : in[0].mul(2.0); }
+  void apply(Gradients& in, Gradients& out) override {
+    out[0] = divides_by ? in[0].div(2.0) : in[0].mul(2.0);
+  }
   void release() override {}
   bool divides_by;
 };
@@ -81,7 +83,8 @@ struct NegBackward0 final : Node {
 
 struct PowBackward0 final : Node {
   explicit PowBackward0(double power) : Node("PowBackward0"), exponent(power) {}
-  void apply(Gradients& in, Gradients& out) override {  // grad * (exponent * self.pow(exponent - 1))
+  void apply(Gradients& in,
+             Gradients& out) override {  // grad * (exponent * self.pow(exponent - 1))
     const Tensor lowered = self.unpack().pow(exponent - 1);
     const Tensor scaled = lowered.mul(exponent);
     out[0] = in[0].mul(scaled);
@@ -91,9 +94,11 @@ struct PowBackward0 final : Node {
   double exponent;
 };
 
-/// Ops whose gradient is one fused kernel over the gradient and one kept tensor: silu, gelu, tanh, sigmoid, relu, exp.
+/// Ops whose gradient is one fused kernel over the gradient and one kept tensor: silu, gelu, tanh,
+/// sigmoid, relu, exp.
 struct FusedUnaryBackward final : Node {
-  FusedUnaryBackward(const char* node_name, const char* backward_op) : Node(node_name), op_name(backward_op) {}
+  FusedUnaryBackward(const char* node_name, const char* backward_op)
+      : Node(node_name), op_name(backward_op) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor from = kept.unpack();
     Op op(op_name, {});
@@ -185,7 +190,8 @@ struct MaskedFillBackward0 final : Node {
   Saved mask;
 };
 
-/// original_self of torch's generated in-place ops: a copy, where backward needs what is about to be overwritten.
+/// original_self of torch's generated in-place ops: a copy, where backward needs what is about to
+/// be overwritten.
 Tensor self_as_it_was(const Tensor& self) {
   const GradMode no_grad(false);
   return self.clone();
@@ -193,7 +199,8 @@ Tensor self_as_it_was(const Tensor& self) {
 
 Tensor add_op(const In& self, const In& other) {
   Op op("add", {&self, &other});
-  const Ptr<Node> node = op.differentiable() ? op.node<AddBackward0>({&*self, &*other}) : Ptr<AddBackward0>();
+  const Ptr<Node> node =
+      op.differentiable() ? op.node<AddBackward0>({&*self, &*other}) : Ptr<AddBackward0>();
   Tensor out = pointwise_output({&*self, &*other}, promote(*self, *other));
   if (node) set_history(out, node);
   return out;
@@ -228,14 +235,17 @@ Tensor div_op(const In& self, const In& other) {
     if (node->wants(1)) node->self.keep(*self);
   }
   const DType dtype = promote(*self, *other);
-  Tensor out = pointwise_output({&*self, &*other}, is_floating_point(dtype) ? dtype : DType::float32);
+  Tensor out =
+      pointwise_output({&*self, &*other}, is_floating_point(dtype) ? dtype : DType::float32);
   if (node) set_history(out, node);
   return out;
 }
 
 Tensor add_number(const In& self, double number) {
   Op op("add", {&self});
-  Tensor out = empty_like(*self, promote_with_number(*self, number != static_cast<double>(static_cast<std::int64_t>(number))));
+  Tensor out = empty_like(
+      *self,
+      promote_with_number(*self, number != static_cast<double>(static_cast<std::int64_t>(number))));
   if (op.differentiable()) set_history(out, op.node<AddBackward0>({&*self}));
   return out;
 }
@@ -268,7 +278,8 @@ Tensor neg_op(const In& self) {
 }
 
 /// An activation that keeps its input.
-Tensor keeps_input(const In& self, const char* name, const char* node_name, const char* backward_op) {
+Tensor keeps_input(const In& self, const char* name, const char* node_name,
+                   const char* backward_op) {
   Op op(name, {&self});
   Ptr<FusedUnaryBackward> node;
   if (op.differentiable()) {
@@ -281,7 +292,8 @@ Tensor keeps_input(const In& self, const char* name, const char* node_name, cons
 }
 
 /// An activation that keeps its result.
-Tensor keeps_result(const In& self, const char* name, const char* node_name, const char* backward_op) {
+Tensor keeps_result(const In& self, const char* name, const char* node_name,
+                    const char* backward_op) {
   Op op(name, {&self});
   Ptr<FusedUnaryBackward> node;
   if (op.differentiable()) node = op.node<FusedUnaryBackward>({&*self}, node_name, backward_op);
@@ -330,20 +342,26 @@ Tensor comparison(const char* name, const In& self) {
 Tensor cos(const In& self) { return plain_unary("cos", self); }
 Tensor sin(const In& self) { return plain_unary("sin", self); }
 Tensor exp(const In& self) {
-  return in_float32(self, [](const Tensor& x) { return keeps_result(x, "exp", "ExpBackward0", "mul"); });
+  return in_float32(self,
+                    [](const Tensor& x) { return keeps_result(x, "exp", "ExpBackward0", "mul"); });
 }
 Tensor rsqrt(const In& self) {
   return in_float32(self, [](const Tensor& x) { return keeps_result<RsqrtBackward0>(x, "rsqrt"); });
 }
 Tensor sqrt(const In& self) { return keeps_result<SqrtBackward0>(self, "sqrt"); }
 Tensor reciprocal(const In& self) {
-  return in_float32(self, [](const Tensor& x) { return keeps_result<ReciprocalBackward0>(x, "reciprocal"); });
+  return in_float32(
+      self, [](const Tensor& x) { return keeps_result<ReciprocalBackward0>(x, "reciprocal"); });
 }
 Tensor tanh(const In& self) { return keeps_result(self, "tanh", "TanhBackward0", "tanh_backward"); }
-Tensor sigmoid(const In& self) { return keeps_result(self, "sigmoid", "SigmoidBackward0", "sigmoid_backward"); }
+Tensor sigmoid(const In& self) {
+  return keeps_result(self, "sigmoid", "SigmoidBackward0", "sigmoid_backward");
+}
 Tensor silu(const In& self) { return keeps_input(self, "silu", "SiluBackward0", "silu_backward"); }
 Tensor gelu(const In& self) { return keeps_input(self, "gelu", "GeluBackward0", "gelu_backward"); }
-Tensor relu(const In& self) { return keeps_result(self, "relu", "ReluBackward0", "threshold_backward"); }
+Tensor relu(const In& self) {
+  return keeps_result(self, "relu", "ReluBackward0", "threshold_backward");
+}
 
 Tensor clamp(const In& self) {
   Op op("clamp", {&self});
@@ -404,7 +422,8 @@ Tensor rsub(double, const In& self) {
   return out;
 }
 
-/// number / tensor is reciprocal() * number (torch/_tensor.py, Tensor.__rdiv__, whose frame holds the tensor meanwhile).
+/// number / tensor is reciprocal() * number (torch/_tensor.py, Tensor.__rdiv__, whose frame holds
+/// the tensor meanwhile).
 Tensor rdiv(double number, const In& self) {
   Tensor out = reciprocal(*self).mul(number);
   self.release();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise ops that are not methods of Tensor: unary functions, activations, comparisons, where and masks.
-// What each keeps for backward follows tools/autograd/derivatives.yaml.
+// Pointwise ops that are not methods of Tensor: unary functions, activations, comparisons, where
+// and masks. What each keeps for backward follows tools/autograd/derivatives.yaml.
 #pragma once
 
 #include "ghost/tensor.h"
@@ -45,7 +45,8 @@ Tensor rdiv(double number, const In& self);
 Tensor where(const In& mask, const In& a, const In& b);
 /// self.masked_fill(mask, number).
 Tensor masked_fill(const In& self, const In& mask);
-/// self.masked_fill_(mask, number), self += other, self *= other, self /= other: no memory but what backward needs of `self` as it was.
+/// self.masked_fill_(mask, number), self += other, self *= other, self /= other: no memory but what
+/// backward needs of `self` as it was.
 void masked_fill_(const Tensor& self, const In& mask);
 void add_(const Tensor& self, const In& other);
 void mul_(const Tensor& self, const In& other);

@@ -30,7 +30,9 @@ Tensor expand_back(const Tensor& grad, const Dims& sizes, int d, bool keepdim) {
 struct SumBackward1 final : Node {
   SumBackward1(const Dims& input, int d, bool keep)
       : Node("SumBackward1"), sizes(input), dimension(wrap(d, input.rank())), keepdim(keep) {}
-  void apply(Gradients& in, Gradients& out) override { out[0] = expand_back(in[0], sizes, dimension, keepdim); }
+  void apply(Gradients& in, Gradients& out) override {
+    out[0] = expand_back(in[0], sizes, dimension, keepdim);
+  }
   void release() override {}
   Dims sizes;
   int dimension;
@@ -58,10 +60,12 @@ struct MeanBackward1 final : Node {
 
 /// softmax and log_softmax: keep the result; backward is a kernel that writes the input's dtype.
 struct SoftmaxBackward final : Node {
-  SoftmaxBackward(const char* node_name, bool of_log, DType dtype) : Node(node_name), logarithmic(of_log), input_dtype(dtype) {}
+  SoftmaxBackward(const char* node_name, bool of_log, DType dtype)
+      : Node(node_name), logarithmic(of_log), input_dtype(dtype) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor kept = result.unpack();
-    out[0] = logarithmic ? log_softmax_backward_data(in[0]) : softmax_backward_data(in[0], kept, input_dtype);
+    out[0] = logarithmic ? log_softmax_backward_data(in[0])
+                         : softmax_backward_data(in[0], kept, input_dtype);
   }
   void release() override { result.reset(); }
   Saved result;
@@ -78,8 +82,10 @@ struct SoftmaxBackward final : Node {
 };
 
 Tensor softmax_op(const In& self, DType dtype, const char* name, const char* node_name) {
-  // SoftMax.cpp fuses the change of dtype for float16 only; the argument outlives the call in the caller's frame.
-  const bool fused = dtype == self->dtype() || (self->dtype() == DType::float16 && dtype == DType::float32);
+  // SoftMax.cpp fuses the change of dtype for float16 only; the argument outlives the call in the
+  // caller's frame.
+  const bool fused =
+      dtype == self->dtype() || (self->dtype() == DType::float16 && dtype == DType::float32);
   if (!fused) {
     const Tensor converted = self->to(dtype);
     Tensor out = softmax_op(converted, dtype, name, node_name);
@@ -115,14 +121,16 @@ Tensor reduced_to_number(const Tensor& self, DType dtype) {
 Tensor sum_op(const In& self, int d, bool keepdim) {
   Op op("sum", {&self});
   Tensor out = reduced_along(*self, d, keepdim, reduction_dtype(*self));
-  if (op.differentiable()) set_history(out, op.node<SumBackward1>({&*self}, self->sizes(), d, keepdim));
+  if (op.differentiable())
+    set_history(out, op.node<SumBackward1>({&*self}, self->sizes(), d, keepdim));
   return out;
 }
 
 Tensor mean_op(const In& self, int d, bool keepdim) {
   Op op("mean", {&self});
   Tensor out = reduced_along(*self, d, keepdim, self->dtype());
-  if (op.differentiable()) set_history(out, op.node<MeanBackward1>({&*self}, self->sizes(), d, keepdim));
+  if (op.differentiable())
+    set_history(out, op.node<MeanBackward1>({&*self}, self->sizes(), d, keepdim));
   return out;
 }
 
@@ -156,8 +164,12 @@ Tensor sum_all(const In& self) {
   return out;
 }
 
-Tensor softmax(const In& self, DType dtype) { return softmax_op(self, dtype, "_softmax", "SoftmaxBackward0"); }
-Tensor log_softmax(const In& self, DType dtype) { return softmax_op(self, dtype, "_log_softmax", "LogSoftmaxBackward0"); }
+Tensor softmax(const In& self, DType dtype) {
+  return softmax_op(self, dtype, "_softmax", "SoftmaxBackward0");
+}
+Tensor log_softmax(const In& self, DType dtype) {
+  return softmax_op(self, dtype, "_log_softmax", "LogSoftmaxBackward0");
+}
 
 Tensor softmax_backward_data(const Tensor& grad, const Tensor& result, DType input_dtype) {
   Op op("_softmax_backward_data", {});
@@ -172,7 +184,8 @@ Tensor cumsum(const In& self) {
   const DType dtype = is_floating_point(self->dtype()) ? self->dtype() : DType::int64;
   Tensor out = empty_like(*self, dtype);
   const Tensor converted = self->to(dtype);
-  // ScanUtils.cuh, scan_dim: a single row is scanned by cub, many are scanned by a kernel without scratch.
+  // ScanUtils.cuh, scan_dim: a single row is scanned by cub, many are scanned by a kernel without
+  // scratch.
   if (self->numel() == self->size(-1))
     const Tensor temporary = empty({cub::inclusive_sum_bytes(dtype, self->numel())}, DType::uint8);
   return out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: sum, mean, softmax and their kin, with the scratch that the reduction kernel's host code takes.
+// Reductions: sum, mean, softmax and their kin, with the scratch that the reduction kernel's host
+// code takes.
 #pragma once
 
 #include "ghost/tensor.h"
@@ -12,14 +13,17 @@ Tensor sum_to(const In& self, const Dims& sizes);
 /// Sum of all elements, a tensor without dimensions.
 Tensor sum_all(const In& self);
 
-/// softmax / log_softmax along the last dimension; a float16 input with a float32 result is one fused kernel.
+/// softmax / log_softmax along the last dimension; a float16 input with a float32 result is one
+/// fused kernel.
 Tensor softmax(const In& self, DType dtype);
 Tensor log_softmax(const In& self, DType dtype);
 
-/// aten::_softmax_backward_data: the gradient in `input_dtype`, by way of grad * result (SoftMax.cu).
+/// aten::_softmax_backward_data: the gradient in `input_dtype`, by way of grad * result
+/// (SoftMax.cu).
 Tensor softmax_backward_data(const Tensor& grad, const Tensor& result, DType input_dtype);
 
-/// Cumulative sum along the last dimension, without gradients; bool and int inputs give int64 after a cast.
+/// Cumulative sum along the last dimension, without gradients; bool and int inputs give int64 after
+/// a cast.
 Tensor cumsum(const In& self);
 
 /// torch.linalg.vector_norm over all elements.

@@ -22,10 +22,13 @@ bool uses_many_blocks(std::int64_t slices, std::int64_t slice) {
   return slice >= (slices <= 4000 ? 800 : 400);
 }
 
-/// mbtopk::get_items_per_thread; a processor holds as many blocks of 256 threads with 40 registers as its 65,536 allow.
+/// mbtopk::get_items_per_thread; a processor holds as many blocks of 256 threads with 40 registers
+/// as its 65,536 allow.
 std::int64_t items_per_thread(std::int64_t elements) {
-  constexpr std::int64_t kThreads = 256, kRegisters = 65536, kRegistersPerThread = 40, kFewest = 4, kMost = 64;
-  const std::int64_t blocks = session().device.sm_count * (kRegisters / (kRegistersPerThread * kThreads));
+  constexpr std::int64_t kThreads = 256, kRegisters = 65536, kRegistersPerThread = 40, kFewest = 4,
+                         kMost = 64;
+  const std::int64_t blocks =
+      session().device.sm_count * (kRegisters / (kRegistersPerThread * kThreads));
   return std::clamp(ceil_div(elements, blocks * kThreads), kFewest, kMost);
 }
 
@@ -39,10 +42,12 @@ void search_with_many_blocks(const Tensor& self, std::int64_t slices, std::int64
   const Tensor desired = scratch(slices * 2 * radix), counts = scratch(blocks * kDigits * 2);
   const Tensor digit_sums = scratch(slices * kDigits * 4);
   const Tensor within_k = scratch(blocks * 4), kth = scratch(blocks * 4);
-  for (int scan = 0; scan < 2; ++scan) const Tensor temporary = scratch(cub::sum_by_key_bytes(session().device, blocks));
+  for (int scan = 0; scan < 2; ++scan)
+    const Tensor temporary = scratch(cub::sum_by_key_bytes(session().device, blocks));
 }
 
-/// value_selecting_reduction_backward of FunctionsManual.cpp: zeros, with the gradient scattered to where the values came from.
+/// value_selecting_reduction_backward of FunctionsManual.cpp: zeros, with the gradient scattered to
+/// where the values came from.
 struct SelectionBackward final : Node {
   SelectionBackward(const char* node_name, const Dims& input) : Node(node_name), sizes(input) {}
   void apply(Gradients& in, Gradients& out) override {
@@ -64,7 +69,8 @@ ValuesAndIndices sort(const In& self) {
   Tensor indices = empty(self->sizes(), DType::int64);
   const Tensor range = empty(self->sizes(), DType::int64);
   if (count > kSmallSort)
-    const Tensor temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, bytes_of(self->dtype(), 1)));
+    const Tensor temporary =
+        scratch(cub::radix_sort_pairs_bytes(session().device, count, bytes_of(self->dtype(), 1)));
   return {std::move(values), std::move(indices)};
 }
 
@@ -72,12 +78,14 @@ ValuesAndIndices topk(const In& self, std::int64_t k) {
   Op op("topk", {&self});
   const Dims sizes = self->sizes().leading().with(k);
   Ptr<SelectionBackward> node;
-  if (op.differentiable()) node = op.node<SelectionBackward>({&*self}, "TopkBackward0", self->sizes());
+  if (op.differentiable())
+    node = op.node<SelectionBackward>({&*self}, "TopkBackward0", self->sizes());
   Tensor values = empty(sizes, self->dtype());
   Tensor indices = empty(sizes, DType::int64);
   const GradMode no_grad(false);
   const Tensor packed = self->contiguous();
-  const std::int64_t slice = self->size(-1), slices = self->numel() / std::max<std::int64_t>(slice, 1);
+  const std::int64_t slice = self->size(-1),
+                     slices = self->numel() / std::max<std::int64_t>(slice, 1);
   if (uses_many_blocks(slices, slice)) search_with_many_blocks(packed, slices, slice);
   if (node) {
     set_history(values, node);
@@ -89,7 +97,8 @@ ValuesAndIndices topk(const In& self, std::int64_t k) {
 ValuesAndIndices max_along_last(const In& self) {
   Op op("max", {&self});
   Ptr<SelectionBackward> node;
-  if (op.differentiable()) node = op.node<SelectionBackward>({&*self}, "MaxBackward0", self->sizes());
+  if (op.differentiable())
+    node = op.node<SelectionBackward>({&*self}, "MaxBackward0", self->sizes());
   const Dims sizes = self->sizes().leading().with(1);
   Tensor values = empty(sizes, self->dtype());
   Tensor indices = empty(sizes, DType::int64);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting: sort of one row and topk, with the scratch of their kernels (aten/src/ATen/native/cuda/Sort.cu, TensorTopK.cu).
+// Sorting: sort of one row and topk, with the scratch of their kernels
+// (aten/src/ATen/native/cuda/Sort.cu, TensorTopK.cu).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ ValuesAndIndices sort(const In& self);
 /// torch.topk along the last dimension.
 ValuesAndIndices topk(const In& self, std::int64_t k);
 
-/// self.max(dim=-1, keepdim=True); also what max(dim=-1)[1].unsqueeze(-1) takes. For rows of up to a few thousand.
+/// self.max(dim=-1, keepdim=True); also what max(dim=-1)[1].unsqueeze(-1) takes. For rows of up to
+/// a few thousand.
 ValuesAndIndices max_along_last(const In& self);
 
 }  // namespace memtape::ghost

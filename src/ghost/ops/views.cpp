@@ -37,7 +37,8 @@ struct TransposeBackward final : Node {
 };
 
 struct PermuteBackward0 final : Node {
-  explicit PermuteBackward0(const Dims& forward_order) : Node("PermuteBackward0"), order(forward_order) {}
+  explicit PermuteBackward0(const Dims& forward_order)
+      : Node("PermuteBackward0"), order(forward_order) {}
   void apply(Gradients& in, Gradients& out) override {
     Dims inverse = order;
     for (int i = 0; i < order.rank(); ++i) inverse[static_cast<int>(order[i])] = i;
@@ -55,8 +56,11 @@ struct UnsqueezeBackward0 final : Node {
 };
 
 struct SqueezeBackward1 final : Node {
-  SqueezeBackward1(int d, bool was_one) : Node("SqueezeBackward1"), dimension(d), removed(was_one) {}
-  void apply(Gradients& in, Gradients& out) override { out[0] = removed ? in[0].unsqueeze(dimension) : in[0]; }
+  SqueezeBackward1(int d, bool was_one)
+      : Node("SqueezeBackward1"), dimension(d), removed(was_one) {}
+  void apply(Gradients& in, Gradients& out) override {
+    out[0] = removed ? in[0].unsqueeze(dimension) : in[0];
+  }
   void release() override {}
   int dimension;
   bool removed;
@@ -84,7 +88,8 @@ struct SliceBackward final : Node {
 };
 
 template <class N, class... Args>
-Tensor view_of(const char* op_name, const In& self, const Dims& sizes, const Dims& strides, Args&&... args) {
+Tensor view_of(const char* op_name, const In& self, const Dims& sizes, const Dims& strides,
+               Args&&... args) {
   Op op(op_name, {&self});
   Tensor out = share(*self, sizes, strides, true);
   if (op.differentiable()) set_history(out, op.node<N>({&*self}, std::forward<Args>(args)...));
@@ -95,9 +100,10 @@ Tensor view_op(const In& self, const Dims& wanted) {
   const Dims sizes = infer_size(wanted, self->numel());
   const std::optional<Dims> strides = strides_as_view(self->sizes(), self->strides(), sizes);
   if (!strides)
-    session().fail({ErrorKind::internal, "view: sizes do not fit the tensor's layout", session().op, ""});
-  return view_of<ReshapeBackward>("view", self, sizes, strides.value_or(contiguous_strides(sizes)), "ViewBackward0",
-                                  self->sizes());
+    session().fail(
+        {ErrorKind::internal, "view: sizes do not fit the tensor's layout", session().op, ""});
+  return view_of<ReshapeBackward>("view", self, sizes, strides.value_or(contiguous_strides(sizes)),
+                                  "ViewBackward0", self->sizes());
 }
 
 Tensor transpose_op(const In& self, int a, int b, const char* node) {
@@ -159,9 +165,11 @@ Tensor slice_op(const In& self, int d, std::int64_t start, std::int64_t end) {
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
   };
   sizes[d] = std::max<std::int64_t>(clamped(end) - clamped(start), 0);
-  // Python's x[..., :n] over all of a dimension is at::alias, no slice (torch/csrc/autograd/python_variable_indexing.cpp).
+  // Python's x[..., :n] over all of a dimension is at::alias, no slice
+  // (torch/csrc/autograd/python_variable_indexing.cpp).
   if (sizes[d] == size) return view_of<AliasBackward0>("alias", self, sizes, self->strides());
-  return view_of<SliceBackward>("slice", self, sizes, self->strides(), "SliceBackward0", self->sizes());
+  return view_of<SliceBackward>("slice", self, sizes, self->strides(), "SliceBackward0",
+                                self->sizes());
 }
 
 Tensor select_op(const In& self, int d) {
@@ -218,7 +226,9 @@ Dims infer_size(const Dims& wanted, std::int64_t count) {
   return sizes;
 }
 
-Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides) { return share(tensor, sizes, strides, true); }
+Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides) {
+  return share(tensor, sizes, strides, true);
+}
 
 Tensor strided_slice(const In& self, int d, std::int64_t start, std::int64_t step) {
   d = wrap(d, self->dim());
@@ -232,14 +242,19 @@ Tensor unsafe_view(const In& self, const Dims& wanted) {
   Op op("_unsafe_view", {&self});
   const Dims sizes = infer_size(wanted, self->numel());
   Tensor out = share(*self, sizes, contiguous_strides(sizes), false);
-  if (op.differentiable()) set_history(out, op.node<ReshapeBackward>({&*self}, "UnsafeViewBackward0", self->sizes()));
+  if (op.differentiable())
+    set_history(out, op.node<ReshapeBackward>({&*self}, "UnsafeViewBackward0", self->sizes()));
   return out;
 }
 
 Tensor Tensor::view(const Dims& sizes) const& { return view_op(*this, sizes); }
 Tensor Tensor::view(const Dims& sizes) && { return view_op(std::move(*this), sizes); }
-Tensor Tensor::transpose(int a, int b) const& { return transpose_op(*this, a, b, "TransposeBackward0"); }
-Tensor Tensor::transpose(int a, int b) && { return transpose_op(std::move(*this), a, b, "TransposeBackward0"); }
+Tensor Tensor::transpose(int a, int b) const& {
+  return transpose_op(*this, a, b, "TransposeBackward0");
+}
+Tensor Tensor::transpose(int a, int b) && {
+  return transpose_op(std::move(*this), a, b, "TransposeBackward0");
+}
 Tensor Tensor::t() const& { return transpose_op(*this, 0, 1, "TBackward0"); }
 Tensor Tensor::t() && { return transpose_op(std::move(*this), 0, 1, "TBackward0"); }
 Tensor Tensor::permute(const Dims& order) const& { return permute_op(*this, order); }
@@ -250,7 +265,9 @@ Tensor Tensor::squeeze(int d) const& { return squeeze_op(*this, d); }
 Tensor Tensor::squeeze(int d) && { return squeeze_op(std::move(*this), d); }
 Tensor Tensor::expand(const Dims& sizes) const& { return expand_op(*this, sizes); }
 Tensor Tensor::expand(const Dims& sizes) && { return expand_op(std::move(*this), sizes); }
-Tensor Tensor::slice(int d, std::int64_t start, std::int64_t end) const& { return slice_op(*this, d, start, end); }
+Tensor Tensor::slice(int d, std::int64_t start, std::int64_t end) const& {
+  return slice_op(*this, d, start, end);
+}
 Tensor Tensor::slice(int d, std::int64_t start, std::int64_t end) && {
   return slice_op(std::move(*this), d, start, end);
 }
