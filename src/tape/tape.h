@@ -104,6 +104,8 @@ struct Tape {
     return id;
   }
   void free(BlockId id, StreamId stream = 0) { events.push_back({EventKind::free, stream, id}); }
+  /// torch.cuda.empty_cache()
+  void empty_cache() { events.push_back({EventKind::empty_cache, 0, 0}); }
   void mark(const Mark& m) {
     events.push_back({EventKind::mark, 0, static_cast<BlockId>(marks.size())});
     marks.push_back(m);

@@ -42,6 +42,7 @@ class Trainer {
 
   /// _inner_training_loop
   torch::StaticBytes train() {
+    session_.tape.empty_cache();  // Accelerator.free_memory
     tr_loss_ = ghost::full({}, DType::float32, Category::buffer);
     Bytes gradients = 0;
     for (int step = 0; step < torch::kSteps; ++step) gradients = update_step(step);
@@ -61,7 +62,6 @@ class Trainer {
       tr_loss_step_ = training_step(inputs_, {step, static_cast<int>(i)});
       look_for_nan(tr_loss_step_);
     }
-    session_.mark(Phase::clip, step, 0);
     const Bytes gradients = torch::gradient_bytes(optimizer_->parameters());
     clip_grad_norm();
     session_.mark(Phase::optimizer, step, 0);
@@ -115,8 +115,16 @@ class Trainer {
     session_.mark(Phase::forward, place.step, place.micro_batch);
     const Tensor loss = compute_loss(inputs);
     session_.mark(Phase::backward, place.step, place.micro_batch);
+    if (empties_cache(place.step)) session_.tape.empty_cache();
     accelerator_backward(loss);
+    const bool last = place.micro_batch + 1 == static_cast<int>(batch_samples_.size());
+    session_.mark(last ? Phase::clip : Phase::prepare, place.step, place.micro_batch);
     return loss.detach();
+  }
+
+  bool empties_cache(int global_step) const {
+    const std::optional<std::int64_t>& every = recipe_.trainer.torch_empty_cache_steps;
+    return every && global_step % *every == 0;
   }
 
   Tensor compute_loss(const Batch& inputs) {
