@@ -18,6 +18,7 @@ Tensor pad_right(const Tensor& x) {
 }  // namespace
 
 Tensor causal_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64_t vocab_size) {
+  if (!batch.labels.defined()) return {};
   Tensor logits = model_logits.to_float();
   const Tensor labels = pad_right(batch.labels);
   Tensor shift_labels = labels.slice(-1, 1, labels.size(-1)).contiguous();

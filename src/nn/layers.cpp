@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/layers.h"
 
+#include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/embedding.h"
 #include "ghost/ops/matmul.h"
@@ -43,6 +44,7 @@ Embedding::Embedding(const Scope& scope, std::int64_t count, std::int64_t dim)
 Tensor Embedding::forward(const Tensor& indices) {
   Tensor output = ghost::embedding(weight, indices);
   if (output_requires_grad && !output.requires_grad()) output.impl().requires_grad = true;
+  if (adds_noise) output = output.add(ghost::zeros_like(output));
   return output;
 }
 

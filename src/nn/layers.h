@@ -56,6 +56,7 @@ class Embedding : public Module<Embedding> {
 
   Tensor weight;
   bool output_requires_grad = false;  ///< a forward hook says output.requires_grad_(True)
+  bool adds_noise = false;            ///< a forward hook adds zeros_like(output).uniform_()
 };
 
 /// In training; with a rate of 0 the tensor passes as it is.

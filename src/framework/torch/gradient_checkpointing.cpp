@@ -17,12 +17,16 @@ constexpr std::array<std::string_view, 6> kInputEmbeddings{
 
 }  // namespace
 
+bool is_input_embedding(const nn::ModuleNode& node) {
+  return std::find(kInputEmbeddings.begin(), kInputEmbeddings.end(), node.name) !=
+         kInputEmbeddings.end();
+}
+
 void enable_gradient_checkpointing(family::PretrainedModel& model, nn::GradientCheckpointing kind) {
   model.tree.gradient_checkpointing = kind;
   for (const nn::NamedModule& module : nn::named_modules(model.tree.root())) {
-    const bool input = std::find(kInputEmbeddings.begin(), kInputEmbeddings.end(),
-                                 module.node->name) != kInputEmbeddings.end();
-    if (module.node->embedding && input) module.node->embedding->output_requires_grad = true;
+    if (module.node->embedding && is_input_embedding(*module.node))
+      module.node->embedding->output_requires_grad = true;
   }
 }
 

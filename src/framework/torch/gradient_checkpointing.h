@@ -8,6 +8,9 @@
 
 namespace memtape::torch {
 
+/// Whether get_input_embeddings() would give this module.
+bool is_input_embedding(const nn::ModuleNode& node);
+
 void enable_gradient_checkpointing(family::PretrainedModel& model, nn::GradientCheckpointing kind);
 
 }  // namespace memtape::torch

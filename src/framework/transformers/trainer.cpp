@@ -9,15 +9,18 @@
 
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/grad_scaler.h"
+#include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "framework/transformers/decay_parameters.h"
+#include "framework/transformers/label_smoother.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "nn/layers.h"
 
 namespace memtape::transformers {
 namespace {
@@ -34,6 +37,7 @@ class Trainer {
  public:
   Trainer(const TrainRecipe& recipe, family::PretrainedModel& model, bool shifts_labels)
       : recipe_(recipe), model_(model), session_(ghost::session()), shifts_labels_(shifts_labels) {
+    if (recipe.trainer.neftune_noise_alpha) activate_neftune();
     GroupedParameters grouped = grouped_parameters(model);
     optimizer_ = torch::make_optimizer(recipe, std::move(grouped.parameters));
     optimizer_->second_group_from(grouped.decayed);
@@ -53,6 +57,13 @@ class Trainer {
   }
 
  private:
+  /// integrations/neftune.py: a hook on the input embeddings.
+  void activate_neftune() {
+    for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
+      if (module.node->embedding && torch::is_input_embedding(*module.node))
+        module.node->embedding->adds_noise = true;
+  }
+
   /// One turn of _run_epoch's outer loop; gives the bytes of the gradients.
   Bytes update_step(int step) {
     session_.mark(Phase::prepare, step, 0);
@@ -128,9 +139,20 @@ class Trainer {
   }
 
   Tensor compute_loss(const Batch& inputs) {
-    const ModelOutput outputs = prepared_forward(inputs);
-    ghost::mul_(outputs.loss, 1.0);  // average_tokens_across_devices, over one device
-    return outputs.loss;
+    const ModelOutput outputs = prepared_forward(model_inputs(inputs));
+    Tensor loss = outputs.loss;
+    if (smooths_labels())
+      loss = label_smoother(outputs.logits, inputs.labels, inputs.num_items_in_batch);
+    ghost::mul_(loss, 1.0);  // average_tokens_across_devices, over one device
+    return loss;
+  }
+
+  bool smooths_labels() const { return recipe_.trainer.label_smoothing_factor != 0.0; }
+
+  /// What the model is called with: the label smoother keeps the labels for itself.
+  Batch model_inputs(Batch inputs) const {
+    if (smooths_labels()) inputs.labels.reset();
+    return inputs;
   }
 
   /// Accelerator.prepare_model: forward under autocast, its outputs as float32.
@@ -152,13 +174,14 @@ class Trainer {
     ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
   }
 
-  /// logging_nan_inf_filter: torch.isnan(loss) or torch.isinf(loss), then the sum is taken in place.
+  /// logging_nan_inf_filter: isnan(loss), then tr_loss += tr_loss / steps. The branch of a finite
+  /// loss takes a flag more for isinf instead; neither comes near a peak.
   static void look_for_nan(const Tensor& loss) {
     const ghost::GradMode no_grad(false);
     {
       const Tensor isnan = ghost::comparison("ne", loss);
     }
-    const Tensor isinf = ghost::comparison("eq", ghost::plain_unary("abs", loss));
+    const Tensor average = loss.div(2.0);
   }
 
   void clip_grad_norm() {

@@ -54,13 +54,19 @@ struct IndexBackward0 final : PickBackward {
   int dimension;
 };
 
-/// gather_backward: scatter_add_ needs no memory of its own.
+/// gather_backward(grad, self, ...): scatter_add_ needs no memory of its own; `self` is kept for its
+/// sizes alone.
 struct GatherBackward0 final : PickBackward {
   explicit GatherBackward0(const Dims& input) : PickBackward("GatherBackward0", input) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor where = indices.unpack();
     out[0] = zeros(sizes, in[0].dtype());
   }
+  void release() override {
+    PickBackward::release();
+    self.reset();
+  }
+  Saved self;
 };
 
 /// grad.scatter(dim, index, 0).
@@ -80,6 +86,7 @@ Tensor pick(const char* name, const In& self, const In& indices, const Dims& siz
   if (op.differentiable()) {
     node = op.node<N>({&*self}, self->sizes(), args...);
     node->indices.keep(*indices);
+    if constexpr (requires { node->self; }) node->self.keep(*self);
   }
   Tensor out = empty(sizes, self->dtype());
   if (node) set_history(out, node);
