@@ -54,9 +54,8 @@ Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, cons
     return {};
   }
   if (tape.requested.size() >= kMostBlocks) {
-    fail({ErrorKind::bad_input, "more than 20 million allocations", op,
+    fail({ErrorKind::bad_input, "the program makes more than 20 million allocations", "",
           "fewer layers or a smaller step"});
-    skipping = true;
     return {};
   }
   auto* storage = new (Pool::take(sizeof(Storage))) Storage;

@@ -147,6 +147,9 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   Result<torch::TrainRun> run = run_program(model.config, recipe, device_traits(device));
   if (!run) return tl::unexpected(run.error());
   StepPlay play = play_program(run->tape, device, {}, kMeasuredStep, options.trace);
+  if (play.before.out_of_memory || play.step.out_of_memory)
+    return bad_input("needs more memory than a device has addresses for (32 TiB)", "the step",
+                     "check the sizes of the model and of the batch");
   TrainAnswer answer;
   Prediction& prediction = answer.prediction;
   prediction.model = model_summary(model, run->statics);

@@ -122,7 +122,7 @@ void CheckpointFrame::run_again() {
     const SavedTensorHooksGuard hooks(&hook);
     recompute_(input_);
   }
-  s.skipping = false;
+  s.skipping = s.error.has_value();
   s.node = node;
   if (!hook.complete())
     s.fail({ErrorKind::internal, "checkpoint: fewer tensors were saved when a layer was recomputed",

@@ -230,6 +230,7 @@ void reduce_scratch(const Tensor& input, DimSet reduced, DType output) {
       output == DType::boolean ? bits(input.dtype()) / 8 : std::max<Bytes>(bits(output) / 8, 4);
   const bool half_to_half = bits(output) == 16 && input.dtype() == output;
   ReduceIterator iter(input, reduced, output);
+  if (session().skipping) return;
   if (iter.fits_32bit()) return reduce_32bit(iter, accumulator);
   Tensor accumulation;  // where parts cannot meet in the output itself
   if (half_to_half) {
