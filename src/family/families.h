@@ -16,6 +16,7 @@ ModelPointer build_checked(const Config& config, const Settings& settings, const
 }
 
 ModelPointer build_bloom(const Config& config, const ModelOptions& options);
+ModelPointer build_falcon(const Config& config, const ModelOptions& options);
 ModelPointer build_bert(const Config& config, const ModelOptions& options);
 ModelPointer build_cohere(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma(const Config& config, const ModelOptions& options);

@@ -11,6 +11,7 @@ namespace memtape::family {
 namespace {
 
 constexpr std::array kFamilies{
+    Family{"falcon", Task::causal_lm, build_falcon},
     Family{"bloom", Task::causal_lm, build_bloom},
     Family{"cohere", Task::causal_lm, build_cohere},
     Family{"phi", Task::causal_lm, build_phi},

@@ -486,6 +486,13 @@ void mul_(const Tensor& self, double) {
     set_history(self, op.node<ScaleBackward>({&self}, "MulBackward0", false));
 }
 
+void div_(const Tensor& self, double) {
+  const In target(self);
+  Op op("div_", {&target});
+  if (op.differentiable())
+    set_history(self, op.node<ScaleBackward>({&self}, "DivBackward0", true));
+}
+
 void div_(const Tensor& self, const In& other) {
   const In target(self);
   Op op("div_", {&target, &other});

@@ -52,6 +52,7 @@ void add_(const Tensor& self, const In& other);
 void mul_(const Tensor& self, const In& other);
 void mul_(const Tensor& self, double number);
 void div_(const Tensor& self, const In& other);
+void div_(const Tensor& self, double number);
 /// a & b, a | b of bool tensors.
 Tensor logical(const char* name, const In& a, const In& b);
 
