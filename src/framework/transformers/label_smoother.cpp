@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/label_smoother.h"
+
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::transformers {
+
+using ghost::Tensor;
+
+Tensor label_smoother(const Tensor& model_logits, const Tensor& model_labels,
+                      const Tensor& num_items_in_batch) {
+  const Tensor logits = model_logits.slice(-2, 0, -1).contiguous();
+  Tensor labels = model_labels.slice(-1, 1, model_labels.size(-1)).contiguous();
+  const Tensor log_probs = ghost::log_softmax(logits, logits.dtype()).neg();
+  labels = std::move(labels).unsqueeze(-1);
+  const Tensor padding_mask = ghost::comparison("eq", labels);
+  labels = ghost::plain_unary("clamp", labels);
+  Tensor nll_loss = ghost::gather(log_probs, labels);
+  Tensor smoothed_loss = log_probs.sum(-1, true);
+  ghost::masked_fill_(nll_loss, padding_mask);
+  ghost::masked_fill_(smoothed_loss, padding_mask);
+  nll_loss = ghost::sum_all(nll_loss).div(num_items_in_batch);
+  smoothed_loss = ghost::sum_all(smoothed_loss).div(num_items_in_batch.mul(2.0));
+  return nll_loss.mul(0.9).add(smoothed_loss.mul(0.1));
+}
+
+}  // namespace memtape::transformers

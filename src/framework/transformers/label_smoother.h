@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// LabelSmoother of transformers' trainer_pt_utils.py: cross entropy mixed with the mean over all
+// classes, taken outside the model from its logits.
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::transformers {
+
+/// The loss of logits [B, S, V] against labels [B, S] shifted by one, over num_items_in_batch.
+ghost::Tensor label_smoother(const ghost::Tensor& logits, const ghost::Tensor& labels,
+                             const ghost::Tensor& num_items_in_batch);
+
+}  // namespace memtape::transformers
