@@ -10,15 +10,18 @@ using ModelPointer = std::unique_ptr<PretrainedModel>;
 
 /// The model, or null when reading the configuration found a failure.
 template <class Model, class Settings>
-ModelPointer build_checked(const Config& config, const Settings& settings, const ModelOptions& options) {
+ModelPointer build_checked(const Config& config, const Settings& settings,
+                           const ModelOptions& options) {
   if (!config.check()) return nullptr;
   return std::make_unique<Model>(settings, options);
 }
 
 ModelPointer build_bloom(const Config& config, const ModelOptions& options);
-ModelPointer build_falcon(const Config& config, const ModelOptions& options);
 ModelPointer build_bert(const Config& config, const ModelOptions& options);
 ModelPointer build_cohere(const Config& config, const ModelOptions& options);
+ModelPointer build_deepseek_v2(const Config& config, const ModelOptions& options);
+ModelPointer build_deepseek_v3(const Config& config, const ModelOptions& options);
+ModelPointer build_falcon(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma2(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma3_text(const Config& config, const ModelOptions& options);
@@ -28,6 +31,7 @@ ModelPointer build_granite(const Config& config, const ModelOptions& options);
 ModelPointer build_llama(const Config& config, const ModelOptions& options);
 ModelPointer build_mistral(const Config& config, const ModelOptions& options);
 ModelPointer build_mixtral(const Config& config, const ModelOptions& options);
+ModelPointer build_mpt(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo2(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo3(const Config& config, const ModelOptions& options);

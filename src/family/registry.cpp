@@ -11,6 +11,7 @@ namespace memtape::family {
 namespace {
 
 constexpr std::array kFamilies{
+    Family{"mpt", Task::causal_lm, build_mpt},
     Family{"falcon", Task::causal_lm, build_falcon},
     Family{"bloom", Task::causal_lm, build_bloom},
     Family{"cohere", Task::causal_lm, build_cohere},
@@ -23,6 +24,8 @@ constexpr std::array kFamilies{
     Family{"smollm3", Task::causal_lm, build_smollm3},
     Family{"stablelm", Task::causal_lm, build_stablelm},
     Family{"starcoder2", Task::causal_lm, build_starcoder2},
+    Family{"deepseek_v2", Task::causal_lm, build_deepseek_v2},
+    Family{"deepseek_v3", Task::causal_lm, build_deepseek_v3},
     Family{"roberta", Task::masked_lm, build_roberta},
     Family{"t5", Task::seq2seq_lm, build_t5},
     Family{"bert", Task::masked_lm, build_bert},
@@ -30,14 +33,17 @@ constexpr std::array kFamilies{
     Family{"gemma2", Task::causal_lm, build_gemma2},
     Family{"gpt2", Task::causal_lm, build_gpt2},
     Family{"gpt_neox", Task::causal_lm, build_gpt_neox},
-    Family{"llama", Task::causal_lm, build_llama},     Family{"mistral", Task::causal_lm, build_mistral},
+    Family{"llama", Task::causal_lm, build_llama},
+    Family{"mistral", Task::causal_lm, build_mistral},
     Family{"qwen2_moe", Task::causal_lm, build_qwen2_moe},
     Family{"qwen3_moe", Task::causal_lm, build_qwen3_moe},
     Family{"olmoe", Task::causal_lm, build_olmoe},
     Family{"phimoe", Task::causal_lm, build_phimoe},
     Family{"mixtral", Task::causal_lm, build_mixtral},
-    Family{"olmo2", Task::causal_lm, build_olmo2},     Family{"phi3", Task::causal_lm, build_phi3},
-    Family{"qwen2", Task::causal_lm, build_qwen2},     Family{"qwen3", Task::causal_lm, build_qwen3},
+    Family{"olmo2", Task::causal_lm, build_olmo2},
+    Family{"phi3", Task::causal_lm, build_phi3},
+    Family{"qwen2", Task::causal_lm, build_qwen2},
+    Family{"qwen3", Task::causal_lm, build_qwen3},
 };
 
 }  // namespace

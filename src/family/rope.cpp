@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "ghost/autocast.h"
+#include "ghost/ops/complex.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
@@ -59,6 +60,7 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const Tensor position_ids_expanded = position_ids.unsqueeze(1).to_float();
   const ghost::AutocastContext no_autocast(false, DType::float32);
   const Tensor freqs = inv_freq_expanded.matmul(position_ids_expanded).transpose(1, 2);
+  if (rope_.is_complex) return {ghost::polar_of_ones(freqs).mul(1.0), Tensor()};
   const Tensor emb =
       rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1) : ghost::cat({freqs, freqs}, -1);
   const Tensor cos = ghost::cos(emb).mul(1.0);

@@ -18,6 +18,7 @@ enum class RopeType { standard, linear, dynamic, yarn, longrope, llama3 };
 struct RopeParameters {
   RopeType rope_type = RopeType::standard;
   std::int64_t dim = 0;        ///< of a head, times partial_rotary_factor
+  bool is_complex = false;     ///< complex numbers instead of cos and sin (DeepSeek-V2)
   bool keeps_float32 = false;  ///< cos and sin stay float32 whatever the model's dtype
   bool interleaved =
       false;  ///< each frequency twice in a row instead of all of them twice (Cohere)

@@ -40,6 +40,10 @@ void note_kept(const Tensor& tensor);
 class Saved {
  public:
   Saved() = default;
+  /// A node that never runs lets go of what it kept, too: nobody needs that recomputed.
+  ~Saved() { reset(); }
+  Saved(const Saved&) = delete;
+  Saved& operator=(const Saved&) = delete;
   /// Keeps an operand.
   void keep(const Tensor& tensor);
   /// Keeps a result of the node itself: its memory without its history, which would make a cycle.

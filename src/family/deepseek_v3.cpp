@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepSeek-V3 and R1: latent attention, rotated in neighbouring pairs, and a router of sigmoid
+// scores with a bias to keep the load even; mirroring transformers 5.17
+// models/deepseek_v3/modeling_deepseek_v3.py.
+#include "family/deepseek.h"
+#include "family/families.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/sorting.h"
+#include "ghost/ops/views.h"
+
+namespace memtape::family {
+namespace {
+
+constexpr std::int64_t kBestOfGroup = 2;  ///< a group's score is the sum of its two best
+
+struct DeepseekV3Config : DeepseekConfig {
+  DeepseekV3Config(const Config& c, const ModelOptions& options)
+      : DeepseekConfig(c, options,
+                       {.vocab_size = 129280,
+                        .hidden_size = 7168,
+                        .intermediate_size = 18432,
+                        .num_hidden_layers = 61,
+                        .num_attention_heads = 128,
+                        .num_key_value_heads = 128},
+                       {.experts_key = "n_routed_experts",
+                        .num_experts = 256,
+                        .num_experts_per_tok = 8,
+                        .intermediate_size = 2048}) {
+    first_k_dense_replace = c.count("first_k_dense_replace", 3);
+    norm_topk_prob = c.boolean("norm_topk_prob", true);
+    n_shared_experts = c.dimension("n_shared_experts", 1);
+    rope_interleave = c.boolean("rope_interleave", true);
+    read_groups(c, 8, 4);
+    if (num_experts / n_group < kBestOfGroup)
+      c.fail("n_group", "must leave two experts or more in a group");
+  }
+};
+
+class DeepseekV3TopkRouter : public nn::Module<DeepseekV3TopkRouter> {
+ public:
+  DeepseekV3TopkRouter(const nn::Scope& scope, const DeepseekConfig& c)
+      : Module(scope),
+        config_(c),
+        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {
+    const ghost::ScopeGuard guard(node().scope);
+    e_score_correction_bias_ = ghost::zeros({c.num_experts}, scope.dtype());
+    scope.buffer("e_score_correction_bias", e_score_correction_bias_);
+  }
+
+  Routing forward(const Tensor& x) {
+    const Tensor hidden_states = x.view({-1, config_.hidden_size});
+    Tensor router_logits;
+    {
+      const Tensor hidden_float = hidden_states.to_float();
+      router_logits = ghost::linear(hidden_float, weight_.to_float(), {});
+    }
+    const Tensor scores = ghost::sigmoid(router_logits);
+    Tensor scores_for_choice = scores.add(e_score_correction_bias_);
+    const GroupChoice chosen(
+        best_of(
+            scores_for_choice.view({-1, config_.n_group, config_.num_experts / config_.n_group}))
+            .sum(-1),
+        config_);
+    scores_for_choice = ghost::masked_fill(
+        scores_for_choice, ghost::plain_unary("bitwise_not", chosen.score_mask.to(DType::boolean)));
+    Tensor topk_indices = ghost::topk(scores_for_choice, config_.num_experts_per_tok).second;
+    Tensor topk_weights = ghost::gather(scores, topk_indices);
+    Tensor denominator;
+    if (config_.norm_topk_prob) {
+      denominator = topk_weights.sum(-1, true).add(1e-20);
+      ghost::div_(topk_weights, denominator);
+    }
+    topk_weights = topk_weights.mul(2.0);
+    return {std::move(router_logits), std::move(topk_weights), std::move(topk_indices)};
+  }
+
+ private:
+  static Tensor best_of(const Tensor& groups) { return ghost::topk(groups, kBestOfGroup).first; }
+
+  DeepseekConfig config_;
+  Tensor weight_, e_score_correction_bias_;
+};
+
+/// The two outputs of a rotation of even and odd places, joined.
+Tensor rotate_pairs(const Tensor& first, const Tensor& second, const Tensor& cos,
+                    const Tensor& sin) {
+  Tensor even = first.mul(cos).sub(second.mul(sin));
+  Tensor odd = second.mul(cos).add(first.mul(sin));
+  return ghost::cat({std::move(even), std::move(odd)}, -1);
+}
+
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave(const Tensor& q, const Tensor& k,
+                                                          const CosSin& cos_sin) {
+  const std::int64_t half = cos_sin.first.size(-1) / 2;
+  const Tensor cos = cos_sin.first.slice(-1, 0, half).unsqueeze(1);
+  const Tensor sin = cos_sin.second.slice(-1, 0, half).unsqueeze(1);
+  const Tensor q1 = ghost::strided_slice(q, -1, 0, 2), q2 = ghost::strided_slice(q, -1, 1, 2);
+  const Tensor k1 = ghost::strided_slice(k, -1, 0, 2), k2 = ghost::strided_slice(k, -1, 1, 2);
+  Tensor q_embed = rotate_pairs(q1, q2, cos, sin);
+  Tensor k_embed = rotate_pairs(k1, k2, cos, sin);
+  return {std::move(q_embed), std::move(k_embed)};
+}
+
+/// DeepseekV3Attention: by pairs of neighbours, or by halves where the configuration says so.
+class DeepseekV3Attention : public LatentAttention {
+ public:
+  DeepseekV3Attention(const nn::Scope& scope, const DeepseekConfig& c)
+      : LatentAttention(
+            scope, c, c.rope_interleave ? apply_rotary_pos_emb_interleave : apply_rotary_pos_emb) {}
+};
+
+struct DeepseekV3Parts : MoeParts {
+  using Settings = DeepseekV3Config;
+  using DecoderLayer =
+      PreNormDecoderLayer<DeepseekV3Attention, MaybeSparseMlp<DeepseekMoe<DeepseekV3TopkRouter>>>;
+  using Norm = LlamaRMSNorm;
+};
+
+}  // namespace
+
+ModelPointer build_deepseek_v3(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<DeepseekV3Parts>>(c, DeepseekV3Config(c, options),
+                                                            options);
+}
+
+}  // namespace memtape::family

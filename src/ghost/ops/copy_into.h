@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing into a part of a tensor: the view's copy_ gives the tensor itself a new history
+// (torch/csrc/autograd/functions/tensor.cpp, CopySlices around CopyBackwards).
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::ghost {
+
+/// tensor[..., start:end].copy_(source).
+void copy_into_last(const Tensor& tensor, std::int64_t start, std::int64_t end, const In& source);
+
+}  // namespace memtape::ghost
