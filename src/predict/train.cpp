@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
 #include "model/header_check.h"
@@ -159,6 +160,11 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.ranks.push_back(rank_report(*run, play, outside_of(device), options.largest));
   prediction.bounds = bounds_of(run->tape, device, prediction.ranks.front());
   add_warnings(model, recipe, prediction.warnings);
+  if (run->statics.managed_bytes > 0)
+    prediction.warnings.push_back(fmt::format(
+        "{} of optimizer state lie in managed memory: outside these figures, and on the device "
+        "while the optimizer runs, as far as there is room",
+        human_bytes(run->statics.managed_bytes)));
   if (!device.gpu)
     prediction.warnings.push_back(
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");

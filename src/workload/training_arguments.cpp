@@ -175,24 +175,31 @@ constexpr auto kOptims = std::to_array<Optim>({
     {"rmsprop", OptimizerName::rmsprop, OptimizerImpl::foreach},
     {"adafactor", OptimizerName::adafactor_hf, OptimizerImpl::for_loop},
 });
+struct BitsAndBytesName {
+  std::string_view name;
+  BitsAndBytesOptim optim;
+};
+using Algorithm = BitsAndBytesOptim::Algorithm;
+constexpr auto kBitsAndBytes = std::to_array<BitsAndBytesName>({
+    {"adamw_bnb_8bit", {Algorithm::adamw, 8, false}},
+    {"adamw_8bit", {Algorithm::adamw, 8, false}},
+    {"paged_adamw_32bit", {Algorithm::adamw, 32, true}},
+    {"paged_adamw_8bit", {Algorithm::adamw, 8, true}},
+    {"lion_32bit", {Algorithm::lion, 32, false}},
+    {"lion_8bit", {Algorithm::lion, 8, false}},
+    {"paged_lion_32bit", {Algorithm::lion, 32, true}},
+    {"paged_lion_8bit", {Algorithm::lion, 8, true}},
+    {"ademamix", {Algorithm::ademamix, 32, false}},
+    {"ademamix_8bit", {Algorithm::ademamix, 8, false}},
+    {"paged_ademamix_32bit", {Algorithm::ademamix, 32, true}},
+    {"paged_ademamix_8bit", {Algorithm::ademamix, 8, true}},
+});
 constexpr auto kOtherOptims = std::to_array<std::string_view>({"adamw_torch_xla",
                                                                "adamw_torch_npu_fused",
                                                                "adamw_anyprecision",
                                                                "adamw_torch_4bit",
                                                                "adamw_torch_8bit",
-                                                               "ademamix",
-                                                               "adamw_bnb_8bit",
-                                                               "adamw_8bit",
-                                                               "ademamix_8bit",
-                                                               "lion_8bit",
-                                                               "lion_32bit",
-                                                               "paged_adamw_32bit",
-                                                               "paged_adamw_8bit",
-                                                               "paged_ademamix_32bit",
-                                                               "paged_ademamix_8bit",
-                                                               "paged_lion_32bit",
-                                                               "paged_lion_8bit",
-                                                               "rmsprop_bnb",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       "rmsprop_bnb",
                                                                "rmsprop_bnb_8bit",
                                                                "rmsprop_bnb_32bit",
                                                                "galore_adamw",
@@ -218,6 +225,15 @@ Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
     if (optim.name != option.second) continue;
     recipe.optimizer = optim.optimizer;
     recipe.optimizer_impl = optim.form;
+    recipe.trainer.bitsandbytes_optim.reset();
+    recipe.trainer.optim = option.second;
+    return {};
+  }
+  for (const BitsAndBytesName& known : kBitsAndBytes) {
+    names.push_back(known.name);
+    if (known.name != option.second) continue;
+    recipe.trainer.bitsandbytes_optim = known.optim;
+    recipe.trainer.optim = option.second;
     return {};
   }
   if (std::find(kOtherOptims.begin(), kOtherOptims.end(), option.second) != kOtherOptims.end())

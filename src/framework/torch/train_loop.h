@@ -23,6 +23,7 @@ inline constexpr std::int64_t kMostMicroBatches = 16;
 struct StaticBytes {
   std::int64_t parameters = 0, trainable_parameters = 0;
   Bytes parameter_bytes = 0, buffer_bytes = 0, optimizer_state_bytes = 0, gradient_bytes = 0;
+  Bytes managed_bytes = 0;  ///< optimizer states in managed memory, which torch does not count
 };
 
 struct TrainRun {

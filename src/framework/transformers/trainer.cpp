@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
+#include "framework/transformers/bitsandbytes_optimizer.h"
 #include "framework/transformers/decay_parameters.h"
 #include "framework/transformers/label_smoother.h"
 #include "ghost/autocast.h"
@@ -39,7 +41,7 @@ class Trainer {
       : recipe_(recipe), model_(model), session_(ghost::session()), shifts_labels_(shifts_labels) {
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
     GroupedParameters grouped = grouped_parameters(model);
-    optimizer_ = torch::make_optimizer(recipe, std::move(grouped.parameters));
+    optimizer_ = create_optimizer(std::move(grouped.parameters));
     optimizer_->second_group_from(grouped.decayed);
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
@@ -53,10 +55,23 @@ class Trainer {
     torch::StaticBytes statics = torch::count_statics(model_);
     statics.gradient_bytes = gradients;
     statics.optimizer_state_bytes = optimizer_->state_bytes();
+    if (bitsandbytes_) statics.managed_bytes = bitsandbytes_->managed_bytes();
     return statics;
   }
 
  private:
+  std::unique_ptr<torch::Optimizer> create_optimizer(std::vector<Tensor> parameters) {
+    if (!recipe_.trainer.bitsandbytes_optim)
+      return torch::make_optimizer(recipe_, std::move(parameters));
+    std::unordered_set<const ghost::TensorImpl*> embeddings;
+    for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
+      if (module.node->embedding) embeddings.insert(module.node->embedding->weight.ptr().get());
+    auto made = std::make_unique<BitsAndBytesOptimizer>(
+        std::move(parameters), *recipe_.trainer.bitsandbytes_optim, std::move(embeddings));
+    bitsandbytes_ = made.get();
+    return made;
+  }
+
   /// integrations/neftune.py: a hook on the input embeddings.
   void activate_neftune() {
     for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
@@ -201,6 +216,7 @@ class Trainer {
   ghost::Session& session_;
   bool shifts_labels_;
   std::unique_ptr<torch::Optimizer> optimizer_;
+  const BitsAndBytesOptimizer* bitsandbytes_ = nullptr;  ///< the same, when it is one of theirs
   std::optional<torch::GradScaler> scaler_;
 
   // Locals of _run_epoch, which live from step to step.
