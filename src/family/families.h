@@ -17,6 +17,7 @@ ModelPointer build_checked(const Config& config, const Settings& settings,
 }
 
 ModelPointer build_bloom(const Config& config, const ModelOptions& options);
+ModelPointer build_gptj(const Config& config, const ModelOptions& options);
 ModelPointer build_bert(const Config& config, const ModelOptions& options);
 ModelPointer build_cohere(const Config& config, const ModelOptions& options);
 ModelPointer build_deepseek_v2(const Config& config, const ModelOptions& options);

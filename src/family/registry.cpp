@@ -11,6 +11,7 @@ namespace memtape::family {
 namespace {
 
 constexpr std::array kFamilies{
+    Family{"gptj", Task::causal_lm, build_gptj},
     Family{"mpt", Task::causal_lm, build_mpt},
     Family{"falcon", Task::causal_lm, build_falcon},
     Family{"bloom", Task::causal_lm, build_bloom},

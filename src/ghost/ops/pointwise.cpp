@@ -377,7 +377,7 @@ Tensor clamp(const In& self) {
 
 Tensor power_of_number(const In& exponents) {
   const Op op("pow", {&exponents});
-  Tensor out = empty_like(*exponents, DType::float32);
+  Tensor out = empty_like(*exponents, exponents->dtype());
   const Tensor base = empty({}, DType::int64);
   return out;
 }
