@@ -27,6 +27,23 @@ constexpr std::array kSpecials{
         R"("vocab_size": 512, "hidden_size": 128, "ffn_dim": 256, "num_hidden_layers": 8, "num_attention_heads": 4,
                       "word_embed_proj_dim": 128, "max_position_embeddings": 256)"},
     Special{
+        "deepseek_v2",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_experts_per_tok": 2, "n_routed_experts": 8,
+                         "moe_intermediate_size": 64, "q_lora_rank": null, "kv_lora_rank": 32,
+                         "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32)"},
+    Special{
+        "deepseek_v3",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 4, "num_experts_per_tok": 2,
+                         "n_routed_experts": 8, "n_group": 4, "topk_group": 2, "moe_intermediate_size": 64,
+                         "first_k_dense_replace": 0, "q_lora_rank": 48, "kv_lora_rank": 32,
+                         "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32)"},
+    Special{"t5",
+            R"("vocab_size": 512, "d_model": 128, "d_kv": 32, "d_ff": 256, "num_layers": 8,
+                         "num_decoder_layers": 4, "num_heads": 4)",
+            "num_layers"},
+    Special{
         "gemma2",
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32)"},
