@@ -44,6 +44,10 @@ constexpr std::array kSpecials{
                          "num_decoder_layers": 4, "num_heads": 4)",
             "num_layers"},
     Special{
+        "gptj",
+        R"("vocab_size": 512, "hidden_size": 128, "num_hidden_layers": 8, "num_attention_heads": 4,
+                         "n_positions": 256, "rotary_dim": 16)"},
+    Special{
         "gemma2",
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32)"},
