@@ -81,9 +81,40 @@ class Phi3Attention : public nn::Module<Phi3Attention> {
   nn::Linear o_proj_, qkv_proj_;
 };
 
+class Phi3DecoderLayer : public nn::GradientCheckpointingLayer<Phi3DecoderLayer> {
+ public:
+  Phi3DecoderLayer(const nn::Scope& scope, const Phi3Config& c)
+      : GradientCheckpointingLayer(scope),
+        self_attn_(scope / "self_attn", c),
+        mlp_(scope / "mlp", c),
+        input_layernorm_(scope / "input_layernorm", c.hidden_size),
+        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size),
+        resid_attn_dropout_(scope / "resid_attn_dropout", c.resid_pdrop),
+        resid_mlp_dropout_(scope / "resid_mlp_dropout", c.resid_pdrop) {}
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
+                 const Tensor&) {
+    Tensor residual = x;
+    Tensor hidden_states = input_layernorm_(x);
+    hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
+    hidden_states = residual.add(resid_attn_dropout_(hidden_states));
+
+    residual = hidden_states;
+    hidden_states = post_attention_layernorm_(hidden_states);
+    hidden_states = mlp_(hidden_states);
+    return residual.add(resid_mlp_dropout_(hidden_states));
+  }
+
+ private:
+  Phi3Attention self_attn_;
+  Phi3MLP mlp_;
+  LlamaRMSNorm input_layernorm_, post_attention_layernorm_;
+  nn::Dropout resid_attn_dropout_, resid_mlp_dropout_;
+};
+
 struct Phi3Parts : DecoderParts {
   using Settings = Phi3Config;
-  using DecoderLayer = PreNormDecoderLayer<Phi3Attention, Phi3MLP>;
+  using DecoderLayer = Phi3DecoderLayer;
   using Norm = LlamaRMSNorm;
 };
 
