@@ -17,7 +17,6 @@ ModelPointer build_checked(const Config& config, const Settings& settings,
 }
 
 ModelPointer build_bloom(const Config& config, const ModelOptions& options);
-ModelPointer build_gptj(const Config& config, const ModelOptions& options);
 ModelPointer build_bert(const Config& config, const ModelOptions& options);
 ModelPointer build_cohere(const Config& config, const ModelOptions& options);
 ModelPointer build_deepseek_v2(const Config& config, const ModelOptions& options);
@@ -28,11 +27,13 @@ ModelPointer build_gemma2(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma3_text(const Config& config, const ModelOptions& options);
 ModelPointer build_gpt2(const Config& config, const ModelOptions& options);
 ModelPointer build_gpt_neox(const Config& config, const ModelOptions& options);
+ModelPointer build_gptj(const Config& config, const ModelOptions& options);
 ModelPointer build_granite(const Config& config, const ModelOptions& options);
 ModelPointer build_llama(const Config& config, const ModelOptions& options);
 ModelPointer build_mistral(const Config& config, const ModelOptions& options);
 ModelPointer build_mixtral(const Config& config, const ModelOptions& options);
 ModelPointer build_mpt(const Config& config, const ModelOptions& options);
+ModelPointer build_mllama(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo2(const Config& config, const ModelOptions& options);
 ModelPointer build_olmo3(const Config& config, const ModelOptions& options);

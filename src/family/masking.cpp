@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/masking.h"
 
+#include "family/key_value_cache.h"
 #include "family/mask_functions.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
@@ -60,7 +61,7 @@ MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& emb
   if (request.attention_mask.defined()) {
     call.padding_mask = request.attention_mask.to(DType::boolean);
     call.keys = request.attention_mask.size(-1);
-  } else if (position_ids.defined()) {
+  } else if (position_ids.defined() && !KeyValueCache::in_force()) {
     find_packed_sequence_indices(position_ids.size(0) == call.batch
                                      ? position_ids
                                      : position_ids.expand({call.batch, position_ids.size(1)}));

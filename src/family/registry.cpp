@@ -27,6 +27,7 @@ constexpr std::array kFamilies{
     Family{"starcoder2", Task::causal_lm, build_starcoder2},
     Family{"deepseek_v2", Task::causal_lm, build_deepseek_v2},
     Family{"deepseek_v3", Task::causal_lm, build_deepseek_v3},
+    Family{"mllama", Task::causal_lm, build_mllama},
     Family{"roberta", Task::masked_lm, build_roberta},
     Family{"t5", Task::seq2seq_lm, build_t5},
     Family{"bert", Task::masked_lm, build_bert},

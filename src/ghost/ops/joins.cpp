@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ghost/ops/joins.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "ghost/autograd/node.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/views.h"
@@ -54,15 +57,21 @@ struct StackBackward0 final : Node {
   void release() override {}
 };
 
+/// cat_should_skip_tensor: an empty tensor of one dimension goes with any other; only its dtype
+/// counts.
+bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
+
 Tensor cat_of(const std::vector<const Tensor*>& tensors, int d) {
   Session& s = session();
-  d = wrap(d, tensors.front()->dim());
-  Dims sizes = tensors.front()->sizes();
+  const Tensor& shape = **std::find_if(tensors.begin(), std::prev(tensors.end()),
+                                       [](const Tensor* t) { return !is_skipped(*t); });
+  d = wrap(d, shape.dim());
+  Dims sizes = shape.sizes();
   sizes[d] = 0;
   DType dtype = tensors.front()->dtype();
   bool wants_grad = false;
   for (const Tensor* t : tensors) {
-    sizes[d] += t->size(d);
+    if (!is_skipped(*t)) sizes[d] += t->size(d);
     if (t->dtype() != dtype) dtype = promote(*tensors.front(), *t);
     wants_grad = wants_grad || t->requires_grad();
   }
@@ -72,7 +81,7 @@ Tensor cat_of(const std::vector<const Tensor*>& tensors, int d) {
     const Ptr<CatBackward0> node = make_node<CatBackward0>(d);
     for (const Tensor* t : tensors) {
       node->edges.push_back(gradient_edge(*t));
-      node->lengths.push_back(t->size(d));
+      node->lengths.push_back(is_skipped(*t) ? 0 : t->size(d));
     }
     set_history(out, node);
   }
