@@ -43,10 +43,9 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
       {"sequence_length", fmt::format("{}", r.sequence_length)},
       {"gradient_accumulation", fmt::format("{}", r.gradient_accumulation)},
       {"gradient_checkpointing", quoted(name(r.checkpointing))},
-      {"optimizer", quoted(r.framework == Framework::transformers ? r.trainer.optim
-                                                                  : name(r.optimizer))},
-      {"optimizer_impl",
-       r.trainer.bitsandbytes_optim ? "null" : quoted(name(r.optimizer_impl))},
+      {"optimizer",
+       quoted(r.framework == Framework::transformers ? r.trainer.optim : name(r.optimizer))},
+      {"optimizer_impl", r.trainer.bitsandbytes_optim ? "null" : quoted(name(r.optimizer_impl))},
       {"max_grad_norm", r.max_grad_norm ? fmt::format("{}", *r.max_grad_norm) : "null"},
       {"lora_rank", r.lora ? fmt::format("{}", r.lora->rank) : "null"},
   };

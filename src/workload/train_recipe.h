@@ -50,9 +50,9 @@ struct BitsAndBytesOptim {
 
 /// What only Trainer's TrainingArguments can ask for, by their names there.
 struct TrainerRecipe {
-  std::string optim = "adamw_torch_fused";  ///< the name behind the recipe's optimizer
+  std::string optim = "adamw_torch_fused";              ///< the name behind the recipe's optimizer
   std::optional<BitsAndBytesOptim> bitsandbytes_optim;  ///< in place of the recipe's optimizer
-  bool use_reentrant = false;  ///< of gradient_checkpointing_kwargs
+  bool use_reentrant = false;                           ///< of gradient_checkpointing_kwargs
   std::optional<std::int64_t> torch_empty_cache_steps;
   double label_smoothing_factor = 0.0;
   std::optional<double> neftune_noise_alpha;

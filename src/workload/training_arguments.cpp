@@ -199,7 +199,7 @@ constexpr auto kOtherOptims = std::to_array<std::string_view>({"adamw_torch_xla"
                                                                "adamw_anyprecision",
                                                                "adamw_torch_4bit",
                                                                "adamw_torch_8bit",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       "rmsprop_bnb",
+                                                               "rmsprop_bnb",
                                                                "rmsprop_bnb_8bit",
                                                                "rmsprop_bnb_32bit",
                                                                "galore_adamw",

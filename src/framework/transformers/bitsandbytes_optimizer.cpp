@@ -27,9 +27,9 @@ Dims doubled(const Dims& sizes) {
 
 }  // namespace
 
-BitsAndBytesOptimizer::BitsAndBytesOptimizer(
-    torch::TensorList parameters, const BitsAndBytesOptim& optim,
-    std::unordered_set<const ghost::TensorImpl*> in_32_bit)
+BitsAndBytesOptimizer::BitsAndBytesOptimizer(torch::TensorList parameters,
+                                             const BitsAndBytesOptim& optim,
+                                             std::unordered_set<const ghost::TensorImpl*> in_32_bit)
     : Optimizer(std::move(parameters)),
       optim_(optim),
       in_32_bit_(std::move(in_32_bit)),
@@ -47,8 +47,8 @@ void BitsAndBytesOptimizer::step_over(const torch::Places& places) {
 void BitsAndBytesOptimizer::init_state(std::size_t place) {
   initialized_[place] = true;
   const Tensor& p = parameters_[place];
-  const bool bytes = optim_.bits == 8 && p.numel() >= kMin8BitSize &&
-                     !in_32_bit_.contains(p.ptr().get());
+  const bool bytes =
+      optim_.bits == 8 && p.numel() >= kMin8BitSize && !in_32_bit_.contains(p.ptr().get());
   const DType dtype = bytes ? DType::uint8 : DType::float32;
   const bool maxima_first = optim_.algorithm == BitsAndBytesOptim::Algorithm::ademamix;
   if (bytes) move_maps();

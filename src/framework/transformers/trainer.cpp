@@ -174,8 +174,8 @@ class Trainer {
   ModelOutput prepared_forward(const Batch& inputs) {
     if (!recipe_.autocasts()) return model_.forward(inputs);
     const ModelOutput original = autocast_forward(inputs);
-    return {original.loss, bits(original.logits.dtype()) == 16 ? original.logits.to_float()
-                                                               : original.logits};
+    return {original.loss,
+            bits(original.logits.dtype()) == 16 ? original.logits.to_float() : original.logits};
   }
 
   ModelOutput autocast_forward(const Batch& inputs) {

@@ -54,8 +54,8 @@ struct IndexBackward0 final : PickBackward {
   int dimension;
 };
 
-/// gather_backward(grad, self, ...): scatter_add_ needs no memory of its own; `self` is kept for its
-/// sizes alone.
+/// gather_backward(grad, self, ...): scatter_add_ needs no memory of its own; `self` is kept for
+/// its sizes alone.
 struct GatherBackward0 final : PickBackward {
   explicit GatherBackward0(const Dims& input) : PickBackward("GatherBackward0", input) {}
   void apply(Gradients& in, Gradients& out) override {

@@ -489,8 +489,7 @@ void mul_(const Tensor& self, double) {
 void div_(const Tensor& self, double) {
   const In target(self);
   Op op("div_", {&target});
-  if (op.differentiable())
-    set_history(self, op.node<ScaleBackward>({&self}, "DivBackward0", true));
+  if (op.differentiable()) set_history(self, op.node<ScaleBackward>({&self}, "DivBackward0", true));
 }
 
 void div_(const Tensor& self, const In& other) {
