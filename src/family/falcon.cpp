@@ -9,9 +9,9 @@
 #include "family/alibi.h"
 #include "family/config_checks.h"
 #include "family/families.h"
-#include "family/loss.h"
 #include "family/masking.h"
 #include "family/rope.h"
+#include "family/transformer_for_causal_lm.h"
 #include "ghost/ops/attention.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
@@ -318,6 +318,8 @@ class FalconModel : public nn::Module<FalconModel> {
     return ln_f_(hidden_states);
   }
 
+  const nn::Embedding& get_input_embeddings() const { return word_embeddings; }
+
   nn::Embedding word_embeddings;
 
  private:
@@ -340,33 +342,10 @@ class FalconModel : public nn::Module<FalconModel> {
   RotaryEmbedding rotary_emb_;
 };
 
-class FalconForCausalLM : public PretrainedModel {
- public:
-  FalconForCausalLM(const FalconConfig& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        transformer_(root() / "transformer", c),
-        lm_head_(root() / "lm_head", c.hidden_size, c.vocab_size, false) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, transformer_.word_embeddings.weight);
-  }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = transformer_(batch.input_ids, batch.attention_mask);
-    Tensor logits = lm_head_(hidden_states);
-    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
-    return {std::move(loss), std::move(logits)};
-  }
-
- private:
-  std::int64_t vocab_size_;
-  FalconModel transformer_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 ModelPointer build_falcon(const Config& c, const ModelOptions& options) {
-  return build_checked<FalconForCausalLM>(c, FalconConfig(c, options), options);
+  return build_checked<TransformerForCausalLM<FalconModel>>(c, FalconConfig(c, options), options);
 }
 
 }  // namespace memtape::family

@@ -7,8 +7,8 @@
 #include "family/attention_interface.h"
 #include "family/config_checks.h"
 #include "family/families.h"
-#include "family/loss.h"
 #include "family/masking.h"
+#include "family/transformer_for_causal_lm.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -213,6 +213,8 @@ class GPT2Model : public nn::Module<GPT2Model> {
     return ln_f_(hidden_states);
   }
 
+  const nn::Embedding& get_input_embeddings() const { return wte; }
+
   nn::Embedding wte;
 
  private:
@@ -224,33 +226,10 @@ class GPT2Model : public nn::Module<GPT2Model> {
   nn::LayerNorm ln_f_;
 };
 
-class GPT2LMHeadModel : public PretrainedModel {
- public:
-  GPT2LMHeadModel(const GPT2Config& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        transformer_(root() / "transformer", c),
-        lm_head_(root() / "lm_head", c.hidden_size, c.vocab_size, false) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, transformer_.wte.weight);
-  }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = transformer_(batch.input_ids, batch.attention_mask);
-    Tensor logits = lm_head_(hidden_states);
-    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
-    return {std::move(loss), std::move(logits)};
-  }
-
- private:
-  std::int64_t vocab_size_;
-  GPT2Model transformer_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 ModelPointer build_gpt2(const Config& c, const ModelOptions& options) {
-  return build_checked<GPT2LMHeadModel>(c, GPT2Config(c, options), options);
+  return build_checked<TransformerForCausalLM<GPT2Model>>(c, GPT2Config(c, options), options);
 }
 
 }  // namespace memtape::family

@@ -5,9 +5,9 @@
 #include "family/activations.h"
 #include "family/config_checks.h"
 #include "family/families.h"
-#include "family/loss.h"
 #include "family/masking.h"
 #include "family/rope.h"
+#include "family/transformer_for_causal_lm.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
@@ -246,6 +246,8 @@ class GPTJModel : public nn::Module<GPTJModel> {
     return hidden_states.view(hidden_states.sizes());
   }
 
+  const nn::Embedding& get_input_embeddings() const { return wte; }
+
   nn::Embedding wte;
 
  private:
@@ -254,33 +256,10 @@ class GPTJModel : public nn::Module<GPTJModel> {
   nn::LayerNorm ln_f_;
 };
 
-class GPTJForCausalLM : public PretrainedModel {
- public:
-  GPTJForCausalLM(const GPTJConfig& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        transformer_(root() / "transformer", c),
-        lm_head_(root() / "lm_head", c.n_embd, c.vocab_size) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, transformer_.wte.weight);
-  }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = transformer_(batch.input_ids, batch.attention_mask);
-    Tensor logits = lm_head_(hidden_states);
-    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
-    return {std::move(loss), std::move(logits)};
-  }
-
- private:
-  std::int64_t vocab_size_;
-  GPTJModel transformer_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 ModelPointer build_gptj(const Config& c, const ModelOptions& options) {
-  return build_checked<GPTJForCausalLM>(c, GPTJConfig(c), options);
+  return build_checked<TransformerForCausalLM<GPTJModel, true>>(c, GPTJConfig(c), options);
 }
 
 }  // namespace memtape::family

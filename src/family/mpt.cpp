@@ -5,8 +5,8 @@
 
 #include "family/config_checks.h"
 #include "family/families.h"
-#include "family/loss.h"
 #include "family/masking.h"
+#include "family/transformer_for_causal_lm.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
@@ -192,6 +192,8 @@ class MptModel : public nn::Module<MptModel> {
     return norm_f_(hidden_states);
   }
 
+  const nn::Embedding& get_input_embeddings() const { return wte; }
+
   nn::Embedding wte;
 
  private:
@@ -200,33 +202,10 @@ class MptModel : public nn::Module<MptModel> {
   MptLayerNorm norm_f_;
 };
 
-class MptForCausalLM : public PretrainedModel {
- public:
-  MptForCausalLM(const MptConfig& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        transformer_(root() / "transformer", c),
-        lm_head_(root() / "lm_head", c.d_model, c.vocab_size, false) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, transformer_.wte.weight);
-  }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = transformer_(batch.input_ids, batch.attention_mask);
-    Tensor logits = lm_head_(hidden_states);
-    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
-    return {std::move(loss), std::move(logits)};
-  }
-
- private:
-  std::int64_t vocab_size_;
-  MptModel transformer_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 ModelPointer build_mpt(const Config& c, const ModelOptions& options) {
-  return build_checked<MptForCausalLM>(c, MptConfig(c), options);
+  return build_checked<TransformerForCausalLM<MptModel>>(c, MptConfig(c), options);
 }
 
 }  // namespace memtape::family
