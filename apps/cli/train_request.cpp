@@ -72,7 +72,7 @@ Result<void> refuse_unmodelled(const RawOptions& options) {
   const std::string* framework = value_of(options, "framework");
   const bool trainer = framework && *framework == "transformers";
   for (const auto& [name, value] : options.values) {
-    if (trainer && name == "peft") continue;
+    if (trainer && (name == "peft" || name == "quantization")) continue;
     if (std::find(kLayout.begin(), kLayout.end(), name) == kLayout.end()) continue;
     if (std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
       return unsupported("\"" + value + "\" is not modelled by --framework " +
@@ -85,7 +85,9 @@ Result<void> refuse_unmodelled(const RawOptions& options) {
 /// JSON|FILE: the text of a file whose name was given in place of JSON.
 Result<void> read_json_files(RawOptions& options) {
   for (auto& [name, value] : options.values) {
-    if (name != "peft" || value.find_first_not_of(" \t\r\n") == std::string::npos) continue;
+    if ((name != "peft" && name != "quantization") ||
+        value.find_first_not_of(" \t\r\n") == std::string::npos)
+      continue;
     if (value[value.find_first_not_of(" \t\r\n")] == '{') continue;
     Result<std::string> text = sources::read_text_file(value, kLargestJson);
     if (!text) return tl::unexpected(text.error());

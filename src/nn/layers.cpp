@@ -24,7 +24,9 @@ Linear::Linear(const Scope& scope, std::int64_t in, std::int64_t out, bool has_b
   if (has_bias) bias = scope.parameter("bias", {out}, dtype);
 }
 
-Tensor Linear::base_forward(const Tensor& x) { return ghost::linear(x, weight, bias); }
+Tensor Linear::base_forward(const Tensor& x) {
+  return kernel ? kernel->forward(*this, x) : ghost::linear(x, weight, bias);
+}
 
 Conv1D::Conv1D(const Scope& scope, std::int64_t nf, std::int64_t nx)
     : Projection(scope, nx, nf, scope.parameter("weight", {nx, nf})) {

@@ -17,6 +17,15 @@ class ProjectionAdapter {
   virtual Tensor forward(Projection& base, const Tensor& x) = 0;
 };
 
+/// How a quantized projection multiplies, in place of its own product.
+class ProjectionKernel {
+ public:
+  virtual ~ProjectionKernel() = default;
+  virtual Tensor forward(Projection& layer, const Tensor& x) = 0;
+  /// The dtype of the products, and of adapters when they are made.
+  virtual DType compute_dtype() const = 0;
+};
+
 /// A product with a weight, and a bias or none: what Linear and Conv1D have in common.
 class Projection : public Module<Projection> {
  public:
@@ -28,6 +37,7 @@ class Projection : public Module<Projection> {
   const std::int64_t in_features, out_features;
   Tensor weight, bias;
   std::unique_ptr<ProjectionAdapter> adapter;
+  std::unique_ptr<ProjectionKernel> kernel;
 
  protected:
   Projection(const Scope& scope, std::int64_t in, std::int64_t out, const Tensor& made_weight);

@@ -62,6 +62,10 @@ ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& 
 /// shorter than asked.
 void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
                   std::vector<std::string>& warnings) {
+  if (recipe.quantization && !recipe.prepare_for_kbit_training)
+    warnings.push_back(
+        "peft's prepare_model_for_kbit_training is taken to be called, which makes what is not "
+        "quantized float32; --prepare_model_for_kbit_training false if it is not");
   warnings.insert(warnings.end(), recipe.not_modelled.begin(), recipe.not_modelled.end());
   if (recipe.gradient_accumulation > torch::kMostMicroBatches)
     warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "workload/lora_config.h"
+#include "workload/quantization_config.h"
 #include "workload/training_arguments.h"
 
 namespace memtape {
@@ -232,6 +233,7 @@ namespace {
 Result<void> apply_option(const NamedValue& option, TrainRecipe& recipe) {
   if (is_training_argument(option.first)) return set_training_argument(option, recipe);
   if (option.first == "peft") return set_lora_config(option, recipe);
+  if (option.first == "quantization") return set_quantization_config(option, recipe);
   if (recipe.framework == Framework::transformers)
     if (const Result<void> fine = check_trainer_option(option.first); !fine) return fine;
   for (const Rule& rule : kRules)

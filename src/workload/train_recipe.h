@@ -40,6 +40,13 @@ struct LoraRecipe {
   double dropout = 0.0;
 };
 
+/// transformers' BitsAndBytesConfig with load_in_4bit, as far as memory goes.
+struct QuantizationRecipe {
+  bool double_quant = false;
+  DType compute_dtype = DType::float32;
+  std::vector<std::string> skip_modules;  ///< none: the output head alone
+};
+
 /// An optimizer of bitsandbytes.
 struct BitsAndBytesOptim {
   enum class Algorithm { adamw, lion, ademamix };
@@ -73,7 +80,10 @@ struct TrainRecipe {
   OptimizerImpl optimizer_impl = OptimizerImpl::foreach;
   std::optional<double> max_grad_norm = 1.0;
   std::optional<LoraRecipe> lora;
-  std::vector<std::string> freeze;  ///< globs over parameter names
+  std::optional<QuantizationRecipe> quantization;
+  /// Whether peft's prepare_model_for_kbit_training is called on the quantized model; not said: yes.
+  std::optional<bool> prepare_for_kbit_training;
+  std::vector<std::string> freeze;        ///< globs over parameter names
   std::vector<std::string>
       not_modelled;  ///< what was asked for and leaves the step's figures as they are
 

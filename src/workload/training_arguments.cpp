@@ -323,6 +323,10 @@ constexpr auto kModelled = std::to_array<Modelled>({
      [](const NamedValue& o, TrainRecipe& r) {
        return put(not_negative(o), r.trainer.neftune_noise_alpha);
      }},
+    {"prepare_model_for_kbit_training",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.prepare_for_kbit_training);
+     }},
     {"eval_strategy", note_evaluation},
     {"eval_on_start", note_evaluation},
     {"do_eval", note_evaluation},

@@ -11,7 +11,7 @@
 
 namespace memtape {
 
-/// Every TrainingArguments field.
+/// Every TrainingArguments field, and peft's prepare_model_for_kbit_training as a switch.
 std::vector<std::string_view> training_argument_names();
 bool is_training_argument(std::string_view name);
 

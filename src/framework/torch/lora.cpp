@@ -29,6 +29,12 @@ nn::Scope child(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
   return nn::Scope(tree, node) / name / "default";
 }
 
+/// The dtype of the base layer, or that of its products when it is quantized
+/// (_get_base_layer_device_and_dtype).
+DType adapter_dtype(const nn::Projection& base) {
+  return base.kernel ? base.kernel->compute_dtype() : base.weight.dtype();
+}
+
 /// lora.Linear (tuners/lora/layer.py).
 class LoraLinear final : public nn::ProjectionAdapter {
  public:
@@ -36,11 +42,12 @@ class LoraLinear final : public nn::ProjectionAdapter {
       : base_layer_(move_to_base_layer(tree, base.node())),
         lora_dropout_(child(tree, base.node(), "lora_dropout"), recipe.dropout),
         lora_A(child(tree, base.node(), "lora_A"), base.in_features, recipe.rank, false,
-               base.weight.dtype()),
+               adapter_dtype(base)),
         lora_B(child(tree, base.node(), "lora_B"), recipe.rank, base.out_features, false,
-               base.weight.dtype()) {}
+               adapter_dtype(base)) {}
 
   Tensor forward(nn::Projection& base, const Tensor& input) override {
+    if (base.kernel) return forward_over_quantized(base, input);
     Tensor result = base_forward(base, input);
     const DType torch_result_dtype = result.dtype();
     const Tensor x = input.to(lora_A.weight.dtype());
@@ -49,6 +56,18 @@ class LoraLinear final : public nn::ProjectionAdapter {
   }
 
  private:
+  /// Linear4bit's (tuners/lora/bnb.py): a clone of the result, and no casts under autocast.
+  Tensor forward_over_quantized(nn::Projection& base, Tensor x) {
+    Tensor result = base_forward(base, x);
+    result = result.clone();
+    const bool requires_conversion = !ghost::session().autocast.enabled;
+    const DType expected_dtype = result.dtype();
+    if (requires_conversion) x = x.to(lora_A.weight.dtype());
+    Tensor output = lora_B(lora_A(lora_dropout_(x))).mul(2.0);
+    if (requires_conversion) output = output.to(expected_dtype);
+    return result.add(output);
+  }
+
   Tensor base_forward(nn::Projection& base, const Tensor& x) const {
     const ghost::ScopeGuard guard(base_layer_.scope);
     return base.base_forward(x);

@@ -20,9 +20,26 @@ family::AttentionImplementation attention_of(AttentionChoice choice) {
                                           : family::AttentionImplementation::sdpa;
 }
 
-/// What is done to the model between building it and making the optimizer.
-Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe,
-                     const Config& config) {
+void count_buffers(const ModuleNode& node, StaticBytes& statics) {
+  for (const ModuleNode::Named& b : node.buffers) statics.buffer_bytes += b.tensor.nbytes();
+  for (const ModuleNode* child : node.children) count_buffers(*child, statics);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
+                                                           const TrainRecipe& recipe) {
+  const Result<const family::Family*> family =
+      family::find_family(config, family_task(recipe.task));
+  if (!family) return tl::unexpected(family.error());
+  std::unique_ptr<family::PretrainedModel> model = (*family)->build(
+      config, {.dtype = recipe.parameter_dtype(), .attention = attention_of(recipe.attention)});
+  if (!model) return tl::unexpected(config.check().error());
+  return model;
+}
+
+Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& recipe,
+                         const Config& config) {
   if (recipe.lora)
     if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", ""));
         !added)
@@ -36,22 +53,11 @@ Result<void> prepare(family::PretrainedModel& model, const TrainRecipe& recipe,
   return {};
 }
 
-void count_buffers(const ModuleNode& node, StaticBytes& statics) {
-  for (const ModuleNode::Named& b : node.buffers) statics.buffer_bytes += b.tensor.nbytes();
-  for (const ModuleNode* child : node.children) count_buffers(*child, statics);
-}
-
-}  // namespace
-
 Result<std::unique_ptr<family::PretrainedModel>> build_model(const Config& config,
                                                              const TrainRecipe& recipe) {
-  const Result<const family::Family*> family =
-      family::find_family(config, family_task(recipe.task));
-  if (!family) return tl::unexpected(family.error());
-  std::unique_ptr<family::PretrainedModel> model = (*family)->build(
-      config, {.dtype = recipe.parameter_dtype(), .attention = attention_of(recipe.attention)});
-  if (!model) return tl::unexpected(config.check().error());
-  if (const Result<void> ready = prepare(*model, recipe, config); !ready)
+  auto model = new_model(config, recipe);
+  if (!model) return model;
+  if (const Result<void> ready = adapt_model(**model, recipe, config); !ready)
     return tl::unexpected(ready.error());
   return model;
 }

@@ -13,6 +13,15 @@
 
 namespace memtape::torch {
 
+/// The model as its constructor leaves it.
+Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
+                                                           const TrainRecipe& recipe);
+
+/// What is done to a model before its optimizer is made: adapters, frozen parameters,
+/// checkpointing.
+Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& recipe,
+                         const Config& config);
+
 /// The model the recipe trains, with its adapters, its frozen parameters and its checkpointing.
 Result<std::unique_ptr<family::PretrainedModel>> build_model(const Config& config,
                                                              const TrainRecipe& recipe);

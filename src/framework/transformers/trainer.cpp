@@ -16,6 +16,7 @@
 #include "framework/transformers/bitsandbytes_optimizer.h"
 #include "framework/transformers/decay_parameters.h"
 #include "framework/transformers/label_smoother.h"
+#include "framework/transformers/quantized_model.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
@@ -228,7 +229,25 @@ class Trainer {
 Result<void> check(const TrainRecipe& recipe) {
   if (recipe.task != TaskName::causal_lm)
     return unsupported("only causal-lm is modelled by --framework transformers", "--task");
+  if (recipe.quantization && !recipe.lora)
+    return bad_input("Trainer refuses to train a quantized model without adapters",
+                     "--quantization", "add --peft");
   return torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl);
+}
+
+Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
+  if (!recipe.quantization) {
+    auto model = torch::build_model(config, recipe);
+    if (!model) return tl::unexpected(model.error());
+    return QuantizedModel{std::move(*model), 0, {}};
+  }
+  Result<QuantizedModel> loaded = load_quantized(config, recipe);
+  if (!loaded) return loaded;
+  if (recipe.prepare_for_kbit_training.value_or(true))
+    prepare_model_for_kbit_training(*loaded->model);
+  if (const Result<void> ready = torch::adapt_model(*loaded->model, recipe, config); !ready)
+    return tl::unexpected(ready.error());
+  return loaded;
 }
 
 }  // namespace
@@ -240,10 +259,11 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& rec
   session.mark(Phase::init, -1, 0);
   torch::TrainRun run;
   {
-    const auto model = torch::build_model(config, recipe);
-    if (!model) return tl::unexpected(model.error());
-    Trainer trainer(recipe, **model, loss_shifts_labels(config));
+    const Result<QuantizedModel> loaded = load(config, recipe);
+    if (!loaded) return tl::unexpected(loaded.error());
+    Trainer trainer(recipe, *loaded->model, loss_shifts_labels(config));
     run.statics = trainer.train();
+    run.statics.parameters += loaded->packed_away;
     if (session.error) return tl::unexpected(*session.error);
     session.finished = true;
     run.tape = std::move(session.tape);

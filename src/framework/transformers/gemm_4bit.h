@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of its two ways bitsandbytes 0.50 takes through a product with a 4-bit weight
+// (backends/cuda/ops.py, _gemm_4bit_use_custom_cuda): its own kernel, which takes no memory, or the
+// weight dequantized and a plain product.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "ghost/session.h"
+
+namespace memtape::transformers {
+
+/// Whether [rows, in] x [out, in] runs in bitsandbytes' own kernel; nothing where its thresholds
+/// for the device are not modelled.
+std::optional<bool> uses_gemm_4bit_kernel(const ghost::DeviceTraits& device, std::int64_t rows,
+                                          std::int64_t out, std::int64_t in);
+
+}  // namespace memtape::transformers

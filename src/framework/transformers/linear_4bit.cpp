@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/linear_4bit.h"
+
+#include "framework/transformers/gemm_4bit.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::transformers {
+namespace {
+
+using ghost::Dims;
+using ghost::Gradients;
+using ghost::Tensor;
+
+constexpr std::int64_t kBlockSize = 64, kNestedBlockSize = 256, kMapSize = 256, kCodeSize = 16;
+
+std::int64_t blocks_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+Tensor parameter(const Dims& sizes, DType dtype) {
+  return ghost::empty(sizes, dtype, Category::parameter);
+}
+
+/// get_4bit_type: the 16 values, divided by their largest.
+Tensor make_code() {
+  Tensor data = parameter({kCodeSize}, DType::float32);
+  const Tensor absolute = ghost::plain_unary("abs", data);
+  const Tensor largest = ghost::empty({}, DType::float32);
+  return data;
+}
+
+/// quantize_blockwise of the maxima, less their mean, in blocks of 256.
+void quantize_maxima(QuantState& state, Tensor& absmax, Tensor& dynamic_map) {
+  state.offset = absmax.mean(0);
+  ghost::session().set_category(state.offset, Category::parameter);
+  const Tensor centred = absmax.sub(state.offset);
+  if (!dynamic_map.defined()) dynamic_map = parameter({kMapSize}, DType::float32);
+  state.nested_absmax = parameter({blocks_of(absmax.numel(), kNestedBlockSize)}, DType::float32);
+  state.absmax = parameter({absmax.numel()}, DType::uint8);
+  state.nested_code = parameter({kMapSize}, DType::float32);
+}
+
+/// Per-block maxima as float32 numbers again.
+Tensor dequantize_4bit(const QuantState& state, const Dims& sizes) {
+  Tensor absmax = state.absmax;
+  if (state.offset.defined()) absmax = ghost::empty(absmax.sizes(), DType::float32);
+  return ghost::empty(sizes, state.dtype);
+}
+
+/// _dequant_linear_fallback
+Tensor dequantized_linear(const Tensor& a, const nn::Projection& layer, const QuantState& state,
+                          const Tensor& bias) {
+  Tensor unpacked, absmax = state.absmax;
+  if (state.offset.defined()) {
+    unpacked = ghost::empty(absmax.sizes(), DType::float32);
+    absmax = unpacked.add(state.offset);
+  }
+  const Tensor weight = ghost::empty({layer.out_features, layer.in_features}, a.dtype());
+  return ghost::linear(a, weight, bias);
+}
+
+Tensor gemm_4bit(const Tensor& a, const nn::Projection& layer, const QuantState& state,
+                 const Tensor& bias) {
+  const std::optional<bool> kernel =
+      uses_gemm_4bit_kernel(ghost::session().device, a.numel() / layer.in_features,
+                            layer.out_features, layer.in_features);
+  if (!kernel)
+    ghost::session().fail({ErrorKind::unsupported,
+                           "4-bit products of so few tokens are not modelled for this GPU",
+                           "--quantization", "more than 1,536 tokens in a micro-batch"});
+  if (!kernel.value_or(false)) return dequantized_linear(a, layer, state, bias);
+  const Tensor packed = a.contiguous();
+  return ghost::empty(a.sizes().leading().with(layer.out_features), a.dtype());
+}
+
+/// MatMul4Bit.backward: the weight is dequantized again, the input was never kept.
+struct MatMul4Bit final : ghost::Node {
+  MatMul4Bit(const nn::Projection& projection, const QuantState& quant_state)
+      : Node("MatMul4Bit"), layer(projection), state(quant_state) {}
+  void apply(Gradients& in, Gradients& out) override {
+    if (!wants(0)) return;
+    const Tensor weight = dequantize_4bit(state, {layer.out_features, layer.in_features});
+    const Tensor cast = weight.to(in[0].dtype());
+    out[0] = in[0].matmul(cast);
+  }
+  void release() override {}
+  const nn::Projection& layer;
+  const QuantState& state;
+};
+
+Tensor matmul_4bit(const Tensor& a, const nn::Projection& layer, const QuantState& state,
+                   const Tensor& bias) {
+  ghost::Op op("gemm_4bit", {});
+  ghost::Ptr<MatMul4Bit> node;
+  if (ghost::session().grad_enabled && !ghost::session().skipping && a.requires_grad())
+    node = op.node<MatMul4Bit>({&a}, layer, state);
+  const ghost::GradMode no_grad(false);
+  Tensor out = gemm_4bit(a, layer, state, bias);
+  if (node) set_history(out, node);
+  return out;
+}
+
+}  // namespace
+
+std::pair<Tensor, QuantState> quantize_4bit(const Tensor& weight, bool nested,
+                                            Tensor& dynamic_map) {
+  const std::int64_t count = weight.numel();
+  QuantState state;
+  state.dtype = weight.dtype();
+  Tensor absmax = parameter({blocks_of(count, kBlockSize)}, DType::float32);
+  Tensor packed = parameter({(count + 1) / 2, 1}, DType::uint8);
+  state.code = make_code();
+  if (nested)
+    quantize_maxima(state, absmax, dynamic_map);
+  else
+    state.absmax = absmax;
+  return {std::move(packed), std::move(state)};
+}
+
+Tensor Linear4Bit::forward(nn::Projection& layer, const Tensor& input) {
+  const DType input_dtype = input.dtype();
+  const Tensor x = input.to(compute_dtype_);
+  Tensor bias = layer.bias;
+  if (bias.defined() && bias.dtype() != x.dtype()) {
+    const ghost::GradMode no_grad(false);
+    const Tensor cast = bias.to(x.dtype());  // bias.data = bias.data.to(x.dtype), for good
+    bias.impl().storage = cast.impl().storage;
+    bias.impl().dtype = cast.dtype();
+    ghost::session().set_category(cast, Category::parameter);
+  }
+  return matmul_4bit(x, layer, state_, bias).to(input_dtype);
+}
+
+}  // namespace memtape::transformers

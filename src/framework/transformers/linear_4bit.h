@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// bitsandbytes' Linear4bit (0.50, nn/modules.py): a weight packed two to a byte in blocks of 64,
+// with their maxima in float32, or in bytes again with maxima of their own (double quantization).
+// Products see it dequantized, one weight at a time; backward keeps no input.
+#pragma once
+
+#include <utility>
+
+#include "nn/layers.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::transformers {
+
+/// What bitsandbytes keeps beside the packed weight (QuantState).
+struct QuantState {
+  ghost::Tensor code, absmax;                        ///< absmax: bytes when nested
+  ghost::Tensor offset, nested_absmax, nested_code;  ///< of double quantization
+  DType dtype = DType::bfloat16;                     ///< of the weight before
+};
+
+/// quantize_4bit: the packed weight and its state. `dynamic_map` is made at the first nested one.
+std::pair<ghost::Tensor, QuantState> quantize_4bit(const ghost::Tensor& weight, bool nested,
+                                                   ghost::Tensor& dynamic_map);
+
+/// Linear4bit.forward in place of the projection's own.
+class Linear4Bit final : public nn::ProjectionKernel {
+ public:
+  Linear4Bit(QuantState state, DType compute_dtype)
+      : state_(std::move(state)), compute_dtype_(compute_dtype) {}
+  ghost::Tensor forward(nn::Projection& layer, const ghost::Tensor& x) override;
+  DType compute_dtype() const override { return compute_dtype_; }
+
+ private:
+  QuantState state_;
+  DType compute_dtype_;
+};
+
+}  // namespace memtape::transformers

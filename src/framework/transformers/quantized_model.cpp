@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/quantized_model.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "framework/torch/model_setup.h"
+#include "framework/transformers/linear_4bit.h"
+#include "ghost/ops/creation.h"
+#include "nn/layers.h"
+
+namespace memtape::transformers {
+namespace {
+
+using ghost::Tensor;
+using nn::ModuleNode;
+
+/// A part of a name as dot_natural_key orders it: numbers first, by value.
+int compare_parts(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view part) {
+    std::int64_t n = -1;
+    const auto [at, error] = std::from_chars(part.data(), part.data() + part.size(), n);
+    return error == std::errc() && at == part.data() + part.size() ? n : -1;
+  };
+  const std::int64_t x = number(a), y = number(b);
+  if (x >= 0 && y >= 0) return x < y ? -1 : x > y;
+  if ((x >= 0) != (y >= 0)) return x >= 0 ? -1 : 1;
+  return a.compare(b);
+}
+
+/// dot_natural_key
+bool before(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    const std::size_t end_a = std::min(a.find('.'), a.size()),
+                      end_b = std::min(b.find('.'), b.size());
+    if (const int order = compare_parts(a.substr(0, end_a), b.substr(0, end_b))) return order < 0;
+    a.remove_prefix(std::min(end_a + 1, a.size()));
+    b.remove_prefix(std::min(end_b + 1, b.size()));
+  }
+  return a.empty() && !b.empty();
+}
+
+/// Every projection but the output head and what is to be skipped, by its weight.
+using Quantized = std::unordered_map<const ghost::TensorImpl*, nn::Projection*>;
+
+bool skipped(const nn::NamedModule& module, std::string_view head,
+             const QuantizationRecipe& recipe) {
+  const auto names = [&](std::string_view key) {
+    return module.name == key || std::string_view(module.name).ends_with("." + std::string(key)) ||
+           module.name.find(std::string(key) + ".") != std::string::npos;
+  };
+  if (recipe.skip_modules.empty()) return module.name == head;
+  return std::any_of(recipe.skip_modules.begin(), recipe.skip_modules.end(), names);
+}
+
+Quantized quantized_projections(family::PretrainedModel& model, const QuantizationRecipe& recipe) {
+  Quantized found;
+  for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
+    if (module.node->projection && !skipped(module, model.output_embeddings(), recipe))
+      found.emplace(module.node->projection->weight.ptr().get(), module.node->projection);
+  return found;
+}
+
+void take_memory(const Tensor& tensor, Category category) {
+  tensor.impl().storage =
+      ghost::session().allocate(tensor.nbytes(), category, tensor.dtype(), tensor.sizes());
+}
+
+/// Params4bit: the packed bytes in the place of the weight.
+void quantize(nn::Projection& layer, const QuantizationRecipe& recipe, Tensor& dynamic_map) {
+  ghost::TensorImpl& weight = layer.weight.impl();
+  auto [packed, state] = quantize_4bit(layer.weight, recipe.double_quant, dynamic_map);
+  weight.storage = packed.impl().storage;
+  weight.sizes = packed.sizes();
+  weight.strides = packed.strides();
+  weight.dtype = DType::uint8;
+  weight.requires_grad = false;
+  layer.kernel = std::make_unique<Linear4Bit>(std::move(state), recipe.compute_dtype);
+}
+
+void take_buffers(const ModuleNode& node) {
+  for (const ModuleNode::Named& buffer : node.buffers) take_memory(buffer.tensor, Category::buffer);
+  for (const ModuleNode* child : node.children) take_buffers(*child);
+}
+
+/// caching_allocator_warmup: one block of the size of what will be loaded, taken and given back.
+/// param_element_size counts half a byte for what is quantized.
+void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& quantized) {
+  Bytes bytes = 0;
+  for (const ModuleNode::Named& p : parameters)
+    bytes += quantized.contains(p.tensor.ptr().get()) ? p.tensor.numel() / 2 : p.tensor.nbytes();
+  const Tensor warmth = ghost::empty({bytes / 2}, DType::float16);
+}
+
+}  // namespace
+
+Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe) {
+  ghost::Session& session = ghost::session();
+  session.skipping = true;  // torch.device("meta")
+  auto built = torch::new_model(config, recipe);
+  session.skipping = false;
+  if (!built) return tl::unexpected(built.error());
+  QuantizedModel result{std::move(*built), 0, {}};
+  std::vector<ModuleNode::Named> parameters = nn::named_parameters(result.model->tree.root());
+  const Quantized quantized = quantized_projections(*result.model, *recipe.quantization);
+  warm_up(parameters, quantized);
+  std::stable_sort(parameters.begin(), parameters.end(),
+                   [](const auto& a, const auto& b) { return before(a.name, b.name); });
+  Tensor dynamic_map;  // functional.name2qmap, for the life of the process
+  for (const ModuleNode::Named& p : parameters) {
+    take_memory(p.tensor, Category::parameter);
+    const auto found = quantized.find(p.tensor.ptr().get());
+    if (found == quantized.end()) continue;
+    result.packed_away += p.tensor.numel() / 2;
+    quantize(*found->second, *recipe.quantization, dynamic_map);
+  }
+  result.dynamic_map = dynamic_map;
+  take_buffers(result.model->tree.root());
+  return result;
+}
+
+void prepare_model_for_kbit_training(family::PretrainedModel& model) {
+  const std::vector<ModuleNode::Named> parameters = nn::named_parameters(model.tree.root());
+  for (const ModuleNode::Named& p : parameters) p.tensor.impl().requires_grad = false;
+  const ghost::GradMode no_grad(false);
+  for (const ModuleNode::Named& p : parameters) {
+    if (p.tensor.dtype() != DType::float16 && p.tensor.dtype() != DType::bfloat16) continue;
+    const Tensor cast = p.tensor.to_float();
+    ghost::session().set_category(cast, Category::parameter);
+    p.tensor.impl().storage = cast.impl().storage;
+    p.tensor.impl().dtype = DType::float32;
+  }
+  ghost::session().tape.empty_cache();
+}
+
+}  // namespace memtape::transformers

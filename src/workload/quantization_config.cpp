@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/quantization_config.h"
+
+#include <array>
+
+#include "base/json_reader.h"
+#include "base/text.h"
+
+namespace memtape {
+namespace {
+
+constexpr auto kFields = std::to_array<std::string_view>(
+    {"load_in_4bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant", "bnb_4bit_compute_dtype",
+     "bnb_4bit_quant_storage", "llm_int8_skip_modules", "load_in_8bit", "quant_method",
+     "_load_in_4bit", "_load_in_8bit", "llm_int8_threshold", "llm_int8_enable_fp32_cpu_offload",
+     "llm_int8_has_fp16_weight"});
+
+void read_compute_dtype(JsonReader& json, QuantizationRecipe& recipe) {
+  const std::string name = json.text();
+  if (name == "bfloat16" || name == "torch.bfloat16")
+    recipe.compute_dtype = DType::bfloat16;
+  else if (name == "float16" || name == "torch.float16")
+    recipe.compute_dtype = DType::float16;
+  else if (name == "float32" || name == "torch.float32")
+    recipe.compute_dtype = DType::float32;
+  else
+    json.fail("bnb_4bit_compute_dtype: one of bfloat16, float16, float32");
+}
+
+void read_skip_modules(JsonReader& json, QuantizationRecipe& recipe) {
+  if (json.next() == JsonKind::null) return json.null();
+  if (json.enter_array())
+    while (json.item()) recipe.skip_modules.push_back(json.text());
+}
+
+void read_quant_type(JsonReader& json) {
+  const std::string type = json.text();
+  if (type != "nf4" && type != "fp4") json.fail("bnb_4bit_quant_type: nf4 or fp4");
+}
+
+struct Read {
+  QuantizationRecipe recipe;
+  bool in_4bit = false;
+};
+
+void read_field(const std::string& field, JsonReader& json, Read& read) {
+  if (field == "load_in_4bit") {
+    read.in_4bit = json.boolean();
+  } else if (field == "load_in_8bit") {
+    if (json.boolean()) json.fail("load_in_8bit is not modelled");
+  } else if (field == "bnb_4bit_quant_type") {
+    read_quant_type(json);
+  } else if (field == "bnb_4bit_use_double_quant") {
+    read.recipe.double_quant = json.boolean();
+  } else if (field == "bnb_4bit_compute_dtype") {
+    read_compute_dtype(json, read.recipe);
+  } else if (field == "bnb_4bit_quant_storage") {
+    if (json.text() != "uint8") json.fail("bnb_4bit_quant_storage: only uint8 is modelled");
+  } else if (field == "llm_int8_skip_modules") {
+    read_skip_modules(json, read.recipe);
+  } else {
+    for (const std::string_view known : kFields)
+      if (known == field) return json.skip();
+    json.fail("BitsAndBytesConfig has no " + field + " (" + suggestion(field, kFields) + ")");
+  }
+}
+
+}  // namespace
+
+Result<void> set_quantization_config(const NamedValue& option, TrainRecipe& recipe) {
+  Read read;
+  JsonReader json(option.second);
+  if (json.enter_object())
+    while (const auto field = json.key()) read_field(*field, json, read);
+  json.finish();
+  if (json.failed())
+    return bad_input(json.problem(), "--quantization", "a BitsAndBytesConfig as JSON");
+  if (!read.in_4bit) return unsupported("only load_in_4bit is modelled", "--quantization");
+  recipe.quantization = std::move(read.recipe);
+  return {};
+}
+
+}  // namespace memtape
