@@ -81,9 +81,10 @@ struct TrainRecipe {
   std::optional<double> max_grad_norm = 1.0;
   std::optional<LoraRecipe> lora;
   std::optional<QuantizationRecipe> quantization;
-  /// Whether peft's prepare_model_for_kbit_training is called on the quantized model; not said: yes.
+  /// Whether peft's prepare_model_for_kbit_training is called on the quantized model; not said:
+  /// yes.
   std::optional<bool> prepare_for_kbit_training;
-  std::vector<std::string> freeze;        ///< globs over parameter names
+  std::vector<std::string> freeze;  ///< globs over parameter names
   std::vector<std::string>
       not_modelled;  ///< what was asked for and leaves the step's figures as they are
 
