@@ -4,6 +4,7 @@
 
     scripts/embed_data.py models data/models OUTPUT.cpp     the rows of src/model/catalog.h
     scripts/embed_data.py gpus data/gpus.json OUTPUT.cpp    the rows of src/mesh/gpu_facts.h
+    scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/megatron_arguments.h
 """
 
 import json
@@ -77,9 +78,27 @@ def gpus(path):
     )
 
 
+def megatron_arguments(path):
+    effects = {"*": "modelled", "-": "none", "?": "not_modelled"}
+    rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    if any(len(row) != 5 for row in rows) or len({row[0] for row in rows}) != len(rows):
+        sys.exit(f"{path}: a line is not five words, or a flag is there twice")
+    body = "".join(
+        f"  {{{{{text(flag)}, Arity::{arity}, Effect::{effects[effect]}, {text(name)}}}, {text(value)}}},\n"
+        for flag, arity, name, value, effect in rows
+    )
+    return (
+        f'{HEAD}#include "launch/megatron_arguments.h"\n\nnamespace memtape::data {{\nnamespace {{\n'
+        f"using launch::Arity;\nusing launch::Effect;\n\n"
+        f"constexpr launch::MegatronArgument kArguments[] = {{\n{body}}};\n}}  // namespace\n\n"
+        "std::span<const launch::MegatronArgument> megatron_arguments() { return kArguments; }\n\n"
+        "}  // namespace memtape::data\n"
+    )
+
+
 def main():
     kind, source, output = sys.argv[1:4]
-    generated = {"models": models, "gpus": gpus}[kind](pathlib.Path(source))
+    generated = {"models": models, "gpus": gpus, "megatron_arguments": megatron_arguments}[kind](pathlib.Path(source))
     pathlib.Path(output).write_text(generated, encoding="utf-8")
 
 

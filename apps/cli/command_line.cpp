@@ -91,6 +91,7 @@ OutputOptions& output_of(Options& options) {
   return options.output;
 }
 OutputOptions& output_of(DiffOptions& options) { return options.train.output; }
+OutputOptions& output_of(LaunchOptions& options) { return options.given.output; }
 
 /// Reads the words into `options`, which `app` is bound to.
 template <class Options>
@@ -225,6 +226,26 @@ Result<Request> parse_catalog(const Command& command, Arguments arguments) {
   return parse_into(options, *app, command, arguments);
 }
 
+/// `memtape [options] -- COMMAND...`: options as for train, and the words of a launch command.
+Result<Request> parse_launch(const Command& command, Arguments before, Arguments launched) {
+  LaunchOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  std::vector<std::string> sink;
+  const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  add_report_options(*app, options.given);
+  Result<Request> request = parse_into(options, *app, command, before);
+  if (!request || !std::holds_alternative<LaunchOptions>(*request)) return request;
+  LaunchOptions& read = std::get<LaunchOptions>(*request);
+  read.given.values = values_of(named);
+  read.command.assign(launched.begin(), launched.end());
+  return request;
+}
+
+constexpr Command kLaunch{"-- COMMAND...", "", "a launch command, predicted without running it",
+                          "memtape --gpu h100-80gb -- torchrun --nproc-per-node 8 pretrain_gpt.py "
+                          "--num-layers 12 ...",
+                          nullptr};
+
 constexpr std::array kCommands{
     Command{"train", "MODEL", "one training step, per GPU",
             "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb", parse_train},
@@ -261,6 +282,7 @@ std::string overview() {
     const std::string usage = fmt::format("{} {}", command.name, command.operands);
     listed += fmt::format("  {:<22}{}\n", usage, command.summary);
   }
+  listed += fmt::format("  {:<22}{}\n", kLaunch.name, kLaunch.summary);
   return fmt::format(kOverview, MEMTAPE_VERSION, listed, kCommands.front().example);
 }
 
@@ -282,6 +304,9 @@ Error unknown_command(std::string_view typed) {
 Result<Request> parse_command_line(Arguments arguments) {
   const std::string_view first = arguments.empty() ? "--help" : arguments.front();
   if (first == "--help" || first == "-h" || first == "help") return Message{overview()};
+  const auto dashes = std::ranges::find(arguments, std::string_view("--"));
+  if (first.starts_with('-') && dashes != arguments.end())
+    return parse_launch(kLaunch, {arguments.begin(), dashes}, {dashes + 1, arguments.end()});
   if (first == "--version") return Message{"memtape " MEMTAPE_VERSION "\n"};
   for (const Command& command : kCommands)
     if (command.name == first) return command.parse(command, arguments.subspan(1));

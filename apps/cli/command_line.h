@@ -17,7 +17,7 @@ struct Message {
   std::string text;
 };
 
-using Request = std::variant<Message, RawOptions, ReplayOptions, ScoreboardOptions, DiffOptions,
+using Request = std::variant<Message, RawOptions, LaunchOptions, ReplayOptions, ScoreboardOptions, DiffOptions,
                              ModelsOptions, GpusOptions>;
 
 /// The words after the program's name.

@@ -43,9 +43,19 @@ struct RawOptions {
   std::string model;
   std::vector<std::pair<std::string, std::string>>
       values;                  ///< ("micro-batch-size", "4") in the order of the table
-  std::string html, snapshot;  ///< files to write, or ""
+  std::string config;  ///< the model's config.json, when no MODEL names it
+  std::vector<std::pair<std::string, std::string>>
+      environment;                    ///< variables that a launch command sets
+  std::vector<std::string> warnings;  ///< from the reading of a launch command
+  std::string html, snapshot;         ///< files to write, or ""
   bool csv = false;
   OutputOptions output;
+};
+
+/// `memtape [options] -- COMMAND...`
+struct LaunchOptions {
+  RawOptions given;  ///< what stands before the --
+  std::vector<std::string> command;
 };
 
 /// `memtape scoreboard FILE...`

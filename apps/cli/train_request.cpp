@@ -33,9 +33,13 @@ Result<std::optional<Bytes>> bytes_option(const RawOptions& options, std::string
 }
 
 /// PYTORCH_ALLOC_CONF, or the older PYTORCH_CUDA_ALLOC_CONF.
-Result<AllocatorConfig> allocator_of_process() {
-  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"})
+/// What a launch command sets goes before this process' own.
+Result<AllocatorConfig> allocator_of_process(const RawOptions& options) {
+  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+    for (const auto& [variable, value] : options.environment)
+      if (variable == name) return AllocatorConfig::parse(value);
     if (const char* text = std::getenv(name)) return AllocatorConfig::parse(text);
+  }
   return AllocatorConfig{};
 }
 
@@ -57,7 +61,7 @@ Result<DeviceSetup> device_setup(const RawOptions& options) {
     if (!placement) return tl::unexpected(placement.error());
     device.placement = *placement;
   }
-  const Result<AllocatorConfig> allocator = allocator_of_process();
+  const Result<AllocatorConfig> allocator = allocator_of_process(options);
   if (!allocator) return tl::unexpected(allocator.error());
   device.allocator = *allocator;
   return device;

@@ -58,10 +58,23 @@ Error with_checkpoint_size(Error error, const TensorList& header) {
   return error;
 }
 
+/// The model that MODEL names, or the one that a launch command describes.
+Result<sources::ModelSource> model_source(const RawOptions& options) {
+  if (options.config.empty())
+    return sources::find_model_source(options.model, sources::HubSettings::of_process());
+  Result<Config> config = Config::parse(options.config, "the launch command");
+  if (!config) return tl::unexpected(config.error());
+  sources::ModelSource source;
+  source.id = config->text("program", "");
+  source.where = "the launch command";
+  source.config = std::move(*config);
+  return source;
+}
+
 Result<TrainAnswer> answer_of(const RawOptions& options) {
   const Result<TrainRequest> request = train_request(options);
   if (!request) return tl::unexpected(request.error());
-  const auto source = sources::find_model_source(options.model, sources::HubSettings::of_process());
+  const auto source = model_source(options);
   if (!source) return tl::unexpected(source.error());
   if (!source->config)
     return unsupported("a checkpoint without a config.json says nothing about the step",
@@ -79,6 +92,9 @@ Result<TrainAnswer> answer_of(const RawOptions& options) {
   if (answer)
     answer->prediction.warnings.insert(answer->prediction.warnings.begin(),
                                        source->warnings.begin(), source->warnings.end());
+  if (answer)
+    answer->prediction.warnings.insert(answer->prediction.warnings.end(), options.warnings.begin(),
+                                       options.warnings.end());
   return answer;
 }
 

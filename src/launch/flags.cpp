@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/flags.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace memtape::launch {
+namespace {
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// A word that starts a flag; "-1" and "-" are values.
+bool starts_flag(std::string_view word) {
+  if (word.size() < 2 || word.front() != '-') return false;
+  return !is_digit(word[1]) && !(word[1] == '.' && word.size() > 2 && is_digit(word[2]));
+}
+
+class Reader {
+ public:
+  Reader(std::span<const std::string> words, std::span<const Flag> table, const FlagStyle& style)
+      : words_(words), table_(table), style_(style) {}
+
+  Result<ReadFlags> read() {
+    while (at_ < words_.size()) {
+      if (!starts_flag(words_[at_])) {
+        if (style_.stop_at_operand) break;
+        read_.operands.push_back(words_[at_++]);
+      } else if (words_[at_] == "--") {
+        ++at_;
+        if (style_.stop_at_operand) break;
+      } else if (const Result<void> done = flag(); !done) {
+        return tl::unexpected(done.error());
+      }
+    }
+    read_.end = at_;
+    return std::move(read_);
+  }
+
+ private:
+  std::string spelled(std::string_view word) const {
+    std::string name(word);
+    if (style_.underscores_are_dashes && name.starts_with("--"))
+      std::ranges::replace(name, '_', '-');
+    return name;
+  }
+
+  const Flag* exactly(std::string_view name) const {
+    const auto found = std::ranges::find_if(
+        table_, [&](const Flag& flag) { return spelled(flag.name) == name; });
+    return found == table_.end() ? nullptr : &*found;
+  }
+
+  /// The one name that begins so, or nothing when there are several or none.
+  const Flag* by_prefix(std::string_view name) const {
+    if (!style_.prefixes || name.size() < 3 || !name.starts_with("--")) return nullptr;
+    const Flag* only = nullptr;
+    for (const Flag& flag : table_) {
+      if (!spelled(flag.name).starts_with(name)) continue;
+      if (only && only->meaning != flag.meaning) return nullptr;
+      only = &flag;
+    }
+    return only;
+  }
+
+  /// -xVALUE, for a single letter that takes one.
+  const Flag* with_value_attached(std::string_view word) const {
+    if (word.size() < 3 || word[1] == '-') return nullptr;
+    const Flag* flag = exactly(word.substr(0, 2));
+    return flag && flag->arity != Arity::none ? flag : nullptr;
+  }
+
+  tl::unexpected<Error> unknown(std::string_view typed) const {
+    std::vector<std::string_view> names;
+    for (const Flag& flag : table_) names.push_back(flag.name);
+    const std::string_view best = nearest(typed, names);
+    return bad_input(fmt::format("unknown argument {}", typed), std::string(style_.program),
+                     best.empty() ? std::string() : fmt::format("did you mean {}?", best));
+  }
+
+  Result<void> flag() {
+    const std::string& word = words_[at_++];
+    const std::size_t equals = word.find('=');
+    const std::string name = spelled(std::string_view(word).substr(0, equals));
+    const Flag* flag = exactly(name);
+    if (!flag) flag = by_prefix(name);
+    if (flag) return values(*flag, equals == std::string::npos ? nullptr : &word, equals + 1);
+    if (const Flag* letter = with_value_attached(word)) return values(*letter, &word, 2);
+    return unknown(word.substr(0, equals));
+  }
+
+  /// The values of `flag`; the first may be part of its own word, from `from` on.
+  Result<void> values(const Flag& flag, const std::string* word, std::size_t from) {
+    GivenFlag given{.flag = &flag, .values = {}};
+    if (word) {
+      if (flag.arity == Arity::none)
+        return bad_input(fmt::format("{} takes no value", flag.name), std::string(style_.program));
+      given.values.push_back(word->substr(from));
+    } else {
+      const std::size_t most = flag.arity == Arity::none   ? 0
+                               : flag.arity == Arity::many ? words_.size()
+                                                           : 1;
+      while (given.values.size() < most && at_ < words_.size() && !starts_flag(words_[at_]))
+        given.values.push_back(words_[at_++]);
+      if (flag.arity == Arity::one && given.values.empty())
+        return bad_input(fmt::format("{} needs a value", flag.name), std::string(style_.program));
+    }
+    read_.given.push_back(std::move(given));
+    return {};
+  }
+
+  std::span<const std::string> words_;
+  std::span<const Flag> table_;
+  const FlagStyle& style_;
+  std::size_t at_ = 0;
+  ReadFlags read_;
+};
+
+bool means(const Flag& flag, std::string_view meaning) {
+  return flag.meaning == meaning || (flag.meaning.empty() && flag.name == meaning);
+}
+
+}  // namespace
+
+std::optional<std::string> ReadFlags::value(std::string_view meaning) const {
+  std::optional<std::string> last;
+  for (const GivenFlag& flag : given)
+    if (means(*flag.flag, meaning) && !flag.values.empty()) last = flag.values.front();
+  return last;
+}
+
+bool ReadFlags::has(std::string_view meaning) const {
+  return std::ranges::any_of(given, [&](const GivenFlag& g) { return means(*g.flag, meaning); });
+}
+
+Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const Flag> table,
+                             const FlagStyle& style) {
+  return Reader(words, table, style).read();
+}
+
+std::vector<std::string> not_modelled(const ReadFlags& flags, std::string_view program) {
+  std::vector<std::string> lines;
+  for (const GivenFlag& given : flags.given)
+    if (given.flag->effect == Effect::not_modelled)
+      lines.push_back(fmt::format("{}: what {} does is not modelled", program, given.flag->name));
+  return lines;
+}
+
+}  // namespace memtape::launch

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags of other programs, read as argparse reads them: `--name value`, `--name=value`, `-xvalue`,
+// a prefix that only one name has. Each program says what it takes in a table; a flag that is in no
+// table is an error that names the nearest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace memtape::launch {
+
+/// How many words follow a flag: none; one; one or none; all up to the next flag.
+enum class Arity : std::uint8_t { none, one, optional, many };
+
+/// What a flag does to memory: nothing; what memtape models; what it does not (a warning).
+enum class Effect : std::uint8_t { none, modelled, not_modelled };
+
+struct Flag {
+  std::string_view name;  ///< "--tensor-parallel-size" or "-tp"
+  Arity arity = Arity::one;
+  Effect effect = Effect::none;
+  /// What the flag is called once read: memtape's option, or the program's own name for it.
+  std::string_view meaning = {};
+};
+
+struct GivenFlag {
+  const Flag* flag = nullptr;
+  std::vector<std::string> values;
+};
+
+struct ReadFlags {
+  std::vector<GivenFlag> given;       ///< in the order of the command line
+  std::vector<std::string> operands;  ///< words that belong to no flag
+  std::size_t end = 0;                ///< words read; less than all when it stopped at an operand
+
+  /// The last value given for a flag of that meaning (or name, when it has none).
+  std::optional<std::string> value(std::string_view meaning) const;
+  bool has(std::string_view meaning) const;
+};
+
+struct FlagStyle {
+  std::string_view program;            ///< named in errors
+  bool stop_at_operand = false;        ///< what follows the first operand is another program's
+  bool prefixes = true;                ///< a prefix of one name stands for it
+  bool underscores_are_dashes = true;  ///< --nproc_per_node is --nproc-per-node
+};
+
+Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const Flag> table,
+                             const FlagStyle& style);
+
+/// "--name has an effect that is not modelled" for each such flag.
+std::vector<std::string> not_modelled(const ReadFlags& flags, std::string_view program);
+
+}  // namespace memtape::launch

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/launch_command.h"
+
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "launch/wrappers.h"
+
+namespace memtape::launch {
+namespace {
+
+std::string last_part(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+/// NAME=value, as the shell takes it before a command.
+bool is_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos || equals == 0) return false;
+  for (const char c : word.substr(0, equals))
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> LaunchCommand::gpus() const {
+  if (processes) return processes;
+  if (!processes_per_node) return std::nullopt;
+  return *processes_per_node * nodes.value_or(1);
+}
+
+const std::string* LaunchCommand::variable(std::string_view name) const {
+  const std::string* last = nullptr;
+  for (const auto& [variable, value] : environment)
+    if (variable == name) last = &value;
+  return last;
+}
+
+Result<LaunchCommand> unwrap(std::span<const std::string> words) {
+  LaunchCommand command;
+  while (!words.empty()) {
+    if (is_assignment(words.front())) {
+      const std::size_t equals = words.front().find('=');
+      command.environment.emplace_back(words.front().substr(0, equals),
+                                       words.front().substr(equals + 1));
+      words = words.subspan(1);
+      continue;
+    }
+    const Result<Unwrapped> inner = unwrap_once(words, command);
+    if (!inner) return tl::unexpected(inner.error());
+    words = inner->rest;
+    if (inner->kind == Unwrapped::Kind::wrapper) continue;
+    if (words.empty()) break;
+    command.path = words.front();
+    command.program =
+        inner->kind == Unwrapped::Kind::module ? words.front() : last_part(words.front());
+    command.arguments.assign(words.begin() + 1, words.end());
+    return command;
+  }
+  return bad_input("names no program", "the command after --",
+                   "for example: memtape -- torchrun --nproc-per-node 8 pretrain_gpt.py ...");
+}
+
+}  // namespace memtape::launch

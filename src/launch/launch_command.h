@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// LaunchCommand: a command line as users start training or serving with, taken out of its wrappers
+// (torchrun, accelerate launch, deepspeed, python -m, env VAR=..., docker run, ...): the program
+// that runs on each GPU, its own words, how many processes there are, and the environment they get.
+// Nothing is run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "launch/flags.h"
+
+namespace memtape::launch {
+
+struct LaunchCommand {
+  std::string program;  ///< "pretrain_gpt.py", "vllm", "sglang.launch_server": without its folder
+  std::string path;     ///< the same as it was typed
+  std::vector<std::string> arguments;
+  std::optional<std::int64_t> processes_per_node, nodes, processes;
+  std::vector<std::pair<std::string, std::string>> environment;
+  /// What a launcher itself decides about the run (accelerate's --mixed_precision ...), by the
+  /// launcher's names.
+  std::vector<std::pair<std::string, std::string>> launcher_settings;
+  std::vector<std::string> warnings;
+  std::vector<std::string> entry_words;  ///< what a container's image puts before its arguments
+
+  /// Processes over all nodes: one per GPU. Nothing when no launcher says.
+  std::optional<std::int64_t> gpus() const;
+  /// The last value of an environment variable.
+  const std::string* variable(std::string_view name) const;
+};
+
+Result<LaunchCommand> unwrap(std::span<const std::string> words);
+
+}  // namespace memtape::launch

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/programs.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace memtape::launch {
+namespace {
+
+constexpr auto kPrograms = std::to_array<Program>({
+    {"pretrain_gpt.py", "", translate_megatron},
+    {"pretrain_bert.py", "", translate_megatron},
+    {"pretrain_t5.py", "", translate_megatron},
+});
+
+std::string spelled(const Program& program) {
+  return program.verb.empty() ? std::string(program.name)
+                              : fmt::format("{} {}", program.name, program.verb);
+}
+
+bool matches(const Program& program, const LaunchCommand& command) {
+  return program.name == command.program &&
+         (program.verb.empty() ||
+          (!command.arguments.empty() && command.arguments.front() == program.verb));
+}
+
+tl::unexpected<Error> unknown_program(const LaunchCommand& command) {
+  std::vector<std::string> names;
+  for (const Program& program : kPrograms) names.push_back(spelled(program));
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return unsupported(fmt::format("unknown program {}", command.path), "the command after --",
+                     suggestion(command.program, views));
+}
+
+}  // namespace
+
+std::span<const Program> programs() { return kPrograms; }
+
+Translation begin_translation(const LaunchCommand& command, Translation::Command kind) {
+  Translation translation;
+  translation.command = kind;
+  translation.warnings = command.warnings;
+  if (const auto gpus = command.gpus())
+    translation.options.emplace_back("gpus", fmt::format("{}", *gpus));
+  return translation;
+}
+
+Result<Translation> translate(std::span<const std::string> words) {
+  Result<LaunchCommand> command = unwrap(words);
+  if (!command) return tl::unexpected(command.error());
+  const auto found = std::ranges::find_if(
+      kPrograms, [&](const Program& program) { return matches(program, *command); });
+  if (found == kPrograms.end()) return unknown_program(*command);
+  if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());
+  Result<Translation> translation = found->translate(*command);
+  if (translation) translation->environment = command->environment;
+  return translation;
+}
+
+}  // namespace memtape::launch

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs that are known by name, one translator each. A new one is a row in programs.cpp and
+// a file beside it: it reads `command.arguments` with a table of its flags (launch/flags.h) and
+// says them in memtape's options.
+#pragma once
+
+#include "launch/translation.h"
+
+namespace memtape::launch {
+
+struct Program {
+  std::string_view name;  ///< a script's file name, a module, or a command
+  std::string_view verb;  ///< its second word ("serve" of vllm), or ""
+  Result<Translation> (*translate)(const LaunchCommand& command);
+};
+
+std::span<const Program> programs();
+
+/// The options that say how many GPUs there are and what the launcher warned about.
+Translation begin_translation(const LaunchCommand& command, Translation::Command kind);
+
+Result<Translation> translate_megatron(const LaunchCommand& command);
+
+}  // namespace memtape::launch

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Translation: a launch command said in memtape's own words. `memtape -- COMMAND` is then the
+// command it names, with these options, and the warnings for what could not be said.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launch/launch_command.h"
+
+namespace memtape::launch {
+
+struct Translation {
+  enum class Command : std::uint8_t { train, serve };
+  Command command = Command::train;
+  std::string model;   ///< MODEL as `memtape train` takes it; "" when `config` holds it
+  std::string config;  ///< the model's configuration, when the command line itself describes it
+  std::vector<std::pair<std::string, std::string>> options;  ///< ("micro-batch-size", "4")
+  std::vector<std::pair<std::string, std::string>> environment;  ///< of each process
+  std::vector<std::string> warnings;
+};
+
+/// Recognises the program that `words` start and translates its arguments. An unknown program is an
+/// error that names the nearest known one.
+Result<Translation> translate(std::span<const std::string> words);
+
+}  // namespace memtape::launch
