@@ -42,7 +42,7 @@ struct GpusOptions {
 struct RawOptions {
   std::string model;
   std::vector<std::pair<std::string, std::string>>
-      values;                  ///< ("micro-batch-size", "4") in the order of the table
+      values;          ///< ("micro-batch-size", "4") in the order of the table
   std::string config;  ///< the model's config.json, when no MODEL names it
   std::vector<std::pair<std::string, std::string>>
       environment;                    ///< variables that a launch command sets

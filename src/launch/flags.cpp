@@ -49,8 +49,8 @@ class Reader {
   }
 
   const Flag* exactly(std::string_view name) const {
-    const auto found = std::ranges::find_if(
-        table_, [&](const Flag& flag) { return spelled(flag.name) == name; });
+    const auto found =
+        std::ranges::find_if(table_, [&](const Flag& flag) { return spelled(flag.name) == name; });
     return found == table_.end() ? nullptr : &*found;
   }
 

@@ -29,8 +29,8 @@ Result<Json> number(const MegatronArgument& argument, const std::string& text) {
   const char* end = text.data() + text.size();
   std::int64_t integer = 0;
   double real = 0;
-  const auto [at, error] = whole ? std::from_chars(text.data(), end, integer)
-                                 : std::from_chars(text.data(), end, real);
+  const auto [at, error] =
+      whole ? std::from_chars(text.data(), end, integer) : std::from_chars(text.data(), end, real);
   if (error != std::errc() || at != end || !std::isfinite(real))
     return bad_input(fmt::format("unusable value \"{}\"", text), std::string(argument.flag.name),
                      whole ? "a whole number" : "a number");
@@ -131,9 +131,9 @@ Result<Translation> translate_megatron(const LaunchCommand& command) {
   std::vector<Flag> table;
   for (const MegatronArgument& argument : data::megatron_arguments())
     table.push_back(argument.flag);
-  const Result<ReadFlags> flags = read_flags(
-      command.arguments, table,
-      {.program = command.program, .prefixes = false, .underscores_are_dashes = false});
+  const Result<ReadFlags> flags =
+      read_flags(command.arguments, table,
+                 {.program = command.program, .prefixes = false, .underscores_are_dashes = false});
   if (!flags) return tl::unexpected(flags.error());
   if (!flags->operands.empty())
     return bad_input(fmt::format("unexpected word {}", flags->operands.front()), command.program,

@@ -16,7 +16,7 @@ struct Translation {
   Command command = Command::train;
   std::string model;   ///< MODEL as `memtape train` takes it; "" when `config` holds it
   std::string config;  ///< the model's configuration, when the command line itself describes it
-  std::vector<std::pair<std::string, std::string>> options;  ///< ("micro-batch-size", "4")
+  std::vector<std::pair<std::string, std::string>> options;      ///< ("micro-batch-size", "4")
   std::vector<std::pair<std::string, std::string>> environment;  ///< of each process
   std::vector<std::string> warnings;
 };

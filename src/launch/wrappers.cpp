@@ -317,8 +317,7 @@ Result<void> note_counts(const ReadFlags& flags, LaunchCommand& command) {
 
 /// A launcher of Python scripts: the next word is the script, or a module after -m.
 Result<Unwrapped> take_launcher(const ReadFlags& flags, Words rest, LaunchCommand& command) {
-  if (const auto noted = note_counts(flags, command); !noted)
-    return tl::unexpected(noted.error());
+  if (const auto noted = note_counts(flags, command); !noted) return tl::unexpected(noted.error());
   for (const GivenFlag& given : flags.given)
     if (given.flag->effect == Effect::modelled && !given.flag->meaning.empty())
       command.launcher_settings.emplace_back(given.flag->meaning,
@@ -339,9 +338,9 @@ Result<Unwrapped> take_python(const ReadFlags& flags, Words rest, LaunchCommand&
   if (rest.empty()) return Unwrapped{Kind::program, rest};
   if (!flags.has("module")) return Unwrapped{Kind::program, rest};
   // The launchers are modules, too; each is a wrapper by that name.
-  const bool launcher = std::ranges::find(kTorchrunModules, rest.front()) != kTorchrunModules.end() ||
-                        rest.front() == "accelerate.commands.launch" ||
-                        rest.front() == "deepspeed.launcher.runner";
+  const bool launcher =
+      std::ranges::find(kTorchrunModules, rest.front()) != kTorchrunModules.end() ||
+      rest.front() == "accelerate.commands.launch" || rest.front() == "deepspeed.launcher.runner";
   return Unwrapped{launcher ? Kind::wrapper : Kind::module, rest};
 }
 
