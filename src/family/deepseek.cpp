@@ -6,14 +6,9 @@
 #include <tuple>
 #include <utility>
 
-#include "family/config_checks.h"
 #include "ghost/autograd/node.h"
-#include "ghost/ops/copies.h"
 #include "ghost/ops/copy_into.h"
-#include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
-#include "ghost/ops/sorting.h"
 
 namespace memtape::family {
 namespace {
@@ -29,12 +24,11 @@ std::pair<Tensor, Tensor> split_last(const Tensor& tensor, std::int64_t first,
 
 DeepseekConfig::DeepseekConfig(const Config& c, const ModelOptions& options,
                                const DecoderDefaults& defaults, const MoeDefaults& moe)
-    : MoeConfig(c, options, defaults, moe),
+    : DeepseekMoeConfig(c, options, defaults, moe),
       kv_lora_rank(c.dimension("kv_lora_rank", 512)),
       qk_nope_head_dim(c.dimension("qk_nope_head_dim", 128)),
       qk_rope_head_dim(c.dimension("qk_rope_head_dim", 64)),
       v_head_dim(c.dimension("v_head_dim", 128)),
-      first_k_dense_replace(c.count("first_k_dense_replace", 0)),
       q_lora_rank(c.has("q_lora_rank") ? c.optional_dimension("q_lora_rank") : 1536) {
   head_dim = qk_rope_head_dim;
   rope = rope_parameters(c, head_dim);
@@ -43,16 +37,6 @@ DeepseekConfig::DeepseekConfig(const Config& c, const ModelOptions& options,
   if (num_key_value_heads != num_attention_heads)
     c.fail("num_key_value_heads",
            "must equal num_attention_heads " + std::to_string(num_attention_heads));
-}
-
-void DeepseekConfig::read_groups(const Config& c, std::int64_t default_groups,
-                                 std::int64_t default_topk_group) {
-  limits_groups = true;
-  n_group = c.dimension("n_group", default_groups);
-  topk_group = c.dimension("topk_group", default_topk_group);
-  check_divides(c, "n_group", n_group, num_experts);
-  if (topk_group > n_group)
-    c.fail("topk_group", "must be at most n_group " + std::to_string(n_group));
 }
 
 LatentAttention::LatentAttention(const nn::Scope& scope, const DeepseekConfig& c,
@@ -126,15 +110,6 @@ Tensor LatentAttention::forward(const Tensor& hidden_states, const Tensor& atten
       attention_interface(call_, query_states, key_states, value_states, attention_mask);
   attn_output = attn_output.reshape({batch_size, seq_length, -1}).contiguous();
   return o_proj_(attn_output);
-}
-
-GroupChoice::GroupChoice(const Tensor& scores, const DeepseekConfig& c)
-    : group_scores(scores),
-      group_idx(ghost::topk(scores, c.topk_group).second),
-      group_mask(ghost::zeros_like(scores)) {
-  const Dims by_group{scores.size(0), c.n_group, c.num_experts / c.n_group};
-  score_mask =
-      ghost::clone_contiguous(group_mask.unsqueeze(-1).expand(by_group)).view({-1, c.num_experts});
 }
 
 }  // namespace memtape::family

@@ -8,7 +8,6 @@
 #include "family/deepseek.h"
 #include "family/families.h"
 #include "ghost/ops/complex.h"
-#include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
@@ -36,18 +35,14 @@ struct DeepseekV2Config : DeepseekConfig {
 
 class DeepseekV2TopkRouter : public nn::Module<DeepseekV2TopkRouter> {
  public:
-  DeepseekV2TopkRouter(const nn::Scope& scope, const DeepseekConfig& c)
+  DeepseekV2TopkRouter(const nn::Scope& scope, const DeepseekMoeConfig& c)
       : Module(scope),
         config_(c),
         weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
 
   Routing forward(const Tensor& x) {
     const Tensor hidden_states = x.view({-1, config_.hidden_size});
-    Tensor router_logits;
-    {
-      const Tensor hidden_float = hidden_states.to_float();
-      router_logits = ghost::linear(hidden_float, weight_.to_float(), {});
-    }
+    Tensor router_logits = float32_router_logits(hidden_states, weight_);
     Tensor scores = ghost::softmax(router_logits, DType::float32);
     std::optional<GroupChoice> chosen;
     if (config_.limits_groups) {
@@ -64,7 +59,7 @@ class DeepseekV2TopkRouter : public nn::Module<DeepseekV2TopkRouter> {
   }
 
  private:
-  DeepseekConfig config_;
+  DeepseekMoeConfig config_;
   Tensor weight_;
 };
 

@@ -4,18 +4,11 @@
 // models/deepseek_v3/modeling_deepseek_v3.py.
 #include "family/deepseek.h"
 #include "family/families.h"
-#include "ghost/ops/creation.h"
-#include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/matmul.h"
-#include "ghost/ops/pointwise.h"
-#include "ghost/ops/sorting.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::family {
 namespace {
-
-constexpr std::int64_t kBestOfGroup = 2;  ///< a group's score is the sum of its two best
 
 struct DeepseekV3Config : DeepseekConfig {
   DeepseekV3Config(const Config& c, const ModelOptions& options)
@@ -34,55 +27,8 @@ struct DeepseekV3Config : DeepseekConfig {
     norm_topk_prob = c.boolean("norm_topk_prob", true);
     n_shared_experts = c.dimension("n_shared_experts", 1);
     rope_interleave = c.boolean("rope_interleave", true);
-    read_groups(c, 8, 4);
-    if (num_experts / n_group < kBestOfGroup)
-      c.fail("n_group", "must leave two experts or more in a group");
+    read_groups_of_two_best(c, 8, 4);
   }
-};
-
-class DeepseekV3TopkRouter : public nn::Module<DeepseekV3TopkRouter> {
- public:
-  DeepseekV3TopkRouter(const nn::Scope& scope, const DeepseekConfig& c)
-      : Module(scope),
-        config_(c),
-        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {
-    const ghost::ScopeGuard guard(node().scope);
-    e_score_correction_bias_ = ghost::zeros({c.num_experts}, scope.dtype());
-    scope.buffer("e_score_correction_bias", e_score_correction_bias_);
-  }
-
-  Routing forward(const Tensor& x) {
-    const Tensor hidden_states = x.view({-1, config_.hidden_size});
-    Tensor router_logits;
-    {
-      const Tensor hidden_float = hidden_states.to_float();
-      router_logits = ghost::linear(hidden_float, weight_.to_float(), {});
-    }
-    const Tensor scores = ghost::sigmoid(router_logits);
-    Tensor scores_for_choice = scores.add(e_score_correction_bias_);
-    const GroupChoice chosen(
-        best_of(
-            scores_for_choice.view({-1, config_.n_group, config_.num_experts / config_.n_group}))
-            .sum(-1),
-        config_);
-    scores_for_choice = ghost::masked_fill(
-        scores_for_choice, ghost::plain_unary("bitwise_not", chosen.score_mask.to(DType::boolean)));
-    Tensor topk_indices = ghost::topk(scores_for_choice, config_.num_experts_per_tok).second;
-    Tensor topk_weights = ghost::gather(scores, topk_indices);
-    Tensor denominator;
-    if (config_.norm_topk_prob) {
-      denominator = topk_weights.sum(-1, true).add(1e-20);
-      ghost::div_(topk_weights, denominator);
-    }
-    topk_weights = topk_weights.mul(2.0);
-    return {std::move(router_logits), std::move(topk_weights), std::move(topk_indices)};
-  }
-
- private:
-  static Tensor best_of(const Tensor& groups) { return ghost::topk(groups, kBestOfGroup).first; }
-
-  DeepseekConfig config_;
-  Tensor weight_, e_score_correction_bias_;
 };
 
 /// The two outputs of a rotation of even and odd places, joined.

@@ -29,13 +29,14 @@ MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const Decoder
                      const MoeDefaults& moe)
     : DecoderConfig(c, options, defaults),
       num_experts(c.dimension(moe.experts_key, moe.num_experts)),
-      num_experts_per_tok(c.dimension("num_experts_per_tok", moe.num_experts_per_tok)),
+      num_experts_per_tok(c.dimension(moe.experts_per_tok_key, moe.num_experts_per_tok)),
       moe_intermediate_size(c.dimension(moe.intermediate_key, moe.intermediate_size)),
       norm_topk_prob(c.boolean("norm_topk_prob", false)),
       output_router_logits(c.boolean("output_router_logits", false)) {
   if (num_experts_per_tok > num_experts)
-    c.fail("num_experts_per_tok",
-           "must be at most " + std::string(moe.experts_key) + " " + std::to_string(num_experts));
+    c.fail(*moe.experts_per_tok_key.begin(), "must be at most " +
+                                                 std::string(*moe.experts_key.begin()) + " " +
+                                                 std::to_string(num_experts));
 }
 
 RouterLogits::RouterLogits(bool wanted)

@@ -19,10 +19,11 @@ namespace memtape::family {
 
 /// The class defaults of a configuration_FAMILY.py, and its names for them.
 struct MoeDefaults {
-  const char* experts_key = "num_experts";
+  Keys experts_key = "num_experts";
   std::int64_t num_experts = 64, num_experts_per_tok = 8;
-  const char* intermediate_key = "moe_intermediate_size";
+  Keys intermediate_key = "moe_intermediate_size";
   std::int64_t intermediate_size = 1408;
+  Keys experts_per_tok_key = "num_experts_per_tok";
 };
 
 struct MoeConfig : DecoderConfig {

@@ -151,6 +151,14 @@ std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Te
   return {std::move(q_embed), std::move(k_embed)};
 }
 
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_to_part(const Tensor& q, const Tensor& k,
+                                                       const CosSin& cos_sin) {
+  PartlyRotated parts = rotate_part(q, k, cos_sin);
+  parts.query_rot = ghost::cat({parts.query_rot, parts.query_pass}, -1);
+  parts.key_rot = ghost::cat({parts.key_rot, parts.key_pass}, -1);
+  return {std::move(parts.query_rot), std::move(parts.key_rot)};
+}
+
 PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states,
                           const CosSin& cos_sin) {
   const std::int64_t rotary_ndims = cos_sin.first.size(-1);

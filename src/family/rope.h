@@ -85,6 +85,10 @@ std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, cons
 std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                        const CosSin& cos_sin);
 
+/// The same, joined once both are rotated (GLM and MiniMax).
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_to_part(const Tensor& q, const Tensor& k,
+                                                       const CosSin& cos_sin);
+
 /// The first cos.size(-1) dimensions of each head rotated, and the rest, for families whose
 /// attention holds on to all four.
 struct PartlyRotated {

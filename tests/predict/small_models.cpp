@@ -40,6 +40,21 @@ constexpr std::array kSpecials{
                          "first_k_dense_replace": 0, "q_lora_rank": 48, "kv_lora_rank": 32,
                          "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32)"},
     Special{
+        "glm4_moe",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "num_experts_per_tok": 2,
+                         "n_routed_experts": 8, "moe_intermediate_size": 64, "first_k_dense_replace": 0)"},
+    Special{
+        "minimax_m2",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 64, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
+                         "num_experts_per_tok": 2, "num_local_experts": 8)"},
+    Special{
+        "ernie4_5_moe",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "moe_k": 2, "moe_num_experts": 8,
+                         "moe_intermediate_size": 64, "moe_layer_start_index": 0)"},
+    Special{
         "mllama",
         R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
                          "num_attention_heads": 4, "num_key_value_heads": 2, "cross_attention_layers": [1],

@@ -183,6 +183,24 @@ struct ClampBackward1 final : Node {
   Saved min, max;  ///< where they are tensors
 };
 
+/// clamp_backward with one bound: where(self >= min, grad, 0).
+struct OneSidedClampBackward final : Node {
+  explicit OneSidedClampBackward(Bound side) : Node("ClampBackward1"), bound(side) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor from = self.unpack();
+    Tensor zero;
+    {
+      Op op("scalar_tensor", {});
+      zero = empty({}, in[0].dtype());
+    }
+    const Tensor passes = comparison(bound == Bound::min ? "ge" : "le", from);
+    out[0] = where(passes, in[0], zero);
+  }
+  void release() override { self.reset(); }
+  Saved self;
+  Bound bound;
+};
+
 struct MaskedFillBackward0 final : Node {
   MaskedFillBackward0() : Node("MaskedFillBackward0") {}
   void apply(Gradients& in, Gradients& out) override { out[0] = masked_fill(in[0], mask.unpack()); }
@@ -368,6 +386,18 @@ Tensor clamp(const In& self) {
   Ptr<ClampBackward1> node;
   if (op.differentiable()) {
     node = op.node<ClampBackward1>({&*self});
+    node->self.keep(*self);
+  }
+  Tensor out = empty_like(*self, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor clamp_one_sided(const In& self, Bound bound) {
+  Op op("clamp", {&self});
+  Ptr<OneSidedClampBackward> node;
+  if (op.differentiable()) {
+    node = op.node<OneSidedClampBackward>({&*self}, bound);
     node->self.keep(*self);
   }
   Tensor out = empty_like(*self, self->dtype());

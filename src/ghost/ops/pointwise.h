@@ -34,6 +34,9 @@ Tensor isinf(const In& self);
 
 /// self.clamp(min, max) between numbers: autograd keeps self.
 Tensor clamp(const In& self);
+/// self.clamp(min=number) or self.clamp(max=number).
+enum class Bound { min, max };
+Tensor clamp_one_sided(const In& self, Bound bound);
 /// number ** tensor of floating point: the number becomes a tensor on the device.
 Tensor power_of_number(const In& exponents);
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// MiniMax M2: Mixtral with sigmoid scores, a bias to keep the load even, RMS norms over all of q
+// and k, and heads of which a part may be rotated; mirroring transformers 5.17
+// models/minimax_m2/modular_minimax_m2.py.
+#include <tuple>
+
+#include "family/families.h"
+#include "family/llama.h"
+#include "family/moe_decoder.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/sorting.h"
+
+namespace memtape::family {
+namespace {
+
+struct MiniMaxM2Config : MoeConfig {
+  MiniMaxM2Config(const Config& c, const ModelOptions& options)
+      : MoeConfig(c, options,
+                  {.vocab_size = 200064,
+                   .hidden_size = 3072,
+                   .intermediate_size = 1536,
+                   .num_hidden_layers = 62,
+                   .num_attention_heads = 48,
+                   .num_key_value_heads = 8,
+                   .head_dim = 128},
+                  {.experts_key = {"num_local_experts", "num_experts"},
+                   .num_experts = 256,
+                   .intermediate_key = "intermediate_size",
+                   .intermediate_size = 1536}),
+        jitters(c.number("router_jitter_noise", 0.0) > 0) {}
+  bool jitters;
+};
+
+class MiniMaxM2TopKRouter : public nn::Module<MiniMaxM2TopKRouter> {
+ public:
+  MiniMaxM2TopKRouter(const nn::Scope& scope, const MoeConfig& c)
+      : Module(scope),
+        top_k_(c.num_experts_per_tok),
+        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
+
+  Routing forward(const Tensor& x, const Tensor& e_score_correction_bias) {
+    const Tensor hidden_states = x.reshape({-1, x.size(-1)});
+    Tensor router_logits = ghost::linear(hidden_states.to(weight_.dtype()), weight_, {});
+    const Tensor routing_weights = ghost::sigmoid(router_logits.to_float());
+    const Tensor scores_for_choice = routing_weights.add(e_score_correction_bias);
+    const ghost::ValuesAndIndices top_k = ghost::topk(scores_for_choice, top_k_);
+    Tensor top_k_weights = ghost::gather(routing_weights, top_k.second);
+    ghost::div_(top_k_weights, top_k_weights.sum(-1, true));
+    RouterLogits::record(router_logits);
+    return {std::move(router_logits), std::move(top_k_weights), top_k.second};
+  }
+
+ private:
+  std::int64_t top_k_;
+  Tensor weight_;
+};
+
+class MiniMaxM2SparseMoeBlock : public nn::Module<MiniMaxM2SparseMoeBlock> {
+ public:
+  MiniMaxM2SparseMoeBlock(const nn::Scope& scope, const MiniMaxM2Config& c)
+      : Module(scope),
+        jitters_(c.jitters),
+        gate_(scope / "gate", c),
+        experts_(scope / "experts", c) {
+    const ghost::ScopeGuard guard(node().scope);
+    e_score_correction_bias_ = ghost::zeros({c.num_experts}, scope.dtype());
+    scope.buffer("e_score_correction_bias", e_score_correction_bias_);
+  }
+
+  Tensor forward(const Tensor& x) {
+    if (jitters_) ghost::mul_(x, ghost::empty_like(x, x.dtype()));
+    Tensor hidden_states = x.view({-1, x.size(-1)});
+    const Routing routing = gate_(hidden_states, e_score_correction_bias_);
+    hidden_states = experts_(hidden_states, routing.indices, routing.weights);
+    return hidden_states.reshape(x.sizes());
+  }
+
+ private:
+  bool jitters_;
+  MiniMaxM2TopKRouter gate_;
+  Experts experts_;
+  Tensor e_score_correction_bias_;
+};
+
+class MiniMaxM2Attention : public nn::Module<MiniMaxM2Attention> {
+ public:
+  MiniMaxM2Attention(const nn::Scope& scope, const DecoderConfig& c)
+      : Module(scope),
+        call_(attention_call(c)),
+        head_dim_(c.head_dim),
+        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, false),
+        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
+        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
+        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, false),
+        q_norm_(scope / "q_norm", c.num_attention_heads * c.head_dim),
+        k_norm_(scope / "k_norm", c.num_key_value_heads * c.head_dim) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings) {
+    const Dims input_shape = hidden_states.sizes().leading();
+    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
+    Tensor query_states = q_norm_(q_proj_(hidden_states));
+    Tensor key_states = k_norm_(k_proj_(hidden_states));
+    Tensor value_states = v_proj_(hidden_states);
+    query_states = query_states.view(hidden_shape).transpose(1, 2);
+    key_states = key_states.view(hidden_shape).transpose(1, 2);
+    value_states = value_states.view(hidden_shape).transpose(1, 2);
+    std::tie(query_states, key_states) =
+        apply_rotary_pos_emb_to_part(query_states, key_states, position_embeddings);
+    const Tensor attn_output =
+        attention_interface(call_, query_states, key_states, value_states, attention_mask)
+            .reshape(input_shape.with(-1))
+            .contiguous();
+    return o_proj_(attn_output);
+  }
+
+ private:
+  AttentionCall call_;
+  std::int64_t head_dim_;
+  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
+  LlamaRMSNorm q_norm_, k_norm_;
+};
+
+struct MiniMaxM2Parts : MoeParts {
+  using Settings = MiniMaxM2Config;
+  using DecoderLayer = PreNormDecoderLayer<MiniMaxM2Attention, MiniMaxM2SparseMoeBlock>;
+  using Norm = LlamaRMSNorm;
+};
+
+}  // namespace
+
+ModelPointer build_minimax_m2(const Config& c, const ModelOptions& options) {
+  return build_checked<MoeForCausalLM<MiniMaxM2Parts>>(c, MiniMaxM2Config(c, options), options);
+}
+
+}  // namespace memtape::family
