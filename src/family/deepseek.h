@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What DeepSeek's V2 and V3 share: multi-head latent attention, whose keys and values are expanded
-// from one narrow latent per token; mirroring transformers 5.17 models/deepseek_v2/modeling_deepseek_v2.py and
-// models/deepseek_v3/modeling_deepseek_v3.py.
+// from one narrow latent per token; mirroring transformers 5.17
+// models/deepseek_v2/modeling_deepseek_v2.py and models/deepseek_v3/modeling_deepseek_v3.py.
 #pragma once
 
 #include <optional>

@@ -60,8 +60,8 @@ DeepseekV3TopkRouter::DeepseekV3TopkRouter(const nn::Scope& scope, const Deepsee
       config_(c),
       weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {
   const ghost::ScopeGuard guard(node().scope);
-  e_score_correction_bias_ = ghost::zeros(
-      {c.num_experts}, c.float32_correction_bias ? DType::float32 : scope.dtype());
+  e_score_correction_bias_ =
+      ghost::zeros({c.num_experts}, c.float32_correction_bias ? DType::float32 : scope.dtype());
   scope.buffer("e_score_correction_bias", e_score_correction_bias_);
 }
 

@@ -59,9 +59,8 @@ class DeepseekMoe : public nn::Module<DeepseekMoe<Router>> {
       : nn::Module<DeepseekMoe>(scope),
         experts_(scope / "experts", c),
         gate_(scope / "gate", c),
-        shared_experts_(
-            scope / "shared_experts",
-            with_intermediate_size(c, c.moe_intermediate_size * c.n_shared_experts)) {}
+        shared_experts_(scope / "shared_experts",
+                        with_intermediate_size(c, c.moe_intermediate_size * c.n_shared_experts)) {}
 
   Tensor forward(const Tensor& residuals) {
     const Routing routing = gate_(residuals);
