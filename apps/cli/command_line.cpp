@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
+#include "serve_command_line.h"
 #include "train_options.h"
 #include "workload/training_arguments.h"
 
@@ -183,6 +184,13 @@ Result<Request> parse_train(const Command& command, Arguments arguments) {
   return request;
 }
 
+Result<Request> parse_serve(const Command&, Arguments arguments) {
+  Result<ServeWords> words = read_serve_words(arguments);
+  if (!words) return tl::unexpected(words.error());
+  if (!words->help.empty()) return Message{std::move(words->help)};
+  return std::move(words->command);
+}
+
 Result<Request> parse_diff(const Command& command, Arguments arguments) {
   DiffOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
@@ -249,6 +257,9 @@ constexpr Command kLaunch{"-- COMMAND...", "", "a launch command, predicted with
 constexpr std::array kCommands{
     Command{"train", "MODEL", "one training step, per GPU",
             "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb", parse_train},
+    Command{"serve", "MODEL", "an inference server, per GPU",
+            "memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize Q4_K_M",
+            parse_serve},
     Command{"replay", "TRACE", "play a recorded allocator trace through the replica",
             "memtape replay trace.jsonl.gz", parse_replay},
     Command{"scoreboard", "FILE...", "replay truth rows: how often right to the byte",

@@ -17,8 +17,8 @@ struct Message {
   std::string text;
 };
 
-using Request = std::variant<Message, RawOptions, LaunchOptions, ReplayOptions, ScoreboardOptions,
-                             DiffOptions, ModelsOptions, GpusOptions>;
+using Request = std::variant<Message, RawOptions, ServeCommand, LaunchOptions, ReplayOptions,
+                             ScoreboardOptions, DiffOptions, ModelsOptions, GpusOptions>;
 
 /// The words after the program's name.
 using Arguments = std::span<const char* const>;

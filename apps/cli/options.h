@@ -58,6 +58,15 @@ struct LaunchOptions {
   std::vector<std::string> command;
 };
 
+/// `memtape serve MODEL --engine NAME`: the engine's flags by name, values as typed ("" for a
+/// switch); the engine gives them their meaning.
+struct ServeCommand {
+  std::string model;
+  std::string engine;
+  std::vector<std::pair<std::string, std::string>> values;
+  OutputOptions output;
+};
+
 /// `memtape scoreboard FILE...`
 struct ScoreboardOptions {
   std::vector<std::string> files;

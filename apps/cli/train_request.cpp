@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdlib>
 
+#include "device_options.h"
 #include "sources/files.h"
 #include "workload/train_options.h"
 
@@ -14,57 +13,8 @@ namespace {
 
 constexpr std::size_t kLargestJson = std::size_t{1} << 20;
 
-/// The last value given for an option, or nothing.
 const std::string* value_of(const RawOptions& options, std::string_view name) {
-  const auto found = std::find_if(options.values.rbegin(), options.values.rend(),
-                                  [&](const auto& v) { return v.first == name; });
-  return found == options.values.rend() ? nullptr : &found->second;
-}
-
-Result<std::optional<Bytes>> bytes_option(const RawOptions& options, std::string_view name) {
-  const std::string* text = value_of(options, name);
-  if (!text) return std::nullopt;
-  Bytes bytes = 0;
-  const auto [at, error] = std::from_chars(text->data(), text->data() + text->size(), bytes);
-  if (error != std::errc() || at != text->data() + text->size() || bytes < 0)
-    return memtape::bad_input("unusable value \"" + *text + "\"", "--" + std::string(name),
-                              "a whole number of bytes");
-  return bytes;
-}
-
-/// PYTORCH_ALLOC_CONF, or the older PYTORCH_CUDA_ALLOC_CONF.
-/// What a launch command sets goes before this process' own.
-Result<AllocatorConfig> allocator_of_process(const RawOptions& options) {
-  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
-    for (const auto& [variable, value] : options.environment)
-      if (variable == name) return AllocatorConfig::parse(value);
-    if (const char* text = std::getenv(name)) return AllocatorConfig::parse(text);
-  }
-  return AllocatorConfig{};
-}
-
-Result<DeviceSetup> device_setup(const RawOptions& options) {
-  DeviceSetup device;
-  if (const std::string* name = value_of(options, "gpu")) {
-    Result<Gpu> gpu = find_gpu(*name);
-    if (!gpu) return tl::unexpected(gpu.error());
-    device.gpu = std::move(*gpu);
-  }
-  const auto total = bytes_option(options, "gpu-memory-bytes"),
-             context = bytes_option(options, "context-bytes");
-  if (!total) return tl::unexpected(total.error());
-  if (!context) return tl::unexpected(context.error());
-  device.total_bytes = *total;
-  device.context_bytes = *context;
-  if (const std::string* name = value_of(options, "driver-placement")) {
-    const Result<DriverPlacement> placement = driver_placement_from_name(*name);
-    if (!placement) return tl::unexpected(placement.error());
-    device.placement = *placement;
-  }
-  const Result<AllocatorConfig> allocator = allocator_of_process(options);
-  if (!allocator) return tl::unexpected(allocator.error());
-  device.allocator = *allocator;
-  return device;
+  return last_value(options.values, name);
 }
 
 /// Options that the dialect at hand does not model, as one error that names the first.
@@ -100,6 +50,14 @@ Result<void> read_json_files(RawOptions& options) {
   return {};
 }
 
+DeviceSetup device_setup(ServeDevice device) {
+  return {.gpu = std::move(device.gpu),
+          .total_bytes = device.total_override,
+          .context_bytes = device.context_override,
+          .placement = device.placement,
+          .allocator = device.allocator};
+}
+
 }  // namespace
 
 Result<TrainRequest> train_request(const RawOptions& typed) {
@@ -108,9 +66,9 @@ Result<TrainRequest> train_request(const RawOptions& typed) {
   if (const auto fine = refuse_unmodelled(options); !fine) return tl::unexpected(fine.error());
   Result<TrainRecipe> recipe = train_recipe(options.values);
   if (!recipe) return tl::unexpected(recipe.error());
-  Result<DeviceSetup> device = device_setup(options);
+  Result<ServeDevice> device = device_of(options.values, options.environment);
   if (!device) return tl::unexpected(device.error());
-  return TrainRequest{std::move(*recipe), std::move(*device)};
+  return TrainRequest{std::move(*recipe), device_setup(std::move(*device))};
 }
 
 }  // namespace memtape::cli

@@ -15,30 +15,9 @@
 #include "tape/category.h"
 #include "tape/tape.h"
 #include "timeline/timeline.h"
+#include "workload/answer_parts.h"
 
 namespace memtape {
-
-struct ModelSummary {
-  std::string id;      ///< as the user named it
-  std::string family;  ///< model_type
-  std::int64_t parameters = 0, trainable_parameters = 0;
-  Bytes weight_bytes = 0;
-};
-
-/// Resolved options in order, every default spelled out. The value is a JSON scalar: null, bool,
-/// integer, number or text.
-struct Setting {
-  std::string name;
-  std::string json_value;  ///< already encoded as JSON
-};
-
-struct DeviceSummary {
-  std::string name;       ///< "NVIDIA H100 80GB HBM3"
-  std::string id;         ///< catalog id, "h100-80gb"
-  Bytes total_bytes = 0;  ///< what cudaMemGetInfo reports as total
-  Bytes context_bytes = 0;
-  std::string source;  ///< where the two figures come from
-};
 
 struct LargestTensor {
   Category category = Category::unknown;
@@ -76,17 +55,6 @@ struct RankReport {
   CategoryBytes at_peak;
   std::vector<PhaseReport> phases;  ///< those the framework has, in order
   std::vector<LargestTensor> largest;
-};
-
-struct Bounds {
-  Bytes low_bytes = 0, high_bytes = 0;
-  std::vector<std::string> causes;
-};
-
-struct Advice {
-  std::string change;
-  Bytes peak_device_bytes = 0;
-  std::string cost;
 };
 
 /// Why it does not fit: the step, phase, op and request at which the device runs out.

@@ -7,6 +7,8 @@
 #include "commands.h"
 #include "report/json.h"
 #include "report/score.h"
+#include "report/serve_json.h"
+#include "serve_request.h"
 #include "sources/files.h"
 #include "sources/model_source.h"
 #include "train_request.h"
@@ -17,26 +19,46 @@ namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 
-/// The options of a row's command line; only `train` is replayed.
-Result<RawOptions> options_of(const TruthRow& row) {
+Result<Request> request_of(const TruthRow& row) {
   std::vector<const char*> words;
   for (const std::string& arg : row.args) words.push_back(arg.c_str());
-  Result<Request> request = parse_command_line(words);
-  if (!request) return tl::unexpected(request.error());
-  if (!std::holds_alternative<RawOptions>(*request))
-    return unsupported("only train is replayed", row.id);
-  return std::get<RawOptions>(std::move(*request));
+  return parse_command_line(words);
 }
 
-Result<TrainAnswer> predict(const TruthRow& row) {
-  const Result<RawOptions> options = options_of(row);
-  if (!options) return tl::unexpected(options.error());
-  const Result<TrainRequest> request = train_request(*options);
+/// An answer as JSON, and the family of its model.
+struct Answered {
+  std::string json, family;
+};
+
+struct Predict {
+  const TruthRow& row;
+  const Config& config;
+
+  Result<Answered> operator()(const RawOptions& options) const {
+    const Result<TrainRequest> request = train_request(options);
+    if (!request) return tl::unexpected(request.error());
+    const auto answer = predict_train({.id = row.id, .config = config}, request->recipe,
+                                      request->device, {.largest = 0, .advise = false});
+    if (!answer) return tl::unexpected(answer.error());
+    return Answered{report::json(answer->prediction), answer->prediction.model.family};
+  }
+  Result<Answered> operator()(const ServeCommand& command) const {
+    const auto answer = answer_serve(command, {.id = row.id, .config = &config});
+    if (!answer) return tl::unexpected(answer.error());
+    return Answered{report::json(*answer), answer->model.family};
+  }
+  template <class Other>
+  Result<Answered> operator()(const Other&) const {
+    return unsupported("only train and serve are replayed", row.id);
+  }
+};
+
+Result<Answered> predict(const TruthRow& row) {
+  const Result<Request> request = request_of(row);
   if (!request) return tl::unexpected(request.error());
   const Result<Config> config = Config::parse(row.config, "config");
   if (!config) return tl::unexpected(config.error());
-  return predict_train({.id = row.id, .config = *config}, request->recipe, request->device,
-                       {.largest = 0, .advise = false});
+  return std::visit(Predict{row, *config}, *request);
 }
 
 std::string option_of(const TruthRow& row, std::string_view name) {
@@ -47,6 +69,8 @@ std::string option_of(const TruthRow& row, std::string_view name) {
 /// What the tables of the markdown are cut by.
 std::vector<std::pair<std::string, std::string>> groups_of(const TruthRow& row,
                                                            const std::string& family) {
+  if (!option_of(row, "--engine").empty())
+    return {{"family", family}, {"engine", option_of(row, "--engine")}};
   const bool lora = !option_of(row, "--lora-rank").empty();
   return {{"family", family},
           {"precision", option_of(row, "--precision")},
@@ -60,13 +84,13 @@ std::vector<std::pair<std::string, std::string>> groups_of(const TruthRow& row,
 report::ScoredRow score(const TruthRow& row) {
   report::ScoredRow scored;
   scored.id = row.id;
-  const Result<TrainAnswer> answer = predict(row);
+  const Result<Answered> answer = predict(row);
   if (!answer) {
     scored.failure = answer.error().line();
     return scored;
   }
-  scored.groups = groups_of(row, answer->prediction.model.family);
-  const auto numbers = numbers_of(report::json(answer->prediction), row);
+  scored.groups = groups_of(row, answer->family);
+  const auto numbers = numbers_of(answer->json, row);
   for (std::size_t i = 0; i < numbers.size(); ++i)
     if (numbers[i])
       scored.values.push_back({row.expect[i].first, row.expect[i].second, *numbers[i]});

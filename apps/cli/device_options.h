@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that say what device there is; train and serve share them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "workload/serve_engine.h"
+
+namespace memtape::cli {
+
+using OptionValues = std::span<const std::pair<std::string, std::string>>;
+
+/// The last value given for an option, or null.
+const std::string* last_value(OptionValues values, std::string_view name);
+
+/// The device of --gpu, --gpu-memory-bytes, --context-bytes, --driver-placement and
+/// PYTORCH_ALLOC_CONF; one of them. What `environment` (a launch command) sets goes before this
+/// process' own.
+Result<ServeDevice> device_of(OptionValues values, OptionValues environment = {});
+
+}  // namespace memtape::cli

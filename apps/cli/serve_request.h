@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A serving request: the words of `memtape serve`, answered by the engine that they name. The serve
+// command and the scoreboard both go through here.
+#pragma once
+
+#include "options.h"
+#include "predict/serve.h"
+
+namespace memtape::cli {
+
+/// What is known about the model; either may be null.
+struct ServedModel {
+  std::string id;
+  const Config* config = nullptr;
+  const TensorList* header = nullptr;
+};
+
+Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel& model);
+
+}  // namespace memtape::cli

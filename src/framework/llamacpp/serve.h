@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// llama.cpp as an engine of `memtape serve`: weights, caches and compute buffers per device, as
+// llama-server allocates them. The version is v0.5.0 (September 2026).
+#pragma once
+
+#include <array>
+
+#include "workload/serve_engine.h"
+
+namespace memtape::llamacpp {
+
+Result<ServeAnswer> serve(const ServeRequest& request);
+
+/// llama.cpp's own spellings (common/arg.cpp), beside the contract's common ones.
+inline constexpr std::array kFlags{
+    ServeFlag{"--ctx-size -c --max-model-len", "N",
+              "tokens of context; 0: what the model was trained for"},
+    ServeFlag{"--batch-size -b --max-num-batched-tokens", "N", "logical batch (2048)"},
+    ServeFlag{"--ubatch-size -ub", "N", "physical batch (512)"},
+    ServeFlag{"--parallel -np --max-num-seqs", "N", "sequences at a time"},
+    ServeFlag{"--kv-unified -kvu", "", "one cache for all sequences"},
+    ServeFlag{"--no-kv-unified -no-kvu", "", ""},
+    ServeFlag{"--flash-attn -fa", "[on|off|auto]", "flash attention (auto)"},
+    ServeFlag{"--cache-type-k -ctk", "TYPE", "type of the keys: f16, q8_0, q4_0 ..."},
+    ServeFlag{"--cache-type-v -ctv", "TYPE", "type of the values"},
+    ServeFlag{"--kv-cache-dtype", "TYPE", "type of keys and values"},
+    ServeFlag{"--n-gpu-layers --gpu-layers -ngl", "N",
+              "layers on the GPUs, the output counts as one"},
+    ServeFlag{"--split-mode -sm", "{none,layer,row}", "how the model is spread over GPUs"},
+    ServeFlag{"--tensor-split -ts", "N,N,...", "share of each GPU"},
+    ServeFlag{"--main-gpu -mg", "N", "the GPU of --split-mode none"},
+    ServeFlag{"--cpu-moe -cmoe", "", "all experts in host memory"},
+    ServeFlag{"--n-cpu-moe -ncmoe", "N", "the experts of the first N layers in host memory"},
+    ServeFlag{"--override-tensor -ot", "PATTERN=BUFFER,...", "tensors by regular expression"},
+    ServeFlag{"--no-kv-offload -nkvo", "", "keys and values in host memory"},
+    ServeFlag{"--kv-offload -kvo", "", ""},
+    ServeFlag{"--no-op-offload", "", "ops on host weights stay on the CPU"},
+    ServeFlag{"--op-offload", "", ""},
+    ServeFlag{"--swa-full", "", "the full cache also for sliding windows"},
+    ServeFlag{"--no-mmap", "", "read the file instead of mapping it"},
+    ServeFlag{"--mmap", "", ""},
+    ServeFlag{"--n-outputs-max", "N", "rows of logits reserved; 0: a whole batch"},
+    ServeFlag{"--quantize", "TYPE", "as llama-quantize would make it: Q4_K_M, IQ4_XS ..."},
+    ServeFlag{"--fit", "", "how many layers fit, with the flags to paste"},
+};
+
+inline constexpr ServeEngine kEngine{"llamacpp", "llama.cpp v0.5.0: llama-server", kFlags, serve};
+
+}  // namespace memtape::llamacpp

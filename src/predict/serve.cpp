@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/serve.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "framework/llamacpp/serve.h"
+
+namespace memtape {
+namespace {
+
+/// One row an engine.
+constexpr std::array kEngines{llamacpp::kEngine};
+
+std::optional<DeviceSummary> device_summary(const ServeDevice& device) {
+  const std::optional<Bytes> total = device.total_bytes();
+  if (!total) return std::nullopt;
+  DeviceSummary summary;
+  summary.total_bytes = *total;
+  summary.context_bytes = device.context_bytes();
+  if (device.gpu) {
+    summary.name = device.gpu->name;
+    summary.id = device.gpu->id;
+  }
+  summary.source =
+      fmt::format("total: {}; context: {}",
+                  device.total_override ? "--gpu-memory-bytes" : device.gpu->total_source,
+                  device.context_override ? "--context-bytes"
+                  : device.gpu            ? device.gpu->context_source
+                                          : "none named");
+  return summary;
+}
+
+const ServeRank* fullest(const ServeAnswer& answer) {
+  const auto at = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);
+  return at == answer.ranks.end() ? nullptr : &*at;
+}
+
+/// What every engine's answer is completed with.
+void complete(ServeAnswer& answer, const ServeRequest& request) {
+  if (!answer.device) answer.device = device_summary(request.device);
+  const ServeRank* rank = fullest(answer);
+  if (!rank) return;
+  answer.peak_rank = rank->ranks.empty() ? 0 : rank->ranks.front();
+  if (!answer.bounds) answer.bounds = Bounds{rank->peak_device_bytes, rank->peak_device_bytes, {}};
+  if (!answer.device) return;
+  if (!answer.headroom_bytes)
+    answer.headroom_bytes = answer.device->total_bytes - rank->peak_device_bytes;
+  if (!answer.fits) answer.fits = answer.failure.empty() && *answer.headroom_bytes >= 0;
+}
+
+}  // namespace
+
+std::span<const ServeEngine> serve_engines() { return kEngines; }
+
+Result<const ServeEngine*> find_serve_engine(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const ServeEngine& engine : kEngines) {
+    if (engine.name == name) return &engine;
+    names.push_back(engine.name);
+  }
+  return bad_input(fmt::format("unknown engine {}", name), "--engine", suggestion(name, names));
+}
+
+Result<ServeAnswer> predict_serve(const ServeEngine& engine, const ServeRequest& request) {
+  Result<ServeAnswer> answer = engine.serve(request);
+  if (!answer) return answer;
+  answer->engine = engine.name;
+  complete(*answer, request);
+  return answer;
+}
+
+}  // namespace memtape

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engines of `memtape serve` and the one way to ask them: the engine's own answer, then what
+// follows from it for every engine: device, verdict, headroom, the rank that needs most.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "workload/serve_engine.h"
+
+namespace memtape {
+
+std::span<const ServeEngine> serve_engines();
+
+/// The engine of that name; the error lists them.
+Result<const ServeEngine*> find_serve_engine(std::string_view name);
+
+Result<ServeAnswer> predict_serve(const ServeEngine& engine, const ServeRequest& request);
+
+}  // namespace memtape

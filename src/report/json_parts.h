@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values that the JSON of a training answer and of a serving answer share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/json_writer.h"
+#include "tape/category.h"
+#include "timeline/timeline.h"
+#include "workload/answer_parts.h"
+
+namespace memtape::report {
+
+void write(JsonWriter& out, const CategoryBytes& bytes);
+/// "peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes" for `prefix` "peak".
+void write(JsonWriter& out, std::string_view prefix, const Levels& levels);
+void write(JsonWriter& out, const std::vector<Setting>& settings);
+void write(JsonWriter& out, const std::vector<std::string>& lines);
+void write(JsonWriter& out, const ModelSummary& model);
+void write(JsonWriter& out, const std::optional<DeviceSummary>& device);
+void write(JsonWriter& out, const Bounds& bounds);
+void write(JsonWriter& out, const std::vector<Advice>& advice);
+
+template <class T>
+void member_or_null(JsonWriter& out, std::string_view name, const std::optional<T>& value) {
+  out.key(name);
+  value ? out.value(*value) : out.null();
+}
+
+}  // namespace memtape::report

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/serve_json.h"
+
+#include <fmt/format.h>
+
+#include "report/json_parts.h"
+
+namespace memtape::report {
+namespace {
+
+void write(JsonWriter& out, const KvGroup& group) {
+  out.begin_object();
+  out.member("kind", group.kind);
+  out.member("layers", group.layers);
+  out.member("tokens", group.tokens);
+  out.member("bytes_per_token", group.bytes_per_token);
+  out.member("bytes", group.bytes);
+  out.member("key_type", group.key_type);
+  out.member("value_type", group.value_type);
+  out.end_object();
+}
+
+void write(JsonWriter& out, const KvCache& cache) {
+  out.begin_object();
+  member_or_null(out, "bytes_per_token", cache.bytes_per_token);
+  out.member("block_size", cache.block_size);
+  out.member("num_blocks", cache.num_blocks);
+  out.member("tokens", cache.tokens);
+  out.key("max_concurrency");
+  cache.max_concurrency ? out.raw(fmt::format("{:.4f}", *cache.max_concurrency)) : out.null();
+  out.member("bytes", cache.bytes);
+  out.key("layers");
+  out.begin_array();
+  for (const KvGroup& group : cache.layers) write(out, group);
+  out.end_array();
+  out.end_object();
+}
+
+void write_phases(JsonWriter& out, const std::vector<ServePhase>& phases) {
+  out.begin_object();
+  for (const ServePhase& phase : phases) {
+    out.key(phase.name);
+    out.begin_object();
+    write(out, "peak", phase.peak);
+    out.end_object();
+  }
+  out.end_object();
+}
+
+void write(JsonWriter& out, const ServeRank& rank) {
+  out.begin_object();
+  out.key("ranks");
+  out.begin_row();
+  for (const int r : rank.ranks) out.value(r);
+  out.end_array();
+  out.member("stage", rank.stage);
+  out.member("weights_bytes", rank.weights_bytes);
+  out.member("activation_peak_bytes", rank.activation_peak_bytes);
+  out.member("non_torch_bytes", rank.non_torch_bytes);
+  out.member("cuda_graph_bytes", rank.cuda_graph_bytes);
+  out.key("kv_cache");
+  write(out, rank.kv_cache);
+  if (rank.peak) write(out, "peak", *rank.peak);
+  out.member("peak_device_bytes", rank.peak_device_bytes);
+  out.key("at_peak");
+  write(out, rank.at_peak);
+  out.key("phases");
+  write_phases(out, rank.phases);
+  for (const auto& [key, bytes] : rank.measured) out.member(key, bytes);
+  out.end_object();
+}
+
+void write(JsonWriter& out, const std::vector<BufferBytes>& buffers) {
+  out.begin_object();
+  for (const BufferBytes& buffer : buffers) {
+    out.key(buffer.name);
+    out.begin_object();
+    out.member("model_bytes", buffer.model);
+    out.member("context_bytes", buffer.context);
+    out.member("compute_bytes", buffer.compute);
+    out.end_object();
+  }
+  out.end_object();
+}
+
+const KvCache& cache_of(const ServeAnswer& answer) {
+  static const KvCache kNone;
+  for (const ServeRank& rank : answer.ranks)
+    for (const int r : rank.ranks)
+      if (r == answer.peak_rank) return rank.kv_cache;
+  return kNone;
+}
+
+}  // namespace
+
+std::string json(const ServeAnswer& answer) {
+  JsonWriter out(JsonWriter::Layout::pretty);
+  const auto part = [&out](std::string_view name, const auto& what) {
+    out.key(name);
+    write(out, what);
+  };
+  out.begin_object();
+  out.member("schema", "memtape/1");
+  out.member("command", "serve");
+  out.member("engine", answer.engine);
+  part("model", answer.model);
+  part("workload", answer.workload);
+  part("mesh", answer.mesh);
+  part("device", answer.device);
+  part("kv_cache", cache_of(answer));
+  if (!answer.buffers.empty()) part("buffers", answer.buffers);
+  out.key("ranks");
+  out.begin_array();
+  for (const ServeRank& rank : answer.ranks) write(out, rank);
+  out.end_array();
+  out.member("peak_rank", answer.peak_rank);
+  member_or_null(out, "fits", answer.fits);
+  member_or_null(out, "headroom_bytes", answer.headroom_bytes);
+  out.key("failure");
+  answer.failure.empty() ? out.null() : out.value(answer.failure);
+  part("bounds", answer.bounds.value_or(Bounds{}));
+  part("advice", answer.advice);
+  part("notes", answer.notes);
+  part("warnings", answer.warnings);
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace memtape::report

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The serving answer for people: the verdict, the GPU as one stacked bar (weights, caches,
+// activations, graphs, outside the allocator, free), what each rank and buffer holds, and what the
+// caches can serve.
+#pragma once
+
+#include <string>
+
+#include "report/style.h"
+#include "workload/serve_answer.h"
+
+namespace memtape::report {
+
+struct ServeTextOptions {
+  int width = 80;
+  Style style = {};
+};
+
+std::string text(const ServeAnswer& answer, const ServeTextOptions& options);
+
+/// The verdict alone, on one line.
+std::string quiet_text(const ServeAnswer& answer);
+
+}  // namespace memtape::report

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// ServeEngine: how an inference engine plugs into `memtape serve`. It names the flags it takes, by
+// its own spellings, and answers a request. predict/serve.cpp holds the table of engines; a new one
+// is a folder of src/framework and a row there.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "allocator/allocator_config.h"
+#include "allocator/placement.h"
+#include "base/result.h"
+#include "mesh/gpu_catalog.h"
+#include "model/config.h"
+#include "model/tensor_list.h"
+#include "workload/serve_answer.h"
+#include "workload/serve_options.h"
+
+namespace memtape {
+
+/// The GPUs to serve on; all of one kind.
+struct ServeDevice {
+  std::optional<Gpu> gpu;
+  std::optional<Bytes> total_override, context_override;  ///< --gpu-memory-bytes, --context-bytes
+  int gpus = 1;
+  DriverPlacement placement = DriverPlacement::linux_regions;
+  AllocatorConfig allocator;
+
+  /// What the driver gives a program; nothing when no GPU was named.
+  std::optional<Bytes> total_bytes() const {
+    if (total_override) return total_override;
+    return gpu ? std::optional(gpu->total_bytes) : std::nullopt;
+  }
+  Bytes context_bytes() const { return context_override.value_or(gpu ? gpu->context_bytes : 0); }
+};
+
+struct ServeRequest {
+  std::string id;                      ///< the model as the user named it
+  const Config* config = nullptr;      ///< config.json, or GGUF metadata as JSON
+  const TensorList* header = nullptr;  ///< a checkpoint's tensors, when known
+  ServeOptions options;
+  ServeDevice device;
+};
+
+struct ServeEngine {
+  std::string_view name;
+  std::string_view summary;  ///< one line for the help
+  std::span<const ServeFlag> flags;
+  Result<ServeAnswer> (*serve)(const ServeRequest&);
+};
+
+}  // namespace memtape
