@@ -14,6 +14,7 @@
 #include "family/loss.h"
 #include "family/masking.h"
 #include "ghost/ops/creation.h"
+#include "nn/layer_stack.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
@@ -24,6 +25,10 @@ struct DecoderParts {
   using Embedding = nn::Embedding;  ///< made with (scope, vocabulary, size)
   using Rotary = RotaryEmbedding;   ///< made with (scope, rope(settings))
   static const RopeParameters& rope(const DecoderConfig& c) { return c.rope; }
+  /// Layers of one kind do the same.
+  static int layer_kind(const DecoderConfig& c, std::size_t layer) {
+    return static_cast<int>(c.layer_types[layer]);
+  }
   /// Right after the embedding.
   static void scale_embeddings(Tensor&, const DecoderConfig&) {}
   /// What the first layer gets, once the masks are made.
@@ -71,12 +76,14 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
         create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
     const auto position_embeddings = rotary_emb_(hidden_states, position_ids);
-    std::int64_t index = 0;
-    for (auto& decoder_layer : layers_) {
-      const LayerType type = config_.layer_type(index++);
-      hidden_states = decoder_layer(hidden_states, masks.of(type),
-                                    of_layer(position_embeddings, type), position_ids);
-    }
+    const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };
+    hidden_states = nn::run_layers(
+        layers_, std::move(hidden_states), nn::layer_period(layers_.size(), kind),
+        [&](auto& decoder_layer, std::size_t index, const Tensor& x) {
+          const LayerType type = config_.layer_type(static_cast<std::int64_t>(index));
+          return decoder_layer(x, masks.of(type), of_layer(position_embeddings, type),
+                               position_ids);
+        });
     return norm_(hidden_states);
   }
 

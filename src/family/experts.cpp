@@ -40,7 +40,9 @@ MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const Decoder
 }
 
 RouterLogits::RouterLogits(bool wanted)
-    : outer_(std::exchange(collector, wanted ? this : nullptr)) {}
+    : outer_(std::exchange(collector, wanted ? this : nullptr)) {
+  if (wanted) ghost::session().repeats_layers = false;  // every layer leaves something behind
+}
 RouterLogits::~RouterLogits() { stop(); }
 
 void RouterLogits::record(const Tensor& logits) {

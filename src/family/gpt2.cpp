@@ -18,6 +18,7 @@
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
 #include "nn/layer_frame.h"
+#include "nn/layer_stack.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
@@ -209,7 +210,10 @@ class GPT2Model : public nn::Module<GPT2Model> {
     const Tensor causal_mask = create_causal_mask(
         {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, position_ids);
     hidden_states = drop_(hidden_states);
-    for (GPT2Block& block : h_) hidden_states = block(hidden_states, causal_mask, position_ids);
+    hidden_states = nn::run_layers(h_, std::move(hidden_states), 1,
+                                   [&](GPT2Block& block, std::size_t, const Tensor& x) {
+                                     return block(x, causal_mask, position_ids);
+                                   });
     return ln_f_(hidden_states);
   }
 

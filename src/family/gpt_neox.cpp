@@ -14,6 +14,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "nn/checkpointing.h"
+#include "nn/layer_stack.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
@@ -174,8 +175,11 @@ class GPTNeoXModel : public nn::Module<GPTNeoXModel> {
         {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, position_ids);
     Tensor hidden_states = emb_dropout_(inputs_embeds);
     const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
-    for (GPTNeoXLayer& layer : layers_)
-      hidden_states = layer(hidden_states, causal_mask, position_ids, position_embeddings);
+    hidden_states =
+        nn::run_layers(layers_, std::move(hidden_states), 1,
+                       [&](GPTNeoXLayer& layer, std::size_t, const Tensor& x) {
+                         return layer(x, causal_mask, position_ids, position_embeddings);
+                       });
     return final_layer_norm_(hidden_states);
   }
 

@@ -14,6 +14,7 @@
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
+#include "nn/layer_stack.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
@@ -180,8 +181,11 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
     const Tensor pos_embeds = embed_positions_(position_ids);
     if (project_in_) inputs_embeds = (*project_in_)(inputs_embeds);
     Tensor hidden_states = inputs_embeds.add(pos_embeds);
-    for (OPTDecoderLayer& decoder_layer : *layers_)
-      hidden_states = decoder_layer(hidden_states, causal_mask, position_ids);
+    hidden_states =
+        nn::run_layers(*layers_, std::move(hidden_states), 1,
+                       [&](OPTDecoderLayer& decoder_layer, std::size_t, const Tensor& x) {
+                         return decoder_layer(x, causal_mask, position_ids);
+                       });
     if (final_layer_norm_) hidden_states = (*final_layer_norm_)(hidden_states);
     if (project_out_) hidden_states = (*project_out_)(hidden_states);
     return hidden_states;

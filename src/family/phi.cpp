@@ -140,9 +140,11 @@ class PhiModel : public nn::Module<PhiModel> {
     inputs_embeds = embed_dropout_(inputs_embeds);
     Tensor hidden_states = inputs_embeds;
     const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
-    for (PhiDecoderLayer& decoder_layer : layers_)
-      hidden_states =
-          decoder_layer(hidden_states, masks.full_attention, position_embeddings, position_ids);
+    hidden_states = nn::run_layers(
+        layers_, std::move(hidden_states), 1,
+        [&](PhiDecoderLayer& decoder_layer, std::size_t, const Tensor& x) {
+          return decoder_layer(x, masks.full_attention, position_embeddings, position_ids);
+        });
     return final_layernorm_(hidden_states);
   }
 

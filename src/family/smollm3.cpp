@@ -90,6 +90,9 @@ struct SmolLM3Parts : DecoderParts {
   using Settings = SmolLM3Config;
   using DecoderLayer = PreNormDecoderLayer<SmolLM3Attention>;
   using Norm = LlamaRMSNorm;
+  static int layer_kind(const SmolLM3Config& c, std::size_t layer) {
+    return DecoderParts::layer_kind(c, layer) * 2 + (c.no_rope_layers[layer] != 0 ? 1 : 0);
+  }
 };
 
 }  // namespace

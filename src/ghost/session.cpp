@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "ghost/autograd/equal_layers.h"
+
 namespace memtape::ghost {
 namespace {
 
@@ -40,6 +42,7 @@ Session::Session(DeviceTraits traits) : device(traits), outer_(current_session) 
 }
 
 Session::~Session() {
+  equal_layers.reset();
   autocast.cache.clear();
   for (Tensor& workspace : cublas_workspaces) workspace.reset();
   for (Tensor& workspace : cublaslt_workspaces) workspace.reset();
@@ -53,11 +56,7 @@ Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, cons
           "check the sizes of the model and of the batch"});
     return {};
   }
-  if (tape.requested.size() >= kMostBlocks) {
-    fail({ErrorKind::bad_input, "the program makes more than 20 million allocations", "",
-          "fewer layers or a smaller step"});
-    return {};
-  }
+  if (!has_room(1)) return {};
   auto* storage = new (Pool::take(sizeof(Storage))) Storage;
   storage->stream = stream;
   storage->block = tape.alloc(bytes, stream,
@@ -69,6 +68,13 @@ Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, cons
                                .dtype = dtype,
                                .shape = display(shape)});
   return Ptr<Storage>(storage);
+}
+
+bool Session::has_room(std::size_t blocks) {
+  if (tape.requested.size() + blocks <= kMostBlocks) return true;
+  fail({ErrorKind::bad_input, "the program makes more than 20 million allocations", "",
+        "fewer layers or a smaller step"});
+  return false;
 }
 
 void Session::set_category(const Tensor& tensor, Category category) {

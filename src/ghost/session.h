@@ -48,6 +48,8 @@ struct Autocast {
 
 class Saved;
 class SavedTensorHooks;
+class EqualLayers;
+void destroy(EqualLayers* layers);
 
 class Session {
  public:
@@ -77,10 +79,18 @@ class Session {
   std::uint64_t next_sequence = 0;
   std::uint32_t next_backward = 0;
   bool in_backward = false;  ///< on the autograd engine's device thread
-  bool finished = false;     ///< the program has ended: what is torn down now writes no events
+  // Equal layers are written down instead of run (autograd/equal_layers.h).
+  bool repeats_layers = false;       ///< may they be
+  bool layers_differ = false;        ///< they were, and should not have been: the run is void
+  std::uint64_t layer_boundary = 0;  ///< the engine tells equal_layers of the first node before it
+  Ptr<EqualLayers> equal_layers;     ///< those that wait for their backward
+
+  bool finished = false;  ///< the program has ended: what is torn down now writes no events
 
   /// A block of `bytes` on the current stream; nothing for zero bytes.
   Ptr<Storage> allocate(Bytes bytes, Category category, DType dtype, const Dims& shape);
+  /// Whether the tape may grow by that many blocks; fails when it may not.
+  bool has_room(std::size_t blocks);
   /// cuBLAS takes its workspace once per (handle, stream); handles belong to threads (see
   /// ops/cublas.h).
   Tensor cublas_workspaces[2];

@@ -20,6 +20,13 @@ void collect_parameters(const ModuleNode& node, const std::string& prefix,
     collect_parameters(*child, prefix + child->name + ".", seen, found);
 }
 
+void collect_parameters(const ModuleNode& node, std::unordered_set<const ghost::TensorImpl*>& seen,
+                        std::vector<Tensor>& found) {
+  for (const ModuleNode::Named& parameter : node.parameters)
+    if (seen.insert(parameter.tensor.ptr().get()).second) found.push_back(parameter.tensor);
+  for (const ModuleNode* child : node.children) collect_parameters(*child, seen, found);
+}
+
 void collect_modules(ModuleNode& node, const std::string& prefix, std::vector<NamedModule>& found) {
   for (ModuleNode* child : node.children) {
     found.push_back({prefix + child->name, child});
@@ -33,6 +40,13 @@ std::vector<ModuleNode::Named> named_parameters(const ModuleNode& root, std::str
   std::unordered_set<const ghost::TensorImpl*> seen;
   std::vector<ModuleNode::Named> found;
   collect_parameters(root, prefix, seen, found);
+  return found;
+}
+
+std::vector<Tensor> parameters(const ModuleNode& root) {
+  std::unordered_set<const ghost::TensorImpl*> seen;
+  std::vector<Tensor> found;
+  collect_parameters(root, seen, found);
   return found;
 }
 

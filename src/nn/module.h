@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -47,6 +48,9 @@ struct ModuleNode {
 /// model.named_parameters(): depth first in order of registration, a shared tensor once, under its
 /// first name.
 std::vector<ModuleNode::Named> named_parameters(const ModuleNode& root, std::string prefix = {});
+
+/// model.parameters(): the same tensors without their names.
+std::vector<Tensor> parameters(const ModuleNode& root);
 
 /// model.named_modules() without the root itself.
 struct NamedModule {
@@ -133,19 +137,24 @@ class ModuleList {
   template <class... Args>
   ModuleList(const Scope& scope, std::int64_t count, const Args&... args) {
     for (std::int64_t i = 0; i < count; ++i) {
+      const Scope place = scope / i;
+      nodes_.push_back(&place.node());
       if constexpr (std::is_constructible_v<T, const Scope&, const Args&..., std::int64_t>)
-        modules_.emplace_back(scope / i, args..., i);
+        modules_.emplace_back(place, args..., i);
       else
-        modules_.emplace_back(scope / i, args...);
+        modules_.emplace_back(place, args...);
     }
   }
   auto begin() { return modules_.begin(); }
   auto end() { return modules_.end(); }
   std::size_t size() const { return modules_.size(); }
   T& operator[](std::size_t i) { return modules_[i]; }
+  /// The modules' places in the tree.
+  std::span<const ModuleNode* const> nodes() const { return nodes_; }
 
  private:
   std::deque<T> modules_;
+  std::vector<const ModuleNode*> nodes_;
 };
 
 }  // namespace memtape::nn

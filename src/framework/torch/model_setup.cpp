@@ -44,8 +44,9 @@ Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& reci
     if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", ""));
         !added)
       return added;
-  freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
-         recipe.freeze);
+  if (!recipe.freeze.empty())
+    freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
+           recipe.freeze);
   if (recipe.checkpointing == Checkpointing::full)
     enable_gradient_checkpointing(model, nn::GradientCheckpointing::non_reentrant);
   if (recipe.checkpointing == Checkpointing::full_reentrant)
@@ -62,21 +63,20 @@ Result<std::unique_ptr<family::PretrainedModel>> build_model(const Config& confi
   return model;
 }
 
-std::vector<ModuleNode::Named> trainable_parameters(family::PretrainedModel& model) {
-  std::vector<ModuleNode::Named> wanted;
-  for (ModuleNode::Named& p : nn::named_parameters(model.tree.root()))
-    if (p.tensor.requires_grad()) wanted.push_back(std::move(p));
-  return wanted;
+std::vector<Tensor> trainable_parameters(family::PretrainedModel& model) {
+  std::vector<Tensor> parameters = nn::parameters(model.tree.root());
+  std::erase_if(parameters, [](const Tensor& p) { return !p.requires_grad(); });
+  return parameters;
 }
 
 StaticBytes count_statics(family::PretrainedModel& model) {
   StaticBytes statics;
   std::unordered_set<const ghost::Storage*> seen;
-  for (const ModuleNode::Named& p : nn::named_parameters(model.tree.root())) {
-    if (!seen.insert(p.tensor.impl().storage.get()).second) continue;
-    statics.parameters += p.tensor.numel();
-    statics.parameter_bytes += p.tensor.nbytes();
-    if (p.tensor.requires_grad()) statics.trainable_parameters += p.tensor.numel();
+  for (const Tensor& p : nn::parameters(model.tree.root())) {
+    if (!seen.insert(p.impl().storage.get()).second) continue;
+    statics.parameters += p.numel();
+    statics.parameter_bytes += p.nbytes();
+    if (p.requires_grad()) statics.trainable_parameters += p.numel();
   }
   count_buffers(model.tree.root(), statics);
   return statics;

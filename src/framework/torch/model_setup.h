@@ -27,7 +27,7 @@ Result<std::unique_ptr<family::PretrainedModel>> build_model(const Config& confi
                                                              const TrainRecipe& recipe);
 
 /// The parameters that want gradients, in the order of model.parameters().
-std::vector<nn::ModuleNode::Named> trainable_parameters(family::PretrainedModel& model);
+std::vector<ghost::Tensor> trainable_parameters(family::PretrainedModel& model);
 
 /// Sizes of parameters and buffers; of gradients and optimizer states the loop knows.
 StaticBytes count_statics(family::PretrainedModel& model);

@@ -19,21 +19,13 @@ namespace memtape::torch {
 namespace {
 
 using family::Batch;
-using nn::ModuleNode;
-
-std::vector<Tensor> tensors_of(const std::vector<ModuleNode::Named>& parameters) {
-  std::vector<Tensor> tensors;
-  for (const ModuleNode::Named& p : parameters) tensors.push_back(p.tensor);
-  return tensors;
-}
-
 class TrainLoop {
  public:
   TrainLoop(const TrainRecipe& recipe, family::PretrainedModel& model, ghost::Session& session)
       : recipe_(recipe),
         model_(model),
         session_(session),
-        optimizer_(make_optimizer(recipe, tensors_of(trainable_parameters(model)))) {
+        optimizer_(make_optimizer(recipe, trainable_parameters(model))) {
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
 
@@ -87,6 +79,7 @@ class TrainLoop {
       if (recipe_.gradient_accumulation > 1) loss = loss.div(2.0);
       ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
     }
+    if (session_.error) return;
     session_.mark(Phase::optimizer, step, 0);
     statics_.gradient_bytes = gradient_bytes(optimizer_->parameters());
     update_parameters();
@@ -115,23 +108,25 @@ class TrainLoop {
 }  // namespace
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                              const ghost::DeviceTraits& device) {
+                              const ghost::DeviceTraits& device, EqualLayerRuns runs) {
   if (const Result<void> known = check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
     return tl::unexpected(known.error());
   ghost::Session session(device);
+  session.repeats_layers = runs == EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
-  TrainRun run;
-  {
-    const auto model = build_model(config, recipe);
-    if (!model) return tl::unexpected(model.error());
-    TrainLoop loop(recipe, **model, session);
-    loop.run();
-    run.statics = loop.statics();
-    if (session.error) return tl::unexpected(*session.error);
-    session.finished = true;
-    run.tape = std::move(session.tape);
-  }
-  return run;
+  const auto model = build_model(config, recipe);
+  if (!model) return tl::unexpected(model.error());
+  TrainLoop loop(recipe, **model, session);
+  loop.run();
+  if (session.error) return tl::unexpected(*session.error);
+  session.finished = true;
+  return TrainRun{std::move(session.tape), loop.statics(), session.layers_differ};
+}
+
+Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                              const ghost::DeviceTraits& device) {
+  return run_equal_layers(
+      [&](EqualLayerRuns runs) { return run_training(config, recipe, device, runs); });
 }
 
 }  // namespace memtape::torch

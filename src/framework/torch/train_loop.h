@@ -29,11 +29,28 @@ struct StaticBytes {
 struct TrainRun {
   Tape tape;
   StaticBytes statics;
+  bool layers_differ = false;  ///< layers taken for equal were not: the run is void
 };
+
+/// Whether equal layers may be written down instead of run (ghost/autograd/equal_layers.h). The
+/// tape is the same.
+enum class EqualLayerRuns { written_down, all_run };
+
+/// Runs `program(runs)` with equal layers written down and, where they turn out to differ, once
+/// more with every layer run.
+template <class Program>
+Result<TrainRun> run_equal_layers(const Program& program) {
+  Result<TrainRun> run = program(EqualLayerRuns::written_down);
+  if (run && run->layers_differ) return program(EqualLayerRuns::all_run);
+  return run;
+}
 
 /// Runs the whole program on ghost tensors: builds the model, makes kSteps steps, and returns its
 /// tape. Marks divide it.
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                               const ghost::DeviceTraits& device);
+/// The same, in one way or the other.
+Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                              const ghost::DeviceTraits& device, EqualLayerRuns runs);
 
 }  // namespace memtape::torch

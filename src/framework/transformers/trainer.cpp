@@ -89,6 +89,7 @@ class Trainer {
       tr_loss_step_ = training_step(inputs_, {step, static_cast<int>(i)});
       look_for_nan(tr_loss_step_);
     }
+    if (session_.error) return 0;
     const Bytes gradients = torch::gradient_bytes(optimizer_->parameters());
     clip_grad_norm();
     session_.mark(Phase::optimizer, step, 0);
@@ -250,25 +251,28 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
   return loaded;
 }
 
+Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
+                                    const ghost::DeviceTraits& device, torch::EqualLayerRuns runs) {
+  ghost::Session session(device);
+  session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
+  session.mark(Phase::init, -1, 0);
+  const Result<QuantizedModel> loaded = load(config, recipe);
+  if (!loaded) return tl::unexpected(loaded.error());
+  Trainer trainer(recipe, *loaded->model, loss_shifts_labels(config));
+  torch::StaticBytes statics = trainer.train();
+  statics.parameters += loaded->packed_away;
+  if (session.error) return tl::unexpected(*session.error);
+  session.finished = true;
+  return torch::TrainRun{std::move(session.tape), statics, session.layers_differ};
+}
+
 }  // namespace
 
 Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& recipe,
                                     const ghost::DeviceTraits& device) {
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
-  ghost::Session session(device);
-  session.mark(Phase::init, -1, 0);
-  torch::TrainRun run;
-  {
-    const Result<QuantizedModel> loaded = load(config, recipe);
-    if (!loaded) return tl::unexpected(loaded.error());
-    Trainer trainer(recipe, *loaded->model, loss_shifts_labels(config));
-    run.statics = trainer.train();
-    run.statics.parameters += loaded->packed_away;
-    if (session.error) return tl::unexpected(*session.error);
-    session.finished = true;
-    run.tape = std::move(session.tape);
-  }
-  return run;
+  return torch::run_equal_layers(
+      [&](torch::EqualLayerRuns runs) { return run_program(config, recipe, device, runs); });
 }
 
 }  // namespace memtape::transformers

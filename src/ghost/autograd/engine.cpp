@@ -5,6 +5,7 @@
 #include <queue>
 #include <vector>
 
+#include "ghost/autograd/equal_layers.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -142,6 +143,7 @@ void backward(const Tensor& output, const Tensor& gradient) {
   while (!ready.empty()) {
     const Ptr<Node> node = ready.top();
     ready.pop();
+    if (node->sequence < s.layer_boundary) s.equal_layers->reach_backwards(*node);
     evaluate_function(*node, ready);
   }
   s.in_backward = outer_pass;
