@@ -4,6 +4,7 @@
 // lowest.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -28,8 +29,12 @@ class AddressRanges {
  private:
   std::size_t first_at_or_below(Address address) const;
 
+  void note(const AddressRange& range);
+
   std::vector<AddressRange> ranges_;  ///< by address, descending
   Bytes largest_ = 0;                 ///< no range is larger
+  /// By power of two: every range below this address is smaller than that.
+  std::array<Address, 64> no_lower_{};
 };
 
 }  // namespace memtape

@@ -14,23 +14,20 @@ std::vector<LinuxDriver::Region>::iterator LinuxDriver::region_of(Address addres
                               [&](const Region& r) { return r.range.address > address; });
 }
 
-void LinuxDriver::open_region(const AddressRange& range) {
-  regions_.insert(region_of(range.address), Region{range, 0});
-  holes_.insert(range, range);
+void LinuxDriver::open_region(const AddressRange& range, Bytes taken) {
+  regions_.insert(region_of(range.address), Region{range, taken});
+  if (taken < range.size) holes_.insert({range.address + taken, range.size - taken}, range);
 }
 
 std::optional<Address> LinuxDriver::place(Bytes size) {
-  auto address = holes_.take_lowest(size);
-  if (!address) {
-    const Bytes region = round_up(size, kRegion);
-    const auto low = gaps_.take_highest(region);
-    if (!low) return std::nullopt;
-    open_region({*low, region});
-    holes_.remove({*low, size});
-    address = low;
+  if (const auto address = holes_.take_lowest(size)) {
+    region_of(*address)->used += size;
+    return address;
   }
-  region_of(*address)->used += size;
-  return address;
+  const Bytes region = round_up(size, kRegion);
+  const auto low = gaps_.take_highest(region);
+  if (low) open_region({*low, region}, size);
+  return low;
 }
 
 void LinuxDriver::give_back(const AddressRange& segment) {
@@ -64,7 +61,7 @@ void LinuxDriver::occupy(std::span<const AddressRange> segments) {
     std::size_t end = i + 1;
     while (end < segments.size() && segments[end].address < high)
       high = std::max(high, round_up(segments[end++].end(), kRegion));
-    open_region({low, high - low});
+    open_region({low, high - low}, 0);
     for (; i < end; ++i) {
       const Bytes pages = round_up(segments[i].size, kDriverPage);
       holes_.remove({segments[i].address, pages});

@@ -33,7 +33,8 @@ class LinuxDriver final : public Driver {
   void occupy(std::span<const AddressRange> segments) override;
 
   std::vector<Region>::iterator region_of(Address address);
-  void open_region(const AddressRange& range);
+  /// Its low `taken` bytes are in use.
+  void open_region(const AddressRange& range, Bytes taken);
 
   AddressRanges gaps_;           ///< outside regions
   AddressRanges holes_;          ///< inside regions
