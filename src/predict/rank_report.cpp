@@ -49,11 +49,13 @@ RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes o
   report.buffer_bytes = run.statics.buffer_bytes;
   report.optimizer_state_bytes = run.statics.optimizer_state_bytes;
   report.gradient_bytes = run.statics.gradient_bytes;
+  const Lifetimes lifetimes(tape);
   if (!play.step.windows.empty()) report.steady = play.step.windows.front().at_start;
   for (const Phase phase : kStepPhases) {
     const std::optional<Window> window = highest_window(play.step, phase);
     if (!window) continue;
-    const CategoryBytes at_peak = alive_by_category(tape, play.played.sizes, window->peak_event);
+    const CategoryBytes at_peak =
+        lifetimes.alive_by_category(play.played.sizes, window->peak_event);
     if (window->peak.allocated > report.peak.allocated) {
       take_peak(report, tape, *window);
       report.at_peak = at_peak;
@@ -64,7 +66,7 @@ RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes o
     report.phases.push_back({.phase = phase, .peak = window->peak, .at_peak = at_peak});
   }
   report.peak_device_bytes = report.peak.reserved + outside;
-  const std::vector<BlockId> at_peak = alive(tape, report.peak_moment.event);
+  const std::vector<BlockId> at_peak = lifetimes.alive(report.peak_moment.event);
   report.largest = report::largest_tensors(tape, play.played.sizes, at_peak, largest);
   return report;
 }

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline/timeline.h"
 
-#include <algorithm>
+#include <limits>
 
 namespace memtape {
 
-std::vector<BlockId> alive(const Tape& tape, std::size_t at) {
-  const std::size_t end = std::min(at + 1, tape.events.size());
-  std::vector<bool> lives(tape.requested.size());
-  for (std::size_t i = 0; i < end; ++i) {
-    const Event& event = tape.events[i];
-    if (event.kind == EventKind::alloc) lives[event.block] = true;
-    if (event.kind == EventKind::free) lives[event.block] = false;
+Lifetimes::Lifetimes(const Tape& tape)
+    : tape_(tape),
+      born_(tape.requested.size()),
+      freed_(tape.requested.size(), std::numeric_limits<std::uint32_t>::max()) {
+  for (std::size_t at = 0; at < tape.events.size(); ++at) {
+    const Event& event = tape.events[at];
+    if (event.kind == EventKind::alloc) born_[event.block] = static_cast<std::uint32_t>(at);
+    if (event.kind == EventKind::free) freed_[event.block] = static_cast<std::uint32_t>(at);
   }
+}
+
+std::vector<BlockId> Lifetimes::alive(std::size_t at) const {
   std::vector<BlockId> ids;
-  for (BlockId id = 0; id < lives.size(); ++id)
-    if (lives[id]) ids.push_back(id);
+  for (BlockId id = 0; id < born_.size() && born_[id] <= at; ++id)
+    if (lives(id, at)) ids.push_back(id);
   return ids;
 }
 
-CategoryBytes alive_by_category(const Tape& tape, const BlockSizes& sizes, std::size_t at) {
+CategoryBytes Lifetimes::alive_by_category(const BlockSizes& sizes, std::size_t at) const {
   CategoryBytes bytes;
-  for (const BlockId id : alive(tape, at))
-    if (id < sizes.size()) bytes[tape.why[id].category] += sizes[id];
+  for (BlockId id = 0; id < sizes.size() && born_[id] <= at; ++id)
+    if (lives(id, at)) bytes[tape_.why[id].category] += sizes[id];
   return bytes;
 }
 

@@ -69,11 +69,23 @@ struct Timeline {
 /// was played.
 using BlockSizes = std::vector<Bytes>;
 
-/// What is alive after event `at`, by category; sizes are the allocator's, so the total is
-/// `allocated` at that moment.
-CategoryBytes alive_by_category(const Tape& tape, const BlockSizes& sizes, std::size_t at);
+/// When each block lives: from the event that allocates it up to the one that frees it.
+class Lifetimes {
+ public:
+  explicit Lifetimes(const Tape& tape);
 
-/// Ids of the blocks alive after event `at`, in order of allocation.
-std::vector<BlockId> alive(const Tape& tape, std::size_t at);
+  /// Ids of the blocks alive after event `at`, in order of allocation.
+  std::vector<BlockId> alive(std::size_t at) const;
+  /// The same by category; sizes are the allocator's, so the total is `allocated` at that moment.
+  CategoryBytes alive_by_category(const BlockSizes& sizes, std::size_t at) const;
+
+ private:
+  bool lives(BlockId block, std::size_t at) const {
+    return born_[block] <= at && at < freed_[block];
+  }
+
+  const Tape& tape_;
+  std::vector<std::uint32_t> born_, freed_;  ///< by BlockId
+};
 
 }  // namespace memtape

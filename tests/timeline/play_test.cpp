@@ -127,9 +127,10 @@ TEST(IdealPlay, IsTheLowerBound) {
 TEST_F(PlayTest, AliveByCategory) {
   const Tape tape = small_program();
   play(tape, allocator_, played_);
-  EXPECT_THAT(alive(tape, 3), ElementsAre(0, 1, 2));
-  EXPECT_THAT(alive(tape, 100), ElementsAre(0, 2, 3, 4));
-  const CategoryBytes bytes = alive_by_category(tape, played_.sizes, 3);
+  const Lifetimes lifetimes(tape);
+  EXPECT_THAT(lifetimes.alive(3), ElementsAre(0, 1, 2));
+  EXPECT_THAT(lifetimes.alive(100), ElementsAre(0, 2, 3, 4));
+  const CategoryBytes bytes = lifetimes.alive_by_category(played_.sizes, 3);
   EXPECT_EQ(bytes[Category::parameter], 12_MiB);
   EXPECT_EQ(bytes[Category::activation], 30_MiB + 1024);
   EXPECT_EQ(bytes.total(), 42_MiB + 1024) << "allocated after that event";
