@@ -28,6 +28,7 @@ struct Command {
   std::string_view summary;
   std::string_view example;
   Result<Request> (*parse)(const Command&, Arguments);
+  bool takes_training_arguments = false;
 };
 
 std::string help_hint(const Command& command) {
@@ -75,6 +76,9 @@ std::optional<Error> leftover(const CLI::App& app, const Command& command) {
   std::vector<std::string> names;
   for (const CLI::Option* known : app.get_options())
     for (const std::string& name : known->get_lnames()) names.push_back("--" + name);
+  if (command.takes_training_arguments)
+    for (const std::string_view name : training_argument_names())
+      names.push_back(fmt::format("--{}", name));
   const std::string typed = option->substr(0, option->find('='));
   Error error = mistake(command, fmt::format("unknown option {}", typed));
   const std::vector<std::string_view> candidates(names.begin(), names.end());
@@ -134,11 +138,20 @@ std::vector<CLI::Option*> add_named(CLI::App& app, std::span<const NamedOption> 
   return added;
 }
 
-/// TrainingArguments by their own names: taken, but too many for the help. A switch may come
-/// without a value.
-void add_training_arguments(CLI::App& app, std::vector<std::string>& sink,
+/// "--logging_steps=5" names logging_steps.
+bool names_option(std::string_view word, std::string_view name) {
+  if (!word.starts_with("--")) return false;
+  word.remove_prefix(2);
+  return word.starts_with(name) && (word.size() == name.size() || word[name.size()] == '=');
+}
+
+/// TrainingArguments by their own names: taken, but too many for the help, and to be made when they
+/// are not used. A switch may come without a value.
+void add_training_arguments(CLI::App& app, Arguments arguments, std::vector<std::string>& sink,
                             std::vector<CLI::Option*>& added) {
   for (const std::string_view name : training_argument_names()) {
+    if (std::ranges::none_of(arguments, [&](auto word) { return names_option(word, name); }))
+      continue;
     CLI::Option* option = app.add_option(fmt::format("--{}", name), sink);
     option->group("")->expected(0, 1)->allow_extra_args(false);
     added.push_back(option);
@@ -176,7 +189,7 @@ Result<Request> parse_train(const Command& command, Arguments arguments) {
   add_model(*app, options);
   std::vector<std::string> sink;
   std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
-  add_training_arguments(*app, sink, named);
+  add_training_arguments(*app, arguments, sink, named);
   add_report_options(*app, options);
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (request && std::holds_alternative<RawOptions>(*request))
@@ -198,7 +211,7 @@ Result<Request> parse_diff(const Command& command, Arguments arguments) {
   add_model(*app, options.train);
   std::vector<std::string> sink;
   std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
-  add_training_arguments(*app, sink, named);
+  add_training_arguments(*app, arguments, sink, named);
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (request && std::holds_alternative<DiffOptions>(*request))
     std::get<DiffOptions>(*request).train.values = values_of(named);
@@ -256,7 +269,7 @@ constexpr Command kLaunch{"-- COMMAND...", "", "a launch command, predicted with
 
 constexpr std::array kCommands{
     Command{"train", "MODEL", "one training step, per GPU",
-            "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb", parse_train},
+            "memtape train meta-llama/Llama-3.1-8B --gpu h100-80gb", parse_train, true},
     Command{"serve", "MODEL", "an inference server, per GPU",
             "memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize Q4_K_M",
             parse_serve},
@@ -265,7 +278,7 @@ constexpr std::array kCommands{
     Command{"scoreboard", "FILE...", "replay truth rows: how often right to the byte",
             "memtape scoreboard tests/truth/torch_steps.jsonl", parse_scoreboard},
     Command{"diff", "TAPE MODEL", "a predicted step beside a recorded one",
-            "memtape diff step.tape config.json --sequence-length 384", parse_diff},
+            "memtape diff step.tape config.json --sequence-length 384", parse_diff, true},
     Command{"models", "[ID]", "the models that are known by name",
             "memtape models meta-llama/Llama-3.1-8B", parse_catalog<ModelsOptions>},
     Command{"gpus", "[ID]", "the GPUs that are known by name", "memtape gpus h100-80gb",

@@ -3,6 +3,7 @@
 
 #include "command_line.h"
 #include "commands/commands.h"
+#include "heap.h"
 #include "terminal.h"
 
 namespace memtape::cli {
@@ -48,6 +49,7 @@ int run_guarded(Arguments arguments, Terminal& terminal) {
 
 int main(int argc, char** argv) {
   using namespace memtape::cli;
+  prepare_heap();
   Terminal terminal = Terminal::of_process();
   const int code = run_guarded({argv + 1, argv + argc}, terminal);
   if (terminal.flush()) return code;

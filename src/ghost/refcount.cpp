@@ -21,7 +21,8 @@ constinit thread_local std::array<Pool::Free*, Pool::kLargest / Pool::kStep> Poo
 
 void Pool::refill(std::size_t slot) {
   const std::size_t size = (slot + 1) * kStep;
-  std::byte* chunk = chunks().emplace_back(std::make_unique<std::byte[]>(kChunk)).get();
+  std::byte* chunk =
+      chunks().emplace_back(std::make_unique_for_overwrite<std::byte[]>(kChunk)).get();
   for (std::size_t at = 0; at + size <= kChunk; at += size) {
     auto* place = reinterpret_cast<Free*>(chunk + at);
     place->next = lists_[slot];

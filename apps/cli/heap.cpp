@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "heap.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace memtape::cli {
+
+#ifdef __GLIBC__
+namespace {
+
+constexpr std::uintptr_t kStep = std::uintptr_t{32} << 20, kHugePage = std::uintptr_t{2} << 20;
+
+std::uintptr_t heap_end() { return reinterpret_cast<std::uintptr_t>(sbrk(0)); }
+
+}  // namespace
+
+void prepare_heap() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+  mallopt(M_TOP_PAD, static_cast<int>(kStep));
+  const std::uintptr_t before = heap_end();
+  void* volatile grown = std::malloc(kHugePage);  // volatile, or the compiler drops the pair
+  std::free(grown);
+  const std::uintptr_t first = (before + kHugePage - 1) / kHugePage * kHugePage;
+  if (const std::uintptr_t end = heap_end(); end > first)
+    madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+}
+#else
+void prepare_heap() {}
+#endif
+
+}  // namespace memtape::cli
