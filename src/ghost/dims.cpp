@@ -7,10 +7,20 @@
 
 namespace memtape::ghost {
 
+namespace {
+
+/// Steps of tensors that could never exist stay numbers; the session refuses their memory.
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                : product;
+}
+
+}  // namespace
+
 std::int64_t numel(const Dims& sizes) {
   std::int64_t n = 1;
-  for (std::int64_t s : sizes)
-    if (__builtin_mul_overflow(n, s, &n)) return std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t s : sizes) n = times(n, s);
   return n;
 }
 
@@ -19,7 +29,7 @@ Dims contiguous_strides(const Dims& sizes) {
   std::int64_t step = 1;
   for (int i = sizes.rank() - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= std::max<std::int64_t>(sizes[i], 1);
+    step = times(step, std::max<std::int64_t>(sizes[i], 1));
   }
   return strides;
 }
@@ -29,7 +39,7 @@ bool is_contiguous(const Dims& sizes, const Dims& strides) {
   for (int i = sizes.rank() - 1; i >= 0; --i) {
     if (sizes[i] == 1) continue;
     if (strides[i] != step) return false;
-    step *= sizes[i];
+    step = times(step, sizes[i]);
   }
   return true;
 }
@@ -53,7 +63,7 @@ bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides) {
     const int d = order[static_cast<std::size_t>(i)];
     if (sizes[d] < 2) return true;
     if (strides[d] != step) return false;
-    step *= sizes[d];
+    step = times(step, sizes[d]);
   }
   return true;
 }

@@ -51,9 +51,10 @@ constexpr auto kAttentions =
     std::to_array<Choice<AttentionChoice>>({{"eager", AttentionChoice::eager},
                                             {"sdpa", AttentionChoice::sdpa},
                                             {"flash", AttentionChoice::flash}});
-constexpr auto kTasks = std::to_array<Choice<TaskName>>({{"causal-lm", TaskName::causal_lm},
-                                                         {"masked-lm", TaskName::masked_lm},
-                                                         {"seq2seq-lm", TaskName::seq2seq_lm}});
+constexpr auto kTaskChoices =
+    std::to_array<Choice<TaskName>>({{"causal-lm", TaskName::causal_lm},
+                                     {"masked-lm", TaskName::masked_lm},
+                                     {"seq2seq-lm", TaskName::seq2seq_lm}});
 constexpr auto kWeights = std::to_array<Choice<DType>>(
     {{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
 
@@ -184,7 +185,11 @@ struct Rule {
 };
 
 constexpr auto kRules = std::to_array<Rule>({
-    {"task", [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kTasks), r.task); }},
+    {"task",
+     [](const NamedValue& o, TrainRecipe& r) {
+       r.names_task = true;
+       return put(choose(o, kTaskChoices), r.task);
+     }},
     {"precision",
      [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kPrecisions), r.precision); }},
     {"weights",
@@ -204,7 +209,10 @@ constexpr auto kRules = std::to_array<Rule>({
     {"optimizer",
      [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kOptimizers), r.optimizer); }},
     {"optimizer-impl",
-     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kImpls), r.optimizer_impl); }},
+     [](const NamedValue& o, TrainRecipe& r) {
+       r.names_optimizer_impl = true;
+       return put(choose(o, kImpls), r.optimizer_impl);
+     }},
     {"max-grad-norm", set_max_grad_norm},
     {"lora-rank",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), lora(r).rank); }},
@@ -250,6 +258,13 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
   for (const NamedValue& option : options)
     if (const Result<void> done = apply_option(option, recipe); !done)
       return tl::unexpected(done.error());
+  // torch.optim.Adafactor alone prefers its loop: its foreach takes a copy of the parameters.
+  if (recipe.optimizer == OptimizerName::adafactor && !recipe.names_optimizer_impl)
+    recipe.optimizer_impl = OptimizerImpl::for_loop;
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+  if (recipe.sequence_length > kMostTokens / recipe.micro_batch_size)
+    return bad_input("more than 2^31 tokens in a micro-batch",
+                     "--micro-batch-size x --sequence-length", "a batch that a GPU could hold");
   if (recipe.lora && recipe.lora->targets.empty())
     return bad_input("no modules named", "--lora-targets",
                      "module names with commas between, or all-linear");
@@ -264,6 +279,6 @@ std::string_view name(Checkpointing checkpointing) {
   return name_of(checkpointing, kCheckpointings);
 }
 std::string_view name(AttentionChoice attention) { return name_of(attention, kAttentions); }
-std::string_view name(TaskName task) { return name_of(task, kTasks); }
+std::string_view name(TaskName task) { return name_of(task, kTaskChoices); }
 
 }  // namespace memtape

@@ -31,7 +31,7 @@ bool heads_fit(const Request& r, bool kernel_takes_groups) {
   const std::int64_t q = r.query.size(-3), k = r.key.size(-3), v = r.value.size(-3);
   const bool same_batch = r.query.size(0) == r.key.size(0) && r.query.size(0) == r.value.size(0);
   if (!same_batch) return false;
-  if (r.options.enable_gqa && kernel_takes_groups) return k == v && q % k == 0;
+  if (r.options.enable_gqa && kernel_takes_groups) return k == v && k > 0 && q % k == 0;
   return q == k && q == v;
 }
 
