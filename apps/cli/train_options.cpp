@@ -29,7 +29,7 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"optimizer", "NAME", "adamw, adam, sgd, sgd-momentum, adafactor, ...", kStep},
     {"optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations", kStep},
     {"max-grad-norm", "{X,none}", "clip gradients to this norm", kStep},
-    {"gradient-checkpointing", "{none,full,selective}", "what is recomputed", kStep},
+    {"gradient-checkpointing", "{none,full,full-reentrant}", "what is recomputed", kStep},
     {"attention", "{eager,sdpa,flash}", "the attention implementation", kStep},
     {"attention-mask", "{default,none}", "whether the batch carries a mask", kStep},
     {"loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStep},

@@ -4,8 +4,8 @@
 // models/bert/modeling_bert.py.
 #include "family/bert_encoder.h"
 #include "family/families.h"
+#include "family/loss.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/loss.h"
 
 namespace memtape::family {
 namespace {
@@ -117,8 +117,7 @@ class BertForMaskedLM : public PretrainedModel {
   ModelOutput forward(const Batch& batch) override {
     const Tensor sequence_output = bert_(batch.input_ids, batch.attention_mask);
     Tensor prediction_scores = predictions_(sequence_output);
-    Tensor scores = prediction_scores.view({-1, vocab_size_});
-    Tensor loss = ghost::cross_entropy(std::move(scores), batch.labels.view({-1}));
+    Tensor loss = masked_lm_loss(prediction_scores, batch, vocab_size_);
     return {std::move(loss), std::move(prediction_scores)};
   }
 

@@ -10,4 +10,8 @@ namespace memtape::family {
 /// or as a sum divided by num_items_in_batch. Takes over its own copy of logits.
 Tensor causal_lm_loss(const Tensor& logits, const Batch& batch, std::int64_t vocab_size);
 
+/// CrossEntropyLoss()(prediction_scores.view(-1, vocab_size), labels.view(-1)) of the masked-LM
+/// heads: every position counts, in the logits' own dtype.
+Tensor masked_lm_loss(const Tensor& logits, const Batch& batch, std::int64_t vocab_size);
+
 }  // namespace memtape::family

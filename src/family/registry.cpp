@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The families there are. A new one is a file of its own and a line here.
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -62,6 +63,9 @@ Result<const Family*> find_family(const Config& config, Task task) {
     if (family.model_type == model_type && family.task == task) return &family;
     names.push_back(family.model_type);
   }
+  if (std::ranges::find(names, model_type) != names.end())
+    return unsupported("no such head on a model of family \"" + model_type + "\"", "--task",
+                       "leave it out for the one the family has");
   return unsupported("unknown model family \"" + model_type + "\"", config.where() + ": model_type",
                      suggestion(model_type, names));
 }

@@ -70,6 +70,11 @@ void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
   if (recipe.gradient_accumulation > torch::kMostMicroBatches)
     warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",
                                    torch::kMostMicroBatches));
+  const std::int64_t positions = model.config.integer(
+      "max_position_embeddings", model.config.integer("n_positions", recipe.sequence_length));
+  if (recipe.sequence_length > positions)
+    warnings.push_back(fmt::format("--sequence-length {} is more than the model's {} positions",
+                                   recipe.sequence_length, positions));
   if (!model.header) return;
   const auto built = torch::built_parameters(model.config, recipe);
   if (!built) return;

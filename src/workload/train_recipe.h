@@ -4,6 +4,7 @@
 // loop's.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ enum class OptimizerImpl { fused, foreach, for_loop };
 enum class Checkpointing { none, full, full_reentrant };
 enum class AttentionChoice { eager, sdpa, flash };
 enum class TaskName { causal_lm, masked_lm, seq2seq_lm };
+inline constexpr std::array kTasks{TaskName::causal_lm, TaskName::masked_lm, TaskName::seq2seq_lm};
 
 /// peft's LoraConfig, as far as memory goes. Targets are module names, or "all-linear" alone.
 struct LoraRecipe {
@@ -69,6 +71,7 @@ struct TrainRecipe {
   Framework framework = Framework::torch;
   TrainerRecipe trainer;
   TaskName task = TaskName::causal_lm;
+  bool names_task = false;  ///< else the model's family decides
   Precision precision = Precision::bf16;
   std::optional<DType> weights;  ///< dtype of the parameters; follows the precision when not given
   AttentionChoice attention = AttentionChoice::sdpa;
@@ -78,6 +81,7 @@ struct TrainRecipe {
   Checkpointing checkpointing = Checkpointing::none;
   OptimizerName optimizer = OptimizerName::adamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::foreach;
+  bool names_optimizer_impl = false;  ///< else it is what the optimizer does by default
   std::optional<double> max_grad_norm = 1.0;
   std::optional<LoraRecipe> lora;
   std::optional<QuantizationRecipe> quantization;

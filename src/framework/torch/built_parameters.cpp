@@ -24,6 +24,14 @@ family::Task family_task(TaskName task) {
   return task == TaskName::seq2seq_lm ? family::Task::seq2seq_lm : family::Task::causal_lm;
 }
 
+TaskName default_task(const Config& config) {
+  const std::string model_type = config.text("model_type", "");
+  for (const TaskName task : kTasks)
+    for (const family::Family& family : family::families())
+      if (family.model_type == model_type && family.task == family_task(task)) return task;
+  return TaskName::causal_lm;
+}
+
 Result<std::vector<BuiltParameter>> built_parameters(const Config& config,
                                                      const TrainRecipe& recipe) {
   const Result<const family::Family*> family =
