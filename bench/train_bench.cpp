@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "framework/torch/train_loop.h"
+#include "heap.h"
 #include "model/catalog.h"
 #include "predict/step_play.h"
 #include "predict/step_summary.h"
@@ -11,6 +12,9 @@
 
 namespace memtape {
 namespace {
+
+/// The heap that the command line runs on.
+const bool is_heap_prepared = (cli::prepare_heap(), true);
 
 const Config& llama_70b() {
   static const Config config =
