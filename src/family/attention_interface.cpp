@@ -30,9 +30,15 @@ Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Te
     }
   }
   const bool is_causal = query.size(2) > 1 && !attention_mask.defined() && call.is_causal;
+  if (is_causal && key.size(2) > query.size(2)) {  // a fixed cache, empty so far
+    key = key.slice(2, 0, query.size(2));
+    value = value.slice(2, 0, query.size(2));
+  }
   return ghost::scaled_dot_product_attention(
              query, key, value, attention_mask,
-             {.dropout = call.dropout, .is_causal = is_causal, .enable_gqa = enable_gqa})
+             {.dropout = ghost::session().training ? call.dropout : 0.0,
+              .is_causal = is_causal,
+              .enable_gqa = enable_gqa})
       .transpose(1, 2)
       .contiguous();
 }

@@ -4,6 +4,7 @@
 #include "family/alibi.h"
 #include "family/config_checks.h"
 #include "family/families.h"
+#include "family/key_value_cache.h"
 #include "family/masking.h"
 #include "family/transformer_for_causal_lm.h"
 #include "ghost/autograd/node.h"
@@ -118,8 +119,9 @@ class BloomAttention : public nn::Module<BloomAttention> {
     const Tensor fused_qkv = query_key_value_(hidden_states);
     const Tensor heads = fused_qkv.view({batch, q_length, num_heads_, 3, head_dim_});
     const Tensor query = heads.select(3).transpose(1, 2);
-    const Tensor key = heads.select(3).transpose(1, 2);
-    const Tensor value = heads.select(3).transpose(1, 2);
+    Tensor key = heads.select(3).transpose(1, 2);
+    Tensor value = heads.select(3).transpose(1, 2);
+    KeyValueCache::update(key, value);
     const Tensor query_layer = query.reshape({rows, -1, head_dim_});
     const Tensor key_layer = key.reshape({rows, -1, head_dim_}).transpose(-1, -2);
     const Tensor value_layer = value.reshape({rows, -1, head_dim_});

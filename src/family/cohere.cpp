@@ -7,6 +7,7 @@
 
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "ghost/ops/pointwise.h"
 
@@ -83,6 +84,7 @@ class CohereAttention : public nn::Module<CohereAttention> {
     value_states = value_states.transpose(1, 2);
     std::tie(query_states, key_states) =
         apply_interleaved_rotary_pos_emb(query_states, key_states, position_embeddings);
+    KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1))

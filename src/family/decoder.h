@@ -11,6 +11,7 @@
 #pragma once
 
 #include "family/decoder_config.h"
+#include "family/forward_arguments.h"
 #include "family/loss.h"
 #include "family/masking.h"
 #include "ghost/ops/creation.h"
@@ -70,8 +71,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     Tensor inputs_embeds = embed_tokens(input_ids);
     Parts::scale_embeddings(inputs_embeds, config_);
-    const Tensor position_ids =
-        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const Tensor position_ids = position_ids_for(inputs_embeds);
     const LayerMasks masks =
         create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
@@ -111,10 +111,13 @@ class DecoderForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
-    Tensor logits = lm_head_(hidden_states);
+    Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Parts::cap_logits(logits, config_);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     return {std::move(loss), std::move(logits)};
+  }
+  std::vector<std::int64_t> sliding_windows() const override {
+    return family::sliding_windows(config_);
   }
 
  private:

@@ -46,6 +46,13 @@ bool DecoderConfig::has_sliding_layers() const {
          layer_types.end();
 }
 
+std::vector<std::int64_t> sliding_windows(const DecoderConfig& config) {
+  std::vector<std::int64_t> windows;
+  for (const LayerType type : config.layer_types)
+    windows.push_back(type == LayerType::full_attention ? 0 : config.sliding_window.value_or(0));
+  return windows;
+}
+
 std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers,
                                         LayerType (*otherwise)(std::int64_t layer)) {
   constexpr std::array<std::string_view, 2> kKnown{"full_attention", "sliding_attention"};

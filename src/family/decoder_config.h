@@ -48,6 +48,9 @@ struct DecoderConfig {
   bool has_sliding_layers() const;
 };
 
+/// The window of each layer, 0 where it does not slide.
+std::vector<std::int64_t> sliding_windows(const DecoderConfig& config);
+
 /// config.layer_types, or `otherwise(layer)` where the key is absent.
 std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers,
                                         LayerType (*otherwise)(std::int64_t layer));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/deepseek.h"
+#include "family/key_value_cache.h"
 
 #include <array>
 #include <string>
@@ -104,8 +105,9 @@ Tensor LatentAttention::forward(const Tensor& hidden_states, const Tensor& atten
   k_rot = k_rot.view({batch_size, 1, seq_length, qk_rope_head_dim_});
   std::tie(q_rot, k_rot) = rotate_(q_rot, k_rot, position_embeddings);
 
+  KeyValueCache::update(kv_nope, k_rot);  // held while still compressed
   const Tensor query_states = ghost::cat({q_pass, q_rot}, -1);
-  const auto [key_states, value_states] = expand_kv(kv_nope, k_rot);
+  auto [key_states, value_states] = expand_kv(kv_nope, k_rot);
   Tensor attn_output =
       attention_interface(call_, query_states, key_states, value_states, attention_mask);
   attn_output = attn_output.reshape({batch_size, seq_length, -1}).contiguous();

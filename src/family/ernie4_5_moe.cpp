@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "family/families.h"
+#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
 #include "family/qwen2_moe.h"
@@ -84,9 +85,10 @@ class Ernie4_5MoeAttention : public nn::Module<Ernie4_5MoeAttention> {
     const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
     Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     std::tie(query_states, key_states) =
         rotate_pairs_in_float(query_states, key_states, position_embeddings);
+    KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1))

@@ -9,6 +9,8 @@
 #include "family/alibi.h"
 #include "family/config_checks.h"
 #include "family/families.h"
+#include "family/forward_arguments.h"
+#include "family/key_value_cache.h"
 #include "family/masking.h"
 #include "family/rope.h"
 #include "family/transformer_for_causal_lm.h"
@@ -117,6 +119,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
                  : sdpa_with_alibi(heads, attention_mask);
     std::tie(heads.query, heads.key) =
         apply_rotary_pos_emb(heads.query, heads.key, position_embeddings);
+    KeyValueCache::update(heads.key, heads.value);
     return config_.attention == AttentionImplementation::eager
                ? eager(heads, attention_mask, hidden_states.dtype())
                : sdpa(heads, attention_mask);
@@ -300,8 +303,7 @@ class FalconModel : public nn::Module<FalconModel> {
           attention_mask.defined() ? attention_mask : ghost::ones(input_ids.sizes(), DType::int64);
       alibi = build_alibi_tensor(mask, config_.num_attention_heads, inputs_embeds.dtype(), true);
     }
-    const Tensor position_ids =
-        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const Tensor position_ids = position_ids_for(inputs_embeds);
     Tensor causal_mask = create_causal_mask({.attention = config_.attention,
                                              .attention_mask = attention_mask,
                                              .allow_is_causal_skip = false},

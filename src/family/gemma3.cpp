@@ -7,6 +7,7 @@
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/gemma.h"
+#include "family/key_value_cache.h"
 
 namespace memtape::family {
 namespace {
@@ -46,11 +47,12 @@ class Gemma3Attention : public nn::Module<Gemma3Attention> {
     const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
     Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     query_states = q_norm_(query_states);
     key_states = k_norm_(key_states);
     std::tie(query_states, key_states) =
         apply_rotary_pos_emb(query_states, key_states, position_embeddings);
+    KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1))

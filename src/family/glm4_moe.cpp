@@ -7,6 +7,7 @@
 #include "family/decoder.h"
 #include "family/deepseek_moe.h"
 #include "family/families.h"
+#include "family/key_value_cache.h"
 
 namespace memtape::family {
 namespace {
@@ -65,6 +66,7 @@ class Glm4MoeAttention : public nn::Module<Glm4MoeAttention> {
     value_states = value_states.transpose(1, 2);
     std::tie(query_states, key_states) =
         apply_rotary_pos_emb_to_part(query_states, key_states, position_embeddings);
+    KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1))

@@ -7,6 +7,8 @@
 #include "family/attention_interface.h"
 #include "family/config_checks.h"
 #include "family/families.h"
+#include "family/forward_arguments.h"
+#include "family/key_value_cache.h"
 #include "family/masking.h"
 #include "family/transformer_for_causal_lm.h"
 #include "ghost/autocast.h"
@@ -73,9 +75,10 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
     std::vector<Tensor> query_key_value = c_attn_(hidden_states).chunk(3, 2);
     const Dims shape = hidden_states.sizes().leading().with(-1).with(head_dim_);
-    const Tensor key_states = std::move(query_key_value[1]).view(shape).transpose(1, 2);
-    const Tensor value_states = std::move(query_key_value[2]).view(shape).transpose(1, 2);
+    Tensor key_states = std::move(query_key_value[1]).view(shape).transpose(1, 2);
+    Tensor value_states = std::move(query_key_value[2]).view(shape).transpose(1, 2);
     const Tensor query_states = std::move(query_key_value[0]).view(shape).transpose(1, 2);
+    KeyValueCache::update(key_states, value_states);
     Tensor attn_output =
         upcasts_
             ? upcast_and_reordered_attn(query_states, key_states, value_states, attention_mask)
@@ -203,8 +206,7 @@ class GPT2Model : public nn::Module<GPT2Model> {
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     if (checks_padding_ && !attention_mask.defined()) look_for_padding(input_ids);
     const Tensor inputs_embeds = wte(input_ids);
-    const Tensor position_ids =
-        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const Tensor position_ids = position_ids_for(inputs_embeds);
     const Tensor position_embeds = wpe_(position_ids);
     Tensor hidden_states = inputs_embeds.add(position_embeds);
     const Tensor causal_mask = create_causal_mask(

@@ -8,6 +8,8 @@
 #include "family/attention_interface.h"
 #include "family/config_checks.h"
 #include "family/families.h"
+#include "family/forward_arguments.h"
+#include "family/key_value_cache.h"
 #include "family/loss.h"
 #include "family/masking.h"
 #include "family/rope.h"
@@ -100,11 +102,12 @@ class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
     const Dims hidden_shape = input_shape.with(-1).with(3 * head_size_);
     const Tensor qkv = query_key_value_(hidden_states).view(hidden_shape).transpose(1, 2);
     std::vector<Tensor> states = qkv.chunk(3, -1);
-    const Tensor value_states = std::move(states[2]);
+    Tensor value_states = std::move(states[2]);
     Tensor key_states = std::move(states[1]);
     Tensor query_states = std::move(states[0]);
     std::tie(query_states, key_states) =
         apply_neox_rotary_pos_emb(query_states, key_states, position_embeddings);
+    KeyValueCache::update(key_states, value_states);
     Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
@@ -169,8 +172,7 @@ class GPTNeoXModel : public nn::Module<GPTNeoXModel> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     const Tensor inputs_embeds = embed_in(input_ids);
-    const Tensor position_ids =
-        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const Tensor position_ids = position_ids_for(inputs_embeds);
     const Tensor causal_mask = create_causal_mask(
         {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, position_ids);
     Tensor hidden_states = emb_dropout_(inputs_embeds);
@@ -205,7 +207,7 @@ class GPTNeoXForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = gpt_neox_(batch.input_ids, batch.attention_mask);
-    Tensor logits = lm_head_(hidden_states);
+    Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
     return {std::move(loss), std::move(logits)};
   }

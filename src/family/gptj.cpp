@@ -5,6 +5,7 @@
 #include "family/activations.h"
 #include "family/config_checks.h"
 #include "family/families.h"
+#include "family/forward_arguments.h"
 #include "family/masking.h"
 #include "family/rope.h"
 #include "family/transformer_for_causal_lm.h"
@@ -231,8 +232,7 @@ class GPTJModel : public nn::Module<GPTJModel> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     const Tensor inputs_embeds = wte(input_ids);
-    const Tensor position_ids =
-        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const Tensor position_ids = position_ids_for(inputs_embeds);
     const Tensor causal_mask = create_causal_mask(
         {.attention = AttentionImplementation::eager, .attention_mask = attention_mask},
         inputs_embeds, position_ids);

@@ -3,8 +3,7 @@
 
 #include <utility>
 
-#include "ghost/ops/creation.h"
-#include "ghost/ops/joins.h"
+#include "family/cache_layers.h"
 
 namespace memtape::family {
 namespace {
@@ -13,23 +12,41 @@ thread_local KeyValueCache* current = nullptr;
 
 }  // namespace
 
-KeyValueCache::KeyValueCache(bool wanted)
-    : outer_(std::exchange(current, wanted ? this : nullptr)) {}
-KeyValueCache::~KeyValueCache() { current = outer_; }
+KeyValueCache::Passed::Passed(KeyValueCache* cache) : outer_(std::exchange(current, cache)) {
+  if (cache) cache->next_ = 0;
+}
+KeyValueCache::Passed::~Passed() { current = outer_; }
 
-bool KeyValueCache::in_force() { return current != nullptr; }
+KeyValueCache* KeyValueCache::passed() { return current; }
 
-/// DynamicLayer.lazy_initialization and update: cat of what is there, at first an empty tensor of
-/// the keys' dtype for both, and the new states.
 void KeyValueCache::update(Tensor& key_states, Tensor& value_states) {
   if (!current) return;
-  const Tensor none = ghost::zeros({0}, key_states.dtype());
-  const Tensor keys = ghost::cat({none, key_states}, -2);
-  const Tensor values = ghost::cat({none, value_states}, -2);
-  current->kept_.push_back(keys);
-  current->kept_.push_back(values);
-  key_states = keys;
-  value_states = values;
+  if (current->next_ == current->layers_.size())
+    current->layers_.push_back(current->make_layer(current->next_));
+  current->layers_[current->next_++]->update(key_states, value_states);
+}
+
+std::int64_t KeyValueCache::window(std::size_t layer) const {
+  return layer < settings_.sliding_windows.size() ? settings_.sliding_windows[layer] : 0;
+}
+
+std::unique_ptr<CacheLayer> KeyValueCache::make_layer(std::size_t layer) const {
+  const std::int64_t sliding = window(layer);
+  if (is_fixed()) {
+    if (sliding > 0)
+      return std::make_unique<StaticSlidingWindowLayer>(settings_.max_length, sliding);
+    return std::make_unique<StaticLayer>(settings_.max_length);
+  }
+  if (sliding > 0) return std::make_unique<DynamicSlidingWindowLayer>(sliding);
+  return std::make_unique<DynamicLayer>();
+}
+
+MaskSizes KeyValueCache::mask_sizes(bool sliding, std::int64_t queries) const {
+  std::size_t layer = 0;
+  while (layer < settings_.sliding_windows.size() && (window(layer) > 0) != sliding) ++layer;
+  if (layer >= settings_.sliding_windows.size()) layer = 0;
+  if (layer < layers_.size()) return layers_[layer]->mask_sizes(queries);
+  return make_layer(layer)->mask_sizes(queries);
 }
 
 }  // namespace memtape::family

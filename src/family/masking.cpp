@@ -4,7 +4,9 @@
 #include "family/key_value_cache.h"
 #include "family/mask_functions.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/padding.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
@@ -40,28 +42,42 @@ struct MaskCall {
   const MaskRequest& request;
   Tensor padding_mask;  ///< [B, Skv] bool, may be undefined
   std::int64_t batch, queries, keys;
+  std::int64_t query_offset = 0, key_offset = 0;
   DType dtype;
-  bool causal;
-  bool sliding;
+  bool causal = false;
+  bool sliding = false;
+  bool hides_future = false;  ///< padding_mask was padded up to the keys a fixed cache has room for
 
   /// A query sees less than there is: then no mask is skipped.
   bool is_local() const { return sliding && keys >= request.sliding_window; }
 };
 
+enum class MaskKind { causal, sliding_causal, bidirectional, sliding_bidirectional };
+
+bool is_sliding(MaskKind kind) {
+  return kind == MaskKind::sliding_causal || kind == MaskKind::sliding_bidirectional;
+}
+
 MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& embeds,
-                                   const Tensor& position_ids, const Tensor& attended) {
+                                   const Tensor& position_ids, MaskKind kind) {
   MaskCall call{.request = request,
                 .padding_mask = {},
                 .batch = embeds.size(0),
                 .queries = embeds.size(1),
-                .keys = attended.size(1),
-                .dtype = attended.dtype(),
-                .causal = false,
-                .sliding = false};
+                .keys = embeds.size(1),
+                .dtype = embeds.dtype(),
+                .causal = kind == MaskKind::causal || kind == MaskKind::sliding_causal,
+                .sliding = is_sliding(kind)};
   if (request.attention_mask.defined()) {
     call.padding_mask = request.attention_mask.to(DType::boolean);
     call.keys = request.attention_mask.size(-1);
-  } else if (position_ids.defined() && !KeyValueCache::in_force()) {
+  }
+  if (const KeyValueCache* cache = KeyValueCache::passed()) {
+    call.query_offset = cache->seen();
+    const MaskSizes sizes = cache->mask_sizes(call.sliding, call.queries);
+    call.keys = sizes.kv_length;
+    call.key_offset = sizes.kv_offset;
+  } else if (!request.attention_mask.defined() && position_ids.defined()) {
     find_packed_sequence_indices(position_ids.size(0) == call.batch
                                      ? position_ids
                                      : position_ids.expand({call.batch, position_ids.size(1)}));
@@ -69,15 +85,39 @@ MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& emb
   return call;
 }
 
-/// _ignore_causal_mask_sdpa, without a cache: both tests of the padding run when the first finds
-/// some.
+/// prepare_padding_mask: what a fixed cache has room for beyond the mask is padding.
+void prepare_padding_mask(MaskCall& call) {
+  if (!call.padding_mask.defined()) return;
+  const std::int64_t missing = call.keys + call.key_offset - call.padding_mask.size(-1);
+  if (missing <= 0) return;
+  call.padding_mask = ghost::pad_last(call.padding_mask, 0, missing);
+  call.hides_future = true;
+}
+
+/// _ignore_causal_mask_sdpa.
 bool ignores_causal_mask(const MaskCall& call) {
-  if (call.is_local() || !call.request.allow_is_causal_skip) return false;
-  if (!call.padding_mask.defined()) return true;
-  if (call.queries == 1 || call.keys == call.queries) fast_all(call.padding_mask);
-  if (!call.request.has_padding) return true;
-  fast_all(call.padding_mask.slice(1, 0, call.queries));
-  return false;
+  const KeyValueCache* cache = KeyValueCache::passed();
+  const bool decodes_compileable = cache && cache->is_fixed() && call.queries == 1;
+  if (!call.request.allow_is_causal_skip || decodes_compileable) return false;
+  Tensor padding_mask = call.padding_mask;
+  if (padding_mask.defined() && padding_mask.size(-1) > call.keys) {
+    const Tensor mask_indices = ghost::arange(call.keys, DType::int64).add(0);
+    padding_mask = ghost::index_columns(padding_mask, mask_indices);
+  }
+  if (call.is_local()) return false;
+  const bool hides = call.request.has_padding || call.hides_future;
+  if (call.queries == 1 || call.keys == call.queries) {
+    if (!padding_mask.defined()) return true;
+    fast_all(padding_mask);
+    if (!hides) return true;
+  }
+  if (call.query_offset != 0) return false;
+  if (!padding_mask.defined()) return true;
+  fast_all(padding_mask.slice(1, 0, call.queries));
+  if (call.request.has_padding) return false;
+  fast_all(
+      ghost::plain_unary("bitwise_not", padding_mask.slice(1, call.queries, padding_mask.size(1))));
+  return true;
 }
 
 /// _ignore_bidirectional_mask_sdpa.
@@ -129,8 +169,9 @@ Tensor flash_attention_mask(const MaskCall& call) {
   return call.request.has_padding ? call.padding_mask : Tensor();
 }
 
-Tensor mask_interface(const MaskCall& call) {
+Tensor mask_interface(MaskCall call) {
   if (call.request.attention == AttentionImplementation::flash) return flash_attention_mask(call);
+  prepare_padding_mask(call);
   const bool eager = call.request.attention == AttentionImplementation::eager;
   if (call.causal && !eager && ignores_causal_mask(call)) return {};
   if (!call.causal && ignores_bidirectional_mask(call)) return {};
@@ -142,29 +183,29 @@ Tensor mask_interface(const MaskCall& call) {
 
 Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                           const Tensor& position_ids) {
-  MaskCall call = preprocess_mask_arguments(request, inputs_embeds, position_ids, inputs_embeds);
-  call.causal = true;
-  return mask_interface(call);
+  return mask_interface(
+      preprocess_mask_arguments(request, inputs_embeds, position_ids, MaskKind::causal));
 }
 
 Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                          const Tensor& position_ids) {
-  MaskCall call = preprocess_mask_arguments(request, inputs_embeds, position_ids, inputs_embeds);
-  call.causal = call.sliding = true;
-  return mask_interface(call);
+  return mask_interface(
+      preprocess_mask_arguments(request, inputs_embeds, position_ids, MaskKind::sliding_causal));
 }
 
 Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                  const Tensor& encoder_hidden_states) {
   const Tensor& attended = encoder_hidden_states.defined() ? encoder_hidden_states : inputs_embeds;
-  return mask_interface(preprocess_mask_arguments(request, inputs_embeds, {}, attended));
+  MaskCall call = preprocess_mask_arguments(request, inputs_embeds, {}, MaskKind::bidirectional);
+  if (!request.attention_mask.defined()) call.keys = attended.size(1);
+  call.dtype = attended.dtype();
+  return mask_interface(std::move(call));
 }
 
 Tensor create_bidirectional_sliding_window_mask(const MaskRequest& request,
                                                 const Tensor& inputs_embeds) {
-  MaskCall call = preprocess_mask_arguments(request, inputs_embeds, {}, inputs_embeds);
-  call.sliding = true;
-  return mask_interface(call);
+  return mask_interface(
+      preprocess_mask_arguments(request, inputs_embeds, {}, MaskKind::sliding_bidirectional));
 }
 
 }  // namespace memtape::family

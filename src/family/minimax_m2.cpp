@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "family/families.h"
+#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
 #include "ghost/ops/creation.h"
@@ -110,6 +111,7 @@ class MiniMaxM2Attention : public nn::Module<MiniMaxM2Attention> {
     value_states = value_states.view(hidden_shape).transpose(1, 2);
     std::tie(query_states, key_states) =
         apply_rotary_pos_emb_to_part(query_states, key_states, position_embeddings);
+    KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1))

@@ -148,8 +148,10 @@ class MllamaForCausalLM : public DecoderForCausalLM<MllamaParts> {
       : DecoderForCausalLM(config, options), use_cache_(config.use_cache) {}
 
   ModelOutput forward(const Batch& batch) override {
-    const KeyValueCache past_key_values(use_cache_ && tree.gradient_checkpointing ==
-                                                          nn::GradientCheckpointing::off);
+    KeyValueCache past_key_values({});
+    const bool makes_one = use_cache_ && !KeyValueCache::passed() &&
+                           tree.gradient_checkpointing == nn::GradientCheckpointing::off;
+    const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
     return DecoderForCausalLM::forward(batch);
   }
 

@@ -6,6 +6,7 @@
 
 #include "family/decoder.h"
 #include "family/experts.h"
+#include "family/forward_arguments.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -35,7 +36,7 @@ class MoeForCausalLM : public PretrainedModel {
     RouterLogits collector(config_.output_router_logits);
     const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
     const std::vector<Tensor>& router_logits = collector.stop();
-    Tensor logits = lm_head_(hidden_states);
+    Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     Tensor aux_loss;
     if (config_.output_router_logits) {
@@ -44,6 +45,9 @@ class MoeForCausalLM : public PretrainedModel {
       ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
     }
     return {std::move(loss), std::move(logits)};
+  }
+  std::vector<std::int64_t> sliding_windows() const override {
+    return family::sliding_windows(config_);
   }
 
  private:

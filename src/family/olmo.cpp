@@ -5,6 +5,7 @@
 
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "ghost/ops/normalization.h"
 #include "ghost/ops/pointwise.h"
@@ -59,6 +60,7 @@ class OlmoAttention : public nn::Module<OlmoAttention> {
     value_states = value_states.view(hidden_shape).transpose(1, 2);
     std::tie(query_states, key_states) =
         apply_rotary_pos_emb_in_float(query_states, key_states, position_embeddings);
+    KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1))

@@ -8,6 +8,8 @@
 #include "family/attention_interface.h"
 #include "family/config_checks.h"
 #include "family/families.h"
+#include "family/forward_arguments.h"
+#include "family/key_value_cache.h"
 #include "family/loss.h"
 #include "family/masking.h"
 #include "ghost/ops/creation.h"
@@ -89,6 +91,7 @@ class OPTAttention : public nn::Module<OPTAttention> {
     Tensor value_states = v_proj_(hidden_states);
     key_states = key_states.view(shape).transpose(1, 2);
     value_states = value_states.view(shape).transpose(1, 2);
+    KeyValueCache::update(key_states, value_states);
     Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape({bsz, tgt_len, -1}).contiguous();
@@ -173,9 +176,12 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
     Tensor inputs_embeds = embed_tokens(input_ids);
     const Tensor attention_mask =
         given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
-    Tensor position_ids = ghost::cumsum(attention_mask);
-    position_ids = position_ids.mul(attention_mask).add(-1).to(DType::int64);
-    position_ids = position_ids.slice(1, 0, position_ids.size(1));
+    Tensor position_ids = passed_position_ids();
+    if (!position_ids.defined()) {
+      position_ids = ghost::cumsum(attention_mask);
+      position_ids = position_ids.mul(attention_mask).add(-1).to(DType::int64);
+      position_ids = position_ids.slice(1, 0, position_ids.size(1));
+    }
     const Tensor causal_mask = create_causal_mask(
         {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, {});
     const Tensor pos_embeds = embed_positions_(position_ids);
@@ -213,7 +219,7 @@ class OPTForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = decoder_(batch.input_ids, batch.attention_mask);
-    Tensor logits = lm_head_(hidden_states);
+    Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
     return {std::move(loss), std::move(logits)};
   }

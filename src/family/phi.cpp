@@ -5,6 +5,8 @@
 
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/forward_arguments.h"
+#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "ghost/ops/joins.h"
 
@@ -52,7 +54,7 @@ class PhiAttention : public nn::Module<PhiAttention> {
     const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
     Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     if (q_layernorm_) {
       query_states = (*q_layernorm_)(query_states);
       key_states = (*k_layernorm_)(key_states);
@@ -60,6 +62,7 @@ class PhiAttention : public nn::Module<PhiAttention> {
     const PartlyRotated parts = rotate_part(query_states, key_states, position_embeddings);
     query_states = ghost::cat({parts.query_rot, parts.query_pass}, -1);
     key_states = ghost::cat({parts.key_rot, parts.key_pass}, -1);
+    KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1))
@@ -133,8 +136,7 @@ class PhiModel : public nn::Module<PhiModel> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     Tensor inputs_embeds = embed_tokens(input_ids);
-    const Tensor position_ids =
-        ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+    const Tensor position_ids = position_ids_for(inputs_embeds);
     const LayerMasks masks =
         create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
     inputs_embeds = embed_dropout_(inputs_embeds);

@@ -43,6 +43,8 @@ class PretrainedModel {
   explicit PretrainedModel(const ModelOptions& options) : tree(options.dtype) {}
   virtual ~PretrainedModel() = default;
   virtual ModelOutput forward(const Batch& batch) = 0;
+  /// The window of each layer's keys and values, 0 for none; empty where no layer slides.
+  virtual std::vector<std::int64_t> sliding_windows() const { return {}; }
   /// The full name of the module that get_output_embeddings() gives; no module of that name: there
   /// is none.
   virtual std::string_view output_embeddings() const { return "lm_head"; }

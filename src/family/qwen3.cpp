@@ -2,6 +2,7 @@
 // Qwen3: Llama with RMS norms on the heads of q and k, mirroring transformers 5.17
 // models/qwen3/modular_qwen3.py.
 #include "family/qwen3.h"
+#include "family/key_value_cache.h"
 
 #include <tuple>
 
@@ -27,9 +28,10 @@ Tensor Qwen3Attention::forward(const Tensor& hidden_states, const Tensor& attent
   const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
   Tensor query_states = q_norm_(q_proj_(hidden_states).view(hidden_shape)).transpose(1, 2);
   Tensor key_states = k_norm_(k_proj_(hidden_states).view(hidden_shape)).transpose(1, 2);
-  const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+  Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
   std::tie(query_states, key_states) =
       apply_rotary_pos_emb(query_states, key_states, position_embeddings);
+  KeyValueCache::update(key_states, value_states);
   const Tensor attn_output =
       attention_interface(call_, query_states, key_states, value_states, attention_mask)
           .reshape(input_shape.with(-1))

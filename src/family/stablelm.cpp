@@ -7,6 +7,7 @@
 #include "family/config_checks.h"
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "ghost/ops/joins.h"
 
@@ -84,6 +85,7 @@ class StableLmAttention : public nn::Module<StableLmAttention> {
     const PartlyRotated parts = rotate_part(query_states, key_states, position_embeddings);
     query_states = ghost::cat({parts.query_rot, parts.query_pass}, -1);
     key_states = ghost::cat({parts.key_rot, parts.key_pass}, -1);
+    KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1));

@@ -5,6 +5,7 @@
 
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "ghost/ops/dropout.h"
 
@@ -71,9 +72,10 @@ class Starcoder2Attention : public nn::Module<Starcoder2Attention> {
     const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
     Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     std::tie(query_states, key_states) =
         apply_rotary_pos_emb(query_states, key_states, position_embeddings);
+    KeyValueCache::update(key_states, value_states);
     Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
             .reshape(input_shape.with(-1))

@@ -4,6 +4,7 @@
 // transformers does: get_input_embeddings(), whose width is the head's.
 #pragma once
 
+#include "family/forward_arguments.h"
 #include "family/loss.h"
 #include "nn/layers.h"
 
@@ -24,7 +25,7 @@ class TransformerForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = transformer_(batch.input_ids, batch.attention_mask);
-    Tensor logits = lm_head_(hidden_states);
+    Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
     return {std::move(loss), std::move(logits)};
   }

@@ -74,6 +74,7 @@ class Session {
   StreamId stream = 0;
 
   bool grad_enabled = true;
+  bool training = true;   ///< model.train(); in model.eval() nothing is dropped out
   bool skipping = false;  ///< a recompute that already has all it needs: ops make empty tensors
                           ///< until it returns
   std::uint64_t next_sequence = 0;

@@ -8,12 +8,13 @@
 
 #include "base/text.h"
 #include "framework/llamacpp/serve.h"
+#include "framework/transformers/serve.h"
 
 namespace memtape {
 namespace {
 
 /// One row an engine.
-constexpr std::array kEngines{llamacpp::kEngine};
+constexpr std::array kEngines{llamacpp::kEngine, transformers::kServeEngine};
 
 std::optional<DeviceSummary> device_summary(const ServeDevice& device) {
   const std::optional<Bytes> total = device.total_bytes();

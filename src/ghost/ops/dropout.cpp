@@ -34,6 +34,7 @@ Tensor native_dropout(const In& x) {
 }  // namespace
 
 Tensor dropout(const In& x, double p) {
+  if (!session().training) p = 0;
   if (p > 0 && p < 1) return native_dropout(x);
   Tensor out = p > 0 ? x->mul(zeros({}, x->dtype())) : *x;
   x.release();

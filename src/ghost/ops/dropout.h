@@ -7,7 +7,8 @@
 
 namespace memtape::ghost {
 
-/// torch.nn.functional.dropout(x, p, training=True); the tensor itself when p is 0.
+/// torch.nn.functional.dropout(x, p, training=self.training); the tensor itself when p is
+/// 0 or the model is in eval().
 Tensor dropout(const In& x, double p);
 
 }  // namespace memtape::ghost

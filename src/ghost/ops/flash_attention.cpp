@@ -78,10 +78,16 @@ struct SplitScratch {
   Tensor logsumexp, output;
 };
 
-/// set_params_splitkv: fp32 partial results, when the keys are split.
+/// set_params_splitkv: fp32 partial results, when the keys are split. A single query of grouped
+/// heads is turned round first: the groups become the queries (seqlenq_ngroups_swapped).
 SplitScratch split_scratch(const Tensor& q, const Tensor& k, double dropout) {
   if (dropout > 0) return {};
-  const std::int64_t batch = q.size(0), heads = q.size(1), rows = q.size(2), head = q.size(3);
+  const std::int64_t batch = q.size(0), head = q.size(3);
+  std::int64_t heads = q.size(1), rows = q.size(2);
+  if (rows == 1 && heads > k.size(1) && head % 8 == 0) {
+    rows = heads / k.size(1);
+    heads = k.size(1);
+  }
   const std::int64_t block = head <= 64 ? 256 : head <= 128 ? 128 : 64;
   const int splits = split_count(batch * heads * ceil_div(rows, 64), session().device.sm_count * 2,
                                  ceil_div(k.size(2), block));

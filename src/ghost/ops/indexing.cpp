@@ -101,6 +101,11 @@ Tensor index(const In& self, const In& indices) {
   return pick<IndexBackward0>("index", self, indices, sizes);
 }
 
+Tensor index_columns(const In& self, const In& indices) {
+  Op op("index", {&self, &indices});
+  return empty({self->size(0), indices->numel()}, self->dtype());
+}
+
 Tensor index_one(const In& self, int d) {
   d = wrap(d, self->dim());
   Dims sizes = self->sizes();

@@ -10,6 +10,9 @@ namespace memtape::ghost {
 /// self[indices] with int64 indices: picks along the first dimension.
 Tensor index(const In& self, const In& indices);
 
+/// self[:, indices] of a matrix, without gradients.
+Tensor index_columns(const In& self, const In& indices);
+
 /// x[..., [i], ...] with the list at dimension `d`: one place, picked by a tensor made of the list.
 Tensor index_one(const In& self, int d);
 

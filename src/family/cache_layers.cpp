@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/cache_layers.h"
+
+#include <algorithm>
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
+#include "ghost/session.h"
+
+namespace memtape::family {
+namespace {
+
+/// torch.cat([held, states], dim=-2); at first there is an empty tensor of the keys' dtype.
+Tensor joined(const Tensor& held, const Tensor& states, DType dtype) {
+  return ghost::cat({held.defined() ? held : ghost::zeros({0}, dtype), states}, -2);
+}
+
+/// A number that moves from the host to the device.
+Tensor number_on_device() {
+  const ghost::Op op("_to_copy", {});
+  return ghost::empty({}, DType::int64);
+}
+
+void bill_to_cache(const Tensor& states) {
+  ghost::session().set_category(states, Category::kv_cache);
+}
+
+Tensor tail(const Tensor& states, std::int64_t tokens) {
+  const std::int64_t length = states.size(-2);
+  return states.slice(-2, std::max<std::int64_t>(0, length - tokens), length);
+}
+
+}  // namespace
+
+void DynamicLayer::update(Tensor& key_states, Tensor& value_states) {
+  const DType dtype = key_states.dtype();
+  seen += key_states.size(-2);
+  keys_ = joined(keys_, key_states, dtype);
+  values_ = joined(values_, value_states, dtype);
+  bill_to_cache(keys_);
+  bill_to_cache(values_);
+  key_states = keys_;
+  value_states = values_;
+}
+
+void DynamicSlidingWindowLayer::update(Tensor& key_states, Tensor& value_states) {
+  const DType dtype = key_states.dtype();
+  if (!window_on_device_.defined()) window_on_device_ = number_on_device();
+  seen += key_states.size(-2);
+  const Tensor full_key_states = joined(keys_, key_states, dtype);
+  const Tensor full_value_states = joined(values_, value_states, dtype);
+  bill_to_cache(full_key_states);
+  bill_to_cache(full_value_states);
+  keys_ = tail(full_key_states, window_ - 1);
+  values_ = tail(full_value_states, window_ - 1);
+  key_states = full_key_states;
+  value_states = full_value_states;
+}
+
+MaskSizes DynamicSlidingWindowLayer::mask_sizes(std::int64_t queries) const {
+  const std::int64_t held = seen >= window_ ? window_ - 1 : seen;
+  return {held + queries, std::max<std::int64_t>(seen - window_ + 1, 0)};
+}
+
+void StaticLayer::initialize(const Tensor& key_states, const Tensor& value_states) {
+  if (keys_.defined()) return;
+  const auto held = [this](const Tensor& states, DType dtype) {
+    return ghost::zeros({states.size(0), states.size(1), length_, states.size(-1)}, dtype,
+                        Category::kv_cache);
+  };
+  keys_ = held(key_states, key_states.dtype());
+  values_ = held(value_states, key_states.dtype());
+  cumulative_length_ = number_on_device();
+}
+
+void StaticLayer::write_in_place(std::int64_t tokens) {
+  const Tensor cache_position = ghost::arange(tokens, DType::int64).add(0);
+}
+
+void StaticLayer::update(Tensor& key_states, Tensor& value_states) {
+  initialize(key_states, value_states);
+  write_in_place(key_states.size(-2));
+  seen += key_states.size(-2);
+  key_states = keys_;
+  value_states = values_;
+}
+
+/// A full window moves on by one: rolled copies, written into and copied back.
+void StaticSlidingWindowLayer::roll_in() const {
+  const ghost::Op op("roll", {});
+  const Tensor new_keys = ghost::empty_like(keys_, keys_.dtype());
+  const Tensor new_values = ghost::empty_like(values_, values_.dtype());
+  const Tensor index = ghost::empty({1}, DType::int64);
+}
+
+void StaticSlidingWindowLayer::update(Tensor& key_states, Tensor& value_states) {
+  initialize(key_states, value_states);
+  const std::int64_t tokens = key_states.size(-2), before = seen;
+  seen += tokens;
+  if (before >= length_ && tokens == 1) {
+    roll_in();
+  } else if (before + tokens <= length_) {
+    write_in_place(tokens);
+  } else {
+    // What is attended to reaches beyond the window; its tail is copied into the cache.
+    if (before > 0) {
+      const std::int64_t kept = before >= length_ ? length_ - 1 : before;
+      key_states = ghost::cat({tail(keys_, kept), key_states}, -2);
+      value_states = ghost::cat({tail(values_, kept), value_states}, -2);
+    }
+    return;
+  }
+  key_states = keys_;
+  value_states = values_;
+}
+
+MaskSizes StaticSlidingWindowLayer::mask_sizes(std::int64_t queries) const {
+  const std::int64_t offset = std::max<std::int64_t>(seen - length_ + 1, 0);
+  if (seen >= length_) return {length_ + queries - 1, offset};
+  if (seen + queries > length_) return {seen + queries, offset};
+  return {length_, offset};
+}
+
+}  // namespace memtape::family

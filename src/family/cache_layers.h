@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The four layers of cache_utils.py that hold keys and values (DynamicLayer,
+// DynamicSlidingWindowLayer, StaticLayer, StaticSlidingWindowLayer).
+#pragma once
+
+#include "family/key_value_cache.h"
+
+namespace memtape::family {
+
+class DynamicLayer : public CacheLayer {
+ public:
+  void update(Tensor& key_states, Tensor& value_states) override;
+  MaskSizes mask_sizes(std::int64_t queries) const override { return {seen + queries, 0}; }
+
+ protected:
+  Tensor keys_, values_;
+};
+
+/// Attends to what it held and the new states, and then keeps the window's tail: a view, so that
+/// the whole lives until the next update.
+class DynamicSlidingWindowLayer final : public DynamicLayer {
+ public:
+  explicit DynamicSlidingWindowLayer(std::int64_t window) : window_(window) {}
+  void update(Tensor& key_states, Tensor& value_states) override;
+  MaskSizes mask_sizes(std::int64_t queries) const override;
+
+ private:
+  std::int64_t window_;
+  Tensor window_on_device_;
+};
+
+class StaticLayer : public CacheLayer {
+ public:
+  explicit StaticLayer(std::int64_t length) : length_(length) {}
+  void update(Tensor& key_states, Tensor& value_states) override;
+  MaskSizes mask_sizes(std::int64_t) const override { return {length_, 0}; }
+
+ protected:
+  void initialize(const Tensor& key_states, const Tensor& value_states);
+  /// index_copy_ at the next positions.
+  void write_in_place(std::int64_t tokens);
+
+  std::int64_t length_;
+  Tensor keys_, values_, cumulative_length_;
+};
+
+class StaticSlidingWindowLayer final : public StaticLayer {
+ public:
+  StaticSlidingWindowLayer(std::int64_t length, std::int64_t window)
+      : StaticLayer(std::min(length, window)) {}
+  void update(Tensor& key_states, Tensor& value_states) override;
+  MaskSizes mask_sizes(std::int64_t queries) const override;
+
+ private:
+  void roll_in() const;
+};
+
+}  // namespace memtape::family

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// generate(): GenerationMixin of transformers 5.17 (generation/utils.py), greedy: a prefill, whole
+// or in chunks, and a pass per new token, with a dynamic or a static cache and without compiling.
+// The prompts have no padding; no end-of-sequence token is set, so that every token asked for is
+// made.
+#pragma once
+
+#include "base/result.h"
+#include "family/pretrained.h"
+#include "ghost/session.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::transformers {
+
+struct GenerateRecipe {
+  DType dtype = DType::bfloat16;
+  AttentionChoice attention = AttentionChoice::sdpa;
+  std::int64_t batch_size = 1, prompt_length = 512, max_new_tokens = 20;
+  bool static_cache = false;
+  std::optional<std::int64_t> prefill_chunk_size;
+};
+
+struct GenerateRun {
+  Tape tape;  ///< marks: step -1 the model, step 0 the prefill, step i the i-th pass after it
+  std::int64_t parameters = 0;
+  Bytes parameter_bytes = 0;
+  std::vector<std::int64_t> sliding_windows;  ///< by layer; empty: none
+};
+
+/// Loads the model on the device and generates. An error where the family's attention takes no
+/// cache.
+Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& recipe,
+                                 const ghost::DeviceTraits& device);
+
+}  // namespace memtape::transformers

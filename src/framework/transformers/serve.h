@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// transformers' generate() as an engine of `memtape serve`: the peaks of prefill and decode, and
+// what the cache holds.
+#pragma once
+
+#include <array>
+
+#include "workload/serve_engine.h"
+
+namespace memtape::transformers {
+
+Result<ServeAnswer> serve(const ServeRequest& request);
+
+/// GenerationConfig's names, beside the contract's.
+inline constexpr std::array kServeFlags{
+    ServeFlag{"--dtype", "{bfloat16,float16,float32}", "of weights and activations (bfloat16)"},
+    ServeFlag{"--attention --attn-implementation", "{eager,sdpa}",
+              "attention implementation (sdpa)"},
+    ServeFlag{"--batch-size --max-num-seqs", "N", "prompts at a time (1)"},
+    ServeFlag{"--prompt-length", "N", "tokens of each prompt (512)"},
+    ServeFlag{"--max_new_tokens --max-new-tokens", "N", "tokens made for each (20)"},
+    ServeFlag{"--cache_implementation --cache-implementation", "{dynamic,static}",
+              "how keys and values are kept (dynamic)"},
+    ServeFlag{"--prefill_chunk_size --prefill-chunk-size", "N", "prompt tokens a pass"},
+    ServeFlag{"--num_beams --num-beams", "N", "beams of beam search; only 1 is modelled"},
+};
+
+inline constexpr ServeEngine kServeEngine{"transformers", "transformers 5.17: model.generate()",
+                                          kServeFlags, serve};
+
+}  // namespace memtape::transformers
