@@ -97,14 +97,15 @@ Peaks peaks_of(const Tape& tape, const Timeline& timeline) {
   return peaks;
 }
 
-KvCache cache_of(const Tape& tape, const Played& played, const GenerateRecipe& recipe) {
+KvCache cache_of(const GenerateRun& run, const Played& played, const GenerateRecipe& recipe) {
   KvCache cache;
-  const Lifetimes lifetimes(tape);
-  const std::size_t last = tape.events.size() - 1;
+  const Lifetimes lifetimes(run.tape);
+  const std::size_t last = run.tape.events.size() - 1;
   cache.bytes = lifetimes.alive_by_category(played.sizes, last)[Category::kv_cache];
   cache.tokens = recipe.batch_size * (recipe.prompt_length + recipe.max_new_tokens - 1);
-  cache.block_size = 1;
-  cache.num_blocks = cache.tokens;
+  const bool slides =
+      std::ranges::any_of(run.sliding_windows, [](std::int64_t window) { return window > 0; });
+  if (!slides) cache.bytes_per_token = cache.bytes / cache.tokens;
   return cache;
 }
 
@@ -148,7 +149,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   answer.mesh = {{"gpus", "1"}};
   ServeRank rank;
   rank.weights_bytes = peaks.loaded;
-  rank.kv_cache = cache_of(run->tape, played, *recipe);
+  rank.kv_cache = cache_of(*run, played, *recipe);
   rank.non_torch_bytes = request.device.context_bytes();
   rank.at_peak = Lifetimes(run->tape).alive_by_category(played.sizes, peaks.event);
   rank.activation_peak_bytes =
