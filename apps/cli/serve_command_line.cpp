@@ -24,6 +24,7 @@ constexpr std::array kCommon{
               "total memory of the GPU, instead of the catalog's figure"},
     ServeFlag{"--context-bytes", "N",
               "memory of the CUDA context, instead of the catalog's figure"},
+    ServeFlag{"--solve", "FLAG", "the largest value of that flag that fits"},
     ServeFlag{"--driver-placement", "{linux,first-fit}", "where the driver puts segments"},
 };
 constexpr std::array kAnswer{

@@ -2,6 +2,7 @@
 #include "serve_request.h"
 
 #include "device_options.h"
+#include "predict/serve_solve.h"
 
 namespace memtape::cli {
 
@@ -19,6 +20,8 @@ Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel&
   const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
   if (!gpus) return tl::unexpected(gpus.error());
   request.device.gpus = static_cast<int>(*gpus);
+  if (const std::string* flag = request.options.find("solve"))
+    return solve_serve(**engine, request, *flag);
   return predict_serve(**engine, request);
 }
 

@@ -83,6 +83,14 @@ void write(JsonWriter& out, const std::vector<BufferBytes>& buffers) {
   out.end_object();
 }
 
+void write(JsonWriter& out, const Solved& solved) {
+  out.begin_object();
+  out.member("flag", solved.flag);
+  out.member("value", solved.value);
+  out.member("beyond", solved.beyond);
+  out.end_object();
+}
+
 const KvCache& cache_of(const ServeAnswer& answer) {
   static const KvCache kNone;
   for (const ServeRank& rank : answer.ranks)
@@ -119,6 +127,7 @@ std::string json(const ServeAnswer& answer) {
   out.key("failure");
   answer.failure.empty() ? out.null() : out.value(answer.failure);
   part("bounds", answer.bounds.value_or(Bounds{}));
+  if (answer.solved) part("solved", *answer.solved);
   part("advice", answer.advice);
   part("notes", answer.notes);
   part("warnings", answer.warnings);

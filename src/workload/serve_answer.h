@@ -64,6 +64,11 @@ struct BufferBytes {
   Bytes model = 0, context = 0, compute = 0;
 };
 
+/// What --solve found: a flag's value, and what happens beyond it.
+struct Solved {
+  std::string flag, value, beyond;
+};
+
 struct ServeAnswer {
   std::string engine;
   ModelSummary model;
@@ -77,6 +82,7 @@ struct ServeAnswer {
   std::optional<Bytes> headroom_bytes;
   std::optional<Bounds> bounds;
   std::vector<Advice> advice;
+  std::optional<Solved> solved;
   std::vector<std::string> notes;  ///< lines for people: flags to paste, what a figure means
   std::vector<std::string> warnings;
 };
