@@ -1,10 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/llamacpp/serve.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/json_reader.h"
+#include "framework/llamacpp/model_reader.h"
+
 namespace memtape::llamacpp {
+namespace {
+
+std::string truth(bool value) { return value ? "true" : "false"; }
+
+std::vector<Setting> workload_of(const Settings& s, const ServerMemory& memory) {
+  const auto number = [](std::int64_t n) { return fmt::format("{}", n); };
+  const auto type = [](ggml::Type t) { return json_quoted(ggml::traits(t).name); };
+  return {{"ctx_size", number(memory.sizes.n_ctx)},
+          {"ctx_per_sequence", number(memory.sizes.n_ctx_seq)},
+          {"batch_size", number(memory.sizes.n_batch)},
+          {"ubatch_size", number(memory.sizes.n_ubatch)},
+          {"parallel", number(s.n_seq_max)},
+          {"kv_unified", truth(s.kv_unified)},
+          {"flash_attn", truth(memory.flash)},
+          {"cache_type_k", type(s.type_k)},
+          {"cache_type_v", type(s.type_v)},
+          {"n_gpu_layers", number(memory.sizes.n_gpu_layers)},
+          {"n_outputs_max", number(memory.sizes.n_outputs_max)},
+          {"quantize", s.quantize ? json_quoted(name(*s.quantize)) : "null"}};
+}
+
+/// The layers of one cache that lie in a buffer.
+void add_group(KvCache& cache, const CachePlan& plan, const KvCachePlan& of,
+               const ggml::BufferType* buffer, std::string kind) {
+  KvGroup group;
+  group.kind = std::move(kind);
+  group.tokens = of.cells * plan.streams;
+  group.key_type = ggml::traits(plan.type_k).name;
+  for (const LayerCache& layer : of.layers) {
+    if (layer.buffer->name() != buffer->name()) continue;
+    ++group.layers;
+    group.bytes_per_token += ggml::row_size(plan.type_k, layer.k[0]);
+    if (layer.v[0] == 0) continue;
+    group.bytes_per_token += ggml::row_size(plan.type_v, layer.v[0]);
+    group.value_type = ggml::traits(plan.type_v).name;
+  }
+  group.bytes = group.bytes_per_token * group.tokens;
+  if (group.layers > 0) cache.layers.push_back(std::move(group));
+}
+
+void add_states(KvCache& cache, const CachePlan& plan, const ggml::BufferType* buffer) {
+  KvGroup group;
+  group.kind = "recurrent";
+  for (const RecurrentLayer& layer : plan.recurrent)
+    if (layer.buffer->name() == buffer->name()) ++group.layers;
+  group.bytes = 4 * group.layers * plan.state_rows * (plan.n_embd_r + plan.n_embd_s);
+  if (group.layers > 0) cache.layers.push_back(std::move(group));
+}
+
+KvCache cache_of(const ServerMemory& memory, const BufferBytes& buffer, bool mla) {
+  const ggml::BufferType named(buffer.name, 1, 0);
+  KvCache cache;
+  add_group(cache, memory.caches, memory.caches.full, &named, mla ? "mla" : "full_attention");
+  add_group(cache, memory.caches, memory.caches.window, &named, "sliding_window");
+  add_states(cache, memory.caches, &named);
+  cache.bytes = buffer.context;
+  cache.tokens = memory.sizes.n_ctx;
+  cache.max_concurrency =
+      static_cast<double>(memory.sizes.n_ctx) / static_cast<double>(memory.sizes.n_ctx_seq);
+  if (cache.layers.size() == 1 && cache.layers.front().tokens > 0)
+    cache.bytes_per_token = cache.layers.front().bytes_per_token;
+  return cache;
+}
+
+ServeRank rank_of(int gpu, const ServerMemory& memory, const ServeRequest& request, bool mla) {
+  const BufferBytes& buffer = memory.buffers[static_cast<std::size_t>(gpu)];
+  ServeRank rank;
+  rank.ranks = {gpu};
+  rank.weights_bytes = buffer.model;
+  rank.activation_peak_bytes = buffer.compute;
+  rank.non_torch_bytes = request.device.context_bytes();
+  rank.kv_cache = cache_of(memory, buffer, mla);
+  rank.at_peak[Category::parameter] = buffer.model;
+  rank.at_peak[Category::kv_cache] = buffer.context;
+  rank.at_peak[Category::temporary] = buffer.compute;
+  rank.at_peak[Category::context] = rank.non_torch_bytes;
+  rank.peak_device_bytes = rank.at_peak.total();
+  return rank;
+}
+
+Result<Metadata> metadata_of(const ServeRequest& request) {
+  if (request.config && request.config->has("metadata")) return Metadata::parse(*request.config);
+  return unsupported("llama.cpp needs a GGUF file or its metadata", request.id,
+                     "a .gguf file, or what gguf-dump --json prints of it");
+}
+
+}  // namespace
 
 Result<ServeAnswer> serve(const ServeRequest& request) {
-  return unsupported("llama.cpp's graph of this architecture is not modelled", request.id);
+  const Result<Settings> settings = read_settings(request);
+  if (!settings) return tl::unexpected(settings.error());
+  const Result<Metadata> metadata = metadata_of(request);
+  if (!metadata) return tl::unexpected(metadata.error());
+  const Result<Model> model = read_model(*metadata, nullptr, *settings);
+  if (!model) return tl::unexpected(model.error());
+  const Result<ServerMemory> memory = server_memory(*model, *settings);
+  if (!memory) return tl::unexpected(memory.error());
+  ServeAnswer answer;
+  answer.model = {.id = request.id,
+                  .family = model->hp.arch,
+                  .parameters = model->parameters(),
+                  .trainable_parameters = 0,
+                  .weight_bytes = model->file_bytes()};
+  answer.workload = workload_of(*settings, *memory);
+  answer.mesh = {{"gpus", fmt::format("{}", settings->gpus)}};
+  answer.buffers = memory->buffers;
+  answer.warnings = model->warnings;
+  for (int gpu = 0; gpu < settings->gpus; ++gpu)
+    answer.ranks.push_back(rank_of(gpu, *memory, request, model->hp.is_mla()));
+  return answer;
 }
 
 }  // namespace memtape::llamacpp

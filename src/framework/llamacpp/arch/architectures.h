@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The architectures that llama.cpp knows and memtape builds: each reads its hyperparameters, lists
+// its tensors and builds its graph (src/models/NAME.cpp of llama.cpp).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "framework/llamacpp/graph_builder.h"
+
+namespace memtape::llamacpp {
+
+struct Architecture {
+  std::string_view name;  ///< general.architecture
+  void (*read)(Hyperparameters&, KeyReader&);
+  void (*list)(const Hyperparameters&, WeightList&);
+  void (*build)(GraphBuilder&);
+};
+
+std::span<const Architecture> architectures();
+
+/// Null where there is none of that name.
+const Architecture* find_architecture(std::string_view name);
+
+namespace arch {
+extern const Architecture kCommandR, kDeepseek2, kGemma2, kGemma3, kGlm4Moe, kGptOss, kLlama,
+    kMamba, kMamba2, kOlmoe, kPhi3, kQwen2, kQwen3, kQwen35, kQwen3Moe;
+}
+
+}  // namespace memtape::llamacpp

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/llamacpp/arch/delta_net.h"
+
+namespace memtape::llamacpp::arch {
+namespace {
+
+using ggml::Unary;
+
+constexpr Bytes kFloat = 4;
+constexpr std::int64_t kFullAttentionEvery = 4;
+
+struct Sizes {
+  std::int64_t head, k_heads, v_heads, channels;
+};
+
+Sizes sizes_of(const Hyperparameters& hp) {
+  const std::int64_t head = hp.ssm_state;
+  return {head, hp.ssm_groups, hp.ssm_dt_rank, hp.ssm_inner + 2 * hp.ssm_groups * head};
+}
+
+Tensor* with_history(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il, Tensor* x) {
+  const Hyperparameters& hp = b.hp;
+  const std::int64_t kept = hp.ssm_conv - 1, channels = sizes_of(hp).channels;
+  Tensor* all = b.r_of(il);
+  Tensor* history = b.states_of(in, all, hp.n_embd_r());
+  history = b.g.reshape(history, {kept, channels, b.n_seqs, 1});
+  Tensor* joined = b.g.concat(history, b.g.transpose(x), 0);
+  Tensor* last = b.g.view_3d(joined, {kept, channels, b.n_seqs, 1}, joined->nb[1], joined->nb[2],
+                             (joined->ne[0] - kept) * kFloat);
+  b.g.expand(b.g.cpy(last, b.g.view_2d(all, {kept * channels, b.n_seqs, 1, 1}, all->nb[1], 0)));
+  return joined;
+}
+
+/// The output and, behind it, the new states, which go back to the cache.
+Tensor* delta_net(GraphBuilder& b, std::int64_t il, const ggml::Graph::DeltaNet& net) {
+  const Hyperparameters& hp = b.hp;
+  ggml::Graph& g = b.g;
+  const std::int64_t head = net.v->ne[0], heads = net.v->ne[1];
+  const std::int64_t tokens = net.v->ne[2], seqs = net.v->ne[3];
+  Tensor* result = g.gated_delta_net(net);
+  const auto window = [&](ggml::Extents ne, std::int64_t from) {
+    return g.view(result, {.ne = ne,
+                           .nb1 = ne[0] * kFloat,
+                           .nb2 = ne[0] * ne[1] * kFloat,
+                           .nb3 = ne[0] * ne[1] * ne[2] * kFloat,
+                           .offset = from * kFloat});
+  };
+  Tensor* output = window({head, heads, tokens, seqs}, 0);
+  Tensor* state = window({head, head, heads, seqs}, head * heads * tokens * seqs);
+  Tensor* all = b.s_of(il);
+  g.expand(g.cpy(state, g.view_2d(all, {hp.n_embd_s(), b.n_seqs, 1, 1}, all->nb[1], 0)));
+  return output;
+}
+
+struct Gates {
+  Tensor *decay, *beta;
+};
+
+Gates gates_of(GraphBuilder& b, std::int64_t il, Tensor* x) {
+  ggml::Graph& g = b.g;
+  const std::int64_t heads = b.hp.ssm_dt_rank, tokens = b.n_seq_tokens;
+  Tensor* beta = b.mm(b.w(il, "ssm_beta.weight"), x);
+  beta = g.unary(Unary::sigmoid, g.reshape(beta, {1, heads, tokens, b.n_seqs}));
+  Tensor* alpha = b.mm(b.w(il, "ssm_alpha.weight"), x);
+  alpha = g.reshape(alpha, {heads, tokens, b.n_seqs, 1});
+  alpha = g.unary(Unary::softplus, g.add(alpha, b.w(il, "ssm_dt.bias")));
+  Tensor* decay = g.mul(alpha, b.w(il, "ssm_a"));
+  return {g.reshape(decay, {1, heads, tokens, b.n_seqs}), beta};
+}
+
+}  // namespace
+
+void read_delta_net(Hyperparameters& hp, KeyReader& keys) {
+  hp.ssm_conv = keys.dimension("ssm.conv_kernel");
+  hp.ssm_inner = keys.dimension("ssm.inner_size");
+  hp.ssm_state = keys.dimension("ssm.state_size");
+  hp.ssm_dt_rank = keys.dimension("ssm.time_step_rank");
+  hp.ssm_groups = keys.dimension("ssm.group_count");
+  if (hp.ssm_inner != hp.ssm_state * hp.ssm_dt_rank)
+    keys.fail("ssm.inner_size", "must be the state size times the heads");
+  const auto pattern = keys.array("attention.recurrent_layers");
+  const std::int64_t every = keys.dimension("full_attention_interval", kFullAttentionEvery);
+  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
+    const auto at = static_cast<std::size_t>(il);
+    hp.recurrent[at] = pattern.empty() ? (il + 1) % every != 0 : at < pattern.size() && pattern[at];
+  }
+}
+
+void list_delta_net(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
+  const Sizes s = sizes_of(hp);
+  const std::int64_t values = s.head * s.v_heads;
+  weights.add(il, "attn_qkv.weight", {hp.n_embd, s.channels});
+  weights.add(il, "attn_gate.weight", {hp.n_embd, values});
+  weights.add(il, "ssm_conv1d.weight", {hp.ssm_conv, s.channels});
+  weights.add(il, "ssm_dt.bias", {s.v_heads});
+  weights.add(il, "ssm_a", {s.v_heads});
+  weights.add(il, "ssm_beta.weight", {hp.n_embd, s.v_heads});
+  weights.add(il, "ssm_alpha.weight", {hp.n_embd, s.v_heads});
+  weights.add(il, "ssm_norm.weight", {s.head});
+  weights.add(il, "ssm_out.weight", {values, hp.n_embd});
+}
+
+void list_gated_attention(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
+  const std::int64_t q = hp.head_k * hp.n_head();
+  weights.qkv(il, hp.n_embd, {2 * q, hp.k_gqa(il), hp.v_gqa(il)});
+  weights.add(il, "attn_output.weight", {q, hp.n_embd});
+  weights.add(il, "attn_q_norm.weight", {hp.head_k});
+  weights.add(il, "attn_k_norm.weight", {hp.head_k});
+}
+
+Tensor* gated_attention(GraphBuilder& b, const AttentionInputs& in, std::int64_t il, Tensor* x,
+                        Tensor* positions) {
+  const Hyperparameters& hp = b.hp;
+  ggml::Graph& g = b.g;
+  const std::int64_t head = hp.head_v, heads = hp.n_head(), kv = hp.n_head_kv(il);
+  Qkv qkv = b.qkv_flat(il, x, 2 * head * heads, head * kv, head * kv);
+  const Bytes pair = 2 * head * kFloat;
+  const auto half = [&, both = qkv.q](Bytes offset) {
+    return g.view_3d(both, {head, heads, b.n_tokens, 1}, pair, pair * heads, offset);
+  };
+  qkv.q = b.rms(half(0), b.w(il, "attn_q_norm.weight"), il);
+  Tensor* gate = half(head * kFloat);
+  Tensor* k = g.reshape(qkv.k, {head, kv, b.n_tokens, 1});
+  qkv.k = b.rms(k, b.w(il, "attn_k_norm.weight"), il);
+  gate = g.cont(gate, {head * heads, b.n_tokens, 1, 1});
+  qkv.v = g.reshape(qkv.v, {head, kv, b.n_tokens, 1});
+  qkv.q = b.rope(qkv.q, positions);
+  qkv.k = b.rope(qkv.k, positions);
+  Tensor* y = b.attention(in, il, qkv, nullptr);
+  y = g.mul(y, g.unary(Unary::sigmoid, gate));
+  return b.mm(b.w(il, "attn_output.weight"), y);
+}
+
+Tensor* delta_net_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il, Tensor* x) {
+  const Hyperparameters& hp = b.hp;
+  ggml::Graph& g = b.g;
+  const Sizes s = sizes_of(hp);
+  const std::int64_t tokens = b.n_seq_tokens, seqs = b.n_seqs;
+  Tensor* mixed = b.mm(b.w(il, "attn_qkv.weight"), x);
+  mixed = g.reshape(mixed, {mixed->ne[0], tokens, seqs, 1});
+  Tensor* z = b.mm(b.w(il, "attn_gate.weight"), x);
+  const Gates gates = gates_of(b, il, x);
+  Tensor* joined = with_history(b, in, il, mixed);
+  Tensor* state = b.states_of(in, b.s_of(il), hp.n_embd_s());
+  state = g.reshape(state, {s.head, s.head, s.v_heads, seqs});
+  Tensor* conv = g.unary(Unary::silu, g.ssm_conv(joined, b.w(il, "ssm_conv1d.weight")));
+  const Bytes row = (2 * s.k_heads + s.v_heads) * s.head * kFloat;
+  const auto part = [&](std::int64_t heads, std::int64_t from) {
+    return g.view(conv, {.ne = {s.head, heads, tokens, seqs},
+                         .nb1 = s.head * kFloat,
+                         .nb2 = row,
+                         .nb3 = row * tokens,
+                         .offset = from * s.head * kFloat});
+  };
+  ggml::Graph::DeltaNet net{.q = part(s.k_heads, 0),
+                            .k = part(s.k_heads, s.k_heads),
+                            .v = part(s.v_heads, 2 * s.k_heads),
+                            .gate = gates.decay,
+                            .beta = gates.beta,
+                            .state = state};
+  net.q = g.scale(g.rms_norm(net.q));  // to length one
+  net.k = g.scale(g.rms_norm(net.k));
+  Tensor* y = delta_net(b, il, net);
+  Tensor* shaped_z = g.reshape(z, {s.head, s.v_heads, tokens, seqs});
+  y = b.rms(y, b.w(il, "ssm_norm.weight"), il);
+  y = g.mul(y, g.unary(Unary::silu, shaped_z));
+  y = g.reshape(y, {s.head * s.v_heads, tokens, seqs, 1});
+  y = b.mm(b.w(il, "ssm_out.weight"), y);
+  return g.reshape(y, {hp.n_embd, tokens * seqs, 1, 1});
+}
+
+}  // namespace memtape::llamacpp::arch

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// glm4moe: GLM-4.5 to 4.7: dense layers first, then routed and shared experts; the last block is a
+// draft head, which is stored and not loaded.
+#include "framework/llamacpp/arch/architectures.h"
+
+namespace memtape::llamacpp::arch {
+namespace {
+
+constexpr std::int64_t kLayersWithHeadNorms = 92;  ///< GLM-4.5; its Air has none
+
+void read(Hyperparameters& hp, KeyReader& keys) {
+  hp.ff_exp = keys.per_layer("expert_feed_forward_length", hp.n_layer_all, 0);
+  hp.n_expert_shared = keys.count("expert_shared_count", 0);
+  hp.n_layer_dense_lead = keys.count("leading_dense_block_count", 0);
+  hp.expert_weights_scale = keys.number("expert_weights_scale", 0);
+  hp.expert_weights_norm = keys.flag("expert_weights_norm", false);
+  const std::int64_t gating = keys.count("expert_gating_func", 2);
+  hp.gating = gating == 1 ? Gating::softmax : Gating::sigmoid;
+  if (hp.n_expert == 0) keys.fail("expert_count", "is missing");
+  const auto sections = keys.array("rope.dimension_sections");
+  hp.mrope = sections.size() > 1 && sections[0] > 0 && sections[1] > 0;
+}
+
+void list_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
+  const bool norms = hp.n_layer() == kLayersWithHeadNorms;
+  weights.add(il, "attn_norm.weight", {hp.n_embd});
+  weights.qkv(il, hp.n_embd, {hp.head_k * hp.n_head(), hp.k_gqa(), hp.v_gqa()}, true);
+  weights.add(il, "attn_output.weight", {hp.head_k * hp.n_head(), hp.n_embd});
+  weights.maybe(il, "attn_q_norm.weight", {hp.head_k}, norms);
+  weights.maybe(il, "attn_k_norm.weight", {hp.head_k}, norms);
+  weights.add(il, "post_attention_norm.weight", {hp.n_embd});
+  if (il < hp.n_layer_dense_lead) return weights.gated_ffn(il, hp.n_embd, hp.n_ff());
+  const std::int64_t width = hp.n_ff_exp() > 0 ? hp.n_ff_exp() : hp.n_ff() / hp.n_expert_used;
+  weights.add(il, "exp_probs_b.bias", {hp.n_expert});
+  weights.experts(il, hp, width);
+  if (hp.n_expert_shared > 0)
+    weights.gated_ffn(il, hp.n_embd, width * hp.n_expert_shared, "_shexp");
+}
+
+void list(const Hyperparameters& hp, WeightList& weights) {
+  weights.token_embeddings(hp);
+  weights.output(hp);
+  for (std::int64_t il = 0; il < hp.n_layer(); ++il) list_layer(hp, il, weights);
+  weights.skip_from_here();
+  for (std::int64_t il = hp.n_layer(); il < hp.n_layer_all; ++il) {
+    list_layer(hp, il, weights);
+    weights.draft_block(hp, il);
+  }
+}
+
+Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
+  const Hyperparameters& hp = b.hp;
+  if (il < hp.n_layer_dense_lead) return b.ffn(il, x, {});
+  Tensor* routed = b.moe(il, x,
+                         {.n_expert = hp.n_expert,
+                          .n_used = hp.n_expert_used,
+                          .normalize = hp.expert_weights_norm,
+                          .scale = hp.expert_weights_scale,
+                          .gating = hp.gating});
+  return b.g.add(routed, b.ffn(il, x, {.suffix = "_shexp"}));
+}
+
+void build(GraphBuilder& b) {
+  const Hyperparameters& hp = b.hp;
+  Tensor* x = b.input_embeddings();
+  Tensor* positions = b.input_positions();
+  const AttentionInputs in = b.input_attention();
+  Tensor* rows = b.input_output_rows();
+  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
+    Tensor* residual = x;
+    Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
+    Qkv qkv = b.qkv(il, y, {hp.head_v, hp.n_head(), hp.n_head_kv()});
+    if (Tensor* weight = b.w(il, "attn_q_norm.weight")) qkv.q = b.rms(qkv.q, weight, il);
+    if (Tensor* weight = b.w(il, "attn_k_norm.weight")) qkv.k = b.rms(qkv.k, weight, il);
+    qkv.q = b.rope(qkv.q, positions);
+    qkv.k = b.rope(qkv.k, positions);
+    y = b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
+    if (b.is_last(il)) {
+      y = b.g.get_rows(y, rows);
+      residual = b.g.get_rows(residual, rows);
+    }
+    Tensor* middle = b.g.add(y, residual);
+    y = b.rms(middle, b.w(il, "post_attention_norm.weight"), il);
+    x = b.g.add(feed_forward(b, il, y), middle);
+  }
+  b.head(x);
+}
+
+}  // namespace
+
+const Architecture kGlm4Moe{"glm4moe", read, list, build};
+
+}  // namespace memtape::llamacpp::arch

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/llamacpp/caches.h"
+
+#include <algorithm>
+
+namespace memtape::llamacpp {
+namespace {
+
+constexpr std::int64_t kPad = 256;
+constexpr std::int64_t kLeastRotation = 64;
+
+/// The largest power of two from 64 on that divides the head, as the original looks for it.
+std::int64_t key_rotation(std::int64_t head) {
+  std::int64_t rows = kLeastRotation;
+  do rows *= 2;
+  while (head % rows == 0);
+  return rows / 2;
+}
+
+class Planner {
+ public:
+  Planner(const Hyperparameters& hp, const Settings& settings, const Devices& devices,
+          const Placement& placement)
+      : hp_(hp),
+        settings_(settings),
+        devices_(devices),
+        placement_(placement),
+        sizes_(context_sizes(settings, hp)) {}
+
+  CachePlan plan() {
+    plan_.type_k = settings_.type_k;
+    plan_.type_v = settings_.type_v;
+    plan_.streams = sizes_.streams;
+    plan_.transposed_v = settings_.flash == FlashAttention::off;
+    plan_.has_window = hp_.swa;
+    plan_.state_rows = std::max<std::int64_t>(1, settings_.n_seq_max);
+    plan_.n_embd_r = hp_.n_embd_r();
+    plan_.n_embd_s = hp_.n_embd_s();
+    plan_.full.cells = sizes_.n_ctx_seq;
+    plan_.window.cells = window_cells();
+    fill(plan_.full, false);
+    fill(plan_.window, true);
+    for (std::int64_t il = 0; il < hp_.n_layer(); ++il)
+      if (hp_.is_recurrent(il)) plan_.recurrent.push_back({il, &memory_of(il)});
+    return std::move(plan_);
+  }
+
+ private:
+  const ggml::BufferType& memory_of(std::int64_t il) const {
+    return devices_.memory(settings_.kv_offload ? placement_.layer(il) : devices_.cpu());
+  }
+
+  std::int64_t window_cells() const {
+    const std::int64_t all = sizes_.n_ctx_seq;
+    if (settings_.swa_full) return all;
+    const std::int64_t windows = hp_.n_swa * (settings_.kv_unified ? settings_.n_seq_max : 1);
+    return round_up(std::min(all, windows + sizes_.n_ubatch), kPad);
+  }
+
+  bool belongs(std::int64_t il, bool window) const {
+    return !hp_.is_recurrent(il) && il < hp_.n_layer() && hp_.is_swa(il) == window;
+  }
+
+  void fill(KvCachePlan& cache, bool window) {
+    cache.index_of.assign(static_cast<std::size_t>(hp_.n_layer_all), -1);
+    for (std::int64_t il = 0; il < hp_.n_layer_all; ++il) {
+      if (!belongs(il, window) || !hp_.has_kv(il)) continue;
+      cache.index_of[static_cast<std::size_t>(il)] = static_cast<int>(cache.layers.size());
+      const std::int64_t v = plan_.transposed_v ? hp_.v_gqa_max() : hp_.v_gqa(il);
+      cache.layers.push_back({il,
+                              {hp_.k_gqa(il), cache.cells, plan_.streams, 1},
+                              {hp_.is_mla() ? 0 : v, cache.cells, plan_.streams, 1},
+                              &memory_of(il)});
+    }
+    if (cache.layers.empty()) return;
+    if (ggml::is_quantized(plan_.type_k) && hp_.head_k % kLeastRotation == 0)
+      cache.rotation_k = key_rotation(hp_.head_k);
+    if (!hp_.is_mla() && ggml::is_quantized(plan_.type_v) && hp_.head_v % kLeastRotation == 0)
+      cache.rotation_v = kLeastRotation;
+  }
+
+  const Hyperparameters& hp_;
+  const Settings& settings_;
+  const Devices& devices_;
+  const Placement& placement_;
+  ContextSizes sizes_;
+  CachePlan plan_;
+};
+
+/// A tensor of that type in that buffer.
+Bytes size_of(ggml::Type type, ggml::Extents ne, const ggml::BufferType& buffer) {
+  if (ne[0] <= 0) return 0;
+  ggml::Tensor t;
+  t.type = type;
+  t.ne = ne;
+  t.nb[0] = ggml::block_bytes(type);
+  t.nb[1] = ggml::row_size(type, ne[0]);
+  t.nb[2] = t.nb[1] * ne[1];
+  t.nb[3] = t.nb[2] * ne[2];
+  return round_up(buffer.alloc_size(t), buffer.alignment());
+}
+
+}  // namespace
+
+Bytes CachePlan::bytes_in(const ggml::BufferType& buffer) const {
+  Bytes bytes = 0;
+  for (const KvCachePlan* cache : {&full, &window})
+    for (const LayerCache& layer : cache->layers)
+      if (layer.buffer == &buffer)
+        bytes += size_of(type_k, layer.k, buffer) + size_of(type_v, layer.v, buffer);
+  for (const RecurrentLayer& layer : recurrent)
+    if (layer.buffer == &buffer)
+      for (const std::int64_t width : {n_embd_r, n_embd_s})
+        bytes += size_of(ggml::Type::f32, {width, state_rows, 1, 1}, buffer);
+  return bytes;
+}
+
+CachePlan plan_caches(const Hyperparameters& hp, const Settings& settings, const Devices& devices,
+                      const Placement& placement) {
+  return Planner(hp, settings, devices, placement).plan();
+}
+
+}  // namespace memtape::llamacpp

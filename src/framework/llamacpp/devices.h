@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices: the backends that a model is spread over, in the scheduler's order: the GPUs, then the
+// CPU, whose results go to memory pinned for the first GPU (llama-context.cpp).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ggml/cuda_backend.h"
+
+namespace memtape::llamacpp {
+
+class Devices {
+ public:
+  Devices(int gpus, int capability);
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
+
+  int gpus() const { return static_cast<int>(gpus_.size()); }
+  int cpu() const { return gpus(); }
+  const std::vector<const ggml::Backend*>& backends() const { return backends_; }
+  const std::vector<const ggml::BufferType*>& buffers() const { return buffers_; }
+  const ggml::Backend& backend(int b) const { return *backends_[static_cast<std::size_t>(b)]; }
+  /// The backend's own memory.
+  const ggml::BufferType& memory(int b) const { return backend(b).buffer_type(); }
+  const ggml::BufferType& pinned() const { return pinned_; }
+
+ private:
+  std::vector<std::unique_ptr<ggml::CudaBackend>> gpus_;
+  ggml::CpuBackend cpu_;
+  ggml::BufferType pinned_{"CUDA_Host", 32, ggml::BufferType::kHost};
+  std::vector<const ggml::Backend*> backends_;
+  std::vector<const ggml::BufferType*> buffers_;
+};
+
+}  // namespace memtape::llamacpp

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// GraphBuilder: the pieces that llama.cpp builds its graphs from (llama-graph.cpp,
+// llm_graph_context), with their order of evaluation. An architecture (arch/NAME.cpp) is written
+// with them as its graph is in llama.cpp, so that the two can be read side by side.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "framework/llamacpp/caches.h"
+#include "ggml/scheduler.h"
+
+namespace memtape::llamacpp {
+
+using ggml::Tensor;
+
+/// What a graph is built for.
+struct GraphJob {
+  const Hyperparameters& hp;
+  const Settings& settings;
+  const Placement& placement;
+  const Devices& devices;
+  const CachePlan& caches;
+  const std::vector<Weight>& weights;
+  const std::vector<const ggml::BufferType*>& weight_buffers;
+  std::int64_t n_tokens = 0, n_seqs = 1, n_outputs = 1;
+  bool flash = true;
+};
+
+enum class Norm : std::uint8_t { layer, rms };
+enum class Activation : std::uint8_t { silu, gelu, relu, relu_sqr, swiglu_oai, swiglu_fused };
+
+struct Qkv {
+  Tensor *q, *k, *v;
+};
+
+/// The inputs of one kind of cache.
+struct CacheInputs {
+  const KvCachePlan* cache = nullptr;
+  Tensor *k_rows = nullptr, *v_rows = nullptr, *mask = nullptr;
+  Tensor *k_rotation = nullptr, *v_rotation = nullptr;
+};
+
+struct AttentionInputs {
+  CacheInputs full, window;
+};
+
+/// Beside Q, K and V.
+struct AttentionExtras {
+  Tensor *wo_bias = nullptr, *sinks = nullptr, *v_mla = nullptr;
+};
+
+struct FfnSpec {
+  Activation activation = Activation::silu;
+  std::string_view suffix = "";  ///< "_shexp"
+  bool gated = true;
+};
+
+struct MoeSpec {
+  std::int64_t n_expert = 0, n_used = 0;
+  Activation activation = Activation::silu;
+  bool normalize = false;
+  double scale = 0;
+  Gating gating = Gating::softmax;
+};
+
+struct RecurrentInputs {
+  Tensor *main = nullptr, *extra = nullptr;
+};
+
+class GraphBuilder {
+ public:
+  GraphBuilder(ggml::Graph& graph, const GraphJob& job);
+
+  const Hyperparameters& hp;
+  ggml::Graph& g;
+  const std::int64_t n_tokens, n_seqs, n_seq_tokens, n_outputs;
+
+  /// A weight, or null where the model has none.
+  Tensor* w(std::string_view local) const { return w(-1, local); }
+  Tensor* w(std::int64_t il, std::string_view local) const;
+  Tensor* output_matrix() const { return output_; }
+
+  Tensor* input_embeddings();
+  Tensor* input_positions();
+  Tensor* input_output_rows();
+  Tensor* input_attention_scale();
+  AttentionInputs input_attention();
+  /// For K-only caches.
+  AttentionInputs input_attention_k();
+  RecurrentInputs input_recurrent();
+
+  Tensor* mm(Tensor* weight, Tensor* x) { return g.mul_mat(weight, x); }
+  Tensor* norm(Tensor* x, Tensor* weight, Tensor* bias, Norm kind, std::int64_t il);
+  Tensor* rms(Tensor* x, Tensor* weight, std::int64_t il) {
+    return norm(x, weight, nullptr, Norm::rms, il);
+  }
+  /// Bias is added where there is one.
+  Tensor* biased(Tensor* x, Tensor* bias) { return bias ? g.add(x, bias) : x; }
+  Tensor* rope(Tensor* x, Tensor* positions, Tensor* factors = nullptr) {
+    return g.rope(x, positions, factors);
+  }
+  Tensor* rope_factors(std::int64_t il) const;
+
+  struct Heads {
+    std::int64_t size, q, kv;
+  };
+  Qkv qkv(std::int64_t il, Tensor* x, Heads heads);
+  /// Rows of all heads, not taken apart.
+  Qkv qkv_flat(std::int64_t il, Tensor* x, std::int64_t q, std::int64_t k, std::int64_t v);
+  Tensor* attention(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
+                    const AttentionExtras& extras = {});
+  Tensor* attention_k(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
+                      const AttentionExtras& extras);
+
+  Tensor* ffn(std::int64_t il, Tensor* x, const FfnSpec& spec);
+  Tensor* moe(std::int64_t il, Tensor* x, const MoeSpec& spec);
+
+  /// A layer's states, copied to the sequences of the batch.
+  Tensor* states_of(const RecurrentInputs& in, Tensor* all, std::int64_t size);
+  /// The same for a scan, which takes its rows itself.
+  struct StateScan {
+    Tensor* states;  ///< as rows
+    ggml::Graph::Scan scan;
+    ggml::Extents shape;
+  };
+  Tensor* scan_of(const RecurrentInputs& in, Tensor* all, StateScan scan);
+  Tensor* r_of(std::int64_t il) const { return r_[static_cast<std::size_t>(il)]; }
+  Tensor* s_of(std::int64_t il) const { return s_[static_cast<std::size_t>(il)]; }
+
+  /// The last norm, the output matrix and what comes out.
+  void head(Tensor* x, Norm kind = Norm::rms);
+  /// What the output matrix makes of an already normed `x`.
+  Tensor* logits(Tensor* x);
+  void finish(Tensor* logits);
+  /// Results that are read beside the logits.
+  void set_output(Tensor* x) { x->output = true; }
+  bool is_last(std::int64_t il) const { return il == hp.n_layer() - 1; }
+
+  const ggml::Pins& pins() const { return pins_; }
+  /// Attention nodes with their layers, for the check that flash attention runs where they are.
+  const std::vector<std::pair<Tensor*, std::int64_t>>& flash_nodes() const { return flash_nodes_; }
+
+ private:
+  void make_weights();
+  void make_caches();
+  Tensor* placed(ggml::Type type, ggml::Extents ne, const ggml::BufferType* buffer);
+  CacheInputs cache_inputs(const KvCachePlan& cache, bool with_v);
+  Tensor* rotated(Tensor* x, Tensor* rotation);
+  void store(const CacheInputs& in, std::size_t at, Qkv qkv);
+  Tensor* store_v(Tensor* cache, Tensor* v, Tensor* rows);
+  Tensor* k_view(const CacheInputs& in, std::size_t at, std::int64_t il);
+  Tensor* v_view(const CacheInputs& in, std::size_t at, std::int64_t il);
+  Tensor* mha(Qkv qkv, Tensor* mask, const AttentionExtras& extras, std::int64_t il);
+  Tensor* with_flash(Qkv qkv, Tensor* mask, const AttentionExtras& extras, std::int64_t il);
+  Tensor* without_flash(Qkv qkv, Tensor* mask, const AttentionExtras& extras);
+  Tensor* activated(Tensor* gate, Tensor* up, Activation activation);
+  Tensor* expert_scores(std::int64_t il, Tensor* probs, const MoeSpec& spec);
+  Tensor* limited_to_groups(Tensor* scores, const MoeSpec& spec);
+  Tensor* expert_weights(std::int64_t il, Tensor* x, const MoeSpec& spec, Tensor*& chosen);
+  Tensor* summed(Tensor* experts, std::int64_t n_used, std::int64_t rows);
+  void pin_norm(Tensor* x, std::int64_t il);
+  void clear_first_state(Tensor* states, std::int64_t size);
+  void copy_extra_states(const RecurrentInputs& in, Tensor* states, Tensor* all, std::int64_t size);
+
+  const GraphJob& job_;
+  std::unordered_map<std::string_view, Tensor*> weights_;
+  std::vector<Tensor*> rope_long_, rope_short_;  ///< by layer
+  Tensor* output_ = nullptr;
+  struct KeyValue {
+    Tensor *k = nullptr, *v = nullptr;
+  };
+  std::vector<KeyValue> full_, window_;
+  std::vector<Tensor*> r_, s_;
+  ggml::Pins pins_;
+  std::vector<std::pair<Tensor*, std::int64_t>> flash_nodes_;
+};
+
+}  // namespace memtape::llamacpp

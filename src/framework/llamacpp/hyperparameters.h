@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hyperparameters: what llama.cpp reads from a model's metadata (llama-hparams.h), as far as it
+// decides shapes. Those that every architecture has are read here; an architecture adds its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/llamacpp/metadata.h"
+
+namespace memtape::llamacpp {
+
+enum class Gating : std::uint8_t { none, softmax, sigmoid, softmax_weight };
+
+struct Hyperparameters {
+  std::string arch;
+  std::int64_t n_vocab = 0, n_ctx_train = 0, n_embd = 0;
+  std::int64_t n_layer_all = 0, n_layer_nextn = 0;
+  std::vector<std::int64_t> head, head_kv, ff, ff_exp;  ///< per layer
+  std::int64_t head_k = 0, head_v = 0, n_rot = 0;
+  std::int64_t n_ctx_orig = 0;
+  bool longrope = false;
+
+  std::int64_t n_expert = 0, n_expert_used = 0, n_expert_shared = 0, n_expert_groups = 0;
+  std::int64_t n_group_used = 0, n_ff_shexp = 0, n_layer_dense_lead = 0, expert_layer_step = 0;
+  bool expert_weights_norm = false;
+  double expert_weights_scale = 0;
+  Gating gating = Gating::none;
+
+  std::int64_t n_lora_q = 0, n_lora_kv = 0, head_k_mla = 0, head_v_mla = 0;
+
+  std::int64_t n_swa = 0;
+  bool swa = false;             ///< there are layers with a window
+  std::vector<bool> swa_layer;  ///< per layer
+  std::vector<bool> recurrent;  ///< per layer
+  std::int64_t n_layer_kv_from_start = -1;
+
+  std::int64_t ssm_conv = 0, ssm_inner = 0, ssm_state = 0, ssm_dt_rank = 0, ssm_groups = 0;
+  bool ssm_dt_b_c_rms = false;
+  std::int64_t n_shortconv = 0;
+
+  bool causal = true;
+  bool attn_soft_cap = false;
+  bool mrope = false;  ///< four positions a token
+  double clamp_kqv = 0, max_alibi_bias = 0, embedding_scale = 0, residual_scale = 0;
+  double logit_scale = 0, final_logit_softcapping = 0, attn_temp_scale = 0;
+  bool usually_tied = false;  ///< models of this kind have no output matrix of their own
+  bool is_70b = false;        ///< llama-quantize gives these better values
+
+  std::int64_t n_layer() const { return n_layer_all - n_layer_nextn; }
+  std::int64_t n_head(std::int64_t il = 0) const { return head[static_cast<std::size_t>(il)]; }
+  std::int64_t n_head_kv(std::int64_t il = 0) const {
+    return head_kv[static_cast<std::size_t>(il)];
+  }
+  std::int64_t n_ff(std::int64_t il = 0) const { return ff[static_cast<std::size_t>(il)]; }
+  std::int64_t n_ff_exp(std::int64_t il = 0) const { return ff_exp[static_cast<std::size_t>(il)]; }
+  std::int64_t n_gqa() const { return n_head_kv() > 0 ? n_head() / n_head_kv() : 0; }
+  std::int64_t k_gqa(std::int64_t il = 0) const { return head_k * n_head_kv(il); }
+  std::int64_t v_gqa(std::int64_t il = 0) const { return head_v * n_head_kv(il); }
+  std::int64_t v_gqa_max() const;
+  bool is_mla() const { return head_k_mla != 0 && head_v_mla != 0; }
+  bool is_swa(std::int64_t il) const { return swa_layer[static_cast<std::size_t>(il)]; }
+  bool is_recurrent(std::int64_t il) const { return recurrent[static_cast<std::size_t>(il)]; }
+  bool has_kv(std::int64_t il) const {
+    return n_layer_kv_from_start < 0 || il < n_layer_kv_from_start;
+  }
+
+  /// Elements of a layer's convolution and scan states per sequence.
+  std::int64_t n_embd_r() const;
+  std::int64_t n_embd_s() const;
+
+  /// The key of the pattern, else a full layer after `period` - 1 (or before, `dense_first`).
+  void read_swa_pattern(KeyReader& keys, std::int64_t period, bool dense_first = false);
+};
+
+/// The keys that all architectures share.
+Hyperparameters read_common(KeyReader& keys, std::string arch);
+
+}  // namespace memtape::llamacpp

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/llamacpp/server.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace memtape::llamacpp {
+namespace {
+
+class Loader {
+ public:
+  Loader(const Model& model, const Settings& settings)
+      : model_(model),
+        settings_(settings),
+        devices_(settings.gpus, settings.capability),
+        placement_(model.hp, settings, devices_) {}
+
+  Result<ServerMemory> load() {
+    if (Result<void> placed = place_weights(); !placed) return tl::unexpected(placed.error());
+    memory_.sizes = context_sizes(settings_, model_.hp);
+    memory_.caches = plan_caches(model_.hp, settings_, devices_, placement_);
+    memory_.flash = settings_.flash != FlashAttention::off;
+    if (settings_.flash == FlashAttention::automatic)
+      if (Result<void> probed = probe_flash(); !probed) return tl::unexpected(probed.error());
+    if (!memory_.flash && ggml::is_quantized(settings_.type_v))
+      return bad_input(
+          "a quantized V cache needs flash attention, which this GPU has no kernel for",
+          "--cache-type-v", "f16");
+    const std::int64_t tokens = std::min(memory_.sizes.n_ctx, memory_.sizes.n_ubatch);
+    Result<ggml::Schedule> prompt =
+        reserve(tokens, std::min(tokens, memory_.sizes.n_outputs_max), nullptr);
+    if (!prompt) return tl::unexpected(prompt.error());
+    memory_.splits = prompt->splits;
+    gather(*prompt);
+    return std::move(memory_);
+  }
+
+ private:
+  Result<void> place_weights() {
+    for (const Weight& weight : model_.weights) {
+      const Result<const ggml::BufferType*> buffer = placement_.buffer_of(weight);
+      if (!buffer) return tl::unexpected(buffer.error());
+      buffers_.push_back(*buffer);
+    }
+    return {};
+  }
+
+  /// The schedule of one batch; `mismatch` is set when attention runs elsewhere than its layer.
+  /// The pass that measures (ggml_backend_sched_reserve_size) resets the scheduler after the graph
+  /// was built and so forgets what was pinned; the pass that probes does not.
+  Result<ggml::Schedule> reserve(std::int64_t tokens, std::int64_t outputs, bool* mismatch) const {
+    const std::int64_t seqs = settings_.n_seq_max;
+    ggml::Graph graph;
+    const GraphJob job{.hp = model_.hp,
+                       .settings = settings_,
+                       .placement = placement_,
+                       .devices = devices_,
+                       .caches = memory_.caches,
+                       .weights = model_.weights,
+                       .weight_buffers = buffers_,
+                       .n_tokens = round_up(tokens, seqs),
+                       .n_seqs = seqs,
+                       .n_outputs = outputs,
+                       .flash = memory_.flash};
+    GraphBuilder builder(graph, job);
+    model_.architecture->build(builder);
+    if (!graph.failure().empty())
+      return bad_input(fmt::format("its sizes contradict each other: {}", graph.failure()),
+                       model_.hp.arch);
+    ggml::Schedule schedule = ggml::schedule(graph,
+                                             {.backends = devices_.backends(),
+                                              .buffers = devices_.buffers(),
+                                              .parallel = placement_.pipelined(),
+                                              .op_offload = settings_.op_offload},
+                                             mismatch ? builder.pins() : ggml::Pins{});
+    if (mismatch)
+      *mismatch = std::ranges::any_of(builder.flash_nodes(), [&](const auto& node) {
+        const auto& [tensor, layer] = node;
+        return schedule.backend_of[static_cast<std::size_t>(tensor->id)] != placement_.layer(layer);
+      });
+    return schedule;
+  }
+
+  /// Flash attention stays on when it runs where its layer is, for a batch of one token each.
+  Result<void> probe_flash() {
+    bool mismatch = false;
+    const Result<ggml::Schedule> probe =
+        reserve(settings_.n_seq_max, settings_.n_seq_max, &mismatch);
+    if (!probe) return tl::unexpected(probe.error());
+    memory_.flash = !mismatch;
+    return {};
+  }
+
+  Bytes model_bytes(const ggml::BufferType& buffer) const {
+    Bytes bytes = 0;
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const Weight& w = model_.weights[i];
+      if (buffers_[i] != &buffer || w.skipped || !seen.insert(w.name).second) continue;
+      ggml::Tensor t;
+      t.type = w.type;
+      t.ne = w.ne;
+      t.nb[0] = ggml::block_bytes(w.type);
+      t.nb[1] = ggml::row_size(w.type, w.ne[0]);
+      t.nb[2] = t.nb[1] * w.ne[1];
+      t.nb[3] = t.nb[2] * w.ne[2];
+      bytes += round_up(buffer.alloc_size(t), buffer.alignment());
+    }
+    return bytes;
+  }
+
+  void add(const ggml::BufferType& buffer, Bytes compute) {
+    BufferBytes b{buffer.name(), model_bytes(buffer), memory_.caches.bytes_in(buffer), compute};
+    if (!buffer.is_host() || b.model + b.context + b.compute > 0)
+      memory_.buffers.push_back(std::move(b));
+  }
+
+  void gather(const ggml::Schedule& schedule) {
+    for (int b = 0; b < devices_.gpus(); ++b)
+      add(devices_.memory(b), schedule.bytes[static_cast<std::size_t>(b)]);
+    const Bytes host = schedule.bytes[static_cast<std::size_t>(devices_.cpu())];
+    if (devices_.gpus() > 0) add(devices_.pinned(), host);
+    add(devices_.memory(devices_.cpu()), devices_.gpus() > 0 ? 0 : host);
+  }
+
+  const Model& model_;
+  const Settings& settings_;
+  Devices devices_;
+  Placement placement_;
+  std::vector<const ggml::BufferType*> buffers_;
+  ServerMemory memory_;
+};
+
+}  // namespace
+
+Bytes Model::file_bytes() const {
+  Bytes bytes = 0;
+  for (const Weight& w : weights)
+    if (!w.duplicate) bytes += w.bytes();
+  return bytes;
+}
+
+std::int64_t Model::parameters() const {
+  std::int64_t count = 0;
+  for (const Weight& w : weights)
+    if (!w.duplicate) count += w.ne[0] * w.ne[1] * w.ne[2] * w.ne[3];
+  return count;
+}
+
+Result<ServerMemory> server_memory(const Model& model, const Settings& settings) {
+  return Loader(model, settings).load();
+}
+
+}  // namespace memtape::llamacpp

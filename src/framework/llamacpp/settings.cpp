@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/llamacpp/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/text.h"
+
+namespace memtape::llamacpp {
+namespace {
+
+constexpr std::int64_t kMostSequences = 256;  ///< LLAMA_MAX_SEQ
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+constexpr std::int64_t kServerSlots = 4;  ///< llama-server's own choice, with one cache for all
+
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+/// Calls that fill `Settings` one flag at a time; the first error is kept.
+class Reader {
+ public:
+  Reader(const ServeRequest& request, Settings& settings)
+      : options_(request.options), device_(request.device), s_(settings) {}
+
+  Result<void> read() {
+    sizes();
+    caches();
+    layout();
+    if (problem_) return tl::unexpected(*problem_);
+    return {};
+  }
+
+ private:
+  template <class T, class V>
+  void take(Result<T> value, V& into) {
+    if (!value) {
+      if (!problem_) problem_ = value.error();
+      return;
+    }
+    into = static_cast<V>(*value);
+  }
+
+  void fail(std::string_view flag, std::string what, std::string hint) {
+    if (!problem_)
+      problem_ =
+          Error{ErrorKind::bad_input, std::move(what), fmt::format("--{}", flag), std::move(hint)};
+  }
+
+  void sizes() {
+    take(options_.integer("ctx-size", 0, {0, kMostTokens}), s_.n_ctx);
+    take(options_.integer("batch-size", 2048, {1, kMostTokens}), s_.n_batch);
+    take(options_.integer("ubatch-size", 512, {0, kMostTokens}), s_.n_ubatch);
+    const bool chosen = options_.has("parallel") && options_.text("parallel", "") != "-1";
+    if (chosen)
+      take(options_.integer("parallel", 1, {1, kMostSequences}), s_.n_seq_max);
+    else
+      s_.n_seq_max = kServerSlots;
+    s_.kv_unified = !chosen;
+    if (options_.has("kv-unified")) s_.kv_unified = true;
+    if (options_.has("no-kv-unified")) s_.kv_unified = false;
+    // the server asks for a row of logits per slot
+    take(options_.integer("n-outputs-max", s_.n_seq_max, {0, kMostTokens}), s_.n_outputs_max);
+  }
+
+  void cache_type(std::string_view flag, ggml::Type& into) {
+    constexpr std::array<std::string_view, 9> kTypes{"f32",  "f16",    "bf16", "q8_0", "q4_0",
+                                                     "q4_1", "iq4_nl", "q5_0", "q5_1"};
+    for (const std::string_view from : {std::string_view("kv-cache-dtype"), flag}) {
+      const std::string* typed = options_.find(from);
+      if (!typed) continue;
+      const auto at = std::ranges::find(kTypes, *typed);
+      if (at == kTypes.end())
+        return fail(from, fmt::format("unusable value \"{}\"", *typed), suggestion(*typed, kTypes));
+      into = *ggml::type_from_name(*typed);
+    }
+  }
+
+  void caches() {
+    constexpr std::array<std::string_view, 9> kFlash{"off",   "on",   "auto", "0",       "1",
+                                                     "false", "true", "",     "disabled"};
+    constexpr std::array kMeans{FlashAttention::off, FlashAttention::on, FlashAttention::automatic,
+                                FlashAttention::off, FlashAttention::on, FlashAttention::off,
+                                FlashAttention::on,  FlashAttention::on, FlashAttention::off};
+    std::size_t flash = 2;
+    take(options_.choice("flash-attn", kFlash, "auto"), flash);
+    s_.flash = kMeans[flash];
+    cache_type("cache-type-k", s_.type_k);
+    cache_type("cache-type-v", s_.type_v);
+    s_.kv_offload = !options_.has("no-kv-offload");
+    s_.op_offload = !options_.has("no-op-offload");
+    s_.swa_full = options_.has("swa-full");
+    if (s_.flash == FlashAttention::off && ggml::is_quantized(s_.type_v))
+      fail("cache-type-v", "a quantized V cache needs flash attention", "leave --flash-attn auto");
+  }
+
+  void layout() {
+    s_.gpus = device_.gpus;
+    if (device_.gpu && device_.gpu->runs_cuda()) s_.capability = device_.gpu->capability() * 10;
+    const std::string layers = options_.text("n-gpu-layers", "-1");
+    if (layers != "auto" && layers != "all")
+      take(options_.integer("n-gpu-layers", -1, {-2, 1 << 20}), s_.n_gpu_layers);
+    constexpr std::array<std::string_view, 2> kSplits{"none", "layer"};
+    std::size_t split = 1;
+    take(options_.choice("split-mode", kSplits, "layer"), split);
+    s_.split = split == 0 ? SplitMode::none : SplitMode::layer;
+    take(options_.integer("main-gpu", 0, {0, s_.gpus - 1}), s_.main_gpu);
+    tensor_split();
+    s_.cpu_moe = options_.has("cpu-moe");
+    take(options_.integer("n-cpu-moe", 0, {0, 1 << 20}), s_.n_cpu_moe);
+    overrides();
+    s_.mmap = options_.has("mmap") && !options_.has("no-mmap");
+    if (const std::string* type = options_.find("quantize"))
+      take(file_type_from_name(*type), s_.quantize);
+  }
+
+  void tensor_split() {
+    const std::string shares = options_.text("tensor-split", "");
+    for (const std::string_view part :
+         parts_of(shares, shares.find('/') != shares.npos ? '/' : ',')) {
+      double share = 0;
+      const auto [at, error] = std::from_chars(part.data(), part.data() + part.size(), share);
+      if (error != std::errc() || at != part.data() + part.size() || !(share >= 0))
+        return fail("tensor-split", fmt::format("unusable share \"{}\"", part), "numbers like 3,1");
+      s_.tensor_split.push_back(share);
+    }
+    if (s_.tensor_split.size() > static_cast<std::size_t>(s_.gpus))
+      fail("tensor-split", "more shares than GPUs", fmt::format("--gpus {}", s_.gpus));
+  }
+
+  void overrides() {
+    for (const std::string& all : options_.all("override-tensor"))
+      for (const std::string_view part : parts_of(all, ',')) {
+        const std::size_t equals = part.rfind('=');
+        if (equals == std::string_view::npos)
+          return fail("override-tensor", fmt::format("no buffer type in \"{}\"", part),
+                      "PATTERN=CPU or PATTERN=CUDA0");
+        s_.overrides.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+      }
+  }
+
+  const ServeOptions& options_;
+  const ServeDevice& device_;
+  Settings& s_;
+  std::optional<Error> problem_;
+};
+
+constexpr std::int64_t kPad = 256;
+
+}  // namespace
+
+Result<Settings> read_settings(const ServeRequest& request) {
+  Settings settings;
+  if (const Result<void> read = Reader(request, settings).read(); !read)
+    return tl::unexpected(read.error());
+  return settings;
+}
+
+ContextSizes context_sizes(const Settings& s, const Hyperparameters& hp) {
+  ContextSizes c;
+  c.n_ctx = s.n_ctx == 0 ? hp.n_ctx_train : s.n_ctx;
+  c.n_batch = hp.causal ? std::min(c.n_ctx, s.n_batch) : s.n_batch;
+  c.n_ubatch = std::min(c.n_batch, s.n_ubatch == 0 ? s.n_batch : s.n_ubatch);
+  c.n_outputs_max = s.n_outputs_max == 0 ? c.n_batch : s.n_outputs_max;
+  c.n_ctx = round_up(c.n_ctx, kPad);
+  c.n_ctx_seq = s.kv_unified ? c.n_ctx : round_up(c.n_ctx / s.n_seq_max, kPad);
+  if (!s.kv_unified) c.n_ctx = c.n_ctx_seq * s.n_seq_max;
+  c.streams = s.kv_unified ? 1 : s.n_seq_max;
+  c.n_gpu_layers = s.n_gpu_layers < 0 ? hp.n_layer_all + 1 : s.n_gpu_layers;
+  return c;
+}
+
+}  // namespace memtape::llamacpp

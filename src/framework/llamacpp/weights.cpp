@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/llamacpp/weights.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace memtape::llamacpp {
+namespace {
+
+Place place_of(std::int64_t il, std::string_view local) {
+  if (il >= 0) return Place::repeating;
+  constexpr std::array<std::string_view, 3> kInputs{"token_embd.weight", "position_embd.weight",
+                                                    "token_types.weight"};
+  return std::ranges::find(kInputs, local) != kInputs.end() ? Place::input : Place::output;
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+Bytes Weight::bytes() const { return ggml::row_size(type, ne[0]) * ne[1] * ne[2] * ne[3]; }
+
+ggml::Op op_of(const Weight& weight) {
+  const std::string_view local = weight.local;
+  const bool experts = has(local, "_exps.");
+  if (has(local, "token_embd.") || has(local, "position_embd") || has(local, "token_types"))
+    return ggml::Op::get_rows;
+  if (local.ends_with("bias")) return experts ? ggml::Op::add_id : ggml::Op::add;
+  if (has(local, "norm") || local == "ssm_d") return ggml::Op::mul;
+  if (experts) return ggml::Op::mul_mat_id;
+  if (has(local, "rope_f")) return ggml::Op::rope;
+  if (has(local, "attn_sinks")) return ggml::Op::scale;
+  if (has(local, "ssm_conv1d") || has(local, "shortconv.conv")) return ggml::Op::ssm_conv;
+  if (local == "ssm_a") return weight.ne[1] > 1 ? ggml::Op::ssm_scan : ggml::Op::mul;
+  return ggml::Op::mul_mat;
+}
+
+Weight WeightList::made(std::int64_t il, std::string_view local,
+                        std::initializer_list<std::int64_t> ne) const {
+  Weight weight;
+  weight.local = local;
+  weight.name = il < 0 ? weight.local : fmt::format("blk.{}.{}", il, local);
+  weight.layer = il;
+  weight.place = place_of(il, local);
+  weight.skipped = skips_;
+  std::ranges::copy(ne, weight.ne.begin());
+  return weight;
+}
+
+void WeightList::keep(Weight weight) {
+  if (stored_) {
+    const auto at = stored_->find(weight.name);
+    if (at == stored_->end()) {
+      if (problem_.empty()) problem_ = fmt::format("tensor {} is missing", weight.name);
+    } else if (at->second.ne != weight.ne && problem_.empty()) {
+      problem_ = fmt::format("tensor {} is [{}], its metadata says [{}]", weight.name,
+                             fmt::join(at->second.ne, ", "), fmt::join(weight.ne, ", "));
+    } else {
+      weight.type = at->second.type;
+    }
+  }
+  weights_.push_back(std::move(weight));
+}
+
+void WeightList::add(std::int64_t il, std::string_view local,
+                     std::initializer_list<std::int64_t> ne) {
+  keep(made(il, local, ne));
+}
+
+bool WeightList::is_stored(std::int64_t il, std::string_view local) const {
+  return stored_ && stored_->contains(made(il, local, {}).name);
+}
+
+bool WeightList::maybe(std::int64_t il, std::string_view local,
+                       std::initializer_list<std::int64_t> ne, bool usual) {
+  const bool there = stored_ ? is_stored(il, local) : usual;
+  if (there) add(il, local, ne);
+  return there;
+}
+
+void WeightList::token_embeddings(const Hyperparameters& hp) {
+  add(-1, "token_embd.weight", {hp.n_embd, hp.n_vocab});
+}
+
+void WeightList::output(const Hyperparameters& hp, bool always_tied) {
+  add(-1, "output_norm.weight", {hp.n_embd});
+  const bool own = choices_.tied ? !*choices_.tied : !hp.usually_tied;
+  if (!always_tied && maybe(-1, "output.weight", {hp.n_embd, hp.n_vocab}, own)) return;
+  Weight again = made(-1, "token_embd.weight", {hp.n_embd, hp.n_vocab});
+  again.place = Place::output;
+  again.duplicate = true;
+  keep(std::move(again));
+}
+
+void WeightList::rope_factors(const Hyperparameters& hp, std::int64_t il) {
+  const auto shared = [&](std::string_view name, bool usual) {
+    if (!(stored_ ? is_stored(-1, name) : usual)) return;
+    Weight factors = made(-1, name, {hp.n_rot / 2});
+    factors.layer = il;
+    factors.place = Place::repeating;
+    factors.duplicate = il != 0;
+    keep(std::move(factors));
+  };
+  if (hp.longrope) {
+    shared("rope_factors_long.weight", true);
+    shared("rope_factors_short.weight", true);
+  } else {
+    shared("rope_freqs.weight", choices_.rope_factors);
+  }
+}
+
+void WeightList::qkv(std::int64_t il, std::int64_t in, std::initializer_list<std::int64_t> q_k_v,
+                     bool biased, bool fused) {
+  const std::array<std::int64_t, 3> out{*q_k_v.begin(), *(q_k_v.begin() + 1), *(q_k_v.begin() + 2)};
+  const std::int64_t all = out[0] + out[1] + out[2];
+  if (maybe(il, "attn_qkv.weight", {in, all}, fused)) {
+    maybe(il, "attn_qkv.bias", {all}, biased);
+    return;
+  }
+  constexpr std::array<std::string_view, 3> kNames{"attn_q", "attn_k", "attn_v"};
+  for (std::size_t i = 0; i < 3; ++i) add(il, fmt::format("{}.weight", kNames[i]), {in, out[i]});
+  for (std::size_t i = 0; i < 3; ++i)
+    maybe(il, fmt::format("{}.bias", kNames[i]), {out[i]}, biased);
+}
+
+void WeightList::gated_ffn(std::int64_t il, std::int64_t n_embd, std::int64_t n_ff,
+                           std::string_view suffix) {
+  add(il, fmt::format("ffn_gate{}.weight", suffix), {n_embd, n_ff});
+  add(il, fmt::format("ffn_down{}.weight", suffix), {n_ff, n_embd});
+  add(il, fmt::format("ffn_up{}.weight", suffix), {n_embd, n_ff});
+}
+
+void WeightList::experts(std::int64_t il, const Hyperparameters& hp, std::int64_t n_ff) {
+  add(il, "ffn_gate_inp.weight", {hp.n_embd, hp.n_expert});
+  add(il, "ffn_down_exps.weight", {n_ff, hp.n_embd, hp.n_expert});
+  if (maybe(il, "ffn_gate_up_exps.weight", {hp.n_embd, 2 * n_ff, hp.n_expert}, false)) return;
+  add(il, "ffn_gate_exps.weight", {hp.n_embd, n_ff, hp.n_expert});
+  add(il, "ffn_up_exps.weight", {hp.n_embd, n_ff, hp.n_expert});
+}
+
+void WeightList::draft_block(const Hyperparameters& hp, std::int64_t il) {
+  add(il, "nextn.eh_proj.weight", {2 * hp.n_embd, hp.n_embd});
+  add(il, "nextn.enorm.weight", {hp.n_embd});
+  add(il, "nextn.hnorm.weight", {hp.n_embd});
+  maybe(il, "nextn.embed_tokens.weight", {hp.n_embd, hp.n_vocab}, true);
+  maybe(il, "nextn.shared_head_head.weight", {hp.n_embd, hp.n_vocab}, true);
+  maybe(il, "nextn.shared_head_norm.weight", {hp.n_embd}, true);
+}
+
+std::int64_t WeightList::stored_count() const {
+  return std::ranges::count_if(weights_, [](const Weight& w) { return !w.duplicate; });
+}
+
+}  // namespace memtape::llamacpp

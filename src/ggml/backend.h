@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backend: what the scheduler asks of a device (ggml-backend-impl.h, ggml_backend_device_i): which
+// ops and buffers it can use, and whether it would rather run an op whose weights are on the host.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "ggml/tensor.h"
+
+namespace memtape::ggml {
+
+/// Tensors that must not be freed before another node has been computed.
+using AllocDependencies = std::map<const Tensor*, std::vector<Tensor*>>;
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// Where its results go.
+  virtual const BufferType& buffer_type() const = 0;
+  virtual bool supports_op(const Tensor& op) const = 0;
+  virtual bool supports_buffer(const BufferType& type) const = 0;
+  virtual bool offloads(const Tensor&) const { return false; }
+  /// Says what its fused kernels keep alive within a stretch of the graph.
+  virtual void add_dependencies(std::span<Tensor* const>, AllocDependencies&) const {}
+};
+
+/// The CPU (ggml-cpu.cpp), whose results may go to another buffer type: pinned memory.
+class CpuBackend : public Backend {
+ public:
+  CpuBackend() : own_("CPU", 32, BufferType::kHost) {}
+
+  const BufferType& buffer_type() const override { return own_; }
+  bool supports_op(const Tensor& op) const override;
+  bool supports_buffer(const BufferType& type) const override { return type.is_host(); }
+
+ private:
+  BufferType own_;
+};
+
+}  // namespace memtape::ggml

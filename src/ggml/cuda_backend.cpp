@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ggml/cuda_backend.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace memtape::ggml {
+namespace {
+
+constexpr Bytes kAlignment = 128;
+constexpr std::int64_t kRowPadding = 512;      ///< MATRIX_ROW_PADDING
+constexpr std::int64_t kOffloadMinBatch = 32;  ///< op_offload_min_batch_size
+
+template <std::size_t N>
+bool one_of(Type type, const std::array<Type, N>& types) {
+  return std::ranges::find(types, type) != types.end();
+}
+
+constexpr std::array kMulMatTypes{
+    Type::f32,    Type::f16,    Type::q1_0,   Type::q2_0,    Type::q4_0,  Type::q4_1,
+    Type::q5_0,   Type::q5_1,   Type::q8_0,   Type::mxfp4,   Type::nvfp4, Type::q2_k,
+    Type::q3_k,   Type::q4_k,   Type::q5_k,   Type::q6_k,    Type::q8_k,  Type::iq1_m,
+    Type::iq1_s,  Type::iq2_s,  Type::iq2_xs, Type::iq2_xxs, Type::iq3_s, Type::iq3_xxs,
+    Type::iq4_nl, Type::iq4_xs, Type::bf16};
+constexpr std::array kGetRowsTypes{
+    Type::f16,   Type::f32,     Type::bf16,  Type::i32,   Type::q1_0,    Type::q2_0,
+    Type::q4_0,  Type::q4_1,    Type::q5_0,  Type::q5_1,  Type::q8_0,    Type::q2_k,
+    Type::q3_k,  Type::q4_k,    Type::q5_k,  Type::q6_k,  Type::iq2_xxs, Type::iq2_xs,
+    Type::iq2_s, Type::iq3_xxs, Type::iq3_s, Type::iq1_s, Type::iq1_m,   Type::iq4_xs};
+constexpr std::array kSetRowsTypes{Type::f32,  Type::f16,  Type::bf16, Type::q4_0,  Type::q4_1,
+                                   Type::q5_0, Type::q5_1, Type::q8_0, Type::iq4_nl};
+constexpr std::array kFloats{Type::f32, Type::f16, Type::bf16};
+
+/// The element types that CUDA copies between, beside float to float and like to like.
+bool copies(Type from, Type to) {
+  constexpr std::array kToAndFromFloat{Type::q8_0, Type::q4_0, Type::q4_1,
+                                       Type::q5_0, Type::q5_1, Type::i32};
+  if (one_of(from, kFloats) && one_of(to, kFloats)) return true;
+  if (from == Type::f32) return one_of(to, kToAndFromFloat) || to == Type::iq4_nl;
+  if (to == Type::f32) return one_of(from, kToAndFromFloat);
+  return from == Type::i32 && to == Type::i32;
+}
+
+bool supports_mul_mat(const Tensor& op) {
+  const Tensor &a = *op.src[0], &b = *op.src[1];
+  if (a.nb[0] != block_bytes(a.type) || b.nb[0] != block_bytes(b.type)) return false;
+  if (b.type == Type::f16 && a.type != Type::f16) return false;
+  return one_of(a.type, kMulMatTypes);
+}
+
+bool supports_get_rows(const Tensor& op) {
+  const Tensor& a = *op.src[0];
+  if (a.type == Type::iq4_nl || a.type == Type::mxfp4) return a.ne[0] % 256 == 0;
+  return one_of(a.type, kGetRowsTypes);
+}
+
+bool supports_set_rows(const Tensor& op) {
+  const Type from = op.src[0]->type, index = op.src[1]->type;
+  if (index != Type::i64 && index != Type::i32) return false;
+  return (from == Type::f32 && one_of(op.type, kSetRowsTypes)) ||
+         (from == Type::f16 && op.type == Type::f16);
+}
+
+bool supports_copy(const Tensor& op) {
+  const Tensor &from = *op.src[0], &to = *op.src[1];
+  return copies(from.type, to.type) ||
+         (from.type == to.type && is_contiguous(from) && is_contiguous(to));
+}
+
+bool supports_arithmetic(const Tensor& op) {
+  const Type a = op.src[0]->type, b = op.src[1]->type;
+  if (a == Type::bf16 || b == Type::bf16 || op.type == Type::bf16)
+    return a == Type::bf16 && op.type == Type::bf16 && (b == Type::bf16 || b == Type::f32);
+  const auto half_or_single = [](Type t) { return t == Type::f32 || t == Type::f16; };
+  return half_or_single(a) && half_or_single(b) && half_or_single(op.type);
+}
+
+/// ssm-scan.cu: Mamba-2's A is a scalar a head, Mamba's a row of states.
+bool supports_scan(const Tensor& op) {
+  const Extents &state = op.src[0]->ne, &a = op.src[3]->ne, &b = op.src[4]->ne;
+  if (a[0] == 1)
+    return (state[0] == 96 || state[0] == 128 || state[0] == 256) && state[1] % 16 == 0;
+  return state[0] == 16 && state[1] == 1 && state[2] % 128 == 0 && b[1] == 1;
+}
+
+bool supports_concat(const Tensor& op) {
+  const Tensor &a = *op.src[0], &b = *op.src[1];
+  return a.type == b.type && !is_quantized(a.type);
+}
+
+bool is_single_rows(const Tensor& op) {
+  return op.src[0]->type == Type::f32 && has_contiguous_rows(*op.src[0]);
+}
+
+std::int64_t batch_size(const Tensor& op) {
+  switch (op.op) {
+    case Op::get_rows: return 0;
+    case Op::mul_mat: return op.ne[1];
+    case Op::mul_mat_id:
+    case Op::rope: return op.ne[2];
+    default: return op.rows();
+  }
+}
+
+/// fattn-common.cuh: K and V are converted behind the result where the kernel wants halves.
+Bytes attention_size(const Tensor& op, int capability) {
+  Bytes end = bytes_of(op);
+  const AttentionKernel kernel = attention_kernel(op, capability);
+  const bool converts = kernel == AttentionKernel::tile || kernel == AttentionKernel::mma;
+  const Tensor &k = *op.src[1], &v = *op.src[2];
+  const bool v_within_k =
+      v.view_src &&
+      (v.view_src == &k || (v.view_src == k.view_src && v.view_offset == k.view_offset));
+  const auto needs = [&](Type type) {
+    return type != Type::f16 && (converts || (kernel == AttentionKernel::vec && type == Type::f32));
+  };
+  if (needs(k.type)) end = round_up(end, kAlignment) + k.elements() * 2;
+  if (needs(v.type) && !v_within_k) end = round_up(end, kAlignment) + v.elements() * 2;
+  return end;
+}
+
+}  // namespace
+
+CudaBufferType::CudaBufferType(CudaDevice device)
+    : BufferType(fmt::format("CUDA{}", device.number), kAlignment, device.number),
+      capability_(device.capability) {}
+
+Bytes CudaBufferType::alloc_size(const Tensor& t) const {
+  Bytes size = t.op == Op::flash_attn_ext ? attention_size(t, capability_) : bytes_of(t);
+  if (is_quantized(t.type) && t.ne[0] % kRowPadding != 0)
+    size += row_size(t.type, kRowPadding - t.ne[0] % kRowPadding);
+  return size;
+}
+
+bool CudaBackend::offloads(const Tensor& op) const { return batch_size(op) >= kOffloadMinBatch; }
+
+bool CudaBackend::supports_op(const Tensor& op) const {
+  for (const Tensor* source : op.src)
+    if (source && source->buffer && !source->buffer->is_host() &&
+        source->buffer->device() != device_.number)
+      return false;
+  switch (op.op) {
+    case Op::unary:
+    case Op::group_norm: return is_contiguous(*op.src[0]);
+    case Op::glu: return is_contiguous_from(*op.src[0], 1);
+    case Op::mul_mat:
+    case Op::mul_mat_id: return supports_mul_mat(op);
+    case Op::get_rows: return supports_get_rows(op);
+    case Op::set_rows: return supports_set_rows(op);
+    case Op::cpy: return supports_copy(op);
+    case Op::concat: return supports_concat(op);
+    case Op::norm:
+    case Op::rms_norm:
+    case Op::l2_norm: return has_contiguous_rows(*op.src[0]);
+    case Op::scale:
+      return op.src[0]->type == op.type && (op.type == Type::f32 || op.type == Type::bf16);
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div: return supports_arithmetic(op);
+    case Op::repeat: return op.src[0]->type == Type::f32 || op.src[0]->type == Type::f16;
+    case Op::ssm_scan: return supports_scan(op);
+    case Op::ssm_conv: return op.src[0]->ne[1] % 128 == 0;
+    case Op::rope:
+      return op.src[0]->nb[0] == block_bytes(op.src[0]->type) && is_contiguous_from(*op.src[0], 2);
+    case Op::sum_rows: return is_single_rows(op);
+    case Op::flash_attn_ext:
+      return attention_kernel(op, device_.capability) != AttentionKernel::none;
+    default: return true;
+  }
+}
+
+}  // namespace memtape::ggml

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CUDA device as ggml's scheduler sees it (ggml-cuda.cu, fattn.cu): supported ops, padded sizes
+// of quantized rows, the half-precision copies of flash attention, and what fused kernels keep.
+#pragma once
+
+#include "ggml/backend.h"
+
+namespace memtape::ggml {
+
+/// Compute capabilities as ggml counts them: 750 for 7.5.
+struct CudaDevice {
+  int number = 0;
+  int capability = 890;
+};
+
+/// Which flash attention kernel runs, if any.
+enum class AttentionKernel : std::uint8_t { none, vec, tile, mma };
+AttentionKernel attention_kernel(const Tensor& op, int capability);
+
+class CudaBufferType : public BufferType {
+ public:
+  explicit CudaBufferType(CudaDevice device);
+  Bytes alloc_size(const Tensor& tensor) const override;
+
+ private:
+  int capability_;
+};
+
+class CudaBackend : public Backend {
+ public:
+  explicit CudaBackend(CudaDevice device) : device_(device), own_(device) {}
+
+  const BufferType& buffer_type() const override { return own_; }
+  bool supports_op(const Tensor& op) const override;
+  bool supports_buffer(const BufferType& type) const override { return &type == &own_; }
+  bool offloads(const Tensor& op) const override;
+  void add_dependencies(std::span<Tensor* const> nodes, AllocDependencies& deps) const override;
+
+ private:
+  CudaDevice device_;
+  CudaBufferType own_;
+};
+
+}  // namespace memtape::ggml

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor: ggml's tensor without data: type, extents, strides, the op that makes it and its sources
+// (ggml.h, struct ggml_tensor). A tensor with a buffer lives outside the graph's own memory: a
+// weight, a cache. Everything that decides where a graph's memory goes can be read off it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "ggml/buffer_type.h"
+#include "ggml/type.h"
+
+namespace memtape::ggml {
+
+enum class Op : std::uint8_t {
+  none,
+  add,
+  add_id,
+  argsort,
+  clamp,
+  concat,
+  cont,
+  cpy,
+  cumsum,
+  diag,
+  div,
+  fill,
+  flash_attn_ext,
+  gated_delta_net,
+  get_rows,
+  glu,
+  group_norm,
+  l2_norm,
+  mul,
+  mul_mat,
+  mul_mat_id,
+  norm,
+  pad,
+  permute,
+  repeat,
+  reshape,
+  rms_norm,
+  rope,
+  rwkv_wkv6,
+  rwkv_wkv7,
+  scale,
+  set,
+  set_rows,
+  soft_max,
+  solve_tri,
+  sqr,
+  sqrt,
+  ssm_conv,
+  ssm_scan,
+  sub,
+  sum_rows,
+  transpose,
+  tri,
+  unary,
+  view,
+};
+
+enum class Unary : std::uint8_t { silu, gelu, relu, sigmoid, tanh, softplus, exp, neg };
+enum class Glu : std::uint8_t { reglu, geglu, swiglu, swiglu_oai };
+
+inline constexpr int kMaxDims = 4;
+inline constexpr int kMaxSources = 10;
+using Extents = std::array<std::int64_t, kMaxDims>;
+
+struct Tensor {
+  Type type = Type::f32;
+  Op op = Op::none;
+  std::uint8_t kind = 0;  ///< Unary or Glu of the op
+  bool input = false;     ///< filled by the program before the graph runs
+  bool output = false;    ///< read by the program afterwards: never overwritten
+  bool compute = false;   ///< reached from something that is computed
+  bool visited = false;   ///< by the graph
+  bool plain = true;      ///< soft_max: neither scale nor ALiBi; mul_mat_id: default precision
+  int id = 0;             ///< its number within its arena
+  int uses = 0;           ///< how many sources of the graph's nodes it is
+  int concat_dim = 0;
+  float max_bias = 0;  ///< attention with linear biases
+  Extents ne{1, 1, 1, 1};
+  std::array<Bytes, kMaxDims> nb{};
+  std::array<Tensor*, kMaxSources> src{};
+  Tensor* view_src = nullptr;  ///< what this is a view of, never a view itself
+  Bytes view_offset = 0;
+  const BufferType* buffer = nullptr;  ///< where it lives, if not in the graph's memory
+  bool weight = false;                 ///< its buffer holds weights
+
+  std::int64_t elements() const { return ne[0] * ne[1] * ne[2] * ne[3]; }
+  std::int64_t rows() const { return ne[1] * ne[2] * ne[3]; }
+  bool is_view() const { return view_src != nullptr; }
+  const BufferType* held_in() const { return view_src ? view_src->buffer : buffer; }
+};
+
+/// From the first to the last byte, as the strides have it.
+Bytes bytes_of(const Tensor& tensor);
+bool is_contiguous(const Tensor& tensor);
+/// Contiguous from that dimension on: rows (1), matrices (2).
+bool is_contiguous_from(const Tensor& tensor, int dimension);
+bool has_contiguous_rows(const Tensor& tensor);
+bool is_transposed(const Tensor& tensor);
+bool same_shape(const Tensor& a, const Tensor& b);
+bool same_layout(const Tensor& a, const Tensor& b);
+
+/// Ops that only look at their source differently.
+inline bool is_view_op(Op op) {
+  return op == Op::view || op == Op::reshape || op == Op::permute || op == Op::transpose;
+}
+
+}  // namespace memtape::ggml
