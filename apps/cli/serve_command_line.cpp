@@ -24,6 +24,8 @@ constexpr std::array kCommon{
               "total memory of the GPU, instead of the catalog's figure"},
     ServeFlag{"--context-bytes", "N",
               "memory of the CUDA context, instead of the catalog's figure"},
+    ServeFlag{"--compare", "[GPU,GPU,...]",
+              "a line for each GPU (all that run CUDA) and each of --quantize a,b,c"},
     ServeFlag{"--solve", "FLAG", "the largest value of that flag that fits"},
     ServeFlag{"--driver-placement", "{linux,first-fit}", "where the driver puts segments"},
 };

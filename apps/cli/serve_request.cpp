@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve_request.h"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "device_options.h"
 #include "predict/serve_solve.h"
 
 namespace memtape::cli {
 
-Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel& model) {
-  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
-  if (!engine) return tl::unexpected(engine.error());
+namespace {
+
+Result<ServeRequest> request_of(const ServeCommand& command, const ServedModel& model) {
   ServeRequest request;
   request.id = model.id;
   request.config = model.config;
@@ -20,9 +24,58 @@ Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel&
   const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
   if (!gpus) return tl::unexpected(gpus.error());
   request.device.gpus = static_cast<int>(*gpus);
-  if (const std::string* flag = request.options.find("solve"))
-    return solve_serve(**engine, request, *flag);
-  return predict_serve(**engine, request);
+  return request;
+}
+
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    if (comma != 0) parts.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  return parts;
+}
+
+Result<std::vector<Gpu>> compared_gpus(std::string_view names) {
+  std::vector<Gpu> gpus;
+  if (names.empty()) {
+    gpus = gpu_catalog();
+    std::erase_if(gpus, [](const Gpu& gpu) { return !gpu.runs_cuda() || gpu.total_bytes == 0; });
+    std::ranges::stable_sort(gpus, {}, &Gpu::total_bytes);
+    return gpus;
+  }
+  for (const std::string& name : split_at_commas(names)) {
+    Result<Gpu> gpu = find_gpu(name, "--compare");
+    if (!gpu) return tl::unexpected(gpu.error());
+    gpus.push_back(*std::move(gpu));
+  }
+  return gpus;
+}
+
+}  // namespace
+
+Result<Comparison> compare_servers(const ServeCommand& command, const ServedModel& model) {
+  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
+  if (!engine) return tl::unexpected(engine.error());
+  const Result<ServeRequest> request = request_of(command, model);
+  if (!request) return tl::unexpected(request.error());
+  const Result<std::vector<Gpu>> gpus = compared_gpus(*request->options.find("compare"));
+  if (!gpus) return tl::unexpected(gpus.error());
+  const std::string* quantize = request->options.find("quantize");
+  return compare_serve(**engine, *request, *gpus,
+                       quantize ? split_at_commas(*quantize) : std::vector<std::string>{});
+}
+
+Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel& model) {
+  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
+  if (!engine) return tl::unexpected(engine.error());
+  const Result<ServeRequest> request = request_of(command, model);
+  if (!request) return tl::unexpected(request.error());
+  if (const std::string* flag = request->options.find("solve"))
+    return solve_serve(**engine, *request, *flag);
+  return predict_serve(**engine, *request);
 }
 
 }  // namespace memtape::cli

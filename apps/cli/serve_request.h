@@ -4,7 +4,7 @@
 #pragma once
 
 #include "options.h"
-#include "predict/serve.h"
+#include "predict/serve_compare.h"
 
 namespace memtape::cli {
 
@@ -14,6 +14,9 @@ struct ServedModel {
   const Config* config = nullptr;
   const TensorList* header = nullptr;
 };
+
+/// What `--compare` asks for instead of one answer.
+Result<Comparison> compare_servers(const ServeCommand& command, const ServedModel& model);
 
 Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel& model);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape serve MODEL`: resolve the model, ask the engine, report.
+#include <algorithm>
+
 #include "commands.h"
+#include "comparison_table.h"
 #include "report/serve_json.h"
 #include "report/serve_text.h"
 #include "serve_request.h"
@@ -9,32 +12,47 @@
 namespace memtape::cli {
 namespace {
 
-Result<ServeAnswer> answer_of(const ServeCommand& command) {
-  const auto source = sources::find_model_source(command.model, sources::HubSettings::of_process());
-  if (!source) return tl::unexpected(source.error());
-  Result<ServeAnswer> answer =
-      answer_serve(command, {.id = source->id,
-                             .config = source->config ? &*source->config : nullptr,
-                             .header = source->header ? &*source->header : nullptr});
-  if (answer)
-    answer->warnings.insert(answer->warnings.begin(), source->warnings.begin(),
-                            source->warnings.end());
-  return answer;
+ServedModel served(const sources::ModelSource& source) {
+  return {.id = source.id,
+          .config = source.config ? &*source.config : nullptr,
+          .header = source.header ? &*source.header : nullptr};
+}
+
+bool compares(const ServeCommand& command) {
+  return std::ranges::any_of(command.values, [](const auto& v) { return v.first == "compare"; });
+}
+
+int show(const Comparison& comparison, const OutputOptions& output, Terminal& terminal) {
+  terminal.print(output.json ? json(comparison) : text(comparison));
+  return comparison.winner ? ExitCode::fits : ExitCode::does_not_fit;
+}
+
+int show(const ServeAnswer& answer, const OutputOptions& output, Terminal& terminal) {
+  if (output.json)
+    terminal.print(report::json(answer));
+  else if (output.quiet)
+    terminal.print(report::quiet_text(answer));
+  else
+    terminal.print(
+        report::text(answer, {.width = terminal.width(), .style = {.colour = terminal.colour()}}));
+  return answer.fits.value_or(true) ? ExitCode::fits : ExitCode::does_not_fit;
 }
 
 }  // namespace
 
 int run_serve(const ServeCommand& command, Terminal& terminal) {
-  const Result<ServeAnswer> answer = answer_of(command);
+  const auto source = sources::find_model_source(command.model, sources::HubSettings::of_process());
+  if (!source) return terminal.fail(source.error());
+  if (compares(command)) {
+    const Result<Comparison> comparison = compare_servers(command, served(*source));
+    if (!comparison) return terminal.fail(comparison.error());
+    return show(*comparison, command.output, terminal);
+  }
+  Result<ServeAnswer> answer = answer_serve(command, served(*source));
   if (!answer) return terminal.fail(answer.error());
-  if (command.output.json)
-    terminal.print(report::json(*answer));
-  else if (command.output.quiet)
-    terminal.print(report::quiet_text(*answer));
-  else
-    terminal.print(
-        report::text(*answer, {.width = terminal.width(), .style = {.colour = terminal.colour()}}));
-  return answer->fits.value_or(true) ? ExitCode::fits : ExitCode::does_not_fit;
+  answer->warnings.insert(answer->warnings.begin(), source->warnings.begin(),
+                          source->warnings.end());
+  return show(*answer, command.output, terminal);
 }
 
 }  // namespace memtape::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// compare_serve: one server on several GPUs and in several quantizations, each answered exactly.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "predict/serve.h"
+
+namespace memtape {
+
+struct ComparedServer {
+  std::string gpu;       ///< id in the catalog
+  std::string quantize;  ///< value of --quantize; "" where none was named
+  std::optional<ServeAnswer> answer;
+  std::string failure;  ///< why there is no answer
+  bool fits() const { return answer && answer->fits.value_or(false); }
+};
+
+struct Comparison {
+  std::vector<ComparedServer> servers;  ///< every GPU with every quantization, in the order given
+  /// The server to take: the smallest GPU that fits, with the largest weights that fit there.
+  std::optional<std::size_t> winner;
+};
+
+/// `quantizations` may be empty: as the request says.
+Comparison compare_serve(const ServeEngine& engine, const ServeRequest& request,
+                         const std::vector<Gpu>& gpus,
+                         const std::vector<std::string>& quantizations);
+
+}  // namespace memtape
