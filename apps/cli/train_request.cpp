@@ -17,20 +17,27 @@ const std::string* value_of(const RawOptions& options, std::string_view name) {
   return last_value(options.values, name);
 }
 
+/// Whether the framework knows no layout but one GPU.
+bool is_single(std::string_view framework) {
+  return framework == "torch" || framework == "transformers";
+}
+
 /// Options that the dialect at hand does not model, as one error that names the first.
 Result<void> refuse_unmodelled(const RawOptions& options) {
-  constexpr std::array<std::string_view, 18> kLayout{
-      "gpus", "dp",  "zero",    "tp",   "sp",       "pp",       "vpp",          "schedule", "cp",
-      "ep",   "etp", "offload", "rank", "strategy", "quantize", "quantization", "peft",     "loss"};
-  constexpr std::array<std::string_view, 5> kNeutral{"1", "0", "none", "all", "torch"};
+  constexpr std::array<std::string_view, 18> kUnmodelled{
+      "quantize", "quantization", "peft", "loss", "gpus", "dp", "zero", "tp",      "sp",
+      "pp",       "vpp",          "cp",   "ep",   "etp",  "schedule", "rank", "offload", "strategy"};
+  constexpr std::size_t kOfAny = 4;  // the first are no framework's
+  constexpr std::array<std::string_view, 6> kNeutral{"1", "0", "none", "all", "torch", "{}"};
   const std::string* framework = value_of(options, "framework");
-  const bool trainer = framework && *framework == "transformers";
+  const std::string dialect = framework ? *framework : "torch";
+  const auto end = kUnmodelled.begin() + (is_single(dialect) ? kUnmodelled.size() : kOfAny);
   for (const auto& [name, value] : options.values) {
-    if (trainer && (name == "peft" || name == "quantization")) continue;
-    if (std::find(kLayout.begin(), kLayout.end(), name) == kLayout.end()) continue;
+    if (dialect == "transformers" && (name == "peft" || name == "quantization")) continue;
+    if (std::find(kUnmodelled.begin(), end, name) == end) continue;
     if (std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
       return unsupported("\"" + value + "\" is not modelled by --framework " +
-                             std::string(trainer ? "transformers" : "torch"),
+                             dialect,
                          "--" + name, "one GPU");
   }
   return {};
@@ -39,9 +46,8 @@ Result<void> refuse_unmodelled(const RawOptions& options) {
 /// JSON|FILE: the text of a file whose name was given in place of JSON.
 Result<void> read_json_files(RawOptions& options) {
   for (auto& [name, value] : options.values) {
-    if ((name != "peft" && name != "quantization") ||
-        value.find_first_not_of(" \t\r\n") == std::string::npos)
-      continue;
+    const bool is_json = name == "peft" || name == "quantization" || name == "strategy";
+    if (!is_json || value.find_first_not_of(" \t\r\n") == std::string::npos) continue;
     if (value[value.find_first_not_of(" \t\r\n")] == '{') continue;
     Result<std::string> text = sources::read_text_file(value, kLargestJson);
     if (!text) return tl::unexpected(text.error());

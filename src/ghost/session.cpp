@@ -50,7 +50,7 @@ Session::~Session() {
 }
 
 Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, const Dims& shape) {
-  if (bytes == 0 || skipping) return {};
+  if (bytes == 0 || skipping || on_host) return {};
   if (bytes < 0 || bytes > kAbsurd) {
     fail({ErrorKind::bad_input, "a tensor would take more than 4 PiB", op,
           "check the sizes of the model and of the batch"});
@@ -77,6 +77,31 @@ bool Session::has_room(std::size_t blocks) {
   return false;
 }
 
+void Session::refill(Storage& storage, Bytes bytes) {
+  const Why reason = tape.why[storage.block];
+  const Ptr<Storage> fresh = allocate(bytes, reason.category, reason.dtype, {});
+  if (!fresh) return;
+  Why& why = tape.why[fresh->block];
+  why.shape = reason.shape;
+  why.scope = reason.scope;
+  storage.block = fresh->block;
+  storage.stream = fresh->stream;
+  storage.is_empty = false;
+  fresh->is_empty = true;  // its block has moved
+}
+
+void Session::release(Storage& storage) {
+  if (storage.is_empty) return;
+  if (!finished) tape.free(storage.block, storage.stream);
+  storage.is_empty = true;
+}
+
+void Session::record_stream(const Tensor& tensor, StreamId user) {
+  const Ptr<Storage>& storage = tensor.impl().storage;
+  if (!storage || storage->is_empty || storage->stream == user) return;
+  tape.events.push_back({EventKind::record_stream, user, storage->block});
+}
+
 void Session::set_category(const Tensor& tensor, Category category) {
   if (tensor.impl().storage) tape.why[tensor.impl().storage->block].category = category;
 }
@@ -87,7 +112,8 @@ void Session::mark(Phase next, int step, int micro_batch) {
 }
 
 void destroy(Storage* storage) {
-  if (!current_session->finished) current_session->tape.free(storage->block, storage->stream);
+  if (!current_session->finished && !storage->is_empty)
+    current_session->tape.free(storage->block, storage->stream);
   Pool::give(storage, sizeof(Storage));
 }
 

@@ -8,6 +8,7 @@
 // once at the end.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,6 +76,7 @@ class Session {
 
   bool grad_enabled = true;
   bool training = true;   ///< model.train(); in model.eval() nothing is dropped out
+  bool on_host = false;  ///< tensors made meanwhile live in host memory: they have no storage
   bool skipping = false;  ///< a recompute that already has all it needs: ops make empty tensors
                           ///< until it returns
   std::uint64_t next_sequence = 0;
@@ -92,6 +94,17 @@ class Session {
   Ptr<Storage> allocate(Bytes bytes, Category category, DType dtype, const Dims& shape);
   /// Whether the tape may grow by that many blocks; fails when it may not.
   bool has_room(std::size_t blocks);
+  /// Gives an emptied storage a new block of `bytes` on the current stream (resize_ of
+  /// UntypedStorage).
+  void refill(Storage& storage, Bytes bytes);
+  /// Its block goes back; whoever holds the storage keeps an empty one.
+  void release(Storage& storage);
+  /// A stream of its own beside the main one; each has pools of its own in the allocator.
+  StreamId make_stream() { return ++last_stream_; }
+  /// tensor.record_stream(stream): its memory waits for that stream once it is freed.
+  void record_stream(const Tensor& tensor, StreamId user);
+  /// What runs when the backward pass at work ends (Engine::queue_callback); null outside one.
+  std::vector<std::function<void()>>* final_callbacks = nullptr;
   /// cuBLAS takes its workspace once per (handle, stream); handles belong to threads (see
   /// ops/cublas.h).
   Tensor cublas_workspaces[2];
@@ -107,6 +120,7 @@ class Session {
 
  private:
   Session* outer_;
+  StreamId last_stream_ = 0;
 };
 
 /// The session of this thread; constant initialisation lets it be read without a guard, tens of
@@ -129,6 +143,32 @@ class GradMode {
   ~GradMode() { session().grad_enabled = before_; }
   GradMode(const GradMode&) = delete;
   GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// `with torch.cuda.stream(stream)`: blocks made meanwhile come from that stream's pools.
+class StreamGuard {
+ public:
+  explicit StreamGuard(StreamId stream) : before_(session().stream) { session().stream = stream; }
+  ~StreamGuard() { session().stream = before_; }
+  StreamGuard(const StreamGuard&) = delete;
+  StreamGuard& operator=(const StreamGuard&) = delete;
+
+ private:
+  StreamId before_;
+};
+
+/// Within it tensors are made in host memory.
+class HostGuard {
+ public:
+  explicit HostGuard(bool on_host = true) : before_(session().on_host) {
+    session().on_host = on_host;
+  }
+  ~HostGuard() { session().on_host = before_; }
+  HostGuard(const HostGuard&) = delete;
+  HostGuard& operator=(const HostGuard&) = delete;
 
  private:
   bool before_;

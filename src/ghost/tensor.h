@@ -27,10 +27,12 @@ namespace memtape::ghost {
 struct Node;
 class In;
 
-/// A piece of device memory: one block of the tape. Views share it.
+/// A piece of device memory: one block of the tape. Views share it. Sharding frameworks empty it
+/// and fill it again with another block (UntypedStorage.resize_): whoever shares it sees both.
 struct Storage : RefCounted {
   BlockId block;
   StreamId stream;
+  bool is_empty = false;  ///< resized to nothing: `block` is the last one it had
 };
 void destroy(Storage* storage);  ///< writes the free event
 

@@ -24,7 +24,9 @@ class GradientCheckpointingLayer : public Module<Self> {
 
  public:
   explicit GradientCheckpointingLayer(const Scope& scope)
-      : Module<Self>(scope), tree_(scope.tree()) {}
+      : Module<Self>(scope), tree_(scope.tree()) {
+    scope.node().is_layer = true;
+  }
 
   template <class... Rest>
   auto operator()(const In& x, const Rest&... rest) {

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,6 +30,27 @@ using ghost::Tensor;
 class Embedding;
 class Projection;
 
+/// Hooks around a module's forward (register_forward_pre_hook, register_forward_hook): they may put
+/// another tensor in the place of the first argument, or of the (first) result.
+class ForwardHooks {
+ public:
+  virtual ~ForwardHooks() = default;
+  virtual void before_forward(Tensor& input) = 0;
+  virtual void after_forward(Tensor& output) = 0;
+};
+
+/// Lets hooks see the tensor of a result: itself, or the first of several.
+template <class Result>
+void show_output(ForwardHooks& hook, Result& result) {
+  if constexpr (std::is_same_v<Result, Tensor>)
+    hook.after_forward(result);
+  else if constexpr (requires { std::get<0>(result); })
+    hook.after_forward(std::get<0>(result));
+  else
+    ghost::session().fail({ErrorKind::unsupported, "a framework that hooks into a module of this kind",
+                           "--framework", "torch"});
+}
+
 /// One module of the tree: what named_parameters(), named_buffers() and named_modules() walk.
 struct ModuleNode {
   std::string name;
@@ -42,6 +64,8 @@ struct ModuleNode {
   std::vector<Named> buffers;
   Projection* projection = nullptr;  ///< where an adapter can be put
   Embedding* embedding = nullptr;
+  bool is_layer = false;    ///< a unit of the stack: what wrap policies and checkpointing go by
+  std::vector<ForwardHooks*> hooks;
   bool layer_norm = false;  ///< an nn.LayerNorm: Trainer spares it weight decay
 };
 
@@ -118,6 +142,7 @@ class Module {
   template <class... Rest>
   auto operator()(const In& x, Rest&&... rest) {
     const ghost::ScopeGuard guard(node_->scope);
+    if (!node_->hooks.empty()) return hooked(x, std::forward<Rest>(rest)...);
     auto out = static_cast<Self*>(this)->forward(*x, std::forward<Rest>(rest)...);
     x.release();
     return out;
@@ -126,6 +151,16 @@ class Module {
   ModuleNode& node() const { return *node_; }
 
  private:
+  template <class... Rest>
+  auto hooked(const In& x, Rest&&... rest) {
+    Tensor input = *x;
+    for (ForwardHooks* hook : node_->hooks) hook->before_forward(input);
+    auto out = static_cast<Self*>(this)->forward(input, std::forward<Rest>(rest)...);
+    for (ForwardHooks* hook : node_->hooks) show_output(*hook, out);
+    x.release();
+    return out;
+  }
+
   ModuleNode* node_;
 };
 

@@ -1,16 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/program.h"
 
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "framework/ddp/distributed_data_parallel.h"
+#include "framework/fsdp2/fully_shard.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/transformers/trainer.h"
+#include "workload/train_options.h"
 
 namespace memtape {
+namespace {
+
+using Run = Result<torch::TrainRun> (*)(const Config&, const TrainRecipe&,
+                                        const ghost::DeviceTraits&, int rank);
+using Classes = Result<std::vector<torch::RankClass>> (*)(const Config&, const TrainRecipe&);
+
+/// A framework that trains on one GPU, or on many alike.
+Result<std::vector<torch::RankClass>> all_alike(const Config&, const TrainRecipe& recipe) {
+  torch::RankClass all;
+  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank)
+    all.ranks.push_back(static_cast<int>(rank));
+  return std::vector{all};
+}
+
+struct Dialect {
+  Framework framework;
+  Run run;
+  Classes classes;
+};
+
+constexpr auto kDialects = std::to_array<Dialect>({
+    {Framework::torch,
+     [](const Config& c, const TrainRecipe& r, const ghost::DeviceTraits& d, int) {
+       return torch::run_training(c, r, d);
+     },
+     all_alike},
+    {Framework::transformers,
+     [](const Config& c, const TrainRecipe& r, const ghost::DeviceTraits& d, int) {
+       return transformers::run_trainer(c, r, d);
+     },
+     all_alike},
+    {Framework::ddp,
+     [](const Config& c, const TrainRecipe& r, const ghost::DeviceTraits& d, int) {
+       return ddp::run_training(c, r, d);
+     },
+     all_alike},
+    {Framework::fsdp2, fsdp2::run_training, fsdp2::rank_classes},
+});
+
+Result<const Dialect*> find_dialect(Framework framework) {
+  for (const Dialect& dialect : kDialects)
+    if (dialect.framework == framework) return &dialect;
+  return unsupported(fmt::format("\"{}\" is not modelled yet", name(framework)), "--framework",
+                     "one of torch, transformers, ddp, fsdp2");
+}
+
+}  // namespace
 
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
-                                    const ghost::DeviceTraits& device) {
-  if (recipe.framework == Framework::transformers)
-    return transformers::run_trainer(config, recipe, device);
-  return torch::run_training(config, recipe, device);
+                                    const ghost::DeviceTraits& device, int rank) {
+  const Result<const Dialect*> dialect = find_dialect(recipe.framework);
+  if (!dialect) return tl::unexpected(dialect.error());
+  return (*dialect)->run(config, recipe, device, rank);
+}
+
+Result<std::vector<torch::RankClass>> reported_ranks(const Config& config,
+                                                     const TrainRecipe& recipe) {
+  const Result<const Dialect*> dialect = find_dialect(recipe.framework);
+  if (!dialect) return tl::unexpected(dialect.error());
+  Result<std::vector<torch::RankClass>> classes = (*dialect)->classes(config, recipe);
+  if (!classes || !recipe.layout.rank) return classes;
+  const int wanted = static_cast<int>(*recipe.layout.rank);
+  std::erase_if(*classes, [wanted](const torch::RankClass& c) {
+    return std::find(c.ranks.begin(), c.ranks.end(), wanted) == c.ranks.end();
+  });
+  return classes;
+}
+
+std::vector<Setting> mesh_settings(const TrainRecipe& recipe) {
+  const LayoutRecipe& layout = recipe.layout;
+  std::vector<Setting> settings{{"gpus", fmt::format("{}", layout.gpus)}};
+  const auto add = [&](const char* name, const std::optional<std::int64_t>& size) {
+    if (size) settings.push_back({name, fmt::format("{}", *size)});
+  };
+  add("dp", layout.dp);
+  add("zero", layout.zero);
+  add("tp", layout.tp);
+  add("sp", layout.sp);
+  add("pp", layout.pp);
+  add("vpp", layout.vpp);
+  add("cp", layout.cp);
+  add("ep", layout.ep);
+  add("etp", layout.etp);
+  return settings;
 }
 
 TrainRecipe resolved(TrainRecipe recipe, const Config& config) {

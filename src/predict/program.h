@@ -2,12 +2,24 @@
 // The training program of a recipe's framework, run on ghost tensors.
 #pragma once
 
+#include <vector>
+
 #include "framework/torch/train_loop.h"
+#include "report/prediction.h"
 
 namespace memtape {
 
+/// The step as `rank` runs it.
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
-                                    const ghost::DeviceTraits& device);
+                                    const ghost::DeviceTraits& device, int rank = 0);
+
+/// The ranks that the answer reports, those that run alike together: all of them, or those alike
+/// the recipe's rank.
+Result<std::vector<torch::RankClass>> reported_ranks(const Config& config,
+                                                     const TrainRecipe& recipe);
+
+/// The layout as the answer repeats it.
+std::vector<Setting> mesh_settings(const TrainRecipe& recipe);
 
 /// The recipe with what the model's configuration decides: Trainer's users load a checkpoint in the
 /// dtype it was stored in, unless --weights says another.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/train.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& 
           .family = model.config.text("model_type", ""),
           .parameters = statics.parameters,
           .trainable_parameters = statics.trainable_parameters,
-          .weight_bytes = statics.parameter_bytes};
+          .weight_bytes = statics.weight_bytes};
 }
 
 /// Where the checkpoint's header does not agree with what the family builds, and what is run
@@ -137,6 +138,67 @@ Trace trace_of(torch::TrainRun&& run, StepPlay&& play) {
   return trace;
 }
 
+/// The rank that rises highest: its tape is what verdict, bounds and pictures go by.
+struct FullestRank {
+  torch::TrainRun run;
+  StepPlay play;
+};
+
+bool same_numbers(const RankReport& a, const RankReport& b) {
+  const auto same = [](const Levels& x, const Levels& y) {
+    return x.requested == y.requested && x.allocated == y.allocated && x.reserved == y.reserved;
+  };
+  if (a.stage != b.stage || a.phases.size() != b.phases.size()) return false;
+  for (std::size_t i = 0; i < a.phases.size(); ++i)
+    if (!same(a.phases[i].peak, b.phases[i].peak)) return false;
+  return same(a.peak, b.peak) && same(a.steady, b.steady) &&
+         a.parameter_bytes == b.parameter_bytes && a.buffer_bytes == b.buffer_bytes &&
+         a.optimizer_state_bytes == b.optimizer_state_bytes &&
+         a.gradient_bytes == b.gradient_bytes;
+}
+
+/// Adds a report, or its ranks to the one that says the same.
+void add_report(std::vector<RankReport>& reports, RankReport report) {
+  for (RankReport& known : reports) {
+    if (!same_numbers(known, report)) continue;
+    known.ranks.insert(known.ranks.end(), report.ranks.begin(), report.ranks.end());
+    std::sort(known.ranks.begin(), known.ranks.end());
+    return;
+  }
+  reports.push_back(std::move(report));
+}
+
+/// Runs one rank of each kind; the reports come fullest first.
+Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
+                              const DeviceSetup& device, const PredictOptions& options,
+                              std::vector<RankReport>& reports) {
+  const Result<std::vector<torch::RankClass>> classes = reported_ranks(config, recipe);
+  if (!classes) return tl::unexpected(classes.error());
+  std::optional<FullestRank> fullest;
+  Bytes highest = -1;
+  for (const torch::RankClass& alike : *classes) {
+    Result<torch::TrainRun> run =
+        run_program(config, recipe, device_traits(device), alike.ranks.front());
+    if (!run) return tl::unexpected(run.error());
+    StepPlay play = play_program(run->tape, device, {}, kMeasuredStep, options.trace);
+    if (play.before.out_of_memory || play.step.out_of_memory)
+      return bad_input("needs more memory than a device has addresses for (32 TiB)", "the step",
+                       "check the sizes of the model and of the batch");
+    RankReport report = rank_report(*run, play, outside_of(device), options.largest);
+    report.ranks = alike.ranks;
+    report.stage = alike.stage;
+    if (report.peak_device_bytes > highest) {
+      highest = report.peak_device_bytes;
+      fullest.emplace(FullestRank{std::move(*run), std::move(play)});
+    }
+    add_report(reports, std::move(report));
+  }
+  std::stable_sort(reports.begin(), reports.end(), [](const RankReport& a, const RankReport& b) {
+    return a.peak_device_bytes > b.peak_device_bytes;
+  });
+  return std::move(*fullest);
+}
+
 }  // namespace
 
 ghost::DeviceTraits device_traits(const DeviceSetup& device) {
@@ -154,19 +216,17 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
     return unsupported(fmt::format("{} does not run CUDA", device.gpu->name), "--gpu",
                        "memtape gpus lists those that do");
   const TrainRecipe recipe = resolved(asked, model.config);
-  Result<torch::TrainRun> run = run_program(model.config, recipe, device_traits(device));
-  if (!run) return tl::unexpected(run.error());
-  StepPlay play = play_program(run->tape, device, {}, kMeasuredStep, options.trace);
-  if (play.before.out_of_memory || play.step.out_of_memory)
-    return bad_input("needs more memory than a device has addresses for (32 TiB)", "the step",
-                     "check the sizes of the model and of the batch");
   TrainAnswer answer;
   Prediction& prediction = answer.prediction;
+  Result<FullestRank> fullest = run_ranks(model.config, recipe, device, options, prediction.ranks);
+  if (!fullest) return tl::unexpected(fullest.error());
+  torch::TrainRun* const run = &fullest->run;
+  StepPlay& play = fullest->play;
+  prediction.peak_rank = prediction.ranks.front().ranks.front();
   prediction.model = model_summary(model, run->statics);
   prediction.workload = resolved_settings(recipe);
-  prediction.mesh = {{"gpus", "1"}};
+  prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(device);
-  prediction.ranks.push_back(rank_report(*run, play, outside_of(device), options.largest));
   prediction.bounds = bounds_of(run->tape, device, prediction.ranks.front());
   add_warnings(model, recipe, prediction.warnings);
   if (run->statics.managed_bytes > 0)

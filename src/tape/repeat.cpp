@@ -48,7 +48,7 @@ void append_again(Tape& tape, std::size_t first, int step) {
       tape.requested.push_back(tape.requested[event.block]);
       tape.why.push_back(tape.why[event.block]);
     }
-    if (event.kind != EventKind::empty_cache) event.block += shift;
+    if (event.kind != EventKind::empty_cache && event.block >= own) event.block += shift;
     tape.events.push_back(event);
   }
 }

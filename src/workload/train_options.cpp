@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload/train_options.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -22,7 +23,16 @@ struct Choice {
 };
 
 constexpr auto kFrameworks = std::to_array<Choice<Framework>>(
-    {{"torch", Framework::torch}, {"transformers", Framework::transformers}});
+    {{"torch", Framework::torch},
+     {"transformers", Framework::transformers},
+     {"ddp", Framework::ddp},
+     {"fsdp1", Framework::fsdp1},
+     {"fsdp2", Framework::fsdp2},
+     {"deepspeed", Framework::deepspeed},
+     {"torch-tp", Framework::torch_tp},
+     {"torch-pp", Framework::torch_pp},
+     {"torch-cp", Framework::torch_cp},
+     {"megatron-core", Framework::megatron_core}});
 constexpr auto kPrecisions = std::to_array<Choice<Precision>>({{"fp32", Precision::fp32},
                                                                {"bf16", Precision::bf16},
                                                                {"fp16", Precision::fp16},
@@ -81,6 +91,7 @@ std::string_view name_of(E value, const std::array<Choice<E>, N>& choices) {
 }
 
 constexpr std::int64_t kMostOf = std::int64_t{1} << 31;
+constexpr std::int64_t kMostGpus = std::int64_t{1} << 20;
 
 Result<std::int64_t> positive(const NamedValue& option) {
   std::int64_t n = 0;
@@ -135,14 +146,31 @@ Result<void> set_max_grad_norm(const NamedValue& option, TrainRecipe& recipe) {
 }
 
 Result<void> set_framework(const NamedValue& option, TrainRecipe& recipe) {
+  std::vector<std::string_view> known;
   for (const Choice<Framework>& choice : kFrameworks) {
+    known.push_back(choice.name);
     if (choice.name != option.second) continue;
     recipe.framework = choice.value;
     return {};
   }
-  constexpr std::array<std::string_view, 2> kKnown{"torch", "transformers"};
   return unsupported("framework \"" + option.second + "\" is not modelled", "--framework",
-                     suggestion(option.second, kKnown));
+                     suggestion(option.second, known));
+}
+
+/// A whole number from 0 to `most`.
+Result<std::int64_t> up_to(const NamedValue& option, std::int64_t most) {
+  std::int64_t n = 0;
+  const char* end = option.second.data() + option.second.size();
+  const auto [at, error] = std::from_chars(option.second.data(), end, n);
+  if (error != std::errc() || at != end || n < 0 || n > most)
+    return wrong(option.first, option.second, "a whole number from 0 to " + std::to_string(most));
+  return n;
+}
+
+Result<void> set_rank(const NamedValue& option, TrainRecipe& recipe) {
+  recipe.layout.rank.reset();
+  if (option.second == "all") return {};
+  return put(up_to(option, kMostOf - 1), recipe.layout.rank);
 }
 
 /// What Trainer calls by another name, or decides itself.
@@ -227,6 +255,35 @@ constexpr auto kRules = std::to_array<Rule>({
      [](const NamedValue& o, TrainRecipe& r) {
        return put(real(o, 0.0, 1.0, "a number from 0 to 1"), lora(r).dropout);
      }},
+    {"gpus", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.gpus); }},
+    {"dp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.dp); }},
+    {"tp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.tp); }},
+    {"sp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.sp); }},
+    {"pp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.pp); }},
+    {"vpp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.vpp); }},
+    {"cp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.cp); }},
+    {"ep", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.ep); }},
+    {"etp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.etp); }},
+    {"zero", [](const NamedValue& o, TrainRecipe& r) { return put(up_to(o, 3), r.layout.zero); }},
+    {"rank", set_rank},
+    {"schedule",
+     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
+       r.layout.schedule = o.second;
+       return {};
+     }},
+    {"offload",
+     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
+       constexpr std::array<std::string_view, 3> kWhat{"none", "optimizer", "all"};
+       if (std::find(kWhat.begin(), kWhat.end(), o.second) == kWhat.end())
+         return wrong(o.first, o.second, suggestion(o.second, kWhat));
+       r.layout.offload = o.second;
+       return {};
+     }},
+    {"strategy",
+     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
+       r.layout.strategy = o.second;
+       return {};
+     }},
     {"freeze",
      [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
        r.freeze.push_back(o.second);
@@ -268,6 +325,12 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
   if (recipe.lora && recipe.lora->targets.empty())
     return bad_input("no modules named", "--lora-targets",
                      "module names with commas between, or all-linear");
+  const LayoutRecipe& layout = recipe.layout;
+  if (layout.gpus > kMostGpus)
+    return wrong("gpus", std::to_string(layout.gpus), "at most " + std::to_string(kMostGpus));
+  if (layout.rank && *layout.rank >= layout.gpus)
+    return wrong("rank", std::to_string(*layout.rank),
+                 "a rank from 0 to " + std::to_string(layout.gpus - 1) + ", or all");
   return recipe;
 }
 

@@ -12,10 +12,22 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "workload/layout_recipe.h"
 
 namespace memtape {
 
-enum class Framework { torch, transformers };
+enum class Framework {
+  torch,
+  transformers,
+  ddp,
+  fsdp1,
+  fsdp2,
+  deepspeed,
+  torch_tp,
+  torch_pp,
+  torch_cp,
+  megatron_core
+};
 enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16 };
 enum class OptimizerName {
   adamw,
@@ -88,6 +100,7 @@ struct TrainRecipe {
   /// Whether peft's prepare_model_for_kbit_training is called on the quantized model; not said:
   /// yes.
   std::optional<bool> prepare_for_kbit_training;
+  LayoutRecipe layout;
   std::vector<std::string> freeze;  ///< globs over parameter names
   std::vector<std::string>
       not_modelled;  ///< what was asked for and leaves the step's figures as they are

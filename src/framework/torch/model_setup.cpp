@@ -79,6 +79,7 @@ StaticBytes count_statics(family::PretrainedModel& model) {
     if (p.requires_grad()) statics.trainable_parameters += p.numel();
   }
   count_buffers(model.tree.root(), statics);
+  statics.weight_bytes = statics.parameter_bytes;
   return statics;
 }
 

@@ -82,7 +82,9 @@ void Optimizer::init_zeros_like(TensorList& state, std::size_t place) const {
   if (state[place].defined()) return;
   const Tensor& parameter = parameters_[place];
   // The state is billed to the parameter's module.
-  const ghost::ScopeGuard guard(ghost::session().tape.why[parameter.impl().storage->block].scope);
+  const ghost::Session& s = ghost::session();
+  const auto& storage = parameter.impl().storage;
+  const ghost::ScopeGuard guard(storage ? s.tape.why[storage->block].scope : s.scope);
   state[place] = ghost::zeros_like(parameter, Category::optimizer_state);
 }
 

@@ -21,22 +21,22 @@ namespace {
 using family::Batch;
 class TrainLoop {
  public:
-  TrainLoop(const TrainRecipe& recipe, family::PretrainedModel& model, ghost::Session& session)
+  TrainLoop(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits)
       : recipe_(recipe),
         model_(model),
-        session_(session),
-        optimizer_(make_optimizer(recipe, trainable_parameters(model))) {
+        habits_(habits),
+        session_(ghost::session()),
+        optimizer_(make_optimizer(recipe, model.parameters())) {
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
 
-  void run() {
+  StaticBytes run() {
     run_steps();
-    const Bytes gradients = statics_.gradient_bytes;
-    statics_ = count_statics(model_);
-    statics_.gradient_bytes = gradients;
-    statics_.optimizer_state_bytes = optimizer_->state_bytes();
+    StaticBytes statics = model_.statics();
+    statics.gradient_bytes = gradient_bytes_;
+    statics.optimizer_state_bytes = optimizer_->state_bytes();
+    return statics;
   }
-  const StaticBytes& statics() const { return statics_; }
 
  private:
   /// All steps; the last is not run when the one before it came back to the state it began with.
@@ -56,15 +56,15 @@ class TrainLoop {
     Batch batch;
     batch.input_ids = ghost::zeros({recipe_.micro_batch_size, recipe_.sequence_length},
                                    DType::int64, Category::input);
-    batch.labels = batch.input_ids.clone();
+    batch.labels = habits_.labels_are_inputs ? batch.input_ids : batch.input_ids.clone();
     session_.set_category(batch.labels, Category::input);
     return batch;
   }
 
   Tensor forward(const Batch& batch) {
-    if (!recipe_.autocasts()) return model_.forward(batch).loss;
+    if (!recipe_.autocasts()) return model_.loss_of(batch);
     const ghost::AutocastContext autocast(true, recipe_.autocast_dtype());
-    return model_.forward(batch).loss;
+    return model_.loss_of(batch);
   }
 
   void run_step(int step) {
@@ -73,21 +73,25 @@ class TrainLoop {
         static_cast<int>(std::min(recipe_.gradient_accumulation, kMostMicroBatches));
     for (int micro = 0; micro < micro_batches; ++micro) {
       session_.mark(Phase::forward, step, micro);
+      model_.set_gradient_sync(micro + 1 == micro_batches);
       data = make_batch();
       Tensor loss = forward(data);
       session_.mark(Phase::backward, step, micro);
       if (recipe_.gradient_accumulation > 1) loss = loss.div(2.0);
       ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
+      loss.reset();
+      if (habits_.labels_are_inputs) data = {};
     }
     if (session_.error) return;
     session_.mark(Phase::optimizer, step, 0);
-    statics_.gradient_bytes = gradient_bytes(optimizer_->parameters());
+    gradient_bytes_ = gradient_bytes(optimizer_->parameters());
     update_parameters();
   }
 
   void update_parameters() {
+    const ghost::HostGuard host(model_.updates_on_host());
     if (scaler_) scaler_->unscale(*optimizer_);
-    if (recipe_.max_grad_norm) clip_grad_norm(optimizer_->parameters());
+    if (recipe_.max_grad_norm) model_.clip_grad_norm(optimizer_->parameters());
     if (scaler_) {
       scaler_->step(*optimizer_);
       scaler_->update();
@@ -98,35 +102,68 @@ class TrainLoop {
   }
 
   const TrainRecipe& recipe_;
-  family::PretrainedModel& model_;
+  DrivenModel& model_;
+  const LoopHabits habits_;
   ghost::Session& session_;
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<GradScaler> scaler_;
-  StaticBytes statics_;
+  Bytes gradient_bytes_ = 0;
 };
 
 }  // namespace
 
-Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                              const ghost::DeviceTraits& device, EqualLayerRuns runs) {
+std::vector<Tensor> DrivenModel::parameters() { return trainable_parameters(model_); }
+
+void DrivenModel::clip_grad_norm(const std::vector<Tensor>& parameters) {
+  torch::clip_grad_norm(parameters);
+}
+
+StaticBytes DrivenModel::statics() { return count_statics(model_); }
+
+StaticBytes run_steps(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits) {
+  return TrainLoop(recipe, model, habits).run();
+}
+
+namespace {
+
+struct Program {
+  const Wrap& wrap;
+  LoopHabits habits;
+  EqualLayerRuns runs = EqualLayerRuns::all_run;
+};
+
+Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
+                             const ghost::DeviceTraits& device, const Program& program) {
   if (const Result<void> known = check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
     return tl::unexpected(known.error());
   ghost::Session session(device);
-  session.repeats_layers = runs == EqualLayerRuns::written_down;
+  session.repeats_layers = program.runs == EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
   const auto model = build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  TrainLoop loop(recipe, **model, session);
-  loop.run();
+  const std::unique_ptr<DrivenModel> driven = program.wrap(**model);
+  const StaticBytes statics = run_steps(recipe, *driven, program.habits);
   if (session.error) return tl::unexpected(*session.error);
   session.finished = true;
-  return TrainRun{std::move(session.tape), loop.statics(), session.layers_differ};
+  return TrainRun{std::move(session.tape), statics, session.layers_differ};
 }
+
+}  // namespace
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                               const ghost::DeviceTraits& device) {
-  return run_equal_layers(
-      [&](EqualLayerRuns runs) { return run_training(config, recipe, device, runs); });
+  const Wrap bare = [](family::PretrainedModel& model) {
+    return std::make_unique<DrivenModel>(model);
+  };
+  return run_equal_layers([&](EqualLayerRuns runs) {
+    return run_program(config, recipe, device, {.wrap = bare, .habits = {}, .runs = runs});
+  });
+}
+
+Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
+                             const ghost::DeviceTraits& device, const Wrap& wrap) {
+  return run_program(config, recipe, device,
+                     {.wrap = wrap, .habits = {.labels_are_inputs = true}});
 }
 
 }  // namespace memtape::torch

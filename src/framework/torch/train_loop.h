@@ -4,7 +4,9 @@
 // process, when all state exists.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "family/pretrained.h"
@@ -22,6 +24,7 @@ inline constexpr std::int64_t kMostMicroBatches = 16;
 /// Static sizes, counted as torch would from the live objects: each storage once.
 struct StaticBytes {
   std::int64_t parameters = 0, trainable_parameters = 0;
+  Bytes weight_bytes = 0;  ///< of the whole model; those below are this rank's
   Bytes parameter_bytes = 0, buffer_bytes = 0, optimizer_state_bytes = 0, gradient_bytes = 0;
   Bytes managed_bytes = 0;  ///< optimizer states in managed memory, which torch does not count
 };
@@ -44,6 +47,47 @@ Result<TrainRun> run_equal_layers(const Program& program) {
   if (run && run->layers_differ) return program(EqualLayerRuns::all_run);
   return run;
 }
+
+/// Ranks that run the same program on the same sizes, so that one of them stands for all.
+struct RankClass {
+  std::vector<int> ranks;
+  int stage = 0;  ///< of the pipeline
+};
+
+/// The model as the loop drives it: bare, or wrapped by a framework that spreads it over GPUs.
+class DrivenModel {
+ public:
+  explicit DrivenModel(family::PretrainedModel& model) : model_(model) {}
+  virtual ~DrivenModel() = default;
+  DrivenModel(const DrivenModel&) = delete;
+  DrivenModel& operator=(const DrivenModel&) = delete;
+
+  /// What the optimizer is given.
+  virtual std::vector<ghost::Tensor> parameters();
+  virtual ghost::Tensor loss_of(const family::Batch& batch) { return model_.forward(batch).loss; }
+  /// Before each micro-batch: whether its gradients are to be shared with the other ranks.
+  virtual void set_gradient_sync(bool) {}
+  virtual void clip_grad_norm(const std::vector<ghost::Tensor>& parameters);
+  /// Whether parameters and gradients are offloaded: the optimizer then works in host memory.
+  virtual bool updates_on_host() const { return false; }
+  virtual StaticBytes statics();
+
+ protected:
+  family::PretrainedModel& model_;
+};
+
+/// What differs between loops as people write them.
+struct LoopHabits {
+  bool labels_are_inputs = false;  ///< labels=input_ids, and the batch goes with its micro-batch
+};
+
+/// kSteps steps of the recipe; gives the static sizes at the end of the last.
+StaticBytes run_steps(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits);
+
+/// Builds the model, wraps it, and runs kSteps steps of it as distributed programs do.
+using Wrap = std::function<std::unique_ptr<DrivenModel>(family::PretrainedModel&)>;
+Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
+                             const ghost::DeviceTraits& device, const Wrap& wrap);
 
 /// Runs the whole program on ghost tensors: builds the model, makes kSteps steps, and returns its
 /// tape. Marks divide it.

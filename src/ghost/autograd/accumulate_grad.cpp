@@ -33,7 +33,9 @@ void AccumulateGrad::apply(Gradients& in, Gradients&) {
     Op op("add_", {});
     return;  // in place: variable.grad += fresh
   }
-  if (fresh.ptr()->refs <= 1 && obeys_layout_contract(fresh, variable))
+  // A post hook makes the engine keep the gradients it handed in.
+  const std::uint32_t expected = has_post_hooks() ? 2 : 1;
+  if (fresh.ptr()->refs <= expected && obeys_layout_contract(fresh, variable))
     leaf.grad = std::move(fresh).detach().ptr();
   else
     leaf.grad = copy_as(fresh, variable).ptr();

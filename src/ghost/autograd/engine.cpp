@@ -95,10 +95,16 @@ Gradients call_function(Node& node) {
   out.resize(node.edges.size());
   session().node = node.name;
   const std::size_t unpacked_before = session().unpacked.size();
+  if (node.hooks)
+    for (const auto& hook : node.hooks->before) hook(in);
+  Gradients kept;
+  if (node.has_post_hooks()) kept = in;
   if (any_defined(in)) node.apply(in, out);
   forget_unpacked(unpacked_before);
   session().node = "";
   validate_outputs(node, out);
+  if (node.has_post_hooks())
+    for (const auto& hook : node.hooks->after) hook();
   return out;
 }
 
@@ -132,6 +138,8 @@ void backward(const Tensor& output, const Tensor& gradient) {
   const ScopeId scope = s.scope;
   const char* const outer_node = s.node;
   const bool outer_pass = s.in_backward;
+  std::vector<std::function<void()>> callbacks;
+  auto* const outer_callbacks = std::exchange(s.final_callbacks, &callbacks);
   GradMode no_grad(false);
   s.in_backward = true;
   const Ptr<Node> root = output.impl().grad_fn;
@@ -146,6 +154,8 @@ void backward(const Tensor& output, const Tensor& gradient) {
     if (node->sequence < s.layer_boundary) s.equal_layers->reach_backwards(*node);
     evaluate_function(*node, ready);
   }
+  for (std::size_t i = 0; i < callbacks.size(); ++i) callbacks[i]();  // they may queue more
+  s.final_callbacks = outer_callbacks;
   s.in_backward = outer_pass;
   s.scope = scope;
   s.node = outer_node;

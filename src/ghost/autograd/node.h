@@ -10,7 +10,10 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <memory>
+#include <vector>
 
 #include "base/inline_vector.h"
 #include "ghost/session.h"
@@ -73,6 +76,13 @@ struct Edge {
 
 using Gradients = InlineVector<Tensor, 3>;
 
+/// Hooks of a node: before it runs, on the gradients it is about to get (Tensor.register_hook of
+/// its output), and after it has run (Node::add_post_hook).
+struct NodeHooks {
+  std::vector<std::function<void(Gradients& in)>> before;
+  std::vector<std::function<void()>> after;
+};
+
 struct Node : RefCounted {
   explicit Node(const char* node_name)
       : name(node_name), scope(session().scope), sequence(session().next_sequence++) {
@@ -95,6 +105,13 @@ struct Node : RefCounted {
   InlineVector<Edge, 3> edges;              ///< one per differentiable input
   InlineVector<InputMetadata, 1> metadata;  ///< one per output of the forward op
   std::size_t bytes = 0;                    ///< of the object, for its pool
+  std::unique_ptr<NodeHooks> hooks;
+
+  NodeHooks& add_hooks() {
+    if (!hooks) hooks = std::make_unique<NodeHooks>();
+    return *hooks;
+  }
+  bool has_post_hooks() const { return hooks && !hooks->after.empty(); }
 
   // The engine's, during one backward pass.
   std::uint32_t backward = 0;  ///< the pass the fields below belong to

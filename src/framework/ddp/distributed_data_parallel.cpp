@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/ddp/distributed_data_parallel.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "framework/ddp/reducer.h"
+#include "framework/torch/model_setup.h"
+#include "framework/torch/optimizer.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/joins.h"
+
+namespace memtape::ddp {
+namespace {
+
+using ghost::Tensor;
+
+/// Broadcasts go in flat copies of so many bytes, two in flight (broadcast_coalesced of
+/// torch/csrc/distributed/c10d/comm.cpp).
+constexpr Bytes kBroadcastBucket = 250 * 1024 * 1024;
+
+void broadcast_coalesced(const std::vector<Tensor>& tensors) {
+  Tensor before;
+  for (const Places& bucket :
+       ordered_buckets_by_size(tensors, {kBroadcastBucket, kBroadcastBucket})) {
+    std::vector<Tensor> flat;
+    for (std::size_t place : bucket) flat.push_back(tensors[place].view({-1}));
+    const ghost::GradMode no_grad(false);
+    Tensor joined = ghost::cat(flat, 0);
+    before = std::move(joined);
+  }
+}
+
+void collect_buffers(const nn::ModuleNode& node, std::vector<Tensor>& found) {
+  for (const nn::ModuleNode::Named& buffer : node.buffers) found.push_back(buffer.tensor);
+  for (const nn::ModuleNode* child : node.children) collect_buffers(*child, found);
+}
+
+/// _DDPSink: clones of the outputs, whose backward tells DDP that it has begun.
+struct DDPSinkBackward final : ghost::Node {
+  explicit DDPSinkBackward(std::function<void()> on_backward)
+      : Node("_DDPSinkBackward"), begun(std::move(on_backward)) {}
+  void apply(ghost::Gradients& in, ghost::Gradients& out) override {
+    begun();
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i];
+  }
+  void release() override {}
+  std::function<void()> begun;
+};
+
+class DistributedDataParallel final : public torch::DrivenModel {
+ public:
+  DistributedDataParallel(family::PretrainedModel& model, const Options& options)
+      : DrivenModel(model), options_(options) {
+    collect_buffers(model.tree.root(), buffers_);
+    if (options_.init_sync) sync_module_states();
+    reducer_ = std::make_unique<Reducer>(parameters(), options_);
+  }
+
+  void set_gradient_sync(bool sync) override { syncs_gradients_ = sync; }
+
+  Tensor loss_of(const family::Batch& batch) override {
+    pre_forward();
+    family::ModelOutput output = model_.forward(batch);
+    post_forward(output);
+    return output.loss;
+  }
+
+ private:
+  void sync_module_states() {
+    std::vector<Tensor> states = parameters();
+    if (options_.broadcast_buffers) states.insert(states.end(), buffers_.begin(), buffers_.end());
+    broadcast_coalesced(states);
+  }
+
+  void pre_forward() {
+    if (syncs_gradients_) reducer_->prepare_for_forward();
+    reducer_->rebuild_buckets();
+    if (syncs_buffers_ && options_.broadcast_buffers && !buffers_.empty())
+      broadcast_coalesced(buffers_);
+  }
+
+  void post_forward(family::ModelOutput& output) {
+    syncs_buffers_ = syncs_gradients_;
+    if (syncs_gradients_) reducer_->prepare_for_backward();
+    const bool finds_unused = options_.find_unused_parameters && !options_.static_graph;
+    if (finds_unused || (options_.static_graph && !delayed_)) sink(output);
+  }
+
+  void sink(family::ModelOutput& output) {
+    const auto node = ghost::make_node<DDPSinkBackward>([this] { begin_backward(); });
+    const family::ModelOutput inputs = output;
+    for (Tensor* tensor : {&output.loss, &output.logits}) {
+      node->edges.push_back(ghost::gradient_edge(*tensor));
+      const ghost::GradMode no_grad(false);
+      *tensor = tensor->clone();
+    }
+    for (Tensor* tensor : {&output.loss, &output.logits}) ghost::set_history(*tensor, node);
+  }
+
+  void begin_backward() {
+    if (!options_.static_graph || delayed_) return;
+    delayed_ = true;
+    ghost::session().final_callbacks->push_back([this] { reducer_->delay_all_reduce(); });
+  }
+
+  Options options_;
+  std::vector<Tensor> buffers_;
+  std::unique_ptr<Reducer> reducer_;
+  bool syncs_gradients_ = true, syncs_buffers_ = true;
+  bool delayed_ = false;  ///< _static_graph_delay_allreduce_enqueued
+};
+
+}  // namespace
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device) {
+  const Result<Options> options = read_options(recipe);
+  if (!options) return tl::unexpected(options.error());
+  const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
+    return std::make_unique<DistributedDataParallel>(model, *options);
+  };
+  return torch::run_wrapped(config, recipe, device, wrap);
+}
+
+}  // namespace memtape::ddp

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch.nn.parallel.DistributedDataParallel (torch/nn/parallel/distributed.py): the model as it is
+// on every rank, its gradients reduced by a Reducer. All ranks run alike.
+#pragma once
+
+#include "base/result.h"
+#include "framework/torch/train_loop.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::ddp {
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device);
+
+}  // namespace memtape::ddp

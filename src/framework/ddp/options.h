@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of torch.nn.parallel.DistributedDataParallel that decide memory, by their names there
+// (torch/nn/parallel/distributed.py), plus the communication hook registered on it.
+#pragma once
+
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::ddp {
+
+struct Options {
+  std::optional<double> bucket_cap_mb;  ///< none: 25, and a first bucket of 1 MiB
+  bool gradient_as_bucket_view = false;
+  bool static_graph = false;
+  bool find_unused_parameters = false;
+  bool broadcast_buffers = true;
+  bool init_sync = true;
+  std::optional<DType> compressed;  ///< of fp16_compress_hook and bf16_compress_hook
+
+  Bytes bucket_bytes_cap() const {
+    return static_cast<Bytes>(bucket_cap_mb.value_or(25.0) * 1024 * 1024);
+  }
+  /// dist._DEFAULT_FIRST_BUCKET_BYTES where no cap was named.
+  Bytes first_bucket_bytes() const { return bucket_cap_mb ? bucket_bytes_cap() : 1024 * 1024; }
+};
+
+Result<Options> read_options(const TrainRecipe& recipe);
+
+}  // namespace memtape::ddp

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reducer: what DDP does with gradients (torch/csrc/distributed/c10d/reducer.cpp). Every parameter
+// has a place in a bucket, a flat tensor that is all-reduced when its last gradient has arrived.
+//
+// The first buckets follow the order of the parameters; the gradients' order of arrival in the first
+// synchronised backward decides those that the next forward builds in their place, for good. With
+// gradient_as_bucket_view a gradient, once copied into its bucket, is a view of it. With a static
+// graph the first backward only counts, and everything is copied and reduced at its end.
+#pragma once
+
+#include <vector>
+
+#include "framework/ddp/buckets.h"
+#include "framework/ddp/options.h"
+#include "ghost/autograd/node.h"
+
+namespace memtape::ddp {
+
+class Reducer {
+ public:
+  Reducer(std::vector<ghost::Tensor> parameters, const Options& options);
+  Reducer(const Reducer&) = delete;
+  Reducer& operator=(const Reducer&) = delete;
+
+  void prepare_for_forward() { ++iterations_; }
+  /// Once, before the forward after the first synchronised backward.
+  void rebuild_buckets();
+  /// From here on gradients are expected.
+  void prepare_for_backward();
+  /// The end of the first backward of a static graph.
+  void delay_all_reduce();
+
+ private:
+  struct Bucket {
+    Places places;
+    ghost::Tensor contents;
+    std::vector<ghost::Tensor> views;
+    std::size_t pending = 0;
+    ghost::Tensor compressed;
+  };
+  struct Locator {
+    std::size_t bucket = 0, within = 0;
+  };
+
+  void initialize_buckets(std::vector<Places> places);
+  void autograd_hook(std::size_t place);
+  void mark_variable_ready(std::size_t place);
+  void copy_into_bucket(std::size_t place);
+  void all_reduce(Bucket& bucket);
+  void finalize_backward();
+  bool first_static_iteration() const { return options_.static_graph && iterations_ == 1; }
+  bool may_rebuild() const {
+    return (options_.static_graph || !options_.find_unused_parameters) && !has_rebuilt_;
+  }
+
+  std::vector<ghost::Tensor> parameters_;
+  Options options_;
+  std::vector<ghost::Ptr<ghost::Node>> accumulators_;
+  std::vector<Bucket> buckets_;
+  std::vector<Locator> locators_;
+  std::size_t next_bucket_ = 0;
+  Places arrived_;  ///< parameters in the order of their gradients
+  ghost::Tensor local_used_map_;
+  int iterations_ = 0;
+  bool expects_hooks_ = false, has_rebuilt_ = false;
+};
+
+}  // namespace memtape::ddp

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/fsdp2/fsdp_state.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/views.h"
+
+namespace memtape::fsdp2 {
+namespace {
+
+/// RegisterPostBackwardFunction: an identity whose backward ends the group's.
+struct RegisterPostBackwardFunctionBackward final : ghost::Node {
+  explicit RegisterPostBackwardFunctionBackward(ParamGroup& param_group)
+      : Node("RegisterPostBackwardFunctionBackward"), group(param_group) {}
+  void apply(ghost::Gradients& in, ghost::Gradients& out) override {
+    group.post_backward();
+    out[0] = in[0];
+  }
+  void release() override {}
+  ParamGroup& group;
+};
+
+}  // namespace
+
+void FsdpState::before_forward(Tensor& input) {
+  if (modules_to_run_ > 0) return;
+  modules_to_run_ = modules_;
+  pre_forward(&input);
+}
+
+void FsdpState::after_forward(Tensor& output) {
+  if (modules_to_run_ == 0 || --modules_to_run_ > 0) return;
+  post_forward({&output});
+}
+
+void FsdpState::root_before_forward() { pre_forward(nullptr); }
+
+void FsdpState::root_after_forward(std::initializer_list<Tensor*> outputs) {
+  post_forward(outputs);
+}
+
+void FsdpState::lazy_init() {
+  if (context_.initialized) return;
+  context_.initialized = true;
+  context_.comm.lazy_init();
+  for (FsdpState* state : context_.all_states)
+    if (state->group_) state->group_->comm = &context_.comm;
+}
+
+void FsdpState::pre_forward(Tensor* input) {
+  if (state_ == TrainingState::pre_backward) {  // a checkpointed unit runs again
+    if (group_ && !group_->is_unsharded()) {
+      group_->unshard();
+      group_->wait_for_unshard();
+    }
+    return;
+  }
+  state_ = TrainingState::forward;
+  lazy_init();
+  if (!context_.iter_forward_root) context_.iter_forward_root = this;
+  if (input && policy_.cast_forward_inputs && policy_.param_dtype && input->is_floating_point())
+    *input = input->to(*policy_.param_dtype);
+  if (!group_) return;
+  group_->pre_forward();
+  if (input) register_post_backward(*input);
+}
+
+void FsdpState::register_post_backward(Tensor& input) {
+  const ghost::Session& s = ghost::session();
+  if (!s.grad_enabled || s.skipping || !input.requires_grad()) return;
+  const auto node = ghost::make_node<RegisterPostBackwardFunctionBackward>(*group_);
+  node->edges.push_back(ghost::gradient_edge(input));
+  Tensor passed = ghost::alias(input, input.sizes(), input.strides());
+  ghost::set_history(passed, node);
+  input = std::move(passed);
+}
+
+void FsdpState::post_forward(std::initializer_list<Tensor*> outputs) {
+  if (state_ == TrainingState::pre_backward) return;
+  if (group_) group_->post_forward();
+  for (Tensor* output : outputs) {
+    if (!ghost::session().grad_enabled || !output->defined() || !output->impl().grad_fn) continue;
+    output->impl().grad_fn->add_hooks().before.push_back(
+        [this](ghost::Gradients&) { pre_backward(); });
+  }
+  state_ = TrainingState::idle;
+  if (context_.iter_forward_root == this) {
+    context_.comm.all_gather_state.reset();
+    context_.iter_forward_root = nullptr;
+  }
+  if (!policy_.output_dtype) return;
+  for (Tensor* output : outputs)
+    if (output->defined() && output->is_floating_point())
+      *output = output->to(*policy_.output_dtype);
+}
+
+void FsdpState::pre_backward() {
+  state_ = TrainingState::pre_backward;
+  if (!context_.final_callback_queued) {
+    context_.final_callback_queued = true;
+    FsdpState* const root = context_.all_states.front();
+    ghost::session().final_callbacks->push_back([root] { root->final_callback(); });
+  }
+  if (group_) group_->pre_backward();
+}
+
+/// _root_post_backward_final_callback
+void FsdpState::final_callback() {
+  for (FsdpState* state : context_.all_states) {
+    ParamGroup* const group = state->group_.get();
+    if (group && group->state != TrainingState::post_backward) group->post_backward();
+    state->state_ = TrainingState::idle;
+    if (!group) continue;
+    group->state = TrainingState::idle;
+    if (context_.is_last_backward) group->finalize_backward();
+  }
+  if (context_.is_last_backward) {
+    context_.comm.post_forward_order.clear();
+    context_.comm.reduce_scatter_state.reset();
+  }
+  context_.final_callback_queued = false;
+}
+
+void FsdpState::set_gradient_sync(bool sync, bool reshards_after_backward) {
+  if (!group_) return;
+  group_->reduce_grads = sync;
+  group_->reshard_after_backward = sync || reshards_after_backward;
+}
+
+}  // namespace memtape::fsdp2

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// FsdpState: the hooks that fully_shard puts around a module (_fsdp_state.py): gather before the
+// forward, let go after it, gather again when the gradient of an output arrives, reduce when those
+// of the inputs have been made; and the callback at the end of a backward pass, for what no gradient
+// of an input announces.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "framework/fsdp2/param_group.h"
+#include "nn/module.h"
+
+namespace memtape::fsdp2 {
+
+class FsdpState;
+
+/// FSDPStateContext.
+struct StateContext {
+  std::vector<FsdpState*> all_states;  ///< the root first
+  FsdpState* iter_forward_root = nullptr;
+  bool final_callback_queued = false;
+  bool is_last_backward = true;
+  CommContext comm;
+  bool initialized = false;
+};
+
+class FsdpState final : public nn::ForwardHooks {
+ public:
+  /// `modules`: those whose forwards begin and end the unit; `group` may be null.
+  FsdpState(StateContext& context, std::size_t modules, std::unique_ptr<ParamGroup> group,
+            const MixedPrecision& policy)
+      : context_(context), modules_(modules), group_(std::move(group)), policy_(policy) {}
+
+  void before_forward(Tensor& input) override;
+  void after_forward(Tensor& output) override;
+  /// The root's: its inputs want no gradients, its outputs are several.
+  void root_before_forward();
+  void root_after_forward(std::initializer_list<Tensor*> outputs);
+
+  ParamGroup* group() const { return group_.get(); }
+  void set_gradient_sync(bool sync, bool reshards_after_backward);
+
+ private:
+  void pre_forward(Tensor* input);
+  void post_forward(std::initializer_list<Tensor*> outputs);
+  void pre_backward();
+  void register_post_backward(Tensor& input);
+  void lazy_init();
+  void final_callback();
+
+  StateContext& context_;
+  std::size_t modules_, modules_to_run_ = 0;
+  std::unique_ptr<ParamGroup> group_;
+  MixedPrecision policy_;
+  TrainingState state_ = TrainingState::idle;
+};
+
+}  // namespace memtape::fsdp2

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/fsdp2/fully_shard.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "framework/fsdp2/fsdp_state.h"
+#include "framework/torch/built_parameters.h"
+#include "framework/torch/gradient_checkpointing.h"
+#include "framework/torch/model_setup.h"
+#include "mesh/shards.h"
+#include "nn/layers.h"
+
+namespace memtape::fsdp2 {
+namespace {
+
+using nn::ModuleNode;
+
+/// Names that families give the norm between the last layer and the head.
+constexpr std::array<std::string_view, 4> kFinalNorms{"norm", "final_layernorm", "ln_f",
+                                                      "final_layer_norm"};
+
+class ShardedModel final : public torch::DrivenModel {
+ public:
+  ShardedModel(family::PretrainedModel& model, const Options& options, std::int64_t rank)
+      : DrivenModel(model), options_(options), rank_(rank), whole_(torch::count_statics(model)) {
+    ModuleNode& root = model.tree.root();
+    for (const nn::NamedModule& module : nn::named_modules(root))
+      if (module.node->is_layer) shard({module.node});
+    if (options_.wrap_ends) shard_ends();
+    shard({&root});
+    std::rotate(states_.begin(), states_.end() - 1, states_.end());
+    for (const auto& state : states_) context_.all_states.push_back(state.get());
+    if (!options_.reshard_after_forward && states_.front()->group())
+      states_.front()->group()->keep_unsharded_after_forward();
+  }
+
+  /// The shards, in the order of model.parameters().
+  std::vector<Tensor> parameters() override {
+    std::unordered_map<const ghost::TensorImpl*, Tensor> shards;
+    for (const auto& state : states_)
+      if (state->group())
+        for (const FsdpParam& param : state->group()->params)
+          shards.emplace(param.unsharded.ptr().get(), param.sharded);
+    std::vector<Tensor> found;
+    for (const ModuleNode::Named& p : nn::named_parameters(model_.tree.root()))
+      if (p.tensor.requires_grad()) found.push_back(shards.at(p.tensor.ptr().get()));
+    return found;
+  }
+
+  Tensor loss_of(const family::Batch& batch) override {
+    FsdpState& root = *states_.front();
+    root.root_before_forward();
+    family::ModelOutput output = model_.forward(batch);
+    root.root_after_forward({&output.loss, &output.logits});
+    return output.loss;
+  }
+
+  void set_gradient_sync(bool sync) override {
+    context_.is_last_backward = sync;
+    for (const auto& state : states_)
+      state->set_gradient_sync(sync, options_.reshard_after_backward);
+  }
+
+  bool updates_on_host() const override { return options_.cpu_offload; }
+
+  torch::StaticBytes statics() override {
+    torch::StaticBytes statics = whole_;
+    statics.parameter_bytes = 0;
+    for (const auto& state : states_)
+      if (state->group())
+        for (const FsdpParam& param : state->group()->params)
+          statics.parameter_bytes += param.sharded.nbytes();
+    return statics;
+  }
+
+ private:
+  /// fully_shard(modules).
+  void shard(std::vector<ModuleNode*> modules) {
+    std::vector<Tensor> parameters;
+    for (ModuleNode* module : modules) collect(*module, parameters);
+    auto group = parameters.empty()
+                     ? nullptr
+                     : std::make_unique<ParamGroup>(parameters, rank_, options_);
+    states_.push_back(std::make_unique<FsdpState>(context_, modules.size(), std::move(group),
+                                                  options_.mixed_precision));
+    for (ModuleNode* module : modules) {
+      wrapped_.insert(module);
+      module->hooks.push_back(states_.back().get());
+    }
+  }
+
+  /// _get_managed_modules and _get_managed_states: children before their parent, units of their own
+  /// left out.
+  void collect(ModuleNode& module, std::vector<Tensor>& found) {
+    for (ModuleNode* child : module.children)
+      if (!wrapped_.contains(child)) collect(*child, found);
+    for (const ModuleNode::Named& parameter : module.parameters)
+      if (managed_.insert(parameter.tensor.ptr().get()).second) found.push_back(parameter.tensor);
+  }
+
+  void shard_ends() {
+    ModuleNode *embedding = nullptr, *norm = nullptr, *head = nullptr;
+    for (const nn::NamedModule& module : nn::named_modules(model_.tree.root())) {
+      if (module.node->embedding && torch::is_input_embedding(*module.node) && !embedding)
+        embedding = module.node;
+      const bool inside_layer = module.name.find(".layers.") != std::string::npos;
+      if (!inside_layer && std::find(kFinalNorms.begin(), kFinalNorms.end(), module.node->name) !=
+                               kFinalNorms.end())
+        norm = module.node;
+      if (module.name == model_.output_embeddings()) head = module.node;
+    }
+    if (!embedding || !norm || !head) {
+      ghost::session().fail({ErrorKind::unsupported, "no embedding, final norm and head to wrap",
+                             "--strategy: wrap_ends", "false"});
+      return;
+    }
+    shard({embedding});
+    shard({norm, head});
+  }
+
+  Options options_;
+  std::int64_t rank_;
+  torch::StaticBytes whole_;
+  StateContext context_;
+  std::vector<std::unique_ptr<FsdpState>> states_;
+  std::unordered_set<const ModuleNode*> wrapped_;
+  std::unordered_set<const ghost::TensorImpl*> managed_;
+};
+
+}  // namespace
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device, int rank) {
+  const Result<Options> options = read_options(recipe);
+  if (!options) return tl::unexpected(options.error());
+  const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
+    return std::make_unique<ShardedModel>(model, *options, rank);
+  };
+  return torch::run_wrapped(config, recipe, device, wrap);
+}
+
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
+                                                   const TrainRecipe& recipe) {
+  const Result<Options> options = read_options(recipe);
+  if (!options) return tl::unexpected(options.error());
+  const auto parameters = torch::built_parameters(config, recipe);
+  if (!parameters) return tl::unexpected(parameters.error());
+  std::vector<std::int64_t> lengths;  // of dimension 0, each once: those decide how shards differ
+  for (const torch::BuiltParameter& parameter : *parameters)
+    if (!parameter.shape.empty()) lengths.push_back(parameter.shape.front());
+  std::sort(lengths.begin(), lengths.end());
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  const std::int64_t shards = options->mesh.size("shard");
+  std::map<std::vector<std::int64_t>, torch::RankClass> classes;
+  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {
+    std::vector<std::int64_t> held;
+    for (std::int64_t length : lengths)
+      held.push_back(-shard(length, shards, options->mesh.coordinate(rank, "shard")));
+    classes[held].ranks.push_back(static_cast<int>(rank));
+  }
+  std::vector<torch::RankClass> found;
+  for (auto& [held, alike] : classes) found.push_back(std::move(alike));
+  return found;
+}
+
+}  // namespace memtape::fsdp2

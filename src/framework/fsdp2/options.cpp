@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/fsdp2/options.h"
+
+#include <array>
+
+#include "base/text.h"
+#include "framework/torch/strategy.h"
+
+namespace memtape::fsdp2 {
+namespace {
+
+constexpr auto kKnown = std::to_array<std::string_view>(
+    {"mixed_precision", "mp_policy", "reshard_after_forward", "cpu_offload", "offload_policy",
+     "reshard_after_backward", "wrap_ends", "mesh"});
+
+Result<MixedPrecision> read_mixed_precision(const Config& json) {
+  MixedPrecision policy;
+  struct Field {
+    const char* name;
+    std::optional<DType>& into;
+  };
+  const std::array<Field, 3> fields{{{"param_dtype", policy.param_dtype},
+                                     {"reduce_dtype", policy.reduce_dtype},
+                                     {"output_dtype", policy.output_dtype}}};
+  for (const Field& field : fields) {
+    const auto dtype = torch::optional_dtype(json, field.name);
+    if (!dtype) return tl::unexpected(dtype.error());
+    field.into = *dtype;
+  }
+  policy.cast_forward_inputs = json.boolean("cast_forward_inputs", true);
+  return policy;
+}
+
+/// true, false, null, or the number of shards to go back to.
+void read_reshard(const Config& json, Options& options) {
+  const std::string text = json.json("reshard_after_forward");
+  if (text == "true" || text == "false")
+    options.reshard_after_forward = text == "true";
+  else if (const auto shards = json.optional_dimension("reshard_after_forward")) {
+    options.reshard_after_forward = true;
+    options.reshard_to = *shards;
+  }
+}
+
+Result<Layout> read_mesh(const Config& json, const LayoutRecipe& layout) {
+  const std::vector<std::int64_t> sizes = json.integers("mesh");
+  if (sizes.size() > 2)
+    return bad_input("a mesh of more than two axes", "--strategy: mesh", "[replicate, shard]");
+  const std::int64_t replicas = sizes.size() == 2 ? sizes[0] : 1;
+  if (replicas < 1 || (!sizes.empty() && sizes.back() < 1))
+    return bad_input("an axis without GPUs", "--strategy: mesh", "sizes of 1 or more");
+  const auto given = sizes.empty() ? std::nullopt : std::optional(sizes.back());
+  const auto shards = torch::remaining_axis(layout, "strategy: mesh", given, replicas);
+  if (!shards) return tl::unexpected(shards.error());
+  return Layout({{"replicate", replicas}, {"shard", *shards}});
+}
+
+}  // namespace
+
+Result<Options> read_options(const TrainRecipe& recipe) {
+  if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine)
+    return tl::unexpected(fine.error());
+  const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
+  if (!dp) return tl::unexpected(dp.error());
+  const Result<Config> json = torch::read_strategy(recipe, kKnown);
+  if (!json) return tl::unexpected(json.error());
+  Options options;
+  const auto policy = read_mixed_precision(json->object({"mixed_precision", "mp_policy"}));
+  if (!policy) return tl::unexpected(policy.error());
+  options.mixed_precision = *policy;
+  read_reshard(*json, options);
+  options.cpu_offload = json->boolean({"cpu_offload", "offload_policy"}, false) ||
+                        recipe.layout.offload == "all";
+  options.reshard_after_backward = json->boolean("reshard_after_backward", true);
+  options.wrap_ends = json->boolean("wrap_ends", false);
+  const auto mesh = read_mesh(*json, recipe.layout);
+  if (!mesh) return tl::unexpected(mesh.error());
+  options.mesh = *mesh;
+  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
+  const std::int64_t shards = options.mesh.size("shard");
+  if (options.reshard_to && (shards % *options.reshard_to != 0))
+    return bad_input(std::to_string(shards) + " shards do not divide by " +
+                         std::to_string(*options.reshard_to),
+                     "--strategy: reshard_after_forward", "a divisor of the shards");
+  return options;
+}
+
+}  // namespace memtape::fsdp2
