@@ -25,8 +25,9 @@ bool is_single(std::string_view framework) {
 /// Options that the dialect at hand does not model, as one error that names the first.
 Result<void> refuse_unmodelled(const RawOptions& options) {
   constexpr std::array<std::string_view, 18> kUnmodelled{
-      "quantize", "quantization", "peft", "loss", "gpus", "dp", "zero", "tp",      "sp",
-      "pp",       "vpp",          "cp",   "ep",   "etp",  "schedule", "rank", "offload", "strategy"};
+      "quantize", "quantization", "peft",     "loss", "gpus",    "dp",
+      "zero",     "tp",           "sp",       "pp",   "vpp",     "cp",
+      "ep",       "etp",          "schedule", "rank", "offload", "strategy"};
   constexpr std::size_t kOfAny = 4;  // the first are no framework's
   constexpr std::array<std::string_view, 6> kNeutral{"1", "0", "none", "all", "torch", "{}"};
   const std::string* framework = value_of(options, "framework");
@@ -36,9 +37,8 @@ Result<void> refuse_unmodelled(const RawOptions& options) {
     if (dialect == "transformers" && (name == "peft" || name == "quantization")) continue;
     if (std::find(kUnmodelled.begin(), end, name) == end) continue;
     if (std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
-      return unsupported("\"" + value + "\" is not modelled by --framework " +
-                             dialect,
-                         "--" + name, "one GPU");
+      return unsupported("\"" + value + "\" is not modelled by --framework " + dialect, "--" + name,
+                         "one GPU");
   }
   return {};
 }

@@ -56,7 +56,8 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const ghost::GradMode no_grad(false);
   update_frequencies(position_ids);
   const std::int64_t batch = position_ids.size(0), half = inv_freq_.size(0);
-  const Tensor inv_freq_expanded = inv_freq_.unsqueeze(0).unsqueeze(2).expand({batch, half, 1});
+  const Tensor inv_freq_expanded =
+      inv_freq_.unsqueeze(0).unsqueeze(2).to_float().expand({batch, half, 1});
   const Tensor position_ids_expanded = position_ids.unsqueeze(1).to_float();
   const ghost::AutocastContext no_autocast(false, DType::float32);
   const Tensor freqs = inv_freq_expanded.matmul(position_ids_expanded).transpose(1, 2);

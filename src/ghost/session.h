@@ -76,7 +76,7 @@ class Session {
 
   bool grad_enabled = true;
   bool training = true;   ///< model.train(); in model.eval() nothing is dropped out
-  bool on_host = false;  ///< tensors made meanwhile live in host memory: they have no storage
+  bool on_host = false;   ///< tensors made meanwhile live in host memory: they have no storage
   bool skipping = false;  ///< a recompute that already has all it needs: ops make empty tensors
                           ///< until it returns
   std::uint64_t next_sequence = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layout: the GPUs of a job as a product of named axes ("dp", "pp", "tp"), and what each rank is in
 // it. Ranks count through the axes as through the digits of a number, the last axis fastest: the
-// order of torch's init_device_mesh and of Megatron's rank generator, which differ only in the order
-// in which they name their axes.
+// order of torch's init_device_mesh and of Megatron's rank generator, which differ only in the
+// order in which they name their axes.
 //
 //     Layout({{"dp", 2}, {"tp", 4}})   rank 6 is dp 1, tp 2; its tp group is 4 5 6 7
 //

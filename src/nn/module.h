@@ -47,8 +47,9 @@ void show_output(ForwardHooks& hook, Result& result) {
   else if constexpr (requires { std::get<0>(result); })
     hook.after_forward(std::get<0>(result));
   else
-    ghost::session().fail({ErrorKind::unsupported, "a framework that hooks into a module of this kind",
-                           "--framework", "torch"});
+    ghost::session().fail({ErrorKind::unsupported,
+                           "a framework that hooks into a module of this kind", "--framework",
+                           "torch"});
 }
 
 /// One module of the tree: what named_parameters(), named_buffers() and named_modules() walk.
@@ -64,7 +65,7 @@ struct ModuleNode {
   std::vector<Named> buffers;
   Projection* projection = nullptr;  ///< where an adapter can be put
   Embedding* embedding = nullptr;
-  bool is_layer = false;    ///< a unit of the stack: what wrap policies and checkpointing go by
+  bool is_layer = false;  ///< a unit of the stack: what wrap policies and checkpointing go by
   std::vector<ForwardHooks*> hooks;
   bool layer_norm = false;  ///< an nn.LayerNorm: Trainer spares it weight decay
 };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "framework/ddp/distributed_data_parallel.h"
+#include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/transformers/trainer.h"
@@ -49,6 +50,7 @@ constexpr auto kDialects = std::to_array<Dialect>({
        return ddp::run_training(c, r, d);
      },
      all_alike},
+    {Framework::fsdp1, fsdp1::run_training, fsdp1::rank_classes},
     {Framework::fsdp2, fsdp2::run_training, fsdp2::rank_classes},
 });
 
@@ -56,7 +58,7 @@ Result<const Dialect*> find_dialect(Framework framework) {
   for (const Dialect& dialect : kDialects)
     if (dialect.framework == framework) return &dialect;
   return unsupported(fmt::format("\"{}\" is not modelled yet", name(framework)), "--framework",
-                     "one of torch, transformers, ddp, fsdp2");
+                     "one of torch, transformers, ddp, fsdp1, fsdp2");
 }
 
 }  // namespace

@@ -153,8 +153,7 @@ bool same_numbers(const RankReport& a, const RankReport& b) {
     if (!same(a.phases[i].peak, b.phases[i].peak)) return false;
   return same(a.peak, b.peak) && same(a.steady, b.steady) &&
          a.parameter_bytes == b.parameter_bytes && a.buffer_bytes == b.buffer_bytes &&
-         a.optimizer_state_bytes == b.optimizer_state_bytes &&
-         a.gradient_bytes == b.gradient_bytes;
+         a.optimizer_state_bytes == b.optimizer_state_bytes && a.gradient_bytes == b.gradient_bytes;
 }
 
 /// Adds a report, or its ranks to the one that says the same.

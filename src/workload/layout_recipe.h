@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayoutRecipe: on how many GPUs a model is trained and how they share the work, as asked for: sizes
-// by the command line's names, none where the framework decides, and the framework's own options as
-// the JSON that was typed. Each dialect under src/framework reads what it knows and refuses the
-// rest.
+// LayoutRecipe: on how many GPUs a model is trained and how they share the work, as asked for:
+// sizes by the command line's names, none where the framework decides, and the framework's own
+// options as the JSON that was typed. Each dialect under src/framework reads what it knows and
+// refuses the rest.
 #pragma once
 
 #include <cstdint>

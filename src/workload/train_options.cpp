@@ -22,17 +22,17 @@ struct Choice {
   E value;
 };
 
-constexpr auto kFrameworks = std::to_array<Choice<Framework>>(
-    {{"torch", Framework::torch},
-     {"transformers", Framework::transformers},
-     {"ddp", Framework::ddp},
-     {"fsdp1", Framework::fsdp1},
-     {"fsdp2", Framework::fsdp2},
-     {"deepspeed", Framework::deepspeed},
-     {"torch-tp", Framework::torch_tp},
-     {"torch-pp", Framework::torch_pp},
-     {"torch-cp", Framework::torch_cp},
-     {"megatron-core", Framework::megatron_core}});
+constexpr auto kFrameworks =
+    std::to_array<Choice<Framework>>({{"torch", Framework::torch},
+                                      {"transformers", Framework::transformers},
+                                      {"ddp", Framework::ddp},
+                                      {"fsdp1", Framework::fsdp1},
+                                      {"fsdp2", Framework::fsdp2},
+                                      {"deepspeed", Framework::deepspeed},
+                                      {"torch-tp", Framework::torch_tp},
+                                      {"torch-pp", Framework::torch_pp},
+                                      {"torch-cp", Framework::torch_cp},
+                                      {"megatron-core", Framework::megatron_core}});
 constexpr auto kPrecisions = std::to_array<Choice<Precision>>({{"fp32", Precision::fp32},
                                                                {"bf16", Precision::bf16},
                                                                {"fp16", Precision::fp16},

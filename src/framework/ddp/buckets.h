@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets: which tensors are communicated together. A tensor joins its dtype's open bucket, which is
-// closed once it holds `limit` bytes or more; the first bucket of a dtype may have a limit of its
-// own (compute_bucket_assignment_by_size of torch/csrc/distributed/c10d/reducer.cpp).
+// Buckets: which tensors are communicated together. A tensor joins its dtype's open bucket, which
+// is closed once it holds `limit` bytes or more; the first bucket of a dtype may have a limit of
+// its own (compute_bucket_assignment_by_size of torch/csrc/distributed/c10d/reducer.cpp).
 #pragma once
 
 #include <cstddef>

@@ -2,10 +2,10 @@
 // Reducer: what DDP does with gradients (torch/csrc/distributed/c10d/reducer.cpp). Every parameter
 // has a place in a bucket, a flat tensor that is all-reduced when its last gradient has arrived.
 //
-// The first buckets follow the order of the parameters; the gradients' order of arrival in the first
-// synchronised backward decides those that the next forward builds in their place, for good. With
-// gradient_as_bucket_view a gradient, once copied into its bucket, is a view of it. With a static
-// graph the first backward only counts, and everything is copied and reduced at its end.
+// The first buckets follow the order of the parameters; the gradients' order of arrival in the
+// first synchronised backward decides those that the next forward builds in their place, for good.
+// With gradient_as_bucket_view a gradient, once copied into its bucket, is a view of it. With a
+// static graph the first backward only counts, and everything is copied and reduced at its end.
 #pragma once
 
 #include <vector>

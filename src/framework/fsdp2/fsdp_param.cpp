@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "framework/torch/materialize.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/views.h"
@@ -33,26 +34,31 @@ FsdpParam::FsdpParam(const Tensor& parameter, ShardPlace place, const Options& o
   param_dtype = unless_same(policy.param_dtype, orig_dtype);
   if (policy.reduce_dtype != policy.param_dtype) reduce_dtype = policy.reduce_dtype;
 
-  ghost::Session& s = ghost::session();
-  const ghost::ScopeGuard scope(s.tape.why[parameter.impl().storage->block].scope);
-  const ghost::GradMode no_grad(false);
   Dims padded = parameter.sizes();
   padded[0] = padded_shard(rows(), place.shards);
   Dims own = parameter.sizes();
   own[0] = shard(rows(), place.shards, place.index);
-  sharded_data_ = ghost::zeros(padded, orig_dtype, Category::parameter);
-  if (offloads_) sharded_data_ = on_host(padded, orig_dtype);
-  sharded = ghost::alias(sharded_data_, own, ghost::contiguous_strides(own));
-  if (ghost::numel(own) == 0) sharded.impl().storage.reset();
+  sharded_data_ = on_host(padded, orig_dtype);
+  sharded = on_host(own, orig_dtype);
   sharded.impl().requires_grad = parameter.requires_grad();
-  original_ = ghost::alias(parameter, parameter.sizes(), parameter.strides());
+  unsharded.impl().dtype = gathered_dtype();
 }
 
-void FsdpParam::drop_original() {
-  ghost::TensorImpl& impl = unsharded.impl();
-  impl.storage.reset();
-  impl.dtype = gathered_dtype();
-  original_.reset();
+void FsdpParam::materialize() {
+  if (!offloads_) torch::to_device(sharded, Category::parameter);
+}
+
+void FsdpParam::reset_sharded_param() {
+  if (offloads_) return;
+  if (sharded.numel() == sharded_data_.numel()) {
+    sharded_data_.impl().storage = sharded.impl().storage;
+    return;
+  }
+  const ghost::GradMode no_grad(false);
+  const ghost::StreamGuard main_stream(0);
+  sharded_data_ = ghost::zeros(sharded_data_.sizes(), orig_dtype, Category::parameter);
+  sharded.impl().storage =
+      sharded.numel() > 0 ? sharded_data_.impl().storage : ghost::Ptr<ghost::Storage>();
 }
 
 std::int64_t FsdpParam::row_elements() const { return unsharded.numel() / rows(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FsdpParam: one parameter of fully_shard (_fsdp_param.py). Its shard is rows of dimension 0, padded
-// to those of the first rank; gathered, it is whole in a tensor whose storage is emptied when the
-// unit is resharded and filled again at the next gather.
+// FsdpParam: one parameter of fully_shard (_fsdp_param.py). Its shard is rows of dimension 0,
+// padded to those of the first rank; gathered, it is whole in a tensor whose storage is emptied
+// when the unit is resharded and filled again at the next gather.
 //
 // The module keeps its own TensorImpl: it stands for torch's _unsharded_param, which is one object
 // for the life of the program, too. The shard is a tensor of its own, and what the optimizer sees.
@@ -25,8 +25,10 @@ class FsdpParam {
  public:
   FsdpParam(const Tensor& parameter, ShardPlace place, const Options& options);
 
-  /// fully_shard has returned: the whole parameter goes.
-  void drop_original();
+  /// to_empty() of a model sharded on the meta device: the shard's own rows.
+  void materialize();
+  /// In the first forward: the shard with its padding (reset_sharded_param).
+  void reset_sharded_param();
 
   /// What the rank puts into the gather, in the order torch makes it; `post_forward`: from the
   /// smaller mesh.
@@ -67,7 +69,6 @@ class FsdpParam {
 
  private:
   bool offloads_;
-  Tensor original_;      ///< keeps the whole parameter's memory until fully_shard returns
   Tensor sharded_data_;  ///< the padded shard
   Tensor post_forward_data_;
   Tensor all_gather_output_;

@@ -43,7 +43,10 @@ void FsdpState::lazy_init() {
   context_.initialized = true;
   context_.comm.lazy_init();
   for (FsdpState* state : context_.all_states)
-    if (state->group_) state->group_->comm = &context_.comm;
+    if (state->group_) {
+      state->group_->comm = &context_.comm;
+      for (FsdpParam& param : state->group_->params) param.reset_sharded_param();
+    }
 }
 
 void FsdpState::pre_forward(Tensor* input) {

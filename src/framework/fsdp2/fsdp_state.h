@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FsdpState: the hooks that fully_shard puts around a module (_fsdp_state.py): gather before the
 // forward, let go after it, gather again when the gradient of an output arrives, reduce when those
-// of the inputs have been made; and the callback at the end of a backward pass, for what no gradient
-// of an input announces.
+// of the inputs have been made; and the callback at the end of a backward pass, for what no
+// gradient of an input announces.
 #pragma once
 
 #include <memory>

@@ -11,6 +11,7 @@
 #include "framework/fsdp2/fsdp_state.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/gradient_checkpointing.h"
+#include "framework/torch/materialize.h"
 #include "framework/torch/model_setup.h"
 #include "mesh/shards.h"
 #include "nn/layers.h"
@@ -35,6 +36,7 @@ class ShardedModel final : public torch::DrivenModel {
     shard({&root});
     std::rotate(states_.begin(), states_.end() - 1, states_.end());
     for (const auto& state : states_) context_.all_states.push_back(state.get());
+    materialize(root);
     if (!options_.reshard_after_forward && states_.front()->group())
       states_.front()->group()->keep_unsharded_after_forward();
   }
@@ -83,9 +85,8 @@ class ShardedModel final : public torch::DrivenModel {
   void shard(std::vector<ModuleNode*> modules) {
     std::vector<Tensor> parameters;
     for (ModuleNode* module : modules) collect(*module, parameters);
-    auto group = parameters.empty()
-                     ? nullptr
-                     : std::make_unique<ParamGroup>(parameters, rank_, options_);
+    auto group =
+        parameters.empty() ? nullptr : std::make_unique<ParamGroup>(parameters, rank_, options_);
     states_.push_back(std::make_unique<FsdpState>(context_, modules.size(), std::move(group),
                                                   options_.mixed_precision));
     for (ModuleNode* module : modules) {
@@ -103,14 +104,27 @@ class ShardedModel final : public torch::DrivenModel {
       if (managed_.insert(parameter.tensor.ptr().get()).second) found.push_back(parameter.tensor);
   }
 
+  /// model.to_empty(device="cuda"): children before their parent.
+  void materialize(ModuleNode& module) {
+    for (ModuleNode* child : module.children) materialize(*child);
+    const ghost::ScopeGuard scope(module.scope);
+    for (const ModuleNode::Named& parameter : module.parameters)
+      for (const auto& state : states_)
+        if (state->group())
+          for (FsdpParam& param : state->group()->params)
+            if (param.unsharded.ptr() == parameter.tensor.ptr()) param.materialize();
+    for (const ModuleNode::Named& buffer : module.buffers)
+      torch::to_device(buffer.tensor, Category::buffer);
+  }
+
   void shard_ends() {
     ModuleNode *embedding = nullptr, *norm = nullptr, *head = nullptr;
     for (const nn::NamedModule& module : nn::named_modules(model_.tree.root())) {
       if (module.node->embedding && torch::is_input_embedding(*module.node) && !embedding)
         embedding = module.node;
       const bool inside_layer = module.name.find(".layers.") != std::string::npos;
-      if (!inside_layer && std::find(kFinalNorms.begin(), kFinalNorms.end(), module.node->name) !=
-                               kFinalNorms.end())
+      if (!inside_layer &&
+          std::find(kFinalNorms.begin(), kFinalNorms.end(), module.node->name) != kFinalNorms.end())
         norm = module.node;
       if (module.name == model_.output_embeddings()) head = module.node;
     }
@@ -121,6 +135,8 @@ class ShardedModel final : public torch::DrivenModel {
     }
     shard({embedding});
     shard({norm, head});
+    if (!options_.reshard_after_forward && states_.back()->group())
+      states_.back()->group()->keep_unsharded_after_forward();  // torchtitan's default policy
   }
 
   Options options_;

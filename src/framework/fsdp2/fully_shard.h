@@ -16,7 +16,6 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
                                      const ghost::DeviceTraits& device, int rank);
 
 /// Ranks whose shards have equal sizes.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe);
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
 
 }  // namespace memtape::fsdp2

@@ -69,8 +69,8 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   if (!policy) return tl::unexpected(policy.error());
   options.mixed_precision = *policy;
   read_reshard(*json, options);
-  options.cpu_offload = json->boolean({"cpu_offload", "offload_policy"}, false) ||
-                        recipe.layout.offload == "all";
+  options.cpu_offload =
+      json->boolean({"cpu_offload", "offload_policy"}, false) || recipe.layout.offload == "all";
   options.reshard_after_backward = json->boolean("reshard_after_backward", true);
   options.wrap_ends = json->boolean("wrap_ends", false);
   const auto mesh = read_mesh(*json, recipe.layout);
@@ -79,9 +79,9 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
   const std::int64_t shards = options.mesh.size("shard");
   if (options.reshard_to && (shards % *options.reshard_to != 0))
-    return bad_input(std::to_string(shards) + " shards do not divide by " +
-                         std::to_string(*options.reshard_to),
-                     "--strategy: reshard_after_forward", "a divisor of the shards");
+    return bad_input(
+        std::to_string(shards) + " shards do not divide by " + std::to_string(*options.reshard_to),
+        "--strategy: reshard_after_forward", "a divisor of the shards");
   return options;
 }
 

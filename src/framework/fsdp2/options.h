@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of fully_shard that decide memory, by their names there
-// (torch/distributed/fsdp/_fully_shard), and the shape of the device mesh: one axis shards, a second
-// before it replicates (HSDP).
+// (torch/distributed/fsdp/_fully_shard), and the shape of the device mesh: one axis shards, a
+// second before it replicates (HSDP).
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct MixedPrecision {
 
 struct Options {
   MixedPrecision mixed_precision;
-  std::optional<bool> reshard_after_forward;     ///< none: all but the root
-  std::optional<std::int64_t> reshard_to;        ///< to so many shards, not to all
-  bool cpu_offload = false;                      ///< CPUOffloadPolicy
-  bool reshard_after_backward = true;            ///< set_reshard_after_backward while accumulating
-  bool wrap_ends = false;                        ///< embedding, and norm with head, are units too
-  Layout mesh{{}};                               ///< axes "replicate" and "shard"
+  std::optional<bool> reshard_after_forward;  ///< none: all but the root
+  std::optional<std::int64_t> reshard_to;     ///< to so many shards, not to all
+  bool cpu_offload = false;                   ///< CPUOffloadPolicy
+  bool reshard_after_backward = true;         ///< set_reshard_after_backward while accumulating
+  bool wrap_ends = false;                     ///< embedding, and norm with head, are units too
+  Layout mesh{{}};                            ///< axes "replicate" and "shard"
 };
 
 Result<Options> read_options(const TrainRecipe& recipe);

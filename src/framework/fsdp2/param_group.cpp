@@ -28,7 +28,6 @@ ParamGroup::ParamGroup(const std::vector<Tensor>& parameters, std::int64_t rank,
       reshards_after_forward_(options.reshard_after_forward.value_or(true)) {
   const ShardPlace place{shards_, options.mesh.coordinate(rank, "shard")};
   for (const Tensor& parameter : parameters) params.emplace_back(parameter, place, options);
-  for (FsdpParam& param : params) param.drop_original();
 }
 
 std::int64_t ParamGroup::gathering_shards() const {
@@ -94,8 +93,7 @@ void ParamGroup::copy_single() {
 void ParamGroup::reshard() {
   if (state == TrainingState::forward && !reshards_after_forward_) return;
   if (!is_unsharded_) return;
-  const bool to_smaller =
-      state == TrainingState::forward && reshard_to_ && *reshard_to_ != shards_;
+  const bool to_smaller = state == TrainingState::forward && reshard_to_ && *reshard_to_ != shards_;
   const GradMode no_grad(false);
   for (FsdpParam& param : params) {
     if (to_smaller) param.keep_post_forward(*reshard_to_);

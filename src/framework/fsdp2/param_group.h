@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ParamGroup: the parameters of one unit of fully_shard, gathered and reduced together
-// (_fsdp_param_group.py, _fsdp_collectives.py), and what all groups of a model share: the streams on
-// which gathers and reductions run, and the buffers they keep alive for each other.
+// (_fsdp_param_group.py, _fsdp_collectives.py), and what all groups of a model share: the streams
+// on which gathers and reductions run, and the buffers they keep alive for each other.
 //
 //     gather      [copy-in stream]  N x shard bytes, one buffer a unit
 //     copy-out    [main stream]     the unit's parameters, whole

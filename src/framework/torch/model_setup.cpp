@@ -73,7 +73,8 @@ StaticBytes count_statics(family::PretrainedModel& model) {
   StaticBytes statics;
   std::unordered_set<const ghost::Storage*> seen;
   for (const Tensor& p : nn::parameters(model.tree.root())) {
-    if (!seen.insert(p.impl().storage.get()).second) continue;
+    const ghost::Storage* const storage = p.impl().storage.get();
+    if (storage && !seen.insert(storage).second) continue;
     statics.parameters += p.numel();
     statics.parameter_bytes += p.nbytes();
     if (p.requires_grad()) statics.trainable_parameters += p.numel();

@@ -59,16 +59,16 @@ Result<void> check_axes(const LayoutRecipe& layout,
 Result<std::int64_t> remaining_axis(const LayoutRecipe& layout, std::string_view axis,
                                     std::optional<std::int64_t> given, std::int64_t others) {
   if (layout.gpus % others != 0)
-    return bad_input(std::to_string(layout.gpus) + " GPUs do not divide by " +
-                         std::to_string(others),
-                     "--gpus", "a multiple of " + std::to_string(others));
+    return bad_input(
+        std::to_string(layout.gpus) + " GPUs do not divide by " + std::to_string(others), "--gpus",
+        "a multiple of " + std::to_string(others));
   const std::int64_t left = layout.gpus / others;
   if (given && *given != left)
     return bad_input(std::to_string(*given) + " times " + std::to_string(others) + " are not the " +
                          std::to_string(layout.gpus) + " GPUs",
                      "--" + std::string(axis),
-                     std::to_string(left) + "; " + std::to_string(layout.gpus) +
-                         " divides by " + divisors_of(layout.gpus));
+                     std::to_string(left) + "; " + std::to_string(layout.gpus) + " divides by " +
+                         divisors_of(layout.gpus));
   return left;
 }
 

@@ -130,7 +130,14 @@ struct Program {
   const Wrap& wrap;
   LoopHabits habits;
   EqualLayerRuns runs = EqualLayerRuns::all_run;
+  BuiltOn built_on = BuiltOn::device;
 };
+
+Result<std::unique_ptr<family::PretrainedModel>> built(const Config& config,
+                                                       const TrainRecipe& recipe, BuiltOn place) {
+  const ghost::HostGuard host(place == BuiltOn::host);
+  return build_model(config, recipe);
+}
 
 Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Program& program) {
@@ -139,7 +146,7 @@ Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
   ghost::Session session(device);
   session.repeats_layers = program.runs == EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
-  const auto model = build_model(config, recipe);
+  const auto model = built(config, recipe, program.built_on);
   if (!model) return tl::unexpected(model.error());
   const std::unique_ptr<DrivenModel> driven = program.wrap(**model);
   const StaticBytes statics = run_steps(recipe, *driven, program.habits);
@@ -151,19 +158,27 @@ Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
 }  // namespace
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                              const ghost::DeviceTraits& device) {
+                              const ghost::DeviceTraits& device, EqualLayerRuns runs) {
   const Wrap bare = [](family::PretrainedModel& model) {
     return std::make_unique<DrivenModel>(model);
   };
-  return run_equal_layers([&](EqualLayerRuns runs) {
-    return run_program(config, recipe, device, {.wrap = bare, .habits = {}, .runs = runs});
-  });
+  return run_program(config, recipe, device,
+                     {.wrap = bare, .habits = {}, .runs = runs, .built_on = BuiltOn::device});
+}
+
+Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                              const ghost::DeviceTraits& device) {
+  return run_equal_layers(
+      [&](EqualLayerRuns runs) { return run_training(config, recipe, device, runs); });
 }
 
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Wrap& wrap) {
   return run_program(config, recipe, device,
-                     {.wrap = wrap, .habits = {.labels_are_inputs = true}});
+                     {.wrap = wrap,
+                      .habits = {.labels_are_inputs = true},
+                      .runs = EqualLayerRuns::all_run,
+                      .built_on = BuiltOn::host});
 }
 
 }  // namespace memtape::torch

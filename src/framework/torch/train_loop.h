@@ -84,7 +84,12 @@ struct LoopHabits {
 /// kSteps steps of the recipe; gives the static sizes at the end of the last.
 StaticBytes run_steps(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits);
 
-/// Builds the model, wraps it, and runs kSteps steps of it as distributed programs do.
+/// Where a model's constructor puts its tensors. Distributed programs build in host memory, or on
+/// the meta device, and the framework brings to the GPU what a rank holds.
+enum class BuiltOn { device, host };
+
+/// Builds the model in host memory, wraps it, and runs kSteps steps of it as distributed programs
+/// do.
 using Wrap = std::function<std::unique_ptr<DrivenModel>(family::PretrainedModel&)>;
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Wrap& wrap);

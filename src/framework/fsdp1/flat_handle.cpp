@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/fsdp1/flat_handle.h"
+
+#include <algorithm>
+
+#include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/padding.h"
+#include "ghost/ops/views.h"
+#include "ghost/session.h"
+#include "mesh/shards.h"
+
+namespace memtape::fsdp1 {
+namespace {
+
+using ghost::GradMode;
+using ghost::Op;
+
+/// _get_aligned_numel: with use_orig_params parameters start at multiples of 16 bytes.
+constexpr Bytes kAlignment = 16;
+
+void free_storage(const Tensor& tensor) {
+  if (tensor.impl().storage) ghost::session().release(*tensor.impl().storage);
+}
+
+void alloc_storage(const Tensor& tensor) {
+  const Op op("resize_", {});
+  ghost::session().refill(*tensor.impl().storage, tensor.nbytes());
+}
+
+/// A tensor whose storage is given back at once: what its place will later be filled with.
+Tensor emptied(std::int64_t numel, DType dtype, Category category) {
+  const Op op("empty", {});
+  Tensor tensor = ghost::empty({numel}, dtype, category);
+  free_storage(tensor);
+  return tensor;
+}
+
+}  // namespace
+
+FlatHandle::FlatHandle(const std::vector<Tensor>& parameters, std::int64_t rank,
+                       const Options& options)
+    : options_(options),
+      shards_(options.is_sharded() ? options.mesh.size("shard") : 1),
+      index_(options.is_sharded() ? options.mesh.coordinate(rank, "shard") : 0),
+      orig_dtype_(parameters.front().dtype()),
+      param_dtype_(options.param_dtype.value_or(orig_dtype_)),
+      reduce_dtype_(options.reduce_dtype.value_or(options.param_dtype.value_or(orig_dtype_))),
+      parameters_(parameters) {
+  const GradMode no_grad(false);
+  lay_out(parameters);
+  flatten(parameters);
+  flat = ghost::alias(local_shard_, {local_numel_}, {1});
+  flat.impl().base.reset();
+  flat.impl().requires_grad = std::any_of(parameters.begin(), parameters.end(),
+                                          [](const Tensor& p) { return p.requires_grad(); });
+  if (options.use_orig_params) make_orig_params(parameters);
+}
+
+void FlatHandle::lay_out(const std::vector<Tensor>& parameters) {
+  const std::int64_t aligned =
+      options_.use_orig_params ? kAlignment / bytes_of(param_dtype_, 1) : 1;
+  const auto pad_to = [&](std::int64_t multiple) {
+    const std::int64_t padding = (multiple - numel_ % multiple) % multiple;
+    if (padding == 0) return;
+    pieces_.push_back({padding, std::nullopt});
+    numel_ += padding;
+  };
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    pad_to(aligned);
+    pieces_.push_back({parameters[i].numel(), i});
+    numel_ += parameters[i].numel();
+  }
+  if (options_.use_orig_params) pad_to(options_.mesh.size("shard"));
+  local_numel_ = padded_shard(numel_, shards_);
+}
+
+/// flatten_tensors_into_flat_param, then shard().
+void FlatHandle::flatten(const std::vector<Tensor>& parameters) {
+  std::vector<Tensor> side_by_side;
+  for (const Piece& piece : pieces_) {
+    if (piece.parameter) {
+      side_by_side.push_back(parameters[*piece.parameter].view({-1}));
+      continue;
+    }
+    const Tensor ones = ghost::ones({piece.numel}, orig_dtype_);
+    side_by_side.push_back(ones.mul(42.0));
+  }
+  Tensor whole = ghost::cat(side_by_side, 0);
+  side_by_side.clear();
+  if (options_.is_sharded()) {
+    const std::int64_t held = shard(numel_, shards_, index_);
+    local_shard_ = whole.slice(0, 0, held).clone();
+    if (held < local_numel_) local_shard_ = ghost::pad_last(local_shard_, 0, local_numel_ - held);
+    whole.reset();
+  } else {
+    local_shard_ = whole;
+  }
+  for (const Tensor& parameter : parameters) parameter.impl().storage.reset();
+  if (options_.cpu_offload) {
+    const ghost::HostGuard host;
+    local_shard_ = ghost::empty({local_numel_}, orig_dtype_);
+  }
+  ghost::session().set_category(local_shard_, Category::parameter);
+}
+
+void FlatHandle::make_orig_params(const std::vector<Tensor>& parameters) {
+  std::int64_t at = 0;
+  const std::int64_t first = index_ * local_numel_, last = first + local_numel_;
+  for (const Piece& piece : pieces_) {
+    const std::int64_t begin = std::max(at, first), end = std::min(at + piece.numel, last);
+    at += piece.numel;
+    if (!piece.parameter) continue;
+    const Tensor& parameter = parameters[*piece.parameter];
+    OrigParam orig{.parameter = parameter, .piece = {}, .offset = begin - first};
+    const std::int64_t held = std::max<std::int64_t>(0, end - begin);
+    const Dims sizes = options_.is_sharded() ? Dims{held} : parameter.sizes();
+    orig.piece = ghost::alias(local_shard_, sizes, ghost::contiguous_strides(sizes));
+    orig.piece.impl().base.reset();
+    if (held == 0) orig.piece.impl().storage.reset();
+    orig.piece.impl().requires_grad = parameter.requires_grad();
+    orig_params.push_back(std::move(orig));
+  }
+}
+
+Bytes FlatHandle::held_bytes() const {
+  std::int64_t at = 0, held = 0;
+  const std::int64_t first = index_ * local_numel_, last = first + local_numel_;
+  for (const Piece& piece : pieces_) {
+    if (piece.parameter)
+      held += std::max<std::int64_t>(0, std::min(at + piece.numel, last) - std::max(at, first));
+    at += piece.numel;
+  }
+  return bytes_of(orig_dtype_, held);
+}
+
+void FlatHandle::init_attributes() {
+  if (casts()) mp_shard_ = emptied(local_numel_, param_dtype_, Category::communication);
+  if (!options_.is_sharded()) return;
+  full_padded_ = emptied(local_numel_ * shards_, param_dtype_, Category::parameter);
+  if (casts()) emptied(local_numel_ * shards_, orig_dtype_, Category::parameter);
+}
+
+void FlatHandle::set_data(const Tensor& source, const Dims& sizes) {
+  ghost::TensorImpl& impl = flat.impl();
+  impl.storage = source.impl().storage;
+  impl.dtype = source.dtype();
+  impl.sizes = sizes;
+  impl.strides = ghost::contiguous_strides(sizes);
+  is_local_ = source.ptr() == local_shard_.ptr();
+}
+
+bool FlatHandle::needs_unshard() const {
+  return options_.is_sharded() && full_padded_.impl().storage->is_empty;
+}
+
+void FlatHandle::pre_unshard() {
+  if (options_.is_sharded() && !options_.cpu_offload && !needs_unshard()) return;
+  if (casts()) {
+    alloc_storage(mp_shard_);
+    if (options_.cpu_offload) {
+      const Op op("_to_copy", {});
+      const Tensor moved = ghost::empty({local_numel_}, orig_dtype_, Category::communication);
+    }
+    set_data(mp_shard_, {local_numel_});
+  } else if (options_.cpu_offload && is_local_) {
+    const Op op("_to_copy", {});
+    set_data(ghost::empty({local_numel_}, orig_dtype_, Category::communication), {local_numel_});
+  }
+}
+
+void FlatHandle::unshard() {
+  ghost::Session& s = ghost::session();
+  if (needs_unshard()) {
+    alloc_storage(full_padded_);
+    if (options_.cpu_offload) s.record_stream(flat, s.stream);
+  }
+  if (options_.is_sharded()) set_data(full_padded_, {numel_});
+  if (state == TrainingState::forward) use_unsharded_views();
+}
+
+/// _use_unsharded_views: splits of the flat parameter, seen in the parameters' shapes.
+void FlatHandle::use_unsharded_views() {
+  const GradMode enable_grad(true);
+  std::vector<std::int64_t> lengths;
+  for (const Piece& piece : pieces_) lengths.push_back(piece.numel);
+  const std::vector<Tensor> splits = flat.split(lengths, 0);
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    if (!pieces_[i].parameter) continue;
+    ghost::TensorImpl& impl = parameters_[*pieces_[i].parameter].impl();
+    const Tensor view = splits[i].view(impl.sizes);
+    impl.storage = view.impl().storage;
+    impl.dtype = view.dtype();
+    impl.strides = view.strides();
+    impl.requires_grad = false;
+    impl.grad_fn = view.impl().grad_fn;
+    impl.output_nr = view.impl().output_nr;
+  }
+}
+
+void FlatHandle::post_unshard() {
+  if (!casts() || !options_.is_sharded()) return;
+  ghost::session().record_stream(mp_shard_, ghost::session().stream);
+  free_storage(mp_shard_);
+}
+
+void FlatHandle::reshard(bool free_unsharded) {
+  ghost::Session& s = ghost::session();
+  set_data(local_shard_, {local_numel_});
+  if (free_unsharded) {
+    s.record_stream(full_padded_, s.stream);
+    free_storage(full_padded_);
+  }
+  if (casts() && !options_.is_sharded()) {
+    s.record_stream(mp_shard_, s.stream);
+    free_storage(mp_shard_);
+  }
+  prefetched = false;
+}
+
+void FlatHandle::use_sharded_grad_views(const Tensor& grad) {
+  for (OrigParam& orig : orig_params) {
+    orig.piece.impl().grad.reset();
+    if (!grad.defined() || orig.piece.numel() == 0 || !orig.piece.requires_grad()) continue;
+    const Tensor view = ghost::alias(grad, orig.piece.sizes(), orig.piece.strides());
+    view.impl().base.reset();
+    orig.piece.impl().grad = view.ptr();
+  }
+}
+
+void FlatHandle::use_unsharded_grad_views() {
+  const GradMode no_grad(false);
+  const Tensor whole = flat.grad();
+  for (OrigParam& orig : orig_params) {
+    if (!orig.piece.impl().grad) const Tensor moment = ghost::empty_like(orig.piece, orig_dtype_);
+    const Tensor view = ghost::alias(whole, orig.parameter.sizes(),
+                                     ghost::contiguous_strides(orig.parameter.sizes()));
+    view.impl().base.reset();
+    orig.piece.impl().grad = view.ptr();
+  }
+}
+
+void FlatHandle::reset_grad_if_unused() {
+  if (!options_.use_orig_params) return;
+  for (const OrigParam& orig : orig_params)
+    if (orig.piece.impl().grad) return;
+  flat.impl().grad.reset();
+}
+
+void FlatHandle::prepare_gradient_for_backward() {
+  const Tensor grad = flat.grad();
+  if (!grad.defined() || grad.numel() == numel_) return;
+  saved_grad_shard = grad;
+  flat.impl().grad.reset();
+}
+
+void FlatHandle::prepare_gradient_for_optim() {
+  if (!saved_grad_shard.defined()) return;
+  if (post_backward_called) flat.impl().grad = saved_grad_shard.ptr();
+  saved_grad_shard.reset();
+}
+
+}  // namespace memtape::fsdp1

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/fsdp1/fully_sharded_data_parallel.h"
+
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "framework/fsdp1/fsdp_state.h"
+#include "framework/torch/materialize.h"
+#include "framework/torch/model_setup.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::fsdp1 {
+namespace {
+
+using nn::ModuleNode;
+
+class FullyShardedDataParallel final : public torch::DrivenModel {
+ public:
+  FullyShardedDataParallel(family::PretrainedModel& model, const Options& options,
+                           std::int64_t rank)
+      : DrivenModel(model), shared_(options), rank_(rank), whole_(torch::count_statics(model)) {
+    ModuleNode& root = model.tree.root();
+    for (const nn::NamedModule& module : nn::named_modules(root))
+      if (module.node->is_layer) wrap(*module.node, false);
+    wrap(root, true);
+    shared_.all_states.push_back(states_.back().get());
+    for (std::size_t i = 0; i + 1 < states_.size(); ++i)
+      shared_.all_states.push_back(states_[i].get());
+    collect_buffers(root);
+  }
+
+  std::vector<Tensor> parameters() override {
+    std::vector<Tensor> found;
+    if (!shared_.options.use_orig_params) {
+      for (FsdpState* state : shared_.all_states)
+        if (state->handle() && state->handle()->flat.requires_grad())
+          found.push_back(state->handle()->flat);
+      return found;
+    }
+    std::unordered_map<const ghost::TensorImpl*, Tensor> pieces;
+    for (const auto& state : states_)
+      if (state->handle())
+        for (const FlatHandle::OrigParam& orig : state->handle()->orig_params)
+          pieces.emplace(orig.parameter.ptr().get(), orig.piece);
+    for (const ModuleNode::Named& p : nn::named_parameters(model_.tree.root()))
+      if (const Tensor& piece = pieces.at(p.tensor.ptr().get()); piece.requires_grad())
+        found.push_back(piece);
+    return found;
+  }
+
+  Tensor loss_of(const family::Batch& batch) override {
+    FsdpState& root = *shared_.all_states.front();
+    root.root_pre_forward(buffers_);
+    root.pre_forward(nullptr);
+    family::ModelOutput output = model_.forward(batch);
+    root.post_forward({&output.loss, &output.logits});
+    return output.loss;
+  }
+
+  void set_gradient_sync(bool sync) override {
+    shared_.sync_gradients = sync || !shared_.options.no_sync;
+  }
+
+  bool updates_on_host() const override { return shared_.options.cpu_offload; }
+
+  /// FullyShardedDataParallel.clip_grad_norm_: a norm a gradient, then the norm of the norms.
+  void clip_grad_norm(const std::vector<Tensor>& parameters) override {
+    const ghost::GradMode no_grad(false);
+    if (!zero_scalar_.defined()) {
+      const ghost::HostGuard device(false);
+      const ghost::Op op("_to_copy", {});
+      zero_scalar_ = ghost::empty({}, DType::float32, Category::buffer);
+    }
+    if (!shared_.options.is_sharded()) return DrivenModel::clip_grad_norm(parameters);
+    std::vector<Tensor> norms;
+    for (const Tensor& parameter : parameters)
+      if (parameter.impl().grad) norms.push_back(ghost::vector_norm(parameter.grad()).unsqueeze(0));
+    const Tensor local = norms.empty() ? zero_scalar_ : ghost::vector_norm(ghost::cat(norms, 0));
+    Tensor total_norm = local.pow(2.0);
+    total_norm = total_norm.pow(0.5);
+    const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));
+    const Tensor clip_coef_clamped = ghost::plain_unary("clamp", clip_coef);
+  }
+
+  torch::StaticBytes statics() override {
+    torch::StaticBytes statics = whole_;
+    statics.parameter_bytes = 0;
+    for (const auto& state : states_)
+      if (state->handle()) statics.parameter_bytes += state->handle()->held_bytes();
+    statics.buffer_bytes = 0;
+    for (const ModuleNode::Named* buffer : buffers_)
+      statics.buffer_bytes += buffer->tensor.nbytes();
+    return statics;
+  }
+
+ private:
+  /// The module's parameters that no unit inside it holds, in the order of named_modules().
+  void collect(ModuleNode& module, std::vector<Tensor>& found) {
+    for (const ModuleNode::Named& parameter : module.parameters)
+      if (managed_.insert(parameter.tensor.ptr().get()).second) found.push_back(parameter.tensor);
+    for (ModuleNode* child : module.children)
+      if (!wrapped_.contains(child)) collect(*child, found);
+  }
+
+  void wrap(ModuleNode& module, bool is_root) {
+    std::vector<Tensor> parameters;
+    collect(module, parameters);
+    torch::to_device(module);
+    auto handle = parameters.empty()
+                      ? nullptr
+                      : std::make_unique<FlatHandle>(parameters, rank_, shared_.options);
+    states_.push_back(std::make_unique<FsdpState>(shared_, std::move(handle), is_root));
+    wrapped_.insert(&module);
+    if (!is_root) module.hooks.push_back(states_.back().get());
+  }
+
+  void collect_buffers(ModuleNode& module) {
+    for (ModuleNode::Named& buffer : module.buffers) buffers_.push_back(&buffer);
+    for (ModuleNode* child : module.children) collect_buffers(*child);
+  }
+
+  SharedState shared_;
+  std::int64_t rank_;
+  torch::StaticBytes whole_;
+  std::vector<std::unique_ptr<FsdpState>> states_;
+  std::unordered_set<const ModuleNode*> wrapped_;
+  std::unordered_set<const ghost::TensorImpl*> managed_;
+  std::vector<ModuleNode::Named*> buffers_;
+  Tensor zero_scalar_;
+};
+
+}  // namespace
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device, int rank) {
+  const Result<Options> options = read_options(recipe);
+  if (!options) return tl::unexpected(options.error());
+  const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
+    return std::make_unique<FullyShardedDataParallel>(model, *options, rank);
+  };
+  return torch::run_wrapped(config, recipe, device, wrap);
+}
+
+/// Every shard is cut in another place, and the last may be padded.
+Result<std::vector<torch::RankClass>> rank_classes(const Config&, const TrainRecipe& recipe) {
+  const Result<Options> options = read_options(recipe);
+  if (!options) return tl::unexpected(options.error());
+  const std::int64_t shards = options->is_sharded() ? options->mesh.size("shard") : 1;
+  std::vector<torch::RankClass> classes(static_cast<std::size_t>(shards));
+  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {
+    const std::int64_t index = options->mesh.coordinate(rank, "shard") % shards;
+    classes[static_cast<std::size_t>(index)].ranks.push_back(static_cast<int>(rank));
+  }
+  return classes;
+}
+
+}  // namespace memtape::fsdp1

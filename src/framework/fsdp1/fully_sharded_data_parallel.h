@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// FSDP1, torch.distributed.fsdp.FullyShardedDataParallel: every layer of the model a unit by its
+// auto-wrap policy, the rest of the model the root unit.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "framework/torch/train_loop.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::fsdp1 {
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device, int rank);
+
+/// Ranks whose shards are cut alike.
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+
+}  // namespace memtape::fsdp1

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of FullyShardedDataParallel (FSDP1) that decide memory, by their names there
+// (torch/distributed/fsdp/fully_sharded_data_parallel.py, api.py).
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "mesh/layout.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::fsdp1 {
+
+enum class ShardingStrategy { full_shard, shard_grad_op, no_shard, hybrid_shard, hybrid_zero2 };
+enum class BackwardPrefetch { none, pre, post };
+
+struct Options {
+  ShardingStrategy sharding_strategy = ShardingStrategy::full_shard;
+  std::optional<DType> param_dtype, reduce_dtype, buffer_dtype;  ///< MixedPrecision
+  bool use_orig_params = false;
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
+  bool forward_prefetch = false;
+  bool cpu_offload = false;
+  bool no_sync = true;  ///< while gradients are accumulated
+  Layout mesh{{}};      ///< axes "replicate" and "shard"
+
+  bool is_sharded() const { return sharding_strategy != ShardingStrategy::no_shard; }
+  bool reshards_after_forward() const {
+    return sharding_strategy == ShardingStrategy::full_shard ||
+           sharding_strategy == ShardingStrategy::hybrid_shard;
+  }
+  bool is_hybrid() const {
+    return sharding_strategy == ShardingStrategy::hybrid_shard ||
+           sharding_strategy == ShardingStrategy::hybrid_zero2;
+  }
+};
+
+Result<Options> read_options(const TrainRecipe& recipe);
+
+}  // namespace memtape::fsdp1

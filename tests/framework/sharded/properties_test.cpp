@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold of every framework that spreads a model over GPUs, whatever the sizes: shards sum
+// to the whole, more ranks never need more, and what does not divide is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "predict/program.h"
+
+namespace memtape {
+namespace {
+
+using testing::HasSubstr;
+
+/// Rows that do not divide evenly by most numbers of ranks.
+Config small_model() {
+  return *Config::parse(R"({"model_type": "llama", "vocab_size": 1003, "hidden_size": 48,
+    "intermediate_size": 130, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "num_key_value_heads": 2})",
+                        "config.json");
+}
+
+TrainRecipe recipe_of(Framework framework, std::int64_t gpus, std::string strategy = "{}") {
+  TrainRecipe recipe;
+  recipe.framework = framework;
+  recipe.sequence_length = 64;
+  recipe.precision = Precision::fp32;
+  recipe.max_grad_norm.reset();
+  recipe.layout.gpus = gpus;
+  recipe.layout.strategy = std::move(strategy);
+  return recipe;
+}
+
+torch::StaticBytes statics_of(const TrainRecipe& recipe, int rank) {
+  const auto run = run_program(small_model(), recipe, {}, rank);
+  EXPECT_TRUE(run.has_value()) << (run ? "" : run.error().line());
+  return run ? run->statics : torch::StaticBytes{};
+}
+
+Bytes static_bytes(const torch::StaticBytes& s) {
+  return s.parameter_bytes + s.optimizer_state_bytes + s.gradient_bytes;
+}
+
+class ShardedTest : public testing::TestWithParam<Framework> {};
+
+TEST_P(ShardedTest, ShardsSumToTheWhole) {
+  for (const std::int64_t gpus : {1, 2, 3, 8}) {
+    const TrainRecipe recipe = recipe_of(GetParam(), gpus);
+    const auto classes = reported_ranks(small_model(), recipe);
+    ASSERT_TRUE(classes.has_value());
+    Bytes sum = 0;
+    std::size_t ranks = 0;
+    for (const torch::RankClass& alike : *classes) {
+      sum += statics_of(recipe, alike.ranks.front()).parameter_bytes *
+             static_cast<Bytes>(alike.ranks.size());
+      ranks += alike.ranks.size();
+    }
+    EXPECT_EQ(ranks, static_cast<std::size_t>(gpus));
+    EXPECT_EQ(sum, statics_of(recipe, 0).weight_bytes) << gpus << " GPUs";
+  }
+}
+
+TEST_P(ShardedTest, MoreRanksNeverNeedMoreStaticBytes) {
+  Bytes before = static_bytes(statics_of(recipe_of(GetParam(), 1), 0));
+  for (const std::int64_t gpus : {2, 3, 4, 8, 16}) {
+    const Bytes now = static_bytes(statics_of(recipe_of(GetParam(), gpus), 0));
+    EXPECT_LE(now, before) << gpus << " GPUs";
+    before = now;
+  }
+}
+
+TEST_P(ShardedTest, OneRankHoldsWhatDdpHolds) {
+  const torch::StaticBytes alone = statics_of(recipe_of(GetParam(), 1), 0);
+  const torch::StaticBytes ddp = statics_of(recipe_of(Framework::ddp, 1), 0);
+  EXPECT_EQ(alone.parameter_bytes, ddp.parameter_bytes);
+  EXPECT_EQ(alone.optimizer_state_bytes, ddp.optimizer_state_bytes);
+  EXPECT_EQ(alone.gradient_bytes, ddp.gradient_bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Frameworks, ShardedTest,
+                         testing::Values(Framework::fsdp1, Framework::fsdp2));
+
+TEST(Sharding, AlikeRanksMakeTheSameTape) {
+  const TrainRecipe recipe = recipe_of(Framework::fsdp2, 4);
+  const auto classes = reported_ranks(small_model(), recipe);
+  ASSERT_TRUE(classes.has_value());
+  for (const torch::RankClass& alike : *classes) {
+    const auto first = run_program(small_model(), recipe, {}, alike.ranks.front());
+    const auto last = run_program(small_model(), recipe, {}, alike.ranks.back());
+    EXPECT_EQ(first->tape.requested, last->tape.requested);
+  }
+}
+
+TEST(Sharding, RefusesAMeshThatIsNotTheGpus) {
+  const auto run =
+      run_program(small_model(), recipe_of(Framework::fsdp2, 8, R"({"mesh": [3, 2]})"), {}, 0);
+  ASSERT_FALSE(run.has_value());
+  EXPECT_THAT(run.error().line(), HasSubstr("8 GPUs do not divide by 3"));
+}
+
+TEST(Sharding, NamesTheNearestOption) {
+  const auto run =
+      run_program(small_model(), recipe_of(Framework::ddp, 2, R"({"static_grap": true})"), {}, 0);
+  ASSERT_FALSE(run.has_value());
+  EXPECT_THAT(run.error().line(), HasSubstr("did you mean static_graph?"));
+}
+
+}  // namespace
+}  // namespace memtape
