@@ -81,6 +81,8 @@ class CachingAllocator {
   void record_stream(Block* block, StreamId stream);
   /// All streams have caught up: blocks that waited for them are free.
   void synchronize();
+  /// torch._C._accelerator_setAllocatorSettings: other rules from the next request on.
+  void set_config(const AllocatorConfig& config) { config_ = config; }
   /// torch.cuda.empty_cache()
   void empty_cache();
 
@@ -172,7 +174,7 @@ class CachingAllocator {
   Bytes allowed_memory() const;
 
   Driver& driver_;
-  const AllocatorConfig config_;
+  AllocatorConfig config_;
   const EventCompletion completion_;
   BlockArena arena_;
   BlockPool small_{true}, large_{false};

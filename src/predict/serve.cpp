@@ -9,12 +9,13 @@
 #include "base/text.h"
 #include "framework/llamacpp/serve.h"
 #include "framework/transformers/serve.h"
+#include "framework/vllm/serve.h"
 
 namespace memtape {
 namespace {
 
 /// One row an engine.
-constexpr std::array kEngines{llamacpp::kEngine, transformers::kServeEngine};
+constexpr std::array kEngines{llamacpp::kEngine, vllm::kEngine, transformers::kServeEngine};
 
 std::optional<DeviceSummary> device_summary(const ServeDevice& device) {
   const std::optional<Bytes> total = device.total_bytes();

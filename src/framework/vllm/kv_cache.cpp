@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/kv_cache.h"
+
+#include <algorithm>
+
+#include "framework/vllm/ops.h"
+
+namespace memtape::vllm {
+namespace {
+
+/// max_in_flight_tokens: two batches where scheduling runs ahead of the device.
+std::int64_t tokens_in_flight(const Settings& s) {
+  return s.max_num_batched_tokens * (s.async_scheduling ? 2 : 1) *
+         (s.parallel.pp > 1 && !s.async_scheduling ? s.parallel.pp : 1);
+}
+
+std::int64_t blocks_per_request(const KvLayer& spec, const Settings& s) {
+  const std::int64_t length = s.max_model_len;
+  switch (spec.kind) {
+    case KvKind::full:
+    case KvKind::mla: return ceil_div(length, spec.block_size);
+    case KvKind::sliding_window:
+      return ceil_div(std::min(spec.window - 1 + tokens_in_flight(s), length), spec.block_size) + 1;
+    case KvKind::chunked_local:
+      return ceil_div(std::min(spec.window + tokens_in_flight(s), length), spec.block_size);
+    case KvKind::mamba:
+      return (s.prefix_caching ? 2 + spec.checkpoint_blocks : 1) + spec.speculative_blocks;
+  }
+  return 0;
+}
+
+/// UniformTypeKVCacheSpecs.is_uniform_type: one kind of need, whatever the page sizes.
+bool is_uniform_type(const std::vector<KvLayer>& layers) {
+  const KvLayer& first = layers.front();
+  const auto full = [](KvKind kind) { return kind == KvKind::full || kind == KvKind::mla; };
+  return std::ranges::all_of(layers, [&](const KvLayer& layer) {
+    if (layer.block_size != first.block_size) return false;
+    if (full(first.kind)) return full(layer.kind);
+    if (layer.kind != first.kind) return false;
+    return first.kind == KvKind::mamba ? layer.page_bytes() == first.page_bytes()
+                                       : layer.window == first.window;
+  });
+}
+
+/// unify_kv_cache_spec_page_size.
+Result<void> unify_page_size(std::vector<KvLayer>& layers) {
+  Bytes most = 0;
+  for (const KvLayer& layer : layers) most = std::max(most, layer.page_bytes());
+  for (KvLayer& layer : layers) {
+    const Bytes page = layer.page_bytes();
+    if (page == most) continue;
+    if (layer.kind != KvKind::mamba && most % page == 0)
+      layer.block_size *= most / page;
+    else if (layer.kind != KvKind::mla)
+      layer.padded_page = most;
+    else
+      return unsupported("the layers' KV pages cannot be brought to one size");
+  }
+  return {};
+}
+
+/// unify_hybrid_kv_cache_specs: local layers are held as full ones.
+void promote_to_full(std::vector<KvLayer>& layers) {
+  const bool has_full =
+      std::ranges::any_of(layers, [](const KvLayer& layer) { return layer.kind == KvKind::full; });
+  if (!has_full) return;
+  for (KvLayer& layer : layers)
+    if (layer.kind == KvKind::sliding_window || layer.kind == KvKind::chunked_local)
+      layer.kind = KvKind::full;
+}
+
+/// _align_hybrid_block_size: attention's blocks grow until a page of theirs holds a state, then
+/// states are padded to that page.
+void align_hybrid(std::vector<KvLayer>& layers) {
+  constexpr std::int64_t kMlaBlock = 128;
+  Bytes state = 0, per_token = 0;
+  std::int64_t unit = 0;
+  for (const KvLayer& layer : layers) {
+    if (layer.kind == KvKind::mamba) {
+      state = std::max(state, layer.state_bytes);
+      continue;
+    }
+    per_token = std::max(per_token, layer.bytes_per_token());
+    unit = std::max(
+        unit, layer.kind == KvKind::mla ? std::max(kMlaBlock, layer.block_size) : layer.block_size);
+  }
+  if (state == 0 || per_token == 0) return;
+  const std::int64_t block = unit * ceil_div(state, unit * per_token);
+  for (KvLayer& layer : layers) {
+    layer.block_size = block;
+    if (layer.kind == KvKind::mamba && layer.state_bytes < block * per_token)
+      layer.padded_page = block * per_token;
+  }
+}
+
+bool may_share(const KvLayer& a, const KvLayer& b) {
+  KvLayer same = b;
+  // FullAttentionSpec.merge reconciles layers that differ in a remembered window only.
+  if (a.kind == KvKind::full && b.kind == KvKind::full) same.window = a.window;
+  return a == same;
+}
+
+std::vector<std::vector<KvLayer>> buckets_of(const std::vector<KvLayer>& layers) {
+  std::vector<std::vector<KvLayer>> buckets;
+  for (const KvLayer& layer : layers) {
+    const auto at = std::ranges::find_if(
+        buckets, [&](const auto& bucket) { return may_share(bucket.front(), layer); });
+    if (at == buckets.end())
+      buckets.push_back({layer});
+    else
+      at->push_back(layer);
+  }
+  return buckets;
+}
+
+/// _get_kv_cache_groups_uniform_page_size.
+std::vector<KvGroupPlan> equal_groups(const std::vector<KvLayer>& layers) {
+  const auto buckets = buckets_of(layers);
+  std::size_t least = buckets.front().size(), most = 0;
+  for (const auto& bucket : buckets) {
+    least = std::min(least, bucket.size());
+    most = std::max(most, bucket.size());
+  }
+  const std::size_t size = 2 * most < 3 * least ? most : least;
+  std::vector<KvGroupPlan> groups;
+  for (const auto& bucket : buckets) {
+    const std::size_t count = (bucket.size() + size - 1) / size;
+    for (std::size_t i = 0; i < count; ++i) {
+      KvGroupPlan group{.spec = bucket.front()};
+      for (std::size_t at = i; at < bucket.size(); at += count) group.layers.push_back(bucket[at]);
+      groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
+}  // namespace
+
+Result<std::vector<KvGroupPlan>> kv_groups(const std::vector<KvLayer>& given,
+                                           const Settings& settings) {
+  std::vector<KvLayer> layers = given;
+  if (layers.empty()) return std::vector<KvGroupPlan>{};
+  align_hybrid(layers);
+  if (!settings.hybrid_kv_cache) promote_to_full(layers);
+  std::vector<KvGroupPlan> groups;
+  if (is_uniform_type(layers)) {
+    groups.push_back({.spec = layers.front(), .layers = layers});
+  } else {
+    if (const Result<void> unified = unify_page_size(layers); !unified)
+      return tl::unexpected(unified.error());
+    groups = equal_groups(layers);
+  }
+  for (KvGroupPlan& group : groups)
+    group.blocks_per_request = blocks_per_request(group.spec, settings);
+  return groups;
+}
+
+KvPlan plan_kv_cache(std::vector<KvGroupPlan> groups, Bytes available, const Settings& settings) {
+  KvPlan plan{.groups = std::move(groups)};
+  std::int64_t blocks = 0;
+  for (const KvGroupPlan& group : plan.groups) {
+    Bytes bytes = 0;
+    for (const KvLayer& layer : group.layers) bytes += layer.page_bytes();
+    plan.bytes_per_block = std::max(plan.bytes_per_block, bytes);
+    blocks += group.blocks_per_request;
+  }
+  if (plan.bytes_per_block == 0) {
+    plan.num_blocks = 1;  // models without a cache: BlockPool's null block
+    return plan;
+  }
+  plan.num_blocks = std::max<std::int64_t>(
+      0, settings.num_gpu_blocks_override.value_or(available / plan.bytes_per_block));
+  plan.needed = (blocks + 1) * plan.bytes_per_block;
+  if (blocks > 0)
+    plan.max_concurrency = static_cast<double>(plan.num_blocks) / static_cast<double>(blocks);
+  plan.tokens =
+      static_cast<std::int64_t>(plan.max_concurrency * static_cast<double>(settings.max_model_len));
+  return plan;
+}
+
+}  // namespace memtape::vllm

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention (vllm/model_executor/layers/attention/attention.py): the kernel's output, the four
+// scales, and what the layer asks of the KV cache. In the profile run there is no metadata, so the
+// kernels themselves are skipped. AttentionBlock is the part of a decoder layer that most models
+// share: fused qkv, norms of queries and keys, rotation, attention, output projection.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "framework/vllm/layers/linear.h"
+#include "framework/vllm/layers/norms.h"
+#include "framework/vllm/layers/rotary.h"
+
+namespace memtape::vllm {
+
+/// The buffers _k_scale, _v_scale, _q_scale and _prob_scale of an attention layer, and the
+/// parameters that hold them while a checkpoint that brings scales is loaded.
+void make_kv_scales(const Place& place);
+
+struct AttentionOptions {
+  static constexpr std::int64_t kFull = -1;
+  std::int64_t window = 0;  ///< 0: what the configuration says for all layers
+  std::int64_t head_size_v = 0;
+  bool chunked_local = false;
+};
+
+class Attention : public nn::Module<Attention> {
+ public:
+  Attention(const Place& place, const Heads& heads, const AttentionOptions& options = {});
+  /// `query` is [tokens, heads * size] or has one more dimension.
+  Tensor forward(const Tensor& query);
+
+ private:
+  void run_kernel(const Dims& sizes, DType dtype) const;
+
+  Runtime& runtime_;
+  std::int64_t heads_, size_v_;
+  bool quantizes_query_;
+};
+
+struct AttentionBlockOptions {
+  bool qkv_bias = false, output_bias = false;
+  bool qk_norm = false;    ///< per head, after the projection
+  bool norm_last = false;  ///< q_norm and k_norm are made after the attention (Qwen3)
+  NormKind norm = NormKind::rms;
+  bool rope = true, sinks = false;
+  bool rope_first = false;  ///< the rope and the sinks are made before the
+                            ///< projections (gpt-oss)
+  std::int64_t window = 0;
+  std::string layer_type{};                       ///< which of the configuration's ropes
+  std::int64_t default_max_position = 8192;       ///< where the configuration does not say
+  std::optional<double> partial_rotary_factor{};  ///< where the configuration says none
+  bool copies_parts = false;  ///< heads lie group by group, so the parts are copied (InternLM 2)
+  bool full_width_norms = false;  ///< qk_norm over all heads at once (OLMoE, MiniMax-M2)
+  const char* names[3] = {"qkv_proj", "o_proj", "attn"};
+  bool reduce_results = true;
+};
+
+class AttentionBlock : public nn::Module<AttentionBlock> {
+ public:
+  AttentionBlock(const Place& place, std::int64_t hidden, const Heads& heads,
+                 const AttentionBlockOptions& options);
+  Tensor forward(const Tensor& hidden_states);
+  Runtime& runtime() const { return qkv_proj_->runtime(); }
+
+ private:
+  void make_norms(const Place& place, const AttentionBlockOptions& options);
+  void make_rope(const Place& place, const AttentionBlockOptions& options);
+
+  Heads heads_;
+  bool copies_parts_, full_width_norms_;
+  std::unique_ptr<Linear> qkv_proj_, o_proj_;
+  std::unique_ptr<RMSNorm> q_norm_, k_norm_;
+  std::shared_ptr<RotaryEmbedding> rotary_;
+  Tensor sinks_;
+  std::unique_ptr<Attention> attn_;
+};
+
+}  // namespace memtape::vllm

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/layers/mla.h"
+
+#include <algorithm>
+
+#include "framework/vllm/ops.h"
+
+namespace memtape::vllm {
+namespace {
+
+std::unique_ptr<Linear> linear(const Place& place, std::int64_t in, std::vector<std::int64_t> outs,
+                               Cut cut) {
+  return std::make_unique<Linear>(place, in, std::move(outs), LinearOptions{.cut = cut});
+}
+
+/// deepseek_v2.py renames every scaled rope to its own.
+RopeParameters deepseek_rope(const Config& config) {
+  RopeParameters rope = RopeParameters::read(config);
+  if (rope.type != "default") rope.type = "deepseek_yarn";
+  rope.partial_rotary_factor = 1;
+  return rope;
+}
+
+}  // namespace
+
+MlaShape::MlaShape(const Config& c)
+    : hidden(c.dimension("hidden_size")),
+      heads(c.dimension("num_attention_heads")),
+      q_lora_rank(c.optional_dimension("q_lora_rank").value_or(0)),
+      kv_lora_rank(c.dimension("kv_lora_rank")),
+      nope(c.dimension("qk_nope_head_dim")),
+      rope(c.dimension("qk_rope_head_dim")),
+      value(c.dimension("v_head_dim")) {}
+
+MlaAttention::MlaAttention(const Place& place)
+    : Module(place.scope()), place_(place), runtime_(place.runtime()), shape_(place.config()) {
+  const MlaShape& s = shape_;
+  heads_ = Heads(runtime_, s.heads, s.heads, s.qk()).query;
+  if (s.q_lora_rank > 0) {
+    a_proj_ = linear(place / "fused_qkv_a_proj", s.hidden, {s.q_lora_rank, s.kv_lora_rank + s.rope},
+                     Cut::replicated);
+    q_a_layernorm_ = std::make_unique<RMSNorm>(place / "q_a_layernorm", s.q_lora_rank);
+    q_proj_ = linear(place / "q_b_proj", s.q_lora_rank, {s.heads * s.qk()}, Cut::column);
+  } else {
+    a_proj_ =
+        linear(place / "kv_a_proj_with_mqa", s.hidden, {s.kv_lora_rank + s.rope}, Cut::replicated);
+    q_proj_ = linear(place / "q_proj", s.hidden, {s.heads * s.qk()}, Cut::column);
+  }
+  kv_a_layernorm_ = std::make_unique<RMSNorm>(place / "kv_a_layernorm", s.kv_lora_rank);
+  kv_b_proj_ =
+      linear(place / "kv_b_proj", s.kv_lora_rank, {s.heads * (s.nope + s.value)}, Cut::column);
+  o_proj_ = linear(place / "o_proj", s.heads * s.value, {s.hidden}, Cut::row);
+  rotary_ = get_rope(place / "rotary_emb",
+                     {.head_size = s.rope,
+                      .max_position = runtime_.config.integer("max_position_embeddings", 8192)},
+                     deepseek_rope(runtime_.config));
+  const Place attn = place / "mla_attn";
+  {
+    const ghost::ScopeGuard guard(attn.scope().node().scope);
+    make_kv_scales(attn);
+  }
+  runtime_.after_attention.push_back([this] { expand_heads(); });
+  KvLayer spec;
+  spec.kind = KvKind::mla;
+  spec.head_size = s.kv_lora_rank + s.rope;
+  spec.dtype = runtime_.settings.kv_torch_dtype();
+  // FlashMLA and its kin take pages of 64 tokens; what runs bf16 here takes any.
+  spec.block_size =
+      runtime_.settings.block_size.value_or(runtime_.settings.kv_dtype == KvDType::fp8 ? 64 : 16);
+  runtime_.kv_layers.push_back(spec);
+}
+
+/// process_weights_after_loading: kv_b_proj taken apart into W_UK and W_UV. They are views of it,
+/// or of what it is dequantized to.
+void MlaAttention::expand_heads() {
+  const Tensor weight = kv_b_proj_->weights.get("weight");
+  if (weight.defined() && weight.dtype() == runtime_.dtype()) return;
+  const ghost::ScopeGuard guard(node().scope);
+  const Tensor dequantized =
+      kernel_output("dequantize", {shape_.kv_lora_rank, kv_b_proj_->out()}, runtime_.dtype());
+  place_.scope().buffer("W_UV", dequantized);
+}
+
+/// determine_chunked_prefill_workspace_size of mla_attention.py.
+std::int64_t MlaAttention::prefill_workspace_rows() const {
+  constexpr std::int64_t kMost = 64 * 1024;
+  const Settings& s = runtime_.settings;
+  const std::int64_t block = s.block_size.value_or(s.kv_dtype == KvDType::fp8 ? 64 : 16);
+  const std::int64_t rows =
+      std::min(std::max(8 * s.max_model_len, 4 * s.max_num_seqs * block), kMost);
+  return std::max(rows, s.max_num_seqs * block);
+}
+
+Tensor MlaAttention::forward(const Tensor& hidden_states) {
+  const MlaShape& s = shape_;
+  const std::int64_t tokens = hidden_states.size(0);
+  const Tensor lora = (*a_proj_)(hidden_states);
+  Tensor q_c;
+  if (q_a_layernorm_) q_c = (*q_a_layernorm_)(lora.slice(-1, 0, s.q_lora_rank));
+  const Tensor kv_c_normed =
+      (*kv_a_layernorm_)(lora.slice(-1, s.q_lora_rank, s.q_lora_rank + s.kv_lora_rank));
+  const Tensor q = (*q_proj_)(q_c.defined() ? q_c : hidden_states);
+  Tensor k_pe;
+  if (rotary_->is_deepseek()) {
+    const Tensor q_pe = q.view({tokens, heads_, s.qk()}).slice(-1, s.nope, s.qk());
+    k_pe = rotary_->rotated_apart(q_pe, lora.slice(-1, 0, s.rope).unsqueeze(1));
+  }
+  const Tensor output = kernel_output("unified_mla_attention_with_output",
+                                      {tokens, heads_ * s.value}, hidden_states.dtype());
+  scratch("empty",
+          bytes_of(hidden_states.dtype(), prefill_workspace_rows() * heads_ * (s.nope + s.value)));
+  return (*o_proj_)(output);
+}
+
+}  // namespace memtape::vllm

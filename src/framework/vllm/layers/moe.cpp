@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/layers/moe.h"
+
+#include <algorithm>
+
+#include "framework/vllm/methods/quantization.h"
+#include "framework/vllm/ops.h"
+
+namespace memtape::vllm {
+namespace {
+
+class UnquantizedExperts final : public MoeMethod {
+ public:
+  void create_weights(Weights& weights, const ExpertShape& s, DType dtype) const override {
+    weights.create("w13_weight", {s.local_experts, s.up(), s.hidden}, dtype);
+    if (s.bias) weights.create("w13_bias", {s.local_experts, s.up()}, dtype);
+    weights.create("w2_weight", {s.local_experts, s.hidden, s.intermediate}, dtype);
+    if (s.bias) weights.create("w2_bias", {s.local_experts, s.hidden}, dtype);
+  }
+
+  /// modular_kernel.py: the output, the workspace, then TritonExperts.
+  Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
+    const std::int64_t tokens = x.size(0);
+    Tensor output = kernel_output("fused_experts", x.sizes(), x.dtype());
+    const std::int64_t pairs = tokens * s.top_k;
+    runtime.workspace.reserve({bytes_of(x.dtype(), pairs * std::max(s.intermediate, s.hidden)),
+                               bytes_of(x.dtype(), pairs * std::max(s.up(), s.hidden))});
+    const AlignedExperts aligned(s, tokens, default_block_m(s, tokens));
+    return output;
+  }
+};
+
+}  // namespace
+
+ExpertShape::ExpertShape(const Runtime& runtime, std::int64_t count, std::int64_t chosen,
+                         std::int64_t width, std::int64_t inner)
+    : experts(count), local_experts(count), top_k(chosen), hidden(width), intermediate(inner) {
+  const Parallel& p = runtime.parallel();
+  const std::int64_t ranks = static_cast<std::int64_t>(p.tp) * p.dp;
+  if (p.expert_parallel && ranks > 1) {
+    local_experts = count / ranks + (count % ranks > 0 ? 1 : 0);
+    return;
+  }
+  if (inner % ranks != 0)
+    ghost::session().fail({ErrorKind::bad_input, "the experts' width is not divisible by it",
+                           "--tensor-parallel-size", "a divisor of " + std::to_string(inner)});
+  intermediate = inner / ranks;
+}
+
+std::shared_ptr<const MoeMethod> unquantized_experts() {
+  static const auto method = std::make_shared<const UnquantizedExperts>();
+  return method;
+}
+
+std::int64_t default_block_m(const ExpertShape&, std::int64_t tokens) {
+  if (tokens <= 32) return 16;
+  if (tokens <= 96) return 32;
+  return tokens <= 512 ? 64 : 128;
+}
+
+AlignedExperts::AlignedExperts(const ExpertShape& s, std::int64_t tokens, std::int64_t block) {
+  const std::int64_t pairs = tokens * s.top_k;
+  std::int64_t padded = pairs + s.experts * (block - 1);
+  if (pairs < s.experts) padded = std::min(pairs * block, padded);
+  sorted_ids = kernel_output("moe_align_block_size", {padded}, DType::int32);
+  expert_ids = kernel_output("moe_align_block_size", {(padded + block - 1) / block}, DType::int32);
+  num_tokens_post_pad = kernel_output("moe_align_block_size", {1}, DType::int32);
+  scratch("moe_align_block_size", (s.experts + 1) * 4);
+}
+
+MoeBlock::MoeBlock(const Place& place, const ExpertShape& shape, const MoeOptions& options,
+                   const std::function<Shared(const Place&)>& make_shared)
+    : Module(place.scope()),
+      runtime_(place.runtime()),
+      shape_(shape),
+      options_(options),
+      gate_(place / options.gate_name, shape.hidden, {shape.experts},
+            {.cut = Cut::replicated,
+             .bias = options.gate_bias,
+             .quantized = options.quantized_gate,
+             .dtype = options.gate_dtype}),
+      weights_(place / "experts") {
+  if (options.score_bias)
+    score_bias_ =
+        (place / options.gate_name)
+            .parameter("e_score_correction_bias", {shape.experts}, options.score_bias_dtype);
+  if (make_shared) shared_ = make_shared(place);
+  const Place experts = place / "experts";
+  weights_ = Weights(experts);
+  const Quantization* scheme = runtime_.quantization;
+  if (scheme) method_ = scheme->experts(experts);
+  if (!method_) method_ = unquantized_experts();
+  method_->create_weights(weights_, shape_, runtime_.dtype());
+  runtime_.after_loading.push_back(
+      [this] { method_->process_weights(weights_, shape_, runtime_); });
+}
+
+Tensor MoeBlock::routed(const Tensor& hidden_states, const Tensor& router_logits) {
+  const std::int64_t tokens = hidden_states.size(0);
+  const Dims chosen{tokens, shape_.top_k};
+  if (method_->is_monolithic()) return method_->apply(runtime_, shape_, hidden_states);
+  if (options_.score_bias) {  // fused_grouped_topk
+    const Tensor weights = kernel_output("grouped_topk", chosen, DType::float32);
+    const Tensor ids = kernel_output("grouped_topk", chosen, DType::int32);
+    return method_->apply(runtime_, shape_, hidden_states);
+  }
+  if (options_.sparse_mixer) {
+    const Tensor weights = kernel_output("cat", chosen, router_logits.dtype());
+    const Tensor ids = kernel_output("cat", chosen, DType::int64);
+    return method_->apply(runtime_, shape_, hidden_states);
+  }
+  const Tensor weights = kernel_output("topk_softmax", chosen, DType::float32);
+  const Tensor ids = kernel_output("topk_softmax", chosen, DType::int32);
+  {
+    const Tensor token_expert_indices = kernel_output("topk_softmax", chosen, DType::int32);
+    // topk_softmax_kernels.cu: other counts than powers of two up to 256 need the whole softmax.
+    constexpr std::int64_t kMostInRegisters = 256;
+    const std::int64_t count = shape_.experts;
+    if (count > kMostInRegisters || (count & (count - 1)) != 0)
+      scratch("topk_softmax", tokens * count * 4);
+  }
+  return method_->apply(runtime_, shape_, hidden_states);
+}
+
+/// GateLinear.forward: an input of another type than the weight's is cast.
+Tensor MoeBlock::gate_logits(const Tensor& hidden_states) {
+  if (!options_.gate_dtype || *options_.gate_dtype == hidden_states.dtype())
+    return gate_(hidden_states);
+  const Tensor cast = kernel_output("to", hidden_states.sizes(), *options_.gate_dtype);
+  return gate_(cast);
+}
+
+Tensor MoeBlock::forward(const Tensor& hidden_states) {
+  Tensor router_logits = gate_logits(hidden_states);
+  Tensor shared_output;
+  if (shared_) shared_output = shared_(hidden_states);
+  Tensor fused_output = routed(hidden_states, router_logits);
+  router_logits.reset();
+  if (shared_) {
+    Tensor sum = kernel_output("add", fused_output.sizes(), fused_output.dtype());
+    shared_output.reset();
+    fused_output = sum;
+  }
+  return all_reduce(runtime_, fused_output);
+}
+
+}  // namespace memtape::vllm

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Experts (vllm/model_executor/layers/fused_moe): the router's gate, the choice of experts, shared
+// experts, and the routed ones as two products of all experts at once. The products' scratch is one
+// workspace that all layers share and that stays (modular_kernel.py, _allocate_buffers).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "framework/vllm/layers/linear.h"
+
+namespace memtape::vllm {
+
+/// The routed experts' shape on this rank: cut inside each expert by tensor parallelism, or whole
+/// experts by expert parallelism.
+struct ExpertShape {
+  ExpertShape(const Runtime& runtime, std::int64_t experts, std::int64_t top_k, std::int64_t hidden,
+              std::int64_t intermediate);
+  std::int64_t experts, local_experts, top_k, hidden, intermediate;
+  bool gated = true;  ///< w13 holds two matrices
+  bool bias = false;
+  std::int64_t up() const { return (gated ? 2 : 1) * intermediate; }
+};
+
+/// FusedMoEMethodBase.
+class MoeMethod {
+ public:
+  virtual ~MoeMethod() = default;
+  virtual void create_weights(Weights& weights, const ExpertShape& shape, DType dtype) const = 0;
+  virtual void process_weights(Weights&, const ExpertShape&, Runtime&) const {}
+  /// Monolithic kernels choose the experts, too.
+  virtual bool is_monolithic() const { return false; }
+  virtual Tensor apply(Runtime& runtime, const ExpertShape& shape, const Tensor& x) const = 0;
+};
+
+/// UnquantizedFusedMoEMethod with Triton's kernels.
+std::shared_ptr<const MoeMethod> unquantized_experts();
+/// moe_align_block_size and what it makes, alive while the products run.
+struct AlignedExperts {
+  AlignedExperts(const ExpertShape& shape, std::int64_t tokens, std::int64_t block);
+  Tensor sorted_ids, expert_ids, num_tokens_post_pad;
+};
+/// BLOCK_SIZE_M of fused_moe.py's get_default_config.
+std::int64_t default_block_m(const ExpertShape& shape, std::int64_t tokens);
+
+struct MoeOptions {
+  bool score_bias = false;  ///< e_score_correction_bias: the router chooses by groups
+  DType score_bias_dtype = DType::float32;
+  std::optional<DType> gate_dtype{};  ///< router logits in another dtype
+  bool gate_bias = false;
+  bool quantized_gate = false;
+  const char* gate_name = "gate";
+  bool sparse_mixer = false;  ///< phimoe_routing_function
+};
+
+/// MoERunner: gate, router, shared experts, routed experts, sum.
+class MoeBlock : public nn::Module<MoeBlock> {
+ public:
+  using Shared = std::function<Tensor(const Tensor&)>;
+  /// `make_shared` builds the shared experts after the gate, as the models do; it may be empty.
+  MoeBlock(const Place& place, const ExpertShape& shape, const MoeOptions& options,
+           const std::function<Shared(const Place&)>& make_shared = {});
+  Tensor forward(const Tensor& hidden_states);
+
+ private:
+  Tensor gate_logits(const Tensor& hidden_states);
+  Tensor routed(const Tensor& hidden_states, const Tensor& router_logits);
+
+  Runtime& runtime_;
+  ExpertShape shape_;
+  MoeOptions options_;
+  Linear gate_;
+  Tensor score_bias_;
+  Shared shared_;
+  Weights weights_;
+  std::shared_ptr<const MoeMethod> method_;
+};
+
+}  // namespace memtape::vllm

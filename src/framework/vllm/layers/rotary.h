@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotary embeddings (vllm/model_executor/layers/rotary_embedding): one table of cosines and sines
+// per distinct rope, computed in float32 on the device while the model is built and kept as a
+// buffer. The kernel rotates queries and keys in place.
+#pragma once
+
+#include <memory>
+
+#include "framework/vllm/runtime.h"
+
+namespace memtape::vllm {
+
+/// config.rope_parameters of one kind of layer, as vLLM's get_rope reads them.
+struct RopeParameters {
+  std::string type = "default";
+  double theta = 10000, factor = 1, partial_rotary_factor = 1;
+  std::int64_t original_max_position = 0;
+  bool has_mscale = false;
+  bool mrope = false;
+  bool keeps_float32 = false;  ///< made with dtype=torch.float32, cast at its first use (gpt-oss)
+  std::string key;             ///< all of it, for sharing
+
+  /// `layer_type` picks one of several where the configuration has one for each.
+  static RopeParameters read(const Config& config, const std::string& layer_type = {});
+};
+
+struct RopeShape {
+  std::int64_t head_size = 0;
+  std::int64_t rotary_dim = 0;  ///< 0: by partial_rotary_factor
+  std::int64_t max_position = 8192;
+};
+
+class RotaryEmbedding {
+ public:
+  RotaryEmbedding(const Place& place, const RopeShape& shape, const RopeParameters& parameters);
+  /// Rotates both, in place where the kernel does.
+  void rotate(Tensor& query, Tensor& key);
+  /// DeepSeek's yarn by PyTorch ops (deepseek_scaling_rope.py, forward_static): new tensors, the
+  /// query's for the length of its copy back into place.
+  Tensor rotated_apart(const Tensor& query, const Tensor& key) const;
+  bool is_deepseek() const { return is_deepseek_; }
+
+ private:
+  Tensor table(std::int64_t positions, std::int64_t width, bool scales) const;
+  Tensor long_rope(const RopeShape& shape, const RopeParameters& parameters);
+  Tensor rotated_by_ops(const Tensor& x, const Tensor& cos, const Tensor& sin) const;
+
+  Place place_;
+  RopeShape shape_;
+  Tensor table_;
+  bool is_long_rope_ = false, runs_long_ = false, rotates_float32_ = false, is_deepseek_ = false;
+};
+
+/// get_rope: layers with equal parameters share one.
+std::shared_ptr<RotaryEmbedding> get_rope(const Place& place, RopeShape shape,
+                                          const RopeParameters& parameters);
+
+}  // namespace memtape::vllm

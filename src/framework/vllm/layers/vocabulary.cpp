@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/layers/vocabulary.h"
+
+#include "framework/vllm/ops.h"
+
+namespace memtape::vllm {
+namespace {
+
+constexpr std::int64_t kPadding = 64;  // DEFAULT_VOCAB_PADDING_SIZE
+
+std::int64_t rows_on_rank(const Runtime& runtime, std::int64_t vocabulary) {
+  const std::int64_t padded = (vocabulary + kPadding - 1) / kPadding * kPadding;
+  if (padded % runtime.tp() != 0)
+    ghost::session().fail({ErrorKind::bad_input, "the padded vocabulary is not divisible by it",
+                           "--tensor-parallel-size", "a divisor of " + std::to_string(padded)});
+  return padded / runtime.tp();
+}
+
+}  // namespace
+
+VocabParallelEmbedding::VocabParallelEmbedding(const Place& place, std::int64_t vocabulary,
+                                               std::int64_t width)
+    : Module(place.scope()),
+      runtime_(place.runtime()),
+      vocabulary_(vocabulary),
+      rows_(rows_on_rank(place.runtime(), vocabulary)),
+      table_(place.parameter("weight", {rows_, width})) {}
+
+Tensor VocabParallelEmbedding::forward(const Tensor& input_ids) {
+  const Dims sizes = input_ids.sizes().with(table_.size(1));
+  if (runtime_.tp() > 1) {  // ops.vocab_parallel_embedding masks, shifts and gathers in one pass
+    Tensor output = kernel_output("vocab_parallel_embedding", sizes, table_.dtype());
+    return all_reduce(runtime_, output);
+  }
+  const Tensor indices = kernel_output("to", input_ids.sizes(), DType::int64);
+  return kernel_output("embedding", sizes, table_.dtype());
+}
+
+ParallelLMHead::ParallelLMHead(const Place& place, std::int64_t vocabulary, std::int64_t width,
+                               bool bias)
+    : runtime_(place.runtime()),
+      weights_(place),
+      table_(place.parameter("weight", {rows_on_rank(place.runtime(), vocabulary), width})) {
+  if (bias) bias_ = place.parameter("bias", {table_.size(0)});
+}
+
+void ParallelLMHead::tie(const Tensor& table) {
+  table_ = table;
+  weights_.replace("weight", table);
+}
+
+Tensor ParallelLMHead::logits(const Tensor& hidden_states, bool soft_cap) const {
+  Tensor logits = unquantized_gemm(hidden_states, table_, bias_);
+  if (runtime_.tp() > 1) logits = all_gather_last(runtime_, logits);
+  if (soft_cap)
+    for (const char* op : {"div", "tanh", "mul"})
+      logits = kernel_output(op, logits.sizes(), logits.dtype());
+  return logits;
+}
+
+}  // namespace memtape::vllm

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of token embeddings and the head, both cut along the vocabulary, which is padded to a
+// multiple of 64 (vllm/model_executor/layers/vocab_parallel_embedding.py), and the logits
+// (logits_processor.py).
+#pragma once
+
+#include "framework/vllm/runtime.h"
+
+namespace memtape::vllm {
+
+class VocabParallelEmbedding : public nn::Module<VocabParallelEmbedding> {
+ public:
+  VocabParallelEmbedding(const Place& place, std::int64_t vocabulary, std::int64_t width);
+  Tensor forward(const Tensor& input_ids);
+  const Tensor& table() const { return table_; }
+
+ protected:
+  Runtime& runtime_;
+  std::int64_t vocabulary_, rows_;
+  Tensor table_;
+};
+
+/// ParallelLMHead; with the embedding's table where the two are tied.
+class ParallelLMHead {
+ public:
+  ParallelLMHead(const Place& place, std::int64_t vocabulary, std::int64_t width,
+                 bool bias = false);
+  /// tie_weights: the head's own table goes.
+  void tie(const Tensor& table);
+
+  Tensor logits(const Tensor& hidden_states, bool soft_cap) const;
+
+ private:
+  Runtime& runtime_;
+  Weights weights_;
+  Tensor table_, bias_;
+};
+
+}  // namespace memtape::vllm

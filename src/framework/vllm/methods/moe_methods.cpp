@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/methods/moe_methods.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "framework/vllm/ops.h"
+
+namespace memtape::vllm {
+namespace {
+
+/// marlin_moe.py: the rows of a tile, by how many pairs an expert sees.
+std::int64_t marlin_block_m(const ExpertShape& s, std::int64_t tokens) {
+  for (const std::int64_t block : {8, 16, 32, 48})
+    if (static_cast<double>(tokens * s.top_k) / static_cast<double>(s.experts) /
+            static_cast<double>(block) <
+        0.9)
+      return block;
+  return 64;
+}
+
+/// Experts repacked one by one into a new tensor (_repack_marlin_experts): the last expert's
+/// scratch goes when the next one's has been made.
+Tensor repacked_experts(std::int64_t experts, Bytes each) {
+  Tensor permuted = kernel_output("contiguous", {each}, DType::uint8);
+  Tensor repacked = kernel_output("gptq_marlin_repack", {each}, DType::uint8);
+  Tensor output = kernel_output("empty", {experts, each}, DType::uint8);
+  for (std::int64_t e = 1; e < experts; ++e) {
+    permuted = kernel_output("contiguous", {each}, DType::uint8);
+    repacked = kernel_output("gptq_marlin_repack", {each}, DType::uint8);
+  }
+  return output;
+}
+
+/// Scales of MXFP4 cast to the activations' type, permuted, and brought back to one byte.
+Tensor permuted_scales(std::int64_t experts, std::int64_t each, DType dtype) {
+  const Tensor cast = kernel_output("to", {experts, each}, dtype);
+  std::vector<Tensor> made;
+  for (std::int64_t e = 0; e < experts; ++e) {
+    Tensor scales = kernel_output("contiguous", {each}, dtype);
+    scales = marlin_permute_scales({each}, dtype, true);
+    const Tensor interleaved = kernel_output("index", {each}, dtype);
+    made.push_back(kernel_output("to", {each}, DType::uint8));
+  }
+  return kernel_output("stack", {experts, each}, DType::uint8);
+}
+
+/// triton_kernels' layouts for Hopper (hopper_value.py, hopper_scale.py), op by op: what they leave
+/// in the cache is more than what they keep.
+class HopperLayout {
+ public:
+  /// swizzle_data of the values: as many bytes as before.
+  static Tensor value(Bytes bytes) {
+    Tensor data = kernel_output("pad", {bytes}, DType::uint8);
+    data = kernel_output("contiguous", {bytes}, DType::uint8);
+    return packed(bytes);
+  }
+  /// swizzle_data of the scales, padded to whole tiles.
+  static Tensor scale(std::int64_t experts, std::int64_t rows, std::int64_t groups) {
+    constexpr std::int64_t kRows = 256, kGroups = 4;
+    const auto copy = [&](std::int64_t r, std::int64_t g) {
+      return kernel_output("copy", {experts, r, g}, DType::uint8);
+    };
+    const std::int64_t wide = round_up(groups, kGroups);
+    const Tensor padded = copy(rows, wide);
+    Tensor data;
+    {
+      const Tensor turned = copy(rows, wide);
+      data = copy(rows, wide);
+    }
+    data = copy(round_up(rows, kRows), wide);
+    data = copy(round_up(rows, kRows), wide);
+    return data;
+  }
+
+ private:
+  static Tensor op(Bytes bytes) { return kernel_output("pack_bits", {bytes}, DType::uint8); }
+  /// _pack_bits: four values of each byte spread over an int32, so every step is as large as all.
+  static Tensor packed(Bytes bytes) {
+    const Tensor first = both(bytes, 2), second = both(bytes, 2), third = both(bytes, 2),
+                 fourth = both(bytes, 3);
+    Tensor sum = shifted(bytes);
+    sum = op(bytes);
+    for (int i = 0; i < 2; ++i) {
+      const Tensor part = i == 0 ? shifted(bytes) : fourth;
+      sum = op(bytes);
+    }
+    return sum;
+  }
+  static Tensor shifted(Bytes bytes) {
+    const Tensor right = op(bytes);
+    return op(bytes);
+  }
+  /// _compress_fp4 or _compress_fourth: terms of (x & mask) << bits, joined.
+  static Tensor compressed(Bytes bytes, int terms) {
+    const Tensor wide = op(bytes);
+    Tensor sum;
+    for (int i = 0; i < terms; ++i) {
+      Tensor term = op(bytes);
+      term = op(bytes);
+      sum = i == 0 ? term : op(bytes);
+    }
+    return sum;
+  }
+  static Tensor both(Bytes bytes, int terms) {
+    const Tensor low = compressed(bytes, terms);
+    Tensor high;
+    {
+      const Tensor nibble = op(bytes / 4);
+      high = compressed(bytes, terms);
+    }
+    high = op(bytes);
+    return op(bytes);
+  }
+};
+
+class Mxfp4Experts final : public MoeMethod {
+ public:
+  explicit Mxfp4Experts(bool marlin) : marlin_(marlin) {}
+
+  /// mxfp4_round_up_hidden_size_and_intermediate_size of oracle/mxfp4.py.
+  ExpertShape padded(ExpertShape s) const {
+    s.intermediate = round_up(s.intermediate, marlin_ ? 128 : 64);
+    if (marlin_) s.hidden = round_up(s.hidden, 256);
+    return s;
+  }
+
+  void create_weights(Weights& w, const ExpertShape& shape, DType dtype) const override {
+    const ExpertShape s = padded(shape);
+    const std::int64_t e = s.local_experts;
+    w.create("w13_weight", {e, s.up(), s.hidden / 2}, DType::uint8);
+    w.create("w13_weight_scale", {e, s.up(), s.hidden / kBlock}, DType::uint8);
+    w.create("w2_weight", {e, s.hidden, s.intermediate / 2}, DType::uint8);
+    w.create("w2_weight_scale", {e, s.hidden, s.intermediate / kBlock}, DType::uint8);
+    w.create("w13_bias", {e, s.up()}, dtype);
+    w.create("w2_bias", {e, s.hidden}, dtype);
+  }
+
+  void process_weights(Weights& w, const ExpertShape& shape, Runtime& runtime) const override {
+    const ExpertShape s = padded(shape);
+    if (!marlin_) return swizzle(w, s, runtime);
+    const std::int64_t e = s.local_experts;
+    const Tensor w13 = repacked_experts(e, s.up() * s.hidden / 2);
+    const Tensor w2 = repacked_experts(e, s.hidden * s.intermediate / 2);
+    const Tensor s13 = permuted_scales(e, s.up() * s.hidden / kBlock, runtime.dtype());
+    const Tensor s2 = permuted_scales(e, s.hidden * s.intermediate / kBlock, runtime.dtype());
+    w.replace("w13_bias", kernel_output("stack", {e, s.up()}, runtime.dtype()));
+    w.replace("w2_bias", kernel_output("stack", {e, s.hidden}, runtime.dtype()));
+    w.replace("w13_weight", w13);
+    w.replace("w2_weight", w2);
+    w.replace("w13_weight_scale", s13);
+    w.replace("w2_weight_scale", s2);
+  }
+
+  bool is_monolithic() const override { return !marlin_; }
+  Tensor apply(Runtime& runtime, const ExpertShape& shape, const Tensor& x) const override {
+    const ExpertShape s = padded(shape);
+    if (!marlin_) return triton_kernels(runtime, s, x);
+    if (s.hidden == x.size(1)) return marlin_experts(runtime, s, x);
+    // moe_runner.py, _maybe_pad_hidden_states; what is beyond the width is cut off as a view.
+    const Tensor wide = kernel_output("pad", {x.size(0), s.hidden}, x.dtype());
+    return marlin_experts(runtime, s, wide).slice(-1, 0, x.size(1));
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 32;
+
+  /// triton_kernels' own tensors take the weights' place: they are no parameters any more.
+  static void swizzle(Weights& w, const ExpertShape& s, Runtime& runtime) {
+    std::vector<Tensor> biases;
+    for (const char* name : {"w13_bias", "w2_bias"})
+      biases.push_back(kernel_output("to", w.get(name).sizes(), DType::float32));
+    for (const auto& [name, rows, columns] : {std::tuple{"w13_weight", s.up(), s.hidden},
+                                              std::tuple{"w2_weight", s.hidden, s.intermediate}}) {
+      runtime.kept.push_back(HopperLayout::value(w.get(name).nbytes()));
+      runtime.kept.push_back(HopperLayout::scale(s.local_experts, rows, columns / kBlock));
+    }
+    for (const char* name : {"w13_weight", "w2_weight", "w13_weight_scale", "w2_weight_scale"})
+      w.drop(name);
+    w.replace("w13_bias", biases[0]);
+    w.replace("w2_bias", biases[1]);
+  }
+
+  /// gpt_oss_triton_kernels_moe.py: the routing's tables, the pairs' activations, and the second
+  /// product's rows before they are summed to tokens.
+  static Tensor triton_kernels(Runtime& runtime, const ExpertShape& s, const Tensor& x) {
+    constexpr std::int64_t kTile = 16, kTileSizes = 4, kMemsetBlock = 512;
+    const std::int64_t pairs = x.size(0) * s.top_k;
+    const std::int64_t tiles =
+        pairs <= s.experts ? pairs : s.experts - 1 + ceil_div(pairs + 1 - s.experts, kTile);
+    const Tensor histogram = kernel_output("routing", {s.experts}, DType::int32);
+    const Tensor indices = kernel_output("routing", {2 * pairs}, DType::int32);
+    const Tensor weights = kernel_output("routing", {pairs}, x.dtype());
+    const Tensor token_offsets = kernel_output(
+        "routing", {kTileSizes + 1, round_up(s.experts + 1, kMemsetBlock)}, DType::int32);
+    const Tensor block_map =
+        kernel_output("routing", {kTileSizes, round_up(tiles, kMemsetBlock)}, DType::int32);
+    Tensor output = kernel_output("empty_like", x.sizes(), x.dtype());
+    const Tensor activated = kernel_output("empty", {pairs, s.intermediate}, x.dtype());
+    const std::int64_t width = runtime.config.dimension("hidden_size");
+    kernel_output("matmul_ogs", {pairs, width}, x.dtype());
+    return output;
+  }
+
+  bool marlin_;
+};
+
+class PackedExperts final : public MoeMethod {
+ public:
+  explicit PackedExperts(const PackedScheme& scheme) : scheme_(scheme) {}
+
+  void create_weights(Weights& w, const ExpertShape& s, DType dtype) const override {
+    const std::int64_t e = s.local_experts, pack = scheme_.pack();
+    const auto groups = [&](std::int64_t rows) {
+      return scheme_.group < 0 ? 1 : rows / scheme_.group;
+    };
+    const std::int64_t g13 = groups(s.hidden), g2 = groups(s.intermediate);
+    w.create("w13_qweight", {e, s.hidden / pack, s.up()}, DType::int32);
+    w.create("w2_qweight", {e, s.intermediate / pack, s.hidden}, DType::int32);
+    w.create("w13_scales", {e, g13, s.up()}, dtype);
+    w.create("w2_scales", {e, g2, s.hidden}, dtype);
+    w.create("w13_qzeros", {e, g13, s.up() / pack}, DType::int32);
+    w.create("w2_qzeros", {e, g2, s.hidden / pack}, DType::int32);
+    w.create("w13_bias", {e, s.up()}, dtype);
+    w.create("w2_bias", {e, s.hidden}, dtype);
+  }
+
+  void process_weights(Weights& w, const ExpertShape& s, Runtime&) const override {
+    w.drop("w13_bias");
+    w.drop("w2_bias");
+    std::vector<Tensor> turned;
+    for (const char* name :
+         {"w13_qweight", "w2_qweight", "w13_scales", "w2_scales", "w13_qzeros", "w2_qzeros"}) {
+      const Tensor held = w.get(name);
+      turned.push_back(kernel_output("contiguous", held.sizes(), held.dtype()));
+    }
+    for (const char* name : {"w13_qweight", "w2_qweight"})
+      w.replace(name, repacked_experts(s.local_experts, w.get(name).nbytes() / s.local_experts));
+    for (const char* name : {"w13_scales", "w2_scales"}) {
+      const Tensor held = w.get(name);
+      w.replace(name, kernel_output("marlin_moe_permute_scales", held.sizes(), held.dtype()));
+    }
+  }
+
+  Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
+    return marlin_experts(runtime, s, x);
+  }
+
+ private:
+  PackedScheme scheme_;
+};
+
+/// fp8 experts with Triton's kernels.
+class ScaledExperts final : public MoeMethod {
+ public:
+  explicit ScaledExperts(const ScaledScheme& scheme) : scheme_(scheme) {}
+
+  void create_weights(Weights& w, const ExpertShape& s, DType) const override {
+    const std::int64_t e = s.local_experts;
+    w.create("w13_weight", {e, s.up(), s.hidden}, scheme_.weight);
+    w.create("w2_weight", {e, s.hidden, s.intermediate}, scheme_.weight);
+    const char* name13 = is_block() ? "w13_weight_scale_inv" : "w13_weight_scale";
+    const char* name2 = is_block() ? "w2_weight_scale_inv" : "w2_weight_scale";
+    w.create(name13, scales(e, s.up(), s.hidden, s.gated ? 2 : 1), DType::float32);
+    w.create(name2, scales(e, s.hidden, s.intermediate, 1), DType::float32);
+    if (!scheme_.static_activation) return;
+    w.create("w13_input_scale", {e}, DType::float32);
+    w.create("w2_input_scale", {e}, DType::float32);
+  }
+
+  void process_weights(Weights& w, const ExpertShape& s, Runtime&) const override {
+    if (is_block()) return;
+    // One scale an expert: the larger of its two matrices'
+    // (process_fp8_weight_tensor_strategy_moe).
+    if (scheme_.scales == ScaleShape::tensor)
+      w.replace("w13_weight_scale", kernel_output("max", {s.local_experts}, DType::float32));
+    if (!scheme_.static_activation) return;
+    w.replace("w13_input_scale", kernel_output("max", {}, DType::float32));
+    w.replace("w2_input_scale", kernel_output("max", {}, DType::float32));
+  }
+
+  Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
+    const std::int64_t tokens = x.size(0), pairs = tokens * s.top_k;
+    const Tensor quantized = kernel_output("scaled_fp8_quant", x.sizes(), scheme_.weight);
+    const Tensor scale = activation_scale(tokens, s.hidden);
+    Tensor output = kernel_output("fused_experts", x.sizes(), x.dtype());
+    runtime.workspace.reserve({bytes_of(x.dtype(), pairs * std::max(s.intermediate, s.hidden)),
+                               bytes_of(x.dtype(), pairs * std::max(s.up(), s.hidden))});
+    const AlignedExperts aligned(
+        s, tokens, is_block() ? (tokens <= 64 ? 16 : 64) : default_block_m(s, tokens));
+    const Tensor activated =
+        kernel_output("scaled_fp8_quant", {pairs, s.intermediate}, scheme_.weight);
+    const Tensor activated_scale = activation_scale(pairs, s.intermediate);
+    return output;
+  }
+
+ private:
+  bool is_block() const { return scheme_.scales == ScaleShape::block; }
+  Dims scales(std::int64_t e, std::int64_t rows, std::int64_t columns, std::int64_t parts) const {
+    switch (scheme_.scales) {
+      case ScaleShape::tensor: return parts > 1 ? Dims{e, parts} : Dims{e};
+      case ScaleShape::channel: return {e, rows, 1};
+      case ScaleShape::block:
+        return {e, parts * ceil_div(rows / parts, scheme_.block_rows),
+                ceil_div(columns, scheme_.block_columns)};
+    }
+    return {};
+  }
+  /// Nothing is made where the checkpoint brings the scale.
+  Tensor activation_scale(std::int64_t rows, std::int64_t columns) const {
+    if (scheme_.static_activation) return {};
+    if (is_block())
+      return kernel_output("scale", {rows, ceil_div(columns, scheme_.block_columns)},
+                           DType::float32);
+    return kernel_output("scale", scheme_.scales == ScaleShape::tensor ? Dims{1} : Dims{rows, 1},
+                         DType::float32);
+  }
+
+  ScaledScheme scheme_;
+};
+
+}  // namespace
+
+Tensor marlin_experts(Runtime& runtime, const ExpertShape& s, const Tensor& x) {
+  constexpr std::int64_t kBlocksPerSm = 4, kMostColumns = 256;
+  const std::int64_t tokens = x.size(0), pairs = tokens * s.top_k;
+  const std::int64_t sms = runtime.settings.device.traits.sm_count;
+  Tensor output = kernel_output("fused_experts", x.sizes(), x.dtype());
+  runtime.workspace.reserve({bytes_of(x.dtype(), pairs * std::max(s.intermediate, s.hidden)),
+                             bytes_of(x.dtype(), pairs * std::max(2 * s.intermediate, s.hidden))});
+  const std::int64_t block = marlin_block_m(s, tokens);
+  const AlignedExperts aligned(s, tokens, block);
+  runtime.use_own_stream();
+  runtime.workspace.keep("marlin", sms * kBlocksPerSm * 4);
+  for (const std::int64_t columns : {s.up(), s.hidden}) {
+    // moe_wna16_marlin_gemm: c_tmp, no larger than the whole product.
+    const std::int64_t whole = columns * aligned.sorted_ids.numel();
+    scratch("moe_wna16_marlin_gemm",
+            std::min(whole, sms * kBlocksPerSm * block * kMostColumns) * 4);
+  }
+  return output;
+}
+
+std::shared_ptr<const MoeMethod> packed_experts(const PackedScheme& scheme) {
+  return std::make_shared<PackedExperts>(scheme);
+}
+std::shared_ptr<const MoeMethod> scaled_experts(const ScaledScheme& scheme) {
+  return std::make_shared<ScaledExperts>(scheme);
+}
+std::shared_ptr<const MoeMethod> mxfp4_experts(const Settings& settings) {
+  return std::make_shared<Mxfp4Experts>(!settings.device.is(9, 0));
+}
+
+}  // namespace memtape::vllm

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// StreamDecoder: the decoder that most of vLLM's model files spell out: embedding, layers that pass
+// on (hidden_states, residual), a last norm, a head. What a family chooses is in DecoderChoices.
+#pragma once
+
+#include "framework/vllm/models/model.h"
+
+namespace memtape::vllm {
+
+struct LayerBlocks {
+  Block attention, feed_forward;
+};
+
+/// How a layer adds to its residual.
+enum class LayerForm : std::uint8_t {
+  fused,         ///< norms add the residual (Llama)
+  sandwich,      ///< norms before and after both blocks (Gemma 2 and 3)
+  explicit_add,  ///< residual + hidden * multiplier (Granite)
+  plain_add,     ///< hidden + residual, both passed on though only one is used (PhiMoE)
+};
+
+struct DecoderChoices {
+  /// Builds the blocks of layer `index` in vLLM's order.
+  std::function<LayerBlocks(const Place&, std::int64_t index)> blocks{};
+  LayerForm form = LayerForm::fused;
+  NormKind norm = NormKind::rms;
+  bool layer_norm = false;        ///< nn.LayerNorm in place of RMSNorm (PhiMoE)
+  bool scales_embedding = false;  ///< Gemma: a new tensor
+  bool soft_caps_logits = false;
+  bool head_bias = false;
+  bool norms_first = false;  ///< the layer makes its norms before its blocks
+  const char* layers_name = "layers";
+};
+
+std::unique_ptr<ServedModel> make_stream_decoder(const Place& place, DecoderChoices choices);
+
+}  // namespace memtape::vllm

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/models/hybrid.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "framework/vllm/layers/attention.h"
+#include "framework/vllm/layers/mlp.h"
+#include "framework/vllm/layers/moe.h"
+#include "framework/vllm/layers/recurrent.h"
+#include "framework/vllm/models/decoder.h"
+#include "framework/vllm/models/dense.h"
+#include "framework/vllm/models/moe.h"
+#include "framework/vllm/ops.h"
+
+namespace memtape::vllm {
+namespace {
+
+DType state_dtype(const Place& place, std::string_view otherwise) {
+  const Settings& s = place.settings();
+  const std::string given =
+      s.ssm_dtype.empty() || s.ssm_dtype == "auto" ? std::string(otherwise) : s.ssm_dtype;
+  if (given == "float32") return DType::float32;
+  if (given == "float16") return DType::float16;
+  return given == "bfloat16" ? DType::bfloat16 : s.dtype;
+}
+
+/// A layer of one norm and one block (Mamba, Nemotron-H).
+class SingleBlockLayer : public nn::Module<SingleBlockLayer> {
+ public:
+  using Make = std::function<Block(const Place&)>;
+  SingleBlockLayer(const Place& place, const Make& make)
+      : Module(place.scope()),
+        mixer_(make(place / "mixer")),
+        norm_(place / "norm", place.config().dimension("hidden_size")) {}
+
+  Stream run(const Stream& input) {
+    const ghost::ScopeGuard guard(node().scope);
+    Stream s = norm_.start_or_add(input.hidden, input.residual);
+    s.hidden = mixer_(s.hidden);
+    return s;
+  }
+
+ private:
+  Block mixer_;
+  RMSNorm norm_;
+};
+
+struct SingleBlockNames {
+  const char *body, *embedding;
+  bool tied;  ///< where the configuration does not say
+};
+
+class SingleBlockDecoder final : public ServedModel {
+ public:
+  using Make = std::function<Block(const Place&, std::int64_t)>;
+  SingleBlockDecoder(const Place& place, const SingleBlockNames& names, std::int64_t layers,
+                     const Make& make)
+      : runtime_(place.runtime()), hidden_(place.config().dimension("hidden_size")) {
+    const Config& c = place.config();
+    const std::int64_t vocabulary = c.dimension("vocab_size");
+    const Place body = place / names.body;
+    embedding_.emplace(body / names.embedding, vocabulary, hidden_);
+    const StageLayers range = stage_layers(runtime_.parallel(), layers);
+    for (std::int64_t i = range.first; i < range.last; ++i)
+      layers_.emplace_back(body / "layers" / i, [&](const Place& mixer) { return make(mixer, i); });
+    norm_.emplace(body / "norm_f", hidden_);
+    head_.emplace(place / "lm_head", vocabulary, hidden_);
+    if (c.boolean("tie_word_embeddings", names.tied)) head_->tie(embedding_->table());
+  }
+
+  Tensor forward(const Tensor& input_ids, const Stream& input) override {
+    Stream s = input;
+    if (runtime_.parallel().first_stage()) s = {(*embedding_)(input_ids), {}};
+    for (SingleBlockLayer& layer : layers_) {
+      Stream next = layer.run(s);
+      s = std::move(next);
+    }
+    if (!runtime_.parallel().last_stage()) return s.hidden;
+    return norm_->start_or_add(s.hidden, s.residual).hidden;
+  }
+  Tensor compute_logits(const Tensor& hidden_states) override {
+    return head_->logits(hidden_states, false);
+  }
+  std::int64_t hidden_size() const override { return hidden_; }
+
+ private:
+  Runtime& runtime_;
+  std::int64_t hidden_;
+  std::optional<VocabParallelEmbedding> embedding_;
+  std::deque<SingleBlockLayer> layers_;
+  std::optional<RMSNorm> norm_;
+  std::optional<ParallelLMHead> head_;
+};
+
+MambaShape mamba2_shape(const Config& c, std::int64_t hidden) {
+  MambaShape s;
+  s.hidden = hidden;
+  s.state = c.dimension({"ssm_state_size", "state_size"}, 128);
+  s.kernel = c.dimension("conv_kernel", 4);
+  s.conv_bias = c.boolean("use_conv_bias", true);
+  s.bias = c.boolean("use_bias", false);
+  s.groups = c.dimension("n_groups", 8);
+  s.heads = c.dimension({"mamba_num_heads", "num_heads"}, 128);
+  s.head_size = c.dimension({"mamba_head_dim", "head_dim"}, 64);
+  s.chunk = c.dimension({"mamba_chunk_size", "chunk_size"}, 256);
+  s.inner = s.heads * s.head_size;
+  return s;
+}
+
+/// NemotronHMLP: up, relu squared, down.
+class SquaredMlp : public nn::Module<SquaredMlp> {
+ public:
+  SquaredMlp(const Place& place, std::int64_t hidden, std::int64_t width, bool bias)
+      : Module(place.scope()),
+        up_(place / "up_proj", hidden, {width}, {.bias = bias}),
+        down_(place / "down_proj", width, {hidden}, {.cut = Cut::row, .bias = bias}) {}
+  Tensor forward(const Tensor& input) {
+    Tensor x = up_(input);
+    x = kernel_output("relu_squared", x.sizes(), x.dtype());
+    return down_(x);
+  }
+
+ private:
+  Linear up_, down_;
+};
+
+/// Qwen3NextAttention: the queries' projection brings a gate for the output; one kernel splits,
+/// norms and rotates.
+class GatedAttention : public nn::Module<GatedAttention> {
+ public:
+  GatedAttention(const Place& place, std::int64_t hidden, const Heads& heads)
+      : Module(place.scope()), heads_(heads) {
+    const Config& c = place.config();
+    Heads wide = heads;
+    wide.total *= 2;
+    wide.query *= 2;
+    qkv_proj_ =
+        qkv_linear(place / "qkv_proj", hidden, wide, {.bias = c.boolean("qkv_bias", false)});
+    o_proj_ =
+        std::make_unique<Linear>(place / "o_proj", heads.total * heads.size,
+                                 std::vector<std::int64_t>{hidden}, LinearOptions{.cut = Cut::row});
+    rope_ = get_rope(
+        place / "rotary_emb",
+        {.head_size = heads.size, .max_position = c.integer("max_position_embeddings", 32768)},
+        RopeParameters::read(c));
+    attn_ = std::make_unique<Attention>(place / "attn", heads);
+    q_norm_.emplace(place / "q_norm", heads.size, NormKind::gemma);
+    k_norm_.emplace(place / "k_norm", heads.size, NormKind::gemma);
+  }
+
+  Tensor forward(const Tensor& hidden_states) {
+    const Tensor qkv = (*qkv_proj_)(hidden_states);
+    const std::int64_t tokens = qkv.size(0);
+    const Dims sizes{tokens, heads_.q_size()};
+    const Tensor q = kernel_output("fused_qk_rmsnorm_rope_gate", sizes, qkv.dtype());
+    const Tensor k =
+        kernel_output("fused_qk_rmsnorm_rope_gate", {tokens, heads_.kv_size()}, qkv.dtype());
+    const Tensor gate = kernel_output("fused_qk_rmsnorm_rope_gate", sizes, qkv.dtype());
+    Tensor output = (*attn_)(q);
+    {
+      const Tensor weight = kernel_output("sigmoid", sizes, qkv.dtype());
+      output = kernel_output("mul", sizes, qkv.dtype());
+    }
+    return (*o_proj_)(output);
+  }
+
+ private:
+  Heads heads_;
+  std::unique_ptr<Linear> qkv_proj_, o_proj_;
+  std::shared_ptr<RotaryEmbedding> rope_;
+  std::unique_ptr<Attention> attn_;
+  std::optional<RMSNorm> q_norm_, k_norm_;
+};
+
+bool is_full_attention(const Config& c, std::int64_t index) {
+  const std::vector<std::string> types = c.texts("layer_types");
+  if (!types.empty()) return types.at(static_cast<std::size_t>(index)) == "full_attention";
+  return (index + 1) % c.dimension("full_attention_interval", 4) == 0;
+}
+
+}  // namespace
+
+std::unique_ptr<ServedModel> make_mamba(const Place& place) {
+  const Config& c = place.config();
+  MambaShape s;
+  s.hidden = c.dimension("hidden_size");
+  s.inner = c.optional_dimension("intermediate_size").value_or(s.hidden * c.dimension("expand", 2));
+  s.state = c.dimension("state_size", 16);
+  s.kernel = c.dimension("conv_kernel", 4);
+  s.conv_bias = c.boolean("use_conv_bias", true);
+  s.bias = c.boolean("use_bias", false);
+  constexpr std::int64_t kRankShare = 16;
+  s.time_step_rank =
+      c.json("time_step_rank") == "\"auto\""
+          ? ceil_div(s.hidden, kRankShare)
+          : c.optional_dimension("time_step_rank").value_or(ceil_div(s.hidden, kRankShare));
+  s.has_norms = c.text("model_type", "") == "falcon_mamba";
+  s.norms_have_weights = false;
+  s.state_dtype = state_dtype(place, "");
+  return std::make_unique<SingleBlockDecoder>(
+      place, SingleBlockNames{"backbone", "embeddings", true}, c.layers("num_hidden_layers"),
+      [s](const Place& mixer, std::int64_t) {
+        return block_of(std::make_shared<MambaMixer>(mixer, s));
+      });
+}
+
+std::unique_ptr<ServedModel> make_mamba2(const Place& place) {
+  const Config& c = place.config();
+  MambaShape s = mamba2_shape(c, c.dimension("hidden_size"));
+  s.state_dtype = state_dtype(place, "");
+  return std::make_unique<SingleBlockDecoder>(
+      place, SingleBlockNames{"backbone", "embeddings", false}, c.layers("num_hidden_layers"),
+      [s](const Place& mixer, std::int64_t) {
+        return block_of(std::make_shared<MambaMixer2>(mixer, s));
+      });
+}
+
+std::unique_ptr<ServedModel> make_nemotron_h(const Place& place) {
+  const Config& c = place.config();
+  MambaShape s = mamba2_shape(c, c.dimension("hidden_size"));
+  s.state_dtype = state_dtype(place, c.text("mamba_ssm_cache_dtype", "float32"));
+  const std::string pattern = c.text("hybrid_override_pattern");
+  return std::make_unique<SingleBlockDecoder>(
+      place, SingleBlockNames{"model", "embed_tokens", false},
+      static_cast<std::int64_t>(pattern.size()),
+      [s, pattern](const Place& mixer, std::int64_t index) -> Block {
+        const Config& config = mixer.config();
+        switch (pattern[static_cast<std::size_t>(index)]) {
+          case 'M': return block_of(std::make_shared<MambaMixer2>(mixer, s));
+          case '-':
+            return block_of(std::make_shared<SquaredMlp>(mixer, s.hidden,
+                                                         config.dimension("intermediate_size"),
+                                                         config.boolean("mlp_bias", false)));
+          case '*':
+            return block_of(std::make_shared<AttentionBlock>(mixer, s.hidden, config_heads(mixer),
+                                                             AttentionBlockOptions{.rope = false}));
+          default: break;
+        }
+        ghost::session().fail({ErrorKind::unsupported,
+                               "layers of this kind are not modelled for vLLM",
+                               "hybrid_override_pattern", ""});
+        return [](const Tensor& x) { return x; };
+      });
+}
+
+std::unique_ptr<ServedModel> make_qwen3_next(const Place& place) {
+  const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
+    const Config& c = layer.config();
+    const std::int64_t hidden = c.dimension("hidden_size");
+    Block attention;
+    if (is_full_attention(c, index)) {
+      attention = block_of(
+          std::make_shared<GatedAttention>(layer / "self_attn", hidden, config_heads(layer)));
+    } else {
+      DeltaNetShape s;
+      s.hidden = hidden;
+      s.key_heads = c.dimension("linear_num_key_heads", 16);
+      s.value_heads = c.dimension("linear_num_value_heads", 32);
+      s.key_size = c.dimension("linear_key_head_dim", 128);
+      s.value_size = c.dimension("linear_value_head_dim", 128);
+      s.kernel = c.dimension("linear_conv_kernel_dim", 4);
+      s.interleaved = c.text("model_type", "") == "qwen3_next";
+      s.state_dtype = state_dtype(layer, c.text("mamba_ssm_dtype", ""));
+      attention = block_of(std::make_shared<GatedDeltaNet>(layer / "linear_attn", s));
+    }
+    return {attention, qwen_feed_forward(layer, index, false)};
+  };
+  return make_stream_decoder(place, {.blocks = blocks, .norm = NormKind::gemma});
+}
+
+}  // namespace memtape::vllm

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models that vLLM has no class for run on its Transformers backend
+// (vllm/model_executor/models/transformers): transformers' own modules, made on the device one
+// parameter at a time and moved to "meta", then their projections fused and replaced by vLLM's
+// layers, rotation and residuals left to PyTorch ops. OLMo 2 and 3, StarCoder 2, GPT-NeoX, Phi.
+#pragma once
+
+#include "framework/vllm/models/model.h"
+
+namespace memtape::vllm {
+
+std::unique_ptr<ServedModel> make_olmo2(const Place& place);
+std::unique_ptr<ServedModel> make_starcoder2(const Place& place);
+std::unique_ptr<ServedModel> make_gpt_neox(const Place& place);
+std::unique_ptr<ServedModel> make_smollm3(const Place& place);
+std::unique_ptr<ServedModel> make_olmo(const Place& place);
+std::unique_ptr<ServedModel> make_arcee(const Place& place);
+std::unique_ptr<ServedModel> make_seed_oss(const Place& place);
+std::unique_ptr<ServedModel> make_phi(const Place& place);
+
+}  // namespace memtape::vllm

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/resolve.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace memtape::vllm {
+namespace {
+
+constexpr std::string_view kVersion = "0.32.0";
+
+/// get_batch_defaults of arg_utils.py, by the device's memory and name.
+struct BatchDefaults {
+  std::int64_t tokens, requests;
+};
+BatchDefaults batch_defaults(const DeviceFacts& device, bool api_server) {
+  constexpr Bytes kGiB = Bytes{1} << 30;
+  if (device.total >= 160 * kGiB) return {16384, 1024};
+  const bool is_a100 = device.name.find("A100") != std::string::npos;
+  if (device.total >= 70 * kGiB && !is_a100) return {api_server ? 8192 : 16384, 1024};
+  return {api_server ? 2048 : 8192, 256};
+}
+
+Result<DeviceFacts> device_facts(const ServeDevice& device) {
+  DeviceFacts facts;
+  if (device.gpu && !device.gpu->runs_cuda())
+    return unsupported("vLLM is modelled for CUDA devices only", "--gpu",
+                       "an NVIDIA GPU (memtape gpus lists them)");
+  if (device.gpu) {
+    facts.traits.major = device.gpu->capability_major;
+    facts.traits.minor = device.gpu->capability_minor;
+    facts.traits.sm_count = device.gpu->sm_count;
+    facts.name = std::string(device.gpu->name);
+  }
+  const std::optional<Bytes> total = device.total_bytes();
+  if (!total)
+    return bad_input("vLLM sizes its cache by the device's memory", "--gpu",
+                     "name a GPU, or --gpu-memory-bytes N");
+  facts.total = *total;
+  facts.context = device.context_bytes();
+  facts.placement = device.placement;
+  return facts;
+}
+
+/// _resolve_auto_dtype: float32 checkpoints are served in the device's preferred type.
+Result<DType> dtype_of(const ServeOptions& options, const Config& config) {
+  constexpr std::array<std::string_view, 6> kNames{"auto",    "bfloat16", "float16",
+                                                   "float32", "half",     "float"};
+  const Result<std::size_t> given = options.choice("dtype", kNames, "auto");
+  if (!given) return tl::unexpected(given.error());
+  constexpr std::array kTypes{DType::bfloat16, DType::bfloat16, DType::float16,
+                              DType::float32,  DType::float16,  DType::float32};
+  if (*given > 0) return kTypes[*given];
+  const std::string text = config.text({"dtype", "torch_dtype"}, "float32");
+  const std::optional<DType> held = dtype_from_name(text);
+  if (!held) return bad_input("is not a type: " + text, config.where() + ": torch_dtype");
+  return *held == DType::float32 ? DType::bfloat16 : *held;
+}
+
+/// derived_max_model_len_and_key, scaled by the ropes that are not already counted in it.
+std::optional<std::int64_t> longest(const Config& config) {
+  std::optional<std::int64_t> length;
+  for (const char* key : {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
+                          "model_max_length", "max_sequence_length", "max_seq_length", "seq_len"})
+    if (const auto value = config.optional_integer(key))
+      length = std::min(length.value_or(*value), *value);
+  if (!length) return length;
+  const Config rope = config.has("rope_parameters") ? config.object("rope_parameters")
+                                                    : config.object("rope_scaling");
+  const std::string type = rope.text({"rope_type", "type"}, "default");
+  const bool counted = type == "su" || type == "longrope" || type == "llama3" || type == "yarn" ||
+                       type == "default" || type == "mrope";
+  const bool gemma3 = config.text("model_type", "").find("gemma3") != std::string::npos;
+  if (!counted && !gemma3)
+    length = static_cast<std::int64_t>(static_cast<double>(*length) *
+                                       rope.optional_number("factor").value_or(1.0));
+  return length;
+}
+
+Result<std::int64_t> model_length(const ServeOptions& options, const Config& config) {
+  const std::optional<std::int64_t> most = longest(config);
+  const Result<std::int64_t> given =
+      options.integer("max-model-len", 0, {-1, std::int64_t{1} << 31});
+  if (!given) return given;
+  if (*given <= 0) {
+    const Config rope = config.object({"rope_parameters", "rope_scaling"});
+    if (rope.text({"rope_type", "type"}, "") == "longrope")
+      if (const auto original = config.optional_integer("original_max_position_embeddings"))
+        return *original;
+    return most.value_or(2048);
+  }
+  if (most && *given > *most)
+    return bad_input(fmt::format("{} is longer than the model's {} positions", *given, *most),
+                     "--max-model-len", fmt::format("{} at most", *most));
+  return given;
+}
+
+Result<void> read_parallel(const ServeOptions& options, Parallel& parallel) {
+  const auto size = [&](const char* name, int& value) -> Result<void> {
+    const Result<std::int64_t> given = options.integer(name, 1, {1, 4096});
+    if (!given) return tl::unexpected(given.error());
+    value = static_cast<int>(*given);
+    return {};
+  };
+  if (auto read = size("tensor-parallel-size", parallel.tp); !read) return read;
+  if (auto read = size("pipeline-parallel-size", parallel.pp); !read) return read;
+  if (auto read = size("data-parallel-size", parallel.dp); !read) return read;
+  const std::string* ep = options.find("enable-expert-parallel");
+  parallel.expert_parallel = ep && *ep != "off" && *ep != "1";
+  return {};
+}
+
+Result<KvDType> kv_dtype_of(const ServeOptions& options, const Config& config) {
+  constexpr std::array<std::string_view, 6> kNames{"auto", "bfloat16", "float16",
+                                                   "fp8",  "fp8_e4m3", "fp8_e5m2"};
+  constexpr std::array kTypes{KvDType::model, KvDType::bfloat16, KvDType::float16,
+                              KvDType::fp8,   KvDType::fp8,      KvDType::fp8};
+  const Result<std::size_t> given = options.choice("kv-cache-dtype", kNames, "auto");
+  if (!given) return tl::unexpected(given.error());
+  // compressed-tensors checkpoints may bring a scheme of their own.
+  if (*given == 0 && !config.object("quantization_config").is_null("kv_cache_scheme"))
+    return KvDType::fp8;
+  return kTypes[*given];
+}
+
+Result<double> utilization_of(const ServeOptions& options) {
+  const Result<double> given = options.number("gpu-memory-utilization", 0.92);
+  if (given && (*given <= 0 || *given > 1))
+    return bad_input(fmt::format("{} is not a share of the GPU", *given),
+                     "--gpu-memory-utilization", "more than 0, at most 1");
+  return given;
+}
+
+Result<void> read_batch(const ServeOptions& options, Settings& s) {
+  constexpr std::array<std::string_view, 2> kContexts{"llm", "api-server"};
+  const Result<std::size_t> context = options.choice("usage-context", kContexts, "llm");
+  if (!context) return tl::unexpected(context.error());
+  const BatchDefaults defaults = batch_defaults(s.device, *context == 1);
+  constexpr IntegerRange kRange{1, std::int64_t{1} << 24};
+  const bool given_tokens = options.has("max-num-batched-tokens");
+  const auto tokens = options.integer("max-num-batched-tokens", defaults.tokens, kRange);
+  if (!tokens) return tl::unexpected(tokens.error());
+  const auto requests = options.integer("max-num-seqs", defaults.requests, kRange);
+  if (!requests) return tl::unexpected(requests.error());
+  s.max_num_batched_tokens = *tokens;
+  s.max_num_seqs = *requests;
+  // A default for the requests gives way to the tokens that were asked for, and the reverse.
+  if (!options.has("max-num-seqs")) s.max_num_seqs = std::min(s.max_num_seqs, *tokens);
+  if (!given_tokens) {
+    const std::int64_t product =
+        s.max_model_len > 0 && s.max_num_seqs > (std::int64_t{1} << 40) / s.max_model_len
+            ? std::int64_t{1} << 40
+            : s.max_num_seqs * s.max_model_len;
+    s.max_num_batched_tokens = std::min(s.max_num_batched_tokens, product);
+  }
+  if (s.max_num_batched_tokens < s.max_num_seqs)
+    return bad_input(fmt::format("{} tokens are fewer than {} requests", s.max_num_batched_tokens,
+                                 s.max_num_seqs),
+                     "--max-num-batched-tokens", "at least --max-num-seqs");
+  return {};
+}
+
+Result<void> read_cache(const ServeOptions& options, const Config& config, Settings& s) {
+  const Result<double> share = utilization_of(options);
+  if (!share) return tl::unexpected(share.error());
+  s.gpu_memory_utilization = *share;
+  const Result<KvDType> kv = kv_dtype_of(options, config);
+  if (!kv) return tl::unexpected(kv.error());
+  s.kv_dtype = *kv;
+  const auto whole = [&](const char* name, std::optional<std::int64_t>& value) -> Result<void> {
+    if (!options.has(name)) return {};
+    const Result<std::int64_t> given = options.integer(name, 0, {1, std::int64_t{1} << 50});
+    if (!given) return tl::unexpected(given.error());
+    value = *given;
+    return {};
+  };
+  if (auto read = whole("block-size", s.block_size); !read) return read;
+  if (auto read = whole("kv-cache-memory-bytes", s.kv_cache_memory_bytes); !read) return read;
+  if (auto read = whole("num-gpu-blocks-override", s.num_gpu_blocks_override); !read) return read;
+  const std::vector<std::string> names = config.texts("architectures");
+  const bool has_attention = std::ranges::none_of(names, [](const std::string& name) {
+    return name == "MambaForCausalLM" || name == "FalconMambaForCausalLM" ||
+           name == "Mamba2ForCausalLM";
+  });
+  // is_prefix_caching_supported: models without attention have it only when asked.
+  s.prefix_caching = has_attention ? !options.has("no-enable-prefix-caching")
+                                   : options.has("enable-prefix-caching");
+  s.ssm_dtype = options.text("mamba-ssm-cache-dtype", "");
+  s.hybrid_kv_cache = !options.has("disable-hybrid-kv-cache-manager");
+  s.async_scheduling = !options.has("no-async-scheduling");
+  return {};
+}
+
+/// VllmConfig._set_cudagraph_sizes: 1, 2, 4, every 8 below 256, then every 16.
+std::vector<std::int64_t> default_capture_sizes(std::int64_t requests) {
+  constexpr std::int64_t kMost = 512, kFine = 256, kFineStep = 8, kCoarseStep = 16;
+  const std::int64_t most = std::min(2 * requests, kMost);
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t size : {1, 2, 4})
+    if (size <= most) sizes.push_back(size);
+  for (std::int64_t size = kFineStep; size <= most; size += size < kFine ? kFineStep : kCoarseStep)
+    sizes.push_back(size);
+  return sizes;
+}
+
+Result<void> read_graphs(const ServeOptions& options, Settings& s,
+                         std::vector<std::string>& warnings) {
+  s.enforce_eager = options.has("enforce-eager");
+  if (s.enforce_eager) return {};
+  s.compiles = true;
+  std::string mode = "FULL_AND_PIECEWISE";
+  if (const std::string* text = options.find("compilation-config")) {
+    const Result<Config> given = Config::parse(*text, "--compilation-config");
+    if (!given) return tl::unexpected(given.error());
+    s.compiles = given->integer("mode", 3) != 0;
+    mode = given->text("cudagraph_mode", s.compiles ? "FULL_AND_PIECEWISE" : "FULL_DECODE_ONLY");
+    s.capture_sizes = given->integers("cudagraph_capture_sizes");
+    if (const Result<void> read = given->check(); !read) return read;
+  }
+  s.full_graphs = mode.starts_with("FULL");
+  s.piecewise_graphs = mode.ends_with("PIECEWISE");
+  if (s.capture_sizes.empty()) s.capture_sizes = default_capture_sizes(s.max_num_seqs);
+  std::ranges::sort(s.capture_sizes);
+  if (s.compiles)
+    warnings.push_back(
+        "what Inductor allocates is a bound from one recorded start-up: the KV cache may differ by "
+        "some hundred MiB");
+  return {};
+}
+
+}  // namespace
+
+Config text_config(const Config& config) {
+  if (config.has("text_config") && !config.has("hidden_size")) return config.object("text_config");
+  return config;
+}
+
+Result<Settings> resolve(const ServeRequest& request, const Config& config,
+                         std::vector<std::string>& warnings) {
+  const ServeOptions& options = request.options;
+  const std::string version = options.text("engine-version", kVersion);
+  if (version != kVersion)
+    warnings.push_back(fmt::format("vLLM {} is answered with the rules of {}", version, kVersion));
+  Settings s;
+  const Result<DeviceFacts> device = device_facts(request.device);
+  if (!device) return tl::unexpected(device.error());
+  s.device = *device;
+  const Result<DType> dtype = dtype_of(options, config);
+  if (!dtype) return tl::unexpected(dtype.error());
+  s.dtype = *dtype;
+  const Result<std::int64_t> length = model_length(options, config);
+  if (!length) return tl::unexpected(length.error());
+  s.max_model_len = *length;
+  if (auto read = read_parallel(options, s.parallel); !read) return tl::unexpected(read.error());
+  if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
+  if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
+  if (auto read = read_graphs(options, s, warnings); !read) return tl::unexpected(read.error());
+  const std::string scheme = options.text("quantization", "");
+  if (scheme == "fp8" && config.is_null("quantization_config"))
+    s.quantize_online = true;
+  else if (!scheme.empty() && config.is_null("quantization_config"))
+    return unsupported("an unquantized checkpoint cannot be served so", "--quantization",
+                       "fp8, or a checkpoint that is quantized already");
+  return s;
+}
+
+}  // namespace memtape::vllm

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The resolution of vLLM's configuration: what was given, what the model's configuration says, and
+// the defaults that depend on the device (vllm/engine/arg_utils.py, vllm/config).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "framework/vllm/settings.h"
+#include "model/config.h"
+#include "workload/serve_engine.h"
+
+namespace memtape::vllm {
+
+/// The part of a configuration that describes the text model: nested in multimodal ones.
+Config text_config(const Config& config);
+
+/// Settings of rank 0; `warnings` takes what was given but is not modelled.
+Result<Settings> resolve(const ServeRequest& request, const Config& config,
+                         std::vector<std::string>& warnings);
+
+}  // namespace memtape::vllm

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runtime: what vLLM keeps in globals while a model is built and run: the configuration, the ropes
+// shared by layers (_ROPE_DICT), the workspace manager, the attention layers that want a KV cache,
+// and the modules whose weights are processed after loading. Place is where a module is built: a
+// scope of the module tree with the Runtime beside it.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/vllm/kv_spec.h"
+#include "framework/vllm/settings.h"
+#include "model/config.h"
+#include "nn/module.h"
+
+namespace memtape::vllm {
+
+using ghost::Dims;
+using ghost::In;
+using ghost::Tensor;
+
+class LinearMethod;
+class Quantization;
+class RotaryEmbedding;
+
+/// vllm/v1/worker/workspace.py: one scratch buffer for all layers, grown by freeing and allocating
+/// anew, and small buffers that stay under a key.
+class Workspace {
+ public:
+  /// get_simultaneous(): the parts share the buffer, each rounded up to 256 bytes.
+  void reserve(std::initializer_list<Bytes> parts);
+  /// get_persistent().
+  void keep(const std::string& key, Bytes bytes);
+
+ private:
+  Tensor current_;
+  std::map<std::string, Tensor> kept_;
+};
+
+class Runtime {
+ public:
+  Runtime(const Settings& resolved, const Config& model, const Quantization* scheme)
+      : settings(resolved), config(model), quantization(scheme) {}
+
+  const Settings& settings;
+  const Config& config;
+  const Quantization* quantization;
+  Workspace workspace;
+  std::vector<KvLayer> kv_layers;
+  std::map<std::string, std::shared_ptr<RotaryEmbedding>> ropes;
+  /// process_weights_after_loading of each module, in the order of model.named_modules(), then of
+  /// the attention layers.
+  std::vector<std::function<void()>> after_loading, after_attention;
+  /// What the dummy loader runs while it walks the modules: online quantization layer by layer.
+  std::vector<std::function<void()>> while_loading;
+
+  bool has_metadata = false;       ///< attention runs its kernels (not in the profile run)
+  bool has_tuned_kernels = false;  ///< Triton tunes a kernel when it runs first
+  std::deque<std::vector<Tensor>> chunk_indices;
+  std::vector<Tensor> kept;  ///< weights that are no parameters any more
+
+  /// utils/torch_utils.py, current_stream(): its first call moves the process to a stream of its
+  /// own, where no memory of the old one is used again. Groups of several ranks have called it
+  /// before.
+  void use_own_stream();
+
+  const Parallel& parallel() const { return settings.parallel; }
+  int tp() const { return settings.parallel.tp; }
+  DType dtype() const { return settings.dtype; }
+
+ private:
+  bool has_own_stream_ = false;
+};
+
+/// Where a module is built.
+class Place {
+ public:
+  Place(Runtime& runtime, const nn::Scope& scope, std::string prefix)
+      : runtime_(&runtime), scope_(scope), prefix_(std::move(prefix)) {}
+
+  Place operator/(std::string_view child) const {
+    return {*runtime_, scope_ / child,
+            prefix_.empty() ? std::string(child) : prefix_ + "." + std::string(child)};
+  }
+  Place operator/(std::int64_t index) const { return *this / std::to_string(index); }
+
+  Runtime& runtime() const { return *runtime_; }
+  const Settings& settings() const { return runtime_->settings; }
+  const Config& config() const { return runtime_->config; }
+  const nn::Scope& scope() const { return scope_; }
+  /// "model.layers.0.self_attn.qkv_proj".
+  const std::string& prefix() const { return prefix_; }
+  /// A parameter of the model's dtype, or of another.
+  Tensor parameter(std::string_view name, const Dims& sizes) const {
+    return scope_.parameter(name, sizes, runtime_->dtype());
+  }
+  Tensor parameter(std::string_view name, const Dims& sizes, DType dtype) const {
+    return scope_.parameter(name, sizes, dtype);
+  }
+
+ private:
+  Runtime* runtime_;
+  nn::Scope scope_;
+  std::string prefix_;
+};
+
+/// The weights of one module by name, as its parameters in the module tree: what is replaced is
+/// freed.
+class Weights {
+ public:
+  explicit Weights(const Place& place) : place_(place) {}
+
+  Tensor create(std::string_view name, const Dims& sizes, DType dtype) {
+    return place_.parameter(name, sizes, dtype);
+  }
+  Tensor get(std::string_view name) const;
+  void replace(std::string_view name, const Tensor& tensor);
+  void drop(std::string_view name);
+
+ private:
+  Place place_;
+};
+
+}  // namespace memtape::vllm

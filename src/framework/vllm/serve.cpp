@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/serve.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "framework/vllm/kv_cache.h"
+#include "framework/vllm/resolve.h"
+#include "framework/vllm/startup.h"
+
+namespace memtape::vllm {
+namespace {
+
+/// One rank's start-up and what follows from it.
+struct RankRun {
+  Settings settings;
+  Startup startup;
+  StartupFigures figures;
+  Bytes requested = 0, available = 0;
+};
+
+/// request_memory of v1/worker/utils.py.
+Bytes requested_memory(const Settings& s) {
+  return static_cast<Bytes>(
+      std::ceil(static_cast<double>(s.device.total) * s.gpu_memory_utilization));
+}
+
+Result<RankRun> run_rank(const Config& config, const Settings& settings,
+                         const Quantization* quantization) {
+  RankRun run;
+  run.settings = settings;
+  Result<Startup> startup = run_startup(config, settings, quantization);
+  if (!startup) return tl::unexpected(startup.error());
+  run.startup = *std::move(startup);
+  run.figures = play_startup(run.startup, settings);
+  run.requested = requested_memory(settings);
+  run.available = settings.kv_cache_memory_bytes.value_or(
+      run.requested - run.figures.consumed - run.figures.headroom - run.figures.graph_estimate);
+  return run;
+}
+
+std::string_view kind_name(KvKind kind) {
+  switch (kind) {
+    case KvKind::full: return "full_attention";
+    case KvKind::sliding_window: return "sliding_window";
+    case KvKind::chunked_local: return "chunked_local";
+    case KvKind::mla: return "mla";
+    case KvKind::mamba: return "recurrent";
+  }
+  return "";
+}
+
+KvCache kv_report(const KvPlan& plan) {
+  KvCache cache;
+  cache.num_blocks = plan.num_blocks;
+  cache.tokens = plan.tokens;
+  cache.bytes = plan.bytes();
+  if (plan.max_concurrency > 0) cache.max_concurrency = plan.max_concurrency;
+  Bytes per_token = 0;
+  bool is_single = true;
+  for (const KvGroupPlan& group : plan.groups) {
+    cache.block_size = std::max(cache.block_size, group.spec.block_size);
+    KvGroup row;
+    row.kind = kind_name(group.spec.kind);
+    row.layers = static_cast<std::int64_t>(group.layers.size());
+    const bool grows = group.spec.kind != KvKind::mamba;
+    for (const KvLayer& layer : group.layers) {
+      if (grows) row.bytes_per_token += layer.bytes_per_token();
+      row.bytes += layer.page_bytes() * plan.num_blocks;
+    }
+    if (grows) row.tokens = plan.num_blocks * group.spec.block_size;
+    row.key_type = row.value_type = std::string(name(group.spec.dtype));
+    if (group.spec.kind == KvKind::mla) row.value_type.clear();
+    is_single &= grows && group.spec.kind != KvKind::sliding_window;
+    per_token += row.bytes_per_token;
+    cache.layers.push_back(std::move(row));
+  }
+  if (is_single && !plan.groups.empty()) cache.bytes_per_token = per_token;
+  return cache;
+}
+
+ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
+  ServeRank rank;
+  rank.ranks.clear();
+  const Parallel& p = run.settings.parallel;
+  for (int i = 0; i < p.tp; ++i) rank.ranks.push_back(stage * p.tp + i);
+  rank.stage = stage;
+  rank.weights_bytes = run.startup.weights_bytes;
+  rank.activation_peak_bytes = run.figures.torch_peak_increase;
+  rank.non_torch_bytes = run.settings.device.context;
+  rank.kv_cache = kv_report(plan);
+  const Bytes idle = run.figures.profiled.allocated;
+  const Bytes reserved = run.figures.consumed + plan.bytes() + run.figures.headroom;
+  Levels peak;
+  peak.allocated = idle + plan.bytes() + run.figures.headroom;
+  peak.requested = peak.allocated;
+  peak.reserved = reserved;
+  rank.peak = peak;
+  rank.peak_device_bytes = reserved + rank.non_torch_bytes;
+  const auto at = [&](Category category) -> Bytes& { return rank.at_peak[category]; };
+  at(Category::parameter) = run.startup.parameter_bytes;
+  at(Category::buffer) = run.startup.weights_bytes - run.startup.parameter_bytes;
+  at(Category::kv_cache) = plan.bytes();
+  at(Category::activation) = run.figures.headroom;
+  at(Category::workspace) = run.figures.consumed - run.startup.weights_bytes;
+  at(Category::context) = rank.non_torch_bytes;
+  rank.phases = {
+      {"weights", run.figures.weights},
+      {"load", run.figures.loaded},
+      {"profile",
+       {run.figures.peak_allocated, run.figures.peak_allocated, run.figures.peak_reserved}}};
+  rank.measured = {{"consumed_bytes", run.figures.consumed},
+                   {"profile_headroom_bytes", run.figures.headroom},
+                   {"cuda_graph_estimate_bytes", run.figures.graph_estimate},
+                   {"requested_memory_bytes", run.requested},
+                   {"available_kv_cache_bytes", run.available}};
+  return rank;
+}
+
+void add_settings(ServeAnswer& answer, const Settings& s) {
+  const auto whole = [](std::int64_t value) { return fmt::format("{}", value); };
+  answer.workload = {
+      {"dtype", fmt::format("\"{}\"", name(s.dtype))},
+      {"max_model_len", whole(s.max_model_len)},
+      {"max_num_seqs", whole(s.max_num_seqs)},
+      {"max_num_batched_tokens", whole(s.max_num_batched_tokens)},
+      {"gpu_memory_utilization", fmt::format("{}", s.gpu_memory_utilization)},
+      {"enforce_eager", s.enforce_eager ? "true" : "false"},
+      {"enable_prefix_caching", s.prefix_caching ? "true" : "false"},
+  };
+  answer.mesh = {{"tensor_parallel_size", whole(s.parallel.tp)},
+                 {"pipeline_parallel_size", whole(s.parallel.pp)},
+                 {"data_parallel_size", whole(s.parallel.dp)},
+                 {"expert_parallel", s.parallel.expert_parallel ? "true" : "false"}};
+}
+
+/// _check_enough_kv_cache_memory, with the sentence that vLLM would end with.
+std::string start_failure(const RankRun& run, const KvPlan& plan) {
+  if (run.settings.device.total - run.settings.device.context < run.requested)
+    return fmt::format("{} of the GPU are free, --gpu-memory-utilization asks for {}",
+                       gib(run.settings.device.total - run.settings.device.context),
+                       gib(run.requested));
+  if (run.available <= 0)
+    return fmt::format("no memory is left for the KV cache: weights and profile run take {} of {}",
+                       gib(run.figures.consumed + run.figures.headroom), gib(run.requested));
+  if (plan.needed > run.available)
+    return fmt::format("one request of {} tokens needs {} of KV cache, {} are left",
+                       run.settings.max_model_len, gib(plan.needed), gib(run.available));
+  return {};
+}
+
+void judge(ServeAnswer& answer, const std::vector<RankRun>& runs,
+           const std::vector<KvPlan>& plans) {
+  for (std::size_t i = 0; i < runs.size() && answer.failure.empty(); ++i)
+    answer.failure = start_failure(runs[i], plans[i]);
+  answer.fits = answer.failure.empty();
+  answer.headroom_bytes =
+      runs.front().settings.device.total - answer.ranks.front().peak_device_bytes;
+}
+
+void add_notes(ServeAnswer& answer, const KvPlan& plan, const Settings& s) {
+  if (plan.max_concurrency <= 0) return;
+  answer.notes.push_back(
+      fmt::format("GPU KV cache size: {} tokens, maximum concurrency for {} "
+                  "tokens per request: {:.2f}x",
+                  with_commas(plan.tokens), with_commas(s.max_model_len), plan.max_concurrency));
+}
+
+/// One run a pipeline stage: ranks of one stage hold the same.
+Result<std::vector<RankRun>> run_stages(const Config& config, const Settings& settings,
+                                        const Quantization* quantization) {
+  std::vector<RankRun> runs;
+  for (int stage = 0; stage < settings.parallel.pp; ++stage) {
+    Settings s = settings;
+    s.parallel.pp_rank = stage;
+    Result<RankRun> run = run_rank(config, s, quantization);
+    if (!run) return tl::unexpected(run.error());
+    runs.push_back(*std::move(run));
+  }
+  return runs;
+}
+
+/// get_kv_cache_configs: every rank has as many blocks as the one that has fewest.
+Result<std::vector<KvPlan>> plan_stages(const std::vector<RankRun>& runs) {
+  std::vector<KvPlan> plans;
+  for (const RankRun& run : runs) {
+    Result<std::vector<KvGroupPlan>> groups = kv_groups(run.startup.kv_layers, run.settings);
+    if (!groups) return tl::unexpected(groups.error());
+    plans.push_back(plan_kv_cache(*std::move(groups), run.available, run.settings));
+  }
+  std::int64_t least = plans.front().num_blocks;
+  for (const KvPlan& plan : plans) least = std::min(least, plan.num_blocks);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    Settings s = runs[i].settings;
+    s.num_gpu_blocks_override = least;
+    plans[i] = plan_kv_cache(std::move(plans[i].groups), runs[i].available, s);
+  }
+  return plans;
+}
+
+}  // namespace
+
+Result<ServeAnswer> serve(const ServeRequest& request) {
+  const Config config = text_config(*request.config);
+  ServeAnswer answer;
+  const Result<Settings> settings = resolve(request, config, answer.warnings);
+  if (!settings) return tl::unexpected(settings.error());
+  auto quantization = read_quantization(config, *settings);
+  if (!quantization) return tl::unexpected(quantization.error());
+  const auto runs = run_stages(config, *settings, quantization->get());
+  if (!runs) return tl::unexpected(runs.error());
+  const auto plans = plan_stages(*runs);
+  if (!plans) return tl::unexpected(plans.error());
+  for (std::size_t i = 0; i < runs->size(); ++i)
+    answer.ranks.push_back(rank_report((*runs)[i], (*plans)[i], static_cast<int>(i)));
+  answer.model.id = request.id;
+  answer.model.family = config.text("model_type", "");
+  for (const RankRun& run : *runs) answer.model.weight_bytes += run.startup.weights_bytes;
+  if (request.header) answer.model.parameters = request.header->total_elements();
+  add_settings(answer, *settings);
+  judge(answer, *runs, *plans);
+  add_notes(answer, plans->front(), *settings);
+  return answer;
+}
+
+}  // namespace memtape::vllm

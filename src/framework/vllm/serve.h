@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// vLLM as an engine of `memtape serve`: a worker's start-up is run on ghost tensors and put through
+// the allocator, and what is left of the budget becomes the KV cache. The version is 0.32.0 (V1
+// engine, V2 model runner).
+#pragma once
+
+#include <array>
+
+#include "workload/serve_engine.h"
+
+namespace memtape::vllm {
+
+Result<ServeAnswer> serve(const ServeRequest& request);
+
+/// vLLM's own spellings (vllm/engine/arg_utils.py), beside the contract's common ones. Flags that
+/// change no memory are taken without a line of help.
+inline constexpr std::array kFlags{
+    ServeFlag{"--max-model-len --max_model_len", "N", "tokens of prompt and answer; -1: what fits"},
+    ServeFlag{"--max-num-seqs", "N", "requests at a time"},
+    ServeFlag{"--max-num-batched-tokens", "N", "tokens of one step"},
+    ServeFlag{"--gpu-memory-utilization", "X", "share of the GPU that vLLM may use (0.92)"},
+    ServeFlag{"--kv-cache-memory-bytes --kv-cache-memory", "N", "the KV cache's size, as is"},
+    ServeFlag{"--num-gpu-blocks-override", "N", "blocks of the KV cache, as they are"},
+    ServeFlag{"--block-size", "N", "tokens of a block"},
+    ServeFlag{"--kv-cache-dtype", "TYPE", "auto, bfloat16, float16, fp8"},
+    ServeFlag{"--dtype", "TYPE", "auto, bfloat16, float16, float32"},
+    ServeFlag{"--quantization --quantize -q", "SCHEME", "of an unquantized checkpoint: fp8"},
+    ServeFlag{"--tensor-parallel-size --tp -tp", "N", "ranks of tensor parallelism"},
+    ServeFlag{"--pipeline-parallel-size --pp -pp", "N", "pipeline stages"},
+    ServeFlag{"--data-parallel-size --dp -dp", "N", "ranks of data parallelism"},
+    ServeFlag{"--enable-expert-parallel --ep", "[on|off]", "whole experts per rank"},
+    ServeFlag{"--enforce-eager", "", "no CUDA graphs, no compilation"},
+    ServeFlag{"--compilation-config -O", "JSON", "mode and cudagraph_mode are read"},
+    ServeFlag{"--enable-prefix-caching", "", ""},
+    ServeFlag{"--no-enable-prefix-caching", "", "recurrent layers then need fewer blocks"},
+    ServeFlag{"--disable-hybrid-kv-cache-manager", "", "sliding layers are held as full ones"},
+    ServeFlag{"--no-async-scheduling", "", "one batch at a time"},
+    ServeFlag{"--async-scheduling", "", ""},
+    ServeFlag{"--usage-context", "{llm,api-server}",
+              "whose defaults for tokens and requests: LLM() or vllm serve (llm)"},
+    ServeFlag{"--rank", "N", ""},
+    ServeFlag{"--disable-custom-all-reduce", "", ""},
+    ServeFlag{"--distributed-executor-backend", "NAME", ""},
+    ServeFlag{"--enable-chunked-prefill", "", ""},
+    ServeFlag{"--trust-remote-code", "", ""},
+    ServeFlag{"--served-model-name", "NAME", ""},
+    ServeFlag{"--tokenizer", "NAME", ""},
+    ServeFlag{"--load-format", "NAME", ""},
+    ServeFlag{"--revision", "NAME", ""},
+    ServeFlag{"--seed", "N", ""},
+    ServeFlag{"--host", "NAME", ""},
+    ServeFlag{"--port", "N", ""},
+    ServeFlag{"--api-key", "KEY", ""},
+    ServeFlag{"--chat-template", "FILE", ""},
+    ServeFlag{"--enable-auto-tool-choice", "", ""},
+    ServeFlag{"--tool-call-parser", "NAME", ""},
+    ServeFlag{"--reasoning-parser", "NAME", ""},
+    ServeFlag{"--generation-config", "NAME", ""},
+    ServeFlag{"--swap-space", "X", ""},
+    ServeFlag{"--max-log-len", "N", ""},
+    ServeFlag{"--disable-log-stats", "", ""},
+    ServeFlag{"--disable-log-requests", "", ""},
+};
+
+inline constexpr ServeEngine kEngine{"vllm", "vLLM 0.32.0: vllm serve", kFlags, serve};
+
+}  // namespace memtape::vllm

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings: vLLM's configuration after every default has been resolved (vllm/config, EngineArgs),
+// as far as it decides memory. One Settings describes one rank: `parallel` says which.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocator/driver.h"
+#include "base/bytes.h"
+#include "base/dtype.h"
+#include "ghost/session.h"
+
+namespace memtape::vllm {
+
+/// Sizes and places in the grids of tensor, pipeline, data and expert parallelism.
+struct Parallel {
+  int tp = 1, tp_rank = 0;
+  int pp = 1, pp_rank = 0;
+  int dp = 1, dp_rank = 0;
+  bool expert_parallel = false;
+
+  bool first_stage() const { return pp_rank == 0; }
+  bool last_stage() const { return pp_rank == pp - 1; }
+};
+
+/// The allocator under test, and what is outside it.
+struct DeviceFacts {
+  ghost::DeviceTraits traits;
+  std::string name = "NVIDIA A100-SXM4-80GB";
+  Bytes total = 0;
+  Bytes context = 0;  ///< what CUDA takes before vLLM's first snapshot
+  DriverPlacement placement = DriverPlacement::linux_regions;
+
+  int capability() const { return traits.major * 10 + traits.minor; }
+  bool is(int major, int minor) const { return traits.major == major && traits.minor == minor; }
+};
+
+enum class KvDType : std::uint8_t { model, bfloat16, float16, fp8 };
+
+struct Settings {
+  DType dtype = DType::bfloat16;
+  KvDType kv_dtype = KvDType::model;
+  std::int64_t max_model_len = 0;
+  std::int64_t max_num_seqs = 0;
+  std::int64_t max_num_batched_tokens = 0;
+  double gpu_memory_utilization = 0.92;  ///< vllm/config/cache.py
+  std::optional<Bytes> kv_cache_memory_bytes;
+  std::optional<std::int64_t> num_gpu_blocks_override;
+  std::optional<std::int64_t> block_size;  ///< as given; backends and hybrid models choose theirs
+  bool enforce_eager = false;
+  bool compiles = false;  ///< with Inductor (compilation mode 3)
+  /// CUDA graphs of whole decode steps, and of the pieces between attention layers.
+  bool full_graphs = false, piecewise_graphs = false;
+  std::vector<std::int64_t> capture_sizes{};
+  std::string ssm_dtype{};  ///< --mamba-ssm-cache-dtype, empty: auto
+  bool prefix_caching = true;
+  bool hybrid_kv_cache = true;
+  bool async_scheduling = true;
+  bool estimate_cuda_graphs = true;  ///< VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS
+  bool flashinfer = false;           ///< its kernels can be built or are installed
+  bool quantize_online = false;      ///< --quantization fp8 on an unquantized checkpoint
+  Parallel parallel;
+  DeviceFacts device;
+
+  DType kv_torch_dtype() const {
+    switch (kv_dtype) {
+      case KvDType::model: return dtype;
+      case KvDType::bfloat16: return DType::bfloat16;
+      case KvDType::float16: return DType::float16;
+      case KvDType::fp8: return DType::uint8;
+    }
+    return dtype;
+  }
+};
+
+}  // namespace memtape::vllm

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/startup.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "framework/vllm/kv_cache.h"
+#include "framework/vllm/models/model.h"
+#include "framework/vllm/ops.h"
+#include "framework/vllm/runner_state.h"
+
+namespace memtape::vllm {
+namespace {
+
+/// MergedOrderedStorages: each storage of parameters and buffers once.
+void add_storages(const nn::ModuleNode& node, std::unordered_set<const ghost::Storage*>& seen,
+                  Startup& startup) {
+  const auto add = [&](const nn::ModuleNode::Named& named, bool is_parameter) {
+    const ghost::Storage* storage = named.tensor.impl().storage.get();
+    if (!storage || !seen.insert(storage).second) return;
+    const Bytes bytes = ghost::session().tape.requested[storage->block];
+    startup.weights_bytes += bytes;
+    if (is_parameter) startup.parameter_bytes += bytes;
+  };
+  for (const auto& parameter : node.parameters) add(parameter, true);
+  for (const auto& buffer : node.buffers) add(buffer, false);
+  for (const nn::ModuleNode* child : node.children) add_storages(*child, seen, startup);
+}
+
+/// input_batch.py, InputBatch.make_dummy.
+struct DummyBatch {
+  explicit DummyBatch(std::int64_t requests) {
+    idx_mapping = kernel_output("arange", {requests}, DType::int64);
+    expanded_local_pos = kernel_output("zeros", {requests}, DType::int32);
+    scratch("cumsum", 1023);  // cub's scan asks for that many bytes
+    logits_indices = kernel_output("sub", {requests}, DType::int32);
+    cu_num_logits = kernel_output("arange", {requests + 1}, DType::int32);
+  }
+  Tensor idx_mapping, expanded_local_pos, logits_indices, cu_num_logits;
+};
+
+/// tensor[indices] with int32 indices: they are widened first.
+Tensor indexed(const Tensor& tensor, std::int64_t rows) {
+  const Tensor wide = kernel_output("to", {rows}, DType::int64);
+  Dims sizes = tensor.sizes();
+  sizes[0] = rows;
+  return kernel_output("index", sizes, tensor.dtype());
+}
+
+class Worker {
+ public:
+  Worker(const Config& config, const Settings& settings, const Quantization* quantization)
+      : settings_(settings),
+        runtime_(settings, config, quantization),
+        tree_(settings.dtype),
+        place_(runtime_, nn::Scope(tree_, tree_.root()), "") {}
+
+  void build(ModelFactory factory, Startup& startup) {
+    runner_.emplace(settings_);
+    startup.stages.runner = at();
+    model_ = factory(place_);
+    for (const auto& quantize : runtime_.while_loading) quantize();
+    ghost::session().tape.empty_cache();
+    for (const auto& process : runtime_.after_loading) process();
+    for (const auto& process : runtime_.after_attention) process();
+    ghost::session().tape.empty_cache();
+    startup.stages.weights = at();
+    if (settings_.parallel.last_stage())
+      sampler_.emplace(settings_, runtime_.config.dimension("vocab_size"));
+    if (!settings_.parallel.first_stage()) make_intermediate_tensors();
+    startup.stages.loaded = at();
+    std::unordered_set<const ghost::Storage*> seen;
+    add_storages(tree_.root(), seen, startup);
+    startup.kv_layers = runtime_.kv_layers;
+  }
+
+  void profile() {
+    const std::int64_t tokens = settings_.max_num_batched_tokens;
+    const std::int64_t requests = std::min(tokens, settings_.max_num_seqs);
+    Tensor hidden_states, sample_hidden_states;
+    {
+      const DummyBatch batch(requests);
+      hidden_states = model_->forward(runner_->input_ids(), stream_);
+      if (settings_.parallel.last_stage()) sample_hidden_states = indexed(hidden_states, requests);
+    }
+    if (sample_hidden_states.defined()) sample(sample_hidden_states, requests);
+  }
+
+  /// profile_cudagraph_memory of worker/gpu/cudagraph_utils.py: a least KV cache, then the largest
+  /// graphs of each kind, each after a warm-up. The pool that graphs share is a stream of its own
+  /// here: no other memory is used in it.
+  void capture(Startup& startup) {
+    const Settings& s = settings_;
+    if (s.compiles) startup.compile_peak = compile_peak();
+    if (!(s.full_graphs || s.piecewise_graphs) || !s.estimate_cuda_graphs || s.parallel.pp > 1)
+      return;
+    std::vector<std::int64_t> full;
+    for (const std::int64_t size : s.capture_sizes)
+      if (size <= s.max_num_seqs) full.push_back(size);
+    if (!s.full_graphs) full.clear();
+    startup.full_graphs = static_cast<std::int64_t>(full.size());
+    const std::vector<Tensor> cache = least_kv_cache();
+    ghost::session().tape.empty_cache();
+    startup.stages.graphs = at();
+    runtime_.has_metadata = true;
+    runtime_.use_own_stream();
+    const StreamId own = ghost::session().stream;
+    Tensor stored;
+    const auto run = [&](std::int64_t tokens, bool captures) {
+      {
+        const DummyBatch batch(tokens);
+      }
+      ghost::session().stream = captures ? kPool : own;
+      const Tensor hidden = model_->forward(runner_->input_ids().slice(0, 0, tokens), stream_);
+      if (!stored.defined()) stored = kernel_output("empty_like", hidden.sizes(), hidden.dtype());
+      ghost::session().stream = own;
+    };
+    const auto take = [&](std::int64_t tokens) {
+      run(tokens, false);
+      ghost::session().tape.empty_cache();
+      run(tokens, true);
+    };
+    if (s.piecewise_graphs && !s.capture_sizes.empty()) take(s.capture_sizes.back());
+    if (!full.empty()) take(full.back());
+    if (full.size() > 1) run(full[full.size() - 2], false);
+    startup.stages.graphs_taken = at();
+  }
+
+ private:
+  static constexpr StreamId kPool = 2;
+
+  /// Of one recorded start-up: a copy of the embedding's table and two hidden states.
+  Bytes compile_peak() const {
+    const Bytes hidden = model_->hidden_size();
+    const Bytes rows = runtime_.config.dimension("vocab_size") / settings_.parallel.tp;
+    return bytes_of(settings_.dtype, (rows + 2 * settings_.max_num_batched_tokens) * hidden);
+  }
+
+  /// _init_minimal_kv_cache_for_profiling: block tables and a block for each request.
+  std::vector<Tensor> least_kv_cache() const {
+    std::vector<Tensor> kept;
+    const auto groups = kv_groups(runtime_.kv_layers, settings_);
+    if (!groups) return kept;
+    const Settings& s = settings_;
+    const std::int64_t blocks = std::max<std::int64_t>(
+        1, std::min(s.max_num_seqs, s.capture_sizes.empty() ? 1 : s.capture_sizes.back()));
+    for (const KvGroupPlan& group : *groups) {
+      const Dims table{s.max_num_seqs, ceil_div(s.max_model_len, group.spec.block_size)};
+      for (int i = 0; i < 2; ++i) kept.push_back(kernel_output("empty", table, DType::int32));
+      kept.push_back(kernel_output("zeros", {s.max_num_batched_tokens}, DType::int64));
+    }
+    Bytes bytes = 0;
+    for (const KvGroupPlan& group : *groups) {
+      Bytes of_group = 0;
+      for (const KvLayer& layer : group.layers) of_group += layer.page_bytes();
+      bytes = std::max(bytes, of_group);
+    }
+    kept.push_back(kernel_output("allocate_kv_cache", {blocks * bytes}, DType::uint8));
+    return kept;
+  }
+
+  static std::size_t at() { return ghost::session().tape.events.size(); }
+
+  void make_intermediate_tensors() {
+    const Dims sizes{settings_.max_num_batched_tokens, model_->hidden_size()};
+    stream_.hidden = kernel_output("zeros", sizes, settings_.dtype);
+    if (model_->intermediate_tensors() > 1)
+      stream_.residual = kernel_output("zeros", sizes, settings_.dtype);
+  }
+
+  /// _dummy_sampler_run: logits, then Gumbel sampling (sample/gumbel.py).
+  void sample(const Tensor& hidden_states, std::int64_t requests) {
+    constexpr std::int64_t kBlock = 1024;
+    const Tensor logits = model_->compute_logits(hidden_states);
+    const DummyBatch batch(requests);
+    const Tensor pos = indexed(runner_->positions(), requests);
+    const Tensor input_ids = indexed(runner_->input_ids(), requests);
+    const std::int64_t blocks = (runtime_.config.dimension("vocab_size") + kBlock - 1) / kBlock;
+    Tensor sampled;
+    {
+      const Tensor argmax = kernel_output("empty", {requests, blocks}, DType::int64);
+      const Tensor max = kernel_output("empty", {requests, blocks}, DType::float32);
+      const Tensor block = kernel_output("argmax", {requests, 1}, DType::int64);
+      sampled = kernel_output("gather", {requests, 1}, DType::int64);
+    }
+    const Tensor num_sampled = kernel_output("new_ones", {requests}, DType::int32);
+    const Tensor num_rejected = kernel_output("empty", {requests}, DType::int32);
+  }
+
+  const Settings& settings_;
+  Runtime runtime_;
+  nn::ModuleTree tree_;
+  Place place_;
+  std::optional<RunnerState> runner_;
+  std::unique_ptr<ServedModel> model_;
+  std::optional<SamplerState> sampler_;
+  Stream stream_;
+};
+
+/// max_split_size_mb:20 while weights are loaded and while the profile run lasts.
+AllocatorConfig split_limited() {
+  constexpr Bytes kLimit = Bytes{20} << 20;
+  AllocatorConfig config;
+  config.max_split_size = kLimit;
+  return config;
+}
+
+Bytes peak_of(const Timeline& timeline, StartupFigures& figures) {
+  Bytes peak = 0;
+  for (const Window& window : timeline.windows) {
+    if (window.peak.allocated > peak) {
+      peak = window.peak.allocated;
+      figures.peak_event = window.peak_event;
+    }
+    figures.peak_reserved = std::max(figures.peak_reserved, window.peak.reserved);
+  }
+  return peak;
+}
+
+}  // namespace
+
+Result<Startup> run_startup(const Config& config, const Settings& settings,
+                            const Quantization* quantization) {
+  const Result<ModelFactory> factory = model_factory(config);
+  if (!factory) return tl::unexpected(factory.error());
+  Startup startup;
+  ghost::Session session(settings.device.traits);
+  const ghost::GradMode inference(false);
+  {
+    Worker worker(config, settings, quantization);
+    worker.build(*factory, startup);
+    session.tape.empty_cache();
+    startup.stages.profile = session.tape.events.size();
+    worker.profile();
+    startup.stages.profiled = session.tape.events.size();
+    session.tape.empty_cache();
+    startup.stages.settled = startup.stages.graphs = startup.stages.graphs_taken =
+        session.tape.events.size();
+    worker.capture(startup);
+    session.finished = true;
+  }
+  if (session.error) return tl::unexpected(*session.error);
+  if (const Result<void> read = config.check(); !read) return tl::unexpected(read.error());
+  startup.tape = std::move(session.tape);
+  return startup;
+}
+
+StartupFigures play_startup(const Startup& startup, const Settings& settings) {
+  constexpr Bytes kLeastPerGraph = Bytes{1} << 20;
+  const DeviceFacts& device = settings.device;
+  StartupFigures figures;
+  const StartupStages& stages = startup.stages;
+  const std::unique_ptr<Driver> driver =
+      make_driver(device.placement, {.total = kUnlimited, .outside = device.context});
+  CachingAllocator allocator(*driver);
+  Played played;
+  const auto until = [&](std::size_t from, std::size_t to) {
+    return play(startup.tape, allocator, played, {.from = from, .to = to});
+  };
+  figures.runner = until(0, stages.runner).final_levels;
+  allocator.set_config(split_limited());
+  figures.weights = until(stages.runner, stages.weights).final_levels;
+  figures.loaded = until(stages.weights, stages.loaded).final_levels;
+  allocator.set_config({});
+  const Bytes before = until(stages.loaded, stages.profile).final_levels.allocated;
+  allocator.set_config(split_limited());
+  const Timeline profile = until(stages.profile, stages.profiled);
+  allocator.set_config({});
+  figures.profiled = until(stages.profiled, stages.settled).final_levels;
+  figures.peak_allocated =
+      std::max({peak_of(profile, figures), before, before + startup.compile_peak});
+  const Bytes uncaptured = until(stages.settled, stages.graphs).final_levels.reserved;
+  const Bytes captured = until(stages.graphs, stages.graphs_taken).final_levels.reserved;
+  if (stages.graphs_taken > stages.graphs)
+    figures.graph_estimate =
+        captured - uncaptured + std::max<Bytes>(0, startup.full_graphs - 1) * kLeastPerGraph;
+  figures.consumed = figures.profiled.reserved;
+  figures.torch_peak_increase = figures.peak_allocated - before;
+  figures.headroom = figures.peak_allocated - figures.profiled.allocated;
+  figures.sizes = std::move(played.sizes);
+  return figures;
+}
+
+}  // namespace memtape::vllm
