@@ -64,6 +64,7 @@ struct ServeCommand {
   std::string model;
   std::string engine;
   std::vector<std::pair<std::string, std::string>> values;
+  std::vector<std::string> warnings;  ///< from the reading of a launch command
   OutputOptions output;
 };
 

@@ -15,6 +15,8 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"pretrain_gpt.py", "", translate_megatron},
     {"pretrain_bert.py", "", translate_megatron},
     {"pretrain_t5.py", "", translate_megatron},
+    {"vllm", "serve", translate_vllm},
+    {"vllm.entrypoints.openai.api_server", "", translate_vllm},
 });
 
 std::string spelled(const Program& program) {

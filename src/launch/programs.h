@@ -20,5 +20,6 @@ std::span<const Program> programs();
 Translation begin_translation(const LaunchCommand& command, Translation::Command kind);
 
 Result<Translation> translate_megatron(const LaunchCommand& command);
+Result<Translation> translate_vllm(const LaunchCommand& command);
 
 }  // namespace memtape::launch

@@ -15,6 +15,7 @@ struct Translation {
   enum class Command : std::uint8_t { train, serve };
   Command command = Command::train;
   std::string model;   ///< MODEL as `memtape train` takes it; "" when `config` holds it
+  std::string engine;  ///< of a serving command
   std::string config;  ///< the model's configuration, when the command line itself describes it
   std::vector<std::pair<std::string, std::string>> options;      ///< ("micro-batch-size", "4")
   std::vector<std::pair<std::string, std::string>> environment;  ///< of each process

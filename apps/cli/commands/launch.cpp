@@ -17,8 +17,12 @@ int run_launch(const LaunchOptions& options, Terminal& terminal) {
   raw.values = std::move(said->options);
   raw.values.insert(raw.values.end(), options.given.values.begin(), options.given.values.end());
   if (said->command == launch::Translation::Command::train) return run_train(raw, terminal);
-  return terminal.fail({ErrorKind::unsupported, "inference servers are not modelled yet",
-                        "the command after --", "training programs are"});
+  return run_serve({.model = std::move(raw.model),
+                    .engine = std::move(said->engine),
+                    .values = std::move(raw.values),
+                    .warnings = std::move(raw.warnings),
+                    .output = raw.output},
+                   terminal);
 }
 
 }  // namespace memtape::cli

@@ -50,6 +50,8 @@ int run_serve(const ServeCommand& command, Terminal& terminal) {
   }
   Result<ServeAnswer> answer = answer_serve(command, served(*source));
   if (!answer) return terminal.fail(answer.error());
+  answer->warnings.insert(answer->warnings.begin(), command.warnings.begin(),
+                          command.warnings.end());
   answer->warnings.insert(answer->warnings.begin(), source->warnings.begin(),
                           source->warnings.end());
   return show(*answer, command.output, terminal);
