@@ -58,6 +58,9 @@ class Worker {
   void build(ModelFactory factory, Startup& startup) {
     runner_.emplace(settings_);
     startup.stages.runner = at();
+    // Importing a model's file makes a constant on the device (fused_moe/oracle/int_wna16.py); with
+    // a quantized model it was made on the host before.
+    if (!runtime_.quantization) runtime_.kept.push_back(kernel_output("tensor", {8}, DType::int64));
     model_ = factory(place_);
     for (const auto& quantize : runtime_.while_loading) quantize();
     ghost::session().tape.empty_cache();
@@ -68,6 +71,10 @@ class Worker {
     if (settings_.parallel.last_stage())
       sampler_.emplace(settings_, runtime_.config.dimension("vocab_size"));
     if (!settings_.parallel.first_stage()) make_intermediate_tensors();
+    if (std::ranges::any_of(runtime_.kv_layers,
+                            [](const KvLayer& layer) { return layer.kind == KvKind::mamba; }))
+      for (int i = 0; i < (settings_.prefix_caching ? 4 : 1); ++i)  // MambaHybridModelState
+        runtime_.kept.push_back(kernel_output("zeros", {settings_.max_num_seqs}, DType::int32));
     startup.stages.loaded = at();
     std::unordered_set<const ghost::Storage*> seen;
     add_storages(tree_.root(), seen, startup);

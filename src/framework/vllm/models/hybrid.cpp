@@ -174,6 +174,28 @@ class GatedAttention : public nn::Module<GatedAttention> {
   std::optional<RMSNorm> q_norm_, k_norm_;
 };
 
+std::int64_t time_step_rank(const Config& c, const char* key, std::int64_t hidden) {
+  constexpr std::int64_t kShare = 16;
+  if (c.json(key) == "\"auto\"") return ceil_div(hidden, kShare);
+  return c.optional_dimension(key).value_or(ceil_div(hidden, kShare));
+}
+
+/// jamba.py: experts in every second layer, else a dense MLP.
+Block jamba_feed_forward(const Place& layer, std::int64_t index, std::int64_t hidden) {
+  const Config& c = layer.config();
+  const std::int64_t width = c.dimension("intermediate_size");
+  const std::int64_t experts = c.dimension("num_experts", 16);
+  const bool sparse = experts > 1 && index % c.dimension("expert_layer_period", 2) ==
+                                         c.integer("expert_layer_offset", 1);
+  if (!sparse)
+    return block_of(std::make_shared<GatedMlp>(layer / "feed_forward", hidden, width,
+                                               MlpOptions{.drops_projection = true}));
+  const ExpertShape shape(layer.runtime(), experts, c.dimension("num_experts_per_tok", 2), hidden,
+                          width);
+  return block_of(
+      std::make_shared<MoeBlock>(layer / "feed_forward", shape, MoeOptions{.gate_name = "router"}));
+}
+
 bool is_full_attention(const Config& c, std::int64_t index) {
   const std::vector<std::string> types = c.texts("layer_types");
   if (!types.empty()) return types.at(static_cast<std::size_t>(index)) == "full_attention";
@@ -191,11 +213,7 @@ std::unique_ptr<ServedModel> make_mamba(const Place& place) {
   s.kernel = c.dimension("conv_kernel", 4);
   s.conv_bias = c.boolean("use_conv_bias", true);
   s.bias = c.boolean("use_bias", false);
-  constexpr std::int64_t kRankShare = 16;
-  s.time_step_rank =
-      c.json("time_step_rank") == "\"auto\""
-          ? ceil_div(s.hidden, kRankShare)
-          : c.optional_dimension("time_step_rank").value_or(ceil_div(s.hidden, kRankShare));
+  s.time_step_rank = time_step_rank(c, "time_step_rank", s.hidden);
   s.has_norms = c.text("model_type", "") == "falcon_mamba";
   s.norms_have_weights = false;
   s.state_dtype = state_dtype(place, "");
@@ -243,6 +261,32 @@ std::unique_ptr<ServedModel> make_nemotron_h(const Place& place) {
                                "hybrid_override_pattern", ""});
         return [](const Tensor& x) { return x; };
       });
+}
+
+std::unique_ptr<ServedModel> make_jamba(const Place& place) {
+  const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
+    const Config& c = layer.config();
+    const std::int64_t hidden = c.dimension("hidden_size");
+    Block mixer;
+    if (index % c.dimension("attn_layer_period", 8) == c.integer("attn_layer_offset", 4)) {
+      mixer = block_of(std::make_shared<AttentionBlock>(
+          layer / "self_attn", hidden, config_heads(layer), AttentionBlockOptions{.rope = false}));
+    } else {
+      MambaShape s;
+      s.hidden = hidden;
+      s.inner = c.dimension("mamba_expand", 2) * hidden;
+      s.state = c.dimension("mamba_d_state", 16);
+      s.kernel = c.dimension("mamba_d_conv", 4);
+      s.conv_bias = c.boolean("mamba_conv_bias", true);
+      s.bias = c.boolean("mamba_proj_bias", false);
+      s.time_step_rank = time_step_rank(c, "mamba_dt_rank", hidden);
+      s.has_norms = true;
+      s.state_dtype = state_dtype(layer, "");
+      mixer = block_of(std::make_shared<MambaMixer>(layer / "mamba", s));
+    }
+    return {mixer, jamba_feed_forward(layer, index, hidden)};
+  };
+  return make_stream_decoder(place, {.blocks = blocks});
 }
 
 std::unique_ptr<ServedModel> make_qwen3_next(const Place& place) {

@@ -66,6 +66,10 @@ constexpr std::array kModels{
     Row{"FalconMambaForCausalLM", make_mamba},
     Row{"Mamba2ForCausalLM", make_mamba2},
     Row{"NemotronHForCausalLM", make_nemotron_h},
+    Row{"JambaForCausalLM", make_jamba},
+    Row{"Qwen3_5ForCausalLM", make_qwen3_next},
+    Row{"Qwen3_5MoeForCausalLM", make_qwen3_next},
+
     Row{"Qwen3NextForCausalLM", make_qwen3_next},
 };
 

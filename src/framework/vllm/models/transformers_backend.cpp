@@ -30,7 +30,6 @@ struct Traits {
   bool some_without_rope = false;  ///< no_rope_layers (SmolLM 3)
   bool float32_rope = false;       ///< cos and sin stay float32 (OLMo 2)
   bool packed_qkv = false;         ///< one projection with heads interleaved (GPT-NeoX)
-  bool final_bias = false;         ///< of the head (Phi)
   bool tied = false;               ///< where the configuration does not say
   double rotary = 1;
 };
@@ -295,7 +294,7 @@ class BackendDecoder final : public ServedModel {
     for (std::int64_t i = range.first; i < range.last; ++i)
       if (traits_.some_without_rope && !has_rope(c, i))
         layers_[static_cast<std::size_t>(i - range.first)].attention().leave_out_rope();
-    head_.emplace(place / "lm_head", vocabulary, hidden_, traits_.final_bias);
+    head_.emplace(place / "lm_head", vocabulary, hidden_);
     if (c.boolean("tie_word_embeddings", traits_.tied)) head_->tie(embedding_->table());
     ropes_ = count_ropes(c);
     for (std::int64_t i = 0; i < ropes_; ++i)
@@ -466,11 +465,9 @@ std::unique_ptr<ServedModel> make_seed_oss(const Place& place) {
 }
 
 std::unique_ptr<ServedModel> make_phi(const Place& place) {
-  return std::make_unique<BackendDecoder>(place,
-                                          Traits{.parallel = true,
-                                                 .one_norm = true,
-                                                 .final_bias = true,
-                                                 .rotary = rotary_part(place.config(), 0.5)});
+  return std::make_unique<BackendDecoder>(
+      place,
+      Traits{.parallel = true, .one_norm = true, .rotary = rotary_part(place.config(), 0.5)});
 }
 
 }  // namespace memtape::vllm
