@@ -228,8 +228,8 @@ Result<void> read_graphs(const ServeOptions& options, Settings& s,
   std::ranges::sort(s.capture_sizes);
   if (s.compiles)
     warnings.push_back(
-        "what Inductor allocates is a bound from one recorded start-up: the KV cache may differ by "
-        "some hundred MiB");
+        "what Inductor allocates while it compiles is known from one recorded start-up: the KV "
+        "cache may differ by some hundred MiB");
   return {};
 }
 

@@ -60,18 +60,23 @@ KvCache kv_report(const KvPlan& plan) {
   cache.bytes = plan.bytes();
   if (plan.max_concurrency > 0) cache.max_concurrency = plan.max_concurrency;
   Bytes per_token = 0;
+  std::int64_t needed = 0;  // blocks of a request of the full length
   bool is_single = true;
+  for (const KvGroupPlan& group : plan.groups) needed += group.blocks_per_request;
   for (const KvGroupPlan& group : plan.groups) {
     cache.block_size = std::max(cache.block_size, group.spec.block_size);
     KvGroup row;
     row.kind = kind_name(group.spec.kind);
     row.layers = static_cast<std::int64_t>(group.layers.size());
     const bool grows = group.spec.kind != KvKind::mamba;
-    for (const KvLayer& layer : group.layers) {
-      if (grows) row.bytes_per_token += layer.bytes_per_token();
-      row.bytes += layer.page_bytes() * plan.num_blocks;
-    }
-    if (grows) row.tokens = plan.num_blocks * group.spec.block_size;
+    if (grows)
+      for (const KvLayer& layer : group.layers) row.bytes_per_token += layer.bytes_per_token();
+    // All groups draw on one pool of blocks: a group's part is what a request of the full length
+    // takes of it.
+    const std::int64_t blocks =
+        needed > 0 ? plan.num_blocks * group.blocks_per_request / needed : plan.num_blocks;
+    row.bytes = plan.bytes_per_block * blocks;
+    if (grows) row.tokens = blocks * group.spec.block_size;
     row.key_type = row.value_type = std::string(name(group.spec.dtype));
     if (group.spec.kind == KvKind::mla) row.value_type.clear();
     is_single &= grows && group.spec.kind != KvKind::sliding_window;
