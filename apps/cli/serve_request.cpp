@@ -17,6 +17,7 @@ Result<ServeRequest> request_of(const ServeCommand& command, const ServedModel& 
   request.id = model.id;
   request.config = model.config;
   request.header = model.header;
+  request.gguf = model.gguf;
   for (const auto& [name, value] : command.values) request.options.add(name, value);
   Result<ServeDevice> device = device_of(command.values);
   if (!device) return tl::unexpected(device.error());

@@ -8,11 +8,12 @@
 
 namespace memtape::cli {
 
-/// What is known about the model; either may be null.
+/// What is known about the model; any may be null.
 struct ServedModel {
   std::string id;
   const Config* config = nullptr;
   const TensorList* header = nullptr;
+  const llamacpp::GgufHeader* gguf = nullptr;
 };
 
 /// What `--compare` asks for instead of one answer.

@@ -64,7 +64,8 @@ class Arena {
         return;
       }
     }
-    const auto at = std::ranges::lower_bound(holes_, offset, {}, &Hole::offset);
+    // one after the other, as ggml-alloc looks: holes of no size may have left them unsorted
+    const auto at = std::ranges::find_if(holes_, [&](const Hole& h) { return h.offset >= offset; });
     holes_.insert(at, {offset, size});
   }
 

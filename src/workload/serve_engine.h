@@ -20,6 +20,10 @@
 
 namespace memtape {
 
+namespace llamacpp {
+struct GgufHeader;
+}
+
 /// The GPUs to serve on; all of one kind.
 struct ServeDevice {
   std::optional<Gpu> gpu;
@@ -40,6 +44,7 @@ struct ServeRequest {
   std::string id;                      ///< the model as the user named it
   const Config* config = nullptr;      ///< config.json, or GGUF metadata as JSON
   const TensorList* header = nullptr;  ///< a checkpoint's tensors, when known
+  const llamacpp::GgufHeader* gguf = nullptr;
   ServeOptions options;
   ServeDevice device;
 };

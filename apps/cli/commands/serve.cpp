@@ -7,6 +7,7 @@
 #include "report/serve_json.h"
 #include "report/serve_text.h"
 #include "serve_request.h"
+#include "sources/gguf_file.h"
 #include "sources/model_source.h"
 
 namespace memtape::cli {
@@ -38,23 +39,32 @@ int show(const ServeAnswer& answer, const OutputOptions& output, Terminal& termi
   return answer.fits.value_or(true) ? ExitCode::fits : ExitCode::does_not_fit;
 }
 
-}  // namespace
-
-int run_serve(const ServeCommand& command, Terminal& terminal) {
-  const auto source = sources::find_model_source(command.model, sources::HubSettings::of_process());
-  if (!source) return terminal.fail(source.error());
+int answered(const ServeCommand& command, const ServedModel& model,
+             const std::vector<std::string>& warnings, Terminal& terminal) {
   if (compares(command)) {
-    const Result<Comparison> comparison = compare_servers(command, served(*source));
+    const Result<Comparison> comparison = compare_servers(command, model);
     if (!comparison) return terminal.fail(comparison.error());
     return show(*comparison, command.output, terminal);
   }
-  Result<ServeAnswer> answer = answer_serve(command, served(*source));
+  Result<ServeAnswer> answer = answer_serve(command, model);
   if (!answer) return terminal.fail(answer.error());
   answer->warnings.insert(answer->warnings.begin(), command.warnings.begin(),
                           command.warnings.end());
-  answer->warnings.insert(answer->warnings.begin(), source->warnings.begin(),
-                          source->warnings.end());
+  answer->warnings.insert(answer->warnings.begin(), warnings.begin(), warnings.end());
   return show(*answer, command.output, terminal);
+}
+
+}  // namespace
+
+int run_serve(const ServeCommand& command, Terminal& terminal) {
+  if (command.model.ends_with(".gguf")) {
+    const auto gguf = sources::read_gguf_file(command.model);
+    if (!gguf) return terminal.fail(gguf.error());
+    return answered(command, {.id = command.model, .gguf = &*gguf}, {}, terminal);
+  }
+  const auto source = sources::find_model_source(command.model, sources::HubSettings::of_process());
+  if (!source) return terminal.fail(source.error());
+  return answered(command, served(*source), source->warnings, terminal);
 }
 
 }  // namespace memtape::cli

@@ -35,7 +35,8 @@ Tensor* GraphBuilder::ffn(std::int64_t il, Tensor* x, const FfnSpec& spec) {
 /// DeepSeek's choice of groups before the choice of experts: what is outside is set to -inf.
 Tensor* GraphBuilder::limited_to_groups(Tensor* scores, const MoeSpec& spec) {
   const std::int64_t groups = hp.n_expert_groups, each = spec.n_expert / groups;
-  Tensor* by_group = g.reshape(scores, {each, groups, n_tokens, 1});
+  const std::int64_t rows = scores->ne[1];
+  Tensor* by_group = g.reshape(scores, {each, groups, rows, 1});
   Tensor* best = g.argsort_top_k(by_group, 2);
   const ggml::Extents& s = by_group->ne;
   best = g.get_rows(g.reshape(by_group, {1, s[0], s[1], s[2]}), best);
@@ -44,7 +45,7 @@ Tensor* GraphBuilder::limited_to_groups(Tensor* scores, const MoeSpec& spec) {
   Tensor* chosen = g.argsort_top_k(best, hp.n_group_used);
   Tensor* kept = g.get_rows(by_group, chosen);
   kept = g.set_rows(g.fill(by_group), kept, chosen);
-  return g.reshape(kept, {spec.n_expert, n_tokens, 1, 1});
+  return g.reshape(kept, {spec.n_expert, rows, 1, 1});
 }
 
 /// What the experts are chosen by.

@@ -35,6 +35,7 @@ struct Hyperparameters {
   std::vector<bool> swa_layer;  ///< per layer
   std::vector<bool> recurrent;  ///< per layer
   std::int64_t n_layer_kv_from_start = -1;
+  std::int64_t no_rope_step = 0;  ///< every so many layers one without rotation
 
   std::int64_t ssm_conv = 0, ssm_inner = 0, ssm_state = 0, ssm_dt_rank = 0, ssm_groups = 0;
   bool ssm_dt_b_c_rms = false;

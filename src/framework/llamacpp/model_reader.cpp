@@ -64,7 +64,7 @@ Result<FileType> file_type_of(const Metadata& metadata, const Settings& settings
 }  // namespace
 
 Result<Model> read_model(const Metadata& metadata, const StoredWeights* stored,
-                         const Settings& settings) {
+                         const std::optional<Choices>& choices, const Settings& settings) {
   const Result<const Architecture*> architecture = architecture_of(metadata);
   if (!architecture) return tl::unexpected(architecture.error());
   Model model;
@@ -74,8 +74,8 @@ Result<Model> read_model(const Metadata& metadata, const StoredWeights* stored,
   if (const Result<void> read = keys.check(); !read) return tl::unexpected(read.error());
   (*architecture)->read(model.hp, keys);
   if (const Result<void> read = keys.check(); !read) return tl::unexpected(read.error());
-  WeightList weights = stored
-                           ? listed(model, stored, {})
+  WeightList weights = stored || choices
+                           ? listed(model, stored, choices.value_or(Choices{}))
                            : fitting_list(model, metadata.integer("tensor_count"), model.warnings);
   if (!weights.problem().empty()) return bad_input(weights.problem(), metadata.where);
   model.weights = std::move(weights).take();

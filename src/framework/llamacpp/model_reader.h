@@ -7,8 +7,9 @@
 
 namespace memtape::llamacpp {
 
-/// `stored`: the tensors of a file; without it they follow from the architecture.
+/// `stored`: the tensors of a file; without it they follow from the architecture and the choices,
+/// else from the number of tensors that the metadata counts.
 Result<Model> read_model(const Metadata& metadata, const StoredWeights* stored,
-                         const Settings& settings);
+                         const std::optional<Choices>& choices, const Settings& settings);
 
 }  // namespace memtape::llamacpp

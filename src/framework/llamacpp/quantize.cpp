@@ -129,8 +129,10 @@ std::optional<Type> base_type(FT type) {
   return std::nullopt;
 }
 
-/// tensor_type_fallback.
-Type fitting(Type type, std::int64_t row) {
+constexpr std::int64_t kSmallBlock = 32;
+
+/// tensor_type_fallback; nothing where the tool gives up.
+std::optional<Type> fitting(Type type, std::int64_t row) {
   if (row % ggml::block_size(type) == 0) return type;
   Type other = type;
   switch (type) {
@@ -150,7 +152,9 @@ Type fitting(Type type, std::int64_t row) {
     case Type::q4_k: other = Type::q5_0; break;
     case Type::q5_k: other = Type::q5_1; break;
     case Type::q6_k: other = Type::q8_0; break;
-    default: break;
+    default:
+      if (ggml::block_size(type) > kSmallBlock) return std::nullopt;
+      break;
   }
   return row % ggml::block_size(other) == 0 ? other : Type::f16;
 }
@@ -351,8 +355,13 @@ Result<void> quantize(std::span<Weight> weights, const Hyperparameters& hp, File
       w->type = Type::f32;
     else if (!ggml::is_quantized(*base))
       w->type = *base;
+    else if (const auto fits = fitting(mix.of(*w, *base), w->ne[0]))
+      w->type = *fits;
     else
-      w->type = fitting(mix.of(*w, *base), w->ne[0]);
+      return unsupported(
+          fmt::format("rows of {} do not divide into its blocks, and it has no substitute",
+                      w->ne[0]),
+          std::string(name(type)), "Q4_K_M");
   }
   type_duplicates(weights);
   return {};

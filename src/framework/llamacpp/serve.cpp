@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
+#include "framework/llamacpp/fit.h"
+#include "framework/llamacpp/gguf_header.h"
+#include "framework/llamacpp/hf_config.h"
 #include "framework/llamacpp/model_reader.h"
 
 namespace memtape::llamacpp {
@@ -89,10 +92,36 @@ ServeRank rank_of(int gpu, const ServerMemory& memory, const ServeRequest& reque
   return rank;
 }
 
-Result<Metadata> metadata_of(const ServeRequest& request) {
-  if (request.config && request.config->has("metadata")) return Metadata::parse(*request.config);
-  return unsupported("llama.cpp needs a GGUF file or its metadata", request.id,
-                     "a .gguf file, or what gguf-dump --json prints of it");
+/// From a GGUF file, from what gguf-dump prints of one, or from what would be converted to one.
+Result<Model> model_of(const ServeRequest& request, const Settings& settings) {
+  if (request.gguf)
+    return read_model(request.gguf->metadata, &request.gguf->tensors, std::nullopt, settings);
+  if (!request.config)
+    return bad_input("llama.cpp needs a config or a GGUF file", request.id,
+                     "a .gguf file, what gguf-dump --json prints of it, or a config.json");
+  if (request.config->has("metadata")) {
+    const Result<Metadata> metadata = Metadata::parse(*request.config);
+    if (!metadata) return tl::unexpected(metadata.error());
+    return read_model(*metadata, nullptr, std::nullopt, settings);
+  }
+  const Result<Converted> converted = convert(*request.config);
+  if (!converted) return tl::unexpected(converted.error());
+  return read_model(converted->metadata, nullptr, converted->choices, settings);
+}
+
+constexpr Bytes kFitTarget = Bytes{1} << 30;  ///< --fit-target: what is to stay free
+
+/// With the flags that were typed, or, with --fit, with those that fit.
+Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeRequest& request) {
+  if (!request.options.has("fit")) {
+    Result<ServerMemory> memory = server_memory(model, settings);
+    if (!memory) return tl::unexpected(memory.error());
+    return Fitted{settings, *std::move(memory), ""};
+  }
+  const std::optional<Bytes> total = request.device.total_bytes();
+  if (!total || settings.gpus == 0)
+    return bad_input("needs a device to fit", "--fit", "name one with --gpu");
+  return fit(model, settings, *total - request.device.context_bytes() - kFitTarget);
 }
 
 }  // namespace
@@ -100,24 +129,24 @@ Result<Metadata> metadata_of(const ServeRequest& request) {
 Result<ServeAnswer> serve(const ServeRequest& request) {
   const Result<Settings> settings = read_settings(request);
   if (!settings) return tl::unexpected(settings.error());
-  const Result<Metadata> metadata = metadata_of(request);
-  if (!metadata) return tl::unexpected(metadata.error());
-  const Result<Model> model = read_model(*metadata, nullptr, *settings);
+  const Result<Model> model = model_of(request, *settings);
   if (!model) return tl::unexpected(model.error());
-  const Result<ServerMemory> memory = server_memory(*model, *settings);
-  if (!memory) return tl::unexpected(memory.error());
+  const Result<Fitted> fitted = loaded(*model, *settings, request);
+  if (!fitted) return tl::unexpected(fitted.error());
+  const ServerMemory& memory = fitted->memory;
   ServeAnswer answer;
   answer.model = {.id = request.id,
                   .family = model->hp.arch,
                   .parameters = model->parameters(),
                   .trainable_parameters = 0,
                   .weight_bytes = model->file_bytes()};
-  answer.workload = workload_of(*settings, *memory);
+  answer.workload = workload_of(fitted->settings, memory);
   answer.mesh = {{"gpus", fmt::format("{}", settings->gpus)}};
-  answer.buffers = memory->buffers;
+  answer.buffers = memory.buffers;
+  if (!fitted->note.empty()) answer.notes.push_back(fitted->note);
   answer.warnings = model->warnings;
   for (int gpu = 0; gpu < settings->gpus; ++gpu)
-    answer.ranks.push_back(rank_of(gpu, *memory, request, model->hp.is_mla()));
+    answer.ranks.push_back(rank_of(gpu, memory, request, model->hp.is_mla()));
   return answer;
 }
 

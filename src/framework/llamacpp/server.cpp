@@ -19,15 +19,12 @@ class Loader {
 
   Result<ServerMemory> load() {
     if (Result<void> placed = place_weights(); !placed) return tl::unexpected(placed.error());
+    if (Result<void> checked = check_caches(); !checked) return tl::unexpected(checked.error());
     memory_.sizes = context_sizes(settings_, model_.hp);
     memory_.caches = plan_caches(model_.hp, settings_, devices_, placement_);
     memory_.flash = settings_.flash != FlashAttention::off;
-    if (settings_.flash == FlashAttention::automatic)
+    if (settings_.flash == FlashAttention::automatic && !ggml::is_quantized(settings_.type_v))
       if (Result<void> probed = probe_flash(); !probed) return tl::unexpected(probed.error());
-    if (!memory_.flash && ggml::is_quantized(settings_.type_v))
-      return bad_input(
-          "a quantized V cache needs flash attention, which this GPU has no kernel for",
-          "--cache-type-v", "f16");
     const std::int64_t tokens = std::min(memory_.sizes.n_ctx, memory_.sizes.n_ubatch);
     Result<ggml::Schedule> prompt =
         reserve(tokens, std::min(tokens, memory_.sizes.n_outputs_max), nullptr);
@@ -44,6 +41,25 @@ class Loader {
       if (!buffer) return tl::unexpected(buffer.error());
       buffers_.push_back(*buffer);
     }
+    return {};
+  }
+
+  /// What a context refuses (llama_init_from_model, llama_context).
+  Result<void> check_caches() const {
+    const Hyperparameters& hp = model_.hp;
+    if (hp.is_mla() && settings_.type_k != settings_.type_v)
+      return bad_input("its latent cache is K and V at a time: both need one type",
+                       "--cache-type-v", std::string(ggml::traits(settings_.type_k).name));
+    if (settings_.flash == FlashAttention::off) return {};
+    const auto whole = [](ggml::Type type, std::int64_t head) {
+      return !ggml::is_quantized(type) || head % ggml::block_size(type) == 0;
+    };
+    if (!whole(settings_.type_k, hp.head_k))
+      return bad_input(fmt::format("heads of {} do not divide into its blocks", hp.head_k),
+                       "--cache-type-k", "f16");
+    if (!whole(settings_.type_v, hp.head_v))
+      return bad_input(fmt::format("heads of {} do not divide into its blocks", hp.head_v),
+                       "--cache-type-v", "f16");
     return {};
   }
 

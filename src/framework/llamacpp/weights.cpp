@@ -143,12 +143,12 @@ void WeightList::experts(std::int64_t il, const Hyperparameters& hp, std::int64_
   add(il, "ffn_up_exps.weight", {hp.n_embd, n_ff, hp.n_expert});
 }
 
-void WeightList::draft_block(const Hyperparameters& hp, std::int64_t il) {
+void WeightList::draft_block(const Hyperparameters& hp, std::int64_t il, bool own_head) {
   add(il, "nextn.eh_proj.weight", {2 * hp.n_embd, hp.n_embd});
   add(il, "nextn.enorm.weight", {hp.n_embd});
   add(il, "nextn.hnorm.weight", {hp.n_embd});
-  maybe(il, "nextn.embed_tokens.weight", {hp.n_embd, hp.n_vocab}, true);
-  maybe(il, "nextn.shared_head_head.weight", {hp.n_embd, hp.n_vocab}, true);
+  maybe(il, "nextn.embed_tokens.weight", {hp.n_embd, hp.n_vocab}, own_head);
+  maybe(il, "nextn.shared_head_head.weight", {hp.n_embd, hp.n_vocab}, own_head);
   maybe(il, "nextn.shared_head_norm.weight", {hp.n_embd}, true);
 }
 

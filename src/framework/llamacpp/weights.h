@@ -69,8 +69,8 @@ class WeightList {
 
   /// From now on tensors are stored, but not loaded.
   void skip_from_here() { skips_ = true; }
-  /// What a draft block has beside a layer's tensors.
-  void draft_block(const Hyperparameters& hp, std::int64_t il);
+  /// What a draft block has beside a layer's tensors; embeddings and head of its own or not.
+  void draft_block(const Hyperparameters& hp, std::int64_t il, bool own_head = true);
 
   Choices choices() const { return choices_; }
   const std::vector<Weight>& all() const { return weights_; }

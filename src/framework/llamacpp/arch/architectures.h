@@ -23,8 +23,9 @@ std::span<const Architecture> architectures();
 const Architecture* find_architecture(std::string_view name);
 
 namespace arch {
-extern const Architecture kCommandR, kDeepseek2, kGemma2, kGemma3, kGlm4Moe, kGptOss, kLlama,
-    kMamba, kMamba2, kOlmoe, kPhi3, kQwen2, kQwen3, kQwen35, kQwen3Moe;
+extern const Architecture kCommandR, kCohere2, kDeepseek2, kGemma, kGemma2, kGemma3, kGlm4Moe,
+    kGptOss, kGranite, kGraniteMoe, kLlama, kMamba, kMamba2, kOlmo2, kOlmoe, kPhi3, kQwen2,
+    kQwen2Moe, kQwen3, kQwen35, kQwen35Moe, kQwen3Moe, kSmolLm3, kStarcoder2;
 }
 
 }  // namespace memtape::llamacpp

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// llama: Llama 1 to 3, Mistral, Mixtral and what is converted to them.
+// llama: Llama 1 to 3, Mistral, Mixtral and what is converted to them. smollm3: the same, every
+// fourth layer without rotation.
 #include "framework/llamacpp/arch/architectures.h"
 
 namespace memtape::llamacpp::arch {
@@ -9,6 +10,11 @@ void read(Hyperparameters& hp, KeyReader& keys) {
   hp.is_70b = hp.n_expert != 8 && hp.n_layer() == 80 && hp.n_head() != hp.n_head_kv();
   hp.n_ff_shexp = keys.count("expert_shared_feed_forward_length", 0);
   hp.expert_weights_scale = keys.number("expert_weights_scale", 0);
+}
+
+void read_smollm3(Hyperparameters& hp, KeyReader&) {
+  hp.no_rope_step = 4;
+  hp.usually_tied = true;  // as the 3B is
 }
 
 void list(const Hyperparameters& hp, WeightList& weights) {
@@ -51,10 +57,13 @@ void build(GraphBuilder& b) {
   for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
     Tensor* residual = x;
     Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
-    Tensor* factors = b.rope_factors(il);
+    const bool rotates = hp.no_rope_step == 0 || (il + 1) % hp.no_rope_step != 0;
+    Tensor* factors = rotates ? b.rope_factors(il) : nullptr;
     Qkv qkv = b.qkv(il, y, {hp.head_v, hp.n_head(), hp.n_head_kv()});
-    qkv.q = b.rope(qkv.q, positions, factors);
-    qkv.k = b.rope(qkv.k, positions, factors);
+    if (rotates) {
+      qkv.q = b.rope(qkv.q, positions, factors);
+      qkv.k = b.rope(qkv.k, positions, factors);
+    }
     y = b.attention(in, il, qkv, b.w(il, "attn_output.weight"),
                     {.wo_bias = b.w(il, "attn_output.bias")});
     if (b.is_last(il)) {
@@ -71,5 +80,6 @@ void build(GraphBuilder& b) {
 }  // namespace
 
 const Architecture kLlama{"llama", read, list, build};
+const Architecture kSmolLm3{"smollm3", read_smollm3, list, build};
 
 }  // namespace memtape::llamacpp::arch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qwen35: Qwen3.5: three layers of gated delta nets, then one with gated attention.
+// qwen35 and qwen35moe: Qwen3.5: three layers of gated delta nets, then one with gated attention.
 #include "framework/llamacpp/arch/architectures.h"
 #include "framework/llamacpp/arch/delta_net.h"
 
@@ -11,6 +11,21 @@ void read(Hyperparameters& hp, KeyReader& keys) {
   hp.mrope = true;
 }
 
+void read_moe(Hyperparameters& hp, KeyReader& keys) {
+  read(hp, keys);
+  hp.ff_exp = keys.per_layer("expert_feed_forward_length", hp.n_layer_all, 0);
+  hp.n_ff_shexp = keys.count("expert_shared_feed_forward_length", 0);
+  hp.expert_weights_scale = keys.number("expert_weights_scale", 0);
+  if (hp.n_expert == 0) keys.fail("expert_count", "is missing");
+}
+
+void list_feed_forward(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
+  if (hp.n_expert == 0) return weights.gated_ffn(il, hp.n_embd, hp.n_ff());
+  weights.experts(il, hp, hp.n_ff_exp() > 0 ? hp.n_ff_exp() : hp.n_ff() / hp.n_expert_used);
+  weights.add(il, "ffn_gate_inp_shexp.weight", {hp.n_embd});
+  weights.gated_ffn(il, hp.n_embd, hp.n_ff_shexp > 0 ? hp.n_ff_shexp : hp.n_ff(), "_shexp");
+}
+
 void list_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
   weights.add(il, "attn_norm.weight", {hp.n_embd});
   weights.add(il, "post_attention_norm.weight", {hp.n_embd});
@@ -18,7 +33,7 @@ void list_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights)
     list_delta_net(hp, il, weights);
   else
     list_gated_attention(hp, il, weights);
-  weights.gated_ffn(il, hp.n_embd, hp.n_ff());
+  list_feed_forward(hp, il, weights);
 }
 
 void list(const Hyperparameters& hp, WeightList& weights) {
@@ -28,8 +43,21 @@ void list(const Hyperparameters& hp, WeightList& weights) {
   weights.skip_from_here();
   for (std::int64_t il = hp.n_layer(); il < hp.n_layer_all; ++il) {
     list_layer(hp, il, weights);
-    weights.draft_block(hp, il);
+    weights.draft_block(hp, il, false);
   }
+}
+
+Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
+  const Hyperparameters& hp = b.hp;
+  if (hp.n_expert == 0) return b.ffn(il, x, {});
+  Tensor* routed = b.moe(il, x,
+                         {.n_expert = hp.n_expert,
+                          .n_used = hp.n_expert_used,
+                          .normalize = true,
+                          .scale = hp.expert_weights_scale});
+  Tensor* shared = b.ffn(il, x, {.suffix = "_shexp"});
+  Tensor* gate = b.g.unary(ggml::Unary::sigmoid, b.mm(b.w(il, "ffn_gate_inp_shexp.weight"), x));
+  return b.g.add(routed, b.g.mul(shared, gate));
 }
 
 void build(GraphBuilder& b) {
@@ -46,7 +74,7 @@ void build(GraphBuilder& b) {
                             : gated_attention(b, in, il, y, positions);
     Tensor* middle = b.g.add(y, x);
     y = b.rms(middle, b.w(il, "post_attention_norm.weight"), il);
-    x = b.g.add(b.ffn(il, y, {}), middle);
+    x = b.g.add(feed_forward(b, il, y), middle);
   }
   x = b.rms(x, b.w("output_norm.weight"), -1);
   b.set_output(x);  // read by draft heads
@@ -58,5 +86,6 @@ void build(GraphBuilder& b) {
 }  // namespace
 
 const Architecture kQwen35{"qwen35", read, list, build};
+const Architecture kQwen35Moe{"qwen35moe", read_moe, list, build};
 
 }  // namespace memtape::llamacpp::arch

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/llamacpp/fit.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace memtape::llamacpp {
+namespace {
+
+class Search {
+ public:
+  Search(const Model& model, const Settings& settings, Bytes room)
+      : model_(model), settings_(settings), room_(room), layers_(model.hp.n_layer_all + 1) {}
+
+  Result<Fitted> run() {
+    if (Result<void> tried = ask(layers_, 0); !tried) return tl::unexpected(tried.error());
+    if (!fits_ && model_.hp.n_expert > 0) {
+      const auto fewest = least(1, layers_, [&](std::int64_t n) { return ask(layers_, n); });
+      if (!fewest) return tl::unexpected(fewest.error());
+    }
+    if (!fits_) {
+      const std::int64_t experts = model_.hp.n_expert > 0 ? layers_ - 1 : 0;
+      const auto left =
+          least(1, layers_ + 1, [&](std::int64_t out) { return ask(layers_ - out, experts); });
+      if (!left) return tl::unexpected(left.error());
+    }
+    found_.note = note();
+    return std::move(found_);
+  }
+
+ private:
+  /// The least of [from, end) for which `ask` fits; the last answer is that of it, or of the last.
+  template <class Ask>
+  Result<void> least(std::int64_t from, std::int64_t end, Ask ask) {
+    std::int64_t low = from, high = end;
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (Result<void> tried = ask(middle); !tried) return tried;
+      if (fits_)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return ask(std::min(low, end - 1));
+  }
+
+  Result<void> ask(std::int64_t layers, std::int64_t experts_out) {
+    found_.settings = settings_;
+    found_.settings.n_gpu_layers = layers;
+    found_.settings.n_cpu_moe = std::max(settings_.n_cpu_moe, experts_out);
+    Result<ServerMemory> memory = server_memory(model_, found_.settings);
+    if (!memory) return tl::unexpected(memory.error());
+    found_.memory = *std::move(memory);
+    fits_ = std::ranges::all_of(
+        found_.memory.buffers.begin(), found_.memory.buffers.begin() + settings_.gpus,
+        [&](const BufferBytes& b) { return b.model + b.context + b.compute <= room_; });
+    return {};
+  }
+
+  std::string note() const {
+    const Settings& s = found_.settings;
+    std::string flags =
+        fmt::format("--ctx-size {} --n-gpu-layers {}", found_.memory.sizes.n_ctx, s.n_gpu_layers);
+    if (s.n_cpu_moe > 0) flags += fmt::format(" --n-cpu-moe {}", s.n_cpu_moe);
+    if (!fits_) return fmt::format("not even without layers on the GPU: {}", flags);
+    std::string what = fmt::format("{} of {} layers on the GPU", s.n_gpu_layers, layers_);
+    if (s.n_cpu_moe > 0) what += fmt::format(", the experts of {} not", s.n_cpu_moe);
+    return fmt::format("{}: {}", what, flags);
+  }
+
+  const Model& model_;
+  const Settings& settings_;
+  const Bytes room_;
+  const std::int64_t layers_;  ///< the output counts as one
+  Fitted found_;
+  bool fits_ = false;
+};
+
+}  // namespace
+
+Result<Fitted> fit(const Model& model, const Settings& settings, Bytes room) {
+  return Search(model, settings, room).run();
+}
+
+}  // namespace memtape::llamacpp
