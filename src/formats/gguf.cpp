@@ -201,8 +201,7 @@ class Reader {
 
   void keep_item(std::int32_t type, MetaValue& array) {
     const MetaValue item = read_scalar(type);
-    array.integers.push_back(
-        item.integer.value_or(static_cast<std::int64_t>(item.number.value_or(0))));
+    array.integers.push_back(item.integer.value_or(0));
   }
 
   void set_alignment() {
@@ -220,7 +219,8 @@ class Reader {
     std::int64_t rows = 1;
     for (std::uint32_t i = 0; i < dims; ++i) {
       const auto n = in_.number<std::int64_t>();
-      if (!in_.failed() && (n < 1 || n > (std::int64_t{1} << 40)))
+      if (in_.failed()) return;
+      if (n < 1 || n > (std::int64_t{1} << 40))
         return in_.fail(fmt::format("{} has a dimension of {}", name, n));
       weight.ne[i] = n;
       if (i > 0 && rows > (std::int64_t{1} << 40) / n)

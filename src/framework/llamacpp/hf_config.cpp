@@ -75,6 +75,7 @@ class Converter {
     const std::int64_t head =
         c.optional_dimension("head_dim")
             .value_or(c.dimension("hidden_size") / c.dimension("num_attention_heads"));
+    if (!(part >= 0 && part <= 1)) return c.fail("partial_rotary_factor", "must be from 0 to 1");
     set("rope.dimension_count", static_cast<std::int64_t>(static_cast<double>(head) * part));
   }
 
@@ -166,6 +167,27 @@ void glm4_moe(Converter& w) {
   w.partial_rotation(0.5);
 }
 
+void minimax_m2(Converter& w) {
+  w.copy("expert_feed_forward_length", "intermediate_size");
+  w.copy("rope.dimension_count", "rotary_dim");
+  w.set("expert_gating_func", w.c.text("scoring_func", "sigmoid") == "sigmoid" ? 2 : 1);
+}
+
+void dots1(Converter& w) {
+  routed(w);
+  w.set("expert_gating_func", 2);
+}
+
+void ernie(Converter& w) {
+  w.copy("expert_count", "moe_num_experts");
+  w.copy("expert_used_count", "moe_k");
+  w.copy("interleave_moe_layer_step", "moe_layer_interval");
+  w.set("leading_dense_block_count", w.c.count("moe_layer_start_index", 1));
+  const std::int64_t shared = w.c.count("moe_num_shared_experts", 0);
+  if (shared > 0)
+    w.set("expert_shared_feed_forward_length", shared * w.c.dimension("moe_intermediate_size"));
+}
+
 void qwen35(Converter& w) {
   const std::int64_t values = w.c.dimension("linear_num_value_heads", 32);
   const std::int64_t drafts = w.c.count("mtp_num_hidden_layers", 0);
@@ -247,6 +269,13 @@ constexpr std::array kKinds{Kind{"llama", "llama", false, as_is},
                             Kind{"deepseek_v3", "deepseek2", false, deepseek},
                             Kind{"kimi_k2", "deepseek2", false, deepseek},
                             Kind{"glm4_moe", "glm4moe", false, glm4_moe},
+                            Kind{"glm4", "glm4", false, as_is},
+                            Kind{"minimax_m2", "minimax-m2", false, minimax_m2},
+                            Kind{"dots1", "dots1", false, dots1},
+                            Kind{"ernie4_5", "ernie4_5", true, as_is},
+                            Kind{"ernie4_5_moe", "ernie4_5-moe", true, ernie},
+                            Kind{"seed_oss", "seed_oss", false, as_is},
+                            Kind{"internlm2", "internlm2", false, as_is},
                             Kind{"granite", "granite", false, granite},
                             Kind{"granitemoe", "granitemoe", false, granite},
                             Kind{"granitemoeshared", "granitemoe", false, granite},

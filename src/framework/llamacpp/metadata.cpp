@@ -16,7 +16,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 void read_item(JsonReader& json, MetaValue& array) {
   if (json.next() == JsonKind::number) {
     const JsonNumber number = json.number();
-    array.integers.push_back(number.integer.value_or(static_cast<std::int64_t>(number.real)));
+    array.integers.push_back(number.integer.value_or(0));
   } else if (json.next() == JsonKind::boolean) {
     array.integers.push_back(json.boolean() ? 1 : 0);
   } else {

@@ -8,11 +8,13 @@ namespace memtape::llamacpp {
 
 std::span<const Architecture> architectures() {
   static const std::array kAll{
-      arch::kCommandR,  arch::kCohere2,  arch::kDeepseek2, arch::kGemma,     arch::kGemma2,
-      arch::kGemma3,    arch::kGlm4Moe,  arch::kGptOss,    arch::kGranite,   arch::kGraniteMoe,
-      arch::kLlama,     arch::kMamba,    arch::kMamba2,    arch::kOlmo2,     arch::kOlmoe,
-      arch::kPhi3,      arch::kQwen2,    arch::kQwen2Moe,  arch::kQwen3,     arch::kQwen35,
-      arch::kQwen35Moe, arch::kQwen3Moe, arch::kSmolLm3,   arch::kStarcoder2};
+      arch::kCommandR,   arch::kCohere2,   arch::kDeepseek2, arch::kDots1,      arch::kErnie45,
+      arch::kErnie45Moe, arch::kGemma,     arch::kGemma2,    arch::kGemma3,     arch::kGlm4,
+      arch::kGlm4Moe,    arch::kGptOss,    arch::kGranite,   arch::kGraniteMoe, arch::kInternLm2,
+      arch::kLlama,      arch::kMamba,     arch::kMamba2,    arch::kMinimaxM2,  arch::kOlmo2,
+      arch::kOlmoe,      arch::kPhi3,      arch::kQwen2,     arch::kQwen2Moe,   arch::kQwen3,
+      arch::kQwen35,     arch::kQwen35Moe, arch::kQwen3Moe,  arch::kSeedOss,    arch::kSmolLm3,
+      arch::kStarcoder2};
   return kAll;
 }
 

@@ -23,9 +23,10 @@ std::span<const Architecture> architectures();
 const Architecture* find_architecture(std::string_view name);
 
 namespace arch {
-extern const Architecture kCommandR, kCohere2, kDeepseek2, kGemma, kGemma2, kGemma3, kGlm4Moe,
-    kGptOss, kGranite, kGraniteMoe, kLlama, kMamba, kMamba2, kOlmo2, kOlmoe, kPhi3, kQwen2,
-    kQwen2Moe, kQwen3, kQwen35, kQwen35Moe, kQwen3Moe, kSmolLm3, kStarcoder2;
+extern const Architecture kCommandR, kCohere2, kDeepseek2, kDots1, kErnie45, kErnie45Moe, kGemma,
+    kGemma2, kGemma3, kGlm4, kGlm4Moe, kGptOss, kGranite, kGraniteMoe, kInternLm2, kLlama, kMamba,
+    kMamba2, kMinimaxM2, kOlmo2, kOlmoe, kPhi3, kQwen2, kQwen2Moe, kQwen3, kQwen35, kQwen35Moe,
+    kQwen3Moe, kSeedOss, kSmolLm3, kStarcoder2;
 }
 
 }  // namespace memtape::llamacpp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// llama: Llama 1 to 3, Mistral, Mixtral and what is converted to them. smollm3: the same, every
-// fourth layer without rotation.
+// llama, internlm2: Llama 1 to 3, Mistral, Mixtral and what is converted to them. smollm3: the
+// same, every fourth layer without rotation.
 #include "framework/llamacpp/arch/architectures.h"
 
 namespace memtape::llamacpp::arch {
@@ -16,6 +16,8 @@ void read_smollm3(Hyperparameters& hp, KeyReader&) {
   hp.no_rope_step = 4;
   hp.usually_tied = true;  // as the 3B is
 }
+
+void read_internlm2(Hyperparameters&, KeyReader&) {}
 
 void list(const Hyperparameters& hp, WeightList& weights) {
   weights.token_embeddings(hp);
@@ -79,6 +81,7 @@ void build(GraphBuilder& b) {
 
 }  // namespace
 
+const Architecture kInternLm2{"internlm2", read_internlm2, list, build};
 const Architecture kLlama{"llama", read, list, build};
 const Architecture kSmolLm3{"smollm3", read_smollm3, list, build};
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// glm4: GLM-4-9B and 32B: norms before and after each part, a fused gate.
+#include "framework/llamacpp/arch/architectures.h"
+
+namespace memtape::llamacpp::arch {
+namespace {
+
+void read(Hyperparameters& hp, KeyReader& keys) {
+  const auto sections = keys.array("rope.dimension_sections");
+  hp.mrope = sections.size() > 1 && sections[0] > 0 && sections[1] > 0;
+}
+
+void list_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
+  const std::int64_t q = hp.head_k * hp.n_head();
+  weights.add(il, "attn_norm.weight", {hp.n_embd});
+  weights.qkv(il, hp.n_embd, {q, hp.k_gqa(), hp.v_gqa()});
+  weights.add(il, "attn_output.weight", {q, hp.n_embd});
+  weights.add(il, "post_attention_norm.weight", {hp.n_embd});
+  weights.add(il, "ffn_norm.weight", {hp.n_embd});
+  weights.add(il, "ffn_down.weight", {hp.n_ff(), hp.n_embd});
+  weights.add(il, "ffn_up.weight", {hp.n_embd, 2 * hp.n_ff()});
+  weights.add(il, "post_ffw_norm.weight", {hp.n_embd});
+}
+
+void list(const Hyperparameters& hp, WeightList& weights) {
+  weights.token_embeddings(hp);
+  weights.output(hp);
+  for (std::int64_t il = 0; il < hp.n_layer(); ++il) list_layer(hp, il, weights);
+  weights.skip_from_here();
+  for (std::int64_t il = hp.n_layer(); il < hp.n_layer_all; ++il) {
+    list_layer(hp, il, weights);
+    weights.draft_block(hp, il);
+  }
+}
+
+void build(GraphBuilder& b) {
+  const Hyperparameters& hp = b.hp;
+  Tensor* x = b.input_embeddings();
+  Tensor* positions = b.input_positions();
+  const AttentionInputs in = b.input_attention();
+  Tensor* rows = b.input_output_rows();
+  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
+    Tensor* residual = x;
+    Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
+    Qkv qkv = b.qkv(il, y, {hp.head_v, hp.n_head(), hp.n_head_kv()});
+    qkv.q = b.rope(qkv.q, positions);
+    qkv.k = b.rope(qkv.k, positions);
+    y = b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
+    if (b.is_last(il)) {
+      y = b.g.get_rows(y, rows);
+      residual = b.g.get_rows(residual, rows);
+    }
+    y = b.rms(y, b.w(il, "post_attention_norm.weight"), il);
+    Tensor* middle = b.g.add(y, residual);
+    y = b.rms(middle, b.w(il, "ffn_norm.weight"), il);
+    y = b.ffn(il, y, {.activation = Activation::swiglu_fused, .gated = false});
+    x = b.g.add(b.rms(y, b.w(il, "post_ffw_norm.weight"), il), middle);
+  }
+  b.head(x);
+}
+
+}  // namespace
+
+const Architecture kGlm4{"glm4", read, list, build};
+
+}  // namespace memtape::llamacpp::arch
