@@ -53,6 +53,18 @@ WeightList fitting_list(const Model& model, std::optional<std::int64_t> count,
   return listed(model, nullptr, {});
 }
 
+/// Heads that a layer with attention can have.
+void check_heads(const Hyperparameters& hp, KeyReader& keys) {
+  for (std::int64_t il = 0; il < hp.n_layer_all; ++il) {
+    if (hp.is_recurrent(il)) continue;
+    if (hp.n_head(il) < 1) return keys.fail("attention.head_count", "is missing");
+    if (hp.n_head_kv(il) < 1 || hp.n_head(il) % hp.n_head_kv(il) != 0)
+      return keys.fail("attention.head_count_kv", "must divide attention.head_count");
+    if (hp.head_k < 1 || hp.head_v < 1)
+      return keys.fail("embedding_length", "leaves nothing for each head");
+  }
+}
+
 Result<FileType> file_type_of(const Metadata& metadata, const Settings& settings) {
   if (settings.quantize) return *settings.quantize;
   const auto number = metadata.integer("general.file_type");
@@ -73,6 +85,7 @@ Result<Model> read_model(const Metadata& metadata, const StoredWeights* stored,
   model.hp = read_common(keys, std::string((*architecture)->name));
   if (const Result<void> read = keys.check(); !read) return tl::unexpected(read.error());
   (*architecture)->read(model.hp, keys);
+  check_heads(model.hp, keys);
   if (const Result<void> read = keys.check(); !read) return tl::unexpected(read.error());
   WeightList weights = stored || choices
                            ? listed(model, stored, choices.value_or(Choices{}))

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostSequences = 256;  ///< LLAMA_MAX_SEQ
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+constexpr int kMostGpus = 15;             ///< GGML_SCHED_MAX_BACKENDS, less the CPU
 constexpr std::int64_t kServerSlots = 4;  ///< llama-server's own choice, with one cache for all
 
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
@@ -106,6 +107,8 @@ class Reader {
 
   void layout() {
     s_.gpus = device_.gpus;
+    if (s_.gpus > kMostGpus)
+      return fail("gpus", fmt::format("llama.cpp takes {} at most", kMostGpus), "");
     if (device_.gpu && device_.gpu->runs_cuda()) s_.capability = device_.gpu->capability() * 10;
     const std::string layers = options_.text("n-gpu-layers", "-1");
     if (layers != "auto" && layers != "all")
