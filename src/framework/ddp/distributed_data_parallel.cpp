@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "framework/ddp/reducer.h"
-#include "framework/torch/materialize.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "ghost/autograd/node.h"
@@ -54,7 +53,6 @@ class DistributedDataParallel final : public torch::DrivenModel {
  public:
   DistributedDataParallel(family::PretrainedModel& model, const Options& options)
       : DrivenModel(model), options_(options) {
-    torch::to_device(model.tree.root());
     collect_buffers(model.tree.root(), buffers_);
     if (options_.init_sync) sync_module_states();
     reducer_ = std::make_unique<Reducer>(parameters(), options_);

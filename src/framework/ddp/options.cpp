@@ -39,7 +39,7 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   options.static_graph = json->boolean("static_graph", false);
   options.find_unused_parameters = json->boolean("find_unused_parameters", false);
   options.broadcast_buffers = json->boolean("broadcast_buffers", true);
-  options.init_sync = json->boolean("init_sync", false);
+  options.init_sync = json->boolean("init_sync", true);
   const auto compressed = compression_of(json->optional_text("comm_hook"));
   if (!compressed) return tl::unexpected(compressed.error());
   options.compressed = *compressed;

@@ -6,7 +6,6 @@
 #include <unordered_set>
 
 #include "framework/fsdp1/fsdp_state.h"
-#include "framework/torch/materialize.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -108,7 +107,6 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   void wrap(ModuleNode& module, bool is_root) {
     std::vector<Tensor> parameters;
     collect(module, parameters);
-    torch::to_device(module);
     auto handle = parameters.empty()
                       ? nullptr
                       : std::make_unique<FlatHandle>(parameters, rank_, shared_.options);

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "framework/torch/materialize.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/views.h"
@@ -38,27 +37,22 @@ FsdpParam::FsdpParam(const Tensor& parameter, ShardPlace place, const Options& o
   padded[0] = padded_shard(rows(), place.shards);
   Dims own = parameter.sizes();
   own[0] = shard(rows(), place.shards, place.index);
-  sharded_data_ = on_host(padded, orig_dtype);
-  sharded = on_host(own, orig_dtype);
-  sharded.impl().requires_grad = parameter.requires_grad();
-  unsharded.impl().dtype = gathered_dtype();
-}
-
-void FsdpParam::materialize() {
-  if (!offloads_) torch::to_device(sharded, Category::parameter);
-}
-
-void FsdpParam::reset_sharded_param() {
-  if (offloads_) return;
-  if (sharded.numel() == sharded_data_.numel()) {
-    sharded_data_.impl().storage = sharded.impl().storage;
-    return;
-  }
+  const ghost::Session& s = ghost::session();
+  const ghost::ScopeGuard scope(s.tape.why[parameter.impl().storage->block].scope);
   const ghost::GradMode no_grad(false);
-  const ghost::StreamGuard main_stream(0);
-  sharded_data_ = ghost::zeros(sharded_data_.sizes(), orig_dtype, Category::parameter);
-  sharded.impl().storage =
-      sharded.numel() > 0 ? sharded_data_.impl().storage : ghost::Ptr<ghost::Storage>();
+  sharded_data_ = ghost::zeros(padded, orig_dtype, Category::parameter);
+  if (offloads_) sharded_data_ = on_host(padded, orig_dtype);
+  sharded = ghost::alias(sharded_data_, own, ghost::contiguous_strides(own));
+  if (ghost::numel(own) == 0) sharded.impl().storage.reset();
+  sharded.impl().requires_grad = parameter.requires_grad();
+  original_ = parameter.impl().storage;
+}
+
+void FsdpParam::drop_original() {
+  ghost::TensorImpl& impl = unsharded.impl();
+  impl.storage.reset();
+  impl.dtype = gathered_dtype();
+  original_.reset();
 }
 
 std::int64_t FsdpParam::row_elements() const { return unsharded.numel() / rows(); }

@@ -25,10 +25,8 @@ class FsdpParam {
  public:
   FsdpParam(const Tensor& parameter, ShardPlace place, const Options& options);
 
-  /// to_empty() of a model sharded on the meta device: the shard's own rows.
-  void materialize();
-  /// In the first forward: the shard with its padding (reset_sharded_param).
-  void reset_sharded_param();
+  /// fully_shard has returned: the whole parameter goes.
+  void drop_original();
 
   /// What the rank puts into the gather, in the order torch makes it; `post_forward`: from the
   /// smaller mesh.
@@ -69,7 +67,8 @@ class FsdpParam {
 
  private:
   bool offloads_;
-  Tensor sharded_data_;  ///< the padded shard
+  ghost::Ptr<ghost::Storage> original_;  ///< the whole parameter's, until fully_shard returns
+  Tensor sharded_data_;                  ///< the padded shard
   Tensor post_forward_data_;
   Tensor all_gather_output_;
   Tensor unsharded_accumulated_grad_;

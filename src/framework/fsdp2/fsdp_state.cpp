@@ -43,10 +43,7 @@ void FsdpState::lazy_init() {
   context_.initialized = true;
   context_.comm.lazy_init();
   for (FsdpState* state : context_.all_states)
-    if (state->group_) {
-      state->group_->comm = &context_.comm;
-      for (FsdpParam& param : state->group_->params) param.reset_sharded_param();
-    }
+    if (state->group_) state->group_->comm = &context_.comm;
 }
 
 void FsdpState::pre_forward(Tensor* input) {

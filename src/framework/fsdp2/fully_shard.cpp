@@ -11,7 +11,6 @@
 #include "framework/fsdp2/fsdp_state.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/gradient_checkpointing.h"
-#include "framework/torch/materialize.h"
 #include "framework/torch/model_setup.h"
 #include "mesh/shards.h"
 #include "nn/layers.h"
@@ -36,7 +35,6 @@ class ShardedModel final : public torch::DrivenModel {
     shard({&root});
     std::rotate(states_.begin(), states_.end() - 1, states_.end());
     for (const auto& state : states_) context_.all_states.push_back(state.get());
-    materialize(root);
     if (!options_.reshard_after_forward && states_.front()->group())
       states_.front()->group()->keep_unsharded_after_forward();
   }
@@ -102,19 +100,6 @@ class ShardedModel final : public torch::DrivenModel {
       if (!wrapped_.contains(child)) collect(*child, found);
     for (const ModuleNode::Named& parameter : module.parameters)
       if (managed_.insert(parameter.tensor.ptr().get()).second) found.push_back(parameter.tensor);
-  }
-
-  /// model.to_empty(device="cuda"): children before their parent.
-  void materialize(ModuleNode& module) {
-    for (ModuleNode* child : module.children) materialize(*child);
-    const ghost::ScopeGuard scope(module.scope);
-    for (const ModuleNode::Named& parameter : module.parameters)
-      for (const auto& state : states_)
-        if (state->group())
-          for (FsdpParam& param : state->group()->params)
-            if (param.unsharded.ptr() == parameter.tensor.ptr()) param.materialize();
-    for (const ModuleNode::Named& buffer : module.buffers)
-      torch::to_device(buffer.tensor, Category::buffer);
   }
 
   void shard_ends() {

@@ -28,6 +28,7 @@ ParamGroup::ParamGroup(const std::vector<Tensor>& parameters, std::int64_t rank,
       reshards_after_forward_(options.reshard_after_forward.value_or(true)) {
   const ShardPlace place{shards_, options.mesh.coordinate(rank, "shard")};
   for (const Tensor& parameter : parameters) params.emplace_back(parameter, place, options);
+  for (FsdpParam& param : params) param.drop_original();
 }
 
 std::int64_t ParamGroup::gathering_shards() const {

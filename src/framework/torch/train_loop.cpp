@@ -130,14 +130,7 @@ struct Program {
   const Wrap& wrap;
   LoopHabits habits;
   EqualLayerRuns runs = EqualLayerRuns::all_run;
-  BuiltOn built_on = BuiltOn::device;
 };
-
-Result<std::unique_ptr<family::PretrainedModel>> built(const Config& config,
-                                                       const TrainRecipe& recipe, BuiltOn place) {
-  const ghost::HostGuard host(place == BuiltOn::host);
-  return build_model(config, recipe);
-}
 
 Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Program& program) {
@@ -146,9 +139,10 @@ Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
   ghost::Session session(device);
   session.repeats_layers = program.runs == EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
-  const auto model = built(config, recipe, program.built_on);
+  const auto model = build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
   const std::unique_ptr<DrivenModel> driven = program.wrap(**model);
+  if (program.habits.empties_cache) session.tape.empty_cache();
   const StaticBytes statics = run_steps(recipe, *driven, program.habits);
   if (session.error) return tl::unexpected(*session.error);
   session.finished = true;
@@ -163,7 +157,7 @@ Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
     return std::make_unique<DrivenModel>(model);
   };
   return run_program(config, recipe, device,
-                     {.wrap = bare, .habits = {}, .runs = runs, .built_on = BuiltOn::device});
+                     {.wrap = bare, .habits = {}, .runs = runs});
 }
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
@@ -176,9 +170,8 @@ Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Wrap& wrap) {
   return run_program(config, recipe, device,
                      {.wrap = wrap,
-                      .habits = {.labels_are_inputs = true},
-                      .runs = EqualLayerRuns::all_run,
-                      .built_on = BuiltOn::host});
+                      .habits = {.labels_are_inputs = true, .empties_cache = true},
+                      .runs = EqualLayerRuns::all_run});
 }
 
 }  // namespace memtape::torch

@@ -79,17 +79,14 @@ class DrivenModel {
 /// What differs between loops as people write them.
 struct LoopHabits {
   bool labels_are_inputs = false;  ///< labels=input_ids, and the batch goes with its micro-batch
+  bool empties_cache = false;      ///< torch.cuda.empty_cache() once the model is wrapped
 };
 
 /// kSteps steps of the recipe; gives the static sizes at the end of the last.
 StaticBytes run_steps(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits);
 
-/// Where a model's constructor puts its tensors. Distributed programs build in host memory, or on
-/// the meta device, and the framework brings to the GPU what a rank holds.
-enum class BuiltOn { device, host };
-
-/// Builds the model in host memory, wraps it, and runs kSteps steps of it as distributed programs
-/// do.
+/// Builds the model, wraps it, gives back what that left cached, and runs kSteps steps of it as
+/// distributed programs do.
 using Wrap = std::function<std::unique_ptr<DrivenModel>(family::PretrainedModel&)>;
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Wrap& wrap);
