@@ -20,6 +20,19 @@
 
 namespace memtape::family {
 
+/// The masks a model makes once and hands to its layers by type.
+struct LayerMasks {
+  Tensor full_attention, sliding_attention;
+  const Tensor& of(LayerType type) const {
+    return type == LayerType::full_attention ? full_attention : sliding_attention;
+  }
+};
+
+/// One mask for all layers, or causal_mask_mapping: the full one always, the sliding one where a
+/// layer slides.
+LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask,
+                              const Tensor& inputs_embeds, const Tensor& position_ids);
+
 /// What a family may change beside its layers.
 struct DecoderParts {
   using Settings = DecoderConfig;
@@ -36,22 +49,14 @@ struct DecoderParts {
   static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
     return inputs_embeds;
   }
+  /// The masks of all layers.
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    return create_layer_masks(c, attention_mask, inputs_embeds, position_ids);
+  }
   /// Between the head and the loss.
   static void cap_logits(Tensor&, const DecoderConfig&) {}
 };
-
-/// The masks a model makes once and hands to its layers by type.
-struct LayerMasks {
-  Tensor full_attention, sliding_attention;
-  const Tensor& of(LayerType type) const {
-    return type == LayerType::full_attention ? full_attention : sliding_attention;
-  }
-};
-
-/// One mask for all layers, or causal_mask_mapping: the full one always, the sliding one where a
-/// layer slides.
-LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask,
-                              const Tensor& inputs_embeds, const Tensor& position_ids);
 
 template <class Parts>
 class DecoderModel : public nn::Module<DecoderModel<Parts>> {
@@ -73,7 +78,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     Parts::scale_embeddings(inputs_embeds, config_);
     const Tensor position_ids = position_ids_for(inputs_embeds);
     const LayerMasks masks =
-        create_layer_masks(config_, attention_mask, inputs_embeds, position_ids);
+        Parts::make_masks(config_, attention_mask, inputs_embeds, position_ids);
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
     const auto position_embeddings = rotary_emb_(hidden_states, position_ids);
     const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };

@@ -27,16 +27,36 @@ struct DeepseekConfig : DeepseekMoeConfig {
 using LatentRotation = std::pair<Tensor, Tensor> (*)(const Tensor& q, const Tensor& k,
                                                      const CosSin& position_embeddings);
 
-/// q_proj, or with a q_lora_rank two projections and a norm between.
-class LatentQueries {
+/// The locals of a latent attention's forward: q [B, H, S, D] and the latent [B, 1, S, R] with the
+/// one rotated k, before and after rotation.
+struct LatentStates {
+  Tensor q_states, q_pass, q_rot, compressed_kv, kv_nope, k_rot;
+};
+
+/// The projections of latent attention.
+class LatentProjections {
  public:
-  LatentQueries(const nn::Scope& scope, const DeepseekConfig& c);
-  Tensor operator()(const Tensor& hidden_states);
+  LatentProjections(const nn::Scope& scope, const DeepseekConfig& c);
+
+  /// q_proj, or with a q_lora_rank two projections and a norm between, of which the first and the
+  /// norm are query_latent.
+  Tensor queries(const Tensor& hidden_states);
+  Tensor query_latent(const Tensor& hidden_states);
+  Tensor expand_queries(const Tensor& latent) { return (*q_b_proj_)(latent); }
+
+  LatentStates project(const In& queries, const Tensor& hidden_states);
+  /// Keys and values of all heads.
+  std::pair<Tensor, Tensor> expand_kv(const Tensor& latent, const Tensor& given_k_rot);
+  Tensor project_output(const Tensor& attn_output) { return (*o_proj_)(attn_output); }
 
  private:
+  std::int64_t qk_nope_head_dim_, qk_rope_head_dim_, kv_lora_rank_, v_head_dim_;
   std::optional<nn::Linear> q_proj_, q_a_proj_;
   std::optional<LlamaRMSNorm> q_a_layernorm_;
   std::optional<nn::Linear> q_b_proj_;
+  std::optional<nn::Linear> kv_a_proj_with_mqa_;
+  std::optional<LlamaRMSNorm> kv_a_layernorm_;
+  std::optional<nn::Linear> kv_b_proj_, o_proj_;
 };
 
 /// DeepseekV2Attention, DeepseekV3Attention.
@@ -47,15 +67,9 @@ class LatentAttention : public nn::Module<LatentAttention> {
                  const CosSin& position_embeddings);
 
  private:
-  std::pair<Tensor, Tensor> expand_kv(const Tensor& latent, const Tensor& given_k_rot);
-
   AttentionCall call_;
   LatentRotation rotate_;
-  std::int64_t qk_nope_head_dim_, qk_rope_head_dim_, kv_lora_rank_, v_head_dim_;
-  LatentQueries queries_;
-  nn::Linear kv_a_proj_with_mqa_;
-  LlamaRMSNorm kv_a_layernorm_;
-  nn::Linear kv_b_proj_, o_proj_;
+  LatentProjections latent_;
 };
 
 /// The family's attention, which rotates as `Rotate` says.

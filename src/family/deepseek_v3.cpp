@@ -4,8 +4,6 @@
 // models/deepseek_v3/modeling_deepseek_v3.py.
 #include "family/deepseek.h"
 #include "family/families.h"
-#include "ghost/ops/joins.h"
-#include "ghost/ops/views.h"
 
 namespace memtape::family {
 namespace {
@@ -30,26 +28,6 @@ struct DeepseekV3Config : DeepseekConfig {
     read_groups_of_two_best(c, 8, 4);
   }
 };
-
-/// The two outputs of a rotation of even and odd places, joined.
-Tensor rotate_pairs(const Tensor& first, const Tensor& second, const Tensor& cos,
-                    const Tensor& sin) {
-  Tensor even = first.mul(cos).sub(second.mul(sin));
-  Tensor odd = second.mul(cos).add(first.mul(sin));
-  return ghost::cat({std::move(even), std::move(odd)}, -1);
-}
-
-std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave(const Tensor& q, const Tensor& k,
-                                                          const CosSin& cos_sin) {
-  const std::int64_t half = cos_sin.first.size(-1) / 2;
-  const Tensor cos = cos_sin.first.slice(-1, 0, half).unsqueeze(1);
-  const Tensor sin = cos_sin.second.slice(-1, 0, half).unsqueeze(1);
-  const Tensor q1 = ghost::strided_slice(q, -1, 0, 2), q2 = ghost::strided_slice(q, -1, 1, 2);
-  const Tensor k1 = ghost::strided_slice(k, -1, 0, 2), k2 = ghost::strided_slice(k, -1, 1, 2);
-  Tensor q_embed = rotate_pairs(q1, q2, cos, sin);
-  Tensor k_embed = rotate_pairs(k1, k2, cos, sin);
-  return {std::move(q_embed), std::move(k_embed)};
-}
 
 /// DeepseekV3Attention: by pairs of neighbours, or by halves where the configuration says so.
 class DeepseekV3Attention : public LatentAttention {

@@ -16,13 +16,6 @@ namespace {
 
 thread_local RouterLogits* collector = nullptr;
 
-/// _grouped_linear for weights of [experts, out, in]; grouped_mm knows nothing of autocast, so the
-/// input takes their dtype.
-Tensor grouped_linear(const Tensor& input, const Tensor& weight, const Tensor& offsets) {
-  Tensor transposed = weight.transpose(-2, -1);
-  return ghost::grouped_mm(input.to(weight.dtype()), transposed, offsets);
-}
-
 }  // namespace
 
 MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults,
@@ -75,19 +68,36 @@ Routing TopKRouter::forward(const Tensor& x) {
   return {std::move(router_logits), std::move(router_top_value), std::move(router_indices)};
 }
 
-Experts::Experts(const nn::Scope& scope, const MoeConfig& c)
+Experts::Experts(const nn::Scope& scope, const MoeConfig& c, const ExpertsLayout& layout)
     : Module(scope),
       num_experts_(c.num_experts),
-      gate_up_proj_(scope.parameter("gate_up_proj",
-                                    {c.num_experts, 2 * c.moe_intermediate_size, c.hidden_size})),
-      down_proj_(
-          scope.parameter("down_proj", {c.num_experts, c.hidden_size, c.moe_intermediate_size})),
+      layout_(layout),
+      gate_up_(make_linear(scope, "gate_up_proj", c.hidden_size, 2 * c.moe_intermediate_size)),
+      down_(make_linear(scope, "down_proj", c.moe_intermediate_size, c.hidden_size)),
       act_fn_(c.hidden_act) {}
 
-Tensor Experts::apply_gate(const Tensor& gate_up_out) const {
+Experts::Linear Experts::make_linear(const nn::Scope& scope, const char* name, std::int64_t in,
+                                     std::int64_t out) const {
+  const Dims sizes = layout_.transposed ? Dims{num_experts_, in, out} : Dims{num_experts_, out, in};
+  Linear linear{.weight = scope.parameter(name, sizes), .bias = {}};
+  if (layout_.has_bias)
+    linear.bias = scope.parameter(std::string(name) + "_bias", {num_experts_, out});
+  return linear;
+}
+
+Tensor ExpertsLayout::default_apply_gate(const Tensor& gate_up_out, const nn::Activation& act_fn) {
   std::vector<Tensor> halves = gate_up_out.chunk(2, -1);
   const Tensor gate = std::move(halves[0]), up = std::move(halves[1]);
-  return act_fn_(gate).mul(up);
+  return act_fn(gate).mul(up);
+}
+
+/// _grouped_linear; grouped_mm knows nothing of autocast, so the input takes the weights' dtype.
+Tensor Experts::grouped_linear(const Tensor& input, const Linear& linear,
+                               const Tensor& selected_biases, const Tensor& offsets) const {
+  const Tensor weight = layout_.transposed ? linear.weight : linear.weight.transpose(-2, -1);
+  Tensor out = ghost::grouped_mm(input.to(weight.dtype()), weight, offsets);
+  if (selected_biases.defined()) ghost::add_(out, selected_biases);
+  return out;
 }
 
 /// grouped_mm_experts_forward: tokens in the order of their experts, one product per expert, and
@@ -105,12 +115,16 @@ Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index,
   const Tensor histc_input = expert_ids_g.to(DType::int32);
   const ghost::Groups groups = ghost::count_groups(histc_input, num_experts_);
   const Tensor sentinel_mask = ghost::comparison("ge", expert_ids_g).unsqueeze(-1);
+  Tensor selected_biases;
+  if (layout_.has_bias) selected_biases = ghost::index(gate_up_.bias, expert_ids_g);
   ghost::masked_fill_(selected_hidden_states_g, sentinel_mask);
 
-  Tensor proj_out = grouped_linear(selected_hidden_states_g, gate_up_proj_, groups.offsets);
+  Tensor proj_out =
+      grouped_linear(selected_hidden_states_g, gate_up_, selected_biases, groups.offsets);
   proj_out = ghost::masked_fill(proj_out, sentinel_mask);
-  proj_out = apply_gate(proj_out);
-  proj_out = grouped_linear(proj_out, down_proj_, groups.offsets);
+  proj_out = layout_.apply_gate(proj_out, act_fn_);
+  if (layout_.has_bias) selected_biases = ghost::index(down_.bias, expert_ids_g);
+  proj_out = grouped_linear(proj_out, down_, selected_biases, groups.offsets);
   proj_out = ghost::masked_fill(proj_out, sentinel_mask);
   Tensor weighted_out = proj_out.mul(sample_weights_g.unsqueeze(-1));
 

@@ -73,19 +73,37 @@ class TopKRouter : public nn::Module<TopKRouter> {
   Tensor weight_;
 };
 
+/// What use_experts_implementation is told of a family's experts.
+struct ExpertsLayout {
+  using ApplyGate = Tensor (*)(const Tensor& gate_up_out, const nn::Activation& act_fn);
+  /// _default_apply_gate: act_fn(gate) * up of the two halves.
+  static Tensor default_apply_gate(const Tensor& gate_up_out, const nn::Activation& act_fn);
+
+  bool transposed = false;  ///< weights of [experts, in, out] instead of [experts, out, in]
+  bool has_bias = false;
+  ApplyGate apply_gate = default_apply_gate;
+};
+
 /// MixtralExperts: the weights of all experts in two tensors.
 class Experts : public nn::Module<Experts> {
  public:
-  Experts(const nn::Scope& scope, const MoeConfig& c);
+  Experts(const nn::Scope& scope, const MoeConfig& c, const ExpertsLayout& layout = {});
   /// [T, H] of [T, H], by the k experts and weights of each token.
   Tensor forward(const Tensor& hidden_states, const Tensor& top_k_index,
                  const Tensor& top_k_weights);
 
  private:
-  Tensor apply_gate(const Tensor& gate_up_out) const;
+  struct Linear {
+    Tensor weight, bias;
+  };
+  Tensor grouped_linear(const Tensor& input, const Linear& linear, const Tensor& selected_biases,
+                        const Tensor& offsets) const;
+  Linear make_linear(const nn::Scope& scope, const char* name, std::int64_t in,
+                     std::int64_t out) const;
 
   std::int64_t num_experts_;
-  Tensor gate_up_proj_, down_proj_;
+  ExpertsLayout layout_;
+  Linear gate_up_, down_;
   nn::Activation act_fn_;
 };
 

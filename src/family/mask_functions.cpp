@@ -3,6 +3,7 @@
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -43,6 +44,20 @@ Tensor sliding_window_bidirectional(const MaskIndices& at) {
     result = ghost::logical(kAnd, result, near);
   }
   return ghost::logical(kAnd, result, bidirectional(at));
+}
+
+Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding) {
+  Tensor result = all_true();
+  {
+    const auto chunk_of = [&](const Tensor& positions) {
+      Tensor from_start = positions.sub(ghost::index(left_padding, at.batch));
+      return ghost::plain_unary("floor_divide", std::move(from_start));
+    };
+    const Tensor of_key = chunk_of(at.key), of_query = chunk_of(at.query);
+    const Tensor same = ghost::logical("eq", of_key, of_query);
+    result = ghost::logical(kAnd, result, same);
+  }
+  return ghost::logical(kAnd, result, causal(at));
 }
 
 Tensor padding(const MaskIndices& at, const Tensor& padding_mask) {

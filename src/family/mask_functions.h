@@ -17,6 +17,9 @@ Tensor bidirectional(const MaskIndices& at);
 Tensor sliding_window_causal(const MaskIndices& at);
 Tensor sliding_window_bidirectional(const MaskIndices& at);
 
+/// Tokens of one chunk, counted from each row's first token.
+Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding);
+
 /// padding_mask[batch_idx, kv_idx]: [B, 1, 1, Skv].
 Tensor padding(const MaskIndices& at, const Tensor& padding_mask);
 

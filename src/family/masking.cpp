@@ -48,6 +48,8 @@ struct MaskCall {
   bool sliding = false;
   bool hides_future = false;  ///< padding_mask was padded up to the keys a fixed cache has room for
 
+  Tensor left_padding = {};  ///< [B] of a chunked mask: where each row's first chunk starts
+
   /// A query sees less than there is: then no mask is skipped.
   bool is_local() const { return sliding && keys >= request.sliding_window; }
 };
@@ -130,6 +132,7 @@ bool ignores_bidirectional_mask(const MaskCall& call) {
 }
 
 Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
+  if (call.left_padding.defined()) return chunked_causal(indices, call.left_padding);
   if (call.sliding)
     return call.causal ? sliding_window_causal(indices) : sliding_window_bidirectional(indices);
   return call.causal ? causal(indices) : bidirectional(indices);
@@ -179,6 +182,20 @@ Tensor mask_interface(MaskCall call) {
   return eager ? additive(mask, call.dtype) : mask;
 }
 
+/// (attention_mask.cumsum(-1) == zeros_like(attention_mask)).sum(-1), or zeros without padding.
+Tensor left_padding_tokens(const MaskCall& call) {
+  if (!call.padding_mask.defined()) return ghost::zeros({call.batch}, DType::int64);
+  Tensor before_first;
+  {
+    const Tensor counted = ghost::cumsum(call.padding_mask);
+    const Tensor zeros = ghost::zeros_like(call.padding_mask);
+    before_first = ghost::logical("eq", counted, zeros);
+  }
+  Tensor sum = ghost::zeros({call.batch}, DType::int64);
+  const Tensor as_numbers = before_first.to(DType::int64);
+  return sum;
+}
+
 }  // namespace
 
 Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
@@ -191,6 +208,14 @@ Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tenso
                                          const Tensor& position_ids) {
   return mask_interface(
       preprocess_mask_arguments(request, inputs_embeds, position_ids, MaskKind::sliding_causal));
+}
+
+Tensor create_chunked_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                                  const Tensor& position_ids) {
+  MaskCall call =
+      preprocess_mask_arguments(request, inputs_embeds, position_ids, MaskKind::sliding_causal);
+  call.left_padding = left_padding_tokens(call);
+  return mask_interface(std::move(call));
 }
 
 Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds,

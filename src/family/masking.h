@@ -25,6 +25,10 @@ Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embed
 Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                          const Tensor& position_ids);
 
+/// create_chunked_causal_mask, in chunks of sliding_window tokens.
+Tensor create_chunked_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                                  const Tensor& position_ids);
+
 /// create_bidirectional_mask; `encoder_hidden_states`, may be undefined, are what is attended to.
 Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                  const Tensor& encoder_hidden_states = {});

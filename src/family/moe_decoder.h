@@ -19,7 +19,7 @@ struct MoeParts : DecoderParts {
   using Settings = MoeConfig;
 };
 
-template <class Parts>
+template <class Parts, class Model = DecoderModel<Parts>>
 class MoeForCausalLM : public PretrainedModel {
  public:
   using Settings = typename Parts::Settings;
@@ -52,7 +52,7 @@ class MoeForCausalLM : public PretrainedModel {
 
  private:
   Settings config_;
-  DecoderModel<Parts> model_;
+  Model model_;
   nn::Linear lm_head_;
 };
 

@@ -8,28 +8,10 @@
 #include "family/families.h"
 #include "family/key_value_cache.h"
 #include "family/llama.h"
-#include "ghost/ops/pointwise.h"
+#include "family/rms_norms.h"
 
 namespace memtape::family {
 namespace {
-
-/// Weight and hidden states are multiplied before the cast back, not after.
-class Olmo2RMSNorm : public nn::Module<Olmo2RMSNorm> {
- public:
-  Olmo2RMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
-      : Module(scope), weight_(scope.parameter("weight", {hidden_size})) {}
-
-  Tensor forward(const Tensor& x) {
-    const DType input_dtype = x.dtype();
-    Tensor hidden_states = x.to_float();
-    const Tensor variance = hidden_states.pow(2).mean(-1, true);
-    hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
-    return weight_.mul(hidden_states).to(input_dtype);
-  }
-
- private:
-  Tensor weight_;
-};
 
 class Olmo2Attention : public nn::Module<Olmo2Attention> {
  public:

@@ -62,8 +62,9 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const ghost::AutocastContext no_autocast(false, DType::float32);
   const Tensor freqs = inv_freq_expanded.matmul(position_ids_expanded).transpose(1, 2);
   if (rope_.is_complex) return {ghost::polar_of_ones(freqs).mul(1.0), Tensor()};
-  const Tensor emb =
-      rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1) : ghost::cat({freqs, freqs}, -1);
+  const Tensor emb = rope_.half_width    ? freqs
+                     : rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1)
+                                         : ghost::cat({freqs, freqs}, -1);
   const Tensor cos = ghost::cos(emb).mul(1.0);
   const Tensor sin = ghost::sin(emb).mul(1.0);
   if (rope_.keeps_float32) return {cos, sin};
@@ -110,8 +111,38 @@ Tensor rotate_every_two(const Tensor& x) {
 
 std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                const CosSin& cos_sin) {
-  const Tensor cos = cos_sin.first.unsqueeze(1);
-  const Tensor sin = cos_sin.second.unsqueeze(1);
+  return apply_rotary_pos_emb_along(q, k, cos_sin, 1);
+}
+
+Tensor join_rotated(const Tensor& first, const Tensor& second, const Tensor& cos,
+                    const Tensor& sin) {
+  const Tensor rotated_first = first.mul(cos).sub(second.mul(sin));
+  const Tensor rotated_second = second.mul(cos).add(first.mul(sin));
+  return ghost::cat({rotated_first, rotated_second}, -1);
+}
+
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave(const Tensor& q, const Tensor& k,
+                                                          const CosSin& cos_sin) {
+  return apply_rotary_pos_emb_interleave_along(q, k, cos_sin, 1);
+}
+
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave_along(const Tensor& q, const Tensor& k,
+                                                                const CosSin& cos_sin,
+                                                                int unsqueeze_dim) {
+  const std::int64_t half = cos_sin.first.size(-1) / 2;
+  const Tensor cos = cos_sin.first.slice(-1, 0, half).unsqueeze(unsqueeze_dim);
+  const Tensor sin = cos_sin.second.slice(-1, 0, half).unsqueeze(unsqueeze_dim);
+  const Tensor q1 = ghost::strided_slice(q, -1, 0, 2), q2 = ghost::strided_slice(q, -1, 1, 2);
+  const Tensor k1 = ghost::strided_slice(k, -1, 0, 2), k2 = ghost::strided_slice(k, -1, 1, 2);
+  Tensor q_embed = join_rotated(q1, q2, cos, sin);
+  Tensor k_embed = join_rotated(k1, k2, cos, sin);
+  return {std::move(q_embed), std::move(k_embed)};
+}
+
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_along(const Tensor& q, const Tensor& k,
+                                                     const CosSin& cos_sin, int unsqueeze_dim) {
+  const Tensor cos = cos_sin.first.unsqueeze(unsqueeze_dim);
+  const Tensor sin = cos_sin.second.unsqueeze(unsqueeze_dim);
   Tensor q_embed = q.mul(cos).add(rotate_half(q).mul(sin));
   Tensor k_embed = k.mul(cos).add(rotate_half(k).mul(sin));
   return {std::move(q_embed), std::move(k_embed)};

@@ -72,6 +72,20 @@ Tensor rotate_every_two(const Tensor& x);
 /// q and k [B, H, S, D] rotated; cos and sin [B, S, D].
 std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                const CosSin& cos_sin);
+/// The same where the heads are at `unsqueeze_dim`.
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_along(const Tensor& q, const Tensor& k,
+                                                     const CosSin& cos_sin, int unsqueeze_dim);
+
+/// cat((first * cos - second * sin, second * cos + first * sin)).
+Tensor join_rotated(const Tensor& first, const Tensor& second, const Tensor& cos,
+                    const Tensor& sin);
+
+/// DeepSeek-V3's: even and odd places rotated and put side by side.
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave(const Tensor& q, const Tensor& k,
+                                                          const CosSin& cos_sin);
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave_along(const Tensor& q, const Tensor& k,
+                                                                const CosSin& cos_sin,
+                                                                int unsqueeze_dim);
 
 /// The same, cast back to the dtypes of q and k (families whose cos and sin stay float32).
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const Tensor& k,

@@ -80,14 +80,18 @@ RopeType type_named(const Config& config, const std::string& name) {
 
 }  // namespace
 
+RopeType rope_type_of(const Config& settings, RopeType otherwise) {
+  if (!settings.has({"rope_type", "type"})) return otherwise;
+  return type_named(settings, settings.text({"rope_type", "type"}));
+}
+
 RopeParameters rope_parameters(const Config& config, std::int64_t head_dim, const char* partial_key,
                                double otherwise) {
   RopeParameters rope;
   double partial = config.number(partial_key, otherwise);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Config scaling = config.object(key);
-    if (scaling.has({"rope_type", "type"}))
-      rope.rope_type = type_named(scaling, scaling.text({"rope_type", "type"}));
+    rope.rope_type = rope_type_of(scaling, rope.rope_type);
     partial = scaling.number("partial_rotary_factor", partial);
   }
   if (partial <= 0.0 || partial > 1.0) config.fail(partial_key, "must be above 0 and at most 1");
@@ -103,8 +107,7 @@ LayerRopes layer_ropes(const Config& config, std::int64_t head_dim,
     return std::find(layer_types.begin(), layer_types.end(), type) != layer_types.end();
   };
   const auto read = [&](const Config& settings, RopeParameters& rope) {
-    if (settings.has({"rope_type", "type"}))
-      rope.rope_type = type_named(settings, settings.text({"rope_type", "type"}));
+    rope.rope_type = rope_type_of(settings, rope.rope_type);
   };
   LayerRopes ropes;
   if (in_use(LayerType::full_attention)) {

@@ -22,7 +22,11 @@ struct RopeParameters {
   bool keeps_float32 = false;  ///< cos and sin stay float32 whatever the model's dtype
   bool interleaved =
       false;  ///< each frequency twice in a row instead of all of them twice (Cohere)
+  bool half_width = false;  ///< each frequency once (GPT-OSS, DeepSeek-V4)
 };
+
+/// The type that `settings` name under rope_type or type, or `otherwise`.
+RopeType rope_type_of(const Config& settings, RopeType otherwise);
 
 /// Reads the rope of a model whose heads are `head_dim` wide; `partial_key` is where older
 /// configurations of the family say which part of a head is rotated.

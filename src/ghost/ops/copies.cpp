@@ -21,6 +21,17 @@ struct ToCopyBackward0 final : Node {
   DType dtype;
 };
 
+/// repeat_backward: the gradients of the copies summed.
+struct RepeatBackward0 final : Node {
+  explicit RepeatBackward0(std::int64_t copies) : Node("RepeatBackward0"), times(copies) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor by_copy = in[0].reshape({times, in[0].size(0) / times, in[0].size(1)});
+    out[0] = by_copy.sum(0);
+  }
+  void release() override {}
+  std::int64_t times;
+};
+
 Tensor clone_op(const In& self, bool packed) {
   Op op("clone", {&self});
   Tensor out = packed ? empty(self->sizes(), self->dtype()) : empty_like(*self, self->dtype());
@@ -76,6 +87,13 @@ Tensor repeat_interleave(const Tensor& self, std::int64_t times, int d) {
   spread.insert(d + 1, times);
   sizes[d] *= times;
   return clone_contiguous(self.unsqueeze(d + 1).expand(spread)).view(sizes);
+}
+
+Tensor repeat_rows(const In& self, std::int64_t times) {
+  Op op("repeat", {&self});
+  Tensor out = empty({times * self->size(0), self->size(1)}, self->dtype());
+  if (op.differentiable()) set_history(out, op.node<RepeatBackward0>({&*self}, times));
+  return out;
 }
 
 Tensor Tensor::clone() const& { return clone_op(*this, false); }

@@ -12,6 +12,9 @@ Tensor copy_as(const Tensor& tensor, const Tensor& like);
 /// A packed copy, whatever the layout of `self`.
 Tensor clone_contiguous(const In& self);
 
+/// self.repeat(times, 1) of a matrix: all its rows, `times` times.
+Tensor repeat_rows(const In& self, std::int64_t times);
+
 /// torch.repeat_interleave by a number: each element `times` times along `d`
 /// (aten/src/ATen/native/Repeat.cpp).
 Tensor repeat_interleave(const Tensor& self, std::int64_t times, int d);

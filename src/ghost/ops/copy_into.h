@@ -7,6 +7,9 @@
 
 namespace memtape::ghost {
 
+/// view.copy_(source), where `view` shows a part of `tensor`.
+void copy_into(const Tensor& tensor, const Tensor& view, const In& source);
+
 /// tensor[..., start:end].copy_(source).
 void copy_into_last(const Tensor& tensor, std::int64_t start, std::int64_t end, const In& source);
 

@@ -79,6 +79,17 @@ struct ScatterBackward1 final : PickBackward {
   }
 };
 
+/// The source's gradient is gathered from where it was put.
+struct ScatterBackward0 final : Node {
+  ScatterBackward0() : Node("ScatterBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor where = indices.unpack();
+    out[0] = gather(in[0], where);
+  }
+  void release() override { indices.reset(); }
+  Saved indices;
+};
+
 template <class N, class... Args>
 Tensor pick(const char* name, const In& self, const In& indices, const Dims& sizes, Args... args) {
   Op op(name, {&self, &indices});
@@ -120,6 +131,14 @@ Tensor index_one(const In& self, int d) {
 
 Tensor gather(const In& self, const In& indices) {
   return pick<GatherBackward0>("gather", self, indices, indices->sizes());
+}
+
+void scatter_(Tensor& self, const In& indices, const In& source) {
+  Op op("scatter_", {&indices, &source});
+  if (!op.differentiable()) return;
+  const Ptr<ScatterBackward0> node = op.node<ScatterBackward0>({&*source});
+  node->indices.keep(*indices);
+  set_history(self, node);
 }
 
 Tensor scatter_number(const In& self, const In& indices) {

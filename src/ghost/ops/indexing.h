@@ -19,6 +19,9 @@ Tensor index_one(const In& self, int d);
 /// self.gather(-1, indices): as many elements of each row as `indices` has.
 Tensor gather(const In& self, const In& indices);
 
+/// self.scatter_(-1, indices, source), where `self` wants no gradient.
+void scatter_(Tensor& self, const In& indices, const In& source);
+
 /// self.scatter(-1, indices, number): a copy in which those elements are the number.
 Tensor scatter_number(const In& self, const In& indices);
 

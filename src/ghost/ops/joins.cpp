@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/views.h"
 
@@ -45,6 +46,19 @@ struct SplitBackward0 final : Node {
   void release() override {}
   Dims sizes;
   int dimension;
+};
+
+/// unbind_backward: the gradients stacked, zeros where there is none.
+struct UnbindBackward0 final : Node {
+  UnbindBackward0() : Node("UnbindBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    std::vector<Tensor> missing;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (!in[i].defined()) missing.push_back(zeros({}, metadata[i].dtype));
+    Op op("stack", {});
+    out[0] = empty({static_cast<std::int64_t>(in.size())}, metadata[0].dtype);
+  }
+  void release() override {}
 };
 
 /// stack_tensors_backward: each gradient is one slice of the whole.
@@ -140,6 +154,22 @@ std::vector<Tensor> Tensor::split(std::span<const std::int64_t> lengths, int d) 
     if (node) set_history(pieces.back(), node);
   }
   return pieces;
+}
+
+std::vector<Tensor> unbind(const Tensor& self) {
+  Op op("unbind", {});
+  const Session& s = session();
+  Ptr<Node> node;
+  if (self.requires_grad() && s.grad_enabled && !s.skipping) {
+    node = make_node<UnbindBackward0>();
+    node->edges.push_back(gradient_edge(self));
+  }
+  std::vector<Tensor> elements;
+  for (std::int64_t i = 0; i < self.size(0); ++i) {
+    elements.push_back(alias(self, {}, {}));
+    if (node) set_history(elements.back(), node);
+  }
+  return elements;
 }
 
 std::vector<Tensor> Tensor::chunk(std::int64_t chunks, int d) const {

@@ -17,4 +17,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int d);
 /// (aten/src/ATen/native/TensorShape.cpp).
 Tensor stack_last(std::initializer_list<In> tensors);
 
+/// self.unbind(0) of a tensor of one dimension.
+std::vector<Tensor> unbind(const Tensor& self);
+
 }  // namespace memtape::ghost

@@ -377,6 +377,11 @@ Tensor sigmoid(const In& self) {
 }
 Tensor silu(const In& self) { return keeps_input(self, "silu", "SiluBackward0", "silu_backward"); }
 Tensor gelu(const In& self) { return keeps_input(self, "gelu", "GeluBackward0", "gelu_backward"); }
+Tensor softplus(const In& self) {
+  return in_float32(self, [](const Tensor& x) {
+    return keeps_input(x, "softplus", "SoftplusBackward0", "softplus_backward");
+  });
+}
 Tensor relu(const In& self) {
   return keeps_result(self, "relu", "ReluBackward0", "threshold_backward");
 }

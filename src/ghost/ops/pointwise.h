@@ -23,6 +23,7 @@ Tensor sigmoid(const In& self);
 Tensor silu(const In& self);
 Tensor gelu(const In& self);
 Tensor relu(const In& self);
+Tensor softplus(const In& self);
 
 /// self.clamp_(min, max): autograd keeps a copy of what it was.
 void clamp_in_place(Tensor& self);

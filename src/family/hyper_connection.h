@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hyper-connections: a residual of `hc_mult` parallel streams [B, S, H, D] that learned weights
+// collapse before a block and mix after it, their matrix brought to doubly stochastic by Sinkhorn's
+// iteration; mirroring transformers 5.17 models/deepseek_v4/modeling_deepseek_v4.py.
+#pragma once
+
+#include <cstdint>
+
+#include "nn/module.h"
+
+namespace memtape::family {
+
+using ghost::Tensor;
+
+struct HyperConnectionSettings {
+  std::int64_t hidden_size = 0, mult = 4, sinkhorn_iterations = 20;
+};
+
+/// x * rsqrt(mean of squares): an RMS norm without a weight.
+class UnweightedRMSNorm : public nn::Module<UnweightedRMSNorm> {
+ public:
+  explicit UnweightedRMSNorm(const nn::Scope& scope) : Module(scope) {}
+  Tensor forward(const Tensor& x);
+};
+
+class HyperConnection : public nn::Module<HyperConnection> {
+ public:
+  HyperConnection(const nn::Scope& scope, const HyperConnectionSettings& settings);
+  struct Weights {
+    Tensor post, comb, collapsed;
+  };
+  Weights forward(const Tensor& hidden_streams);
+
+  /// What a layer makes of a block's output and the streams it had before.
+  static Tensor mix(const Weights& weights, const Tensor& output, const Tensor& hidden_states);
+
+ private:
+  Tensor sinkhorn(const Tensor& comb_logits) const;
+
+  HyperConnectionSettings settings_;
+  UnweightedRMSNorm input_norm_;
+  Tensor fn_, base_, scale_;
+};
+
+/// The streams' last collapse, before the model's norm.
+class HyperHead : public nn::Module<HyperHead> {
+ public:
+  HyperHead(const nn::Scope& scope, const HyperConnectionSettings& settings);
+  Tensor forward(const Tensor& x);
+
+ private:
+  UnweightedRMSNorm input_norm_;
+  Tensor hc_fn_, hc_base_, hc_scale_;
+};
+
+}  // namespace memtape::family
