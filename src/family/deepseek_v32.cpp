@@ -9,17 +9,18 @@ namespace {
 
 struct DeepseekV32Config : SparseAttentionConfig {
   DeepseekV32Config(const Config& c, const ModelOptions& options)
-      : SparseAttentionConfig(c, options,
-                              {.vocab_size = 129280,
-                               .hidden_size = 7168,
-                               .intermediate_size = 18432,
-                               .num_hidden_layers = 61,
-                               .num_attention_heads = 128,
-                               .num_key_value_heads = 128},
-                              {.experts_key = {"num_experts", "n_routed_experts", "num_local_experts"},
-                               .num_experts = 256,
-                               .num_experts_per_tok = 8,
-                               .intermediate_size = 2048}) {
+      : SparseAttentionConfig(
+            c, options,
+            {.vocab_size = 129280,
+             .hidden_size = 7168,
+             .intermediate_size = 18432,
+             .num_hidden_layers = 61,
+             .num_attention_heads = 128,
+             .num_key_value_heads = 128},
+            {.experts_key = {"num_experts", "n_routed_experts", "num_local_experts"},
+             .num_experts = 256,
+             .num_experts_per_tok = 8,
+             .intermediate_size = 2048}) {
     read_groups_of_two_best(c, 8, 4);
   }
 };

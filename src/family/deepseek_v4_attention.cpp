@@ -21,9 +21,8 @@ using Kind = DeepseekV4RotaryEmbedding::Kind;
 
 WindowPool::Shape pool_shape(const DeepseekV4Config& c, CompressedKeys kind) {
   const bool sparse = kind == CompressedKeys::sparse;
-  return {.rate = sparse ? c.sparse_rate : c.heavy_rate,
-          .head_dim = c.head_dim,
-          .overlaps = sparse};
+  return {
+      .rate = sparse ? c.sparse_rate : c.heavy_rate, .head_dim = c.head_dim, .overlaps = sparse};
 }
 
 /// (position_ids + 1) // compress_rate: how many entries each query may see [1, S].
@@ -88,7 +87,8 @@ WindowPool::Locals WindowPool::operator()(const Tensor& hidden_states) {
   l.positions = ghost::arange(windows, DType::int64);
   l.positions = l.positions.mul(2.0).add(0).unsqueeze(0).expand({batch, -1});
   l.cos_sin = rotary_emb_(l.compressed, l.positions, Kind::compress);
-  l.compressed = rotate_tail(l.compressed.unsqueeze(1), l.cos_sin.first, l.cos_sin.second).squeeze(1);
+  l.compressed =
+      rotate_tail(l.compressed.unsqueeze(1), l.cos_sin.first, l.cos_sin.second).squeeze(1);
   return l;
 }
 
@@ -157,9 +157,9 @@ Tensor DeepseekV4Compressor::causal_bias(const Tensor& compressed_kv,
   const Tensor threshold = causal_threshold(position_ids);
   Tensor block_bias =
       ghost::zeros({compressed_kv.size(0), 1, length, entries}, compressed_kv.dtype());
-  block_bias = ghost::masked_fill(
-      block_bias, ghost::logical("ge", entry_indices.view({1, 1, 1, -1}),
-                                 threshold.unsqueeze(1).unsqueeze(-1)));
+  block_bias =
+      ghost::masked_fill(block_bias, ghost::logical("ge", entry_indices.view({1, 1, 1, -1}),
+                                                    threshold.unsqueeze(1).unsqueeze(-1)));
   return block_bias;
 }
 
@@ -247,8 +247,8 @@ Tensor DeepseekV4Attention::forward(const Tensor& hidden_states,
   if (block_bias.defined())
     attention_mask = ghost::cat({attention_mask, block_bias.to(attention_mask.dtype())}, -1);
   Tensor attn_output = sink_attention(call_, q, kv, kv, attention_mask, sinks_);
-  attn_output = rotate_tail(attn_output.transpose(1, 2), cos_sin.first, cos_sin.second.neg())
-                    .transpose(1, 2);
+  attn_output =
+      rotate_tail(attn_output.transpose(1, 2), cos_sin.first, cos_sin.second.neg()).transpose(1, 2);
   Tensor grouped = attn_output.reshape(input_shape.with(o_groups_).with(-1));
   grouped = project_groups(grouped).reshape(input_shape.with(-1));
   return o_b_proj_(grouped);

@@ -19,8 +19,8 @@ class WindowPool {
  public:
   struct Shape {
     std::int64_t rate, head_dim;
-    bool overlaps = true;             ///< an entry takes in the window before its own
-    std::int64_t index_heads = 0;     ///< of an indexer's queries, which q_b_proj makes
+    bool overlaps = true;          ///< an entry takes in the window before its own
+    std::int64_t index_heads = 0;  ///< of an indexer's queries, which q_b_proj makes
   };
   WindowPool(const nn::Scope& scope, const DeepseekV4Config& c, const Shape& shape);
 

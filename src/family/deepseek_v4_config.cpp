@@ -54,8 +54,8 @@ DeepseekV4Config::DeepseekV4Config(const Config& c, const ModelOptions& options)
   if (!sigmoid_scores && scores != "sqrtsoftplus")
     c.fail("scoring_func", "must be sqrtsoftplus or sigmoid, found \"" + scores + "\"");
   if (num_attention_heads * head_dim % o_groups != 0)
-    c.fail("o_groups", "must divide the heads' width " +
-                           std::to_string(num_attention_heads * head_dim));
+    c.fail("o_groups",
+           "must divide the heads' width " + std::to_string(num_attention_heads * head_dim));
   read_attention_layers(c);
   read_mlp_layers(c);
   read_ropes(c);
@@ -75,8 +75,8 @@ void DeepseekV4Config::read_attention_layers(const Config& c) {
   for (std::size_t i = 0; i < layers; ++i) {
     std::size_t kind = i < 2 || i % 2 == 0 ? 2 : 1;
     if (i < types.size())
-      kind = static_cast<std::size_t>(
-          std::find(kLayerTypes.begin(), kLayerTypes.end(), types[i]) - kLayerTypes.begin());
+      kind = static_cast<std::size_t>(std::find(kLayerTypes.begin(), kLayerTypes.end(), types[i]) -
+                                      kLayerTypes.begin());
     else if (i < ratios.size())
       kind = static_cast<std::size_t>(std::find(kRatios.begin(), kRatios.end(), ratios[i]) -
                                       kRatios.begin());
@@ -84,8 +84,8 @@ void DeepseekV4Config::read_attention_layers(const Config& c) {
       if (types.empty())
         c.fail("compress_ratios", "must be 0, 4 or 128, found " + std::to_string(ratios[i]));
       else
-        c.fail("layer_types", "unknown type \"" + types[i] + "\", " +
-                                  suggestion(types[i], kLayerTypes));
+        c.fail("layer_types",
+               "unknown type \"" + types[i] + "\", " + suggestion(types[i], kLayerTypes));
       kind = 0;
     }
     compressed.push_back(static_cast<CompressedKeys>(kind));
@@ -97,8 +97,8 @@ void DeepseekV4Config::read_mlp_layers(const Config& c) {
   const std::vector<std::string> types = c.texts("mlp_layer_types");
   const std::int64_t hashed = c.count("num_hash_layers", 3);
   if (!types.empty() && types.size() < static_cast<std::size_t>(num_hidden_layers))
-    c.fail("mlp_layer_types", "must name " + std::to_string(num_hidden_layers) +
-                                  " layers, names " + std::to_string(types.size()));
+    c.fail("mlp_layer_types", "must name " + std::to_string(num_hidden_layers) + " layers, names " +
+                                  std::to_string(types.size()));
   for (std::int64_t i = 0; i < num_hidden_layers; ++i) {
     const auto at = static_cast<std::size_t>(i);
     hash_moe.push_back(at < types.size() ? types[at] == "hash_moe" : i < hashed);

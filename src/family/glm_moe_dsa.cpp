@@ -14,17 +14,18 @@ namespace {
 
 struct GlmMoeDsaConfig : SparseAttentionConfig {
   GlmMoeDsaConfig(const Config& c, const ModelOptions& options)
-      : SparseAttentionConfig(c, options,
-                              {.vocab_size = 154880,
-                               .hidden_size = 6144,
-                               .intermediate_size = 12288,
-                               .num_hidden_layers = 78,
-                               .num_attention_heads = 64,
-                               .num_key_value_heads = 64},
-                              {.experts_key = {"num_experts", "n_routed_experts", "num_local_experts"},
-                               .num_experts = 256,
-                               .num_experts_per_tok = 8,
-                               .intermediate_size = 2048}) {
+      : SparseAttentionConfig(
+            c, options,
+            {.vocab_size = 154880,
+             .hidden_size = 6144,
+             .intermediate_size = 12288,
+             .num_hidden_layers = 78,
+             .num_attention_heads = 64,
+             .num_key_value_heads = 64},
+            {.experts_key = {"num_experts", "n_routed_experts", "num_local_experts"},
+             .num_experts = 256,
+             .num_experts_per_tok = 8,
+             .intermediate_size = 2048}) {
     index_n_heads = c.dimension("index_n_heads", 32);
     index_rotates_pairs = true;
     read_groups_of_two_best(c, 1, 1);
@@ -46,7 +47,8 @@ struct GlmMoeDsaConfig : SparseAttentionConfig {
       if (named == 0)
         has_indexer.push_back(std::max<std::int64_t>(i - offset + 1, 0) % freq == 0);
       else
-        has_indexer.push_back(at < named && (types.empty() ? pattern[at] == 'F' : types[at] == "full"));
+        has_indexer.push_back(at < named &&
+                              (types.empty() ? pattern[at] == 'F' : types[at] == "full"));
     }
     const char* key = types.empty() ? "index_topk_pattern" : "indexer_types";
     if (named > 0 && named < has_indexer.size())
@@ -106,9 +108,8 @@ class GlmMoeDsaModel : public nn::Module<GlmMoeDsaModel> {
     Tensor hidden_states = inputs_embeds, topk_indices;
     const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
     for (GlmMoeDsaDecoderLayer& decoder_layer : layers_)
-      std::tie(hidden_states, topk_indices) =
-          decoder_layer(hidden_states, masks.full_attention, position_embeddings, position_ids,
-                        topk_indices);
+      std::tie(hidden_states, topk_indices) = decoder_layer(
+          hidden_states, masks.full_attention, position_embeddings, position_ids, topk_indices);
     return norm_(hidden_states);
   }
 

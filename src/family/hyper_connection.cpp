@@ -35,8 +35,8 @@ HyperConnection::HyperConnection(const nn::Scope& scope, const HyperConnectionSe
     : Module(scope),
       settings_(settings),
       input_norm_(scope / "input_norm"),
-      fn_(scope.parameter("fn", {(2 + settings.mult) * settings.mult,
-                                 settings.mult * settings.hidden_size})),
+      fn_(scope.parameter(
+          "fn", {(2 + settings.mult) * settings.mult, settings.mult * settings.hidden_size})),
       base_(scope.parameter("base", {(2 + settings.mult) * settings.mult})),
       scale_(scope.parameter("scale", {3})) {}
 

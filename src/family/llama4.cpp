@@ -98,9 +98,7 @@ struct Llama4TextConfig : MoeConfig {
 };
 
 /// Llama4TextL2Norm._norm, and Llama4TextRMSNorm's.
-Tensor l2_norm(const Tensor& x) {
-  return x.mul(ghost::rsqrt(x.pow(2).mean(-1, true).add(1e-6)));
-}
+Tensor l2_norm(const Tensor& x) { return x.mul(ghost::rsqrt(x.pow(2).mean(-1, true).add(1e-6))); }
 
 class Llama4TextRMSNorm : public nn::Module<Llama4TextRMSNorm> {
  public:

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "family/families.h"
 #include "family/pretrained.h"
+#include "family/remote_code.h"
 
 namespace memtape::family {
 namespace {
@@ -56,6 +57,14 @@ constexpr std::array kFamilies{
     Family{"phi3", Task::causal_lm, build_phi3},
     Family{"qwen2", Task::causal_lm, build_qwen2},
     Family{"qwen3", Task::causal_lm, build_qwen3},
+    // Code of hub repositories, by its nearest family (remote_code.h).
+    Family{"baichuan", Task::causal_lm, build_baichuan},
+    Family{"chatglm", Task::causal_lm, build_chatglm},
+    Family{"deepseek", Task::causal_lm, build_deepseek},
+    Family{"internlm2", Task::causal_lm, build_internlm2},
+    Family{"kimi_k2", Task::causal_lm, build_deepseek_v3},
+    Family{"mimo", Task::causal_lm, build_qwen2},
+    Family{"qwen", Task::causal_lm, build_qwen},
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct RopeParameters {
   bool is_complex = false;     ///< complex numbers instead of cos and sin (DeepSeek-V2)
   bool keeps_float32 = false;  ///< cos and sin stay float32 whatever the model's dtype
   bool interleaved =
-      false;  ///< each frequency twice in a row instead of all of them twice (Cohere)
+      false;                ///< each frequency twice in a row instead of all of them twice (Cohere)
   bool half_width = false;  ///< each frequency once (GPT-OSS, DeepSeek-V4)
 };
 

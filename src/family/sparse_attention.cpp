@@ -105,7 +105,8 @@ Tensor SparseAttention::mask_of(const Tensor& topk_indices, const Tensor& attent
     const Tensor as_long = topk_indices.to(DType::int64);
     index_mask = ghost::scatter_number(ones, as_long).unsqueeze(1);
   }
-  if (attention_mask.dtype() != DType::boolean) return ghost::masked_fill(attention_mask, index_mask);
+  if (attention_mask.dtype() != DType::boolean)
+    return ghost::masked_fill(attention_mask, index_mask);
   return ghost::logical("bitwise_and", attention_mask,
                         ghost::plain_unary("bitwise_not", index_mask));
 }

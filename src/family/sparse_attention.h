@@ -17,8 +17,9 @@ struct SparseAttentionConfig : DeepseekConfig {
                         const DecoderDefaults& defaults, const MoeDefaults& moe);
 
   std::int64_t index_topk, index_head_dim, index_n_heads;
-  bool index_rotates_pairs = false;       ///< neighbours, not halves
-  std::vector<std::string> mlp_layer_types;  ///< "dense" or "sparse"; empty: by first_k_dense_replace
+  bool index_rotates_pairs = false;  ///< neighbours, not halves
+  std::vector<std::string>
+      mlp_layer_types;  ///< "dense" or "sparse"; empty: by first_k_dense_replace
 
   bool has_experts(std::int64_t layer) const {
     if (mlp_layer_types.empty()) return DeepseekConfig::has_experts(layer);
@@ -47,8 +48,8 @@ class Indexer : public nn::Module<Indexer> {
   nn::Linear weights_proj_;
 };
 
-/// DeepseekV32Attention, GlmMoeDsaAttention: without an indexer of its own, a layer takes the choice
-/// of the layer before.
+/// DeepseekV32Attention, GlmMoeDsaAttention: without an indexer of its own, a layer takes the
+/// choice of the layer before.
 class SparseAttention : public nn::Module<SparseAttention> {
  public:
   SparseAttention(const nn::Scope& scope, const SparseAttentionConfig& c, bool has_indexer = true);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "family/remote_code.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
 #include "model/header_check.h"
@@ -63,6 +64,12 @@ ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& 
 /// shorter than asked.
 void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
                   std::vector<std::string>& warnings) {
+  const std::string model_type = model.config.text("model_type", "");
+  if (const std::string_view nearest = family::nearest_family(model_type); !nearest.empty())
+    warnings.push_back(
+        fmt::format("{} runs code of its own repository, which transformers does not have: this is "
+                    "the answer for {}, the family nearest to it; its activations may differ",
+                    model_type, nearest));
   if (recipe.quantization && !recipe.prepare_for_kbit_training)
     warnings.push_back(
         "peft's prepare_model_for_kbit_training is taken to be called, which makes what is not "

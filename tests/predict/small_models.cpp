@@ -72,9 +72,8 @@ constexpr std::array kSpecials{
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 64, "num_hidden_layers": 8,
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
                          "num_experts_per_tok": 2, "num_local_experts": 8, "sliding_window": 16)"},
-    Special{
-        "llama4",
-        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 64,
+    Special{"llama4",
+            R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 64,
                          "intermediate_size_mlp": 256, "num_hidden_layers": 4, "num_attention_heads": 4,
                          "num_key_value_heads": 2, "head_dim": 32, "num_local_experts": 4})"},
     Special{
@@ -82,6 +81,24 @@ constexpr std::array kSpecials{
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 64, "intermediate_size_mlp": 256,
                          "num_hidden_layers": 8, "num_attention_heads": 4, "num_key_value_heads": 2,
                          "head_dim": 32, "num_local_experts": 4)"},
+    Special{
+        "chatglm",
+        R"("padded_vocab_size": 512, "hidden_size": 128, "ffn_hidden_size": 256, "num_layers": 8,
+                         "num_attention_heads": 4, "kv_channels": 32, "multi_query_attention": true,
+                         "multi_query_group_num": 2, "add_bias_linear": false, "add_qkv_bias": true)",
+        "num_layers"},
+    Special{
+        "deepseek",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_experts_per_tok": 2, "n_routed_experts": 8,
+                         "moe_intermediate_size": 64)"},
+    Special{
+        "kimi_k2",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 4, "num_experts_per_tok": 2,
+                         "n_routed_experts": 8, "n_group": 1, "topk_group": 1, "moe_intermediate_size": 64,
+                         "first_k_dense_replace": 0, "q_lora_rank": 48, "kv_lora_rank": 32,
+                         "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32)"},
     Special{
         "minimax_m2",
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 64, "num_hidden_layers": 8,

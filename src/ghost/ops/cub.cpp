@@ -61,8 +61,9 @@ Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Byt
   const Bytes passes = std::min<Bytes>(key, ceil_div(bits, 8));  // one byte at a time
   const Bytes bins = passes * kDigits * kOffset;
   const Bytes lookback = ceil_div(items, onesweep_tile(device, key)) * kDigits * kCounter;
-  return blob(aligned(bins) + aligned(lookback) + aligned(items * key) + aligned(items * kValue) +
-              aligned(passes * kCounter));
+  // One pass goes straight from input to output.
+  const Bytes between = passes > 1 ? aligned(items * key) + aligned(items * kValue) : 0;
+  return blob(aligned(bins) + aligned(lookback) + between + aligned(passes * kCounter));
 }
 
 Bytes sum_by_key_bytes(const DeviceTraits& device, std::int64_t items) {
