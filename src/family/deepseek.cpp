@@ -72,9 +72,8 @@ Tensor LatentProjections::queries(const Tensor& hidden_states) {
 LatentStates LatentProjections::project(const In& queries, const Tensor& hidden_states) {
   const std::int64_t batch_size = hidden_states.size(0), seq_length = hidden_states.size(1);
   LatentStates s;
-  s.q_states =
-      queries->view({batch_size, seq_length, -1, qk_nope_head_dim_ + qk_rope_head_dim_})
-          .transpose(1, 2);
+  s.q_states = queries->view({batch_size, seq_length, -1, qk_nope_head_dim_ + qk_rope_head_dim_})
+                   .transpose(1, 2);
   std::tie(s.q_pass, s.q_rot) = split_last(s.q_states, qk_nope_head_dim_, qk_rope_head_dim_);
   s.compressed_kv = (*kv_a_proj_with_mqa_)(hidden_states);
   std::tie(s.kv_nope, s.k_rot) = split_last(s.compressed_kv, kv_lora_rank_, qk_rope_head_dim_);
@@ -109,8 +108,7 @@ LatentAttention::LatentAttention(const nn::Scope& scope, const DeepseekConfig& c
 Tensor LatentAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
                                 const CosSin& position_embeddings) {
   LatentStates states = latent_.project(latent_.queries(hidden_states), hidden_states);
-  std::tie(states.q_rot, states.k_rot) =
-      rotate_(states.q_rot, states.k_rot, position_embeddings);
+  std::tie(states.q_rot, states.k_rot) = rotate_(states.q_rot, states.k_rot, position_embeddings);
   KeyValueCache::update(states.kv_nope, states.k_rot);  // held while still compressed
   const Tensor query_states = ghost::cat({states.q_pass, states.q_rot}, -1);
   const auto [key_states, value_states] = latent_.expand_kv(states.kv_nope, states.k_rot);

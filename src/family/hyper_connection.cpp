@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "ghost/autocast.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
