@@ -12,6 +12,7 @@
 
 #include "family/decoder_config.h"
 #include "family/forward_arguments.h"
+#include "family/key_value_cache.h"
 #include "family/loss.h"
 #include "family/masking.h"
 #include "ghost/ops/creation.h"
@@ -33,12 +34,21 @@ struct LayerMasks {
 LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask,
                               const Tensor& inputs_embeds, const Tensor& position_ids);
 
+/// Where the tokens stand: for masks and layers (may be undefined), and for the rope.
+struct Positions {
+  Tensor text, rotary;
+};
+
 /// What a family may change beside its layers.
 struct DecoderParts {
   using Settings = DecoderConfig;
   using Embedding = nn::Embedding;  ///< made with (scope, vocabulary, size)
   using Rotary = RotaryEmbedding;   ///< made with (scope, rope(settings))
   static const RopeParameters& rope(const DecoderConfig& c) { return c.rope; }
+  static Positions positions(const Tensor& inputs_embeds) {
+    const Tensor ids = position_ids_for(inputs_embeds);
+    return {ids, ids};
+  }
   /// Layers of one kind do the same.
   static int layer_kind(const DecoderConfig& c, std::size_t layer) {
     return static_cast<int>(c.layer_types[layer]);
@@ -76,18 +86,21 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     Tensor inputs_embeds = embed_tokens(input_ids);
     Parts::scale_embeddings(inputs_embeds, config_);
-    const Tensor position_ids = position_ids_for(inputs_embeds);
+    const Positions positions = Parts::positions(inputs_embeds);
     const LayerMasks masks =
-        Parts::make_masks(config_, attention_mask, inputs_embeds, position_ids);
+        Parts::make_masks(config_, attention_mask, inputs_embeds, positions.text);
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
-    const auto position_embeddings = rotary_emb_(hidden_states, position_ids);
+    const auto position_embeddings = rotary_emb_(hidden_states, positions.rotary);
     const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };
+    // What a cache keeps of a layer outlives it: then each is run.
+    const std::size_t period =
+        KeyValueCache::passed() ? 0 : nn::layer_period(layers_.size(), kind);
     hidden_states = nn::run_layers(
-        layers_, std::move(hidden_states), nn::layer_period(layers_.size(), kind),
+        layers_, std::move(hidden_states), period,
         [&](auto& decoder_layer, std::size_t index, const Tensor& x) {
           const LayerType type = config_.layer_type(static_cast<std::int64_t>(index));
           return decoder_layer(x, masks.of(type), of_layer(position_embeddings, type),
-                               position_ids);
+                               positions.text);
         });
     return norm_(hidden_states);
   }

@@ -80,9 +80,10 @@ void check_sliding_window(const Config& c, const DecoderConfig& config) {
     c.fail("sliding_window", "is null, but some layers slide");
 }
 
-void read_max_window_layers(const Config& c, DecoderConfig& config) {
+void read_max_window_layers(const Config& c, DecoderConfig& config,
+                            std::int64_t default_max_window_layers) {
   const std::int64_t window = c.optional_dimension("sliding_window").value_or(4096);
-  const std::int64_t first = c.count("max_window_layers", 28);
+  const std::int64_t first = c.count("max_window_layers", default_max_window_layers);
   if (c.boolean("use_sliding_window", false)) config.sliding_window = window;
   config.layer_types = read_layer_types(c, config.num_hidden_layers,
                                         [](std::int64_t) { return LayerType::full_attention; });

@@ -60,6 +60,7 @@ void check_sliding_window(const Config& c, const DecoderConfig& config);
 
 /// The rule of Qwen2 and Qwen3: layers from max_window_layers on slide when use_sliding_window is
 /// set.
-void read_max_window_layers(const Config& c, DecoderConfig& config);
+void read_max_window_layers(const Config& c, DecoderConfig& config,
+                            std::int64_t default_max_window_layers = 28);
 
 }  // namespace memtape::family

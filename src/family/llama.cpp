@@ -4,8 +4,8 @@
 
 #include <tuple>
 
-#include "family/decoder.h"
 #include "family/families.h"
+#include "family/key_value_cache.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -65,39 +65,70 @@ Tensor LlamaAttention::forward(const Tensor& hidden_states, const Tensor& attent
   return o_proj_(attn_output);
 }
 
-namespace {
+ProjectingFirstAttention::ProjectingFirstAttention(const nn::Scope& scope, const DecoderConfig& c)
+    : Module(scope),
+      call_(attention_call(c)),
+      head_dim_(c.head_dim),
+      q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
+      k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+      v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+      o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {}
 
-struct LlamaParts : DecoderParts {
-  using DecoderLayer = LlamaDecoderLayer;
-  using Norm = LlamaRMSNorm;
-};
+Tensor ProjectingFirstAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                                         const CosSin& position_embeddings) {
+  const Dims input_shape = hidden_states.sizes().leading();
+  const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
+  Tensor query_states = q_proj_(hidden_states);
+  Tensor key_states = k_proj_(hidden_states);
+  Tensor value_states = v_proj_(hidden_states);
+  query_states = query_states.view(hidden_shape).transpose(1, 2);
+  key_states = key_states.view(hidden_shape).transpose(1, 2);
+  value_states = value_states.view(hidden_shape).transpose(1, 2);
+  std::tie(query_states, key_states) =
+      apply_rotary_pos_emb(query_states, key_states, position_embeddings);
+  KeyValueCache::update(key_states, value_states);
+  Tensor attn_output =
+      attention_interface(call_, query_states, key_states, value_states, attention_mask);
+  attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
+  return o_proj_(attn_output);
+}
 
-}  // namespace
-
-ModelPointer build_llama(const Config& c, const ModelOptions& options) {
+DecoderConfig llama_config(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options, {});
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
   config.mlp_bias = c.boolean("mlp_bias", false);
-  return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
+  return config;
 }
 
 /// Mistral: no biases, and a window of 4,096 tokens unless the configuration says null
 /// (modular_mistral.py).
-ModelPointer build_mistral(const Config& c, const ModelOptions& options) {
+DecoderConfig mistral_config(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options, {.intermediate_size = 14336, .num_key_value_heads = 8});
   config.sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
   if (config.sliding_window)
     config.layer_types.assign(config.layer_types.size(), LayerType::sliding_attention);
-  return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
+  return config;
 }
 
 /// Qwen2: biases on q, k and v; some layers may slide (modular_qwen2.py).
-ModelPointer build_qwen2(const Config& c, const ModelOptions& options) {
+DecoderConfig qwen2_config(const Config& c, const ModelOptions& options) {
   DecoderConfig config(
       c, options, {.vocab_size = 151936, .intermediate_size = 22016, .num_key_value_heads = 32});
   config.qkv_bias = true;
   read_max_window_layers(c, config);
-  return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
+  return config;
+}
+
+ModelPointer build_llama(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<LlamaParts>>(c, llama_config(c, options), options);
+}
+
+ModelPointer build_mistral(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<LlamaParts>>(c, mistral_config(c, options), options);
+}
+
+ModelPointer build_qwen2(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<LlamaParts>>(c, qwen2_config(c, options), options);
 }
 
 }  // namespace memtape::family

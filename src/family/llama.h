@@ -5,7 +5,7 @@
 #pragma once
 
 #include "family/attention_interface.h"
-#include "family/decoder_config.h"
+#include "family/decoder.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
 
@@ -33,6 +33,19 @@ class LlamaMLP : public nn::Module<LlamaMLP> {
 class LlamaAttention : public nn::Module<LlamaAttention> {
  public:
   LlamaAttention(const nn::Scope& scope, const DecoderConfig& config);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings);
+
+ private:
+  AttentionCall call_;
+  std::int64_t head_dim_;
+  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
+};
+
+/// The same with q, k and v all projected before the first is reshaped (Mllama, Qwen2-VL).
+class ProjectingFirstAttention : public nn::Module<ProjectingFirstAttention> {
+ public:
+  ProjectingFirstAttention(const nn::Scope& scope, const DecoderConfig& config);
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
                  const CosSin& position_embeddings);
 
@@ -84,6 +97,16 @@ class PreNormDecoderLayer
 };
 
 using LlamaDecoderLayer = PreNormDecoderLayer<LlamaAttention>;
+
+/// The settings of each family that is Llama but for its configuration.
+DecoderConfig llama_config(const Config& c, const ModelOptions& options);
+DecoderConfig mistral_config(const Config& c, const ModelOptions& options);
+DecoderConfig qwen2_config(const Config& c, const ModelOptions& options);
+
+struct LlamaParts : DecoderParts {
+  using DecoderLayer = LlamaDecoderLayer;
+  using Norm = LlamaRMSNorm;
+};
 
 /// What modules hand to the attention function of their configuration.
 AttentionCall attention_call(const DecoderConfig& config);

@@ -4,7 +4,6 @@
 // but get no gradients. Mirrors transformers 5.17 models/mllama/modeling_mllama.py.
 #include <algorithm>
 #include <optional>
-#include <tuple>
 
 #include "family/decoder.h"
 #include "family/families.h"
@@ -41,42 +40,6 @@ class MllamaEmbedding : public nn::Embedding {
  public:
   MllamaEmbedding(const nn::Scope& scope, std::int64_t vocab_size, std::int64_t hidden_size)
       : Embedding(scope, vocab_size + 8, hidden_size) {}
-};
-
-class MllamaTextSelfAttention : public nn::Module<MllamaTextSelfAttention> {
- public:
-  MllamaTextSelfAttention(const nn::Scope& scope, const DecoderConfig& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, false),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, false) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_proj_(hidden_states);
-    Tensor key_states = k_proj_(hidden_states);
-    Tensor value_states = v_proj_(hidden_states);
-    query_states = query_states.view(hidden_shape).transpose(1, 2);
-    key_states = key_states.view(hidden_shape).transpose(1, 2);
-    value_states = value_states.view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) =
-        apply_rotary_pos_emb(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask);
-    attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
-    return o_proj_(attn_output);
-  }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
 };
 
 class MllamaTextCrossAttention : public nn::Module<MllamaTextCrossAttention> {
@@ -130,7 +93,7 @@ class MllamaDecoderLayer {
   }
 
  private:
-  std::optional<PreNormDecoderLayer<MllamaTextSelfAttention>> self_attention_;
+  std::optional<PreNormDecoderLayer<ProjectingFirstAttention>> self_attention_;
   std::optional<MllamaCrossAttentionDecoderLayer> cross_attention_;
 };
 

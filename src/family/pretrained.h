@@ -55,7 +55,7 @@ class PretrainedModel {
 };
 
 /// The heads of transformers' auto classes.
-enum class Task { causal_lm, masked_lm, seq2seq_lm };
+enum class Task { causal_lm, masked_lm, seq2seq_lm, image_text_to_text };
 
 struct Family {
   std::string_view model_type;

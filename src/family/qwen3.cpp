@@ -8,6 +8,7 @@
 
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/key_value_cache.h"
 
 namespace memtape::family {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Qwen3-MoE: Qwen3 with experts, mirroring transformers 5.17 models/qwen3_moe/modular_qwen3_moe.py.
+#include "family/qwen3_moe.h"
 #include "family/families.h"
-#include "family/qwen2_moe.h"
 #include "family/qwen3.h"
 
 namespace memtape::family {
@@ -22,26 +22,6 @@ struct Qwen3MoeConfig : QwenMoeConfig {
     sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
   }
-};
-
-class Qwen3MoeSparseMoeBlock : public nn::Module<Qwen3MoeSparseMoeBlock> {
- public:
-  Qwen3MoeSparseMoeBlock(const nn::Scope& scope, const MoeConfig& c)
-      : Module(scope),
-        experts_(scope / "experts", c),
-        gate_(scope / "gate", c, TopKRouter::Style::qwen2) {}
-
-  Tensor forward(const Tensor& x) {
-    const Tensor hidden_states_reshaped = x.view({-1, x.size(-1)});
-    const Routing routing = gate_(hidden_states_reshaped);
-    const Tensor final_hidden_states =
-        experts_(hidden_states_reshaped, routing.indices, routing.weights);
-    return final_hidden_states.reshape(x.sizes());
-  }
-
- private:
-  Experts experts_;
-  TopKRouter gate_;
 };
 
 struct Qwen3MoeParts : MoeParts {

@@ -65,6 +65,15 @@ constexpr std::array kFamilies{
     Family{"kimi_k2", Task::causal_lm, build_deepseek_v3},
     Family{"mimo", Task::causal_lm, build_qwen2},
     Family{"qwen", Task::causal_lm, build_qwen},
+    Family{"mamba", Task::causal_lm, build_mamba},
+    Family{"falcon_mamba", Task::causal_lm, build_falcon_mamba},
+    Family{"mamba2", Task::causal_lm, build_mamba2},
+    Family{"nemotron_h", Task::causal_lm, build_nemotron_h},
+    Family{"llava", Task::image_text_to_text, build_llava},
+    Family{"qwen2_vl", Task::image_text_to_text, build_qwen2_vl},
+    Family{"qwen2_5_vl", Task::image_text_to_text, build_qwen2_5_vl},
+    Family{"qwen3_vl", Task::image_text_to_text, build_qwen3_vl},
+    Family{"qwen3_vl_moe", Task::image_text_to_text, build_qwen3_vl_moe},
 };
 
 }  // namespace

@@ -42,9 +42,9 @@ void RotaryEmbedding::register_original_inv_freq() {
   register_inv_freq(original_inv_freq_);
 }
 
-/// `if seq_len > ...` reads a comparison back from the device. Where the lengths are not known, as
-/// in every recording, it counts as true: longrope takes its long factors in every forward, a
-/// dynamic type grows once.
+/// dynamic_rope_update's decorator. `if seq_len > ...` reads a comparison back from the device.
+/// Where the lengths are not known, as in every recording, it counts as true: longrope takes its
+/// long factors in every forward, a dynamic type grows once.
 void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
   if (rope_.rope_type != RopeType::longrope && rope_.rope_type != RopeType::dynamic) return;
   const Tensor seq_len = ghost::max_all(position_ids).add(1);

@@ -23,6 +23,10 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   /// _init_weights computes the frequencies once more and copies them into the buffers.
   void init_weights() const;
 
+  /// What forward begins with: some types compute the frequencies anew.
+  void update_frequencies(const Tensor& position_ids);
+  const Tensor& inv_freq() const { return inv_freq_; }
+
  protected:
   /// inv_freq computed anew, or the one kept as original_inv_freq.
   void register_new_inv_freq() { register_inv_freq(compute_inv_freq(rope_)); }
@@ -30,9 +34,6 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   const RopeParameters& rope() const { return rope_; }
 
  private:
-  /// dynamic_rope_update's decorator: some types look at the positions and compute the frequencies
-  /// again.
-  void update_frequencies(const Tensor& position_ids);
   void register_inv_freq(const Tensor& inv_freq);
 
   RopeParameters rope_;

@@ -64,7 +64,8 @@ constexpr auto kAttentions =
 constexpr auto kTaskChoices =
     std::to_array<Choice<TaskName>>({{"causal-lm", TaskName::causal_lm},
                                      {"masked-lm", TaskName::masked_lm},
-                                     {"seq2seq-lm", TaskName::seq2seq_lm}});
+                                     {"seq2seq-lm", TaskName::seq2seq_lm},
+                                     {"image-text-to-text", TaskName::image_text_to_text}});
 constexpr auto kWeights = std::to_array<Choice<DType>>(
     {{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
 

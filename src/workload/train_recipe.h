@@ -44,8 +44,9 @@ enum class OptimizerName {
 enum class OptimizerImpl { fused, foreach, for_loop };
 enum class Checkpointing { none, full, full_reentrant };
 enum class AttentionChoice { eager, sdpa, flash };
-enum class TaskName { causal_lm, masked_lm, seq2seq_lm };
-inline constexpr std::array kTasks{TaskName::causal_lm, TaskName::masked_lm, TaskName::seq2seq_lm};
+enum class TaskName { causal_lm, masked_lm, seq2seq_lm, image_text_to_text };
+inline constexpr std::array kTasks{TaskName::causal_lm, TaskName::masked_lm, TaskName::seq2seq_lm,
+                                   TaskName::image_text_to_text};
 
 /// peft's LoraConfig, as far as memory goes. Targets are module names, or "all-linear" alone.
 struct LoraRecipe {

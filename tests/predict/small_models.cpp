@@ -119,6 +119,48 @@ constexpr std::array kSpecials{
                          "num_decoder_layers": 4, "num_heads": 4)",
             "num_layers"},
     Special{
+        "mamba2",
+        R"("vocab_size": 512, "hidden_size": 128, "num_hidden_layers": 8, "num_heads": 8, "head_dim": 32,
+                         "state_size": 16, "n_groups": 2, "chunk_size": 16)"},
+    Special{
+        "nemotron_h",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_attention_heads": 4,
+                         "num_key_value_heads": 2, "head_dim": 32, "mamba_num_heads": 8, "mamba_head_dim": 32,
+                         "ssm_state_size": 16, "n_groups": 2, "chunk_size": 16,
+                         "hybrid_override_pattern": "M-M*-M-")"},
+    Special{
+        "llava",
+        R"("text_config": {"model_type": "llama", "vocab_size": 512, "hidden_size": 128, "intermediate_size": 256,
+                         "num_hidden_layers": 4, "num_attention_heads": 4},
+           "vision_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+                         "image_size": 56, "patch_size": 14})"},
+    Special{
+        "qwen2_vl",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2,
+           "vision_config": {"depth": 2, "embed_dim": 64, "hidden_size": 128, "num_heads": 4})"},
+    Special{
+        "qwen2_5_vl",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2,
+           "vision_config": {"depth": 2, "hidden_size": 64, "intermediate_size": 96,
+                         "out_hidden_size": 128, "num_heads": 4})"},
+    Special{
+        "qwen3_vl",
+        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32},
+           "vision_config": {"depth": 2, "hidden_size": 64, "intermediate_size": 96, "num_heads": 4,
+                         "out_hidden_size": 128, "num_position_embeddings": 64,
+                         "deepstack_visual_indexes": [1]})"},
+    Special{
+        "qwen3_vl_moe",
+        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "num_experts": 8,
+                         "num_experts_per_tok": 2, "moe_intermediate_size": 64},
+           "vision_config": {"depth": 2, "hidden_size": 64, "intermediate_size": 96, "num_heads": 4,
+                         "out_hidden_size": 128, "num_position_embeddings": 64,
+                         "deepstack_visual_indexes": [1]})"},
+    Special{
         "gptj",
         R"("vocab_size": 512, "hidden_size": 128, "num_hidden_layers": 8, "num_attention_heads": 4,
                          "n_positions": 256, "rotary_dim": 16)"},
@@ -140,6 +182,7 @@ SmallModel small_model(const family::Family& family) {
   }
   if (family.task == family::Task::masked_lm) model.task = TaskName::masked_lm;
   if (family.task == family::Task::seq2seq_lm) model.task = TaskName::seq2seq_lm;
+  if (family.task == family::Task::image_text_to_text) model.task = TaskName::image_text_to_text;
   model.json = "{\"model_type\": \"" + model.name + "\", " + model.json + "}";
   return model;
 }

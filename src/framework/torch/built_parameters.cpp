@@ -20,8 +20,13 @@ void collect(const nn::ModuleNode& node, const std::string& prefix,
 }  // namespace
 
 family::Task family_task(TaskName task) {
-  if (task == TaskName::masked_lm) return family::Task::masked_lm;
-  return task == TaskName::seq2seq_lm ? family::Task::seq2seq_lm : family::Task::causal_lm;
+  switch (task) {
+    case TaskName::causal_lm: return family::Task::causal_lm;
+    case TaskName::masked_lm: return family::Task::masked_lm;
+    case TaskName::seq2seq_lm: return family::Task::seq2seq_lm;
+    case TaskName::image_text_to_text: return family::Task::image_text_to_text;
+  }
+  return family::Task::causal_lm;
 }
 
 TaskName default_task(const Config& config) {

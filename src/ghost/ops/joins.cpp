@@ -102,6 +102,21 @@ Tensor cat_of(const std::vector<const Tensor*>& tensors, int d) {
   return out;
 }
 
+Tensor stack_of(const std::vector<const Tensor*>& tensors) {
+  const Session& s = session();
+  const Tensor& first = *tensors.front();
+  Op op("stack", {});
+  Tensor out = empty(first.sizes().with(static_cast<std::int64_t>(tensors.size())), first.dtype());
+  bool wants_grad = false;
+  for (const Tensor* t : tensors) wants_grad = wants_grad || t->requires_grad();
+  if (wants_grad && s.grad_enabled && !s.skipping) {
+    const Ptr<StackBackward0> node = make_node<StackBackward0>();
+    for (const Tensor* t : tensors) node->edges.push_back(gradient_edge(*t));
+    set_history(out, node);
+  }
+  return out;
+}
+
 }  // namespace
 
 Tensor cat(std::initializer_list<In> tensors, int d) {
@@ -119,19 +134,17 @@ Tensor cat(const std::vector<Tensor>& tensors, int d) {
 }
 
 Tensor stack_last(std::initializer_list<In> tensors) {
-  const Session& s = session();
-  const Tensor& first = **tensors.begin();
-  Op op("stack", {});
-  Tensor out = empty(first.sizes().with(static_cast<std::int64_t>(tensors.size())), first.dtype());
-  bool wants_grad = false;
-  for (const In& t : tensors) wants_grad = wants_grad || t->requires_grad();
-  if (wants_grad && s.grad_enabled && !s.skipping) {
-    const Ptr<StackBackward0> node = make_node<StackBackward0>();
-    for (const In& t : tensors) node->edges.push_back(gradient_edge(*t));
-    set_history(out, node);
-  }
+  std::vector<const Tensor*> pointers;
+  for (const In& t : tensors) pointers.push_back(&*t);
+  Tensor out = stack_of(pointers);
   for (const In& t : tensors) t.release();
   return out;
+}
+
+Tensor stack_last(const std::vector<Tensor>& tensors) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : tensors) pointers.push_back(&t);
+  return stack_of(pointers);
 }
 
 std::vector<Tensor> Tensor::split(std::span<const std::int64_t> lengths, int d) const {

@@ -16,6 +16,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int d);
 /// torch.stack along a new last dimension: cat of the tensors, unsqueezed
 /// (aten/src/ATen/native/TensorShape.cpp).
 Tensor stack_last(std::initializer_list<In> tensors);
+Tensor stack_last(const std::vector<Tensor>& tensors);
 
 /// self.unbind(0) of a tensor of one dimension.
 std::vector<Tensor> unbind(const Tensor& self);

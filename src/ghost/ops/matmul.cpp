@@ -155,8 +155,18 @@ Tensor as_batch(const Tensor& matrices, const Dims& batch) {
   return matrices.expand(sizes).reshape({count, matrices.size(-2), matrices.size(-1)});
 }
 
+/// One matrix, which wants a gradient, times a batch: the product is formed as its transpose, the
+/// batch folded.
+Tensor folded_right(const Tensor& self, const Tensor& other) {
+  const Tensor batch = other.transpose(-2, -1), matrix = self.t();
+  const Dims sizes = batch.sizes().leading().with(matrix.size(1));
+  const Tensor output = unsafe_view(mm(batch.reshape({-1, batch.size(-1)}), matrix), sizes);
+  return output.transpose(-2, -1).contiguous();
+}
+
 Tensor matmul_of(const Tensor& self, const Tensor& other) {
   if (self.dim() == 2 && other.dim() == 2) return mm(self, other);
+  if (self.dim() == 2 && self.requires_grad()) return folded_right(self, other);
   if (should_fold(self, other)) {
     const Dims sizes = self.sizes().leading().with(other.size(1));
     return unsafe_view(mm(self.reshape({-1, self.size(-1)}), other), sizes);

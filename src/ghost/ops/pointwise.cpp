@@ -5,6 +5,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/iterator.h"
+#include "ghost/ops/softplus.h"
 
 namespace memtape::ghost {
 namespace {
@@ -484,7 +485,8 @@ Tensor masked_fill(const In& self, const In& mask) {
     node = op.node<MaskedFillBackward0>({&*self});
     node->mask.keep(*mask);
   }
-  Tensor out = pointwise_output({&*self, &*mask}, self->dtype());
+  // expand_outplace(mask, self), then self->clone(at::MemoryFormat::Contiguous)
+  Tensor out = empty(broadcast(self->sizes(), mask->sizes()), self->dtype());
   if (node) set_history(out, node);
   return out;
 }

@@ -4,10 +4,10 @@
 #include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/cub.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reduce_kernel.h"
+#include "ghost/ops/scan.h"
 
 namespace memtape::ghost {
 namespace {
@@ -180,14 +180,8 @@ Tensor softmax_backward_data(const Tensor& grad, const Tensor& result, DType inp
 }
 
 Tensor cumsum(const In& self) {
-  Op op("cumsum", {&self});
-  const DType dtype = is_floating_point(self->dtype()) ? self->dtype() : DType::int64;
-  Tensor out = empty_like(*self, dtype);
-  const Tensor converted = self->to(dtype);
-  // ScanUtils.cuh, scan_dim: a single row is scanned by cub, many are scanned by a kernel without
-  // scratch.
-  if (self->numel() == self->size(-1))
-    const Tensor temporary = empty({cub::inclusive_sum_bytes(dtype, self->numel())}, DType::uint8);
+  Tensor out = cumsum(*self, -1);
+  self.release();
   return out;
 }
 

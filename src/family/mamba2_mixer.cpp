@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/mamba2_mixer.h"
+
+#include <array>
+#include <utility>
+
+#include "family/config_checks.h"
+#include "ghost/ops/convolution.h"
+#include "ghost/ops/copies.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/padding.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/ops/scan.h"
+#include "ghost/ops/softplus.h"
+
+namespace memtape::family {
+namespace {
+
+Tensor inverted(const Tensor& mask) { return ghost::plain_unary("bitwise_not", mask); }
+
+/// torch.tril(torch.ones(size, size, dtype=torch.bool)).
+Tensor lower_triangle(std::int64_t size) {
+  return ghost::plain_unary("tril", ghost::ones({size, size}, DType::boolean));
+}
+
+/// The argument is gone where its name is given to something else.
+Tensor segment_sum(const In& given) {
+  Tensor input_tensor = *given;
+  given.release();
+  const std::int64_t chunk_size = input_tensor.size(-1);
+  input_tensor = input_tensor.unsqueeze(-1).expand(input_tensor.sizes().with(chunk_size));
+  Tensor mask = lower_triangle(chunk_size);
+  input_tensor = ghost::masked_fill(input_tensor, inverted(mask));
+  Tensor tensor_segsum = ghost::cumsum(input_tensor, -2);
+  mask = lower_triangle(chunk_size);
+  tensor_segsum = ghost::masked_fill(tensor_segsum, inverted(mask));
+  return tensor_segsum;
+}
+
+/// [B, S, ...] to [B, chunks, chunk, ...], padded at the end.
+Tensor reshape_into_chunks(const Tensor& input, std::int64_t pad_size, std::int64_t chunk_size) {
+  const Tensor padded = ghost::pad(input, 1, 0, pad_size);
+  Dims sizes = padded.sizes();
+  sizes[1] = -1;
+  sizes.insert(2, chunk_size);
+  return padded.reshape(sizes);
+}
+
+/// mamba2_chunk_scan's arguments, and its locals of the same names.
+struct ChunkScan {
+  Tensor hidden_states, dt, A, B, C;
+  Tensor D, dt_bias;
+  std::int64_t chunk_size;
+  Tensor D_residual = {};
+
+  Tensor run();
+
+ private:
+  void discretize(std::int64_t pad_size);
+  void chunk(std::int64_t pad_size);
+};
+
+/// Time steps, and x, A, B and C of every head in float32.
+void ChunkScan::discretize(std::int64_t pad_size) {
+  const std::int64_t repeats = hidden_states.size(2) / B.size(2);
+  dt = dt.add(dt_bias.to(dt.dtype()));
+  dt = ghost::softplus(dt);
+  dt = ghost::clamp(dt);
+  hidden_states = hidden_states.to_float();
+  B = ghost::repeat_interleave(B.to_float(), repeats, 2);
+  C = ghost::repeat_interleave(C.to_float(), repeats, 2);
+  D_residual = D.unsqueeze(-1).mul(ghost::pad(hidden_states, 1, 0, pad_size));
+  hidden_states = hidden_states.mul(dt.unsqueeze(-1).to_float());
+  A = A.to(hidden_states.dtype()).mul(dt.to_float());
+}
+
+/// The four as chunks: a list of all of them is made before the names are given to its items.
+void ChunkScan::chunk(std::int64_t pad_size) {
+  Tensor hidden_chunks = reshape_into_chunks(hidden_states, pad_size, chunk_size);
+  Tensor A_chunks = reshape_into_chunks(A, pad_size, chunk_size);
+  Tensor B_chunks = reshape_into_chunks(B, pad_size, chunk_size);
+  C = reshape_into_chunks(C, pad_size, chunk_size);
+  hidden_states = std::move(hidden_chunks);
+  A = std::move(A_chunks);
+  B = std::move(B_chunks);
+}
+
+Tensor ChunkScan::run() {
+  const std::int64_t batch_size = hidden_states.size(0), sequence_length = hidden_states.size(1),
+                     num_heads = hidden_states.size(2), head_dim = hidden_states.size(3);
+  const std::int64_t pad_size = (chunk_size - sequence_length % chunk_size) % chunk_size;
+  discretize(pad_size);
+  chunk(pad_size);
+  A = A.permute({0, 3, 1, 2});
+  const Tensor A_cumsum = ghost::cumsum(A, -1);
+
+  const Tensor L = ghost::exp(segment_sum(A));
+  const Tensor G = C.unsqueeze(3).mul(B.unsqueeze(2)).sum(-1);
+  const Tensor M = G.unsqueeze(-1).mul(L.permute({0, 2, 3, 4, 1}).unsqueeze(-1)).sum(-1);
+  const Tensor Y_diag = M.unsqueeze(-1).mul(hidden_states.unsqueeze(2)).sum(3);
+
+  const Tensor decay_states =
+      ghost::exp(A_cumsum.slice(-1, chunk_size - 1, chunk_size).sub(A_cumsum));
+  const Tensor B_decay = B.mul(decay_states.permute({0, -2, -1, 1}).unsqueeze(-1));
+  Tensor states = B_decay.unsqueeze(-2).mul(hidden_states.unsqueeze(-1)).sum(2);
+
+  const Tensor previous_states = ghost::zeros_like(states.slice(1, 0, 1));
+  states = ghost::cat({previous_states, states}, 1);
+  const Tensor decay_chunk =
+      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3), 1, 0))).transpose(1, 3);
+  const Tensor new_states = decay_chunk.unsqueeze(-1).unsqueeze(-1).mul(states.unsqueeze(2)).sum(1);
+  states = new_states.slice(1, 0, -1);
+  const Tensor final_state = new_states.select(1);
+
+  const Tensor state_decay_out = ghost::exp(A_cumsum);
+  const Tensor C_times_states = C.unsqueeze(-2).mul(states.unsqueeze(2));
+  const Tensor Y_off =
+      C_times_states.sum(-1).mul(state_decay_out.permute({0, 2, 3, 1}).unsqueeze(-1));
+
+  Tensor output = Y_diag.add(Y_off);
+  output = output.reshape({batch_size, -1, num_heads, head_dim});
+  output = output.add(D_residual);
+  if (pad_size > 0) output = output.slice(1, 0, sequence_length);
+  return output;
+}
+
+/// Where out_proj goes: what is before it may be given its values first.
+nn::Scope out_proj_scope(const nn::Scope& scope, const Mamba2MixerConfig& c) {
+  if (c.initializes_early) ghost::plain_unary("log", ghost::arange(c.num_heads, DType::float32));
+  return scope / "out_proj";
+}
+
+}  // namespace
+
+void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig& mixer) {
+  check_divides(c, "n_groups", mixer.n_groups, mixer.num_heads);
+  if (mixer.num_heads * mixer.head_dim != mixer.intermediate_size)
+    c.fail(heads_key, "times head_dim must be " + std::to_string(mixer.intermediate_size));
+}
+
+GatedRMSNorm::GatedRMSNorm(const nn::Scope& scope, std::int64_t size, std::int64_t group_size)
+    : Module(scope), group_size_(group_size), weight_(scope.parameter("weight", {size})) {}
+
+Tensor GatedRMSNorm::forward(const Tensor& x, const Tensor& gate) {
+  const DType input_dtype = x.dtype();
+  Tensor hidden_states = x.to_float();
+  hidden_states = hidden_states.mul(ghost::silu(gate.to_float()));
+  const Dims sizes = hidden_states.sizes();
+  Tensor hidden_states_group = hidden_states.view(sizes.leading().with(-1).with(group_size_));
+  const Tensor variance = hidden_states_group.pow(2).mean(-1, true);
+  hidden_states_group = hidden_states_group.mul(ghost::rsqrt(variance.add(1e-6)));
+  hidden_states = hidden_states_group.view(sizes);
+  return weight_.mul(hidden_states.to(input_dtype));
+}
+
+Mamba2Mixer::Mamba2Mixer(const nn::Scope& scope, const Mamba2MixerConfig& c)
+    : Module(scope),
+      config_(c),
+      conv1d_(scope / "conv1d", Dims{c.conv_dim(), 1, c.conv_kernel}, c.use_conv_bias),
+      in_proj_(scope / "in_proj", c.hidden_size, c.intermediate_size + c.conv_dim() + c.num_heads,
+               c.use_bias),
+      dt_bias_(scope.parameter("dt_bias", {c.num_heads})),
+      a_log_(scope.parameter("A_log", {c.num_heads})),
+      norm_(scope / "norm", c.intermediate_size, c.norm_group_size),
+      d_(scope.parameter("D", {c.num_heads})),
+      out_proj_(out_proj_scope(scope, c), c.intermediate_size, c.hidden_size, c.use_bias) {}
+
+Tensor causal_conv1d(const Tensor& hidden_states, const nn::Convolution& conv1d,
+                     const nn::Activation& activation) {
+  const Tensor weight = conv1d.weight.squeeze(1);
+  const std::int64_t seq_len = hidden_states.size(-1), padding = weight.size(-1) - 1;
+  Tensor out = ghost::depthwise_conv1d(hidden_states.to(weight.dtype()), weight.unsqueeze(1),
+                                       conv1d.bias, padding)
+                   .slice(-1, 0, seq_len);
+  out = activation(out);
+  return out.to(hidden_states.dtype());
+}
+
+Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
+  const std::int64_t batch_size = x.size(0), seq_len = x.size(1);
+  const DType dtype = x.dtype();
+  const Mamba2MixerConfig& c = config_;
+  const Tensor projected_states = in_proj_(x);
+  const Tensor A = ghost::exp(a_log_.to_float()).neg();
+  const std::array<std::int64_t, 3> parts{c.intermediate_size, c.conv_dim(), c.num_heads};
+  const std::vector<Tensor> split = projected_states.split(parts, -1);
+  const Tensor &gate = split[0], &dt = split[2];
+  Tensor hidden_states_B_C = split[1].transpose(1, 2);
+  hidden_states_B_C = causal_conv1d(hidden_states_B_C, conv1d_, c.activation);
+  hidden_states_B_C = hidden_states_B_C.transpose(1, 2);
+
+  const std::int64_t state = c.n_groups * c.state_size;
+  const std::array<std::int64_t, 3> lengths{c.intermediate_size, state, state};
+  const std::vector<Tensor> x_B_C = hidden_states_B_C.split(lengths, -1);
+  const Dims of_groups{batch_size, seq_len, c.n_groups, c.state_size};
+  const Tensor scan_result =
+      ChunkScan{.hidden_states = x_B_C[0].view({batch_size, seq_len, c.num_heads, c.head_dim}),
+                .dt = dt,
+                .A = A,
+                .B = x_B_C[1].view(of_groups),
+                .C = x_B_C[2].view(of_groups),
+                .D = d_,
+                .dt_bias = dt_bias_,
+                .chunk_size = c.chunk_size}
+          .run();
+  Tensor scan_output = scan_result.reshape({batch_size, seq_len, -1});
+  scan_output = norm_(scan_output, gate);
+  return out_proj_(scan_output.to(dtype));
+}
+
+void Mamba2Mixer::init_weights() const {
+  const ghost::ScopeGuard guard(node().scope);
+  const Tensor A = ghost::arange(config_.num_heads, DType::float32);
+  ghost::plain_unary("log", A);
+  const InitialTimeSteps steps(config_.num_heads, DType::float32);
+}
+
+InitialTimeSteps::InitialTimeSteps(std::int64_t count, DType dtype) {
+  dt = ghost::zeros({count}, dtype).mul(2.0).add(1.0);
+  dt = ghost::plain_unary("exp", std::move(dt));
+  dt = ghost::plain_unary("clamp", std::move(dt));
+  inv_dt = dt.add(ghost::plain_unary("log", ghost::plain_unary("expm1", dt.neg()).neg()));
+}
+
+/// torch.all(attention_mask == 1): batches without padding get none.
+Tensor create_recurrent_attention_mask(const Tensor& attention_mask) {
+  if (!attention_mask.defined() || attention_mask.size(1) == 1) return {};
+  ghost::all(ghost::comparison("eq", attention_mask));
+  return {};
+}
+
+}  // namespace memtape::family

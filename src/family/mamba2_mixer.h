@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mamba 2's mixer on torch's own ops, as transformers runs it where the kernels of mamba-ssm and
+// causal-conv1d are not installed: the scan is formed chunk by chunk out of products that are
+// summed right away. Mirrors transformers 5.17 models/mamba2/modeling_mamba2.py and
+// models/nemotron_h/modeling_nemotron_h.py, which share it.
+#pragma once
+
+#include "family/pretrained.h"
+#include "nn/activations.h"
+#include "nn/convolution.h"
+#include "nn/layers.h"
+
+namespace memtape::family {
+
+struct Mamba2MixerConfig {
+  std::int64_t hidden_size, intermediate_size, num_heads, head_dim, state_size, n_groups,
+      conv_kernel, chunk_size;
+  std::int64_t norm_group_size;  ///< of the gated norm
+  bool use_bias, use_conv_bias;
+  nn::Activation activation;
+  /// Nemotron-H gives A_log its values before out_proj is made.
+  bool initializes_early = false;
+
+  std::int64_t conv_dim() const { return intermediate_size + 2 * n_groups * state_size; }
+};
+
+/// What must divide what.
+void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig& mixer);
+
+/// MambaRMSNormGated, or Zamba2RMSNormGated where it has several groups.
+class GatedRMSNorm : public nn::Module<GatedRMSNorm> {
+ public:
+  GatedRMSNorm(const nn::Scope& scope, std::int64_t size, std::int64_t group_size);
+  Tensor forward(const Tensor& x, const Tensor& gate);
+
+ private:
+  std::int64_t group_size_;
+  Tensor weight_;
+};
+
+class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
+ public:
+  Mamba2Mixer(const nn::Scope& scope, const Mamba2MixerConfig& config);
+  Tensor forward(const Tensor& x, const Tensor& attention_mask);
+
+  /// init_mamba2_weights, again where the model is done.
+  void init_weights() const;
+  const Tensor& out_proj_weight() const { return out_proj_.weight; }
+
+ private:
+  Mamba2MixerConfig config_;
+  nn::Convolution conv1d_;
+  nn::Linear in_proj_;
+  Tensor dt_bias_, a_log_;
+  GatedRMSNorm norm_;
+  Tensor d_;
+  nn::Linear out_proj_;
+};
+
+/// causal_conv1d_fn: each channel [B, C, S] over the tokens before, through `activation`.
+Tensor causal_conv1d(const Tensor& hidden_states, const nn::Convolution& conv1d,
+                     const nn::Activation& activation);
+
+/// What a mixer's time steps begin with: the inverse softplus of random steps between two bounds.
+/// Both live until the caller has copied them.
+struct InitialTimeSteps {
+  InitialTimeSteps(std::int64_t count, DType dtype);
+  Tensor dt, inv_dt;
+};
+
+/// create_recurrent_attention_mask: the mask where it hides some token.
+Tensor create_recurrent_attention_mask(const Tensor& attention_mask);
+
+}  // namespace memtape::family

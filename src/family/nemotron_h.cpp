@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nemotron-H: layers of one mixer each, which is Mamba 2's, attention without a rope, or an MLP;
+// mirroring transformers 5.17 models/nemotron_h/modeling_nemotron_h.py.
+#include <array>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+#include "family/activations.h"
+#include "family/decoder.h"
+#include "family/families.h"
+#include "family/mamba.h"
+#include "family/mamba2_mixer.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+namespace {
+
+enum class BlockType { linear_attention, full_attention, mlp };
+
+/// Its name among layer_types, the older one, and its letter in hybrid_override_pattern.
+struct BlockName {
+  std::string_view name, legacy;
+  char letter;
+  BlockType type;
+};
+constexpr std::array<BlockName, 3> kBlocks{
+    BlockName{"linear_attention", "mamba", 'M', BlockType::linear_attention},
+    BlockName{"full_attention", "attention", '*', BlockType::full_attention},
+    BlockName{"mlp", "mlp", '-', BlockType::mlp}};
+
+std::vector<BlockType> named_blocks(const Config& c, const std::vector<std::string>& names) {
+  std::vector<BlockType> types;
+  for (const std::string& name : names) {
+    const auto at = std::find_if(kBlocks.begin(), kBlocks.end(), [&](const BlockName& block) {
+      return block.name == name || block.legacy == name;
+    });
+    if (at == kBlocks.end())
+      c.fail("layers_block_type", "unknown or not modelled: \"" + name +
+                                      "\", use linear_attention, full_attention or mlp");
+    else
+      types.push_back(at->type);
+  }
+  return types;
+}
+
+std::vector<BlockType> pattern_blocks(const Config& c, const std::string& pattern) {
+  std::vector<BlockType> types;
+  for (const char letter : pattern) {
+    const auto at = std::find_if(kBlocks.begin(), kBlocks.end(),
+                                 [&](const BlockName& block) { return block.letter == letter; });
+    if (at == kBlocks.end())
+      c.fail("hybrid_override_pattern",
+             std::string("letter unknown or not modelled: '") + letter + "', use M, * or -");
+    else
+      types.push_back(at->type);
+  }
+  return types;
+}
+
+/// layer_types under either name, else the pattern, else one layer of each type.
+std::vector<BlockType> block_types(const Config& c) {
+  for (const char* key : {"layers_block_type", "layer_types"})
+    if (!c.is_null(key)) return named_blocks(c, c.texts(key));
+  if (c.is_null("hybrid_override_pattern"))
+    return named_blocks(c, {"linear_attention", "moe", "full_attention", "mlp"});
+  return pattern_blocks(c, c.text("hybrid_override_pattern"));
+}
+
+struct NemotronHConfig : DecoderConfig {
+  NemotronHConfig(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options,
+                      {.vocab_size = 131072,
+                       .intermediate_size = 21504,
+                       .num_hidden_layers = 4,
+                       .num_key_value_heads = 8,
+                       .head_dim = 128}),
+        blocks(block_types(c)),
+        rescale_prenorm_residual(c.boolean("rescale_prenorm_residual", true)),
+        mixer{.hidden_size = hidden_size,
+              .intermediate_size = 0,
+              .num_heads = c.dimension("mamba_num_heads", 128),
+              .head_dim = c.dimension("mamba_head_dim", 64),
+              .state_size = c.dimension("ssm_state_size", 128),
+              .n_groups = c.dimension({"mamba_n_groups", "n_groups"}, 8),
+              .conv_kernel = c.dimension({"mamba_d_conv", "conv_kernel"}, 4),
+              .chunk_size = c.dimension({"mamba_chunk_size", "chunk_size"}, 128),
+              .norm_group_size = 0,
+              .use_bias = c.boolean("use_bias", false),
+              .use_conv_bias = c.boolean({"mamba_conv_bias", "use_conv_bias"}, true),
+              .activation = activation(c, "mamba_hidden_act", "silu"),
+              .initializes_early = true} {
+    if (blocks.empty()) c.fail("layers_block_type", "must name at least one layer");
+    num_hidden_layers = static_cast<std::int64_t>(blocks.size());
+    hidden_act = activation(c, "mlp_hidden_act", "relu2");
+    mlp_bias = c.boolean("mlp_bias", false);
+    mixer.intermediate_size = mixer.num_heads * mixer.head_dim;
+    mixer.norm_group_size = mixer.intermediate_size / mixer.n_groups;
+    check_mixer(c, "mamba_num_heads", mixer);
+  }
+  BlockType block_type(std::int64_t layer) const { return blocks[static_cast<std::size_t>(layer)]; }
+
+  std::vector<BlockType> blocks;
+  bool rescale_prenorm_residual;
+  Mamba2MixerConfig mixer;
+};
+
+class NemotronHAttention : public nn::Module<NemotronHAttention> {
+ public:
+  NemotronHAttention(const nn::Scope& scope, const DecoderConfig& c)
+      : Module(scope),
+        call_(attention_call(c)),
+        head_dim_(c.head_dim),
+        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, false),
+        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
+        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
+        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, false) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
+    const Dims input_shape = hidden_states.sizes().leading();
+    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
+    const Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    const Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor attn_output =
+        attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
+    return o_proj_(attn_output);
+  }
+
+ private:
+  AttentionCall call_;
+  std::int64_t head_dim_;
+  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
+};
+
+class NemotronHMLP : public nn::Module<NemotronHMLP> {
+ public:
+  NemotronHMLP(const nn::Scope& scope, const DecoderConfig& c)
+      : Module(scope),
+        up_proj_(scope / "up_proj", c.hidden_size, c.intermediate_size, c.mlp_bias),
+        down_proj_(scope / "down_proj", c.intermediate_size, c.hidden_size, c.mlp_bias),
+        act_fn_(c.hidden_act) {}
+  Tensor forward(const Tensor& x) { return down_proj_(act_fn_(up_proj_(x))); }
+
+ private:
+  nn::Linear up_proj_, down_proj_;
+  nn::Activation act_fn_;
+};
+
+class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
+ public:
+  NemotronHBlock(const nn::Scope& scope, const NemotronHConfig& c, std::int64_t layer)
+      : GradientCheckpointingLayer(scope),
+        dtype_(scope.dtype()),
+        norm_(scope / "norm", c.hidden_size) {
+    const nn::Scope mixer = scope / "mixer";
+    switch (c.block_type(layer)) {
+      case BlockType::linear_attention: mamba.emplace(mixer, c.mixer); break;
+      case BlockType::full_attention: attention_.emplace(mixer, c); break;
+      case BlockType::mlp: mlp_.emplace(mixer, c); break;
+    }
+  }
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
+    const Tensor residual = x;
+    Tensor hidden_states = norm_(x.to(dtype_));
+    if (mamba)
+      hidden_states = (*mamba)(hidden_states, attention_mask);
+    else if (attention_)
+      hidden_states = (*attention_)(hidden_states, attention_mask);
+    else
+      hidden_states = (*mlp_)(hidden_states);
+    return residual.add(hidden_states);
+  }
+
+ private:
+  DType dtype_;
+  LlamaRMSNorm norm_;
+
+ public:
+  std::optional<Mamba2Mixer> mamba;
+
+ private:
+  std::optional<NemotronHAttention> attention_;
+  std::optional<NemotronHMLP> mlp_;
+};
+
+class NemotronHForCausalLM : public PretrainedModel {
+ public:
+  NemotronHForCausalLM(const NemotronHConfig& c, const ModelOptions& options)
+      : PretrainedModel(options),
+        config_(c),
+        model_(root() / "model"),
+        embeddings_(model_ / "embeddings", c.vocab_size, c.hidden_size),
+        layers_(model_ / "layers", c.num_hidden_layers, c),
+        norm_f_(model_ / "norm_f", c.hidden_size),
+        lm_head_(init_weights() / "lm_head", c.hidden_size, c.vocab_size, false) {}
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor hidden_states = run_model(batch);
+    Tensor logits = lm_head_(hidden_states).to_float();
+    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
+    return {std::move(loss), std::move(logits)};
+  }
+
+ private:
+  /// _init_weights of the mixers, before the head is made: in the model's own dtype, and with a
+  /// rescaled copy of out_proj.
+  nn::Scope init_weights() {
+    for (NemotronHBlock& block : layers_) {
+      if (!block.mamba) continue;
+      const ghost::ScopeGuard guard(block.node().scope);
+      const Tensor A = ghost::arange(config_.mixer.num_heads, DType::int64);
+      ghost::zeros({config_.mixer.num_heads}, tree.dtype());  // torch.log(A)
+      const InitialTimeSteps steps(config_.mixer.num_heads, tree.dtype());
+      if (config_.rescale_prenorm_residual)
+        ghost::plain_unary("div", block.mamba->out_proj_weight());
+    }
+    return root();
+  }
+
+  Tensor run_model(const Batch& batch) {
+    const Tensor inputs_embeds = embeddings_(batch.input_ids);
+    Tensor hidden_states = inputs_embeds;
+    const Tensor position_ids = position_ids_for(inputs_embeds);
+    const Tensor full_attention =
+        create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
+                           inputs_embeds, position_ids);
+    const Tensor linear_attention = create_recurrent_attention_mask(batch.attention_mask);
+    std::int64_t layer = 0;
+    for (NemotronHBlock& mixer_block : layers_) {
+      const BlockType type = config_.block_type(layer++);
+      const Tensor none;
+      hidden_states = mixer_block(hidden_states,
+                                  type == BlockType::full_attention     ? full_attention
+                                  : type == BlockType::linear_attention ? linear_attention
+                                                                        : none,
+                                  position_ids);
+    }
+    return norm_f_(hidden_states);
+  }
+
+  NemotronHConfig config_;
+  nn::Scope model_;
+  nn::Embedding embeddings_;
+  nn::ModuleList<NemotronHBlock> layers_;
+  LlamaRMSNorm norm_f_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+ModelPointer build_nemotron_h(const Config& c, const ModelOptions& options) {
+  return build_checked<NemotronHForCausalLM>(c, NemotronHConfig(c, options), options);
+}
+
+}  // namespace memtape::family

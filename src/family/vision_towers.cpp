@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/vision_towers.h"
+
+#include "family/config_checks.h"
+#include "ghost/ops/creation.h"
+
+namespace memtape::family {
+
+ClipVisionConfig::ClipVisionConfig(const Config& c)
+    : hidden_size(c.dimension("hidden_size", 768)),
+      intermediate_size(c.dimension("intermediate_size", 3072)),
+      num_hidden_layers(c.layers("num_hidden_layers", 12)),
+      num_channels(c.dimension("num_channels", 3)),
+      image_size(c.dimension("image_size", 224)),
+      patch_size(c.dimension("patch_size", 32)) {}
+
+ClipEncoderLayer::ClipEncoderLayer(const nn::Scope& scope, const ClipVisionConfig& c)
+    : self_attn_(scope / "self_attn"),
+      k_proj_(self_attn_ / "k_proj", c.hidden_size, c.hidden_size),
+      v_proj_(self_attn_ / "v_proj", c.hidden_size, c.hidden_size),
+      q_proj_(self_attn_ / "q_proj", c.hidden_size, c.hidden_size),
+      out_proj_(self_attn_ / "out_proj", c.hidden_size, c.hidden_size),
+      layer_norm1_(scope / "layer_norm1", c.hidden_size),
+      mlp_(scope / "mlp"),
+      fc1_(mlp_ / "fc1", c.hidden_size, c.intermediate_size),
+      fc2_(mlp_ / "fc2", c.intermediate_size, c.hidden_size),
+      layer_norm2_(scope / "layer_norm2", c.hidden_size) {}
+
+ClipVisionTower::ClipVisionTower(const nn::Scope& scope, const ClipVisionConfig& c)
+    : embeddings_(scope / "embeddings"),
+      class_embedding_(embeddings_.parameter("class_embedding", {c.hidden_size})),
+      patch_embedding_(embeddings_ / "patch_embedding",
+                       Dims{c.hidden_size, c.num_channels, c.patch_size, c.patch_size}, false),
+      position_embedding_(embeddings_ / "position_embedding", c.num_positions(), c.hidden_size),
+      position_ids_(ghost::arange(c.num_positions(), DType::int64)),
+      pre_layrnorm_(scope / "pre_layrnorm", c.hidden_size),
+      layers_(scope / "encoder" / "layers", c.num_hidden_layers, c),
+      post_layernorm_(scope / "post_layernorm", c.hidden_size) {
+  embeddings_.buffer("position_ids", position_ids_);
+  const Tensor again = ghost::arange(c.num_positions(), DType::int64);  // _init_weights
+}
+
+QwenVisionConfig::QwenVisionConfig(const Config& c, QwenTower which)
+    : tower(which),
+      depth(c.layers("depth", which == QwenTower::qwen3_vl ? 27 : 32)),
+      num_heads(c.dimension({"num_heads", "num_attention_heads"}, 16)),
+      in_channels(c.dimension("in_channels", 3)),
+      patch_size(c.dimension("patch_size", which == QwenTower::qwen3_vl ? 16 : 14)),
+      spatial_merge_size(c.dimension("spatial_merge_size", 2)),
+      temporal_patch_size(c.dimension("temporal_patch_size", 2)) {
+  if (tower == QwenTower::qwen2_vl) {
+    hidden_size = c.dimension("embed_dim", 1280);
+    intermediate_size = hidden_size * c.dimension("mlp_ratio", 4);
+    out_hidden_size = c.dimension("hidden_size", 3584);
+  } else {
+    const bool third = tower == QwenTower::qwen3_vl;
+    hidden_size = c.dimension("hidden_size", third ? 1152 : 3584);
+    intermediate_size = c.dimension("intermediate_size", third ? 4304 : 3420);
+    out_hidden_size = c.dimension("out_hidden_size", 3584);
+  }
+  if (tower == QwenTower::qwen3_vl) {
+    num_position_embeddings = c.dimension("num_position_embeddings", 2304);
+    deepstack_mergers =
+        c.is_null("deepstack_visual_indexes")
+            ? 3
+            : static_cast<std::int64_t>(c.integers("deepstack_visual_indexes").size());
+  }
+  check_divides(c, "num_heads", num_heads, hidden_size);
+}
+
+QwenVisionNorm::QwenVisionNorm(const nn::Scope& scope, std::int64_t size, QwenTower tower)
+    : weight_(scope.parameter("weight", {size})),
+      bias_(tower == QwenTower::qwen2_5_vl ? Tensor() : scope.parameter("bias", {size})) {}
+
+QwenVisionBlock::QwenVisionBlock(const nn::Scope& scope, const QwenVisionConfig& c)
+    : norm1_(scope / "norm1", c.hidden_size, c.tower),
+      norm2_(scope / "norm2", c.hidden_size, c.tower),
+      attn_(scope / "attn"),
+      qkv_(attn_ / "qkv", c.hidden_size, 3 * c.hidden_size),
+      proj_(attn_ / "proj", c.hidden_size, c.hidden_size),
+      mlp_(scope / "mlp") {
+  const auto add = [&](const char* name, std::int64_t in, std::int64_t out) {
+    mlp_layers_.push_back(std::make_unique<nn::Linear>(mlp_ / name, in, out));
+  };
+  switch (c.tower) {
+    case QwenTower::qwen2_vl:
+      add("fc1", c.hidden_size, c.intermediate_size);
+      add("fc2", c.intermediate_size, c.hidden_size);
+      break;
+    case QwenTower::qwen2_5_vl:
+      add("gate_proj", c.hidden_size, c.intermediate_size);
+      add("up_proj", c.hidden_size, c.intermediate_size);
+      add("down_proj", c.intermediate_size, c.hidden_size);
+      break;
+    case QwenTower::qwen3_vl:
+      add("linear_fc1", c.hidden_size, c.intermediate_size);
+      add("linear_fc2", c.intermediate_size, c.hidden_size);
+      break;
+  }
+}
+
+QwenPatchMerger::QwenPatchMerger(const nn::Scope& scope, const QwenVisionConfig& c,
+                                 bool postshuffle_norm)
+    : norm_(scope / (c.tower == QwenTower::qwen3_vl ? "norm" : "ln_q"),
+            postshuffle_norm ? c.merged_size() : c.hidden_size, c.tower),
+      mlp_(c.tower == QwenTower::qwen3_vl ? scope : scope / "mlp"),
+      first_(mlp_ / (c.tower == QwenTower::qwen3_vl ? "linear_fc1" : "0"), c.merged_size(),
+             c.merged_size()),
+      second_(mlp_ / (c.tower == QwenTower::qwen3_vl ? "linear_fc2" : "2"), c.merged_size(),
+              c.out_hidden_size) {}
+
+QwenVisionTower::QwenVisionTower(const nn::Scope& scope, const QwenVisionConfig& c)
+    : patch_embed_(
+          scope / "patch_embed" / "proj",
+          Dims{c.hidden_size, c.in_channels, c.temporal_patch_size, c.patch_size, c.patch_size},
+          c.tower == QwenTower::qwen3_vl),
+      pos_embed_(c.tower == QwenTower::qwen3_vl
+                     ? std::optional<nn::Embedding>(std::in_place, scope / "pos_embed",
+                                                    c.num_position_embeddings, c.hidden_size)
+                     : std::nullopt),
+      rotary_pos_emb_(scope / "rotary_pos_emb", {.dim = c.hidden_size / c.num_heads / 2}),
+      blocks_(scope / "blocks", c.depth, c),
+      merger_(scope / "merger", c, false),
+      deepstack_merger_list_(scope / "deepstack_merger_list", c.deepstack_mergers, c, true) {
+  rotary_pos_emb_.init_weights();
+}
+
+}  // namespace memtape::family

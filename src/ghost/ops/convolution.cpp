@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/convolution.h"
+
+#include "ghost/autocast.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/reduce_kernel.h"
+
+namespace memtape::ghost {
+namespace {
+
+/// convolution_backward by way of conv_depthwise2d_backward_cuda: the weight's gradient before the
+/// input's, the bias's as a sum.
+struct ConvolutionBackward0 final : Node {
+  ConvolutionBackward0() : Node("ConvolutionBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor x = input.unpack(), filter = weight.unpack();
+    Op op("convolution_backward", {});
+    const Tensor packed = x.contiguous();
+    const Tensor grad = in[0].contiguous();
+    if (wants(1)) out[1] = empty(filter.sizes(), filter.dtype());
+    if (wants(0)) out[0] = empty(packed.sizes(), packed.dtype());
+    if (wants(2)) out[2] = bias_gradient(grad);
+  }
+  void release() override {
+    input.reset();
+    weight.reset();
+  }
+  Saved input, weight;
+
+ private:
+  static Tensor bias_gradient(const Tensor& grad) {
+    Op op("sum", {});
+    Tensor sum = empty({grad.size(1)}, grad.dtype());
+    reduce_scratch(grad, dim_set(0) | dim_set(2), grad.dtype());
+    return sum;
+  }
+};
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                   std::int64_t padding) {
+  const In operand(input), filter(weight), shift(bias);
+  Op op("convolution", {&operand, &filter, &shift});
+  Ptr<ConvolutionBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<ConvolutionBackward0>({&input, &weight, &bias});
+    node->input.keep(input);
+    node->weight.keep(weight);
+  }
+  const GradMode below_autograd(false);
+  const Tensor packed = input.contiguous();
+  Dims sizes = packed.sizes();
+  sizes[-1] += 2 * padding - weight.size(-1) + 1;
+  Tensor out = empty(sizes, packed.dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+}  // namespace
+
+Tensor depthwise_conv1d(const In& input, const Tensor& weight, const Tensor& bias,
+                        std::int64_t padding) {
+  constexpr CastPolicy kLow = CastPolicy::lower_precision;
+  Tensor out;
+  {
+    const Autocasted shift(bias, kLow), filter(weight, kLow), x(*input, kLow);
+    out = convolution(*x, *filter, *shift, padding);
+  }
+  input.release();
+  return out;
+}
+
+}  // namespace memtape::ghost

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution: the parameters of torch.nn.Conv1d, Conv2d and Conv3d: a weight [out, in / groups,
+// kernel...] and a bias or none, in torch's order. What a family computes with them it says itself
+// (ghost/ops).
+#pragma once
+
+#include "nn/module.h"
+
+namespace memtape::nn {
+
+class Convolution : public Module<Convolution> {
+ public:
+  Convolution(const Scope& scope, const Dims& weight_sizes, bool has_bias)
+      : Module(scope),
+        weight(scope.parameter("weight", weight_sizes)),
+        bias(has_bias ? scope.parameter("bias", {weight_sizes[0]}) : Tensor()) {}
+
+  Tensor weight, bias;
+};
+
+}  // namespace memtape::nn
