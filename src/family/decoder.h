@@ -80,6 +80,8 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
         layers_(scope / "layers", c.num_hidden_layers, c),
         norm_(scope / "norm", c.hidden_size),
         rotary_emb_(scope / "rotary_emb", Parts::rope(c)) {
+    if constexpr (requires(typename Parts::DecoderLayer& layer) { layer.init_weights(); })
+      for (auto& decoder_layer : layers_) decoder_layer.init_weights();
     rotary_emb_.init_weights();
   }
 
@@ -93,8 +95,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     const auto position_embeddings = rotary_emb_(hidden_states, positions.rotary);
     const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };
     // What a cache keeps of a layer outlives it: then each is run.
-    const std::size_t period =
-        KeyValueCache::passed() ? 0 : nn::layer_period(layers_.size(), kind);
+    const std::size_t period = KeyValueCache::passed() ? 0 : nn::layer_period(layers_.size(), kind);
     hidden_states = nn::run_layers(
         layers_, std::move(hidden_states), period,
         [&](auto& decoder_layer, std::size_t index, const Tensor& x) {

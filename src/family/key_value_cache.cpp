@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "family/cache_layers.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/padding.h"
 
 namespace memtape::family {
 namespace {
@@ -47,6 +49,23 @@ MaskSizes KeyValueCache::mask_sizes(bool sliding, std::int64_t queries) const {
   if (layer >= settings_.sliding_windows.size()) layer = 0;
   if (layer < layers_.size()) return layers_[layer]->mask_sizes(queries);
   return make_layer(layer)->mask_sizes(queries);
+}
+
+/// Generation would go on from these states, which is not modelled.
+void KeyValueCache::update_conv_state(Tensor& conv_states, std::int64_t conv_kernel_size) {
+  if (!current) return;
+  if (!ghost::session().grad_enabled)
+    ghost::session().fail({ErrorKind::unsupported, "generation with linear attention", "model_type",
+                           "layers with a recurrent state are modelled in training"});
+  Dims sizes = conv_states.sizes();
+  sizes[-1] = conv_kernel_size;
+  current->linear_states_.push_back(ghost::zeros(sizes, conv_states.dtype()));
+  if (conv_states.size(-1) < conv_kernel_size)
+    conv_states = ghost::pad_last(conv_states, conv_kernel_size - conv_states.size(-1), 0);
+}
+
+void KeyValueCache::update_recurrent_state(const Tensor& recurrent_states) {
+  if (current) current->linear_states_.push_back(ghost::zeros_like(recurrent_states));
 }
 
 }  // namespace memtape::family

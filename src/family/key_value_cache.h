@@ -60,6 +60,10 @@ class KeyValueCache {
   static KeyValueCache* passed();
   /// past_key_values.update of the next layer; nothing without a cache.
   static void update(Tensor& key_states, Tensor& value_states);
+  /// The same of a linear layer's first pass (LinearAttentionLayer): the last inputs of its
+  /// convolution, which may have to be padded, and the state it ends with.
+  static void update_conv_state(Tensor& conv_states, std::int64_t conv_kernel_size);
+  static void update_recurrent_state(const Tensor& recurrent_states);
 
   bool is_fixed() const { return settings_.kind == CacheKind::fixed; }
   std::int64_t seen() const { return layers_.empty() ? 0 : layers_.front()->seen; }
@@ -76,6 +80,7 @@ class KeyValueCache {
   Settings settings_;
   std::vector<std::unique_ptr<CacheLayer>> layers_;
   std::size_t next_ = 0;  ///< the layer that updates next
+  std::vector<Tensor> linear_states_;
 };
 
 }  // namespace memtape::family

@@ -72,7 +72,10 @@ class WeightlessRMSNorm : public nn::Module<WeightlessRMSNorm> {
   WeightlessRMSNorm(const nn::Scope& scope, std::int64_t size) : Module(scope) {
     scope.buffer("weight", ghost::ones({size}, scope.dtype()));
   }
-  Tensor forward(const Tensor& x) { return norm(x.to_float()).to(x.dtype()); }
+  Tensor forward(const Tensor& x) {
+    const Tensor normed = norm(x.to_float());
+    return normed.to(x.dtype());
+  }
 
  private:
   static Tensor norm(const Tensor& x) {

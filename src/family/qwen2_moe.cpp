@@ -4,7 +4,6 @@
 #include "family/qwen2_moe.h"
 
 #include "family/families.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
@@ -42,37 +41,9 @@ struct Qwen2MoeConfig : QwenMoeConfig {
   }
 };
 
-class Qwen2MoeSparseMoeBlock : public nn::Module<Qwen2MoeSparseMoeBlock> {
- public:
-  Qwen2MoeSparseMoeBlock(const nn::Scope& scope, const Qwen2MoeConfig& c)
-      : Module(scope),
-        gate_(scope / "gate", c, TopKRouter::Style::qwen2),
-        experts_(scope / "experts", c),
-        shared_expert_(scope / "shared_expert",
-                       with_intermediate_size(c, c.shared_expert_intermediate_size)),
-        shared_expert_gate_(scope / "shared_expert_gate", c.hidden_size, 1, false) {}
-
-  Tensor forward(const Tensor& x) {
-    const Tensor hidden_states_reshaped = x.view({-1, x.size(-1)});
-    Tensor shared_expert_output = shared_expert_(hidden_states_reshaped);
-    const Routing routing = gate_(hidden_states_reshaped);
-    Tensor expert_output = experts_(hidden_states_reshaped, routing.indices, routing.weights);
-    shared_expert_output =
-        ghost::sigmoid(shared_expert_gate_(hidden_states_reshaped)).mul(shared_expert_output);
-    expert_output = expert_output.add(shared_expert_output);
-    return expert_output.reshape(x.sizes());
-  }
-
- private:
-  TopKRouter gate_;
-  Experts experts_;
-  LlamaMLP shared_expert_;
-  nn::Linear shared_expert_gate_;
-};
-
 struct Qwen2MoeParts : MoeParts {
   using Settings = Qwen2MoeConfig;
-  using DecoderLayer = PreNormDecoderLayer<LlamaAttention, MaybeSparseMlp<Qwen2MoeSparseMoeBlock>>;
+  using DecoderLayer = PreNormDecoderLayer<LlamaAttention, MaybeSparseMlp<SharedExpertMoeBlock>>;
   using Norm = LlamaRMSNorm;
 };
 

@@ -9,6 +9,7 @@
 
 #include "family/llama.h"
 #include "family/moe_decoder.h"
+#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 
@@ -36,6 +37,36 @@ DecoderConfig with_intermediate_size(const Settings& c, std::int64_t size) {
   other.intermediate_size = size;
   return other;
 }
+
+/// Experts beside one that all tokens share, behind a gate of its own.
+class SharedExpertMoeBlock : public nn::Module<SharedExpertMoeBlock> {
+ public:
+  template <class Settings>
+  SharedExpertMoeBlock(const nn::Scope& scope, const Settings& c)
+      : Module(scope),
+        gate_(scope / "gate", c, TopKRouter::Style::qwen2),
+        experts_(scope / "experts", c),
+        shared_expert_(scope / "shared_expert",
+                       with_intermediate_size(c, c.shared_expert_intermediate_size)),
+        shared_expert_gate_(scope / "shared_expert_gate", c.hidden_size, 1, false) {}
+
+  Tensor forward(const Tensor& x) {
+    const Tensor hidden_states_reshaped = x.view({-1, x.size(-1)});
+    Tensor shared_expert_output = shared_expert_(hidden_states_reshaped);
+    const Routing routing = gate_(hidden_states_reshaped);
+    Tensor expert_output = experts_(hidden_states_reshaped, routing.indices, routing.weights);
+    shared_expert_output =
+        ghost::sigmoid(shared_expert_gate_(hidden_states_reshaped)).mul(shared_expert_output);
+    expert_output = expert_output.add(shared_expert_output);
+    return expert_output.reshape(x.sizes());
+  }
+
+ private:
+  TopKRouter gate_;
+  Experts experts_;
+  LlamaMLP shared_expert_;
+  nn::Linear shared_expert_gate_;
+};
 
 /// `self.mlp`: a block of experts or, in some layers, an MLP.
 template <class SparseMoeBlock>

@@ -3,6 +3,7 @@
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/to_packed.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::ghost {
@@ -53,6 +54,13 @@ Tensor to_op(const In& self, DType dtype) {
   return out;
 }
 
+Tensor to_packed_op(const In& self, DType dtype) {
+  Op op("_to_copy", {&self});
+  Tensor out = empty(self->sizes(), dtype);
+  if (op.differentiable()) set_history(out, op.node<ToCopyBackward0>({&*self}, self->dtype()));
+  return out;
+}
+
 Tensor contiguous_op(const In& self) {
   if (!self->is_contiguous()) return clone_op(self, true);
   Tensor same = *self;
@@ -94,6 +102,13 @@ Tensor repeat_rows(const In& self, std::int64_t times) {
   Tensor out = empty({times * self->size(0), self->size(1)}, self->dtype());
   if (op.differentiable()) set_history(out, op.node<RepeatBackward0>({&*self}, times));
   return out;
+}
+
+Tensor to_packed(const In& self, DType dtype) {
+  if (self->dtype() != dtype) return to_packed_op(self, dtype);
+  Tensor same = *self;
+  self.release();
+  return same;
 }
 
 Tensor Tensor::clone() const& { return clone_op(*this, false); }
