@@ -43,7 +43,9 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
                      "smaller kernels, the same tokens a step", so_far});
   }
   if (!recipe.lora) {
-    so_far.lora = LoraRecipe{.rank = 16, .targets = {"all-linear"}};
+    so_far.lora.emplace();
+    so_far.lora->rank = 16;
+    so_far.lora->targets = {"all-linear"};
     found.push_back(
         {fmt::format("{}{}--micro-batch-size {} --lora-rank 16 --lora-targets all-linear", flags,
                      flags.empty() ? "" : " ", so_far.micro_batch_size),

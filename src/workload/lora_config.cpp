@@ -12,18 +12,20 @@ namespace {
 /// Fields that say how adapters start, scale or are named.
 constexpr auto kNeutral = std::to_array<std::string_view>(
     {"task_type", "peft_type", "inference_mode", "base_model_name_or_path", "revision",
-     "auto_mapping", "lora_alpha", "use_rslora", "init_lora_weights", "fan_in_fan_out",
+     "auto_mapping", "lora_alpha", "alpha_pattern", "runtime_config", "use_rslora", "init_lora_weights", "fan_in_fan_out",
      "peft_version"});
 
 /// Fields that are modelled as long as they say nothing.
 constexpr auto kEmpty = std::to_array<std::string_view>(
-    {"modules_to_save", "exclude_modules", "layers_to_transform", "layers_pattern", "rank_pattern",
-     "alpha_pattern", "megatron_config", "megatron_core", "trainable_token_indices", "loftq_config",
-     "eva_config", "corda_config", "use_dora", "use_qalora", "layer_replication", "runtime_config",
-     "lora_bias", "target_parameters", "ensure_weight_tying"});
+    {"layers_pattern", "megatron_config", "megatron_core", "trainable_token_indices", "loftq_config",
+     "eva_config", "corda_config", "use_qalora", "layer_replication", "target_parameters",
+     "ensure_weight_tying", "lora_ga_config", "velora_config", "arrow_config",
+     "alora_invocation_tokens"});
 
 constexpr auto kModelled =
-    std::to_array<std::string_view>({"r", "target_modules", "lora_dropout", "bias"});
+    std::to_array<std::string_view>({"r", "target_modules", "lora_dropout", "bias", "use_dora",
+                                     "lora_bias", "modules_to_save", "exclude_modules",
+                                     "layers_to_transform", "rank_pattern"});
 
 template <std::size_t N>
 bool has(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -39,12 +41,42 @@ std::vector<std::string_view> all_names() {
   return names;
 }
 
-void read_rank(JsonReader& json, LoraRecipe& lora) {
+std::int64_t read_rank(JsonReader& json) {
   const JsonNumber r = json.number();
-  if (!r.integer || *r.integer < 1 || *r.integer >= 1 << 20)
-    json.fail("r: a whole number of 1 or more");
-  else
-    lora.rank = *r.integer;
+  if (r.integer && *r.integer >= 1 && *r.integer < 1 << 20) return *r.integer;
+  json.fail("r: a whole number of 1 or more");
+  return 1;
+}
+
+/// A list of names; null is none.
+void read_names(JsonReader& json, std::vector<std::string>& names) {
+  if (json.next() == JsonKind::null) return json.null();
+  if (json.enter_array())
+    while (json.item()) names.push_back(json.text());
+}
+
+/// A number of a layer, or a list of them.
+void read_layers(JsonReader& json, LoraRecipe& lora) {
+  const auto read = [&] {
+    const JsonNumber layer = json.number();
+    if (!layer.integer || *layer.integer < 0) json.fail("layers_to_transform: numbers of layers");
+    lora.layers_to_transform.push_back(layer.integer.value_or(0));
+  };
+  if (json.next() == JsonKind::null) return json.null();
+  if (json.next() == JsonKind::number) return read();
+  if (json.enter_array())
+    while (json.item()) read();
+}
+
+/// {"name of a module": rank}
+void read_rank_pattern(JsonReader& json, LoraRecipe& lora) {
+  if (json.enter_object())
+    while (const auto key = json.key()) {
+      if (key->find_first_of("^$*+?()[]|\\") != std::string::npos)
+        json.fail("rank_pattern: regular expressions are not modelled, give names");
+      else
+        lora.rank_pattern.emplace_back(*key, read_rank(json));
+    }
 }
 
 void read_dropout(JsonReader& json, LoraRecipe& lora) {
@@ -78,7 +110,22 @@ bool says_nothing(JsonReader& json) {
 }
 
 void read_field(const std::string& field, JsonReader& json, LoraRecipe& lora) {
-  if (field == "r") return read_rank(json, lora);
+  if (field == "r") {
+    lora.rank = read_rank(json);
+    return;
+  }
+  if (field == "use_dora") {
+    lora.use_dora = json.boolean();
+    return;
+  }
+  if (field == "lora_bias") {
+    lora.lora_bias = json.boolean();
+    return;
+  }
+  if (field == "modules_to_save") return read_names(json, lora.modules_to_save);
+  if (field == "exclude_modules") return read_names(json, lora.exclude_modules);
+  if (field == "layers_to_transform") return read_layers(json, lora);
+  if (field == "rank_pattern") return read_rank_pattern(json, lora);
   if (field == "lora_dropout") return read_dropout(json, lora);
   if (field == "target_modules") return read_targets(json, lora);
   if (field == "bias") {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/dtype.h"
@@ -53,10 +54,18 @@ struct LoraRecipe {
   std::int64_t rank = 8;
   std::vector<std::string> targets;
   double dropout = 0.0;
+  bool use_dora = false;
+  bool lora_bias = false;                     ///< lora_B has a bias
+  std::vector<std::string> modules_to_save;   ///< trained whole, as copies
+  std::vector<std::string> exclude_modules;   ///< names that are no targets after all
+  std::vector<std::int64_t> layers_to_transform;
+  std::vector<std::pair<std::string, std::int64_t>> rank_pattern;  ///< ranks of their own
 };
 
-/// transformers' BitsAndBytesConfig with load_in_4bit, as far as memory goes.
+/// transformers' BitsAndBytesConfig, as far as memory goes.
 struct QuantizationRecipe {
+  bool int8 = false;  ///< load_in_8bit, in place of load_in_4bit
+  double int8_threshold = 6.0;
   bool double_quant = false;
   DType compute_dtype = DType::float32;
   std::vector<std::string> skip_modules;  ///< none: the output head alone
@@ -70,6 +79,35 @@ struct BitsAndBytesOptim {
   bool paged = false;
 };
 
+/// liger_kernel_config: the kernels that take the place of the model's own modules.
+struct LigerRecipe {
+  bool rope = true, rms_norm = true;
+  bool gated = true;                       ///< swiglu or geglu
+  bool fused_linear_cross_entropy = true;  ///< where the model's type has it
+  std::optional<bool> cross_entropy;       ///< not said: where there is no fused one
+};
+
+/// trl's SFTConfig, as far as memory goes.
+struct SftRecipe {
+  std::optional<std::int64_t> max_length = 1024;
+  bool packing = false;
+  std::string loss_type = "nll";
+};
+
+/// trl's DPOConfig and RewardConfig: two completions a sample, one chosen and one rejected.
+struct PreferenceRecipe {
+  enum class Trainer { dpo, reward };
+  Trainer trainer = Trainer::dpo;
+  std::string loss_type = "sigmoid";
+  bool precompute_ref_log_probs = false;
+};
+
+/// Evaluation between steps.
+struct EvaluationRecipe {
+  std::int64_t batch_size = 8;
+  bool prediction_loss_only = false;
+};
+
 /// What only Trainer's TrainingArguments can ask for, by their names there.
 struct TrainerRecipe {
   std::string optim = "adamw_torch_fused";              ///< the name behind the recipe's optimizer
@@ -78,6 +116,15 @@ struct TrainerRecipe {
   std::optional<std::int64_t> torch_empty_cache_steps;
   double label_smoothing_factor = 0.0;
   std::optional<double> neftune_noise_alpha;
+  bool use_liger_kernel = false;
+  LigerRecipe liger_kernel_config;
+  std::optional<SftRecipe> sft;  ///< trl's SFTTrainer in place of Trainer
+  std::optional<PreferenceRecipe> preference;
+  bool evaluates = false;
+  EvaluationRecipe evaluation;
+  /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
+  /// have a token before them.
+  std::optional<std::int64_t> scored_tokens;
 };
 
 struct TrainRecipe {

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torch/lora_layer.h"
+
+#include <string_view>
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::torch {
+namespace {
+
+using nn::ModuleNode;
+
+/// The node the adapted layer's own parameters move to.
+ModuleNode& move_to_base_layer(nn::ModuleTree& tree, ModuleNode& node) {
+  ModuleNode& base = tree.add(node, "base_layer");
+  base.parameters = std::move(node.parameters);
+  node.parameters.clear();
+  return base;
+}
+
+nn::Scope child(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
+  return nn::Scope(tree, node) / name / "default";
+}
+
+/// The dtype of the base layer, or that of its products when it is quantized
+/// (_get_base_layer_device_and_dtype).
+DType adapter_dtype(const nn::Projection& base) {
+  return base.kernel ? base.kernel->compute_dtype() : base.weight.dtype();
+}
+
+bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+Tensor as_float32(const ModuleNode& node, const Tensor& half) {
+  const ghost::ScopeGuard guard(node.scope);
+  Tensor parameter = half.detach().to_float();
+  parameter.impl().requires_grad = true;
+  ghost::session().set_category(parameter, Category::parameter);
+  return parameter;
+}
+
+void cast_weight(nn::Linear& adapter) {
+  if (is_half(adapter.weight.dtype()))
+    nn::replace_weight(adapter, as_float32(adapter.node(), adapter.weight));
+  if (!adapter.bias.defined() || !is_half(adapter.bias.dtype())) return;
+  adapter.bias = as_float32(adapter.node(), adapter.bias);
+  adapter.node().parameters.back().tensor = adapter.bias;
+}
+
+/// torch.eye: ones on the diagonal of zeros.
+Tensor eye(std::int64_t size, DType dtype) {
+  const ghost::Op op("eye", {});
+  return ghost::empty({size, size}, dtype);
+}
+
+}  // namespace
+
+LoraLinear::LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRecipe& recipe,
+                       std::int64_t rank)
+    : base_layer_(move_to_base_layer(tree, base.node())),
+      dropout_rate_(recipe.dropout),
+      lora_dropout_(child(tree, base.node(), "lora_dropout"), recipe.dropout),
+      lora_A_(child(tree, base.node(), "lora_A"), base.in_features, rank, false,
+              adapter_dtype(base)),
+      lora_B_(child(tree, base.node(), "lora_B"), rank, base.out_features, recipe.lora_bias,
+              adapter_dtype(base)) {
+  if (recipe.use_dora) init_magnitude(tree, base);
+}
+
+Tensor LoraLinear::forward(nn::Projection& base, const Tensor& input) {
+  if (base.kernel) return forward_over_quantized(base, input);
+  Tensor result = base_forward(base, input);
+  const DType torch_result_dtype = result.dtype();
+  const Tensor x = input.to(lora_A_.weight.dtype());
+  if (magnitude_.defined())
+    result = dora(base, x, result);
+  else
+    result = result.add(lora_B_(lora_A_(lora_dropout_(x))).mul(2.0));
+  return result.to(torch_result_dtype);
+}
+
+void LoraLinear::cast_to_float32() {
+  cast_weight(lora_A_);
+  cast_weight(lora_B_);
+  if (!magnitude_.defined() || !is_half(magnitude_.dtype())) return;
+  magnitude_ = as_float32(*magnitude_node_, magnitude_);
+  magnitude_node_->parameters.front().tensor = magnitude_;
+}
+
+/// That of quantized layers: no casts under autocast, and in 4 bits a clone of the result.
+Tensor LoraLinear::forward_over_quantized(nn::Projection& base, Tensor x) {
+  Tensor result = base_forward(base, x);
+  if (base.weight.dtype() == DType::uint8) result = result.clone();
+  const bool requires_conversion = !ghost::session().autocast.enabled;
+  const DType expected_dtype = result.dtype();
+  if (requires_conversion) x = x.to(lora_A_.weight.dtype());
+  Tensor output = lora_B_(lora_A_(lora_dropout_(x))).mul(2.0);
+  if (requires_conversion) output = output.to(expected_dtype);
+  return result.add(output);
+}
+
+Tensor LoraLinear::base_forward(nn::Projection& base, const Tensor& x) const {
+  const ghost::ScopeGuard guard(base_layer_.scope);
+  return base.base_forward(x);
+}
+
+/// DoraLinearVariant.forward (variants.py); with dropout the base product is made again, of what
+/// dropout left.
+Tensor LoraLinear::dora(nn::Projection& base, const Tensor& input, const Tensor& result) {
+  const bool drops = dropout_rate_ > 0;
+  const Tensor x = drops ? lora_dropout_(input) : input;
+  return result.add(dora_update(base, x, drops ? Tensor() : result));
+}
+
+/// DoraLinearLayer.forward.
+Tensor LoraLinear::dora_update(nn::Projection& base, const Tensor& x, Tensor base_result) {
+  const ghost::ScopeGuard guard(magnitude_node_->scope);
+  const Tensor delta = lora_weight(x.dtype());
+  const Tensor weight = base.weight.to(x.dtype());
+  const Tensor norm = weight_norm(weight, delta.detach()).detach();
+  const Tensor mag_norm_scale = magnitude_.div(norm).view({1, -1});
+  const Tensor lora_result = lora_B_(lora_A_(x));
+  if (!base_result.defined())
+    base_result = ghost::linear(x, weight, {});
+  else if (base.bias.defined())
+    base_result = base_result.sub(base.bias);
+  return mag_norm_scale.add(-1.0).mul(base_result).add(mag_norm_scale.mul(lora_result).mul(2.0));
+}
+
+/// get_lora_weight: B A as the adapter's answer to the identity.
+Tensor LoraLinear::lora_weight(DType dtype) {
+  Tensor product;
+  {
+    const Tensor x_eye = eye(lora_A_.in_features, lora_A_.weight.dtype());
+    product = lora_B_(lora_A_(x_eye)).t();
+  }
+  return product.to(dtype);
+}
+
+Tensor LoraLinear::weight_norm(const Tensor& weight, const Tensor& lora_weight) const {
+  const Tensor adapted = weight.add(lora_weight.mul(2.0));
+  return ghost::vector_norm(adapted, 1).view({-1}).to(adapted.dtype());
+}
+
+/// DoraLinearLayer.update_layer: the norms that the base layer's rows start with.
+void LoraLinear::init_magnitude(nn::ModuleTree& tree, nn::Projection& base) {
+  const nn::Scope scope = child(tree, base.node(), "lora_magnitude_vector");
+  magnitude_node_ = &scope.node();
+  const ghost::ScopeGuard guard(magnitude_node_->scope);
+  const ghost::GradMode no_grad(false);
+  const bool is_fp16 = lora_A_.weight.dtype() == DType::float16;
+  const DType product_dtype = is_fp16 ? DType::float32 : lora_A_.weight.dtype();
+  const Tensor a = lora_A_.weight.to(product_dtype), b = lora_B_.weight.to(product_dtype);
+  Tensor delta = b.matmul(a);
+  if (is_fp16) delta = delta.to(DType::float16);
+  magnitude_ = weight_norm(base.weight, delta).detach();
+  magnitude_.impl().requires_grad = true;
+  ghost::session().set_category(magnitude_, Category::parameter);
+  magnitude_node_->parameters.push_back({"weight", magnitude_});
+}
+
+}  // namespace memtape::torch

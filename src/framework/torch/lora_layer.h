@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// lora.Linear of peft 0.21 (tuners/lora/layer.py, bnb.py, dora.py): a layer's own product beside
+// that of two small matrices, and with DoRA a magnitude for each of its outputs.
+#pragma once
+
+#include <optional>
+
+#include "nn/layers.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torch {
+
+using ghost::Tensor;
+
+class LoraLinear final : public nn::ProjectionAdapter {
+ public:
+  LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRecipe& recipe,
+             std::int64_t rank);
+
+  Tensor forward(nn::Projection& base, const Tensor& input) override;
+
+  /// BaseTuner._cast_adapter_dtype: half types become float32.
+  void cast_to_float32();
+
+ private:
+  Tensor forward_over_quantized(nn::Projection& base, Tensor x);
+  Tensor base_forward(nn::Projection& base, const Tensor& x) const;
+  Tensor dora(nn::Projection& base, const Tensor& input, const Tensor& result);
+  Tensor dora_update(nn::Projection& base, const Tensor& x, Tensor base_result);
+  Tensor weight_norm(const Tensor& weight, const Tensor& lora_weight) const;
+  Tensor lora_weight(DType dtype);
+  void init_magnitude(nn::ModuleTree& tree, nn::Projection& base);
+
+  nn::ModuleNode& base_layer_;
+  double dropout_rate_;
+  nn::Dropout lora_dropout_;
+  nn::Linear lora_A_, lora_B_;
+  nn::ModuleNode* magnitude_node_ = nullptr;
+  Tensor magnitude_;  ///< lora_magnitude_vector
+};
+
+}  // namespace memtape::torch

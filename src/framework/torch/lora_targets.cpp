@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torch/lora_targets.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+
+namespace memtape::torch {
+namespace {
+
+using nn::NamedModule;
+
+/// target_modules="all-linear": every projection but the output head
+/// (_maybe_include_all_linear_layers).
+std::vector<NamedModule> all_linear(const std::vector<NamedModule>& modules,
+                                    std::string_view head) {
+  std::vector<NamedModule> chosen;
+  for (const NamedModule& module : modules)
+    if (module.node->projection && module.name != head) chosen.push_back(module);
+  return chosen;
+}
+
+/// Names a target may have had: the last parts of the names of all projections.
+tl::unexpected<Error> unknown_target(const std::string& target,
+                                     const std::vector<NamedModule>& modules) {
+  std::vector<std::string_view> names;
+  for (const NamedModule& module : modules)
+    if (module.node->projection &&
+        std::find(names.begin(), names.end(), module.node->name) == names.end())
+      names.push_back(module.node->name);
+  return bad_input("no module of the model is called \"" + target + "\"", "--lora-targets",
+                   suggestion(target, names));
+}
+
+Result<std::vector<NamedModule>> targeted(const std::vector<NamedModule>& modules,
+                                          const LoraRecipe& recipe, std::string_view head) {
+  if (recipe.targets.size() == 1 && recipe.targets.front() == "all-linear")
+    return all_linear(modules, head);
+  for (const std::string& target : recipe.targets)
+    if (std::none_of(modules.begin(), modules.end(),
+                     [&](const NamedModule& m) { return names_module(target, m.name); }))
+      return unknown_target(target, modules);
+  std::vector<NamedModule> chosen;
+  for (const NamedModule& module : modules)
+    if (std::any_of(recipe.targets.begin(), recipe.targets.end(),
+                    [&](const std::string& target) { return names_module(target, module.name); }))
+      chosen.push_back(module);
+  return chosen;
+}
+
+/// The number after the list a module's layer is in: the last one that is not its own name.
+std::optional<std::int64_t> layer_index(std::string_view name) {
+  std::optional<std::int64_t> found;
+  for (std::size_t at = name.find('.'); at != std::string_view::npos;) {
+    const std::size_t next = name.find('.', at + 1);
+    if (next == std::string_view::npos) break;
+    const std::string_view part = name.substr(at + 1, next - at - 1);
+    std::int64_t n = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), n);
+    if (error == std::errc() && end == part.data() + part.size()) found = n;
+    at = next;
+  }
+  return found;
+}
+
+bool left_out(const LoraRecipe& recipe, std::string_view name) {
+  if (std::any_of(recipe.exclude_modules.begin(), recipe.exclude_modules.end(),
+                  [&](const std::string& excluded) { return names_module(excluded, name); }))
+    return true;
+  if (recipe.layers_to_transform.empty()) return false;
+  const std::optional<std::int64_t> layer = layer_index(name);
+  const auto& wanted = recipe.layers_to_transform;
+  return !layer || std::find(wanted.begin(), wanted.end(), *layer) == wanted.end();
+}
+
+}  // namespace
+
+bool names_module(std::string_view target, std::string_view name) {
+  if (!name.ends_with(target)) return false;
+  return name.size() == target.size() || name[name.size() - target.size() - 1] == '.';
+}
+
+Result<std::vector<NamedModule>> lora_targets(const std::vector<NamedModule>& modules,
+                                              const LoraRecipe& recipe, std::string_view head) {
+  Result<std::vector<NamedModule>> chosen = targeted(modules, recipe, head);
+  if (!chosen) return chosen;
+  std::erase_if(*chosen, [&](const NamedModule& m) {
+    return left_out(recipe, m.name) ||
+           std::any_of(recipe.modules_to_save.begin(), recipe.modules_to_save.end(),
+                       [&](const std::string& saved) { return names_module(saved, m.name); });
+  });
+  if (chosen->empty())
+    return bad_input("no module is left to adapt", "--peft",
+                     "exclude_modules and layers_to_transform that leave some");
+  return chosen;
+}
+
+std::int64_t rank_of(const LoraRecipe& recipe, std::string_view name) {
+  for (const auto& [key, rank] : recipe.rank_pattern)
+    if (names_module(key, name)) return rank;
+  return recipe.rank;
+}
+
+}  // namespace memtape::torch

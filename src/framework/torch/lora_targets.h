@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which modules a LoraConfig means (peft 0.21, tuners_utils.py): target_modules less
+// exclude_modules, in the layers named by layers_to_transform, with ranks from rank_pattern.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "nn/module.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torch {
+
+/// check_target_module_exists: the whole name, or its end after a dot.
+bool names_module(std::string_view target, std::string_view name);
+
+/// The layers that get an adapter, in the order of named_modules(). `head`: the output head's name.
+Result<std::vector<nn::NamedModule>> lora_targets(const std::vector<nn::NamedModule>& modules,
+                                                  const LoraRecipe& recipe, std::string_view head);
+
+/// The rank of the adapter of that module.
+std::int64_t rank_of(const LoraRecipe& recipe, std::string_view name);
+
+}  // namespace memtape::torch
