@@ -165,6 +165,8 @@ void add_report_options(CLI::App& app, RawOptions& options) {
   app.add_option("--snapshot", options.snapshot, "write a pickle for PyTorch's memory_viz")
       ->type_name("FILE")
       ->group("Answer");
+  app.add_flag("--rules", options.rules, "the well-known rules of thumb beside the answer")
+      ->group("Answer");
   app.add_flag("--csv", options.csv, "the answer as CSV, alone on the output")->group("Answer");
 }
 

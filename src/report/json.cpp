@@ -91,9 +91,26 @@ void write(JsonWriter& out, const std::optional<Failure>& failure) {
   out.end_object();
 }
 
+void write_rules(JsonWriter& out, std::span<const RuleOfThumb> rules) {
+  out.key("rules");
+  out.begin_array();
+  for (const RuleOfThumb& rule : rules) {
+    out.begin_object();
+    out.member("name", rule.name);
+    out.member("formula", rule.formula);
+    out.member("source", rule.source);
+    out.member("says_bytes", rule.says);
+    out.member("of", rule.of);
+    out.member("exact_bytes", rule.exact);
+    out.member("why", rule.why);
+    out.end_object();
+  }
+  out.end_array();
+}
+
 }  // namespace
 
-std::string json(const Prediction& p) {
+std::string json(const Prediction& p, std::span<const RuleOfThumb> rules) {
   JsonWriter out(JsonWriter::Layout::pretty);
   const auto part = [&out](std::string_view name, const auto& what) {
     out.key(name);
@@ -117,6 +134,7 @@ std::string json(const Prediction& p) {
   part("bounds", p.bounds);
   part("advice", p.advice);
   part("warnings", p.warnings);
+  if (!rules.empty()) write_rules(out, rules);
   out.end_object();
   return std::move(out).take();
 }

@@ -3,13 +3,15 @@
 // docs/memtape-1.schema.json). Keys may be added to it, none may change its name or meaning.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "report/prediction.h"
+#include "report/rules_of_thumb.h"
 
 namespace memtape::report {
 
-/// Pretty-printed, ending in a line break.
-std::string json(const Prediction& prediction);
+/// Pretty-printed, ending in a line break; with "rules" where there are any.
+std::string json(const Prediction& prediction, std::span<const RuleOfThumb> rules = {});
 
 }  // namespace memtape::report

@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "commands.h"
+#include "predict/program.h"
+#include "predict/rules_of_thumb.h"
 #include "predict/train.h"
 #include "report/csv.h"
 #include "report/explain.h"
@@ -38,13 +40,21 @@ Result<void> write_files(const RawOptions& options, const TrainAnswer& answer) {
   return {};
 }
 
-void print(const RawOptions& options, const TrainAnswer& answer, Terminal& terminal) {
+struct Answer {
+  TrainAnswer train;
+  std::vector<RuleOfThumb> rules;  ///< where they are asked for
+};
+
+void print(const RawOptions& options, const Answer& all, Terminal& terminal) {
+  const TrainAnswer& answer = all.train;
   const report::Style style{.colour = terminal.colour()};
-  if (options.output.json) return terminal.print(report::json(answer.prediction));
+  if (options.output.json) return terminal.print(report::json(answer.prediction, all.rules));
   if (options.csv) return terminal.print(report::csv(*answer.trace));
   if (options.output.quiet) return terminal.print(report::quiet_text(answer.prediction));
   terminal.print(report::text(answer.prediction, answer.trace ? &*answer.trace : nullptr,
                               {.width = terminal.width(), .style = style}));
+  if (!all.rules.empty())
+    terminal.print("\n" + report::rules_of_thumb(all.rules, terminal.width(), style));
   if (options.output.explain)
     terminal.print("\n" + report::explain(answer.prediction, *answer.trace,
                                           {.width = terminal.width(), .style = style}));
@@ -71,7 +81,7 @@ Result<sources::ModelSource> model_source(const RawOptions& options) {
   return source;
 }
 
-Result<TrainAnswer> answer_of(const RawOptions& options) {
+Result<Answer> answer_of(const RawOptions& options) {
   const Result<TrainRequest> request = train_request(options);
   if (!request) return tl::unexpected(request.error());
   const auto source = model_source(options);
@@ -89,24 +99,27 @@ Result<TrainAnswer> answer_of(const RawOptions& options) {
       predict_train(model, request->recipe, request->device, {.trace = wants_trace});
   if (!answer && answer.error().kind == ErrorKind::unsupported && source->header)
     return tl::unexpected(with_checkpoint_size(answer.error(), *source->header));
-  if (answer)
-    answer->prediction.warnings.insert(answer->prediction.warnings.begin(),
-                                       source->warnings.begin(), source->warnings.end());
-  if (answer)
-    answer->prediction.warnings.insert(answer->prediction.warnings.end(), options.warnings.begin(),
-                                       options.warnings.end());
-  return answer;
+  if (!answer) return tl::unexpected(answer.error());
+  answer->prediction.warnings.insert(answer->prediction.warnings.begin(), source->warnings.begin(),
+                                     source->warnings.end());
+  answer->prediction.warnings.insert(answer->prediction.warnings.end(), options.warnings.begin(),
+                                     options.warnings.end());
+  Answer all{std::move(*answer), {}};
+  if (options.rules)
+    all.rules = rules_of_thumb(*source->config, resolved(request->recipe, *source->config),
+                               all.train.prediction);
+  return all;
 }
 
 }  // namespace
 
 int run_train(const RawOptions& options, Terminal& terminal) {
-  const Result<TrainAnswer> answer = answer_of(options);
+  const Result<Answer> answer = answer_of(options);
   if (!answer) return terminal.fail(answer.error());
-  if (const Result<void> written = write_files(options, *answer); !written)
+  if (const Result<void> written = write_files(options, answer->train); !written)
     return terminal.fail(written.error());
   print(options, *answer, terminal);
-  return answer->prediction.fits.value_or(true) ? ExitCode::fits : ExitCode::does_not_fit;
+  return answer->train.prediction.fits.value_or(true) ? ExitCode::fits : ExitCode::does_not_fit;
 }
 
 }  // namespace memtape::cli
