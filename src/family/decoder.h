@@ -128,8 +128,13 @@ class DecoderForCausalLM : public PretrainedModel {
     if (config.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
   }
 
+  Tensor last_hidden_state(const Batch& batch) override {
+    return model_(batch.input_ids, batch.attention_mask);
+  }
+  nn::Projection* head() override { return &lm_head_; }
+
   ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
+    const Tensor hidden_states = last_hidden_state(batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Parts::cap_logits(logits, config_);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);

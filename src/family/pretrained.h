@@ -45,6 +45,9 @@ class PretrainedModel {
   virtual ModelOutput forward(const Batch& batch) = 0;
   /// The window of each layer's keys and values, 0 for none; empty where no layer slides.
   virtual std::vector<std::int64_t> sliding_windows() const { return {}; }
+  /// The body alone: what the head is given. Undefined where a family does not offer it.
+  virtual Tensor last_hidden_state(const Batch&) { return {}; }
+  virtual nn::Projection* head() { return nullptr; }
   /// The full name of the module that get_output_embeddings() gives; no module of that name: there
   /// is none.
   virtual std::string_view output_embeddings() const { return "lm_head"; }

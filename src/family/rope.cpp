@@ -111,6 +111,8 @@ Tensor rotate_every_two(const Tensor& x) {
 
 std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                const CosSin& cos_sin) {
+  if (const auto kernel = ghost::session().rotary_kernel)
+    return kernel(q, k, cos_sin.first, cos_sin.second);
   return apply_rotary_pos_emb_along(q, k, cos_sin, 1);
 }
 
@@ -150,6 +152,8 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb_along(const Tensor& q, const Tens
 
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const Tensor& k,
                                                         const CosSin& cos_sin) {
+  if (const auto kernel = ghost::session().rotary_kernel)
+    return kernel(q, k, cos_sin.first, cos_sin.second);
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
   const Tensor q_embed = q.mul(cos).add(rotate_half(q).mul(sin));
@@ -173,6 +177,8 @@ std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, cons
 
 std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                        const CosSin& cos_sin) {
+  if (const auto kernel = ghost::session().rotary_kernel)
+    return kernel(q, k, cos_sin.first, cos_sin.second);
   const Tensor cos = cos_sin.first.unsqueeze(1);
   const Tensor sin = cos_sin.second.unsqueeze(1);
   const std::int64_t rotary_dim = cos.size(-1);

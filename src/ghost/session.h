@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -73,6 +74,10 @@ class Session {
   const char* node = "";
   const char* keeper = "";  ///< the autograd node made last: what is saved now is saved by it
   StreamId stream = 0;
+
+  /// What a library has put in the place of modeling_*.apply_rotary_pos_emb (Liger).
+  std::pair<Tensor, Tensor> (*rotary_kernel)(const Tensor& q, const Tensor& k, const Tensor& cos,
+                                             const Tensor& sin) = nullptr;
 
   bool grad_enabled = true;
   bool training = true;   ///< model.train(); in model.eval() nothing is dropped out

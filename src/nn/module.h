@@ -52,6 +52,14 @@ void show_output(ForwardHooks& hook, Result& result) {
                            "torch"});
 }
 
+/// A forward that a library puts in the place of a module's own, for modules that make one tensor
+/// of one (`module.forward = types.MethodType(...)`).
+class ForwardPatch {
+ public:
+  virtual ~ForwardPatch() = default;
+  virtual Tensor forward(const Tensor& x) = 0;
+};
+
 /// One module of the tree: what named_parameters(), named_buffers() and named_modules() walk.
 struct ModuleNode {
   std::string name;
@@ -68,6 +76,7 @@ struct ModuleNode {
   bool is_layer = false;  ///< a unit of the stack: what wrap policies and checkpointing go by
   std::vector<ForwardHooks*> hooks;
   bool layer_norm = false;  ///< an nn.LayerNorm: Trainer spares it weight decay
+  std::unique_ptr<ForwardPatch> patch;
 };
 
 /// model.named_parameters(): depth first in order of registration, a shared tensor once, under its
@@ -144,7 +153,7 @@ class Module {
   auto operator()(const In& x, Rest&&... rest) {
     const ghost::ScopeGuard guard(node_->scope);
     if (!node_->hooks.empty()) return hooked(x, std::forward<Rest>(rest)...);
-    auto out = static_cast<Self*>(this)->forward(*x, std::forward<Rest>(rest)...);
+    auto out = patched_forward(*x, std::forward<Rest>(rest)...);
     x.release();
     return out;
   }
@@ -156,10 +165,19 @@ class Module {
   auto hooked(const In& x, Rest&&... rest) {
     Tensor input = *x;
     for (ForwardHooks* hook : node_->hooks) hook->before_forward(input);
-    auto out = static_cast<Self*>(this)->forward(input, std::forward<Rest>(rest)...);
+    auto out = patched_forward(input, std::forward<Rest>(rest)...);
     for (ForwardHooks* hook : node_->hooks) show_output(*hook, out);
     x.release();
     return out;
+  }
+
+  template <class... Rest>
+  auto patched_forward(const Tensor& x, Rest&&... rest) {
+    Self& self = *static_cast<Self*>(this);
+    using Output = decltype(self.forward(x, std::forward<Rest>(rest)...));
+    if constexpr (sizeof...(Rest) == 0 && std::is_same_v<Output, Tensor>)
+      if (node_->patch) return node_->patch->forward(x);
+    return self.forward(x, std::forward<Rest>(rest)...);
   }
 
   ModuleNode* node_;

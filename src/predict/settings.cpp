@@ -54,13 +54,13 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
     settings.push_back({"lora_dropout", fmt::format("{}", r.lora->dropout)});
   }
   if (r.quantization) {
-    settings.push_back({"load_in_4bit", "true"});
+    settings.push_back({r.quantization->int8 ? "load_in_8bit" : "load_in_4bit", "true"});
     settings.push_back(
         {"bnb_4bit_use_double_quant", r.quantization->double_quant ? "true" : "false"});
     settings.push_back(
         {"bnb_4bit_compute_dtype", quoted(weights_name(r.quantization->compute_dtype))});
     settings.push_back({"prepare_model_for_kbit_training",
-                        r.prepare_for_kbit_training.value_or(true) ? "true" : "false"});
+                        r.prepare_for_kbit_training.value_or(!r.trainer.sft) ? "true" : "false"});
   }
   settings.push_back({"freeze", r.freeze.empty() ? "null" : joined(r.freeze)});
   return settings;

@@ -70,10 +70,14 @@ void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
         fmt::format("{} runs code of its own repository, which transformers does not have: this is "
                     "the answer for {}, the family nearest to it; its activations may differ",
                     model_type, nearest));
-  if (recipe.quantization && !recipe.prepare_for_kbit_training)
+  if (recipe.quantization && !recipe.prepare_for_kbit_training && !recipe.trainer.sft)
     warnings.push_back(
         "peft's prepare_model_for_kbit_training is taken to be called, which makes what is not "
         "quantized float32; --prepare_model_for_kbit_training false if it is not");
+  if (recipe.quantization && recipe.quantization->int8 && recipe.quantization->int8_threshold > 0)
+    warnings.push_back(
+        "how many columns of the inputs hold outliers depends on the data; LLM.int8() is counted "
+        "with none");
   warnings.insert(warnings.end(), recipe.not_modelled.begin(), recipe.not_modelled.end());
   if (recipe.gradient_accumulation > torch::kMostMicroBatches)
     warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",

@@ -47,7 +47,11 @@ void read_field(const std::string& field, JsonReader& json, Read& read) {
   if (field == "load_in_4bit") {
     read.in_4bit = json.boolean();
   } else if (field == "load_in_8bit") {
-    if (json.boolean()) json.fail("load_in_8bit is not modelled");
+    read.recipe.int8 = json.boolean();
+  } else if (field == "llm_int8_threshold") {
+    read.recipe.int8_threshold = json.number().real;
+  } else if (field == "llm_int8_has_fp16_weight") {
+    if (json.boolean()) json.fail("llm_int8_has_fp16_weight is not modelled");
   } else if (field == "bnb_4bit_quant_type") {
     read_quant_type(json);
   } else if (field == "bnb_4bit_use_double_quant") {
@@ -75,7 +79,9 @@ Result<void> set_quantization_config(const NamedValue& option, TrainRecipe& reci
   json.finish();
   if (json.failed())
     return bad_input(json.problem(), "--quantization", "a BitsAndBytesConfig as JSON");
-  if (!read.in_4bit) return unsupported("only load_in_4bit is modelled", "--quantization");
+  if (read.in_4bit == read.recipe.int8)
+    return bad_input("one of load_in_4bit and load_in_8bit must be true", "--quantization",
+                     "a BitsAndBytesConfig as JSON");
   recipe.quantization = std::move(read.recipe);
   return {};
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "workload/lora_config.h"
 #include "workload/quantization_config.h"
+#include "workload/sft_arguments.h"
 #include "workload/training_arguments.h"
 
 namespace memtape {
@@ -203,7 +204,9 @@ Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options) {
     if (option.first == "framework")
       if (const Result<void> set = set_framework(option, recipe); !set)
         return tl::unexpected(set.error());
-  if (recipe.framework == Framework::transformers) set_training_argument_defaults(recipe);
+  if (recipe.framework != Framework::transformers) return recipe;
+  set_training_argument_defaults(recipe);
+  set_sft_defaults(options, recipe);
   return recipe;
 }
 
@@ -316,6 +319,7 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
   for (const NamedValue& option : options)
     if (const Result<void> done = apply_option(option, recipe); !done)
       return tl::unexpected(done.error());
+  apply_max_length(options, recipe);
   // torch.optim.Adafactor alone prefers its loop: its foreach takes a copy of the parameters.
   if (recipe.optimizer == OptimizerName::adafactor && !recipe.names_optimizer_impl)
     recipe.optimizer_impl = OptimizerImpl::for_loop;

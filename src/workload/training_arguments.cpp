@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
 
 #include "base/json_reader.h"
 #include "base/text.h"
+#include "workload/liger_config.h"
+#include "workload/sft_arguments.h"
+#include "workload/typed_values.h"
 
 namespace memtape {
 namespace {
@@ -106,8 +106,6 @@ constexpr auto kFixed = std::to_array<Fixed>({
     {"torch_compile", "false"},
     {"torch_compile_backend", ""},
     {"torch_compile_mode", ""},
-    {"use_liger_kernel", "false"},
-    {"liger_kernel_config", ""},
     {"use_cache", "false"},
     {"auto_find_batch_size", "false"},
     {"include_num_input_tokens_seen", "no"},
@@ -120,46 +118,6 @@ constexpr auto kFixed = std::to_array<Fixed>({
     {"deepspeed", ""},
     {"debug", ""},
 });
-
-tl::unexpected<Error> wrong(const NamedValue& option, std::string hint) {
-  return bad_input("unusable value \"" + option.second + "\"", "--" + option.first,
-                   std::move(hint));
-}
-
-Result<bool> boolean(const NamedValue& option) {
-  std::string value = option.second;
-  std::transform(value.begin(), value.end(), value.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const std::string_view yes : {"", "true", "yes", "1"})
-    if (value == yes) return true;
-  for (const std::string_view no : {"false", "no", "0"})
-    if (value == no) return false;
-  return wrong(option, "true or false");
-}
-
-Result<std::int64_t> positive(const NamedValue& option) {
-  std::int64_t n = 0;
-  const char* end = option.second.data() + option.second.size();
-  const auto [at, error] = std::from_chars(option.second.data(), end, n);
-  if (error != std::errc() || at != end || n < 1 || n >= std::int64_t{1} << 31)
-    return wrong(option, "a whole number of 1 or more");
-  return n;
-}
-
-Result<double> not_negative(const NamedValue& option) {
-  char* end = nullptr;
-  const double x = std::strtod(option.second.c_str(), &end);
-  if (option.second.empty() || *end != '\0' || !std::isfinite(x) || x < 0)
-    return wrong(option, "a number of 0 or more");
-  return x;
-}
-
-template <class T, class U>
-Result<void> put(const Result<T>& value, U& into) {
-  if (!value) return tl::unexpected(value.error());
-  into = *value;
-  return {};
-}
 
 /// OptimizerNames of transformers that are modelled.
 struct Optim {
@@ -208,8 +166,6 @@ constexpr auto kOtherOptims = std::to_array<std::string_view>({"adamw_torch_xla"
                                                                "galore_adamw_layerwise",
                                                                "galore_adamw_8bit_layerwise",
                                                                "galore_adafactor_layerwise",
-                                                               "lomo",
-                                                               "adalomo",
                                                                "grokadamw",
                                                                "schedule_free_radam",
                                                                "schedule_free_adamw",
@@ -229,6 +185,13 @@ Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
     recipe.trainer.optim = option.second;
     return {};
   }
+  for (const std::string_view known : {"lomo", "adalomo"}) {
+    names.push_back(known);
+    if (known != option.second) continue;
+    recipe.trainer.bitsandbytes_optim.reset();
+    recipe.trainer.optim = option.second;
+    return {};
+  }
   for (const BitsAndBytesName& known : kBitsAndBytes) {
     names.push_back(known.name);
     if (known.name != option.second) continue;
@@ -240,7 +203,7 @@ Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
     return unsupported("the optimizer \"" + option.second + "\" is not modelled", "--optim",
                        suggestion("", names));
   names.insert(names.end(), kOtherOptims.begin(), kOtherOptims.end());
-  return wrong(option, suggestion(option.second, names));
+  return wrong_value(option, suggestion(option.second, names));
 }
 
 Result<void> set_mixed_precision(const NamedValue& option, Precision precision,
@@ -249,7 +212,10 @@ Result<void> set_mixed_precision(const NamedValue& option, Precision precision,
   if (!on) return tl::unexpected(on.error());
   if (*on && recipe.autocasts() && recipe.precision != precision)
     return bad_input("bf16 and fp16 exclude each other", "--" + option.first);
-  if (*on) recipe.precision = precision;
+  if (*on)
+    recipe.precision = precision;
+  else if (recipe.precision == precision)
+    recipe.precision = Precision::fp32;
   return {};
 }
 
@@ -327,6 +293,12 @@ constexpr auto kModelled = std::to_array<Modelled>({
      [](const NamedValue& o, TrainRecipe& r) {
        return put(boolean(o), r.prepare_for_kbit_training);
      }},
+    {"use_liger_kernel", set_use_liger_kernel},
+    {"liger_kernel_config", set_liger_kernel_config},
+    {"scored_tokens",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(whole(o), r.trainer.scored_tokens);
+     }},
     {"eval_strategy", note_evaluation},
     {"eval_on_start", note_evaluation},
     {"do_eval", note_evaluation},
@@ -339,6 +311,7 @@ std::vector<std::string_view> training_argument_names() {
   for (const Modelled& argument : kModelled) names.push_back(argument.name);
   for (const Fixed& argument : kFixed) names.push_back(argument.name);
   names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+  for (const std::string_view name : sft_argument_names()) names.push_back(name);
   return names;
 }
 
@@ -359,6 +332,7 @@ Result<void> set_training_argument(const NamedValue& option, TrainRecipe& recipe
                      "it needs --framework transformers");
   for (const Modelled& argument : kModelled)
     if (argument.name == option.first) return argument.set(option, recipe);
+  if (is_sft_argument(option.first)) return set_sft_argument(option, recipe);
   for (const Fixed& argument : kFixed)
     if (argument.name == option.first && argument.value != option.second)
       return unsupported("\"" + option.second + "\" is not modelled", "--" + option.first,

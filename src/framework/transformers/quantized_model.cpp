@@ -11,6 +11,7 @@
 
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/linear_4bit.h"
+#include "framework/transformers/linear_8bit.h"
 #include "ghost/ops/creation.h"
 #include "nn/layers.h"
 
@@ -71,6 +72,16 @@ void take_memory(const Tensor& tensor, Category category) {
       ghost::session().allocate(tensor.nbytes(), category, tensor.dtype(), tensor.sizes());
 }
 
+/// Int8Params: bytes in the place of the weight.
+void quantize_to_int8(nn::Projection& layer, const QuantizationRecipe& recipe) {
+  ghost::TensorImpl& weight = layer.weight.impl();
+  Int8Weight quantized = quantize_8bit(layer.weight);
+  weight.storage = quantized.bytes.impl().storage;
+  weight.dtype = DType::int8;
+  weight.requires_grad = false;
+  layer.kernel = std::make_unique<Linear8Bit>(std::move(quantized.scales), recipe.int8_threshold);
+}
+
 /// Params4bit: the packed bytes in the place of the weight.
 void quantize(nn::Projection& layer, const QuantizationRecipe& recipe, Tensor& dynamic_map) {
   ghost::TensorImpl& weight = layer.weight.impl();
@@ -89,11 +100,15 @@ void take_buffers(const ModuleNode& node) {
 }
 
 /// caching_allocator_warmup: one block of the size of what will be loaded, taken and given back.
-/// param_element_size counts half a byte for what is quantized.
-void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& quantized) {
+/// param_element_size counts half a byte, or one, for what is quantized.
+void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& quantized,
+             bool int8) {
   Bytes bytes = 0;
-  for (const ModuleNode::Named& p : parameters)
-    bytes += quantized.contains(p.tensor.ptr().get()) ? p.tensor.numel() / 2 : p.tensor.nbytes();
+  for (const ModuleNode::Named& p : parameters) {
+    const std::int64_t count = p.tensor.numel();
+    const bool shrinks = quantized.contains(p.tensor.ptr().get());
+    bytes += !shrinks ? p.tensor.nbytes() : int8 ? count : count / 2;
+  }
   const Tensor warmth = ghost::empty({bytes / 2}, DType::float16);
 }
 
@@ -108,7 +123,7 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   QuantizedModel result{std::move(*built), 0, {}};
   std::vector<ModuleNode::Named> parameters = nn::named_parameters(result.model->tree.root());
   const Quantized quantized = quantized_projections(*result.model, *recipe.quantization);
-  warm_up(parameters, quantized);
+  warm_up(parameters, quantized, recipe.quantization->int8);
   std::stable_sort(parameters.begin(), parameters.end(),
                    [](const auto& a, const auto& b) { return before(a.name, b.name); });
   Tensor dynamic_map;  // functional.name2qmap, for the life of the process
@@ -116,6 +131,10 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
     take_memory(p.tensor, Category::parameter);
     const auto found = quantized.find(p.tensor.ptr().get());
     if (found == quantized.end()) continue;
+    if (recipe.quantization->int8) {
+      quantize_to_int8(*found->second, *recipe.quantization);
+      continue;
+    }
     result.packed_away += p.tensor.numel() / 2;
     quantize(*found->second, *recipe.quantization, dynamic_map);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// from_pretrained(..., quantization_config=BitsAndBytesConfig(load_in_4bit=True)) of transformers
+// from_pretrained(..., quantization_config=BitsAndBytesConfig(...)) of transformers
 // 5.17 (core_model_loading.py): the model is laid out without memory, then tensors arrive in the
 // natural order of their names, each linear layer's weight quantized as it comes. And what peft
 // does to such a model before training.

@@ -15,9 +15,13 @@
 #include "framework/torch/optimizer.h"
 #include "framework/transformers/bitsandbytes_optimizer.h"
 #include "framework/transformers/decay_parameters.h"
-#include "framework/transformers/label_smoother.h"
+#include "framework/transformers/liger/apply.h"
+#include "framework/transformers/lomo.h"
+#include "framework/transformers/prepared_model.h"
 #include "framework/transformers/quantized_model.h"
-#include "ghost/autocast.h"
+#include "framework/transformers/sum_of_bools.h"
+#include "framework/transformers/trainer_objective.h"
+#include "framework/transformers/trl/sft_objective.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -29,22 +33,42 @@ namespace memtape::transformers {
 namespace {
 
 using family::Batch;
-using family::ModelOutput;
 using ghost::Tensor;
 
 /// Whether the head's class is called ...ForCausalLM: then position 0 of the labels counts for
 /// nothing (Trainer._loss_shifts_labels). Only GPT-2's is called GPT2LMHeadModel.
 bool loss_shifts_labels(const Config& config) { return config.text("model_type", "") != "gpt2"; }
 
+std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const PreparedModel& model) {
+  if (recipe.trainer.sft) return std::make_unique<trl::SftObjective>(recipe, model);
+  return std::make_unique<TrainerObjective>(recipe, model);
+}
+
 class Trainer {
  public:
   Trainer(const TrainRecipe& recipe, family::PretrainedModel& model, bool shifts_labels)
-      : recipe_(recipe), model_(model), session_(ghost::session()), shifts_labels_(shifts_labels) {
+      : recipe_(recipe),
+        model_(model),
+        prepared_(recipe, model),
+        objective_(make_objective(recipe, prepared_)),
+        session_(ghost::session()),
+        shifts_labels_(shifts_labels) {
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
     GroupedParameters grouped = grouped_parameters(model);
     optimizer_ = create_optimizer(std::move(grouped.parameters));
     optimizer_->second_group_from(grouped.decayed);
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
+  }
+
+  /// apply_liger_kernel; it leaves the head to trl where trl has taken it.
+  Result<void> use_liger_kernels(std::string_view model_type) {
+    if (!recipe_.trainer.use_liger_kernel) return {};
+    const LigerRecipe& liger = recipe_.trainer.liger_kernel_config;
+    if (const Result<void> done = liger::apply(model_, model_type, liger); !done) return done;
+    if (liger.fused_linear_cross_entropy && liger::has_kernels(model_type) && !recipe_.trainer.sft)
+      prepared_.replace_forward(
+          [this](const Batch& inputs) { return liger::lce_forward(model_, inputs); });
+    return {};
   }
 
   /// _inner_training_loop
@@ -62,6 +86,7 @@ class Trainer {
 
  private:
   std::unique_ptr<torch::Optimizer> create_optimizer(std::vector<Tensor> parameters) {
+    if (recipe_.trainer.optim.ends_with("lomo")) return create_lomo(std::move(parameters));
     if (!recipe_.trainer.bitsandbytes_optim)
       return torch::make_optimizer(recipe_, std::move(parameters));
     std::unordered_set<const ghost::TensorImpl*> embeddings;
@@ -70,6 +95,16 @@ class Trainer {
     auto made = std::make_unique<BitsAndBytesOptimizer>(
         std::move(parameters), *recipe_.trainer.bitsandbytes_optim, std::move(embeddings));
     bitsandbytes_ = made.get();
+    return made;
+  }
+
+  std::unique_ptr<torch::Optimizer> create_lomo(std::vector<Tensor> parameters) {
+    std::vector<Tensor> all;
+    for (const nn::ModuleNode::Named& p : nn::named_parameters(model_.tree.root()))
+      all.push_back(p.tensor);
+    auto made = std::make_unique<Lomo>(std::move(parameters), all,
+                                       recipe_.trainer.optim == "adalomo");
+    lomo_ = made.get();
     return made;
   }
 
@@ -127,21 +162,13 @@ class Trainer {
     sum = sum.defined() ? sum.add(counted) : counted.add(0);
   }
 
-  /// sum() of bools: the result first, then the operand as int64.
-  static Tensor sum_of_bools(const Tensor& operand) {
-    const ghost::Op op("sum", {});
-    Tensor sum = ghost::empty({}, DType::int64);
-    const Tensor as_int64 = operand.to(DType::int64);
-    return sum;
-  }
-
   struct Place {
     int step, micro_batch;
   };
 
   Tensor training_step(const Batch& inputs, Place place) {
     session_.mark(Phase::forward, place.step, place.micro_batch);
-    const Tensor loss = compute_loss(inputs);
+    const Tensor loss = objective_->compute_loss(inputs);
     session_.mark(Phase::backward, place.step, place.micro_batch);
     if (empties_cache(place.step)) session_.tape.empty_cache();
     accelerator_backward(loss);
@@ -155,39 +182,10 @@ class Trainer {
     return every && global_step % *every == 0;
   }
 
-  Tensor compute_loss(const Batch& inputs) {
-    const ModelOutput outputs = prepared_forward(model_inputs(inputs));
-    Tensor loss = outputs.loss;
-    if (smooths_labels())
-      loss = label_smoother(outputs.logits, inputs.labels, inputs.num_items_in_batch);
-    ghost::mul_(loss, 1.0);  // average_tokens_across_devices, over one device
-    return loss;
-  }
-
-  bool smooths_labels() const { return recipe_.trainer.label_smoothing_factor != 0.0; }
-
-  /// What the model is called with: the label smoother keeps the labels for itself.
-  Batch model_inputs(Batch inputs) const {
-    if (smooths_labels()) inputs.labels.reset();
-    return inputs;
-  }
-
-  /// Accelerator.prepare_model: forward under autocast, its outputs as float32.
-  ModelOutput prepared_forward(const Batch& inputs) {
-    if (!recipe_.autocasts()) return model_.forward(inputs);
-    const ModelOutput original = autocast_forward(inputs);
-    return {original.loss,
-            bits(original.logits.dtype()) == 16 ? original.logits.to_float() : original.logits};
-  }
-
-  ModelOutput autocast_forward(const Batch& inputs) {
-    const ghost::AutocastContext autocast(true, recipe_.autocast_dtype());
-    return model_.forward(inputs);
-  }
-
   /// Accelerator.backward; its gradient_accumulation_steps is 1, Trainer has divided already.
   void accelerator_backward(const Tensor& original) {
     const Tensor loss = original.div(1.0);
+    if (lomo_) return lomo_->fused_backward(loss);
     ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
   }
 
@@ -215,10 +213,13 @@ class Trainer {
 
   const TrainRecipe& recipe_;
   family::PretrainedModel& model_;
+  PreparedModel prepared_;
+  std::unique_ptr<Objective> objective_;
   ghost::Session& session_;
   bool shifts_labels_;
   std::unique_ptr<torch::Optimizer> optimizer_;
   const BitsAndBytesOptimizer* bitsandbytes_ = nullptr;  ///< the same, when it is one of theirs
+  Lomo* lomo_ = nullptr;                                 ///< or one of these
   std::optional<torch::GradScaler> scaler_;
 
   // Locals of _run_epoch, which live from step to step.
@@ -230,10 +231,23 @@ class Trainer {
 Result<void> check(const TrainRecipe& recipe) {
   if (recipe.task != TaskName::causal_lm)
     return unsupported("only causal-lm is modelled by --framework transformers", "--task");
+  if (recipe.trainer.optim.ends_with("lomo") && recipe.precision == Precision::amp_fp16)
+    return unsupported("LOMO under a gradient scaler is not modelled", "--fp16", "--bf16");
   if (recipe.quantization && !recipe.lora)
     return bad_input("Trainer refuses to train a quantized model without adapters",
                      "--quantization", "add --peft");
   return torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl);
+}
+
+/// SFTTrainer converts the adapters of a quantized base to bfloat16.
+void halve_adapters(family::PretrainedModel& model) {
+  const ghost::GradMode no_grad(false);
+  for (const nn::ModuleNode::Named& p : torch::trainable_parameters(model)) {
+    const Tensor half = p.tensor.to(DType::bfloat16);
+    ghost::session().set_category(half, Category::parameter);
+    p.tensor.impl().storage = half.impl().storage;
+    p.tensor.impl().dtype = DType::bfloat16;
+  }
 }
 
 Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
@@ -244,10 +258,11 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
   }
   Result<QuantizedModel> loaded = load_quantized(config, recipe);
   if (!loaded) return loaded;
-  if (recipe.prepare_for_kbit_training.value_or(true))
+  if (recipe.prepare_for_kbit_training.value_or(!recipe.trainer.sft))
     prepare_model_for_kbit_training(*loaded->model);
   if (const Result<void> ready = torch::adapt_model(*loaded->model, recipe, config); !ready)
     return tl::unexpected(ready.error());
+  if (recipe.trainer.sft) halve_adapters(*loaded->model);
   return loaded;
 }
 
@@ -259,6 +274,8 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   const Result<QuantizedModel> loaded = load(config, recipe);
   if (!loaded) return tl::unexpected(loaded.error());
   Trainer trainer(recipe, *loaded->model, loss_shifts_labels(config));
+  if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)
+    return tl::unexpected(ready.error());
   torch::StaticBytes statics = trainer.train();
   statics.parameters += loaded->packed_away;
   if (session.error) return tl::unexpected(*session.error);

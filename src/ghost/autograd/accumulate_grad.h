@@ -11,7 +11,7 @@
 
 namespace memtape::ghost {
 
-struct AccumulateGrad final : Node {
+struct AccumulateGrad : Node {
   explicit AccumulateGrad(const Tensor& leaf);
   ~AccumulateGrad() override;
   void apply(Gradients& in, Gradients& out) override;

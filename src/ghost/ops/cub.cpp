@@ -51,6 +51,14 @@ std::int64_t scan_by_key_tile(const DeviceTraits& device) {
   return 256 * (tuned ? 15 : 9);
 }
 
+/// SelectIfPolicy of tuning_select_if.cuh for 4-byte values with flags, nothing rejected kept.
+std::int64_t select_flagged_tile(const DeviceTraits& device) {
+  if (device.at_least(10)) return 352 * 10;
+  if (device.at_least(9)) return 384 * 11;
+  const bool tuned = device.at_least(8) && !device.at_least(8, 6);
+  return tuned ? 192 * 12 : 128 * 5;
+}
+
 }  // namespace
 
 Bytes radix_sort_pairs_bytes(const DeviceTraits& device, std::int64_t items, Bytes key,
@@ -82,6 +90,18 @@ Bytes inclusive_sum_bytes(DType dtype, std::int64_t items) {
   const bool half = is_floating_point(dtype) && element == 2;  // classes to C++
   return tile_states_bytes(
       items, tile, half ? TileState{.word = 4, .value = 2} : TileState{.word = 2 * element});
+}
+
+Bytes reduce_bytes(const DeviceTraits& device, std::int64_t items) {
+  constexpr std::int64_t kThreads = 256, kSingleTile = kThreads * 16, kSubscription = 5;
+  if (items <= kSingleTile) return 1;
+  const std::int64_t blocks =
+      device.sm_count * (device.max_threads_per_sm() / kThreads) * kSubscription;
+  return blob(aligned(blocks * bytes_of(DType::int32, 1)));
+}
+
+Bytes select_flagged_bytes(const DeviceTraits& device, std::int64_t items) {
+  return tile_states_bytes(items, select_flagged_tile(device), {.word = 8});
 }
 
 }  // namespace memtape::ghost::cub

@@ -24,6 +24,12 @@ Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items);
 /// DeviceScan::InclusiveSum (and ExclusiveSum) of elements of `dtype`.
 Bytes inclusive_sum_bytes(DType dtype, std::int64_t items);
 
+/// DeviceReduce::Sum into an int.
+Bytes reduce_bytes(const DeviceTraits& device, std::int64_t items);
+
+/// DeviceSelect::Flagged of a counting iterator (int).
+Bytes select_flagged_bytes(const DeviceTraits& device, std::int64_t items);
+
 /// DeviceScan::InclusiveSumByKey of 32-bit keys and values.
 Bytes sum_by_key_bytes(const DeviceTraits& device, std::int64_t items);
 

@@ -13,20 +13,24 @@ namespace {
 
 Tensor int64s(const Dims& sizes) { return empty(sizes, DType::int64); }
 
+/// A column of a matrix of indices: a view, which takes no memory.
+Tensor int64_column(std::int64_t count) {
+  auto* impl = make_impl();
+  impl->dtype = DType::int64;
+  impl->sizes = {count};
+  impl->strides = {1};
+  return Tensor(Ptr<TensorImpl>(impl));
+}
+
 /// computeLinearIndex: indices wrapped by remainder, times the stride of their dimension.
 Tensor linear_index(const Tensor& indices) {
   const Tensor wrapped = int64s(indices.sizes());
   return int64s(indices.sizes());
 }
 
-/// index_put_with_sort_kernel of Indexing.cu, accumulating: the rows that name one place are
-/// brought together by a sort over as many bits as the largest of them has.
-void index_put_accumulate(const Tensor& self, int d, const Tensor& indices, const Tensor& value) {
-  Op op("index_put_", {});
-  const Tensor linear = linear_index(indices);
-  const Tensor packed = value.contiguous();
-  const std::int64_t count = indices.numel(), slice = self.strides()[d];
-  if (count == 0 || slice == 0) return;
+/// What index_put_with_sort_kernel of Indexing.cu takes to bring the rows together that name one
+/// place: a sort over as many bits as the largest of `count` places in `self` has.
+void sort_places(const Tensor& self, std::int64_t count, std::int64_t slice) {
   const Tensor sorted = int64s({count}), original = int64s({count});
   const auto largest = static_cast<std::uint64_t>((self.numel() - 1) / slice);
   const auto bits = static_cast<std::int64_t>(std::bit_width(std::max<std::uint64_t>(largest, 1)));
@@ -34,6 +38,57 @@ void index_put_accumulate(const Tensor& self, int d, const Tensor& indices, cons
   const Tensor temporary =
       empty({cub::radix_sort_pairs_bytes(session().device, count, 8, bits)}, DType::uint8);
 }
+
+void index_put_accumulate(const Tensor& self, int d, const Tensor& indices, const Tensor& value) {
+  Op op("index_put_", {});
+  const Tensor linear = linear_index(indices);
+  const Tensor packed = value.contiguous();
+  const std::int64_t count = indices.numel(), slice = self.strides()[d];
+  if (count > 0 && slice > 0) sort_places(self, count, slice);
+}
+
+Tensor scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
+
+/// A mask as indices: one column of places for each of its dimensions, put together to linear ones.
+void index_put_by_mask(const Tensor& self, const Tensor& mask, std::int64_t count) {
+  Op op("index_put_", {});
+  Tensor linear;
+  {
+    const Tensor places = nonzero(mask, count);
+    if (count == 0) return;
+    linear = linear_index(int64_column(count));
+    for (int d = 1; d < mask.dim(); ++d) const Tensor added = linear_index(int64_column(count));
+  }
+  sort_places(self, count, self.strides()[mask.dim() - 1]);
+}
+
+struct IndexByMaskBackward final : Node {
+  IndexByMaskBackward(const Dims& input, std::int64_t trues)
+      : Node("IndexBackward0"), sizes(input), count(trues) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor where = mask.unpack();
+    out[0] = zeros(sizes, in[0].dtype());
+    index_put_by_mask(out[0], where, count);
+  }
+  void release() override { mask.reset(); }
+  Saved mask;
+  Dims sizes;
+  std::int64_t count;
+};
+
+/// masked_scatter_backward: grad.masked_select(mask).
+struct MaskedScatterBackward0 final : Node {
+  explicit MaskedScatterBackward0(const Dims& source)
+      : Node("MaskedScatterBackward0"), sizes(source) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor where = mask.unpack();
+    const Tensor places = nonzero(where, ghost::numel(sizes));
+    out[0] = empty(sizes, in[0].dtype());
+  }
+  void release() override { mask.reset(); }
+  Saved mask;
+  Dims sizes;
+};
 
 /// Gradients of picked elements go back into zeros.
 struct PickBackward : Node {
@@ -106,6 +161,17 @@ Tensor pick(const char* name, const In& self, const In& indices, const Dims& siz
 
 }  // namespace
 
+Tensor nonzero(const Tensor& mask, std::int64_t count) {
+  Op op("nonzero", {});
+  const Tensor found = empty({}, DType::int32);
+  {
+    const Tensor temporary = scratch(cub::reduce_bytes(session().device, mask.numel()));
+  }
+  Tensor places = int64s({count, mask.dim()});
+  const Tensor temporary = scratch(cub::select_flagged_bytes(session().device, mask.numel()));
+  return places;
+}
+
 Tensor index(const In& self, const In& indices) {
   Dims sizes = indices->sizes();
   for (int d = 1; d < self->dim(); ++d) sizes.push_back(self->size(d));
@@ -143,6 +209,35 @@ void scatter_(Tensor& self, const In& indices, const In& source) {
 
 Tensor scatter_number(const In& self, const In& indices) {
   return pick<ScatterBackward1>("scatter", self, indices, self->sizes());
+}
+
+Tensor index_by_mask(const In& self, const Tensor& mask, std::int64_t count) {
+  Op op("index", {&self});
+  Ptr<IndexByMaskBackward> node;
+  if (op.differentiable()) {
+    node = op.node<IndexByMaskBackward>({&*self}, self->sizes(), count);
+    node->mask.keep(mask);
+  }
+  const Tensor places = nonzero(mask, count);
+  Dims sizes{count};
+  for (int d = mask.dim(); d < self->dim(); ++d) sizes.push_back(self->size(d));
+  Tensor out = empty(sizes, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor masked_scatter(const In& self, const Tensor& mask, const Tensor& source) {
+  Op op("masked_scatter", {&self});
+  Ptr<MaskedScatterBackward0> node;
+  if (session().grad_enabled && !session().skipping && source.requires_grad()) {
+    node = op.node<MaskedScatterBackward0>({&source}, source.sizes());
+    node->mask.keep(mask);
+  }
+  Tensor out = empty(self->sizes(), self->dtype());
+  const Tensor places = int64s(mask.sizes());
+  const Tensor temporary = scratch(cub::inclusive_sum_bytes(DType::int64, mask.numel()));
+  if (node) set_history(out, node);
+  return out;
 }
 
 }  // namespace memtape::ghost

@@ -25,4 +25,13 @@ void scatter_(Tensor& self, const In& indices, const In& source);
 /// self.scatter(-1, indices, number): a copy in which those elements are the number.
 Tensor scatter_number(const In& self, const In& indices);
 
+/// The places of the `count` true elements, [count, dim] (nonzero_cuda_out_impl of Nonzero.cu).
+Tensor nonzero(const Tensor& mask, std::int64_t count);
+
+/// self[mask] where `count` elements of the bool mask over its first dimensions are true.
+Tensor index_by_mask(const In& self, const Tensor& mask, std::int64_t count);
+
+/// self.masked_scatter(mask, source) of a `self` that wants no gradient, with the mask's sizes.
+Tensor masked_scatter(const In& self, const Tensor& mask, const Tensor& source);
+
 }  // namespace memtape::ghost

@@ -210,6 +210,11 @@ Tensor any(const In& self) {
   return reduced_to_number(*self, DType::boolean);
 }
 
+Tensor any(const In& self, int d) {
+  Op op("any", {&self});
+  return reduced_along(*self, d, false, DType::boolean);
+}
+
 Tensor Tensor::sum(int d, bool keepdim) const& { return sum_op(*this, d, keepdim); }
 Tensor Tensor::sum(int d, bool keepdim) && { return sum_op(std::move(*this), d, keepdim); }
 Tensor Tensor::mean(int d, bool keepdim) const& { return mean_op(*this, d, keepdim); }

@@ -37,5 +37,7 @@ Tensor max_all(const In& self);
 /// all(), any(): one bool.
 Tensor all(const In& self);
 Tensor any(const In& self);
+/// any(dim=d)
+Tensor any(const In& self, int d);
 
 }  // namespace memtape::ghost

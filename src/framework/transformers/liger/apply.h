@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// use_liger_kernel: liger-kernel 0.8 (transformers/monkey_patch.py) puts its own forwards in the
+// place of those of a model's norms, gated MLPs, rotary embedding and causal head, as far as it
+// knows the model's type.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "family/pretrained.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::transformers::liger {
+
+/// Whether there are kernels for models of that type.
+bool has_kernels(std::string_view model_type);
+
+/// _apply_liger_kernel_to_instance, but for the head: that is lce_forward.
+Result<void> apply(family::PretrainedModel& model, std::string_view model_type,
+                   const LigerRecipe& recipe);
+
+/// The forward of a causal model whose head and loss are fused (transformers/model/llama.py).
+family::ModelOutput lce_forward(family::PretrainedModel& model, const family::Batch& batch);
+
+}  // namespace memtape::transformers::liger

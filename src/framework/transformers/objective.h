@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objective: how a micro-batch becomes a loss: Trainer.compute_loss, and what trainers derived from
+// it put in its place.
+#pragma once
+
+#include "family/pretrained.h"
+
+namespace memtape::transformers {
+
+class Objective {
+ public:
+  Objective() = default;
+  virtual ~Objective() = default;
+  Objective(const Objective&) = delete;
+  Objective& operator=(const Objective&) = delete;
+
+  virtual ghost::Tensor compute_loss(const family::Batch& inputs) = 0;
+};
+
+}  // namespace memtape::transformers

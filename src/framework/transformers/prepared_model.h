@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model as Accelerator.prepare_model (accelerate 1.15) leaves it: its forward under autocast,
+// its outputs as float32; and what puts another forward in its place.
+#pragma once
+
+#include <functional>
+
+#include "family/pretrained.h"
+#include "ghost/autocast.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::transformers {
+
+class PreparedModel {
+ public:
+  using Forward = std::function<family::ModelOutput(const family::Batch&)>;
+
+  PreparedModel(const TrainRecipe& recipe, family::PretrainedModel& model);
+
+  /// model.forward = ...
+  void replace_forward(Forward forward) { forward_ = std::move(forward); }
+
+  /// model(**inputs)
+  family::ModelOutput operator()(const family::Batch& inputs) const;
+
+  /// The same for a forward whose outputs are float32 already.
+  template <class F>
+  auto autocasting(F&& forward) const {
+    if (!recipe_.autocasts()) return forward();
+    const ghost::AutocastContext autocast(true, recipe_.autocast_dtype());
+    return forward();
+  }
+
+  family::PretrainedModel& model() const { return model_; }
+
+ private:
+  const TrainRecipe& recipe_;
+  family::PretrainedModel& model_;
+  Forward forward_;
+};
+
+}  // namespace memtape::transformers

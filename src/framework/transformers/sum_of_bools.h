@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// sum() of bools in torch: the result first, then the operand as int64.
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::transformers {
+
+ghost::Tensor sum_of_bools(const ghost::Tensor& operand);
+
+}  // namespace memtape::transformers

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trainer.compute_loss (transformers 5.17, trainer.py): the model's own loss, or the label
+// smoother's.
+#pragma once
+
+#include "framework/transformers/objective.h"
+#include "framework/transformers/prepared_model.h"
+
+namespace memtape::transformers {
+
+class TrainerObjective final : public Objective {
+ public:
+  TrainerObjective(const TrainRecipe& recipe, const PreparedModel& model)
+      : model_(model), smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0) {}
+
+  ghost::Tensor compute_loss(const family::Batch& inputs) override;
+
+ private:
+  const PreparedModel& model_;
+  bool smooths_labels_;
+};
+
+}  // namespace memtape::transformers

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// trl 1.16's ChunkedLogProbFunction (kernels/chunked_logprob.py): log-probabilities of the labels
+// without the logits, in tiles of 4,096 tokens by 32,768 entries of the vocabulary, which backward
+// makes again; gradients are summed in float32.
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::transformers::trl {
+
+/// What it gives for each token.
+struct LogProbs {
+  ghost::Tensor log_probs, entropy, is_top1;
+};
+
+/// Of `hidden` [N, H] under a head with `weight` [V, H] and `bias` [V] or none; `extras`: entropy
+/// and is_top1, too.
+LogProbs chunked_logprob(const ghost::Tensor& hidden, const ghost::Tensor& weight,
+                         const ghost::Tensor& bias, const ghost::Tensor& targets, bool extras);
+
+}  // namespace memtape::transformers::trl

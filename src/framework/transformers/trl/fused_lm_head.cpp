@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/trl/fused_lm_head.h"
+
+#include "framework/transformers/sum_of_bools.h"
+#include "framework/transformers/trl/chunked_logprob.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "nn/layers.h"
+
+namespace memtape::transformers::trl {
+namespace {
+
+using ghost::Tensor;
+
+/// x.new_zeros(mask.shape).masked_scatter(mask, x)
+Tensor spread(const Tensor& x, const Tensor& mask) {
+  if (!x.defined()) return {};
+  return ghost::masked_scatter(ghost::zeros(mask.sizes(), x.dtype()), mask, x);
+}
+
+/// -log_probs.sum() / mask.sum().clamp(min=1)
+Tensor mean_loss(const Tensor& log_probs, const Tensor& mask) {
+  const Tensor negated = ghost::sum_all(log_probs).neg();
+  return negated.div(ghost::plain_unary("clamp", sum_of_bools(mask)));
+}
+
+LogProbs score(const Tensor& hidden_states, const Tensor& labels, const Tensor& mask,
+               const nn::Projection& lm_head, FusedCount count) {
+  const Tensor hidden = ghost::index_by_mask(hidden_states, mask, count.scored);
+  const Tensor targets = ghost::index_by_mask(labels, mask, count.scored);
+  return chunked_logprob(hidden, lm_head.weight, lm_head.bias, targets, count.extras);
+}
+
+}  // namespace
+
+FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& inputs,
+                          FusedCount count) {
+  const Tensor last_hidden_state = model.last_hidden_state(inputs);
+  const Tensor hidden_states = last_hidden_state.slice(1, 0, -1);
+  const Tensor labels = inputs.labels.slice(1, 1, inputs.labels.size(1));
+  FusedOutput out;
+  out.label_mask = ghost::comparison("ne", labels);
+  {
+    const LogProbs per_token = score(hidden_states, labels, out.label_mask, *model.head(), count);
+    out.log_probs = spread(per_token.log_probs, out.label_mask);
+    out.entropy = spread(per_token.entropy, out.label_mask);
+    out.is_top1 = spread(per_token.is_top1, out.label_mask);
+  }
+  out.loss = mean_loss(out.log_probs, out.label_mask);
+  return out;
+}
+
+}  // namespace memtape::transformers::trl

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/trl/sft_objective.h"
+
+#include "framework/transformers/sum_of_bools.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::transformers::trl {
+namespace {
+
+using ghost::Tensor;
+
+/// gather_for_metrics(x.sum()).sum()
+Tensor gathered(const Tensor& sum) { return ghost::plain_unary("sum", sum); }
+
+/// (of / count).item() if count > 0 else 0.0
+void take_mean(const Tensor& of, const Tensor& count) {
+  {
+    const Tensor positive = ghost::comparison("gt", count);
+  }
+  const Tensor mean = of.div(count);
+}
+
+}  // namespace
+
+SftObjective::SftObjective(const TrainRecipe& recipe, const PreparedModel& model)
+    : model_(model),
+      count_{.scored = recipe.trainer.scored_tokens.value_or(recipe.micro_batch_size *
+                                                             (recipe.sequence_length - 1)),
+             .extras = true},
+      dynamic_fine_tuning_(recipe.trainer.sft->loss_type == "dft") {}
+
+Tensor SftObjective::compute_loss(const family::Batch& inputs) {
+  const FusedOutput outputs =
+      model_.autocasting([&] { return fused_forward(model_.model(), inputs, count_); });
+  Tensor per_token_loss = outputs.log_probs.neg();
+  if (dynamic_fine_tuning_)
+    per_token_loss = per_token_loss.mul(ghost::exp(outputs.log_probs).detach());
+  Tensor loss = ghost::sum_all(per_token_loss);
+  loss = loss.div(ghost::plain_unary("clamp", inputs.num_items_in_batch));
+  loss = loss.mul(1.0);
+  const ghost::GradMode no_grad(false);
+  const Tensor num_valid = gathered(sum_of_bools(outputs.label_mask));
+  const Tensor entropy_sum = gathered(ghost::sum_all(outputs.entropy.detach()));
+  const Tensor num_correct = gathered(sum_of_bools(outputs.is_top1));
+  take_mean(entropy_sum, num_valid);
+  take_mean(num_correct, num_valid);
+  gathered(ghost::sum_all(inputs.attention_mask));
+  return loss;
+}
+
+}  // namespace memtape::transformers::trl

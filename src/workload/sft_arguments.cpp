@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/sft_arguments.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "workload/typed_values.h"
+
+namespace memtape {
+namespace {
+
+using Setter = Result<void> (*)(const NamedValue&, SftRecipe&);
+struct Field {
+  std::string_view name;
+  Setter set;
+};
+
+Result<void> pass_over(const NamedValue&, SftRecipe&) { return {}; }
+
+Result<void> choose(const NamedValue& option, std::span<const std::string_view> known) {
+  if (std::find(known.begin(), known.end(), option.second) != known.end()) return {};
+  return wrong_value(option, suggestion(option.second, known));
+}
+
+Result<void> set_max_length(const NamedValue& option, SftRecipe& sft) {
+  if (option.second != "None" && option.second != "none") return put(positive(option), sft.max_length);
+  sft.max_length.reset();
+  return {};
+}
+
+/// The other strategies flatten batches for flash attention's kernels of varied lengths.
+Result<void> set_packing_strategy(const NamedValue& option, SftRecipe&) {
+  constexpr std::array<std::string_view, 3> kStrategies{"bfd", "bfd_split", "wrapped"};
+  if (const Result<void> known = choose(option, kStrategies); !known) return known;
+  if (option.second == "wrapped") return {};
+  return unsupported("padding-free batches are not modelled", "--" + option.first, "wrapped");
+}
+
+Result<void> set_loss_type(const NamedValue& option, SftRecipe& sft) {
+  constexpr std::array<std::string_view, 3> kLosses{"nll", "dft", "chunked_nll"};
+  if (const Result<void> known = choose(option, kLosses); !known) return known;
+  sft.loss_type = option.second == "chunked_nll" ? "nll" : option.second;
+  return {};
+}
+
+Result<void> refuse_if_on(const NamedValue& option, SftRecipe&) {
+  const Result<bool> on = boolean(option);
+  if (!on) return tl::unexpected(on.error());
+  if (*on) return unsupported("not modelled", "--" + option.first, "false");
+  return {};
+}
+
+constexpr auto kFields = std::to_array<Field>({
+    {"max_length", set_max_length},
+    {"packing", [](const NamedValue& o, SftRecipe& s) { return put(boolean(o), s.packing); }},
+    {"packing_strategy", set_packing_strategy},
+    {"loss_type", set_loss_type},
+    {"padding_free", refuse_if_on},
+    {"activation_offloading", refuse_if_on},
+    {"completion_only_loss", pass_over},
+    {"assistant_only_loss", pass_over},
+    {"dataset_text_field", pass_over},
+    {"dataset_kwargs", pass_over},
+    {"dataset_num_proc", pass_over},
+    {"model_init_kwargs", pass_over},
+    {"trust_remote_code", pass_over},
+    {"chat_template_path", pass_over},
+    {"eos_token", pass_over},
+    {"pad_token", pass_over},
+    {"truncation_mode", pass_over},
+    {"shuffle_dataset", pass_over},
+    {"eval_packing", pass_over},
+    {"pad_to_multiple_of", pass_over},
+    {"router_aux_loss_coef", pass_over},
+});
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, kFields.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kFields[i].name;
+  return names;
+}();
+
+const std::string* value_of(std::span<const NamedValue> options, std::string_view name) {
+  for (const NamedValue& option : options)
+    if (option.first == name) return &option.second;
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const std::string_view> sft_argument_names() { return kNames; }
+
+bool is_sft_argument(std::string_view name) {
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+void set_sft_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  if (std::none_of(options.begin(), options.end(),
+                   [](const NamedValue& option) { return is_sft_argument(option.first); }))
+    return;
+  recipe.trainer.sft.emplace();
+  recipe.checkpointing = Checkpointing::full;
+  const std::string* fp16 = value_of(options, "fp16");
+  const bool half = fp16 && boolean({"fp16", *fp16}).value_or(false);
+  recipe.precision = half ? Precision::fp32 : Precision::amp_bf16;
+}
+
+Result<void> set_sft_argument(const NamedValue& option, TrainRecipe& recipe) {
+  for (const Field& field : kFields)
+    if (field.name == option.first) return field.set(option, *recipe.trainer.sft);
+  return {};
+}
+
+void apply_max_length(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  if (!recipe.trainer.sft || !recipe.trainer.sft->max_length) return;
+  const std::int64_t most = *recipe.trainer.sft->max_length;
+  const bool as_long = recipe.trainer.sft->packing || !value_of(options, "sequence-length");
+  recipe.sequence_length = as_long ? most : std::min(recipe.sequence_length, most);
+}
+
+}  // namespace memtape
