@@ -75,14 +75,13 @@ class Rules {
   void states_by_parameter() {
     const Bytes states =
         rank_.parameter_bytes + rank_.gradient_bytes + rank_.optimizer_state_bytes;
-    const bool amp = recipe_.autocasts();
     if (full_adamw()) {
       const std::string mixed =
-          amp ? "autocast over float32 weights holds 4 + 4 + 8 bytes between steps, which is 16, "
-                "but its 16-bit copies live only within forward and no second copy of the "
-                "gradients is made."
+          bytes_per_weight() == 4
+              ? "float32 weights, gradients and states come to 16 bytes, too, by another way: 4 + 4 "
+                "+ 8; autocast's 16-bit copies live within forward only."
               : "the rule counts a float32 master copy and float32 states beside 16-bit weights; "
-                "this loop keeps weights, gradients and both states in one dtype.";
+                "this loop keeps weights, gradients and both states in 16 bits.";
       add({"16 bytes a parameter", fmt::format("{} parameters x (2 + 2 + 12)", parameters_), kZero,
            parameters_ * 16, "parameters + gradients + optimizer states", states, mixed});
       add({"18 bytes a parameter", fmt::format("{} parameters x (6 + 4 + 8)", parameters_),

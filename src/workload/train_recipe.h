@@ -94,20 +94,6 @@ struct SftRecipe {
   std::string loss_type = "nll";
 };
 
-/// trl's DPOConfig and RewardConfig: two completions a sample, one chosen and one rejected.
-struct PreferenceRecipe {
-  enum class Trainer { dpo, reward };
-  Trainer trainer = Trainer::dpo;
-  std::string loss_type = "sigmoid";
-  bool precompute_ref_log_probs = false;
-};
-
-/// Evaluation between steps.
-struct EvaluationRecipe {
-  std::int64_t batch_size = 8;
-  bool prediction_loss_only = false;
-};
-
 /// What only Trainer's TrainingArguments can ask for, by their names there.
 struct TrainerRecipe {
   std::string optim = "adamw_torch_fused";              ///< the name behind the recipe's optimizer
@@ -119,9 +105,6 @@ struct TrainerRecipe {
   bool use_liger_kernel = false;
   LigerRecipe liger_kernel_config;
   std::optional<SftRecipe> sft;  ///< trl's SFTTrainer in place of Trainer
-  std::optional<PreferenceRecipe> preference;
-  bool evaluates = false;
-  EvaluationRecipe evaluation;
   /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;

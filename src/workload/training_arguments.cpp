@@ -138,6 +138,8 @@ struct BitsAndBytesName {
   BitsAndBytesOptim optim;
 };
 using Algorithm = BitsAndBytesOptim::Algorithm;
+/// One state as Lion has (Optimizer1State).
+constexpr BitsAndBytesOptim kRmsProp{Algorithm::lion, 32, false};
 constexpr auto kBitsAndBytes = std::to_array<BitsAndBytesName>({
     {"adamw_bnb_8bit", {Algorithm::adamw, 8, false}},
     {"adamw_8bit", {Algorithm::adamw, 8, false}},
@@ -147,19 +149,23 @@ constexpr auto kBitsAndBytes = std::to_array<BitsAndBytesName>({
     {"lion_8bit", {Algorithm::lion, 8, false}},
     {"paged_lion_32bit", {Algorithm::lion, 32, true}},
     {"paged_lion_8bit", {Algorithm::lion, 8, true}},
+    {"rmsprop_bnb", kRmsProp},
+    {"rmsprop_bnb_8bit", {kRmsProp.algorithm, 8, false}},
+    {"rmsprop_bnb_32bit", kRmsProp},
     {"ademamix", {Algorithm::ademamix, 32, false}},
     {"ademamix_8bit", {Algorithm::ademamix, 8, false}},
     {"paged_ademamix_32bit", {Algorithm::ademamix, 32, true}},
     {"paged_ademamix_8bit", {Algorithm::ademamix, 8, true}},
 });
+/// Of lomo-optim, schedulefree and torch-optimi.
+constexpr auto kOfOtherPackages =
+    std::to_array<std::string_view>({"lomo", "adalomo", "schedule_free_adamw", "schedule_free_radam",
+                                     "schedule_free_sgd", "stable_adamw"});
 constexpr auto kOtherOptims = std::to_array<std::string_view>({"adamw_torch_xla",
                                                                "adamw_torch_npu_fused",
                                                                "adamw_anyprecision",
                                                                "adamw_torch_4bit",
                                                                "adamw_torch_8bit",
-                                                               "rmsprop_bnb",
-                                                               "rmsprop_bnb_8bit",
-                                                               "rmsprop_bnb_32bit",
                                                                "galore_adamw",
                                                                "galore_adamw_8bit",
                                                                "galore_adafactor",
@@ -167,12 +173,8 @@ constexpr auto kOtherOptims = std::to_array<std::string_view>({"adamw_torch_xla"
                                                                "galore_adamw_8bit_layerwise",
                                                                "galore_adafactor_layerwise",
                                                                "grokadamw",
-                                                               "schedule_free_radam",
-                                                               "schedule_free_adamw",
-                                                               "schedule_free_sgd",
                                                                "apollo_adamw",
-                                                               "apollo_adamw_layerwise",
-                                                               "stable_adamw"});
+                                                               "apollo_adamw_layerwise"});
 
 Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
   std::vector<std::string_view> names;
@@ -185,7 +187,7 @@ Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
     recipe.trainer.optim = option.second;
     return {};
   }
-  for (const std::string_view known : {"lomo", "adalomo"}) {
+  for (const std::string_view known : kOfOtherPackages) {
     names.push_back(known);
     if (known != option.second) continue;
     recipe.trainer.bitsandbytes_optim.reset();

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <unordered_set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,10 +13,8 @@
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
-#include "framework/transformers/bitsandbytes_optimizer.h"
-#include "framework/transformers/decay_parameters.h"
+#include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/liger/apply.h"
-#include "framework/transformers/lomo.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/sum_of_bools.h"
@@ -54,9 +52,8 @@ class Trainer {
         session_(ghost::session()),
         shifts_labels_(shifts_labels) {
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
-    GroupedParameters grouped = grouped_parameters(model);
-    optimizer_ = create_optimizer(std::move(grouped.parameters));
-    optimizer_->second_group_from(grouped.decayed);
+    created_ = create_optimizer(recipe, model);
+    optimizer_ = created_.optimizer.get();
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
 
@@ -80,34 +77,11 @@ class Trainer {
     torch::StaticBytes statics = torch::count_statics(model_);
     statics.gradient_bytes = gradients;
     statics.optimizer_state_bytes = optimizer_->state_bytes();
-    if (bitsandbytes_) statics.managed_bytes = bitsandbytes_->managed_bytes();
+    if (created_.bitsandbytes) statics.managed_bytes = created_.bitsandbytes->managed_bytes();
     return statics;
   }
 
  private:
-  std::unique_ptr<torch::Optimizer> create_optimizer(std::vector<Tensor> parameters) {
-    if (recipe_.trainer.optim.ends_with("lomo")) return create_lomo(std::move(parameters));
-    if (!recipe_.trainer.bitsandbytes_optim)
-      return torch::make_optimizer(recipe_, std::move(parameters));
-    std::unordered_set<const ghost::TensorImpl*> embeddings;
-    for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
-      if (module.node->embedding) embeddings.insert(module.node->embedding->weight.ptr().get());
-    auto made = std::make_unique<BitsAndBytesOptimizer>(
-        std::move(parameters), *recipe_.trainer.bitsandbytes_optim, std::move(embeddings));
-    bitsandbytes_ = made.get();
-    return made;
-  }
-
-  std::unique_ptr<torch::Optimizer> create_lomo(std::vector<Tensor> parameters) {
-    std::vector<Tensor> all;
-    for (const nn::ModuleNode::Named& p : nn::named_parameters(model_.tree.root()))
-      all.push_back(p.tensor);
-    auto made = std::make_unique<Lomo>(std::move(parameters), all,
-                                       recipe_.trainer.optim == "adalomo");
-    lomo_ = made.get();
-    return made;
-  }
-
   /// integrations/neftune.py: a hook on the input embeddings.
   void activate_neftune() {
     for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
@@ -185,7 +159,7 @@ class Trainer {
   /// Accelerator.backward; its gradient_accumulation_steps is 1, Trainer has divided already.
   void accelerator_backward(const Tensor& original) {
     const Tensor loss = original.div(1.0);
-    if (lomo_) return lomo_->fused_backward(loss);
+    if (created_.lomo) return created_.lomo->fused_backward(loss);
     ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
   }
 
@@ -217,9 +191,8 @@ class Trainer {
   std::unique_ptr<Objective> objective_;
   ghost::Session& session_;
   bool shifts_labels_;
-  std::unique_ptr<torch::Optimizer> optimizer_;
-  const BitsAndBytesOptimizer* bitsandbytes_ = nullptr;  ///< the same, when it is one of theirs
-  Lomo* lomo_ = nullptr;                                 ///< or one of these
+  CreatedOptimizer created_;
+  torch::Optimizer* optimizer_ = nullptr;  ///< the created one
   std::optional<torch::GradScaler> scaler_;
 
   // Locals of _run_epoch, which live from step to step.
@@ -228,25 +201,44 @@ class Trainer {
   Tensor tr_loss_, tr_loss_step_, grad_norm_;
 };
 
+Result<void> check_sft(const TrainRecipe& recipe) {
+  const std::int64_t most = recipe.micro_batch_size * (recipe.sequence_length - 1);
+  if (recipe.trainer.scored_tokens.value_or(0) > most)
+    return bad_input("more labels than a micro-batch has", "--scored_tokens",
+                     "at most " + std::to_string(most));
+  if (recipe.trainer.sft && recipe.trainer.label_smoothing_factor != 0.0)
+    return unsupported("label smoothing in SFTTrainer is not modelled", "--label_smoothing_factor",
+                       "0");
+  return {};
+}
+
+/// The fused heads of trl and Liger start from the hidden states.
+Result<void> check_head(const Config& config, const TrainRecipe& recipe,
+                        family::PretrainedModel& model) {
+  if (model.head() || (!recipe.trainer.sft && !recipe.trainer.use_liger_kernel)) return {};
+  return unsupported("a fused head for " + config.text("model_type", "") + " is not modelled",
+                     recipe.trainer.sft ? "--max_length" : "--use_liger_kernel",
+                     "plain Trainer is");
+}
+
 Result<void> check(const TrainRecipe& recipe) {
   if (recipe.task != TaskName::causal_lm)
     return unsupported("only causal-lm is modelled by --framework transformers", "--task");
-  if (recipe.trainer.optim.ends_with("lomo") && recipe.precision == Precision::amp_fp16)
-    return unsupported("LOMO under a gradient scaler is not modelled", "--fp16", "--bf16");
   if (recipe.quantization && !recipe.lora)
     return bad_input("Trainer refuses to train a quantized model without adapters",
                      "--quantization", "add --peft");
-  return torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl);
+  if (const Result<void> fine = check_sft(recipe); !fine) return fine;
+  return check_optim(recipe);
 }
 
 /// SFTTrainer converts the adapters of a quantized base to bfloat16.
 void halve_adapters(family::PretrainedModel& model) {
   const ghost::GradMode no_grad(false);
-  for (const nn::ModuleNode::Named& p : torch::trainable_parameters(model)) {
-    const Tensor half = p.tensor.to(DType::bfloat16);
+  for (const Tensor& p : torch::trainable_parameters(model)) {
+    const Tensor half = p.to(DType::bfloat16);
     ghost::session().set_category(half, Category::parameter);
-    p.tensor.impl().storage = half.impl().storage;
-    p.tensor.impl().dtype = DType::bfloat16;
+    p.impl().storage = half.impl().storage;
+    p.impl().dtype = DType::bfloat16;
   }
 }
 
@@ -273,6 +265,8 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   session.mark(Phase::init, -1, 0);
   const Result<QuantizedModel> loaded = load(config, recipe);
   if (!loaded) return tl::unexpected(loaded.error());
+  if (const Result<void> headed = check_head(config, recipe, *loaded->model); !headed)
+    return tl::unexpected(headed.error());
   Trainer trainer(recipe, *loaded->model, loss_shifts_labels(config));
   if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)
     return tl::unexpected(ready.error());
@@ -288,6 +282,9 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
 Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& recipe,
                                     const ghost::DeviceTraits& device) {
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
+  // LOMO acts between the layers of a backward; LLM.int8() keeps what the engine does not release.
+  if (recipe.trainer.optim.ends_with("lomo") || (recipe.quantization && recipe.quantization->int8))
+    return run_program(config, recipe, device, torch::EqualLayerRuns::all_run);
   return torch::run_equal_layers(
       [&](torch::EqualLayerRuns runs) { return run_program(config, recipe, device, runs); });
 }

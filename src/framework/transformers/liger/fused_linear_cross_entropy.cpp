@@ -16,11 +16,18 @@ namespace {
 using ghost::Gradients;
 using ghost::Op;
 
+/// torch.equal(grad_output, torch.tensor(1.0)): eq, then all.
+void compare_with_one(const Tensor& gradient) {
+  const Tensor one = ghost::full({}, DType::float32);
+  const Tensor equal = ghost::comparison("eq", gradient);
+  const Tensor all = ghost::all(equal);
+}
+
 struct FusedLossBackward final : ghost::Node {
   FusedLossBackward() : Node("LigerFusedLinearCrossEntropyFunctionBackward") {}
-  void apply(Gradients&, Gradients& out) override {
+  void apply(Gradients& in, Gradients& out) override {
     const Tensor input = grad_input.unpack(), weight = grad_weight.unpack();
-    const Tensor one = ghost::full({}, DType::float32);  // torch.equal(grad_output, 1.0)
+    compare_with_one(in[0]);
     out[0] = input;
     if (wants(1)) out[1] = weight;
   }

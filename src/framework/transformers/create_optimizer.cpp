@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/create_optimizer.h"
+
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "framework/transformers/decay_parameters.h"
+#include "framework/transformers/schedule_free.h"
+#include "framework/transformers/stable_adamw.h"
+#include "nn/layers.h"
+
+namespace memtape::transformers {
+namespace {
+
+/// GlobalOptimManager's overrides: embeddings keep states of 32 bits.
+std::unordered_set<const ghost::TensorImpl*> embeddings_of(family::PretrainedModel& model) {
+  std::unordered_set<const ghost::TensorImpl*> embeddings;
+  for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
+    if (module.node->embedding) embeddings.insert(module.node->embedding->weight.ptr().get());
+  return embeddings;
+}
+
+std::vector<Tensor> all_parameters(family::PretrainedModel& model) {
+  std::vector<Tensor> all;
+  for (const nn::ModuleNode::Named& p : nn::named_parameters(model.tree.root()))
+    all.push_back(p.tensor);
+  return all;
+}
+
+CreatedOptimizer created(const TrainRecipe& recipe, family::PretrainedModel& model,
+                         std::vector<Tensor> parameters) {
+  const std::string& optim = recipe.trainer.optim;
+  CreatedOptimizer made;
+  if (optim.ends_with("lomo")) {
+    auto lomo =
+        std::make_unique<Lomo>(std::move(parameters), all_parameters(model), optim == "adalomo");
+    made.lomo = lomo.get();
+    made.optimizer = std::move(lomo);
+  } else if (optim.starts_with("schedule_free")) {
+    made.optimizer =
+        std::make_unique<ScheduleFree>(std::move(parameters), optim != "schedule_free_sgd");
+  } else if (optim == "stable_adamw") {
+    made.optimizer = std::make_unique<StableAdamW>(std::move(parameters));
+  } else if (recipe.trainer.bitsandbytes_optim) {
+    auto theirs = std::make_unique<BitsAndBytesOptimizer>(
+        std::move(parameters), *recipe.trainer.bitsandbytes_optim, embeddings_of(model));
+    made.bitsandbytes = theirs.get();
+    made.optimizer = std::move(theirs);
+  } else {
+    made.optimizer = torch::make_optimizer(recipe, std::move(parameters));
+  }
+  return made;
+}
+
+}  // namespace
+
+CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model) {
+  GroupedParameters grouped = grouped_parameters(model);
+  CreatedOptimizer made = created(recipe, model, std::move(grouped.parameters));
+  made.optimizer->second_group_from(grouped.decayed);
+  return made;
+}
+
+Result<void> check_optim(const TrainRecipe& recipe) {
+  const std::string& optim = recipe.trainer.optim;
+  if (optim.ends_with("lomo") && recipe.precision == Precision::amp_fp16)
+    return unsupported("LOMO under a gradient scaler is not modelled", "--fp16", "--bf16");
+  if (optim.starts_with("rmsprop_bnb") && recipe.parameter_dtype() == DType::bfloat16)
+    return bad_input("bitsandbytes' RMSprop takes no bfloat16 gradients", "--optim",
+                     "rmsprop, or --weights fp32");
+  return torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl);
+}
+
+}  // namespace memtape::transformers

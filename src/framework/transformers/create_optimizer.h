@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trainer.create_optimizer (transformers 5.17, trainer_optimizer.py): the optimizer that
+// TrainingArguments.optim names, over the parameters in two groups.
+#pragma once
+
+#include <memory>
+
+#include "family/pretrained.h"
+#include "framework/transformers/bitsandbytes_optimizer.h"
+#include "framework/transformers/lomo.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::transformers {
+
+struct CreatedOptimizer {
+  std::unique_ptr<torch::Optimizer> optimizer;
+  const BitsAndBytesOptimizer* bitsandbytes = nullptr;  ///< the same, when it is one of theirs
+  Lomo* lomo = nullptr;                                 ///< or one of these
+};
+
+CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model);
+
+/// What such an optimizer refuses, or is not modelled with.
+Result<void> check_optim(const TrainRecipe& recipe);
+
+}  // namespace memtape::transformers

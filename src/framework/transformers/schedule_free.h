@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// schedulefree 1.4's AdamWScheduleFree, RAdamScheduleFree and SGDScheduleFree in their foreach form
+// (adamw_schedulefree.py ...): a copy z of each parameter as state, and for the first two a second
+// moment. RAdam is taken past its first steps, in which it does no Adam step yet.
+#pragma once
+
+#include "framework/torch/optimizer.h"
+
+namespace memtape::transformers {
+
+class ScheduleFree final : public torch::Optimizer {
+ public:
+  ScheduleFree(torch::TensorList parameters, bool has_second_moment);
+
+ private:
+  void step_over(const torch::Places& places) override;
+  std::vector<const torch::TensorList*> states() const override { return {&z_, &exp_avg_sq_}; }
+  void init_state(std::size_t place);
+
+  bool has_second_moment_;
+  torch::TensorList z_, exp_avg_sq_;
+  torch::TensorList denom_;  ///< a local of step(), from one group to the next
+};
+
+}  // namespace memtape::transformers

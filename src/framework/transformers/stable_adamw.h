@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch-optimi 0.3's StableAdamW in its Triton form (stableadamw.py): two moments, a compensation
+// of the weights' rounding where they are halves, and two numbers for each parameter.
+#pragma once
+
+#include "framework/torch/optimizer.h"
+
+namespace memtape::transformers {
+
+class StableAdamW final : public torch::Optimizer {
+ public:
+  explicit StableAdamW(torch::TensorList parameters);
+
+ private:
+  void step_over(const torch::Places& places) override;
+  std::vector<const torch::TensorList*> states() const override {
+    return {&exp_avg_, &exp_avg_sq_, &eps_sq_, &kahan_comp_, &mean_square_};
+  }
+  void init_state(std::size_t place);
+
+  torch::TensorList exp_avg_, exp_avg_sq_, eps_sq_, kahan_comp_, mean_square_;
+};
+
+}  // namespace memtape::transformers
