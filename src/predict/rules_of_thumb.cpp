@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kZero = "ZeRO, Rajbhandari et al. 2020, section 3.1";
 constexpr const char* kHuggingFace = "transformers' guide to GPU memory, \"Anatomy of model's memory\"";
 constexpr const char* kEstimate = "accelerate estimate-memory";
-constexpr const char* kKorthikanti = "Korthikanti et al. 2022, equations 1 and 2";
+constexpr const char* kKorthikanti = "Korthikanti et al. 2022, table 2";
 
 /// s, b, h, a, L of the papers; nothing where the configuration does not say them by their usual
 /// names.
