@@ -63,7 +63,9 @@ std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& recipe,
     const Result<TrainAnswer> answer =
         predict_train(model, change.recipe, device, {.largest = 0, .advise = false});
     if (!answer) continue;
-    const Bytes changed = answer->prediction.ranks.front().peak_device_bytes;
+    Bytes changed = 0;
+    for (const RankReport& rank : answer->prediction.ranks)
+      changed = std::max(changed, rank.peak_device_bytes);
     if (answer->prediction.fits.value_or(false)) {
       fitting.push_back({change.flags, changed, change.cost});
       break;

@@ -9,6 +9,7 @@
 #include "framework/ddp/distributed_data_parallel.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
+#include "framework/megatron/pretrain.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/transformers/trainer.h"
 #include "workload/train_options.h"
@@ -52,13 +53,14 @@ constexpr auto kDialects = std::to_array<Dialect>({
      all_alike},
     {Framework::fsdp1, fsdp1::run_training, fsdp1::rank_classes},
     {Framework::fsdp2, fsdp2::run_training, fsdp2::rank_classes},
+    {Framework::megatron_core, megatron::run_training, megatron::rank_classes},
 });
 
 Result<const Dialect*> find_dialect(Framework framework) {
   for (const Dialect& dialect : kDialects)
     if (dialect.framework == framework) return &dialect;
   return unsupported(fmt::format("\"{}\" is not modelled yet", name(framework)), "--framework",
-                     "one of torch, transformers, ddp, fsdp1, fsdp2");
+                     "one of torch, transformers, ddp, fsdp1, fsdp2, megatron-core");
 }
 
 }  // namespace

@@ -178,7 +178,19 @@ void add_report(std::vector<RankReport>& reports, RankReport report) {
   reports.push_back(std::move(report));
 }
 
-/// Runs one rank of each kind; the reports come fullest first.
+/// Fullest first; but the report that holds the last rank of all comes last, so that it is found
+/// without knowing how many ranks there are.
+void put_in_order(std::vector<RankReport>& reports) {
+  std::stable_sort(reports.begin(), reports.end(), [](const RankReport& a, const RankReport& b) {
+    return a.peak_device_bytes > b.peak_device_bytes;
+  });
+  const auto last = std::max_element(reports.begin(), reports.end(), [](const auto& a, const auto& b) {
+    return a.ranks.back() < b.ranks.back();
+  });
+  std::rotate(last, last + 1, reports.end());
+}
+
+/// Runs one rank of each kind.
 Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device, const PredictOptions& options,
                               std::vector<RankReport>& reports) {
@@ -203,9 +215,7 @@ Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
     }
     add_report(reports, std::move(report));
   }
-  std::stable_sort(reports.begin(), reports.end(), [](const RankReport& a, const RankReport& b) {
-    return a.peak_device_bytes > b.peak_device_bytes;
-  });
+  put_in_order(reports);
   return std::move(*fullest);
 }
 
@@ -232,12 +242,15 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   if (!fullest) return tl::unexpected(fullest.error());
   torch::TrainRun* const run = &fullest->run;
   StepPlay& play = fullest->play;
-  prediction.peak_rank = prediction.ranks.front().ranks.front();
+  const RankReport& peak = *std::max_element(
+      prediction.ranks.begin(), prediction.ranks.end(),
+      [](const auto& a, const auto& b) { return a.peak_device_bytes < b.peak_device_bytes; });
+  prediction.peak_rank = peak.ranks.front();
   prediction.model = model_summary(model, run->statics);
   prediction.workload = resolved_settings(recipe);
   prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(device);
-  prediction.bounds = bounds_of(run->tape, device, prediction.ranks.front());
+  prediction.bounds = bounds_of(run->tape, device, peak);
   add_warnings(model, recipe, prediction.warnings);
   if (run->statics.managed_bytes > 0)
     prediction.warnings.push_back(fmt::format(
@@ -249,7 +262,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
   judge(answer, *run, device, play);
   if (options.advise && prediction.fits == false)
-    prediction.advice = advise(model, recipe, device, prediction.ranks.front().peak_device_bytes);
+    prediction.advice = advise(model, recipe, device, peak.peak_device_bytes);
   if (options.trace) answer.trace = trace_of(std::move(*run), std::move(play));
   return answer;
 }

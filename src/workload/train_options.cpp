@@ -57,7 +57,8 @@ constexpr auto kImpls =
 constexpr auto kCheckpointings =
     std::to_array<Choice<Checkpointing>>({{"none", Checkpointing::none},
                                           {"full", Checkpointing::full},
-                                          {"full-reentrant", Checkpointing::full_reentrant}});
+                                          {"full-reentrant", Checkpointing::full_reentrant},
+                                          {"selective", Checkpointing::selective}});
 constexpr auto kAttentions =
     std::to_array<Choice<AttentionChoice>>({{"eager", AttentionChoice::eager},
                                             {"sdpa", AttentionChoice::sdpa},
@@ -210,6 +211,24 @@ Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options) {
   return recipe;
 }
 
+/// Words that only Megatron-LM has for what is else called by another name.
+NamedValue in_common_words(const NamedValue& option, const TrainRecipe& recipe) {
+  if (recipe.framework != Framework::megatron_core) return option;
+  if (option.first == "attention" && option.second == "unfused") return {option.first, "eager"};
+  if (option.first == "optimizer-impl" && option.second == "torch")
+    return {option.first, "foreach"};
+  return option;
+}
+
+Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
+  const Result<Checkpointing> chosen = choose(option, kCheckpointings);
+  if (!chosen) return tl::unexpected(chosen.error());
+  if (*chosen == Checkpointing::selective && recipe.framework != Framework::megatron_core)
+    return wrong(option.first, option.second, "none or full; selective is Megatron-LM's");
+  recipe.checkpointing = *chosen;
+  return {};
+}
+
 using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct Rule {
   std::string_view option;
@@ -234,10 +253,7 @@ constexpr auto kRules = std::to_array<Rule>({
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.sequence_length); }},
     {"gradient-accumulation",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
-    {"gradient-checkpointing",
-     [](const NamedValue& o, TrainRecipe& r) {
-       return put(choose(o, kCheckpointings), r.checkpointing);
-     }},
+    {"gradient-checkpointing", set_checkpointing},
     {"optimizer",
      [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kOptimizers), r.optimizer); }},
     {"optimizer-impl",
@@ -317,7 +333,7 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
   if (!start) return start;
   TrainRecipe recipe = std::move(*start);
   for (const NamedValue& option : options)
-    if (const Result<void> done = apply_option(option, recipe); !done)
+    if (const Result<void> done = apply_option(in_common_words(option, recipe), recipe); !done)
       return tl::unexpected(done.error());
   apply_max_length(options, recipe);
   // torch.optim.Adafactor alone prefers its loop: its foreach takes a copy of the parameters.

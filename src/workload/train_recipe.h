@@ -43,7 +43,8 @@ enum class OptimizerName {
   adafactor_hf
 };
 enum class OptimizerImpl { fused, foreach, for_loop };
-enum class Checkpointing { none, full, full_reentrant };
+/// `selective` recomputes parts of a layer, as Megatron does.
+enum class Checkpointing { none, full, full_reentrant, selective };
 enum class AttentionChoice { eager, sdpa, flash };
 enum class TaskName { causal_lm, masked_lm, seq2seq_lm, image_text_to_text };
 inline constexpr std::array kTasks{TaskName::causal_lm, TaskName::masked_lm, TaskName::seq2seq_lm,

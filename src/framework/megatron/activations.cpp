@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/activations.h"
+
+#include "ghost/ops/creation.h"
+#include "ghost/ops/dropout.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::megatron {
+namespace {
+
+using ghost::empty;
+using ghost::Gradients;
+
+/// swiglu_back of fusions/fused_bias_swiglu.py, operation by operation:
+/// cat((g * sigmoid(y1) * (1 + y1 * (1 - sigmoid(y1))) * y2, g * silu(y1)), -1).
+Tensor swiglu_back(const Tensor& g, const Tensor& y) {
+  const std::vector<Tensor> parts = y.chunk(2, -1);
+  const Tensor scaled = g.mul(ghost::sigmoid(parts[0]));
+  const Tensor slope = ghost::rsub(1.0, ghost::sigmoid(parts[0]));
+  const Tensor first = scaled.mul(parts[0].mul(slope).add(1.0)).mul(parts[1]);
+  const Tensor second = g.mul(ghost::silu(parts[0]));
+  return ghost::cat({first, second}, -1);
+}
+
+Tensor swiglu(const Tensor& x) {
+  return apply({.name = "SwiGLUFunctionBackward",
+                .inputs = {x},
+                .forward =
+                    [&](ToSave& save) {
+                      save = {x};
+                      const std::vector<Tensor> parts = x.chunk(2, -1);
+                      return ghost::silu(parts[0]).mul(parts[1]);
+                    },
+                .backward = [](std::span<const Tensor> saved, const Tensor& grad,
+                               Gradients& in) { in[0] = swiglu_back(grad, saved[0]); }});
+}
+
+/// One kernel each way: keeps its inputs.
+Tensor fused_gelu(const Tensor& x, const Tensor& bias) {
+  return apply({.name = "GeLUFunctionBackward",
+                .inputs = {x, bias},
+                .forward =
+                    [&](ToSave& save) {
+                      save = {x, bias};
+                      return empty(x.sizes(), x.dtype());
+                    },
+                .backward =
+                    [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+                      in[0] = empty(grad.sizes(), grad.dtype());
+                      if (saved[1].defined()) in[1] = empty(saved[1].sizes(), saved[1].dtype());
+                    }});
+}
+
+}  // namespace
+
+Tensor activation(const Arguments& a, const Tensor& x, const Tensor& bias) {
+  if (a.activation == Activation::gelu && a.bias_activation_fusion) return fused_gelu(x, bias);
+  const Tensor sum = bias.defined() ? x.add(bias) : x;
+  if (a.activation == Activation::gelu) return ghost::gelu(sum);
+  if (a.activation == Activation::squared_relu) return ghost::relu(sum).pow(2);
+  if (a.bias_activation_fusion) {
+    const Dims sizes = sum.sizes();
+    return swiglu(sum.view({-1, sizes.back()})).view(sizes.leading().with(sizes.back() / 2));
+  }
+  const std::vector<Tensor> parts = sum.chunk(2, -1);
+  const Tensor active = ghost::silu(parts[0]);
+  return active.mul(parts[1].add(0.0));  // x_linear + config.glu_linear_offset
+}
+
+Tensor bias_dropout_add(double rate, const Tensor& x, const Tensor& bias, const Tensor& residual) {
+  if (rate == 0.0 && !bias.defined()) return residual.add(x);
+  return apply({.name = "CompiledFunctionBackward",
+                .inputs = {x, bias, residual},
+                .forward =
+                    [&](ToSave& save) {
+                      const Tensor mask = rate > 0 ? empty(x.sizes(), DType::boolean) : Tensor();
+                      save = {mask, bias};
+                      return empty(x.sizes(), x.dtype());
+                    },
+                .backward =
+                    [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+                      in[0] = saved[0].defined() ? empty(grad.sizes(), grad.dtype()) : grad;
+                      if (saved[1].defined()) in[1] = empty(saved[1].sizes(), saved[1].dtype());
+                      in[2] = grad;
+                    }});
+}
+
+Tensor rotary(const Arguments& a, const Tensor& t, const Tensor& freqs) {
+  if (a.transformer_engine)
+    return apply({.name = "FusedRoPEFuncBackward",
+                  .inputs = {t},
+                  .forward =
+                      [&](ToSave& save) {
+                        save = {freqs};
+                        return empty(t.sizes(), t.dtype());
+                      },
+                  .backward = [](std::span<const Tensor>, const Tensor& grad,
+                                 Gradients& in) { in[0] = empty(grad.sizes(), grad.dtype()); }});
+  const std::int64_t rotated = freqs.size(-1);
+  const Tensor turned = t.slice(-1, 0, rotated), passed = t.slice(-1, rotated, t.size(-1));
+  const Tensor cosines = ghost::cos(freqs).mul(1.0).to(t.dtype());
+  const Tensor sines = ghost::sin(freqs).mul(1.0).to(t.dtype());
+  const std::vector<Tensor> halves = turned.chunk(2, -1);
+  const Tensor straight = turned.mul(cosines);
+  const Tensor across = ghost::cat({halves[1].neg(), halves[0]}, -1).mul(sines);
+  const Tensor sum = straight.add(across);
+  return ghost::cat({sum, passed}, -1);
+}
+
+}  // namespace memtape::megatron

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "framework/megatron/layers_per_stage.h"
+#include "framework/megatron/transformers_model.h"
+
+namespace memtape::megatron {
+namespace {
+
+/// The sizes of the vocabularies that the tokenizers of Megatron's recipes have.
+struct KnownVocabulary {
+  std::string_view file;  ///< the end of a file's name, or a tokenizer's type
+  std::int64_t size;
+};
+constexpr auto kVocabularies = std::to_array<KnownVocabulary>({
+    {"bert-large-cased-vocab.txt", 28996},
+    {"bpe/vocab.json", 50257},
+    {"nemotron_2_256k.model", 256000},
+    {"multiMixV8.gpt4o_nc_sd.500000.128k.vocab.json", 131072},
+    {"Llama2Tokenizer", 32000},
+    {"GPT2BPETokenizer", 50257},
+    {"BertWordPieceLowerCase", 30522},
+    {"BertWordPieceCase", 28996},
+});
+
+std::optional<std::int64_t> vocabulary_size(const Config& c) {
+  if (const auto given = c.optional_dimension("vocab_size")) return given;
+  for (const char* key : {"vocab_file", "tokenizer_model", "tokenizer_type"}) {
+    const std::string name = c.text(key, "");
+    for (const KnownVocabulary& known : kVocabularies)
+      if (name.ends_with(known.file)) return known.size;
+  }
+  return std::nullopt;
+}
+
+/// vocab_size_with_padding of megatron/core/tokenizers: a multiple that tensor parallelism divides.
+Result<void> set_vocabulary(const Config& c, Arguments& a) {
+  if (const auto padded = c.optional_dimension("padded_vocab_size")) {
+    a.padded_vocab_size = *padded;
+    return {};
+  }
+  const std::optional<std::int64_t> size = vocabulary_size(c);
+  if (!size)
+    return bad_input("the size of the vocabulary is not known", "--vocab-size",
+                     "give --vocab-size or --padded-vocab-size");
+  const std::int64_t total = *size + c.count("vocab_extra_ids", 0);
+  const std::int64_t multiple = c.dimension("make_vocab_size_divisible_by", 128) * a.tp;
+  a.padded_vocab_size = (total + multiple - 1) / multiple * multiple;
+  return {};
+}
+
+DType dtype_named(const std::string& name) {
+  if (name == "bf16") return DType::bfloat16;
+  return name == "fp16" ? DType::float16 : DType::float32;
+}
+
+/// --moe-layer-freq: N for one in N, or a list such as ([0]*3+[1]*12).
+Result<std::vector<bool>> expert_layers(std::string text, std::int64_t layers) {
+  std::vector<bool> found;
+  if (text.find('[') == std::string::npos) {
+    const std::int64_t every = std::max<std::int64_t>(1, std::atoll(text.c_str()));
+    for (std::int64_t i = 0; i < layers; ++i) found.push_back(i % every == 0);
+    return found;
+  }
+  for (std::size_t at = 0; (at = text.find('[', at)) != std::string::npos;) {
+    const std::size_t end = text.find(']', at);
+    if (end == std::string::npos) break;
+    std::vector<bool> group;
+    for (const char c : text.substr(at, end - at))
+      if (c == '0' || c == '1') group.push_back(c == '1');
+    at = end + 1;
+    std::int64_t times = 1;
+    if (at < text.size() && text[at] == '*')
+      times = std::min<std::int64_t>(std::atoll(text.c_str() + at + 1), layers);
+    for (std::int64_t i = 0; i < times; ++i) found.insert(found.end(), group.begin(), group.end());
+  }
+  if (static_cast<std::int64_t>(found.size()) != layers)
+    return bad_input(fmt::format("\"{}\" names {} layers", text, found.size()), "--moe-layer-freq",
+                     fmt::format("--num-layers is {}", layers));
+  return found;
+}
+
+void read_model(const Config& c, Arguments& a) {
+  a.num_layers = c.layers({"num_layers", "encoder_num_layers"});
+  a.hidden_size = c.dimension("hidden_size");
+  a.num_attention_heads = c.dimension("num_attention_heads");
+  const bool swiglu = c.boolean("swiglu", false);
+  a.activation = swiglu                             ? Activation::swiglu
+                 : c.boolean("squared_relu", false) ? Activation::squared_relu
+                                                    : Activation::gelu;
+  const std::int64_t ffn = swiglu ? 4 * a.hidden_size * 2 / 3 / 64 * 64 : 4 * a.hidden_size;
+  a.ffn_hidden_size = c.dimension("ffn_hidden_size", ffn);
+  a.kv_channels = c.dimension("kv_channels", std::max<std::int64_t>(
+                                                 1, a.hidden_size / a.num_attention_heads));
+  a.num_query_groups = c.boolean("group_query_attention", false)
+                           ? c.dimension("num_query_groups", 1)
+                           : a.num_attention_heads;
+  a.max_position_embeddings = c.dimension("max_position_embeddings", 1);
+  a.add_bias_linear = c.boolean("add_bias_linear", true);
+  a.add_qkv_bias = c.boolean("add_qkv_bias", false);
+  a.rms_norm = c.text("normalization", "LayerNorm") == "RMSNorm";
+  a.qk_layernorm = c.boolean("qk_layernorm", false);
+  a.untied = c.boolean("untie_embeddings_and_output_weights", false);
+  const std::string position = c.text("position_embedding_type", "learned_absolute");
+  a.position_embedding = position == "learned_absolute" ? PositionEmbedding::learned_absolute
+                         : position == "none"           ? PositionEmbedding::none
+                                                        : PositionEmbedding::rope;
+  if (c.boolean("use_rotary_position_embeddings", false))
+    a.position_embedding = PositionEmbedding::rope;
+  a.rotary_percent = c.number("rotary_percent", 1.0);
+  a.hidden_dropout = c.number("hidden_dropout", 0.1);
+  a.attention_dropout = c.number("attention_dropout", 0.1);
+  a.mtp_num_layers = c.count("mtp_num_layers", 0);
+}
+
+void read_mla(const Config& c, Arguments& a) {
+  a.mla.on = c.boolean("multi_latent_attention", false);
+  if (!a.mla.on) return;
+  a.mla.q_lora_rank = c.count("q_lora_rank", 0);
+  a.mla.kv_lora_rank = c.dimension("kv_lora_rank", 32);
+  a.mla.qk_head_dim = c.dimension("qk_head_dim", 128);
+  a.mla.qk_pos_emb_head_dim = c.dimension("qk_pos_emb_head_dim", 64);
+  a.mla.v_head_dim = c.dimension("v_head_dim", 128);
+}
+
+Result<void> read_moe(const Config& c, Arguments& a) {
+  a.moe.num_experts = c.count("num_experts", 0);
+  a.moe.layers.assign(static_cast<std::size_t>(a.num_layers), false);
+  if (a.moe.num_experts == 0) return {};
+  a.moe.ffn_hidden_size = c.dimension("moe_ffn_hidden_size", a.ffn_hidden_size);
+  a.moe.topk = c.dimension("moe_router_topk", 2);
+  a.moe.shared_expert_size = c.count("moe_shared_expert_intermediate_size", 0);
+  a.moe.shared_gate = c.boolean("moe_shared_expert_gate", false);
+  a.moe.grouped_gemm = c.boolean("moe_grouped_gemm", false);
+  a.moe.expert_bias = c.boolean("moe_router_enable_expert_bias", false);
+  a.moe.capacity_factor = c.optional_number("moe_expert_capacity_factor");
+  Result<std::vector<bool>> layers = expert_layers(c.text("moe_layer_freq", "1"), a.num_layers);
+  if (!layers) return tl::unexpected(layers.error());
+  a.moe.layers = std::move(*layers);
+  return {};
+}
+
+void read_numbers(const Config& c, Arguments& a) {
+  const bool fp16 = c.boolean("fp16", false), bf16 = c.boolean("bf16", false);
+  a.params_dtype = bf16 ? DType::bfloat16 : fp16 ? DType::float16 : DType::float32;
+  const bool asked = c.boolean("accumulate_allreduce_grads_in_fp32", false);
+  a.grad_reduce_in_fp32 = asked || (bf16 && !c.boolean("grad_reduce_in_bf16", false) &&
+                                    c.text("main_grads_dtype", "fp32") == "fp32");
+  a.precision_aware_optimizer = c.boolean("use_precision_aware_optimizer", false);
+  a.main_params_dtype = dtype_named(c.text("main_params_dtype", "fp32"));
+  a.exp_avg_dtype = dtype_named(c.text("exp_avg_dtype", "fp32"));
+  a.exp_avg_sq_dtype = dtype_named(c.text("exp_avg_sq_dtype", "fp32"));
+  a.use_distributed_optimizer = c.boolean("use_distributed_optimizer", false);
+  a.overlap_grad_reduce = c.boolean("overlap_grad_reduce", false);
+  a.pad_buckets_for_high_nccl_busbw = c.boolean("ddp_pad_buckets_for_high_nccl_busbw", false);
+  a.bucket_size = c.optional_dimension("ddp_bucket_size");
+  a.num_distributed_optimizer_instances = c.dimension("num_distributed_optimizer_instances", 1);
+  a.clip_grad = c.number("clip_grad", 1.0);
+  a.decoupled_lr = c.optional_number("decoupled_lr").has_value();
+}
+
+void read_kernels(const Config& c, Arguments& a) {
+  a.transformer_engine = c.text("transformer_impl", "transformer_engine") != "local";
+  const std::string backend = c.text("attention_backend", "auto");
+  a.attention_backend = backend == "unfused" ? AttentionBackend::unfused
+                        : backend == "local" ? AttentionBackend::local
+                        : backend == "flash" ? AttentionBackend::flash
+                        : backend == "fused" ? AttentionBackend::fused
+                                             : AttentionBackend::automatic;
+  if (!a.transformer_engine) a.attention_backend = AttentionBackend::local;
+  a.gradient_accumulation_fusion = c.boolean("gradient_accumulation_fusion", true);
+  a.bias_activation_fusion = a.activation == Activation::swiglu
+                                 ? c.boolean("bias_swiglu_fusion", true)
+                                 : c.boolean("bias_gelu_fusion", true) && a.add_bias_linear;
+  a.masked_softmax_fusion = c.boolean("masked_softmax_fusion", true);
+  a.attention_softmax_in_fp32 = c.boolean("attention_softmax_in_fp32", false) ||
+                                c.boolean("apply_query_key_layer_scaling", false);
+  a.cross_entropy_loss_fusion = c.boolean("cross_entropy_loss_fusion", false);
+  a.creates_attention_mask = c.boolean("create_attention_mask_in_dataloader", true);
+  if (c.boolean("defer_embedding_wgrad_compute", false))
+    a.wgrad_deferral_limit = c.count("wgrad_deferral_limit", 0);
+  a.deterministic = c.boolean("deterministic_mode", false);
+  a.fused_kernels = c.boolean("fused_kernels", true);
+}
+
+void read_recompute(const Config& c, Arguments& a) {
+  const std::string granularity =
+      c.boolean("recompute_activations", false) ? "selective" : c.text("recompute_granularity", "");
+  a.recompute = granularity == "full"        ? Recompute::full
+                : granularity == "selective" ? Recompute::selective
+                                             : Recompute::none;
+  a.recompute_block = c.text("recompute_method", "uniform") == "block";
+  a.recompute_num_layers = c.dimension("recompute_num_layers", 1);
+  if (std::vector<std::string> modules = c.texts("recompute_modules"); !modules.empty())
+    a.recompute_modules = std::move(modules);
+}
+
+tl::unexpected<Error> indivisible(std::string_view what, std::int64_t n, std::string_view by,
+                                  std::int64_t size) {
+  std::string would;
+  for (std::int64_t d = 1; d <= n && d <= 1024; ++d)
+    if (n % d == 0) would += fmt::format("{}{}", would.empty() ? "" : ", ", d);
+  return bad_input(fmt::format("{} {} do not divide by {} {}", n, what, by, size),
+                   std::string(by), fmt::format("{} would", would));
+}
+
+Result<void> read_layout(const Config& c, std::int64_t gpus, Arguments& a) {
+  a.gpus = gpus;
+  a.tp = c.dimension("tensor_model_parallel_size", 1);
+  a.pp = c.dimension("pipeline_model_parallel_size", 1);
+  a.cp = c.dimension("context_parallel_size", 1);
+  a.ep = c.dimension("expert_model_parallel_size", 1);
+  a.etp = c.dimension("expert_tensor_parallel_size", a.tp);
+  a.sequence_parallel = c.boolean("sequence_parallel", false) && a.tp > 1;
+  a.vpp = c.dimension("num_virtual_stages_per_pipeline_rank", 1);
+  StageSplit split{.first = c.optional_dimension("decoder_first_pipeline_num_layers"),
+                   .last = c.optional_dimension("decoder_last_pipeline_num_layers"),
+                   .embedding_counts = c.boolean("account_for_embedding_in_pipeline_split", false),
+                   .loss_counts = c.boolean("account_for_loss_in_pipeline_split", false),
+                   .layout = c.text("pipeline_model_parallel_layout", "")};
+  if (const auto each = c.optional_dimension("num_layers_per_virtual_pipeline_stage")) {
+    const std::int64_t stage = (a.num_layers + split.embedding_counts + split.loss_counts) / a.pp;
+    if (stage % *each != 0)
+      return indivisible("layers of a stage", stage, "--num-layers-per-virtual-pipeline-stage",
+                         *each);
+    a.vpp = stage / *each;
+  }
+  a.microbatch_group_size = c.dimension("microbatch_group_size_per_vp_stage", a.pp);
+  return split_layers(split, a);
+}
+
+/// What must divide what, and the sizes that follow.
+Result<void> check_sizes(Arguments& a) {
+  const std::int64_t model = a.tp * a.pp * a.cp;
+  if (a.gpus % model != 0) {
+    const std::int64_t enough = (a.gpus / model + 1) * model;
+    return bad_input(fmt::format("{} GPUs do not divide by tensor x pipeline x context parallel "
+                                 "size ({} x {} x {})",
+                                 a.gpus, a.tp, a.pp, a.cp),
+                     "--gpus", fmt::format("a multiple of {}: {} would", model, enough));
+  }
+  a.dp = a.gpus / model;
+  if (a.num_attention_heads % a.tp != 0)
+    return indivisible("attention heads", a.num_attention_heads, "--tensor-model-parallel-size",
+                       a.tp);
+  if (a.num_query_groups % a.tp != 0 && a.tp % a.num_query_groups != 0)
+    return indivisible("query groups", a.num_query_groups, "--tensor-model-parallel-size", a.tp);
+  if (a.ffn_hidden_size % a.tp != 0)
+    return indivisible("rows of the MLP", a.ffn_hidden_size, "--tensor-model-parallel-size", a.tp);
+  if (a.moe.num_experts % a.ep != 0)
+    return indivisible("experts", a.moe.num_experts, "--expert-model-parallel-size", a.ep);
+  if (a.gpus % (a.etp * a.ep * a.pp) != 0)
+    return indivisible("GPUs", a.gpus, "expert tensor x expert x pipeline parallel size",
+                       a.etp * a.ep * a.pp);
+  if (a.cp > 1 && a.seq_length % (2 * a.cp) != 0)
+    return indivisible("tokens of a sequence", a.seq_length, "2 x --context-parallel-size",
+                       2 * a.cp);
+  if (a.sequence_parallel && a.seq_length / a.cp % a.tp != 0)
+    return indivisible("tokens of a sequence", a.seq_length / a.cp, "--tensor-model-parallel-size",
+                       a.tp);
+  return {};
+}
+
+Result<void> read_batch(const Config& c, Arguments& a) {
+  a.seq_length = c.dimension({"seq_length", "encoder_seq_length"});
+  a.micro_batch_size = c.dimension("micro_batch_size", 1);
+  const std::int64_t each = a.micro_batch_size * a.dp;
+  const std::int64_t global = c.dimension("global_batch_size", each);
+  if (global % each != 0)
+    return indivisible("sequences of a global batch", global,
+                       "micro batch size x data parallel size", each);
+  a.num_microbatches = global / each;
+  return {};
+}
+
+Result<Arguments> from_launch(const Config& c, const TrainRecipe& recipe) {
+  Arguments a;
+  a.program = c.text("program", "pretrain_gpt.py");
+  if (a.program != "pretrain_gpt.py")
+    return unsupported("its model is not modelled", a.program, "pretrain_gpt.py is");
+  read_model(c, a);
+  read_mla(c, a);
+  if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
+  if (const auto read = read_moe(c, a); !read) return tl::unexpected(read.error());
+  read_numbers(c, a);
+  read_kernels(c, a);
+  read_recompute(c, a);
+  if (const auto read = read_layout(c, recipe.layout.gpus, a); !read)
+    return tl::unexpected(read.error());
+  a.seq_length = c.dimension({"seq_length", "encoder_seq_length"});
+  if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
+  if (const auto checked = check_sizes(a); !checked) return tl::unexpected(checked.error());
+  if (const auto read = read_batch(c, a); !read) return tl::unexpected(read.error());
+  if (const auto set = set_vocabulary(c, a); !set) return tl::unexpected(set.error());
+  if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
+  return a;
+}
+
+Result<Arguments> from_transformers(const Config& c, const TrainRecipe& recipe) {
+  const Result<Config> described = megatron_configuration(c, recipe);
+  if (!described) return tl::unexpected(described.error());
+  Result<Arguments> a = from_launch(*described, recipe);
+  if (!a) return a;
+  a->num_microbatches = recipe.gradient_accumulation;
+  a->pretrain_loop = false;
+  return a;
+}
+
+}  // namespace
+
+bool Arguments::recomputes(std::string_view module) const {
+  return recompute == Recompute::selective &&
+         std::ranges::find(recompute_modules, module) != recompute_modules.end();
+}
+
+Result<Arguments> read_arguments(const Config& config, const TrainRecipe& recipe) {
+  return config.text("model_type", "") == "megatron" ? from_launch(config, recipe)
+                                                     : from_transformers(config, recipe);
+}
+
+}  // namespace memtape::megatron

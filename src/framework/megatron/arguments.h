@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments: what Megatron-LM's programs are told, resolved as megatron/training/arguments.py's
+// validate_args does: every default spelled out, sizes checked against each other. They come from a
+// launch command (a configuration of model_type "megatron") or from a transformers configuration
+// and the options of --strategy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/result.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::megatron {
+
+enum class PositionEmbedding { learned_absolute, rope, none };
+enum class Activation { gelu, swiglu, squared_relu };
+enum class AttentionBackend { automatic, fused, flash, unfused, local };
+enum class Recompute { none, selective, full };
+
+struct MoeArguments {
+  std::int64_t num_experts = 0;  ///< 0: every layer is dense
+  std::int64_t ffn_hidden_size = 0, topk = 2, shared_expert_size = 0;
+  std::vector<bool> layers;  ///< whether layer i is one of experts
+  bool grouped_gemm = false, shared_gate = false, expert_bias = false;
+  std::optional<double> capacity_factor;
+};
+
+/// Multi-latent attention; `on` false: q, k, v come from one product.
+struct MlaArguments {
+  bool on = false;
+  std::int64_t q_lora_rank = 0, kv_lora_rank = 512, qk_head_dim = 128, qk_pos_emb_head_dim = 64,
+               v_head_dim = 128;
+};
+
+struct Arguments {
+  std::string program = "pretrain_gpt.py";
+
+  std::int64_t num_layers = 0, hidden_size = 0, ffn_hidden_size = 0, num_attention_heads = 0,
+               num_query_groups = 0, kv_channels = 0, padded_vocab_size = 0,
+               max_position_embeddings = 0;
+  bool add_bias_linear = true, add_qkv_bias = false, rms_norm = false, qk_layernorm = false,
+       untied = false, bert_binary_head = false;
+  PositionEmbedding position_embedding = PositionEmbedding::learned_absolute;
+  Activation activation = Activation::gelu;
+  double hidden_dropout = 0.1, attention_dropout = 0.1, rotary_percent = 1.0;
+  MoeArguments moe;
+  MlaArguments mla;
+  std::int64_t mtp_num_layers = 0;
+
+  std::int64_t seq_length = 0, micro_batch_size = 1, num_microbatches = 1;
+
+  std::int64_t gpus = 1, tp = 1, pp = 1, vpp = 1, cp = 1, dp = 1, ep = 1, etp = 1;
+  bool sequence_parallel = false;
+  std::int64_t microbatch_group_size = 1;
+  std::vector<std::vector<std::int64_t>> stage_layers;  ///< [pp rank][virtual stage]: how many
+
+  DType params_dtype = DType::float32;
+  bool grad_reduce_in_fp32 = false;
+  bool use_distributed_optimizer = false, overlap_grad_reduce = false,
+       pad_buckets_for_high_nccl_busbw = false;
+  std::optional<std::int64_t> bucket_size;
+  std::int64_t num_distributed_optimizer_instances = 1;
+  DType main_params_dtype = DType::float32, exp_avg_dtype = DType::float32,
+        exp_avg_sq_dtype = DType::float32;
+  bool precision_aware_optimizer = false;
+  double clip_grad = 1.0;
+  bool decoupled_lr = false;
+
+  bool transformer_engine = true;
+  AttentionBackend attention_backend = AttentionBackend::automatic;
+  bool gradient_accumulation_fusion = true, bias_activation_fusion = true,
+       masked_softmax_fusion = true, attention_softmax_in_fp32 = false,
+       cross_entropy_loss_fusion = false;
+  /// For how many micro-batches the output layer's weight gradient waits (0: for all); none: it
+  /// does not.
+  std::optional<std::int64_t> wgrad_deferral_limit;
+  bool creates_attention_mask = true, deterministic = false;
+  bool pretrain_loop = true;  ///< Megatron-LM's training program, not a loop of one's own
+  bool fused_kernels = true;  ///< Transformer Engine or Apex is there: FusedAdam, fused softmax
+
+  Recompute recompute = Recompute::none;
+  bool recompute_block = false;  ///< --recompute-method block, else uniform
+  std::int64_t recompute_num_layers = 1;
+  std::vector<std::string> recompute_modules{"core_attn"};
+
+  std::vector<std::string> warnings;
+
+  bool tied() const { return !untied; }
+  bool recomputes(std::string_view module) const;
+};
+
+/// Reads and checks them; what does not divide is an error that says what would.
+Result<Arguments> read_arguments(const Config& config, const TrainRecipe& recipe);
+
+}  // namespace memtape::megatron

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/attention.h"
+
+#include <array>
+
+#include "framework/megatron/activations.h"
+#include "ghost/ops/copies.h"
+#include "ghost/ops/joins.h"
+
+namespace memtape::megatron {
+
+Attention::Attention(const nn::Scope& scope, Rank& rank)
+    : rank_(rank), scope_(scope.node().scope) {
+  const Arguments& a = rank.a;
+  const std::int64_t heads = a.num_attention_heads, h = a.hidden_size;
+  if (a.mla.on) {
+    const std::int64_t qk = heads * (a.mla.qk_head_dim + a.mla.qk_pos_emb_head_dim);
+    const bool te = a.transformer_engine;
+    if (a.mla.q_lora_rank > 0) {
+      q_down_.emplace(scope / "linear_q_down_proj", rank,
+                      LinearShape{.in = h, .out = a.mla.q_lora_rank, .parts = 1});
+      q_up_.emplace(scope / "linear_q_up_proj", rank,
+                    LinearShape{.in = a.mla.q_lora_rank, .out = qk, .norm = te});
+    } else {
+      q_up_.emplace(scope / "linear_q_proj", rank, LinearShape{.in = h, .out = qk});
+    }
+    kv_down_.emplace(scope / "linear_kv_down_proj", rank,
+                     LinearShape{.in = h,
+                                 .out = a.mla.kv_lora_rank + a.mla.qk_pos_emb_head_dim,
+                                 .parts = 1});
+    kv_up_.emplace(scope / "linear_kv_up_proj", rank,
+                   LinearShape{.in = a.mla.kv_lora_rank,
+                               .out = heads * (a.mla.qk_head_dim + a.mla.v_head_dim),
+                               .norm = te});
+    proj_.emplace(scope / "linear_proj", rank,
+                  LinearShape{.in = heads * a.mla.v_head_dim,
+                              .out = h,
+                              .split = Split::row,
+                              .bias = a.add_bias_linear});
+    return;
+  }
+  proj_.emplace(scope / "linear_proj", rank,
+                LinearShape{.in = heads * a.kv_channels,
+                            .out = h,
+                            .split = Split::row,
+                            .bias = a.add_bias_linear});
+  qkv_.emplace(scope / "linear_qkv", rank,
+               LinearShape{.in = h,
+                           .out = (heads + 2 * std::max(a.num_query_groups, a.tp)) * a.kv_channels,
+                           .bias = a.add_bias_linear || a.add_qkv_bias,
+                           .adds_bias = true,
+                           .norm = a.transformer_engine});
+  if (a.qk_layernorm) {
+    q_norm_.emplace(scope / "q_layernorm", rank, a.kv_channels);
+    k_norm_.emplace(scope / "k_layernorm", rank, a.kv_channels);
+  }
+}
+
+Attention::Heads Attention::from_one_product(const Tensor& x, const Tensor& freqs) {
+  const Arguments& a = rank_.a;
+  Tensor mixed = (*qkv_)(x);
+  const std::int64_t groups = std::max(a.num_query_groups, a.tp) / a.tp;
+  const std::int64_t each = a.num_attention_heads / a.tp / groups;
+  const Dims by_group = x.sizes().rank() == 3
+                            ? Dims{mixed.size(0), mixed.size(1), groups, (each + 2) * a.kv_channels}
+                            : Dims{};
+  mixed = mixed.view(by_group);
+  const std::array<std::int64_t, 3> lengths{each * a.kv_channels, a.kv_channels, a.kv_channels};
+  const std::vector<Tensor> parts = mixed.split(lengths, 3);
+  mixed.reset();
+  Heads heads{parts[0].reshape({parts[0].size(0), parts[0].size(1), -1, a.kv_channels}), parts[1],
+              parts[2]};
+  if (q_norm_) heads.query = (*q_norm_)(heads.query);
+  if (k_norm_) heads.key = (*k_norm_)(heads.key);
+  if (freqs.defined()) {
+    heads.query = rotary(a, heads.query, freqs);
+    heads.key = rotary(a, heads.key, freqs);
+  }
+  return heads;
+}
+
+Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs) {
+  const Arguments& a = rank_.a;
+  const std::int64_t heads = a.num_attention_heads / a.tp, nope = a.mla.qk_head_dim,
+                     turned = a.mla.qk_pos_emb_head_dim;
+  const Tensor q_compressed = q_down_ ? (*q_down_)(x) : x;
+  Tensor kv_combined = (*kv_down_)(x);
+  const std::array<std::int64_t, 2> latent{a.mla.kv_lora_rank, turned};
+  const std::vector<Tensor> kv_parts = kv_combined.split(latent, -1);
+  const Tensor q = (*q_up_)(q_compressed).view({x.size(0), x.size(1), heads, nope + turned});
+  const Tensor kv = (*kv_up_)(kv_parts[0].contiguous())
+                        .view({x.size(0), x.size(1), heads, nope + a.mla.v_head_dim});
+  const std::array<std::int64_t, 2> q_split{nope, turned}, kv_split{nope, a.mla.v_head_dim};
+  const std::vector<Tensor> qs = q.split(q_split, -1), kvs = kv.split(kv_split, -1);
+  const Tensor q_pos = rotary(a, qs[1], freqs);
+  const Tensor k_pos = rotary(a, kv_parts[1].unsqueeze(2), freqs);
+  Heads result;
+  result.query = ghost::cat({qs[0], q_pos}, -1);
+  result.key = ghost::cat({kvs[0], k_pos.expand({x.size(0), x.size(1), heads, turned})}, -1);
+  result.value = kvs[1].contiguous();
+  return result;
+}
+
+Tensor Attention::operator()(const Tensor& x, const Tensor& mask, const Tensor& freqs) {
+  const ghost::ScopeGuard guard(scope_);
+  Heads heads = rank_.a.mla.on ? from_latents(x, freqs) : from_one_product(x, freqs);
+  Tensor context;
+  if (rank_.a.recomputes("core_attn")) {
+    Rank& rank = rank_;
+    context = checkpoint(
+        [&rank, mask](std::span<const Tensor> in) {
+          return core_attention(rank, in[0], in[1], in[2], mask);
+        },
+        {heads.query, heads.key, heads.value});
+  } else {
+    context = core_attention(rank_, heads.query, heads.key, heads.value, mask);
+  }
+  heads = {};
+  return (*proj_)(context);
+}
+
+}  // namespace memtape::megatron

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Self-attention of one rank (megatron/core/transformer/attention.py,
+// multi_latent_attention.py): a column-parallel product for q, k and v, the core, a row-parallel
+// product back. The core is Megatron's own DotProductAttention or one of Transformer Engine's three
+// backends.
+#pragma once
+
+#include <optional>
+
+#include "framework/megatron/linear.h"
+
+namespace memtape::megatron {
+
+class Attention {
+ public:
+  Attention(const nn::Scope& scope, Rank& rank);
+  /// The output without its bias; `freqs` undefined without rotary embeddings.
+  Tensor operator()(const Tensor& x, const Tensor& mask, const Tensor& freqs);
+  const Tensor& bias() const { return proj_->bias; }
+
+ private:
+  struct Heads {
+    Tensor query, key, value;
+  };
+  Heads from_one_product(const Tensor& x, const Tensor& freqs);
+  Heads from_latents(const Tensor& x, const Tensor& freqs);
+
+  Rank& rank_;
+  ScopeId scope_;
+  std::optional<Linear> qkv_, q_down_, q_up_, kv_down_, kv_up_, proj_;
+  std::optional<Norm> q_norm_, k_norm_;
+};
+
+/// softmax(q k^T) v of [s, b, heads, d] tensors, as [s, b, heads * d].
+Tensor core_attention(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& value,
+                      const Tensor& mask);
+
+}  // namespace memtape::megatron

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// MoELayer (megatron/core/transformer/moe): a router, tokens sent to where their experts are, the
+// experts of this rank, and the way back. Tokens are taken to be spread evenly over the experts, or
+// padded to their capacity where there is one.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "framework/megatron/linear.h"
+
+namespace memtape::megatron {
+
+class MoeLayer {
+ public:
+  MoeLayer(const nn::Scope& scope, Rank& rank);
+  Tensor operator()(const Tensor& x);
+
+ private:
+  struct Expert {
+    std::unique_ptr<Linear> fc1, fc2;
+  };
+  Tensor routed(const Tensor& x);
+
+  Rank& rank_;
+  Tensor router_, expert_bias_, tokens_per_expert_, shared_gate_;
+  std::vector<Expert> experts_;
+  std::unique_ptr<Linear> shared_fc1_, shared_fc2_;
+};
+
+}  // namespace memtape::megatron

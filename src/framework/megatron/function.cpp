@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/function.h"
+
+#include <array>
+#include <limits>
+
+#include "ghost/autograd/engine.h"
+
+namespace memtape::megatron {
+namespace {
+
+using ghost::Gradients;
+using ghost::Node;
+
+constexpr std::size_t kMostSaved = 10;
+
+struct FunctionBackward final : Node {
+  FunctionBackward(const char* node_name, Backward function)
+      : Node(node_name), backward(std::move(function)) {}
+  void apply(Gradients& in, Gradients& out) override {
+    std::array<Tensor, kMostSaved> kept;
+    for (std::size_t i = 0; i < count; ++i)
+      if (saved[i].defined()) kept[i] = saved[i].unpack();
+    backward(std::span(kept).first(count), in[0], out);
+  }
+  void release() override {
+    for (ghost::Saved& one : saved) one.reset();
+  }
+
+  Backward backward;
+  std::array<ghost::Saved, kMostSaved> saved;
+  std::size_t count = 0;
+};
+
+bool any_wants(const std::vector<Tensor>& inputs) {
+  const ghost::Session& s = ghost::session();
+  if (!s.grad_enabled || s.skipping) return false;
+  for (const Tensor& input : inputs)
+    if (input.defined() && input.requires_grad()) return true;
+  return false;
+}
+
+/// The gradient's last stop: main_grad.add_(grad) takes no memory, and the gradient goes.
+struct AddToMainGrad final : Node {
+  AddToMainGrad() : Node("AccumulateGrad") {
+    sequence = std::numeric_limits<std::uint64_t>::max();  // runs as soon as it is ready
+  }
+  void apply(Gradients&, Gradients&) override {}
+  void release() override {}
+};
+
+}  // namespace
+
+Tensor apply(FunctionCall call) {
+  const bool differentiable = any_wants(call.inputs);
+  ghost::Ptr<FunctionBackward> node;
+  if (differentiable) {
+    node = ghost::make_node<FunctionBackward>(call.name, std::move(call.backward));
+    for (const Tensor& input : call.inputs) node->edges.push_back(ghost::gradient_edge(input));
+  }
+  ToSave to_save;
+  Tensor out;
+  {
+    const ghost::GradMode without(false);
+    const ghost::Op op(call.name, {});
+    out = call.forward(to_save);
+  }
+  if (!node || !out.defined()) return out;
+  for (const Tensor& tensor : to_save) {
+    if (node->count == kMostSaved) break;
+    ghost::Saved& place = node->saved[node->count++];
+    if (!tensor.defined()) continue;
+    if (tensor.ptr() == out.ptr())
+      place.keep_result(tensor);
+    else
+      place.keep(tensor);
+  }
+  ghost::set_history(out, node);
+  return out;
+}
+
+Tensor checkpoint(const std::function<Tensor(std::span<const Tensor>)>& function,
+                  const std::vector<Tensor>& inputs) {
+  return apply({.name = "CheckpointFunctionBackward",
+                .inputs = inputs,
+                .forward =
+                    [&](ToSave& save) {
+                      save = inputs;
+                      return function(inputs);
+                    },
+                .backward =
+                    [function](std::span<const Tensor> saved, const Tensor& grad, Gradients& out) {
+                      std::vector<Tensor> again;
+                      for (const Tensor& tensor : saved) {
+                        Tensor detached = tensor.defined() ? tensor.detach() : Tensor();
+                        if (detached.defined())
+                          detached.impl().requires_grad = detached.is_floating_point();
+                        again.push_back(std::move(detached));
+                      }
+                      Tensor output;
+                      {
+                        const ghost::GradMode with(true);
+                        output = function(again);
+                      }
+                      if (!output.defined() || !output.impl().grad_fn) return;
+                      ghost::backward(output, grad);
+                      for (std::size_t i = 0; i < again.size() && i < out.size(); ++i)
+                        if (again[i].defined() && again[i].impl().grad) out[i] = again[i].grad();
+                    }});
+}
+
+void accumulate_into_buffer(const Tensor& parameter) {
+  ghost::set_history(parameter, ghost::make_node<AddToMainGrad>());
+}
+
+}  // namespace memtape::megatron

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/linear.h"
+
+#include <algorithm>
+
+#include "ghost/ops/creation.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/normalization.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::megatron {
+namespace {
+
+using ghost::empty;
+using ghost::Gradients;
+
+std::int64_t rows_of(const Tensor& x) { return x.numel() / x.size(-1); }
+
+/// x gathered along its first dimension from `parts` ranks, into new memory.
+Tensor gathered(const Tensor& x, std::int64_t parts) {
+  Dims sizes = x.sizes();
+  sizes[0] *= parts;
+  const ghost::Op op("all_gather", {});
+  return empty(sizes, x.dtype());
+}
+
+Tensor te_workspace() {
+  constexpr Bytes kMiB = 1024 * 1024;
+  const Bytes bytes = ghost::session().device.major >= 9 ? 32 * kMiB + 1024 : 4 * kMiB;
+  const ghost::Op op("get_cublas_workspace", {});
+  return empty({bytes}, DType::uint8, Category::workspace);
+}
+
+Tensor flat(const Tensor& x) { return x.view({-1, x.size(-1)}); }
+
+/// Transformer Engine's normalization: the output and a statistic or two for each row.
+struct Normalized {
+  Tensor out, mean, rsigma;
+};
+Normalized te_normalize(const Tensor& x, const Tensor& bias) {
+  const ghost::Op op("layernorm_fwd", {});
+  Normalized n;
+  n.out = empty(x.sizes(), x.dtype());
+  if (bias.defined()) n.mean = empty({rows_of(x)}, DType::float32);
+  n.rsigma = empty({rows_of(x)}, DType::float32);
+  return n;
+}
+
+/// Its backward: gradients of input, weight and bias, and partial sums of the latter two, one row
+/// for each block of threads that works on the device (transformer_engine/common/normalization).
+void te_normalize_backward(const Tensor& grad, const Tensor& weight, const Tensor& bias,
+                           std::array<Tensor, 3>& out) {
+  const ghost::Op op("layernorm_bwd", {});
+  out[0] = empty(grad.sizes(), grad.dtype());
+  out[1] = empty(weight.sizes(), weight.dtype());
+  if (bias.defined()) out[2] = empty(bias.sizes(), bias.dtype());
+}
+
+}  // namespace
+
+Tensor Rank::global_buffer(const Dims& sizes, DType dtype) {
+  const std::int64_t wanted = ghost::numel(sizes);
+  if (!buffer_.defined() || buffer_.numel() < wanted) {
+    const ghost::Op op("GlobalMemoryBuffer", {});
+    buffer_ = empty({wanted}, dtype, Category::communication);  // the old one goes afterwards
+  }
+  return buffer_.slice(0, 0, wanted).view(sizes);
+}
+
+void Rank::use_te_workspace() {
+  if (te_workspace_.defined() || ghost::session().skipping) return;
+  te_workspace_ = te_workspace();
+}
+
+void Rank::use_grouped_workspaces() {
+  constexpr int kStreams = 4;
+  if (!grouped_workspaces_.empty() || ghost::session().skipping) return;
+  for (int i = 0; i < kStreams; ++i) grouped_workspaces_.push_back(te_workspace());
+}
+
+Tensor Rank::dummy_wgrad(const Dims& sizes, DType dtype) {
+  for (const Tensor& dummy : dummies_)
+    if (dummy.sizes() == sizes) return dummy;
+  const ghost::Op op("get_dummy_wgrad", {});
+  dummies_.push_back(empty(sizes, dtype, Category::gradient));
+  return dummies_.back();
+}
+
+Tensor scattered(const Tensor& x, std::int64_t parts) {
+  Dims sizes = x.sizes();
+  sizes[0] /= parts;
+  const ghost::Op op("reduce_scatter", {});
+  return empty(sizes, x.dtype());
+}
+
+Linear::Linear(const nn::Scope& scope, Rank& rank, const LinearShape& shape)
+    : rank_(rank), shape_(shape), scope_(scope.node().scope) {
+  if (shape_.parts == 0) shape_.parts = rank.a.tp;
+  const bool column = shape_.split == Split::column;
+  const std::int64_t out = column ? shape.out / shape_.parts : shape.out;
+  const std::int64_t in = column ? shape.in : shape.in / shape_.parts;
+  if (shape.norm) {
+    norm_weight = scope.parameter("layer_norm_weight", {shape.in});
+    if (!rank.a.rms_norm) norm_bias = scope.parameter("layer_norm_bias", {shape.in});
+  }
+  weight = scope.parameter("weight", {out, in});
+  if (shape.bias) bias = scope.parameter("bias", {out});
+}
+
+bool Linear::sequence_parallel() const {
+  return rank_.a.sequence_parallel && shape_.gathers && shape_.parts > 1;
+}
+
+Tensor Linear::added_bias() const { return shape_.adds_bias ? bias : Tensor(); }
+
+Tensor Linear::operator()(const Tensor& x) {
+  const ghost::ScopeGuard guard(scope_);
+  return rank_.a.transformer_engine ? te_forward(x) : local_forward(x);
+}
+
+/// LinearWithGradAccumulationAndAsyncCommunication.
+Tensor Linear::local_forward(const Tensor& x) {
+  const bool gathers = sequence_parallel() && shape_.split == Split::column;
+  const std::int64_t parts = shape_.parts;
+  Rank& rank = rank_;
+  const bool fused = rank.a.gradient_accumulation_fusion;
+  const auto total_of = [&rank, gathers, parts](const Tensor& input) {
+    if (!gathers) return input;
+    Dims sizes = input.sizes();
+    sizes[0] *= parts;
+    return rank.global_buffer(sizes, input.dtype());
+  };
+  Tensor out = apply(
+      {.name = "LinearWithGradAccumulationAndAsyncCommunicationBackward",
+       .inputs = {x, weight, added_bias()},
+       .forward =
+           [&](ToSave& save) {
+             save = {x, weight};
+             const Tensor product = total_of(x).matmul(weight.t());
+             return shape_.adds_bias && bias.defined() ? product.add(bias) : product;
+           },
+       .backward =
+           [total_of, gathers, fused, adds = shape_.adds_bias && bias.defined()](
+               std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+             const Tensor total = total_of(saved[0]);
+             const Tensor grad_input = grad.matmul(saved[1]);
+             const Tensor flat_grad = flat(grad.contiguous()), flat_total = flat(total);
+             Tensor shard;
+             if (gathers) {
+               const ghost::Op op("reduce_scatter", {});
+               shard = empty(saved[0].sizes(), saved[0].dtype());
+             }
+             if (fused)
+               in[1] = empty(saved[1].sizes(), saved[1].dtype());
+             else
+               in[1] = flat_grad.t().matmul(flat_total);
+             if (adds) in[2] = flat_grad.sum(0);
+             in[0] = gathers ? shard : grad_input;
+           }});
+  if (!(sequence_parallel() && shape_.split == Split::row)) return out;
+  return apply({.name = "_ReduceScatterToSequenceParallelRegionBackward",
+                .inputs = {out},
+                .forward = [&](ToSave&) { return scattered(out, parts); },
+                .backward = [parts](std::span<const Tensor>, const Tensor& grad,
+                                    Gradients& in) { in[0] = gathered(grad, parts); }});
+}
+
+/// _Linear and _LayerNormLinear.
+Tensor Linear::te_forward(const Tensor& x) {
+  const bool column = shape_.split == Split::column, sp = sequence_parallel();
+  const std::int64_t parts = shape_.parts;
+  Rank& rank = rank_;
+  const bool fused = rank.a.gradient_accumulation_fusion, norm = shape_.norm;
+  return apply(
+      {.name = norm ? "_LayerNormLinearBackward" : "_LinearBackward",
+       .inputs = {x, weight, norm_weight, norm_bias, added_bias()},
+       .forward =
+           [&](ToSave& save) {
+             rank.use_te_workspace();
+             Normalized n;
+             if (norm) n = te_normalize(x, norm_bias);
+             const Tensor& input = norm ? n.out : x;
+             save = {norm ? input : x, weight};
+             if (norm) {
+               save.insert(save.end(), {x, norm_weight, norm_bias, n.mean, n.rsigma});
+               n.out.reset();
+             }
+             const Tensor total = sp && column ? gathered(save[0], parts) : save[0];
+             const ghost::Op op("general_gemm", {});
+             Tensor out = empty(total.sizes().leading().with(weight.size(0)), x.dtype());
+             return sp && !column ? scattered(out, parts) : out;
+           },
+       .backward =
+           [&rank, column, sp, parts, fused, norm, adds = shape_.adds_bias && bias.defined()](
+               std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+             rank.use_te_workspace();
+             const Tensor total_grad = sp && !column ? gathered(grad, parts) : grad;
+             const Tensor total = sp && column ? gathered(saved[0], parts) : saved[0];
+             Tensor dgrad;
+             {
+               const ghost::Op op("general_gemm", {});
+               dgrad = empty(total_grad.sizes().leading().with(saved[1].size(1)), grad.dtype());
+             }
+             Tensor shard;
+             if (sp && column) shard = scattered(dgrad, parts);
+             {
+               const ghost::Op op("general_gemm", {});
+               in[1] = fused ? rank.dummy_wgrad(saved[1].sizes(), saved[1].dtype())
+                             : empty(saved[1].sizes(), saved[1].dtype());
+             }
+             if (adds) in[4] = empty({saved[1].size(0)}, grad.dtype());
+             if (sp && column) dgrad = shard;
+             if (!norm) {
+               in[0] = dgrad;
+               return;
+             }
+             std::array<Tensor, 3> grads;
+             te_normalize_backward(dgrad, saved[3], saved[4], grads);
+             in[0] = grads[0];
+             in[2] = grads[1];
+             in[3] = grads[2];
+           }});
+}
+
+Norm::Norm(const nn::Scope& scope, Rank& rank, std::int64_t width)
+    : weight(scope.parameter("weight", {width})), rank_(rank), scope_(scope.node().scope) {
+  if (!rank.a.rms_norm) bias = scope.parameter("bias", {width});
+}
+
+Tensor Norm::operator()(const Tensor& x) {
+  const ghost::ScopeGuard guard(scope_);
+  if (!rank_.a.transformer_engine)
+    return rank_.a.rms_norm ? ghost::rms_norm(x, weight) : ghost::layer_norm(x, weight, bias);
+  return apply({.name = "_LayerNormBackward",
+                .inputs = {x, weight, bias},
+                .forward =
+                    [&](ToSave& save) {
+                      const Normalized n = te_normalize(x, bias);
+                      save = {x, weight, bias, n.mean, n.rsigma};
+                      return n.out;
+                    },
+                .backward =
+                    [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+                      std::array<Tensor, 3> grads;
+                      te_normalize_backward(grad, saved[1], saved[2], grads);
+                      for (std::size_t i = 0; i < grads.size(); ++i) in[i] = grads[i];
+                    }});
+}
+
+}  // namespace memtape::megatron

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/optimizer.h"
+
+#include <algorithm>
+
+#include "framework/torch/optimizers/adam.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/views.h"
+
+namespace memtape::megatron {
+namespace {
+
+using ghost::empty;
+
+Tensor scalar(const char* op_name, DType dtype) {
+  const ghost::Op op(op_name, {});
+  return empty({1}, dtype, Category::optimizer_state);
+}
+
+}  // namespace
+
+MegatronOptimizer::MegatronOptimizer(const Arguments& a, std::vector<ParamAndGradBuffer>& buffers,
+                                     std::array<std::int64_t, 2> shard)
+    : a_(a) {
+  const ghost::GradMode without(false);
+  // FusedAdam's and the mixed precision optimizer's _dummy_overflow_buf, and _scale_one.
+  if (a.fused_kernels) scalars_.push_back(scalar("_dummy_overflow_buf", DType::int32));
+  for (const bool decays : {true, false})
+    for (const ParamAndGradBuffer& buffer : buffers) {
+      const std::int64_t rank = shard[buffer.parameters.front().expert ? 1 : 0];
+      const std::vector<Range> held = shards(buffer.layout, buffer.options.ranks, rank);
+      const std::size_t count = buffer.parameters.size();
+      for (std::size_t k = 0; k < count; ++k) {
+        // Shards come in the order of the buffer, which is the reverse of the model's.
+        const std::size_t i = a.use_distributed_optimizer ? count - 1 - k : k;
+        const Parameter& parameter = buffer.parameters[i];
+        if (parameter.decays != decays) continue;
+        add_main(buffer, parameter,
+                 a.use_distributed_optimizer ? held[i] : buffer.layout.parameters[i]);
+      }
+    }
+  if (a.params_dtype != DType::float32) {
+    if (a.fused_kernels) scalars_.push_back(scalar("_dummy_overflow_buf", DType::int32));
+    scalars_.push_back(scalar("_scale_one", DType::float32));
+  }
+}
+
+/// The float32 copy: param.detach().clone().float(), or of the shard's elements.
+void MegatronOptimizer::add_main(const ParamAndGradBuffer& buffer, const Parameter& parameter,
+                                 const Range& held) {
+  if (held.from >= held.to) return;
+  Main main;
+  main.elements = held.to - held.from;
+  main.buffer = &buffer;
+  main.decays = parameter.decays;
+  const Tensor& model = parameter.tensor;
+  main.sizes = a_.use_distributed_optimizer ? Dims{main.elements} : model.sizes();
+  const ghost::Op op("float", {});
+  if (a_.params_dtype == DType::float32) {
+    main.master = model;
+  } else if (!a_.precision_aware_optimizer) {
+    const Tensor clone = empty(main.sizes, model.dtype());
+    main.master = empty(main.sizes, DType::float32, Category::optimizer_state);
+  }
+  mains_.push_back(std::move(main));
+}
+
+/// main_param.grad: the gradient buffer itself where it is float32, else a copy.
+Tensor MegatronOptimizer::gradient_of(const Main& main) const {
+  const Tensor& buffer = main.buffer->grad_data;
+  if (buffer.dtype() == DType::float32 || a_.precision_aware_optimizer)
+    return ghost::alias(buffer, main.sizes, ghost::contiguous_strides(main.sizes));
+  const ghost::Op op("float", {});
+  return empty(main.sizes, DType::float32, Category::gradient);
+}
+
+void MegatronOptimizer::zero_grad() {
+  gradients_.clear();
+  if (torch_adam_) torch_adam_->zero_grad();
+}
+
+void MegatronOptimizer::step() {
+  const ghost::GradMode without(false);
+  for (const Main& main : mains_) gradients_.push_back(gradient_of(main));
+  if (a_.fused_kernels) {
+    step_fused();
+    return;
+  }
+  for (std::size_t i = 0; i < mains_.size(); ++i)
+    mains_[i].master.impl().grad = gradients_[i].ptr();
+  step_torch();
+}
+
+/// FusedAdam.step: states of every parameter that has none yet, then kernels over all of them.
+void MegatronOptimizer::step_fused() {
+  const ghost::Op op("initialize_state", {});
+  for (Main& main : mains_) {
+    if (main.exp_avg.defined()) continue;
+    const auto state = [&](DType dtype) {
+      return empty(main.sizes, dtype, Category::optimizer_state);
+    };
+    main.exp_avg = state(a_.exp_avg_dtype);
+    main.exp_avg_sq = state(a_.exp_avg_sq_dtype);
+    if (a_.precision_aware_optimizer && a_.params_dtype != DType::float32)
+      main.master = state(a_.main_params_dtype);
+  }
+}
+
+void MegatronOptimizer::step_torch() {
+  if (!torch_adam_) {
+    std::vector<Tensor> masters;
+    for (const Main& main : mains_) masters.push_back(main.master);
+    const auto second =
+        std::ranges::find_if(mains_, [](const Main& main) { return !main.decays; });
+    TrainRecipe recipe;
+    recipe.optimizer = OptimizerName::adamw;
+    recipe.optimizer_impl = OptimizerImpl::foreach;
+    torch_adam_ = torch::make_optimizer(recipe, std::move(masters));
+    torch_adam_->second_group_from(static_cast<std::size_t>(second - mains_.begin()));
+  }
+  torch_adam_->step();
+}
+
+Bytes MegatronOptimizer::state_bytes() const {
+  Bytes bytes = torch_adam_ ? torch_adam_->state_bytes() : 0;
+  for (const Main& main : mains_) {
+    if (main.master.defined() && a_.params_dtype != DType::float32) bytes += main.master.nbytes();
+    if (main.exp_avg.defined()) bytes += main.exp_avg.nbytes() + main.exp_avg_sq.nbytes();
+  }
+  return bytes;
+}
+
+}  // namespace memtape::megatron

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Megatron's optimizers (megatron/core/optimizer): Adam on float32 copies of the parameters, whole
+// (Float16OptimizerWithFloat16Params) or of the shard this rank holds (DistributedOptimizer).
+// Adam is Transformer Engine's FusedAdam, whose kernels take no memory, or, where that is not
+// installed, torch's.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "framework/megatron/param_and_grad_buffer.h"
+#include "framework/torch/optimizer.h"
+
+namespace memtape::megatron {
+
+class MegatronOptimizer {
+ public:
+  /// `shard`: which of the shards of each buffer this rank holds, [dense, expert].
+  MegatronOptimizer(const Arguments& a, std::vector<ParamAndGradBuffer>& buffers,
+                    std::array<std::int64_t, 2> shard);
+  /// optimizer.zero_grad(): at the start of the next step, so that copies of gradients live on
+  /// between steps.
+  void zero_grad();
+  void step();
+  Bytes state_bytes() const;
+
+ private:
+  struct Main {
+    Tensor master, exp_avg, exp_avg_sq;
+    std::int64_t elements = 0;
+    const ParamAndGradBuffer* buffer = nullptr;
+    Dims sizes;
+    bool decays = true;
+  };
+  void add_main(const ParamAndGradBuffer& buffer, const Parameter& parameter, const Range& held);
+  void step_fused();
+  void step_torch();
+  Tensor gradient_of(const Main& main) const;
+
+  const Arguments& a_;
+  std::vector<Main> mains_;
+  std::vector<Tensor> gradients_;  ///< main_param.grad of each
+  std::vector<Tensor> scalars_;
+  std::unique_ptr<torch::Optimizer> torch_adam_;
+};
+
+}  // namespace memtape::megatron

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/transformer_layer.h"
+
+#include "framework/megatron/activations.h"
+
+namespace memtape::megatron {
+namespace {
+
+std::int64_t gate_factor(const Arguments& a) {
+  return a.activation == Activation::swiglu ? 2 : 1;
+}
+
+/// Whether the norm before a product is part of it (TELayerNormColumnParallelLinear).
+bool norm_is_fused(const Arguments& a) { return a.transformer_engine; }
+
+void add_norm_unless(bool fused, const nn::Scope& scope, Rank& rank, std::optional<Norm>& norm) {
+  if (!fused) norm.emplace(scope, rank, rank.a.hidden_size);
+}
+
+}  // namespace
+
+Mlp::Mlp(const nn::Scope& scope, Rank& rank)
+    : rank_(rank),
+      fc1_(scope / "linear_fc1", rank,
+           {.in = rank.a.hidden_size,
+            .out = gate_factor(rank.a) * rank.a.ffn_hidden_size,
+            .bias = rank.a.add_bias_linear,
+            .norm = norm_is_fused(rank.a)}),
+      fc2_(scope / "linear_fc2", rank,
+           {.in = rank.a.ffn_hidden_size,
+            .out = rank.a.hidden_size,
+            .split = Split::row,
+            .bias = rank.a.add_bias_linear}) {}
+
+Tensor Mlp::operator()(const Tensor& x) {
+  Tensor intermediate = fc1_(x);
+  intermediate = activation(rank_.a, intermediate, fc1_.bias);
+  return fc2_(intermediate);
+}
+
+TransformerLayer::TransformerLayer(const nn::Scope& scope, Rank& rank, bool experts)
+    : rank_(rank),
+      scope_(scope.node().scope),
+      attention_(scope / "self_attention", rank) {
+  const bool fused = norm_is_fused(rank.a);
+  add_norm_unless(fused && !rank.a.mla.on, scope / "input_layernorm", rank, input_norm_);
+  add_norm_unless(fused && !experts, scope / "pre_mlp_layernorm", rank, mlp_norm_);
+  if (experts)
+    moe_.emplace(scope / "mlp", rank);
+  else
+    mlp_.emplace(scope / "mlp", rank);
+}
+
+Tensor TransformerLayer::mlp_output(const Tensor& x) {
+  const auto run = [this](const Tensor& in) { return moe_ ? (*moe_)(in) : (*mlp_)(in); };
+  if (!rank_.a.recomputes(moe_ ? "moe" : "mlp")) return run(x);
+  return checkpoint([run](std::span<const Tensor> in) { return run(in[0]); }, {x});
+}
+
+Tensor TransformerLayer::operator()(const Tensor& input, const LayerInputs& inputs) {
+  const ghost::ScopeGuard guard(scope_);
+  const double rate = rank_.a.hidden_dropout;
+  Tensor residual = input;
+  Tensor hidden_states;
+  {
+    const Tensor normed = input_norm_ ? (*input_norm_)(residual) : residual;
+    const Tensor attended =
+        attention_(normed, inputs.attention_mask, inputs.rotary_freqs);
+    hidden_states = bias_dropout_add(rate, attended, attention_.bias(), residual);
+  }
+  residual = hidden_states;
+  const Tensor normed = mlp_norm_ ? (*mlp_norm_)(hidden_states) : hidden_states;
+  const Tensor output = mlp_output(normed);
+  return bias_dropout_add(rate, output, mlp_ ? mlp_->bias() : Tensor(), residual);
+}
+
+}  // namespace memtape::megatron

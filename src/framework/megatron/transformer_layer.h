@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// TransformerLayer (megatron/core/transformer/transformer_layer.py): attention and MLP or experts,
+// each behind a norm and followed by bias-dropout-add onto the residual stream.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "framework/megatron/attention.h"
+#include "framework/megatron/experts.h"
+
+namespace memtape::megatron {
+
+/// What the layers of one micro-batch share.
+struct LayerInputs {
+  Tensor attention_mask, rotary_freqs;
+};
+
+class Mlp {
+ public:
+  Mlp(const nn::Scope& scope, Rank& rank);
+  Tensor operator()(const Tensor& x);
+  const Tensor& bias() const { return fc2_.bias; }
+
+ private:
+  Rank& rank_;
+  Linear fc1_, fc2_;
+};
+
+class TransformerLayer {
+ public:
+  TransformerLayer(const nn::Scope& scope, Rank& rank, bool experts);
+  Tensor operator()(const Tensor& hidden_states, const LayerInputs& inputs);
+
+ private:
+  Tensor mlp_output(const Tensor& x);
+
+  Rank& rank_;
+  ScopeId scope_;
+  std::optional<Norm> input_norm_, mlp_norm_;
+  Attention attention_;
+  std::optional<Mlp> mlp_;
+  std::optional<MoeLayer> moe_;
+};
+
+}  // namespace memtape::megatron
