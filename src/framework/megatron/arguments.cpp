@@ -183,6 +183,7 @@ void read_kernels(const Config& c, Arguments& a) {
   a.attention_softmax_in_fp32 = c.boolean("attention_softmax_in_fp32", false) ||
                                 c.boolean("apply_query_key_layer_scaling", false);
   a.cross_entropy_loss_fusion = c.boolean("cross_entropy_loss_fusion", false);
+  a.cross_entropy_te = c.text("cross_entropy_fusion_impl", "native") == "te";
   a.creates_attention_mask = c.boolean("create_attention_mask_in_dataloader", true);
   if (c.boolean("defer_embedding_wgrad_compute", false))
     a.wgrad_deferral_limit = c.count("wgrad_deferral_limit", 0);

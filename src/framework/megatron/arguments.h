@@ -75,7 +75,7 @@ struct Arguments {
   AttentionBackend attention_backend = AttentionBackend::automatic;
   bool gradient_accumulation_fusion = true, bias_activation_fusion = true,
        masked_softmax_fusion = true, attention_softmax_in_fp32 = false,
-       cross_entropy_loss_fusion = false;
+       cross_entropy_loss_fusion = false, cross_entropy_te = false;
   /// For how many micro-batches the output layer's weight gradient waits (0: for all); none: it
   /// does not.
   std::optional<std::int64_t> wgrad_deferral_limit;
