@@ -281,11 +281,24 @@ Result<void> read_batch(const Config& c, Arguments& a) {
   return {};
 }
 
+/// Programs whose buffers, optimizer or model are others altogether.
+Result<void> refuse_others(const Config& c, const std::string& program) {
+  if (program != "pretrain_gpt.py")
+    return unsupported("its model is not modelled", program, "pretrain_gpt.py is");
+  const std::string optimizer = c.text("optimizer", "adam");
+  if (optimizer != "adam")
+    return unsupported(fmt::format("\"{}\" is not modelled", optimizer), "--optimizer", "adam is");
+  for (const char* key : {"use_megatron_fsdp", "use_torch_fsdp2"})
+    if (c.boolean(key, false))
+      return unsupported("sharded parameters are not modelled", key,
+                         "--use-distributed-optimizer is");
+  return {};
+}
+
 Result<Arguments> from_launch(const Config& c, const TrainRecipe& recipe) {
   Arguments a;
   a.program = c.text("program", "pretrain_gpt.py");
-  if (a.program != "pretrain_gpt.py")
-    return unsupported("its model is not modelled", a.program, "pretrain_gpt.py is");
+  if (const auto fine = refuse_others(c, a.program); !fine) return tl::unexpected(fine.error());
   read_model(c, a);
   read_mla(c, a);
   if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
