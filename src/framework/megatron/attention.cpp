@@ -87,16 +87,19 @@ Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs) {
   Tensor kv_combined = (*kv_down_)(x);
   const std::array<std::int64_t, 2> latent{a.mla.kv_lora_rank, turned};
   const std::vector<Tensor> kv_parts = kv_combined.split(latent, -1);
-  const Tensor q = (*q_up_)(q_compressed).view({x.size(0), x.size(1), heads, nope + turned});
+  const Tensor q = (*q_up_)(q_compressed).view({-1, x.size(1), heads, nope + turned});
   const Tensor kv = (*kv_up_)(kv_parts[0].contiguous())
-                        .view({x.size(0), x.size(1), heads, nope + a.mla.v_head_dim});
+                        .view({-1, x.size(1), heads, nope + a.mla.v_head_dim});
   const std::array<std::int64_t, 2> q_split{nope, turned}, kv_split{nope, a.mla.v_head_dim};
   const std::vector<Tensor> qs = q.split(q_split, -1), kvs = kv.split(kv_split, -1);
   const Tensor q_pos = rotary(a, qs[1], freqs);
-  const Tensor k_pos = rotary(a, kv_parts[1].unsqueeze(2), freqs);
+  // The down product runs on this rank's rows alone; its rotary part is gathered here, the rest by
+  // the up product.
+  const Tensor k_rows = a.sequence_parallel ? gather_rows(kv_parts[1], a.tp) : kv_parts[1];
+  const Tensor k_pos = rotary(a, k_rows.unsqueeze(2), freqs);
   Heads result;
   result.query = ghost::cat({qs[0], q_pos}, -1);
-  result.key = ghost::cat({kvs[0], k_pos.expand({x.size(0), x.size(1), heads, turned})}, -1);
+  result.key = ghost::cat({kvs[0], k_pos.expand({q.size(0), x.size(1), heads, turned})}, -1);
   result.value = kvs[1].contiguous();
   return result;
 }

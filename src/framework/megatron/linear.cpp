@@ -93,6 +93,14 @@ Tensor scattered(const Tensor& x, std::int64_t parts) {
   return empty(sizes, x.dtype());
 }
 
+Tensor gather_rows(const Tensor& x, std::int64_t parts) {
+  return apply({.name = "_GatherFromSequenceParallelRegionBackward",
+                .inputs = {x},
+                .forward = [&](ToSave&) { return gathered(x, parts); },
+                .backward = [parts](std::span<const Tensor>, const Tensor& grad,
+                                    Gradients& in) { in[0] = scattered(grad, parts); }});
+}
+
 Linear::Linear(const nn::Scope& scope, Rank& rank, const LinearShape& shape)
     : rank_(rank), shape_(shape), scope_(scope.node().scope) {
   if (shape_.parts == 0) shape_.parts = rank.a.tp;

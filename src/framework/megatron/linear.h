@@ -77,6 +77,9 @@ class Linear {
 /// An input gradient or an output that sequence parallelism scatters: 1/tp of the rows.
 Tensor scattered(const Tensor& x, std::int64_t parts);
 
+/// gather_from_sequence_parallel_region: the rows of all tensor parallel ranks; backward scatters.
+Tensor gather_rows(const Tensor& x, std::int64_t parts);
+
 /// TENorm, or torch's own norm in the local spec, over the last dimension.
 class Norm {
  public:
