@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stand-ins' own functions."""
+import ctypes
+
+_ReadWatcher = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
+_kept = []  # what C calls must stay alive
+try:
+    _core = ctypes.CDLL("libmemtape_phantom.so", mode=ctypes.RTLD_GLOBAL)
+except OSError:
+    _core = None
+
+PHASES = ("init", "forward", "backward", "optimizer")
+
+
+def mark(step, phase):
+    if _core is not None:
+        _core.memtape_phantom_mark(step, PHASES.index(phase))
+
+
+def watch_reads(function):
+    """`function(bytes)` for each copy to the host that found nothing; None ends it."""
+    if _core is None:
+        return
+    watcher = _ReadWatcher(function) if function else ctypes.cast(None, _ReadWatcher)
+    _kept.append(watcher)
+    _core.memtape_phantom_watch_reads(watcher)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One process's watch over torch, and the file it leaves: process-PID.json in the run's folder."""
+import atexit
+import json
+import os
+import sys
+import traceback
+
+from . import history, native, settings, stacks
+from .peaks import MEASURES, Peaks
+from .phases import Phases
+from .reads import Reads
+
+_MOST_STEPS, _MOST_OOMS = 1000, 5
+
+
+class Session:
+    def __init__(self, torch):
+        self._torch = torch
+        self._pid = os.getpid()
+        self._ready = False
+        self._phase_peaks = {}  # device -> phase -> measure -> bytes
+        self._step_peaks = {}  # device -> peaks of the present step
+        self._steps = []  # [{device: peaks}]
+        self._steady = {}
+        self._ooms, self._problems = [], []
+        stacks.know_torch(torch)
+        self._phases = Phases(torch, self._close_phase, self._close_step)
+        torch.cuda._lazy_call(self._guarded(self._cuda_is_ready))
+        atexit.register(self.finish)
+        self._finish_before(os, "_exit")
+
+    def _finish_before(self, module, name):
+        """Processes that Python's multiprocessing forks end without running exit handlers."""
+        real = getattr(module, name)
+
+        def ending(*args):
+            self.finish()
+            real(*args)
+        setattr(module, name, ending)
+
+    def _guarded(self, function):
+        """The program must never fail because of us: a failure ends up in the report."""
+        def call(*args):
+            try:
+                return function(*args)
+            except Exception:
+                self._problems.append(traceback.format_exc(limit=3))
+                return None
+        return call
+
+    def _cuda_is_ready(self):
+        self._pid = os.getpid()
+        self._peaks = Peaks(self._torch)
+        history.start(self._torch, settings.HISTORY)
+        self._torch._C._cuda_attach_out_of_memory_observer(self._guarded(self._out_of_memory))
+        self._reads = Reads()
+        self._ready = True
+
+    def _in_use(self):
+        return [d for d in self._peaks.devices() if (self._peaks.raw(d).get("segment") or {}).get("all", {}).get("allocated", 1)]
+
+    def _close_phase(self, phase):
+        if self._ready:
+            self._guarded(self._fold)(phase)
+        native.mark(self._phases.step, self._phases.phase)
+
+    def _fold(self, phase):
+        for device in self._in_use():
+            peaks = self._peaks.close(device)
+            for into in (self._phase_peaks.setdefault(device, {}).setdefault(phase, {}),
+                         self._step_peaks.setdefault(device, {})):
+                for m in MEASURES:
+                    into[m] = max(into.get(m, 0), peaks[m])
+
+    def _close_step(self):
+        if self._ready:
+            if len(self._steps) < _MOST_STEPS:
+                self._steps.append(self._step_peaks)
+            self._step_peaks = {}
+            self._steady = {d: self._peaks.now(d) for d in self._in_use()}
+            self._guarded(self._write)(self._figures())
+        native.mark(self._phases.step, self._phases.phase)
+        if settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER:
+            raise SystemExit(0)
+
+    def _out_of_memory(self, device, requested, total, free):
+        if len(self._ooms) < _MOST_OOMS:
+            now = self._peaks.now(device)
+            self._ooms.append({"device": device, "requested": requested, "total": total, "free": free, "phase": self._phases.phase,
+                               "step": self._phases.step, "stack": stacks.here(2), **now,
+                               "largest": history.alive_now(self._torch.cuda.memory._snapshot(), device)})
+
+    def _figures(self):
+        stats = {d: self._peaks.raw(d) for d in self._in_use()}
+        return {"pid": self._pid, "argv": sys.argv[:1], "python": sys.version.split()[0], "torch": self._torch.__version__,
+                "rank": _rank(), "stopped": bool(settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER),
+                "step": self._phases.step, "phase": self._phases.phase, "problems": self._problems, "out_of_memory": self._ooms,
+                "reads": self._reads.table(), "backend": self._torch.cuda.memory.get_allocator_backend(),
+                "devices": [self._figures_of(d, stats[d]) for d in sorted(stats)]}
+
+    def _figures_of(self, device, stats):
+        phases = self._phase_peaks.get(device, {})
+        return {"device": device, "gpu": _gpu(device), "phases": phases,
+                "peak": {m: max([p.get(m, 0) for p in phases.values()] or [0]) for m in MEASURES},
+                "steady": self._steady.get(device), "now": self._peaks.now(device),
+                "steps": [s.get(device, {}) for s in self._steps[-3:]],
+                "retries": stats.get("num_alloc_retries", 0), "segments": (stats.get("segment") or {}).get("all", {}).get("current", 0)}
+
+    def _write(self, figures):
+        path = os.path.join(settings.RUN_FOLDER, "process-%d.json" % self._pid)
+        with open(path + ".new", "w") as file:
+            json.dump(figures, file)
+        os.replace(path + ".new", path)
+
+    def finish(self):
+        if not self._ready or self._pid != os.getpid():
+            return
+        self._ready = False
+        native.watch_reads(None)
+        self._guarded(self._finish)()
+
+    def _finish(self):
+        self._fold(self._phases.phase)
+        figures = self._figures()
+        self._write(figures)
+        try:
+            snapshot = self._torch.cuda.memory._snapshot()
+            for of in figures["devices"]:
+                of["at_peak"] = history.alive_at_peak(snapshot["device_traces"][of["device"]])
+            if settings.WANT_SNAPSHOT:
+                self._torch.cuda.memory._dump_snapshot(os.path.join(settings.RUN_FOLDER, "process-%d.pickle" % self._pid))
+        except Exception:
+            self._problems.append(traceback.format_exc(limit=3))
+        self._write(figures)
+
+
+def _rank():
+    rank = os.environ.get("RANK", "")
+    return int(rank) if rank.isdigit() else None
+
+
+def _gpu(device):
+    """The GPU behind a device number."""
+    visible = [v for v in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if v.strip()]
+    return int(visible[device].rsplit("-", 1)[-1], 16 if "-" in visible[device] else 10) if device < len(visible) else device
+
+
+def begin(torch):
+    if not getattr(torch.version, "cuda", None):
+        note("torch", "this torch (%s) is a build without CUDA" % torch.__version__)
+        return
+    if settings.SOLO:
+        from . import solo
+        solo.install(torch)
+    Session(torch)
+
+
+def note(kind, text):
+    with open(os.path.join(settings.RUN_FOLDER, "notes"), "a") as file:
+        file.write("%d %s %s\n" % (os.getpid(), kind, text))

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `memtape run` asked of the agent, from the environment."""
+import os
+
+
+def _number(name, otherwise):
+    value = os.environ.get(name, "")
+    return int(value) if value.isdigit() else otherwise
+
+
+RUN_FOLDER = os.environ.get("MEMTAPE_PHANTOM_RUN", "")
+STOP_AFTER = _number("MEMTAPE_PHANTOM_STOP_AFTER", 0)  # optimizer steps; 0: never
+HISTORY = _number("MEMTAPE_PHANTOM_HISTORY", 300000)  # allocator events that are kept
+SOLO = os.environ.get("MEMTAPE_PHANTOM_SOLO") == "1"  # this process plays one rank of many
+WANT_TAPE = os.environ.get("MEMTAPE_PHANTOM_TAPE") == "1"
+WANT_SNAPSHOT = os.environ.get("MEMTAPE_PHANTOM_SNAPSHOT") == "1"

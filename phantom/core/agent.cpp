@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the Python agent (agent/) calls through ctypes.
+#include "core/export.h"
+#include "core/ledger.h"
+#include "core/transfers.h"
+
+using namespace memtape::phantom;
+
+PHANTOM_ENTRY void memtape_phantom_mark(int step, int phase) {
+  ledger().step.store(step);
+  ledger().phase.store(phase);
+}
+
+PHANTOM_ENTRY void memtape_phantom_watch_reads(ReadWatcher watcher) { watch_reads(watcher); }
+
+PHANTOM_ENTRY void memtape_phantom_note(const char* kind, const char* text) { note(kind, text); }

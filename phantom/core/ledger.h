@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ledger: this process's slot in the run's shared ledger (ledger_layout.h), and what all processes together hold of a GPU.
+// Without a run folder the ledger is private memory, and everything else is the same.
+//
+// Notes are lines of text in the run folder, one per kind and text and process: calls that nobody wrote, requests that failed,
+// communicators.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/export.h"
+#include "core/ledger_layout.h"
+
+namespace memtape::phantom {
+
+/// This process's slot; a forked child takes its own.
+PHANTOM_CORE LedgerProcess& ledger();
+
+/// Bytes of the GPU that all living processes hold, their contexts included.
+PHANTOM_CORE std::int64_t used_of_gpu(int gpu);
+
+/// Raises `peak` to `now`.
+void raise(std::atomic<std::int64_t>& peak, std::int64_t now);
+
+/// Appends "PID KIND TEXT" to the run's notes, the first time that this process says it.
+PHANTOM_CORE void note(std::string_view kind, std::string_view text);
+
+}  // namespace memtape::phantom

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/unwritten.h"
+
+#include <string>
+
+#include "core/ledger.h"
+#include "core/transfers.h"
+
+using namespace memtape::phantom;
+
+void memtape_phantom_refused(Unwritten* function) {
+  if (function->noted.exchange(true)) return;
+  ledger().refused_calls.fetch_add(1);
+  note("refused", std::string(function->library) + " " + function->name);
+}
+
+void memtape_phantom_idle() { kernel_launched(); }
