@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
+#include "run_options.h"
 #include "serve_command_line.h"
 #include "train_options.h"
 #include "workload/training_arguments.h"
@@ -240,6 +241,24 @@ Result<Request> parse_replay(const Command& command, Arguments arguments) {
   return parse_into(options, *app, command, arguments);
 }
 
+/// `memtape run [options] -- COMMAND...`
+Result<Request> parse_run(const Command& command, Arguments arguments) {
+  const auto dashes = std::ranges::find(arguments, std::string_view("--"));
+  RunCommand options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  std::vector<std::string> sink;
+  const std::vector<CLI::Option*> named = add_named(*app, run_options(), sink);
+  app->add_option("--snapshot", options.snapshot, "write the pickle of the fullest process' torch")
+      ->type_name("FILE")
+      ->group("Answer");
+  Result<Request> request = parse_into(options, *app, command, {arguments.begin(), dashes});
+  if (!request || !std::holds_alternative<RunCommand>(*request)) return request;
+  RunCommand& read = std::get<RunCommand>(*request);
+  read.values = values_of(named);
+  if (dashes != arguments.end()) read.command.assign(dashes + 1, arguments.end());
+  return request;
+}
+
 /// `memtape models [ID]`, `memtape gpus [ID]`: a catalog, or one entry of it.
 template <class Options>
 Result<Request> parse_catalog(const Command& command, Arguments arguments) {
@@ -275,6 +294,8 @@ constexpr std::array kCommands{
     Command{"serve", "MODEL", "an inference server, per GPU",
             "memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize Q4_K_M",
             parse_serve},
+    Command{"run", "-- COMMAND...", "a program on phantom GPUs: its real memory, without a GPU",
+            "memtape run --gpu a100-80gb -- python train.py", parse_run},
     Command{"replay", "TRACE", "play a recorded allocator trace through the replica",
             "memtape replay trace.jsonl.gz", parse_replay},
     Command{"scoreboard", "FILE...", "replay truth rows: how often right to the byte",

@@ -69,6 +69,14 @@ struct ServeCommand {
   OutputOptions output;
 };
 
+/// `memtape run [options] -- COMMAND...`
+struct RunCommand {
+  std::vector<std::pair<std::string, std::string>> values;
+  std::vector<std::string> command;
+  std::string snapshot;  ///< file to write, or ""
+  OutputOptions output;
+};
+
 /// `memtape scoreboard FILE...`
 struct ScoreboardOptions {
   std::vector<std::string> files;

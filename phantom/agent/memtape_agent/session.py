@@ -87,7 +87,7 @@ class Session:
     def _out_of_memory(self, device, requested, total, free):
         if len(self._ooms) < _MOST_OOMS:
             now = self._peaks.now(device)
-            self._ooms.append({"device": device, "requested": requested, "total": total, "free": free, "phase": self._phases.phase,
+            self._ooms.append({"device": device, "request": requested, "total": total, "free": free, "phase": self._phases.phase,
                                "step": self._phases.step, "stack": stacks.here(2), **now,
                                "largest": history.alive_now(self._torch.cuda.memory._snapshot(), device)})
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memtape run -- COMMAND...`: the program itself, on phantom GPUs, and what it did there.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "commands.h"
+#include "phantom/child.h"
+#include "phantom/request.h"
+#include "phantom/run_folder.h"
+
+namespace memtape::cli {
+namespace {
+
+using phantom_run::PhantomRequest;
+using phantom_run::RunFolder;
+
+/// One line on the terminal that is written over while the program runs.
+class Progress {
+ public:
+  explicit Progress(bool shown) : shown_(shown && isatty(STDERR_FILENO) != 0) {}
+  ~Progress() { clear(); }
+
+  void show(const phantom::LedgerLayout& ledger) {
+    if (!shown_ || ++looks_ % 5 != 0) return;
+    std::int64_t most = 0, held = 0;
+    int step = 0, phase = 0, processes = 0;
+    for (const phantom::LedgerProcess& p : ledger.processes) {
+      if (p.pid == 0) break;
+      ++processes;
+      for (const phantom::LedgerDevice& d : p.devices) {
+        held = std::max<std::int64_t>(held, d.used);
+        most = std::max<std::int64_t>(most, d.peak);
+      }
+      if (p.step >= step) {
+        step = p.step;
+        phase = p.phase;
+      }
+    }
+    if (processes == 0) return;
+    written_ = true;
+    fmt::print(stderr, "\r\033[Kmemtape: {} processes, step {}, {}: {} on the fullest GPU, peak {}", processes, step + 1,
+               name(static_cast<Phase>(phase)), gib(held), gib(most));
+    std::fflush(stderr);
+  }
+
+  void clear() {
+    if (written_) fmt::print(stderr, "\r\033[K");
+    written_ = false;
+  }
+
+ private:
+  bool shown_, written_ = false;
+  int looks_ = 0;
+};
+
+void add_hints(const PhantomRequest& request, report::PhantomRun& run) {
+  if (run.exit_code == 126 || run.exit_code == 127)
+    run.warnings.push_back("the program could not be started, or says so");
+  if (run.entries.empty())
+    run.warnings.push_back(run.by_gpu.empty() ? "no process used a GPU"
+                                              : "a GPU was used, but not through PyTorch, or the process ended before its report");
+  for (const report::RunGpu& gpu : run.by_gpu)
+    if (gpu.processes > 1)
+      run.warnings.push_back(fmt::format("GPU {} was used by {} processes: its peak is the sum of theirs, which need not coincide",
+                                         gpu.gpu, gpu.processes));
+  if (request.events == "complete" && run.by_gpu.size() + run.entries.size() > 2)
+    run.warnings.push_back(
+        "events are done at once: reserved memory is that of a device that keeps up (--events wait: one that lags behind)");
+}
+
+Result<report::PhantomRun> run_on_phantoms(const PhantomRequest& request, const RunFolder& folder) {
+  const auto program = phantom_run::find_program(request.command);
+  if (!program) return tl::unexpected(program.error());
+  const auto cuda = phantom_run::cuda_of(*program);
+  if (!cuda) return tl::unexpected(cuda.error());
+  const auto stand_ins = phantom_run::stand_ins_folder();
+  if (!stand_ins) return tl::unexpected(stand_ins.error());
+  const phantom_run::ChildCommand command{
+      .path = program->path,
+      .words = request.command,
+      .environment = environment_of(request, *program, {*stand_ins, folder.path(), *cuda}),
+      .output_to_errors = request.json};
+  Progress progress(!request.quiet);
+  const auto end = run_child(command, [&] { progress.show(folder.ledger()); });
+  progress.clear();
+  if (!end) return tl::unexpected(end.error());
+  report::PhantomRun run;
+  run.command = request.command;
+  run.exit_code = end->exit_code;
+  run.signal = end->signal;
+  run.seconds = end->seconds;
+  run.gpus = request.gpus;
+  run.device = {.name = std::string(request.gpu.name), .id = std::string(request.gpu.id), .total_bytes = request.total_bytes,
+                .context_bytes = request.context_bytes, .source = {}};
+  folder.read_into(run);
+  add_hints(request, run);
+  return run;
+}
+
+/// The snapshot of the fullest process, pickled by its own torch.
+Result<void> keep_snapshot(const PhantomRequest& request, const RunFolder& folder, const report::PhantomRun& run) {
+  if (request.snapshot.empty()) return {};
+  std::error_code error;
+  if (const report::RunEntry* fullest = run.fullest())
+    std::filesystem::copy_file(folder.path() / fmt::format("process-{}.pickle", fullest->pid), request.snapshot,
+                               std::filesystem::copy_options::overwrite_existing, error);
+  else
+    return memtape::bad_input("there is nothing to write: no process used a GPU through PyTorch", request.snapshot);
+  if (error) return memtape::bad_input("cannot be written: " + error.message(), request.snapshot);
+  return {};
+}
+
+}  // namespace
+
+int run_run(const RunCommand& command, Terminal& terminal) {
+  Result<PhantomRequest> request = phantom_run::phantom_request(command.values, command.command);
+  if (!request) return terminal.fail(request.error());
+  request->json = command.output.json;
+  request->quiet = command.output.quiet;
+  request->snapshot = command.snapshot;
+  const Result<RunFolder> folder = RunFolder::make();
+  if (!folder) return terminal.fail(folder.error());
+  const auto run = run_on_phantoms(*request, *folder);
+  if (!run) return terminal.fail(run.error());
+  if (const Result<void> kept = keep_snapshot(*request, *folder, *run); !kept) terminal.note(kept.error().line());
+  terminal.print(command.output.json    ? report::json(*run)
+                 : command.output.quiet ? report::quiet_text(*run)
+                                        : "\n" + report::text(*run));
+  if (run->signal) terminal.note(fmt::format("{} was ended by signal {}", request->command.front(), run->signal));
+  return run->exit_code;
+}
+
+}  // namespace memtape::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process file: what the agent in one Python process wrote down (phantom/agent/memtape_agent/session.py).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "report/phantom_run.h"
+
+namespace memtape::phantom_run {
+
+struct ProcessFile {
+  std::string python, torch;
+  std::vector<report::RunEntry> entries;  ///< one per device
+  std::vector<report::DataRead> reads;
+  std::vector<std::string> warnings;
+};
+
+Result<ProcessFile> read_process_file(const std::filesystem::path& path);
+
+}  // namespace memtape::phantom_run

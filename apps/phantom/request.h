@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// PhantomRequest: phantom GPUs of a kind, and how a program is run on them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "mesh/gpu_catalog.h"
+
+namespace memtape::phantom_run {
+
+inline constexpr std::string_view kUsualGpu = "h100-80gb";
+
+struct PhantomRequest {
+  std::vector<std::string> command;
+  Gpu gpu;
+  int gpus = 1;
+  std::optional<int> rank, world;  ///< the program plays one rank of many
+  Bytes total_bytes = 0, context_bytes = 0;
+  int stop_after = 0;  ///< optimizer steps; 0: never
+  std::string placement = "linux", events = "complete";
+  Bytes backing = 0;
+  int lone_byte = 1;
+  std::optional<std::int64_t> history;  ///< allocator events that are kept
+  bool json = false, quiet = false;     ///< the answer; the program's own output then goes to standard error
+  std::string snapshot;                 ///< file, or ""
+};
+
+/// Of options by name, values as typed.
+Result<PhantomRequest> phantom_request(const std::vector<std::pair<std::string, std::string>>& options,
+                                       std::vector<std::string> command);
+
+}  // namespace memtape::phantom_run

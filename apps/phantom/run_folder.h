@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// RunFolder: where the processes of a run leave what they know: the ledger that all share, a file per process, notes. It goes
+// when the run is over.
+#pragma once
+
+#include <filesystem>
+
+#include "base/result.h"
+#include "core/ledger_layout.h"
+#include "report/phantom_run.h"
+
+namespace memtape::phantom_run {
+
+class RunFolder {
+ public:
+  static Result<RunFolder> make();
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+  ~RunFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+  const phantom::LedgerLayout& ledger() const { return *ledger_; }
+
+  /// Adds what the folder says to a run: entries, GPUs, reads, warnings.
+  void read_into(report::PhantomRun& run) const;
+
+ private:
+  RunFolder() = default;
+
+  std::filesystem::path path_;
+  phantom::LedgerLayout* ledger_ = nullptr;
+};
+
+}  // namespace memtape::phantom_run
