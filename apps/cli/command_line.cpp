@@ -97,6 +97,7 @@ OutputOptions& output_of(Options& options) {
   return options.output;
 }
 OutputOptions& output_of(DiffOptions& options) { return options.train.output; }
+OutputOptions& output_of(VerifyOptions& options) { return options.train.output; }
 OutputOptions& output_of(LaunchOptions& options) { return options.given.output; }
 
 /// Reads the words into `options`, which `app` is bound to.
@@ -259,6 +260,30 @@ Result<Request> parse_run(const Command& command, Arguments arguments) {
   return request;
 }
 
+/// `memtape verify train MODEL [train options]` and `memtape record train MODEL [train options]`.
+Result<Request> parse_verify(const Command& command, Arguments arguments) {
+  VerifyOptions options;
+  options.records = command.name == "record";
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  std::string step;
+  add_operand(*app, "STEP", step, "what is run: train")->required();
+  add_model(*app, options.train);
+  std::vector<std::string> sink;
+  const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  app->add_option("--python", options.python, "interpreter with torch and transformers")->type_name("PATH");
+  app->add_flag("--show-script", options.show_script, "print the script of the real step and stop");
+  if (options.records) {
+    app->add_option("--into", options.into, "folder for the row, its tape and its trace")->type_name("FOLDER")->required();
+    app->add_option("--id", options.id, "name of the row")->type_name("NAME");
+  }
+  Result<Request> request = parse_into(options, *app, command, arguments);
+  if (!request || !std::holds_alternative<VerifyOptions>(*request)) return request;
+  if (step != "train")
+    return tl::unexpected(mistake(command, fmt::format("cannot run a step of '{}', only of train", step)));
+  std::get<VerifyOptions>(*request).train.values = values_of(named);
+  return request;
+}
+
 /// `memtape models [ID]`, `memtape gpus [ID]`: a catalog, or one entry of it.
 template <class Options>
 Result<Request> parse_catalog(const Command& command, Arguments arguments) {
@@ -296,6 +321,10 @@ constexpr std::array kCommands{
             parse_serve},
     Command{"run", "-- COMMAND...", "a program on phantom GPUs: its real memory, without a GPU",
             "memtape run --gpu a100-80gb -- python train.py", parse_run},
+    Command{"verify", "train MODEL", "a prediction beside real torch on a phantom GPU",
+            "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512", parse_verify},
+    Command{"record", "train MODEL", "that real step as a row of truth",
+            "memtape record train Qwen/Qwen3-0.6B --into rows", parse_verify},
     Command{"replay", "TRACE", "play a recorded allocator trace through the replica",
             "memtape replay trace.jsonl.gz", parse_replay},
     Command{"scoreboard", "FILE...", "replay truth rows: how often right to the byte",

@@ -17,7 +17,7 @@ struct Message {
   std::string text;
 };
 
-using Request = std::variant<Message, RawOptions, ServeCommand, LaunchOptions, RunCommand, ReplayOptions,
+using Request = std::variant<Message, RawOptions, ServeCommand, LaunchOptions, RunCommand, VerifyOptions, ReplayOptions,
                              ScoreboardOptions, DiffOptions, ModelsOptions, GpusOptions>;
 
 /// The words after the program's name.

@@ -77,6 +77,15 @@ struct RunCommand {
   OutputOptions output;
 };
 
+/// `memtape verify train MODEL`, and `memtape record train MODEL`, which keeps the real step.
+struct VerifyOptions {
+  RawOptions train;
+  std::string python;  ///< interpreter, or ""
+  bool show_script = false;
+  bool records = false;
+  std::string into, id;  ///< folder and name of the row, when it records
+};
+
 /// `memtape scoreboard FILE...`
 struct ScoreboardOptions {
   std::vector<std::string> files;

@@ -43,6 +43,11 @@ class SignalsPassedOn {
 
 [[noreturn]] void become(const ChildCommand& command) {
   for (const auto& [name, value] : command.environment) setenv(name.c_str(), value.c_str(), 1);
+  if (!command.log.empty()) {
+    const int log = open(command.log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    dup2(log, STDERR_FILENO);
+    dup2(log, STDOUT_FILENO);
+  }
   if (command.output_to_errors) dup2(STDERR_FILENO, STDOUT_FILENO);
   std::vector<char*> words;
   for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));

@@ -16,6 +16,7 @@ struct ChildCommand {
   std::vector<std::string> words;
   Environment environment;
   bool output_to_errors = false;  ///< its standard output goes where its errors go
+  std::string log = {};           ///< file for both, or ""
 };
 
 struct ChildEnd {

@@ -83,7 +83,8 @@ void add_process(ProcessFile&& process, report::PhantomRun& run) {
     else
       same->count += r.count;
   }
-  run.warnings.insert(run.warnings.end(), process.warnings.begin(), process.warnings.end());
+  for (const std::string& warning : process.warnings)
+    if (std::ranges::find(run.warnings, warning) == run.warnings.end()) run.warnings.push_back(warning);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 It starts the agent and then hands over to the sitecustomize that the program would have had without us.
 """
 import importlib.machinery
+import importlib.util
 import os
 import sys
 
@@ -17,10 +18,8 @@ def _run_next():
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-if os.environ.get("MEMTAPE_PHANTOM_RUN"):
+if os.environ.get("MEMTAPE_PHANTOM_RUN") and os.environ.get("MEMTAPE_PHANTOM_AGENT") != "off":
     import memtape_agent
 
     memtape_agent.start()
-import importlib.util  # noqa: E402
-
 _run_next()

@@ -13,36 +13,50 @@
 namespace memtape::phantom {
 namespace {
 
-constexpr std::size_t kLongestEcho = std::size_t{1} << 20;
+constexpr std::size_t kLongestKnown = std::size_t{1} << 20, kMostKnown = 64;
 
-/// What the host sent last, and how many kernels had been launched by then.
-struct Echo {
-  const char* at = nullptr;
+/// Device memory whose content is known, because it came from the host and no kernel ran since.
+struct Known {
+  const char* at;
   std::vector<char> bytes;
-  std::uint64_t launches = 0;
+
+  bool holds(const char* from, std::size_t n) const { return from >= at && from + n <= at + bytes.size(); }
+  bool meets(const char* from, std::size_t n) const { return from < at + bytes.size() && at < from + n; }
 };
-Echo& echo = *new Echo;
-std::mutex& echo_guard = *new std::mutex;
+auto& known = *new std::vector<Known>;
+std::uint64_t known_at = 0;  ///< how many kernels had been launched by then
+std::mutex& known_guard = *new std::mutex;
 std::atomic<std::uint64_t> launches{0};
 std::atomic<ReadWatcher> watcher{nullptr};
 
-void remember(const void* to, const void* from, std::size_t bytes, bool from_host) {
-  const std::lock_guard<std::mutex> lock(echo_guard);
-  echo.at = nullptr;
-  if (!from_host || bytes > kLongestEcho) return;
-  const char* source = static_cast<const char*>(from);
-  echo.at = static_cast<const char*>(to);
-  echo.bytes.assign(source, source + bytes);
-  echo.launches = launches.load();
+/// The known bytes at `from`; nothing is known any more once a kernel ran.
+const char* recall(const char* from, std::size_t bytes) {
+  if (known_at != launches.load()) known.clear();
+  known_at = launches.load();
+  for (const Known& k : known)
+    if (k.holds(from, bytes)) return k.bytes.data() + (from - k.at);
+  return nullptr;
 }
 
-bool answer_from_echo(void* to, const void* from, std::size_t bytes) {
-  const std::lock_guard<std::mutex> lock(echo_guard);
-  const char* source = static_cast<const char*>(from);
-  if (!echo.at || echo.launches != launches.load() || source < echo.at || source + bytes > echo.at + echo.bytes.size())
-    return false;
-  std::memcpy(to, echo.bytes.data() + (source - echo.at), bytes);
-  return true;
+void remember(const char* to, const char* content, std::size_t bytes) {
+  std::vector<char> copied(content ? content : to, content ? content + bytes : to);
+  std::erase_if(known, [&](const Known& k) { return k.meets(to, bytes); });
+  if (known.size() == kMostKnown) known.erase(known.begin());
+  if (content) known.push_back({to, std::move(copied)});
+}
+
+void copy_to_device(const char* to, const char* from, std::size_t bytes, bool from_device) {
+  const std::lock_guard<std::mutex> lock(known_guard);
+  const char* recalled = recall(from, bytes);
+  const char* content = from_device ? recalled : from;
+  remember(to, bytes <= kLongestKnown ? content : nullptr, bytes);
+}
+
+bool answer_from_known(char* to, const char* from, std::size_t bytes) {
+  const std::lock_guard<std::mutex> lock(known_guard);
+  const char* content = recall(from, bytes);
+  if (content) std::memcpy(to, content, bytes);
+  return content != nullptr;
 }
 
 void read_nothing(void* to, std::size_t bytes) {
@@ -63,8 +77,8 @@ void copy(void* to, const void* from, std::size_t bytes) {
   } else if (bytes <= settings().backing) {
     std::memmove(to, from, bytes);
   } else if (to_device) {
-    remember(to, from, bytes, !from_device);
-  } else if (!answer_from_echo(to, from, bytes)) {
+    copy_to_device(static_cast<const char*>(to), static_cast<const char*>(from), bytes, from_device);
+  } else if (!answer_from_known(static_cast<char*>(to), static_cast<const char*>(from), bytes)) {
     read_nothing(to, bytes);
   }
 }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/ledger.h"
-#include "core/transfers.h"
 
 using namespace memtape::phantom;
 
@@ -14,4 +13,4 @@ void memtape_phantom_refused(Unwritten* function) {
   note("refused", std::string(function->library) + " " + function->name);
 }
 
-void memtape_phantom_idle() { kernel_launched(); }
+void memtape_phantom_idle() {}

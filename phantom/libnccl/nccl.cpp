@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL: every collective succeeds at once and moves nothing, so one process can play one rank of many. What NCCL itself would take
+// NCCL: every collective succeeds at once, so one process can play one rank of many: all others are taken to hold what this one
+// holds, as far as that is known (core/transfers.h). What NCCL itself would take
 // on the device is computed (buffers.h) and reported apart.
 #include <cstring>
 #include <string>
@@ -8,6 +9,7 @@
 #include "core/export.h"
 #include "core/ledger.h"
 #include "core/settings.h"
+#include "core/transfers.h"
 #include "libnccl/buffers.h"
 
 using namespace memtape::phantom;
@@ -44,7 +46,33 @@ int close(void* made) {
   return done;
 }
 
+/// ncclDataType_t by number: int8, uint8, int32, uint32, int64, uint64, fp16, fp32, fp64, bf16, two kinds of fp8.
+std::size_t bytes_of(std::size_t count, int type) {
+  constexpr std::size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  return type >= 0 && type < 12 ? count * kBytes[type] : 0;
+}
+
+int same(void* to, const void* from, std::size_t bytes) {
+  if (to != from) copy(to, from, bytes);
+  return done;
+}
+
 }  // namespace
+
+PHANTOM_ENTRY int ncclAllGather(const void* from, void* to, std::size_t count, int type, void* comm, void*) {
+  const std::size_t bytes = bytes_of(count, type);
+  for (int rank = 0; rank < communicator(comm).ranks; ++rank) {
+    char* place = static_cast<char*>(to) + static_cast<std::size_t>(rank) * bytes;
+    if (place != from) copy(place, from, bytes);
+  }
+  return done;
+}
+PHANTOM_ENTRY int ncclBroadcast(const void* from, void* to, std::size_t count, int type, int, void*, void*) {
+  return same(to, from, bytes_of(count, type));
+}
+PHANTOM_ENTRY int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int, void*, void*) {
+  return same(to, from, bytes_of(count, type));
+}
 
 PHANTOM_ENTRY int ncclGetVersion(int* version) {
   *version = kVersion;

@@ -23,7 +23,7 @@ IDLE = {
     "libcublasLt": r".*",
     "libnccl": r"nccl(?!DevComm|CommQueryProperties|CommDump|CommMemStats).*",
     "libnvidia-ml": r"nvml\w*(Set|Clear|Reset)\w*",
-    "libcudnn": r"cudnn(Create|Destroy|Set)\w*",
+    "libcudnn": r"cudnn(Create|Destroy|Set|BackendDestroy)\w*",
 }
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 
-from . import history, native, settings, stacks
+from . import cudnn, history, native, settings, stacks
 from .peaks import MEASURES, Peaks
 from .phases import Phases
 from .reads import Reads
@@ -52,13 +52,16 @@ class Session:
     def _cuda_is_ready(self):
         self._pid = os.getpid()
         self._peaks = Peaks(self._torch)
-        history.start(self._torch, settings.HISTORY)
-        self._torch._C._cuda_attach_out_of_memory_observer(self._guarded(self._out_of_memory))
+        self._backend = self._torch.cuda.memory.get_allocator_backend()
+        if self._backend == "native":  # the others keep no history and have no observers
+            history.start(self._torch, settings.HISTORY)
+            self._torch._C._cuda_attach_out_of_memory_observer(self._guarded(self._out_of_memory))
         self._reads = Reads()
         self._ready = True
 
     def _in_use(self):
-        return [d for d in self._peaks.devices() if (self._peaks.raw(d).get("segment") or {}).get("all", {}).get("allocated", 1)]
+        return [d for d in self._peaks.devices() if (self._peaks.raw(d).get("reserved_bytes") or {}).get("all", {}).get("peak", 0)
+                or d in self._phase_peaks]
 
     def _close_phase(self, phase):
         if self._ready:
@@ -95,8 +98,8 @@ class Session:
         stats = {d: self._peaks.raw(d) for d in self._in_use()}
         return {"pid": self._pid, "argv": sys.argv[:1], "python": sys.version.split()[0], "torch": self._torch.__version__,
                 "rank": _rank(), "stopped": bool(settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER),
-                "step": self._phases.step, "phase": self._phases.phase, "problems": self._problems, "out_of_memory": self._ooms,
-                "reads": self._reads.table(), "backend": self._torch.cuda.memory.get_allocator_backend(),
+                "step": self._phases.step, "phase": self._phases.phase, "problems": self._problems, "warnings": cudnn.warnings(), "out_of_memory": self._ooms,
+                "reads": self._reads.table(), "backend": self._backend,
                 "devices": [self._figures_of(d, stats[d]) for d in sorted(stats)]}
 
     def _figures_of(self, device, stats):
@@ -124,6 +127,8 @@ class Session:
         self._fold(self._phases.phase)
         figures = self._figures()
         self._write(figures)
+        if self._backend != "native":
+            return
         try:
             snapshot = self._torch.cuda.memory._snapshot()
             for of in figures["devices"]:
@@ -150,6 +155,7 @@ def begin(torch):
     if not getattr(torch.version, "cuda", None):
         note("torch", "this torch (%s) is a build without CUDA" % torch.__version__)
         return
+    cudnn.leave_out(torch)
     if settings.SOLO:
         from . import solo
         solo.install(torch)

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "phantom/real_step.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "phantom/child.h"
+#include "phantom/program.h"
+#include "phantom/stand_ins.h"
+
+namespace memtape::phantom_run {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// No step of a model that can be built at all comes near it: the peaks are those of an unlimited device.
+constexpr Bytes kUnlimited = Bytes{30'000'000'000'000};
+constexpr std::size_t kLongestComplaint = 300;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string settings_json(const StepRequest& request) {
+  std::string text = fmt::format("{{\"name\": {}", nlohmann::json(request.name).dump());
+  for (const Setting& s : request.settings)
+    text += fmt::format(", {}: {}", nlohmann::json(s.name).dump(), s.json_value);
+  return text + "}";
+}
+
+std::string interpreter_of(const StepRequest& request) {
+  if (!request.python.empty()) return request.python;
+  const char* environment = std::getenv("VIRTUAL_ENV");
+  return environment && *environment ? fmt::format("{}/bin/python", environment) : "python3";
+}
+
+/// The last line of what the script wrote: Python's exception.
+std::string last_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  const std::size_t start = text.rfind('\n') + 1;
+  return text.substr(start, kLongestComplaint);
+}
+
+PhantomRequest phantoms(const StepRequest& request, std::vector<std::string> command) {
+  PhantomRequest phantom;
+  phantom.command = std::move(command);
+  phantom.gpu = request.gpu;
+  phantom.total_bytes = kUnlimited;
+  phantom.placement = request.placement;
+  return phantom;
+}
+
+Environment environment_for(const PhantomRequest& phantom, const Program& program, const Launch& launch) {
+  Environment env = environment_of(phantom, program, launch);
+  env.emplace_back("MEMTAPE_PHANTOM_AGENT", "off");
+  env.emplace_back("TORCH_SYMBOLIZE_MODE", "dladdr");
+  env.emplace_back("HF_HUB_OFFLINE", "1");
+  env.emplace_back("CUDA_VISIBLE_DEVICES", "0");
+  return env;
+}
+
+}  // namespace
+
+Result<std::string> step_script(const StepRequest& request, const fs::path& folder) {
+  const auto stand_ins = stand_ins_folder();
+  if (!stand_ins) return tl::unexpected(stand_ins.error());
+  const std::string program = read(*stand_ins / "recipes/train_step.py");
+  if (program.empty())
+    return tl::unexpected(Error{ErrorKind::internal, "cannot be read", (*stand_ins / "recipes/train_step.py").string(), {}});
+  return fmt::format("import json\n\nSETTINGS = json.loads(r\"\"\"{}\"\"\")\nCONFIG = json.loads(r\"\"\"{}\"\"\")\nFOLDER = {}\n\n{}",
+                     settings_json(request), request.config.json(), nlohmann::json(folder.string()).dump(), program);
+}
+
+Result<RealStep> run_step(const StepRequest& request, const RunFolder& folder) {
+  const Result<std::string> script = step_script(request, folder.path());
+  if (!script) return tl::unexpected(script.error());
+  const fs::path file = folder.path() / "train_step.py", log = folder.path() / "log";
+  std::ofstream(file) << *script;
+  const std::vector<std::string> words{interpreter_of(request), file.string()};
+  const auto program = find_program(words);
+  if (!program) return tl::unexpected(program.error());
+  const auto cuda = cuda_of(*program);
+  if (!cuda) return tl::unexpected(cuda.error());
+  const Launch launch{*stand_ins_folder(), folder.path(), *cuda};
+  const ChildCommand command{.path = program->path,
+                             .words = words,
+                             .environment = environment_for(phantoms(request, words), *program, launch),
+                             .output_to_errors = false,
+                             .log = log.string()};
+  const auto end = run_child(command, [] {});
+  if (!end) return tl::unexpected(end.error());
+  if (end->exit_code != 0)
+    return unsupported(fmt::format("the real step failed: {}", last_line(read(log))), words.front(),
+                       "--show-script shows what was run");
+  const nlohmann::json result = nlohmann::json::parse(read(folder.path() / "result.json"), nullptr, false);
+  if (!result.is_object()) return tl::unexpected(Error{ErrorKind::internal, "the real step left no result", words.front(), {}});
+  return RealStep{.stack = result.value("stack", ""),
+                  .expect_json = result.value("expect", nlohmann::json::object()).dump(),
+                  .tape_text = read(folder.path() / "step.tape"),
+                  .trace = folder.path() / "trace.jsonl.gz"};
+}
+
+}  // namespace memtape::phantom_run
