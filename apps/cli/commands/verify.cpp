@@ -106,7 +106,7 @@ std::vector<std::string> row_arguments(const RawOptions& options) {
   return words;
 }
 
-Result<void> copy_file(const fs::path& from, const fs::path& to) {
+Result<void> keep_file(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::create_directories(to.parent_path(), error);
   fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
@@ -122,7 +122,7 @@ Result<void> keep(const Question& q, const VerifyOptions& options, const phantom
   std::ranges::replace(stem, '/', '_');
   const fs::path into = options.into;
   for (const auto& [file, end] : {std::pair("step.tape", ".tape"), std::pair("trace.jsonl.gz", ".jsonl.gz")})
-    if (const Result<void> kept = copy_file(folder.path() / file, into / "torch_traces" / (stem + end)); !kept) return kept;
+    if (const Result<void> kept = keep_file(folder.path() / file, into / "torch_traces" / (stem + end)); !kept) return kept;
   nlohmann::ordered_json row{{"id", id}, {"model", q.source.id}, {"args", row_arguments(options.train)}};
   row["config"] = nlohmann::ordered_json::parse(q.source.config->json(), nullptr, false);
   row["stack"] = real.stack;

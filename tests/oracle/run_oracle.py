@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run_oracle.py MEMTAPE PYTHON FOLDER: the tests against real PyTorch on phantom GPUs. PYTHON has torch and transformers.
+
+One line a test; exit code 1 when one fails. Two run at a time.
+"""
+import concurrent.futures
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+memtape, python, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+
+
+def run(*words):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+def tail(stdout, stderr):
+    return "\n".join((stdout + stderr).strip().splitlines()[-25:])
+
+
+def programs():
+    code, out, err = run(memtape, "run", "--quiet", "--gpu", "h100-80gb", "--", python, HERE / "programs.py")
+    return code == 0, tail(out, err)
+
+
+def limited():
+    """Out of memory and retries: the replica decides as the real allocator did, and puts segments where the phantom's driver did."""
+    trace = folder / "limited.jsonl.gz"
+    code, out, err = run(memtape, "run", "--quiet", "--gpu-memory-bytes", 2 << 30, "--context-bytes", 64 << 20, "--", python,
+                         HERE / "limited.py", trace)
+    if code:
+        return False, tail(out, err)
+    code, out, err = run(memtape, "replay", trace, "--place-segments")
+    return code == 0, tail(out, err)
+
+
+def record_and_replay():
+    """A recorded row is predicted to the byte, and its trace replays with every address."""
+    rows = folder / "rows"
+    step = ["Qwen/Qwen3-0.6B", "--sequence-length", "128", "--gpu", "a100-80gb"]
+    (rows / "torch_steps.jsonl").unlink(missing_ok=True)
+    code, out, err = run(memtape, "record", "train", *step, "--into", rows, "--id", "row", "--python", python)
+    if code:
+        return False, tail(out, err)
+    row = json.loads((rows / "torch_steps.jsonl").read_text())
+    (rows / "config.json").write_text(json.dumps(row["config"]))
+    code, out, err = run(memtape, *[rows / "config.json" if w == "{config}" else w for w in row["args"]], "--json")
+    if code:
+        return False, tail(out, err)
+    predicted = json.loads(out)["ranks"][0]
+    same = predicted["peak_reserved_bytes"] == row["expect"]["peak_reserved_bytes"]
+    code, out, err = run(memtape, "replay", rows / row["trace"], "--place-segments")
+    return same and code == 0, tail(out, err)
+
+
+def exit_codes():
+    wanted = [(["--", python, "-c", "raise SystemExit(5)"], 5), (["--", "no-such-command"], 2),
+              (["--", python, "-c", "import os; os.kill(os.getpid(), 9)"], 137),
+              (["--", python, "-c", "import torch; torch.empty(10**12, device='cuda')"], 1),
+              (["--", python, "-c", "import torch; torch.zeros(1, device='cuda:1')"], 1),
+              (["--stop-after", "1", "--", python, "-c", "import torch\nm = torch.nn.Linear(4, 4).cuda()\no = torch.optim.SGD("
+                "m.parameters())\nwhile True: m(torch.zeros(1, 4, device='cuda')).sum().backward(); o.step()"], 0)]
+    for words, right in wanted:
+        code, out, err = run(memtape, "run", "--quiet", *words)
+        if code != right:
+            return False, "%s ended with %d, not %d\n%s" % (words[-1], code, right, tail(out, err))
+    return True, ""
+
+
+def verify(line):
+    code, out, err = run(memtape, "verify", "train", *shlex.split(line), "--python", python)
+    return code == 0, tail(out, err)
+
+
+def main():
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [line for line in (HERE / "cases.txt").read_text().splitlines() if line and line[0] != "#"]
+    tests = [("programs", programs), ("limited", limited), ("record and replay", record_and_replay), ("exit codes", exit_codes)]
+    tests += [("verify " + line, lambda line=line: verify(line)) for line in lines]
+    failed = 0
+
+    def one(test):
+        began = time.time()
+        return (*test[1](), time.time() - began)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for (name, _), (good, text, seconds) in zip(tests, pool.map(one, tests)):
+            print("%s %5.1f s  %s" % ("ok    " if good else "FAILED", seconds, name), flush=True)
+            if not good:
+                failed += 1
+                print(text)
+    print("%d tests against real PyTorch, %d failed" % (len(tests), failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
