@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA runtime's types as far as the stand-ins touch them, laid out as its reference manual documents them ("Data types used
-// by CUDA Runtime", versions 12 and 13; they differ in a few members). PHANTOM_CUDA is the major version a library is built for.
+// The CUDA runtime's types as far as the stand-ins touch them, laid out as its reference manual
+// documents them ("Data types used by CUDA Runtime", versions 12 and 13; they differ in a few
+// members). PHANTOM_CUDA is the major version a library is built for.
 #pragma once
 
 #include <cstddef>
@@ -39,9 +40,10 @@ struct Dim3 {
 
 struct FunctionAttributes {
   std::size_t shared_bytes, constant_bytes, local_bytes;
-  int max_threads_per_block, registers, ptx_version, binary_version, cache_mode_ca, max_dynamic_shared_bytes,
-      preferred_shared_carveout, cluster_dim_must_be_set, required_cluster_width, required_cluster_height,
-      required_cluster_depth, cluster_scheduling_policy, non_portable_cluster_size_allowed, reserved[16];
+  int max_threads_per_block, registers, ptx_version, binary_version, cache_mode_ca,
+      max_dynamic_shared_bytes, preferred_shared_carveout, cluster_dim_must_be_set,
+      required_cluster_width, required_cluster_height, required_cluster_depth,
+      cluster_scheduling_policy, non_portable_cluster_size_allowed, reserved[16];
 };
 
 /// cudaDeviceProp
@@ -73,29 +75,36 @@ struct DeviceProperties {
 #if PHANTOM_CUDA < 13
   int texture_1d_linear;
 #endif
-  int texture_2d[2], texture_2d_mipmap[2], texture_2d_linear[3], texture_2d_gather[2], texture_3d[3], texture_3d_alt[3],
-      texture_cubemap, texture_1d_layered[2], texture_2d_layered[3], texture_cubemap_layered[2];
-  int surface_1d, surface_2d[2], surface_3d[3], surface_1d_layered[2], surface_2d_layered[3], surface_cubemap,
-      surface_cubemap_layered[2];
+  int texture_2d[2], texture_2d_mipmap[2], texture_2d_linear[3], texture_2d_gather[2],
+      texture_3d[3], texture_3d_alt[3], texture_cubemap, texture_1d_layered[2],
+      texture_2d_layered[3], texture_cubemap_layered[2];
+  int surface_1d, surface_2d[2], surface_3d[3], surface_1d_layered[2], surface_2d_layered[3],
+      surface_cubemap, surface_cubemap_layered[2];
   std::size_t surface_alignment;
-  int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc_driver, async_engines, unified_addressing;
+  int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc_driver, async_engines,
+      unified_addressing;
 #if PHANTOM_CUDA < 13
   int memory_clock_rate;
 #endif
-  int memory_bus_width, l2_bytes, persisting_l2_bytes, threads_per_multiprocessor, stream_priorities, global_l1, local_l1;
+  int memory_bus_width, l2_bytes, persisting_l2_bytes, threads_per_multiprocessor,
+      stream_priorities, global_l1, local_l1;
   std::size_t shared_per_multiprocessor;
-  int registers_per_multiprocessor, managed_memory, multi_gpu_board, multi_gpu_board_group, host_native_atomics;
+  int registers_per_multiprocessor, managed_memory, multi_gpu_board, multi_gpu_board_group,
+      host_native_atomics;
 #if PHANTOM_CUDA < 13
   int single_to_double_ratio;
 #endif
-  int pageable_access, concurrent_managed_access, compute_preemption, host_pointer_for_registered, cooperative_launch;
+  int pageable_access, concurrent_managed_access, compute_preemption, host_pointer_for_registered,
+      cooperative_launch;
 #if PHANTOM_CUDA < 13
   int cooperative_multi_device_launch;
 #endif
   std::size_t shared_per_block_optin;
-  int pageable_host_tables, direct_managed_from_host, blocks_per_multiprocessor, access_policy_window;
+  int pageable_host_tables, direct_managed_from_host, blocks_per_multiprocessor,
+      access_policy_window;
   std::size_t reserved_shared_per_block;
-  int host_register, sparse_arrays, host_register_read_only, timeline_semaphores, memory_pools, gpu_direct_rdma;
+  int host_register, sparse_arrays, host_register_read_only, timeline_semaphores, memory_pools,
+      gpu_direct_rdma;
   unsigned gpu_direct_flush_options;
   int gpu_direct_ordering;
   unsigned memory_pool_handle_types;

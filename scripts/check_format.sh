@@ -9,7 +9,7 @@ tool=clang-format-19
 command -v $tool >/dev/null || { echo "$tool is not installed"; exit 77; }
 fix=
 if [ "${1-}" = --fix ]; then fix=yes; shift; fi
-[ $# -gt 0 ] || set -- src apps fuzz bench tests
+[ $# -gt 0 ] || set -- src apps phantom fuzz bench tests
 files() { find "$@" -type f \( -name '*.h' -o -name '*.cpp' \) -print0 | sort -z; }
 if [ -n "$fix" ]; then
   files "$@" | xargs -0 -r $tool -i --style=file

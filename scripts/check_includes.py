@@ -63,7 +63,7 @@ def faults_of_any_file(path, text):
 
 def main():
     faults, files = [], 0
-    for folder in ("src", "apps", "fuzz", "bench", "tests"):
+    for folder in ("src", "apps", "phantom", "fuzz", "bench", "tests"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix not in SOURCES:
                 continue

@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_FILE_LINES = 600
 MOST_FUNCTION_LINES = 60
-FOLDERS = ("src", "apps", "fuzz", "bench", "tests", "scripts", "cmake")
+FOLDERS = ("src", "apps", "phantom", "fuzz", "bench", "tests", "scripts", "cmake")
 SOURCES = {".h", ".cpp", ".py", ".sh", ".cmake"}
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 NOT_A_FUNCTION = re.compile(r"\b(namespace|struct|class|union|enum|extern)\b[^()]*$|=\s*$|\]\s*$|^\s*$")

@@ -270,16 +270,20 @@ Result<Request> parse_verify(const Command& command, Arguments arguments) {
   add_model(*app, options.train);
   std::vector<std::string> sink;
   const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
-  app->add_option("--python", options.python, "interpreter with torch and transformers")->type_name("PATH");
+  app->add_option("--python", options.python, "interpreter with torch and transformers")
+      ->type_name("PATH");
   app->add_flag("--show-script", options.show_script, "print the script of the real step and stop");
   if (options.records) {
-    app->add_option("--into", options.into, "folder for the row, its tape and its trace")->type_name("FOLDER")->required();
+    app->add_option("--into", options.into, "folder for the row, its tape and its trace")
+        ->type_name("FOLDER")
+        ->required();
     app->add_option("--id", options.id, "name of the row")->type_name("NAME");
   }
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (!request || !std::holds_alternative<VerifyOptions>(*request)) return request;
   if (step != "train")
-    return tl::unexpected(mistake(command, fmt::format("cannot run a step of '{}', only of train", step)));
+    return tl::unexpected(
+        mistake(command, fmt::format("cannot run a step of '{}', only of train", step)));
   std::get<VerifyOptions>(*request).train.values = values_of(named);
   return request;
 }

@@ -9,18 +9,24 @@ namespace {
 constexpr std::string_view kDevice = "Device", kProgram = "Program", kValues = "Values";
 
 constexpr std::array kOptions{
-    NamedOption{"gpu", "NAME", "kind of the phantom GPUs (h100-80gb; memtape gpus lists them)", kDevice},
+    NamedOption{"gpu", "NAME", "kind of the phantom GPUs (h100-80gb; memtape gpus lists them)",
+                kDevice},
     NamedOption{"gpus", "N", "how many there are (1)", kDevice},
-    NamedOption{"gpu-memory-bytes", "N", "total memory of each, instead of the catalog's figure", kDevice},
-    NamedOption{"context-bytes", "N", "memory of a CUDA context, instead of the catalog's figure", kDevice},
+    NamedOption{"gpu-memory-bytes", "N", "total memory of each, instead of the catalog's figure",
+                kDevice},
+    NamedOption{"context-bytes", "N", "memory of a CUDA context, instead of the catalog's figure",
+                kDevice},
     NamedOption{"driver-placement", "{linux,first-fit}", "where the driver puts segments", kDevice},
-    NamedOption{"rank", "R", "the program plays rank R alone; collectives succeed at once", kProgram},
+    NamedOption{"rank", "R", "the program plays rank R alone; collectives succeed at once",
+                kProgram},
     NamedOption{"world", "N", "of so many ranks", kProgram},
     NamedOption{"stop-after", "N", "end the program after N optimizer steps", kProgram},
     NamedOption{"steps", "N", "the same", kProgram},
     NamedOption{"history", "N", "allocator events that are kept for the tables (300000)", kProgram},
-    NamedOption{"events", "{complete,wait}", "recorded events are done at once, or at the next synchronisation", kValues},
-    NamedOption{"backing", "BYTES", "carry out copies and fills up to that size (0: none)", kValues},
+    NamedOption{"events", "{complete,wait}",
+                "recorded events are done at once, or at the next synchronisation", kValues},
+    NamedOption{"backing", "BYTES", "carry out copies and fills up to that size (0: none)",
+                kValues},
     NamedOption{"lone-byte", "B", "what a single byte read from the device is (1)", kValues},
 };
 

@@ -28,17 +28,19 @@ void pass_on(int signal) {
 class SignalsPassedOn {
  public:
   SignalsPassedOn() {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = pass_on;
-    for (std::size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &action, &before_[i]);
+    for (std::size_t i = 0; i < std::size(kSignals); ++i)
+      sigaction(kSignals[i], &action, &before_[i]);
   }
   ~SignalsPassedOn() {
-    for (std::size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    for (std::size_t i = 0; i < std::size(kSignals); ++i)
+      sigaction(kSignals[i], &before_[i], nullptr);
   }
 
  private:
   static constexpr int kSignals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
-  struct sigaction before_[4] {};
+  struct sigaction before_[4]{};
 };
 
 [[noreturn]] void become(const ChildCommand& command) {
@@ -69,7 +71,8 @@ Result<ChildEnd> run_child(const ChildCommand& command, const std::function<void
   const SignalsPassedOn passed_on;
   const pid_t pid = fork();
   if (pid == 0) become(command);
-  if (pid < 0) return tl::unexpected(Error{ErrorKind::internal, std::strerror(errno), command.path, {}});
+  if (pid < 0)
+    return tl::unexpected(Error{ErrorKind::internal, std::strerror(errno), command.path, {}});
   child_pid = pid;
   for (int looks = 0;; ++looks) {
     int status = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program as a child process: started with its environment, watched while it runs, its end told.
+// The program as a child process: started with its environment, watched while it runs, its end
+// told.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,8 @@ struct ChildEnd {
   double seconds = 0;
 };
 
-/// Runs to the end; `watch` is called a few times a second. What interrupts this process is passed on to the child.
+/// Runs to the end; `watch` is called a few times a second. What interrupts this process is passed
+/// on to the child.
 Result<ChildEnd> run_child(const ChildCommand& command, const std::function<void()>& watch);
 
 }  // namespace memtape::phantom_run

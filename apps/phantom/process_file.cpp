@@ -50,7 +50,8 @@ std::vector<std::string> words(const Json& from) {
 std::vector<LiveTensors> live(const Json& from) {
   std::vector<LiveTensors> all;
   for (const Json& row : from)
-    all.push_back({whole(row, "bytes"), whole(row, "count"), word(row, "place"), words(part(row, "stack"))});
+    all.push_back(
+        {whole(row, "bytes"), whole(row, "count"), word(row, "place"), words(part(row, "stack"))});
   return all;
 }
 
@@ -72,7 +73,8 @@ report::RunEntry entry(const Json& process, const Json& device) {
   e.gpu = static_cast<int>(whole(device, "gpu"));
   e.steps_done = whole(process, "step");
   for (const char* name : kPhases)
-    if (part(device, "phases").contains(name)) e.phases.push_back({name, levels(part(device, "phases")[name])});
+    if (part(device, "phases").contains(name))
+      e.phases.push_back({name, levels(part(device, "phases")[name])});
   e.peak = levels(part(device, "peak"));
   e.steady = levels(part(device, "steady"));
   e.now = levels(part(device, "now"));
@@ -92,14 +94,22 @@ Result<ProcessFile> read_process_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return tl::unexpected(Error{ErrorKind::internal, "is no report of a process", path.string(), {}});
-  ProcessFile process{.python = word(json, "python"), .torch = word(json, "torch"), .entries = {}, .reads = {}, .warnings = {}};
+  if (!json.is_object())
+    return tl::unexpected(
+        Error{ErrorKind::internal, "is no report of a process", path.string(), {}});
+  ProcessFile process{.python = word(json, "python"),
+                      .torch = word(json, "torch"),
+                      .entries = {},
+                      .reads = {},
+                      .warnings = {}};
   for (const Json& device : part(json, "devices")) process.entries.push_back(entry(json, device));
   for (const Json& row : part(json, "reads"))
-    process.reads.push_back({word(row, "place"), word(row, "source"), whole(row, "count"), whole(row, "largest")});
+    process.reads.push_back(
+        {word(row, "place"), word(row, "source"), whole(row, "count"), whole(row, "largest")});
   process.warnings = words(part(json, "warnings"));
   for (const std::string& problem : words(part(json, "problems")))
-    process.warnings.push_back("the agent in process " + std::to_string(whole(json, "pid")) + " failed: " + problem);
+    process.warnings.push_back("the agent in process " + std::to_string(whole(json, "pid")) +
+                               " failed: " + problem);
   return process;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process file: what the agent in one Python process wrote down (phantom/agent/memtape_agent/session.py).
+// A process file: what the agent in one Python process wrote down
+// (phantom/agent/memtape_agent/session.py).
 #pragma once
 
 #include <filesystem>

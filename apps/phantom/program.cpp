@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr int kOldestCuda = 12, kNewestCuda = 13;
 
-/// Prints version, CUDA and cuDNN of the torch that this interpreter would import, without importing it.
+/// Prints version, CUDA and cuDNN of the torch that this interpreter would import, without
+/// importing it.
 constexpr std::string_view kAsk = R"py(
 import importlib.util, os
 spec = importlib.util.find_spec("torch")
@@ -65,7 +66,8 @@ std::string shebang(const fs::path& path) {
   if (!line.starts_with("#!")) return {};
   const auto word = [&](std::size_t from) {
     const std::size_t start = line.find_first_not_of(' ', from);
-    return start == std::string::npos ? std::string() : line.substr(start, line.find(' ', start) - start);
+    return start == std::string::npos ? std::string()
+                                      : line.substr(start, line.find(' ', start) - start);
   };
   const std::string first = word(2);
   if (!first.ends_with("/env")) return first;
@@ -86,7 +88,8 @@ std::optional<std::string> output_of(const std::string& interpreter, std::string
   if (!pipe) return std::nullopt;
   std::string text;
   char buffer[512];
-  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe.get())) text.append(buffer, n);
+  while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe.get()))
+    text.append(buffer, n);
   return text;
 }
 
@@ -110,9 +113,12 @@ Result<Program> find_program(const std::vector<std::string>& command) {
   const bool is_path = name.find('/') != std::string::npos;
   std::error_code error;
   if (is_path && fs::exists(name, error) && !executable(name))
-    return bad_input("is no program that can be run", name, "run: a program and its arguments follow --");
-  const auto path = is_path ? (executable(name) ? std::optional<fs::path>(name) : std::nullopt) : on_path(name);
-  if (!path) return bad_input("no such command", name, is_path ? "no file of that name" : "not on PATH");
+    return bad_input("is no program that can be run", name,
+                     "run: a program and its arguments follow --");
+  const auto path =
+      is_path ? (executable(name) ? std::optional<fs::path>(name) : std::nullopt) : on_path(name);
+  if (!path)
+    return bad_input("no such command", name, is_path ? "no file of that name" : "not on PATH");
   Program program{.path = path->string(), .interpreter = {}, .torch = std::nullopt};
   program.interpreter = is_python(*path) ? path->string() : shebang(*path);
   if (!is_python(program.interpreter)) program.interpreter.clear();
@@ -124,14 +130,17 @@ Result<std::optional<int>> cuda_of(const Program& program) {
   if (!program.torch) return std::nullopt;
   const InstalledTorch& torch = *program.torch;
   if (torch.version.empty())
-    return bad_input("torch is not installed for this Python", program.interpreter, "pip install torch");
+    return bad_input("torch is not installed for this Python", program.interpreter,
+                     "pip install torch");
   if (torch.cuda.empty())
-    return bad_input(fmt::format("torch {} is a build without CUDA", torch.version), program.interpreter,
+    return bad_input(fmt::format("torch {} is a build without CUDA", torch.version),
+                     program.interpreter,
                      "install a CUDA build: the one that PyPI has for Linux on x86-64");
   int major = 0;
   std::from_chars(torch.cuda.data(), torch.cuda.data() + torch.cuda.size(), major);
   if (major < kOldestCuda || major > kNewestCuda)
-    return unsupported(fmt::format("torch {} is built for CUDA {}", torch.version, torch.cuda), program.interpreter,
+    return unsupported(fmt::format("torch {} is built for CUDA {}", torch.version, torch.cuda),
+                       program.interpreter,
                        fmt::format("phantom GPUs serve CUDA {} and {}", kOldestCuda, kNewestCuda));
   return major;
 }

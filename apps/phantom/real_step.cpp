@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// No step of a model that can be built at all comes near it: the peaks are those of an unlimited device.
+/// No step of a model that can be built at all comes near it: the peaks are those of an unlimited
+/// device.
 constexpr Bytes kUnlimited = Bytes{30'000'000'000'000};
 constexpr std::size_t kLongestComplaint = 300;
 
@@ -55,7 +56,8 @@ PhantomRequest phantoms(const StepRequest& request, std::vector<std::string> com
   return phantom;
 }
 
-Environment environment_for(const PhantomRequest& phantom, const Program& program, const Launch& launch) {
+Environment environment_for(const PhantomRequest& phantom, const Program& program,
+                            const Launch& launch) {
   Environment env = environment_of(phantom, program, launch);
   env.emplace_back("MEMTAPE_PHANTOM_AGENT", "off");
   env.emplace_back("TORCH_SYMBOLIZE_MODE", "dladdr");
@@ -71,9 +73,15 @@ Result<std::string> step_script(const StepRequest& request, const fs::path& fold
   if (!stand_ins) return tl::unexpected(stand_ins.error());
   const std::string program = read(*stand_ins / "recipes/train_step.py");
   if (program.empty())
-    return tl::unexpected(Error{ErrorKind::internal, "cannot be read", (*stand_ins / "recipes/train_step.py").string(), {}});
-  return fmt::format("import json\n\nSETTINGS = json.loads(r\"\"\"{}\"\"\")\nCONFIG = json.loads(r\"\"\"{}\"\"\")\nFOLDER = {}\n\n{}",
-                     settings_json(request), request.config.json(), nlohmann::json(folder.string()).dump(), program);
+    return tl::unexpected(Error{ErrorKind::internal,
+                                "cannot be read",
+                                (*stand_ins / "recipes/train_step.py").string(),
+                                {}});
+  return fmt::format(
+      "import json\n\nSETTINGS = json.loads(r\"\"\"{}\"\"\")\nCONFIG = "
+      "json.loads(r\"\"\"{}\"\"\")\nFOLDER = {}\n\n{}",
+      settings_json(request), request.config.json(), nlohmann::json(folder.string()).dump(),
+      program);
 }
 
 Result<RealStep> run_step(const StepRequest& request, const RunFolder& folder) {
@@ -87,18 +95,22 @@ Result<RealStep> run_step(const StepRequest& request, const RunFolder& folder) {
   const auto cuda = cuda_of(*program);
   if (!cuda) return tl::unexpected(cuda.error());
   const Launch launch{*stand_ins_folder(), folder.path(), *cuda};
-  const ChildCommand command{.path = program->path,
-                             .words = words,
-                             .environment = environment_for(phantoms(request, words), *program, launch),
-                             .output_to_errors = false,
-                             .log = log.string()};
+  const ChildCommand command{
+      .path = program->path,
+      .words = words,
+      .environment = environment_for(phantoms(request, words), *program, launch),
+      .output_to_errors = false,
+      .log = log.string()};
   const auto end = run_child(command, [] {});
   if (!end) return tl::unexpected(end.error());
   if (end->exit_code != 0)
     return unsupported(fmt::format("the real step failed: {}", last_line(read(log))), words.front(),
                        "--show-script shows what was run");
-  const nlohmann::json result = nlohmann::json::parse(read(folder.path() / "result.json"), nullptr, false);
-  if (!result.is_object()) return tl::unexpected(Error{ErrorKind::internal, "the real step left no result", words.front(), {}});
+  const nlohmann::json result =
+      nlohmann::json::parse(read(folder.path() / "result.json"), nullptr, false);
+  if (!result.is_object())
+    return tl::unexpected(
+        Error{ErrorKind::internal, "the real step left no result", words.front(), {}});
   return RealStep{.stack = result.value("stack", ""),
                   .expect_json = result.value("expect", nlohmann::json::object()).dump(),
                   .tape_text = read(folder.path() / "step.tape"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RealStep: one training step run by real torch and transformers on a phantom GPU. The script is phantom/recipes/train_step.py
-// with the settings written above it; it leaves bytes, the step's tape and the whole run's trace.
+// RealStep: one training step run by real torch and transformers on a phantom GPU. The script is
+// phantom/recipes/train_step.py with the settings written above it; it leaves bytes, the step's
+// tape and the whole run's trace.
 #pragma once
 
 #include <filesystem>

@@ -22,15 +22,21 @@ struct Range {
 Result<std::int64_t> number(std::string_view name, std::string_view text, Range range) {
   std::int64_t value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && at == text.data() + text.size() && value >= range.low && value <= range.high) return value;
-  const std::string right = range.high == Range{}.high ? fmt::format("a whole number from {}", range.low)
-                                                       : fmt::format("a whole number from {} to {}", range.low, range.high);
+  if (error == std::errc() && at == text.data() + text.size() && value >= range.low &&
+      value <= range.high)
+    return value;
+  const std::string right =
+      range.high == Range{}.high
+          ? fmt::format("a whole number from {}", range.low)
+          : fmt::format("a whole number from {} to {}", range.low, range.high);
   return bad_input(fmt::format("unusable value \"{}\"", text), fmt::format("--{}", name), right);
 }
 
-Result<std::string> one_of(std::string_view name, const std::string& text, std::array<std::string_view, 2> names) {
+Result<std::string> one_of(std::string_view name, const std::string& text,
+                           std::array<std::string_view, 2> names) {
   if (text == names[0] || text == names[1]) return text;
-  return bad_input(fmt::format("unusable value \"{}\"", text), fmt::format("--{}", name), suggestion(text, names));
+  return bad_input(fmt::format("unusable value \"{}\"", text), fmt::format("--{}", name),
+                   suggestion(text, names));
 }
 
 /// Sets one option; each is a line of the table in the help.
@@ -61,7 +67,9 @@ class Setter {
   Result<void> set_gpu(const std::string& text) {
     Result<Gpu> gpu = find_gpu(text);
     if (!gpu) return tl::unexpected(gpu.error());
-    if (!gpu->runs_cuda()) return unsupported("this device does not run CUDA", "--gpu " + text, "memtape gpus lists those that do");
+    if (!gpu->runs_cuda())
+      return unsupported("this device does not run CUDA", "--gpu " + text,
+                         "memtape gpus lists those that do");
     to_.gpu = *gpu;
     return {};
   }
@@ -95,11 +103,14 @@ class Setter {
 };
 
 Result<void> check(const PhantomRequest& r) {
-  if (r.command.empty()) return bad_input("a command is missing", "run", "memtape run [options] -- python train.py");
+  if (r.command.empty())
+    return bad_input("a command is missing", "run", "memtape run [options] -- python train.py");
   if (r.rank && !r.world) return bad_input("needs --world N, the number of ranks", "--rank");
-  if (r.world && !r.rank) return bad_input("needs --rank R, the one that this program plays", "--world");
+  if (r.world && !r.rank)
+    return bad_input("needs --rank R, the one that this program plays", "--world");
   if (r.rank && *r.rank >= *r.world)
-    return bad_input(fmt::format("there is no rank {} among {}", *r.rank, *r.world), "--rank", "ranks count from 0");
+    return bad_input(fmt::format("there is no rank {} among {}", *r.rank, *r.world), "--rank",
+                     "ranks count from 0");
   if (r.total_bytes <= r.context_bytes)
     return bad_input("the context alone does not fit", "--gpu-memory-bytes",
                      fmt::format("more than {} bytes", r.context_bytes));
@@ -108,19 +119,22 @@ Result<void> check(const PhantomRequest& r) {
 
 }  // namespace
 
-Result<PhantomRequest> phantom_request(const std::vector<std::pair<std::string, std::string>>& options,
-                                       std::vector<std::string> command) {
+Result<PhantomRequest> phantom_request(
+    const std::vector<std::pair<std::string, std::string>>& options,
+    std::vector<std::string> command) {
   PhantomRequest request;
   request.command = std::move(command);
   request.gpu = find_gpu(kUsualGpu).value();
   for (const auto& [name, value] : options)  // the GPU first: other options replace its figures
     if (name == "gpu")
-      if (const Result<void> set = Setter(request).set(name, value); !set) return tl::unexpected(set.error());
+      if (const Result<void> set = Setter(request).set(name, value); !set)
+        return tl::unexpected(set.error());
   request.total_bytes = request.gpu.total_bytes;
   request.context_bytes = request.gpu.context_bytes;
   for (const auto& [name, value] : options)
     if (name != "gpu")
-      if (const Result<void> set = Setter(request).set(name, value); !set) return tl::unexpected(set.error());
+      if (const Result<void> set = Setter(request).set(name, value); !set)
+        return tl::unexpected(set.error());
   if (const Result<void> good = check(request); !good) return tl::unexpected(good.error());
   return request;
 }

@@ -25,12 +25,14 @@ struct PhantomRequest {
   Bytes backing = 0;
   int lone_byte = 1;
   std::optional<std::int64_t> history;  ///< allocator events that are kept
-  bool json = false, quiet = false;     ///< the answer; the program's own output then goes to standard error
-  std::string snapshot;                 ///< file, or ""
+  bool json = false,
+       quiet = false;    ///< the answer; the program's own output then goes to standard error
+  std::string snapshot;  ///< file, or ""
 };
 
 /// Of options by name, values as typed.
-Result<PhantomRequest> phantom_request(const std::vector<std::pair<std::string, std::string>>& options,
-                                       std::vector<std::string> command);
+Result<PhantomRequest> phantom_request(
+    const std::vector<std::pair<std::string, std::string>>& options,
+    std::vector<std::string> command);
 
 }  // namespace memtape::phantom_run

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 using phantom::LedgerLayout;
 
 LedgerLayout* make_ledger(const fs::path& folder) {
-  const int file = open((folder / phantom::kLedgerFile).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const int file =
+      open((folder / phantom::kLedgerFile).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return nullptr;
   void* at = MAP_FAILED;
   if (ftruncate(file, sizeof(LedgerLayout)) == 0)
@@ -63,9 +64,11 @@ void read_notes(const fs::path& folder, report::PhantomRun& run) {
   for (std::string line; std::getline(file, line);) {
     const std::size_t kind_at = line.find(' ') + 1, text_at = line.find(' ', kind_at) + 1;
     if (kind_at == 0 || text_at == 0) continue;
-    const std::string kind = line.substr(kind_at, text_at - kind_at - 1), text = line.substr(text_at);
+    const std::string kind = line.substr(kind_at, text_at - kind_at - 1),
+                      text = line.substr(text_at);
     if (kind == "communicator" || kind == "missing" || text.starts_with("libnvidia-ml ")) continue;
-    const std::string warning = kind == "refused"     ? fmt::format("a call was refused as unsupported: {}", text)
+    const std::string warning = kind == "refused"
+                                    ? fmt::format("a call was refused as unsupported: {}", text)
                                 : kind == "estimated" ? fmt::format("estimated: {}", text)
                                                       : text;
     if (said.insert(warning).second) run.warnings.push_back(warning);
@@ -84,7 +87,8 @@ void add_process(ProcessFile&& process, report::PhantomRun& run) {
       same->count += r.count;
   }
   for (const std::string& warning : process.warnings)
-    if (std::ranges::find(run.warnings, warning) == run.warnings.end()) run.warnings.push_back(warning);
+    if (std::ranges::find(run.warnings, warning) == run.warnings.end())
+      run.warnings.push_back(warning);
 }
 
 }  // namespace
@@ -95,14 +99,17 @@ Result<RunFolder> RunFolder::make() {
   std::string name = shape.string();
   RunFolder folder;
   if (error || !mkdtemp(name.data()))
-    return tl::unexpected(Error{ErrorKind::internal, "no temporary folder can be made", shape.string(), "see TMPDIR"});
+    return tl::unexpected(Error{ErrorKind::internal, "no temporary folder can be made",
+                                shape.string(), "see TMPDIR"});
   folder.path_ = name;
   folder.ledger_ = make_ledger(folder.path_);
-  if (!folder.ledger_) return tl::unexpected(Error{ErrorKind::internal, "cannot be written", name, {}});
+  if (!folder.ledger_)
+    return tl::unexpected(Error{ErrorKind::internal, "cannot be written", name, {}});
   return folder;
 }
 
-RunFolder::RunFolder(RunFolder&& other) noexcept : path_(std::move(other.path_)), ledger_(other.ledger_) {
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::move(other.path_)), ledger_(other.ledger_) {
   other.path_.clear();
   other.ledger_ = nullptr;
 }
@@ -126,7 +133,8 @@ void RunFolder::read_into(report::PhantomRun& run) const {
     else
       run.warnings.push_back(process.error().line());
   }
-  std::ranges::sort(run.entries, {}, [](const report::RunEntry& e) { return std::tuple(e.rank, e.gpu, e.pid); });
+  std::ranges::sort(run.entries, {},
+                    [](const report::RunEntry& e) { return std::tuple(e.rank, e.gpu, e.pid); });
   std::ranges::sort(run.reads, std::greater<>(), &report::DataRead::largest);
   read_gpus(*ledger_, run);
   read_notes(path_, run);

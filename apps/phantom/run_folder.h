@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunFolder: where the processes of a run leave what they know: the ledger that all share, a file per process, notes. It goes
-// when the run is over.
+// RunFolder: where the processes of a run leave what they know: the ledger that all share, a file
+// per process, notes. It goes when the run is over.
 #pragma once
 
 #include <filesystem>

@@ -68,11 +68,13 @@ void add_rank(Environment& env, const PhantomRequest& r) {
 Result<fs::path> stand_ins_folder() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& folder : {here / "phantom", here / "../lib/memtape/phantom", here / "../lib64/memtape/phantom",
-                                 here / "../lib/x86_64-linux-gnu/memtape/phantom"})
+  for (const fs::path& folder :
+       {here / "phantom", here / "../lib/memtape/phantom", here / "../lib64/memtape/phantom",
+        here / "../lib/x86_64-linux-gnu/memtape/phantom"})
     if (fs::exists(folder / kCore, error)) return fs::canonical(folder, error);
-  return tl::unexpected(Error{ErrorKind::internal, "the phantom GPU's libraries are not beside this program", here.string(),
-                              "build the target phantom"});
+  return tl::unexpected(Error{ErrorKind::internal,
+                              "the phantom GPU's libraries are not beside this program",
+                              here.string(), "build the target phantom"});
 }
 
 Environment environment_of(const PhantomRequest& r, const Program& program, const Launch& launch) {
@@ -96,8 +98,10 @@ Environment environment_of(const PhantomRequest& r, const Program& program, cons
   };
   if (r.history) env.emplace_back("MEMTAPE_PHANTOM_HISTORY", std::to_string(*r.history));
   if (program.torch) {
-    env.emplace_back("MEMTAPE_PHANTOM_RUNTIME", std::to_string(runtime_version(program.torch->cuda)));
-    if (!program.torch->cudnn.empty()) env.emplace_back("MEMTAPE_PHANTOM_CUDNN", cudnn_version(program.torch->cudnn));
+    env.emplace_back("MEMTAPE_PHANTOM_RUNTIME",
+                     std::to_string(runtime_version(program.torch->cuda)));
+    if (!program.torch->cudnn.empty())
+      env.emplace_back("MEMTAPE_PHANTOM_CUDNN", cudnn_version(program.torch->cudnn));
   }
   if (r.rank) add_rank(env, r);
   return env;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the stand-in libraries are, and the environment that makes a program load them instead of NVIDIA's.
+// Where the stand-in libraries are, and the environment that makes a program load them instead of
+// NVIDIA's.
 #pragma once
 
 #include <filesystem>
@@ -25,6 +26,7 @@ struct Launch {
 };
 
 /// What is set for the program, beyond its own environment.
-Environment environment_of(const PhantomRequest& request, const Program& program, const Launch& launch);
+Environment environment_of(const PhantomRequest& request, const Program& program,
+                           const Launch& launch);
 
 }  // namespace memtape::phantom_run

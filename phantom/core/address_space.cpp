@@ -77,7 +77,8 @@ void AddressSpace::give_in_regions(std::size_t offset, std::size_t size) {
 }
 
 std::optional<std::size_t> AddressSpace::take(std::size_t size) {
-  const std::optional<std::size_t> offset = first_fit_ ? lowest(gaps_, size) : take_in_regions(size);
+  const std::optional<std::size_t> offset =
+      first_fit_ ? lowest(gaps_, size) : take_in_regions(size);
   if (offset) live_[*offset] = size;
   return offset;
 }
@@ -108,7 +109,8 @@ void AddressSpace::unreserve(std::size_t offset) {
   reserved_.erase(found);
 }
 
-std::optional<std::pair<std::size_t, std::size_t>> AddressSpace::range_of(std::size_t offset) const {
+std::optional<std::pair<std::size_t, std::size_t>> AddressSpace::range_of(
+    std::size_t offset) const {
   const auto after = live_.upper_bound(offset);
   if (after == live_.begin()) return std::nullopt;
   const auto& [start, size] = *std::prev(after);

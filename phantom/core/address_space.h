@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddressSpace: where the driver puts memory, and how much of it is taken. The addresses matter: PyTorch's allocator breaks ties
-// between free blocks by address, so they decide which block is reused.
+// AddressSpace: where the driver puts memory, and how much of it is taken. The addresses matter:
+// PyTorch's allocator breaks ties between free blocks by address, so they decide which block is
+// reused.
 //
-// Linux, as memory snapshots of real devices show it: a request takes the lowest hole, large enough, of the regions that are
-// open; else a new region, a multiple of 32 MiB, is opened at the top of the highest gap. A region without memory is closed.
-// First fit (as on WSL): the lowest hole upwards. Both hand out pages of 2 MiB.
+// Linux, as memory snapshots of real devices show it: a request takes the lowest hole, large
+// enough, of the regions that are open; else a new region, a multiple of 32 MiB, is opened at the
+// top of the highest gap. A region without memory is closed. First fit (as on WSL): the lowest hole
+// upwards. Both hand out pages of 2 MiB.
 //
 //   |  gap  |== region: | live | hole | live | hole ==|  gap  |== region ==|
 #pragma once
@@ -18,7 +20,9 @@ namespace memtape::phantom {
 
 inline constexpr std::size_t kPage = std::size_t{2} << 20, kRegion = std::size_t{32} << 20;
 
-constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
+constexpr std::size_t round_up(std::size_t n, std::size_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
 
 class AddressSpace {
  public:
@@ -52,8 +56,8 @@ class AddressSpace {
   void give_in_regions(std::size_t offset, std::size_t size);
 
   bool first_fit_;
-  Ranges gaps_;                         ///< outside regions
-  Ranges holes_;                        ///< free ranges inside regions
+  Ranges gaps_;   ///< outside regions
+  Ranges holes_;  ///< free ranges inside regions
   std::map<std::size_t, Region> regions_;
   std::map<std::size_t, std::size_t> live_;
   std::unordered_map<std::size_t, std::size_t> reserved_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device of a compute capability offers a kernel. Source: CUDA programming guide, "Technical specifications per compute
-// capability" (threads, blocks and shared memory per multiprocessor; shared memory a block may opt in to).
+// What a device of a compute capability offers a kernel. Source: CUDA programming guide, "Technical
+// specifications per compute capability" (threads, blocks and shared memory per multiprocessor;
+// shared memory a block may opt in to).
 #pragma once
 
 namespace memtape::phantom {
@@ -23,7 +24,8 @@ constexpr Capability capability_facts(int capability) {
   }
 }
 
-constexpr int kThreadsPerBlock = 1024, kWarp = 32, kRegisters = 65536, kSharedPerBlock = 49152, kConstantMemory = 65536;
+constexpr int kThreadsPerBlock = 1024, kWarp = 32, kRegisters = 65536, kSharedPerBlock = 49152,
+              kConstantMemory = 65536;
 constexpr int kL2Bytes = 52428800;
 
 }  // namespace memtape::phantom

@@ -33,12 +33,14 @@ class Device {
     return static_cast<std::size_t>(static_cast<const char*>(address) - base_);
   }
 
-  /// First use: a context, and addresses. With backing, pages come into being when they are written.
+  /// First use: a context, and addresses. With backing, pages come into being when they are
+  /// written.
   AddressSpace& open() {
     if (space_) return *space_;
     span_ = std::clamp(round_up(settings().total, kRegion) * 16, kSmallestSpan, kLargestSpan);
     const int access = settings().backing ? PROT_READ | PROT_WRITE : PROT_NONE;
-    void* at = mmap(nullptr, span_ + kRegion, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* at =
+        mmap(nullptr, span_ + kRegion, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) {
       note("failed", "no address space for a device");
       span_ = 0;
@@ -129,7 +131,8 @@ MemoryInfo memory_info(int number) {
   Device& d = device(number);
   d.open();
   const std::int64_t total = static_cast<std::int64_t>(settings().total);
-  return {static_cast<std::size_t>(std::max<std::int64_t>(total - used_of_gpu(d.gpu()), 0)), settings().total};
+  return {static_cast<std::size_t>(std::max<std::int64_t>(total - used_of_gpu(d.gpu()), 0)),
+          settings().total};
 }
 
 std::optional<int> device_of(const void* address) {

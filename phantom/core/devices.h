@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices: the phantom GPUs as this process numbers them, and their memory. Device memory is address space and a count of bytes;
-// nothing can be read or written there (core/transfers.h).
+// Devices: the phantom GPUs as this process numbers them, and their memory. Device memory is
+// address space and a count of bytes; nothing can be read or written there (core/transfers.h).
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,8 @@ struct Allocation {
 /// The memory that holds `address`; empty where there is none.
 PHANTOM_CORE Allocation allocation_of(const void* address);
 
-/// Addresses of the device without memory behind them, and memory without addresses (virtual memory management).
+/// Addresses of the device without memory behind them, and memory without addresses (virtual memory
+/// management).
 PHANTOM_CORE void* reserve_addresses(int device, std::size_t bytes);
 PHANTOM_CORE void free_addresses(void* address);
 PHANTOM_CORE bool take_physical(int device, std::size_t bytes);

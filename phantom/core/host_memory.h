@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory that CUDA manages: pinned (page-locked) and managed. It is real memory; the run counts it apart from the devices.
+// Host memory that CUDA manages: pinned (page-locked) and managed. It is real memory; the run
+// counts it apart from the devices.
 #pragma once
 
 #include <cstddef>

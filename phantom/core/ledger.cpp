@@ -32,8 +32,8 @@ LedgerLayout* map_shared(const std::string& folder) {
 LedgerLayout& layout() {
   static LedgerLayout& mapped = *[] {
     if (LedgerLayout* shared = map_shared(settings().run_folder)) return shared;
-    return static_cast<LedgerLayout*>(
-        mmap(nullptr, sizeof(LedgerLayout), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    return static_cast<LedgerLayout*>(mmap(nullptr, sizeof(LedgerLayout), PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   }();
   return mapped;
 }
@@ -85,9 +85,11 @@ void note(std::string_view kind, std::string_view text) {
     const std::lock_guard<std::mutex> lock(guard);
     if (!said.insert(line).second) return;
   }
-  const int file = open((settings().run_folder + "/notes").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  const int file = open((settings().run_folder + "/notes").c_str(),
+                        O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return;
-  [[maybe_unused]] const auto written = write(file, line.data(), line.size());  // one write: lines of processes do not mix
+  [[maybe_unused]] const auto written =
+      write(file, line.data(), line.size());  // one write: lines of processes do not mix
   close(file);
 }
 

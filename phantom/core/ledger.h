@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: this process's slot in the run's shared ledger (ledger_layout.h), and what all processes together hold of a GPU.
-// Without a run folder the ledger is private memory, and everything else is the same.
+// Ledger: this process's slot in the run's shared ledger (ledger_layout.h), and what all processes
+// together hold of a GPU. Without a run folder the ledger is private memory, and everything else is
+// the same.
 //
-// Notes are lines of text in the run folder, one per kind and text and process: calls that nobody wrote, requests that failed,
-// communicators.
+// Notes are lines of text in the run folder, one per kind and text and process: calls that nobody
+// wrote, requests that failed, communicators.
 #pragma once
 
 #include <cstdint>

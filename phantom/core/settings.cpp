@@ -24,16 +24,19 @@ std::vector<int> all_of(int gpus) {
   return devices;
 }
 
-/// The number that an entry of CUDA_VISIBLE_DEVICES means: an index, or the end of a UUID as NVML gives it here; -1 for none.
+/// The number that an entry of CUDA_VISIBLE_DEVICES means: an index, or the end of a UUID as NVML
+/// gives it here; -1 for none.
 int visible_entry(const std::string& entry, int gpus) {
   const std::size_t digits = entry.rfind("GPU-", 0) == 0 ? entry.rfind('-') + 1 : 0;
   char* end = nullptr;
   const long index = std::strtol(entry.c_str() + digits, &end, 10);
-  return end != entry.c_str() + digits && *end == 0 && index >= 0 && index < gpus ? static_cast<int>(index) : -1;
+  return end != entry.c_str() + digits && *end == 0 && index >= 0 && index < gpus
+             ? static_cast<int>(index)
+             : -1;
 }
 
-/// CUDA_VISIBLE_DEVICES: the list counts up to its first entry that is no device (CUDA programming guide, environment
-/// variables).
+/// CUDA_VISIBLE_DEVICES: the list counts up to its first entry that is no device (CUDA programming
+/// guide, environment variables).
 std::vector<int> visible_devices(int gpus) {
   const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
   if (!list) return all_of(gpus);
@@ -71,7 +74,8 @@ Settings read_settings() {
 }  // namespace
 
 const Settings& settings() {
-  static const Settings& once = *new Settings(read_settings());  // never destroyed: programs free memory while they exit
+  static const Settings& once =
+      *new Settings(read_settings());  // never destroyed: programs free memory while they exit
   return once;
 }
 

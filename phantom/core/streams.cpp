@@ -33,7 +33,8 @@ Stream* new_stream(unsigned flags, int priority) {
 }
 
 void delete_stream(void* handle) {
-  if (reinterpret_cast<std::uintptr_t>(handle) > kLastDefaultHandle) delete static_cast<Stream*>(handle);
+  if (reinterpret_cast<std::uintptr_t>(handle) > kLastDefaultHandle)
+    delete static_cast<Stream*>(handle);
 }
 
 void record(Event& event, const Stream& stream) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, events and captures, as far as the host can see them. Work on a stream is done when it is launched; an event is done
-// when it is recorded, or with MEMTAPE_PHANTOM_EVENTS=wait at the next synchronisation, as on a device that lags behind: blocks
-// used on other streams then come back to PyTorch's allocator later.
+// Streams, events and captures, as far as the host can see them. Work on a stream is done when it
+// is launched; an event is done when it is recorded, or with MEMTAPE_PHANTOM_EVENTS=wait at the
+// next synchronisation, as on a device that lags behind: blocks used on other streams then come
+// back to PyTorch's allocator later.
 //
-// A capture has a number. A stream that waits for an event of a capturing stream joins its capture (CUDA programming guide,
-// "Cross-stream dependencies and events"); all leave it when it ends.
+// A capture has a number. A stream that waits for an event of a capturing stream joins its capture
+// (CUDA programming guide, "Cross-stream dependencies and events"); all leave it when it ends.
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,12 @@ struct Known {
   const char* at;
   std::vector<char> bytes;
 
-  bool holds(const char* from, std::size_t n) const { return from >= at && from + n <= at + bytes.size(); }
-  bool meets(const char* from, std::size_t n) const { return from < at + bytes.size() && at < from + n; }
+  bool holds(const char* from, std::size_t n) const {
+    return from >= at && from + n <= at + bytes.size();
+  }
+  bool meets(const char* from, std::size_t n) const {
+    return from < at + bytes.size() && at < from + n;
+  }
 };
 auto& known = *new std::vector<Known>;
 std::uint64_t known_at = 0;  ///< how many kernels had been launched by then
@@ -77,7 +81,8 @@ void copy(void* to, const void* from, std::size_t bytes) {
   } else if (bytes <= settings().backing) {
     std::memmove(to, from, bytes);
   } else if (to_device) {
-    copy_to_device(static_cast<const char*>(to), static_cast<const char*>(from), bytes, from_device);
+    copy_to_device(static_cast<const char*>(to), static_cast<const char*>(from), bytes,
+                   from_device);
   } else if (!answer_from_known(static_cast<char*>(to), static_cast<const char*>(from), bytes)) {
     read_nothing(to, bytes);
   }

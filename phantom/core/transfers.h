@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfers: copies and fills between the host and memory that holds nothing.
 //
-// A copy to the host gives zeros. A lone byte is a truth value, and 1, so that checks like mask.all() take their usual branch
-// (Settings::lone_byte). Up to 1 MiB that the host just sent comes back as it was while no kernel ran since: a broadcast of host
-// data then reads as this rank's own. With backing (Settings::backing) copies and fills up to that size are carried out.
+// A copy to the host gives zeros. A lone byte is a truth value, and 1, so that checks like
+// mask.all() take their usual branch (Settings::lone_byte). Up to 1 MiB that the host just sent
+// comes back as it was while no kernel ran since: a broadcast of host data then reads as this
+// rank's own. With backing (Settings::backing) copies and fills up to that size are carried out.
 //
-// A copy to the host that found nothing is a *read*: what the program does next may depend on data that is not there. The
-// ledger counts them, and whoever watches (the Python agent) is told.
+// A copy to the host that found nothing is a *read*: what the program does next may depend on data
+// that is not there. The ledger counts them, and whoever watches (the Python agent) is told.
 #pragma once
 
 #include <cstddef>

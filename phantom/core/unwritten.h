@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the libraries that nobody wrote here: each is a few generated instructions (symbols/, cmake/trampolines.py) that
-// come to `unwritten`. How such a call goes is data, beside the name:
+// Functions of the libraries that nobody wrote here: each is a few generated instructions
+// (symbols/, cmake/trampolines.py) that come to `unwritten`. How such a call goes is data, beside
+// the name:
 //
 //   idle     doing nothing, successfully, is right: it computes, or sets what nobody reads
 //   refused  it fails as unsupported, and the run's report names it

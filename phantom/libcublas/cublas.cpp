@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS computes nothing here. Its workspace is PyTorch's own (cublasSetWorkspace), so the allocator sees it; the handle's
-// default workspace is never taken, as PyTorch replaces it before the first call.
+// cuBLAS computes nothing here. Its workspace is PyTorch's own (cublasSetWorkspace), so the
+// allocator sees it; the handle's default workspace is never taken, as PyTorch replaces it before
+// the first call.
 #include "core/export.h"
 #include "core/settings.h"
 
@@ -33,7 +34,9 @@ PHANTOM_ENTRY int cublasGetSmCountTarget(void*, int* count) { return set(count, 
 PHANTOM_ENTRY int cublasGetVersion_v2(void*, int* version) {
   return set(version, (settings().runtime ? settings().runtime : PHANTOM_CUDA * 1000) * 10);
 }
-PHANTOM_ENTRY int cublasGetProperty(int property, int* value) { return set(value, property == 0 ? PHANTOM_CUDA : 0); }
+PHANTOM_ENTRY int cublasGetProperty(int property, int* value) {
+  return set(value, property == 0 ? PHANTOM_CUDA : 0);
+}
 PHANTOM_ENTRY int cublasGetStream_v2(void*, void** stream) {
   *stream = nullptr;
   return 0;

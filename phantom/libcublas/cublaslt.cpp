@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt: descriptors are empty boxes; the heuristic offers one algorithm that needs no workspace of its own. The workspace
-// that PyTorch hands to cublasLtMatmul does not depend on the answer.
+// cuBLASLt: descriptors are empty boxes; the heuristic offers one algorithm that needs no workspace
+// of its own. The workspace that PyTorch hands to cublasLtMatmul does not depend on the answer.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -46,19 +46,23 @@ PHANTOM_ENTRY int cublasLtDestroy(void* made) {
   return 0;
 }
 PHANTOM_ENTRY std::size_t cublasLtGetVersion() {
-  return static_cast<std::size_t>(settings().runtime ? settings().runtime : PHANTOM_CUDA * 1000) * 10;
+  return static_cast<std::size_t>(settings().runtime ? settings().runtime : PHANTOM_CUDA * 1000) *
+         10;
 }
 PHANTOM_ENTRY std::size_t cublasLtGetCudartVersion() { return cublasLtGetVersion() / 10; }
 PHANTOM_ENTRY int cublasLtMatmulDescCreate(void** made, int, int) { return box(made); }
 PHANTOM_ENTRY int cublasLtMatmulDescDestroy(void* made) { return unbox(made); }
-PHANTOM_ENTRY int cublasLtMatrixLayoutCreate(void** made, int, std::uint64_t, std::uint64_t, std::int64_t) { return box(made); }
+PHANTOM_ENTRY int cublasLtMatrixLayoutCreate(void** made, int, std::uint64_t, std::uint64_t,
+                                             std::int64_t) {
+  return box(made);
+}
 PHANTOM_ENTRY int cublasLtMatrixLayoutDestroy(void* made) { return unbox(made); }
 PHANTOM_ENTRY int cublasLtMatrixTransformDescCreate(void** made, int) { return box(made); }
 PHANTOM_ENTRY int cublasLtMatrixTransformDescDestroy(void* made) { return unbox(made); }
 PHANTOM_ENTRY int cublasLtMatmulPreferenceCreate(void** made) { return box(made); }
 PHANTOM_ENTRY int cublasLtMatmulPreferenceDestroy(void* made) { return unbox(made); }
-PHANTOM_ENTRY int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*, int, Heuristic* results,
-                                                 int* count) {
+PHANTOM_ENTRY int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*,
+                                                 int, Heuristic* results, int* count) {
   std::memset(results, 0, sizeof *results);
   *count = 1;
   return 0;

@@ -17,7 +17,9 @@ namespace {
 constexpr int kDriverVersion = 13000;
 char contexts[64];  ///< a context's handle is the address of its device's mark
 
-int device_in(const void* context) { return static_cast<int>(static_cast<const char*>(context) - contexts); }
+int device_in(const void* context) {
+  return static_cast<int>(static_cast<const char*>(context) - contexts);
+}
 void* context_of(int device) { return contexts + device; }
 
 }  // namespace
@@ -44,7 +46,9 @@ PHANTOM_ENTRY int cuDeviceGetUuid(char* uuid, int device) {
   uuid[15] = static_cast<char>(settings().visible[static_cast<std::size_t>(device)]);
   return driver_success;
 }
-PHANTOM_ENTRY int cuDeviceGetUuid_v2(char* uuid, int device) { return cuDeviceGetUuid(uuid, device); }
+PHANTOM_ENTRY int cuDeviceGetUuid_v2(char* uuid, int device) {
+  return cuDeviceGetUuid(uuid, device);
+}
 PHANTOM_ENTRY int cuDeviceGetAttribute(int* value, int attribute, int device) {
   if (!is_device(device)) return driver_invalid_device;
   *value = device_attribute(attribute, device);
@@ -73,7 +77,9 @@ PHANTOM_ENTRY int cuCtxSetCurrent(void* context) {
   return driver_success;
 }
 PHANTOM_ENTRY int cuCtxPushCurrent_v2(void* context) { return cuCtxSetCurrent(context); }
-PHANTOM_ENTRY int cuCtxPopCurrent_v2(void** context) { return context ? cuCtxGetCurrent(context) : driver_success; }
+PHANTOM_ENTRY int cuCtxPopCurrent_v2(void** context) {
+  return context ? cuCtxGetCurrent(context) : driver_success;
+}
 PHANTOM_ENTRY int cuCtxGetDevice(int* device) {
   *device = current_device();
   return driver_success;
@@ -97,10 +103,14 @@ PHANTOM_ENTRY int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) 
 }
 
 PHANTOM_ENTRY int cuGetErrorString(int error, const char** text) {
-  *text = error == driver_out_of_memory ? "out of memory" : error ? "an error of the phantom GPU" : "no error";
+  *text = error == driver_out_of_memory ? "out of memory"
+          : error                       ? "an error of the phantom GPU"
+                                        : "no error";
   return driver_success;
 }
 PHANTOM_ENTRY int cuGetErrorName(int error, const char** text) {
-  *text = error == driver_out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY" : error ? "CUDA_ERROR_UNKNOWN" : "CUDA_SUCCESS";
+  *text = error == driver_out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error                       ? "CUDA_ERROR_UNKNOWN"
+                                        : "CUDA_SUCCESS";
   return driver_success;
 }

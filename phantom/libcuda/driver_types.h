@@ -28,6 +28,8 @@ struct AllocationProperties {
   MemoryLocation location;
 };
 
-inline int in_driver_terms(bool done, DriverResult otherwise) { return done ? driver_success : otherwise; }
+inline int in_driver_terms(bool done, DriverResult otherwise) {
+  return done ? driver_success : otherwise;
+}
 
 }  // namespace memtape::phantom

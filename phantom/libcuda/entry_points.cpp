@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuGetProcAddress: the driver's functions by name. The driver gives the newest form of a function that the caller's version
-// knows; the forms that are written here are the newest, so the name with its suffix comes first.
+// cuGetProcAddress: the driver's functions by name. The driver gives the newest form of a function
+// that the caller's version knows; the forms that are written here are the newest, so the name with
+// its suffix comes first.
 #include <dlfcn.h>
 
 #include <string>
@@ -24,13 +25,15 @@ void* find(const std::string& name) {
 
 }  // namespace
 
-PHANTOM_ENTRY int cuGetProcAddress_v2(const char* name, void** function, int, unsigned long long, int* result) {
+PHANTOM_ENTRY int cuGetProcAddress_v2(const char* name, void** function, int, unsigned long long,
+                                      int* result) {
   *function = find(name);
   if (result) *result = *function ? query_found : query_not_found;
   if (!*function) note("missing", std::string("libcuda ") + name);
   return in_driver_terms(*function != nullptr, driver_not_found);
 }
 
-PHANTOM_ENTRY int cuGetProcAddress(const char* name, void** function, int version, unsigned long long flags) {
+PHANTOM_ENTRY int cuGetProcAddress(const char* name, void** function, int version,
+                                   unsigned long long flags) {
   return cuGetProcAddress_v2(name, function, version, flags, nullptr);
 }

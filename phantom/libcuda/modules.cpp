@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules, kernels, launches, streams and events of the driver, as Triton and torch's run-time compilers use them.
+// Modules, kernels, launches, streams and events of the driver, as Triton and torch's run-time
+// compilers use them.
 #include "core/capability.h"
 #include "core/devices.h"
 #include "core/export.h"
@@ -30,10 +31,13 @@ constexpr int kMaxThreads = 0, kRegistersUsed = 4, kBinaryVersion = 6, kMaxDynam
 
 PHANTOM_ENTRY int cuModuleLoad(void** module, const char*) { return any(module); }
 PHANTOM_ENTRY int cuModuleLoadData(void** module, const void*) { return any(module); }
-PHANTOM_ENTRY int cuModuleLoadDataEx(void** module, const void*, unsigned, int*, void**) { return any(module); }
+PHANTOM_ENTRY int cuModuleLoadDataEx(void** module, const void*, unsigned, int*, void**) {
+  return any(module);
+}
 PHANTOM_ENTRY int cuModuleLoadFatBinary(void** module, const void*) { return any(module); }
 PHANTOM_ENTRY int cuModuleGetFunction(void** function, void*, const char*) { return any(function); }
-PHANTOM_ENTRY int cuLibraryLoadData(void** library, const void*, int*, void**, unsigned, int*, void**, unsigned) {
+PHANTOM_ENTRY int cuLibraryLoadData(void** library, const void*, int*, void**, unsigned, int*,
+                                    void**, unsigned) {
   return any(library);
 }
 PHANTOM_ENTRY int cuLibraryGetKernel(void** kernel, void*, const char*) { return any(kernel); }
@@ -43,7 +47,8 @@ PHANTOM_ENTRY int cuLinkComplete(void*, void** image, std::size_t* bytes) {
   *bytes = sizeof handle;
   return any(image);
 }
-PHANTOM_ENTRY int cuModuleGetGlobal_v2(DeviceAddress* address, std::size_t* bytes, void*, const char*) {
+PHANTOM_ENTRY int cuModuleGetGlobal_v2(DeviceAddress* address, std::size_t* bytes, void*,
+                                       const char*) {
   if (address) *address = reinterpret_cast<DeviceAddress>(reserve_addresses(current_device(), 1));
   if (bytes) *bytes = 4096;
   return driver_success;
@@ -66,18 +71,19 @@ PHANTOM_ENTRY int cuOccupancyMaxActiveClusters(int* clusters, void*, const void*
   *clusters = 1;
   return driver_success;
 }
-PHANTOM_ENTRY int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, std::size_t) {
+PHANTOM_ENTRY int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int,
+                                                              std::size_t) {
   *blocks = 1;
   return driver_success;
 }
 
-PHANTOM_ENTRY int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                                 void**) {
+PHANTOM_ENTRY int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                 unsigned, void*, void**, void**) {
   return launch();
 }
 PHANTOM_ENTRY int cuLaunchKernelEx(const void*, void*, void**, void**) { return launch(); }
-PHANTOM_ENTRY int cuLaunchCooperativeKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-                                            void**) {
+PHANTOM_ENTRY int cuLaunchCooperativeKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                            unsigned, unsigned, void*, void**) {
   return launch();
 }
 

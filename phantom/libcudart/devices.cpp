@@ -15,7 +15,8 @@ using namespace memtape::phantom;
 namespace {
 
 constexpr int kNoDevice = 100;
-/// The driver is newer than every runtime here, as drivers are on a machine that is kept up to date.
+/// The driver is newer than every runtime here, as drivers are on a machine that is kept up to
+/// date.
 constexpr int kDriverVersion = 13000;
 
 int runtime_version() { return settings().runtime ? settings().runtime : PHANTOM_CUDA * 1000; }
@@ -41,7 +42,8 @@ void set_limits(DeviceProperties& p) {
 
 void set_features(DeviceProperties& p) {
   p.can_map_host_memory = p.concurrent_kernels = p.unified_addressing = p.stream_priorities = 1;
-  p.global_l1 = p.local_l1 = p.managed_memory = p.concurrent_managed_access = p.compute_preemption = 1;
+  p.global_l1 = p.local_l1 = p.managed_memory = p.concurrent_managed_access = p.compute_preemption =
+      1;
   p.cooperative_launch = p.host_register = p.memory_pools = p.ipc_events = 1;
   p.async_engines = 3;
   p.l2_bytes = kL2Bytes;
@@ -89,7 +91,9 @@ PHANTOM_ENTRY int cudaGetDeviceProperties(DeviceProperties* p, int device) {
   set_features(*p);
   return runtime_success;
 }
-PHANTOM_ENTRY int cudaGetDeviceProperties_v2(DeviceProperties* p, int device) { return cudaGetDeviceProperties(p, device); }
+PHANTOM_ENTRY int cudaGetDeviceProperties_v2(DeviceProperties* p, int device) {
+  return cudaGetDeviceProperties(p, device);
+}
 
 PHANTOM_ENTRY int cudaDriverGetVersion(int* version) {
   *version = kDriverVersion;
@@ -109,7 +113,8 @@ PHANTOM_ENTRY int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 PHANTOM_ENTRY int cudaDeviceGetPCIBusId(char* text, int length, int device) {
   if (!is_device(device)) return failed(runtime_invalid_device);
-  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device_attribute(33, device));
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0",
+                device_attribute(33, device));
   return runtime_success;
 }
 

@@ -2,8 +2,8 @@
 // The driver's functions by name, for programs that do not link against libcuda.
 #include <dlfcn.h>
 
-#include "libcudart/error.h"
 #include "core/export.h"
+#include "libcudart/error.h"
 
 using namespace memtape::phantom;
 
@@ -13,7 +13,8 @@ enum QueryResult : int { query_found = 0, query_not_found = 1 };
 
 }  // namespace
 
-PHANTOM_ENTRY int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version, unsigned long long flags,
+PHANTOM_ENTRY int cudaGetDriverEntryPointByVersion(const char* name, void** function,
+                                                   unsigned version, unsigned long long flags,
                                                    int* result) {
   using Lookup = int (*)(const char*, void**, int, unsigned long long, int*);
   static const auto lookup = [] {
@@ -27,6 +28,7 @@ PHANTOM_ENTRY int cudaGetDriverEntryPointByVersion(const char* name, void** func
   return runtime_success;
 }
 
-PHANTOM_ENTRY int cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags, int* result) {
+PHANTOM_ENTRY int cudaGetDriverEntryPoint(const char* name, void** function,
+                                          unsigned long long flags, int* result) {
   return cudaGetDriverEntryPointByVersion(name, function, PHANTOM_CUDA * 1000, flags, result);
 }

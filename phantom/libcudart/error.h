@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime's error of the calling thread: set by a call that fails, read and cleared by cudaGetLastError.
+// The runtime's error of the calling thread: set by a call that fails, read and cleared by
+// cudaGetLastError.
 #pragma once
 
 #include "cuda_runtime_types.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream capture. PyTorch's allocator asks which streams capture, to give a graph its own pool; what the graph holds does not
-// matter to memory, so graphs are empty.
+// Stream capture. PyTorch's allocator asks which streams capture, to give a graph its own pool;
+// what the graph holds does not matter to memory, so graphs are empty.
 #include "core/streams.h"
 #include "libcudart/error.h"
 
@@ -11,7 +11,9 @@ namespace {
 enum CaptureStatus : int { capture_none = 0, capture_active = 1 };
 int graph;  ///< stands for every graph, captured or instantiated
 
-CaptureStatus status_of(const Stream& stream) { return is_capturing(stream) ? capture_active : capture_none; }
+CaptureStatus status_of(const Stream& stream) {
+  return is_capturing(stream) ? capture_active : capture_none;
+}
 
 int no_graph(void** handle) {
   *handle = &graph;
@@ -50,8 +52,9 @@ PHANTOM_ENTRY int cudaStreamIsCapturing(void* stream, int* status) {
 }
 
 #if PHANTOM_CUDA >= 13
-PHANTOM_ENTRY int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id, void** captured,
-                                           const void** nodes, const void** edges, std::size_t* count) {
+PHANTOM_ENTRY int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id,
+                                           void** captured, const void** nodes, const void** edges,
+                                           std::size_t* count) {
   if (nodes) *nodes = nullptr;
   if (edges) *edges = nullptr;
   return tell(stream, {status, id, captured, count});
@@ -60,21 +63,27 @@ PHANTOM_ENTRY int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned l
 PHANTOM_ENTRY int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id) {
   return tell(stream, {status, id, nullptr, nullptr});
 }
-PHANTOM_ENTRY int cudaStreamGetCaptureInfo_v2(void* stream, int* status, unsigned long long* id, void** captured,
-                                              const void** nodes, std::size_t* count) {
+PHANTOM_ENTRY int cudaStreamGetCaptureInfo_v2(void* stream, int* status, unsigned long long* id,
+                                              void** captured, const void** nodes,
+                                              std::size_t* count) {
   if (nodes) *nodes = nullptr;
   return tell(stream, {status, id, captured, count});
 }
-PHANTOM_ENTRY int cudaStreamGetCaptureInfo_v3(void* stream, int* status, unsigned long long* id, void** captured,
-                                              const void** nodes, const void** edges, std::size_t* count) {
+PHANTOM_ENTRY int cudaStreamGetCaptureInfo_v3(void* stream, int* status, unsigned long long* id,
+                                              void** captured, const void** nodes,
+                                              const void** edges, std::size_t* count) {
   if (edges) *edges = nullptr;
   return cudaStreamGetCaptureInfo_v2(stream, status, id, captured, nodes, count);
 }
 #endif
 
 PHANTOM_ENTRY int cudaGraphCreate(void** made, unsigned) { return no_graph(made); }
-PHANTOM_ENTRY int cudaGraphInstantiate(void** made, void*, unsigned long long) { return no_graph(made); }
-PHANTOM_ENTRY int cudaGraphInstantiateWithFlags(void** made, void*, unsigned long long) { return no_graph(made); }
+PHANTOM_ENTRY int cudaGraphInstantiate(void** made, void*, unsigned long long) {
+  return no_graph(made);
+}
+PHANTOM_ENTRY int cudaGraphInstantiateWithFlags(void** made, void*, unsigned long long) {
+  return no_graph(made);
+}
 PHANTOM_ENTRY int cudaGraphGetNodes(void*, void**, std::size_t* count) {
   *count = 1;  // programs refuse to replay an empty graph
   return runtime_success;

@@ -17,8 +17,10 @@ int take_host(void** address, std::size_t bytes, HostMemory kind) {
   return *address ? runtime_success : failed(runtime_out_of_memory);
 }
 
-void copy_rows(char* to, std::size_t to_pitch, const char* from, std::size_t from_pitch, std::size_t width, std::size_t height) {
-  for (std::size_t row = 0; row < height; ++row) copy(to + row * to_pitch, from + row * from_pitch, width);
+void copy_rows(char* to, std::size_t to_pitch, const char* from, std::size_t from_pitch,
+               std::size_t width, std::size_t height) {
+  for (std::size_t row = 0; row < height; ++row)
+    copy(to + row * to_pitch, from + row * from_pitch, width);
 }
 
 }  // namespace
@@ -29,7 +31,8 @@ PHANTOM_ENTRY int cudaMalloc(void** address, std::size_t bytes) {
 }
 
 PHANTOM_ENTRY int cudaFree(void* address) {
-  if (address && !give_memory(address) && !give_host_memory(address)) return failed(runtime_invalid_value);
+  if (address && !give_memory(address) && !give_host_memory(address))
+    return failed(runtime_invalid_value);
   return runtime_success;
 }
 
@@ -46,7 +49,9 @@ PHANTOM_ENTRY int cudaMallocManaged(void** address, std::size_t bytes, unsigned)
 PHANTOM_ENTRY int cudaHostAlloc(void** address, std::size_t bytes, unsigned) {
   return take_host(address, bytes, HostMemory::pinned);
 }
-PHANTOM_ENTRY int cudaMallocHost(void** address, std::size_t bytes) { return take_host(address, bytes, HostMemory::pinned); }
+PHANTOM_ENTRY int cudaMallocHost(void** address, std::size_t bytes) {
+  return take_host(address, bytes, HostMemory::pinned);
+}
 
 PHANTOM_ENTRY int cudaFreeHost(void* address) {
   return !address || give_host_memory(address) ? runtime_success : failed(runtime_invalid_value);
@@ -94,7 +99,8 @@ PHANTOM_ENTRY int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes,
   copy(to, from, bytes);
   return runtime_success;
 }
-PHANTOM_ENTRY int cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, void*) {
+PHANTOM_ENTRY int cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes,
+                                      void*) {
   copy(to, from, bytes);
   return runtime_success;
 }
@@ -102,14 +108,17 @@ PHANTOM_ENTRY int cudaMemcpyPeer(void* to, int, const void* from, int, std::size
   copy(to, from, bytes);
   return runtime_success;
 }
-PHANTOM_ENTRY int cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                                    std::size_t width, std::size_t height, int, void*) {
-  copy_rows(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height);
+PHANTOM_ENTRY int cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                                    std::size_t from_pitch, std::size_t width, std::size_t height,
+                                    int, void*) {
+  copy_rows(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width,
+            height);
   return runtime_success;
 }
-PHANTOM_ENTRY int cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                               std::size_t height, int) {
-  copy_rows(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height);
+PHANTOM_ENTRY int cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from,
+                               std::size_t from_pitch, std::size_t width, std::size_t height, int) {
+  copy_rows(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width,
+            height);
   return runtime_success;
 }
 

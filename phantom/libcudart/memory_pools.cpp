@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cudaMallocAsync and its pools, as the allocator backend of that name uses them. The driver does not document how a pool grows:
-// here it takes chunks of 32 MiB, the driver's unit of address space, and serves requests first fit in units of 512 bytes. What
-// is used is exact, what is reserved an estimate; the run says so.
+// cudaMallocAsync and its pools, as the allocator backend of that name uses them. The driver does
+// not document how a pool grows: here it takes chunks of 32 MiB, the driver's unit of address
+// space, and serves requests first fit in units of 512 bytes. What is used is exact, what is
+// reserved an estimate; the run says so.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -130,7 +131,8 @@ PHANTOM_ENTRY int cudaMallocAsync(void** address, std::size_t bytes, void*) {
   const int device = current_device();
   *address = nullptr;
   if (bytes == 0) return runtime_success;
-  note("estimated", "reserved memory of cudaMallocAsync's pools: the driver does not document how they grow");
+  note("estimated",
+       "reserved memory of cudaMallocAsync's pools: the driver does not document how they grow");
   const std::lock_guard<std::mutex> lock(guard);
   *address = pools[device].take(device, round_up(bytes, kUnit));
   return *address ? runtime_success : failed(runtime_out_of_memory);

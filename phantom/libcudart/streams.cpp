@@ -21,7 +21,9 @@ PHANTOM_ENTRY int cudaStreamCreateWithPriority(void** stream, unsigned flags, in
 PHANTOM_ENTRY int cudaStreamCreateWithFlags(void** stream, unsigned flags) {
   return cudaStreamCreateWithPriority(stream, flags, 0);
 }
-PHANTOM_ENTRY int cudaStreamCreate(void** stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+PHANTOM_ENTRY int cudaStreamCreate(void** stream) {
+  return cudaStreamCreateWithPriority(stream, 0, 0);
+}
 PHANTOM_ENTRY int cudaStreamDestroy(void* stream) {
   delete_stream(stream);
   return runtime_success;
@@ -53,7 +55,8 @@ PHANTOM_ENTRY int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
 }
 
 // Work handed to the host runs at once, unless it is being captured.
-PHANTOM_ENTRY int cudaStreamAddCallback(void* stream, void (*callback)(void*, int, void*), void* data, unsigned) {
+PHANTOM_ENTRY int cudaStreamAddCallback(void* stream, void (*callback)(void*, int, void*),
+                                        void* data, unsigned) {
   if (!is_capturing(stream_of(stream))) callback(stream, runtime_success, data);
   return runtime_success;
 }
@@ -75,8 +78,12 @@ PHANTOM_ENTRY int cudaEventRecord(void* event, void* stream) {
   record(event_of(event), stream_of(stream));
   return runtime_success;
 }
-PHANTOM_ENTRY int cudaEventRecordWithFlags(void* event, void* stream, unsigned) { return cudaEventRecord(event, stream); }
-PHANTOM_ENTRY int cudaEventQuery(void* event) { return is_done(event_of(event)) ? runtime_success : runtime_not_ready; }
+PHANTOM_ENTRY int cudaEventRecordWithFlags(void* event, void* stream, unsigned) {
+  return cudaEventRecord(event, stream);
+}
+PHANTOM_ENTRY int cudaEventQuery(void* event) {
+  return is_done(event_of(event)) ? runtime_success : runtime_not_ready;
+}
 PHANTOM_ENTRY int cudaEventSynchronize(void*) {
   synchronize();
   return runtime_success;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN: its kernels choose their algorithms, and with them their workspace, by rules that are not published, so there is nothing
-// to stand in with. Programs may ask for its version and make handles; every operation is refused as unsupported, and the run's
-// report says which.
+// cuDNN: its kernels choose their algorithms, and with them their workspace, by rules that are not
+// published, so there is nothing to stand in with. Programs may ask for its version and make
+// handles; every operation is refused as unsupported, and the run's report says which.
 #include <cstdio>
 #include <cstdlib>
 
@@ -14,7 +14,8 @@ namespace {
 
 int handle;
 
-/// The version of the cuDNN beside the program's torch, which `memtape run` looks up: torch compares it with its own.
+/// The version of the cuDNN beside the program's torch, which `memtape run` looks up: torch
+/// compares it with its own.
 std::size_t version() {
   const char* given = std::getenv("MEMTAPE_PHANTOM_CUDNN");
   return given && *given ? std::strtoull(given, nullptr, 10) : 91900;
@@ -32,7 +33,8 @@ PHANTOM_ENTRY int cudnnGetProperty(int property, int* value) {
   return 0;
 }
 PHANTOM_ENTRY const char* cudnnGetErrorString(int status) {
-  return status == 0 ? "CUDNN_STATUS_SUCCESS" : "CUDNN_STATUS_NOT_SUPPORTED: cuDNN does not run on a phantom GPU";
+  return status == 0 ? "CUDNN_STATUS_SUCCESS"
+                     : "CUDNN_STATUS_NOT_SUPPORTED: cuDNN does not run on a phantom GPU";
 }
 PHANTOM_ENTRY void cudnnGetLastErrorString(char* text, std::size_t length) {
   std::snprintf(text, length, "cuDNN does not run on a phantom GPU");

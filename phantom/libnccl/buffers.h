@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a communicator's connections take on the device, from NCCL's own constants (src/include/device.h and src/init.cc of NCCL
-// 2.x; NCCL_BUFFSIZE and NCCL_MAX_NCHANNELS are its documented settings):
+// What a communicator's connections take on the device, from NCCL's own constants
+// (src/include/device.h and src/init.cc of NCCL 2.x; NCCL_BUFFSIZE and NCCL_MAX_NCHANNELS are its
+// documented settings):
 //
 //   Simple   4 MiB (NCCL_BUFFSIZE)
 //   LL       8 lines x 512 threads x 8 steps x 16 bytes
 //   LL128    120 elements x 640 threads x 8 steps x 8 bytes
 //
-// A ring has one receiving connection per channel. How many channels and trees a machine gets depends on its links, which a
-// phantom has none of: two channels, the least NCCL opens between two GPUs, make this a lower bound.
+// A ring has one receiving connection per channel. How many channels and trees a machine gets
+// depends on its links, which a phantom has none of: two channels, the least NCCL opens between two
+// GPUs, make this a lower bound.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +18,8 @@
 
 namespace memtape::phantom {
 
-constexpr std::int64_t kLowLatencyBuffer = 8 * 512 * 8 * 16, kLowLatency128Buffer = 120 * 640 * 8 * 8;
+constexpr std::int64_t kLowLatencyBuffer = 8 * 512 * 8 * 16,
+                       kLowLatency128Buffer = 120 * 640 * 8 * 8;
 constexpr std::int64_t kSimpleBuffer = std::int64_t{4} << 20, kFewestChannels = 2;
 
 inline std::int64_t setting(const char* name, std::int64_t otherwise) {
@@ -26,8 +29,10 @@ inline std::int64_t setting(const char* name, std::int64_t otherwise) {
 
 inline std::int64_t ring_buffer_bytes(int ranks) {
   if (ranks < 2) return 0;
-  const std::int64_t channels = std::max(kFewestChannels, setting("NCCL_MIN_NCHANNELS", kFewestChannels));
-  return channels * (setting("NCCL_BUFFSIZE", kSimpleBuffer) + kLowLatencyBuffer + kLowLatency128Buffer);
+  const std::int64_t channels =
+      std::max(kFewestChannels, setting("NCCL_MIN_NCHANNELS", kFewestChannels));
+  return channels *
+         (setting("NCCL_BUFFSIZE", kSimpleBuffer) + kLowLatencyBuffer + kLowLatency128Buffer);
 }
 
 }  // namespace memtape::phantom

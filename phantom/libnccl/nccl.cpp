@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL: every collective succeeds at once, so one process can play one rank of many: all others are taken to hold what this one
-// holds, as far as that is known (core/transfers.h). What NCCL itself would take
-// on the device is computed (buffers.h) and reported apart.
+// NCCL: every collective succeeds at once, so one process can play one rank of many: all others are
+// taken to hold what this one holds, as far as that is known (core/transfers.h). What NCCL itself
+// would take on the device is computed (buffers.h) and reported apart.
 #include <cstring>
 #include <string>
 
@@ -27,7 +27,9 @@ struct UniqueId {
   char bytes[128];
 };
 
-Communicator& communicator(const void* handle) { return *static_cast<Communicator*>(const_cast<void*>(handle)); }
+Communicator& communicator(const void* handle) {
+  return *static_cast<Communicator*>(const_cast<void*>(handle));
+}
 
 int make(void** made, int ranks, int rank) {
   const int device = current_device();
@@ -41,12 +43,14 @@ int make(void** made, int ranks, int rank) {
 int close(void* made) {
   if (!made) return done;
   const Communicator& c = communicator(made);
-  ledger().devices[settings().visible[static_cast<std::size_t>(c.device)]].nccl.fetch_sub(ring_buffer_bytes(c.ranks));
+  ledger().devices[settings().visible[static_cast<std::size_t>(c.device)]].nccl.fetch_sub(
+      ring_buffer_bytes(c.ranks));
   delete &c;
   return done;
 }
 
-/// ncclDataType_t by number: int8, uint8, int32, uint32, int64, uint64, fp16, fp32, fp64, bf16, two kinds of fp8.
+/// ncclDataType_t by number: int8, uint8, int32, uint32, int64, uint64, fp16, fp32, fp64, bf16, two
+/// kinds of fp8.
 std::size_t bytes_of(std::size_t count, int type) {
   constexpr std::size_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
   return type >= 0 && type < 12 ? count * kBytes[type] : 0;
@@ -59,7 +63,8 @@ int same(void* to, const void* from, std::size_t bytes) {
 
 }  // namespace
 
-PHANTOM_ENTRY int ncclAllGather(const void* from, void* to, std::size_t count, int type, void* comm, void*) {
+PHANTOM_ENTRY int ncclAllGather(const void* from, void* to, std::size_t count, int type, void* comm,
+                                void*) {
   const std::size_t bytes = bytes_of(count, type);
   for (int rank = 0; rank < communicator(comm).ranks; ++rank) {
     char* place = static_cast<char*>(to) + static_cast<std::size_t>(rank) * bytes;
@@ -67,10 +72,12 @@ PHANTOM_ENTRY int ncclAllGather(const void* from, void* to, std::size_t count, i
   }
   return done;
 }
-PHANTOM_ENTRY int ncclBroadcast(const void* from, void* to, std::size_t count, int type, int, void*, void*) {
+PHANTOM_ENTRY int ncclBroadcast(const void* from, void* to, std::size_t count, int type, int, void*,
+                                void*) {
   return same(to, from, bytes_of(count, type));
 }
-PHANTOM_ENTRY int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int, void*, void*) {
+PHANTOM_ENTRY int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int, void*,
+                                void*) {
   return same(to, from, bytes_of(count, type));
 }
 
@@ -82,8 +89,12 @@ PHANTOM_ENTRY int ncclGetUniqueId(void* id) {
   std::memset(id, 0, sizeof(UniqueId));
   return done;
 }
-PHANTOM_ENTRY int ncclCommInitRank(void** made, int ranks, UniqueId, int rank) { return make(made, ranks, rank); }
-PHANTOM_ENTRY int ncclCommInitRankConfig(void** made, int ranks, UniqueId, int rank, void*) { return make(made, ranks, rank); }
+PHANTOM_ENTRY int ncclCommInitRank(void** made, int ranks, UniqueId, int rank) {
+  return make(made, ranks, rank);
+}
+PHANTOM_ENTRY int ncclCommInitRankConfig(void** made, int ranks, UniqueId, int rank, void*) {
+  return make(made, ranks, rank);
+}
 PHANTOM_ENTRY int ncclCommInitRankScalable(void** made, int ranks, int rank, int, void*, void*) {
   return make(made, ranks, rank);
 }
@@ -91,7 +102,8 @@ PHANTOM_ENTRY int ncclCommInitAll(void** made, int count, const int*) {
   for (int i = 0; i < count; ++i) make(made + i, count, i);
   return done;
 }
-/// How many ranks share the colour is not told to the caller alone; the parent's size is the most it can be.
+/// How many ranks share the colour is not told to the caller alone; the parent's size is the most
+/// it can be.
 PHANTOM_ENTRY int ncclCommSplit(void* parent, int colour, int key, void** made, void*) {
   *made = nullptr;
   return colour < 0 ? done : make(made, communicator(parent).ranks, key);
@@ -133,6 +145,10 @@ PHANTOM_ENTRY int ncclMemAlloc(void** address, std::size_t bytes) {
   *address = take_memory(current_device(), bytes);
   return *address ? done : unhandled_cuda_error;
 }
-PHANTOM_ENTRY int ncclMemFree(void* address) { return !address || give_memory(address) ? done : invalid_argument; }
-PHANTOM_ENTRY const char* ncclGetErrorString(int status) { return status == done ? "no error" : "unhandled cuda error"; }
+PHANTOM_ENTRY int ncclMemFree(void* address) {
+  return !address || give_memory(address) ? done : invalid_argument;
+}
+PHANTOM_ENTRY const char* ncclGetErrorString(int status) {
+  return status == done ? "no error" : "unhandled cuda error";
+}
 PHANTOM_ENTRY const char* ncclGetLastError(void*) { return ""; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVML: enough for readers that ask how many devices there are, of what kind, how large and how full (pynvml, vLLM, nvidia-smi's
-// imitators). NVML numbers all GPUs; CUDA_VISIBLE_DEVICES does not touch it.
+// NVML: enough for readers that ask how many devices there are, of what kind, how large and how
+// full (pynvml, vLLM, nvidia-smi's imitators). NVML numbers all GPUs; CUDA_VISIBLE_DEVICES does not
+// touch it.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +18,9 @@ enum Status : int { success = 0, invalid_argument = 2, not_supported = 3, not_fo
 
 char marks[kLedgerDevices];  ///< a device's handle is the address of its mark
 
-int gpu_of(const void* handle) { return static_cast<int>(static_cast<const char*>(handle) - marks); }
+int gpu_of(const void* handle) {
+  return static_cast<int>(static_cast<const char*>(handle) - marks);
+}
 
 int print(char* to, unsigned length, const char* text) {
   std::snprintf(to, length, "%s", text);
@@ -50,41 +53,59 @@ PHANTOM_ENTRY int nvmlInit_v2() { return success; }
 PHANTOM_ENTRY int nvmlInit() { return success; }
 PHANTOM_ENTRY int nvmlInitWithFlags(unsigned) { return success; }
 PHANTOM_ENTRY int nvmlShutdown() { return success; }
-PHANTOM_ENTRY const char* nvmlErrorString(int status) { return status == success ? "Success" : "Not Supported"; }
+PHANTOM_ENTRY const char* nvmlErrorString(int status) {
+  return status == success ? "Success" : "Not Supported";
+}
 
-PHANTOM_ENTRY int nvmlSystemGetDriverVersion(char* text, unsigned length) { return print(text, length, "580.65.06"); }
-PHANTOM_ENTRY int nvmlSystemGetNVMLVersion(char* text, unsigned length) { return print(text, length, "13.580.65.06"); }
+PHANTOM_ENTRY int nvmlSystemGetDriverVersion(char* text, unsigned length) {
+  return print(text, length, "580.65.06");
+}
+PHANTOM_ENTRY int nvmlSystemGetNVMLVersion(char* text, unsigned length) {
+  return print(text, length, "13.580.65.06");
+}
 PHANTOM_ENTRY int nvmlSystemGetCudaDriverVersion(int* version) {
   *version = 13000;
   return success;
 }
-PHANTOM_ENTRY int nvmlSystemGetCudaDriverVersion_v2(int* version) { return nvmlSystemGetCudaDriverVersion(version); }
+PHANTOM_ENTRY int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  return nvmlSystemGetCudaDriverVersion(version);
+}
 
 PHANTOM_ENTRY int nvmlDeviceGetCount_v2(unsigned* count) {
   *count = static_cast<unsigned>(settings().gpus);
   return success;
 }
 PHANTOM_ENTRY int nvmlDeviceGetCount(unsigned* count) { return nvmlDeviceGetCount_v2(count); }
-PHANTOM_ENTRY int nvmlDeviceGetHandleByIndex_v2(unsigned gpu, void** handle) { return handle_of(static_cast<int>(gpu), handle); }
-PHANTOM_ENTRY int nvmlDeviceGetHandleByIndex(unsigned gpu, void** handle) { return nvmlDeviceGetHandleByIndex_v2(gpu, handle); }
+PHANTOM_ENTRY int nvmlDeviceGetHandleByIndex_v2(unsigned gpu, void** handle) {
+  return handle_of(static_cast<int>(gpu), handle);
+}
+PHANTOM_ENTRY int nvmlDeviceGetHandleByIndex(unsigned gpu, void** handle) {
+  return nvmlDeviceGetHandleByIndex_v2(gpu, handle);
+}
 PHANTOM_ENTRY int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
   const char* last = std::strrchr(uuid, '-');
   return handle_of(last ? static_cast<int>(std::strtol(last + 1, nullptr, 16)) : -1, handle);
 }
 PHANTOM_ENTRY int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** handle) {
   unsigned number = 0;
-  return std::sscanf(bus, "%*x:%x", &number) == 1 ? handle_of(static_cast<int>(number) - 1, handle) : invalid_argument;
+  return std::sscanf(bus, "%*x:%x", &number) == 1 ? handle_of(static_cast<int>(number) - 1, handle)
+                                                  : invalid_argument;
 }
 
 PHANTOM_ENTRY int nvmlDeviceGetIndex(void* device, unsigned* gpu) {
   *gpu = static_cast<unsigned>(gpu_of(device));
   return success;
 }
-PHANTOM_ENTRY int nvmlDeviceGetMinorNumber(void* device, unsigned* gpu) { return nvmlDeviceGetIndex(device, gpu); }
-PHANTOM_ENTRY int nvmlDeviceGetName(void*, char* text, unsigned length) { return print(text, length, settings().name.c_str()); }
+PHANTOM_ENTRY int nvmlDeviceGetMinorNumber(void* device, unsigned* gpu) {
+  return nvmlDeviceGetIndex(device, gpu);
+}
+PHANTOM_ENTRY int nvmlDeviceGetName(void*, char* text, unsigned length) {
+  return print(text, length, settings().name.c_str());
+}
 /// The UUID of cudaGetDeviceProperties: fifteen zeros and the GPU's number.
 PHANTOM_ENTRY int nvmlDeviceGetUUID(void* device, char* text, unsigned length) {
-  std::snprintf(text, length, "GPU-00000000-0000-0000-0000-%012x", static_cast<unsigned>(gpu_of(device)));
+  std::snprintf(text, length, "GPU-00000000-0000-0000-0000-%012x",
+                static_cast<unsigned>(gpu_of(device)));
   return success;
 }
 PHANTOM_ENTRY int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* info) {
@@ -134,6 +155,7 @@ PHANTOM_ENTRY int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count
   *count = 0;
   return success;
 }
-PHANTOM_ENTRY int nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count, void* processes) {
+PHANTOM_ENTRY int nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count,
+                                                       void* processes) {
   return nvmlDeviceGetComputeRunningProcesses_v3(device, count, processes);
 }

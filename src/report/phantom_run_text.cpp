@@ -20,16 +20,16 @@ Levels highest(const std::vector<RunEntry>& entries) {
 }
 
 std::string head(const PhantomRun& run) {
-  const std::string end =
-      run.signal ? fmt::format("ended by signal {}", run.signal) : fmt::format("exit code {}", run.exit_code);
+  const std::string end = run.signal ? fmt::format("ended by signal {}", run.signal)
+                                     : fmt::format("exit code {}", run.exit_code);
   const std::string torch = run.torch.empty() ? "" : fmt::format(", torch {}", run.torch);
-  return fmt::format("{}: {}, {:.1f} s\n{} x {}, {}{}\n", fmt::join(run.command, " "), end, run.seconds, run.gpus,
-                     run.device.name, gib(run.device.total_bytes), torch);
+  return fmt::format("{}: {}, {:.1f} s\n{} x {}, {}{}\n", fmt::join(run.command, " "), end,
+                     run.seconds, run.gpus, run.device.name, gib(run.device.total_bytes), torch);
 }
 
 std::string level_row(std::string_view name, const Levels& l, const Unit& unit) {
-  return fmt::format("  {:<14}{:>12}{:>12}{:>12}\n", name, unit.text(l.allocated), unit.text(l.requested),
-                     unit.text(l.reserved));
+  return fmt::format("  {:<14}{:>12}{:>12}{:>12}\n", name, unit.text(l.allocated),
+                     unit.text(l.requested), unit.text(l.reserved));
 }
 
 std::string live_rows(const std::vector<LiveTensors>& tensors, const Unit& unit) {
@@ -38,56 +38,67 @@ std::string live_rows(const std::vector<LiveTensors>& tensors, const Unit& unit)
     const LiveTensors& t = tensors[i];
     text += fmt::format("  {:>10} {} {:>4} x  {}\n", unit.text(t.bytes), unit.name, t.count,
                         t.place.empty() ? "(no Python: autograd's thread)" : t.place);
-    if (!t.stack.empty() && t.stack.front() != t.place) text += fmt::format("{:25}from {}\n", "", t.stack.front());
+    if (!t.stack.empty() && t.stack.front() != t.place)
+      text += fmt::format("{:25}from {}\n", "", t.stack.front());
   }
   return text;
 }
 
 std::string failure_text(const RunFailure& f, const Unit& unit) {
   std::string text = fmt::format(
-      "  out of memory in step {}, {}: asked for {}, {} free; {} allocated, {} reserved\n", f.step + 1, f.phase,
-      human_bytes(f.requested), human_bytes(f.free), human_bytes(f.levels.allocated), human_bytes(f.levels.reserved));
+      "  out of memory in step {}, {}: asked for {}, {} free; {} allocated, {} reserved\n",
+      f.step + 1, f.phase, human_bytes(f.requested), human_bytes(f.free),
+      human_bytes(f.levels.allocated), human_bytes(f.levels.reserved));
   for (const std::string& place : f.stack) text += fmt::format("    at {}\n", place);
   if (!f.largest.empty()) text += "  alive then:\n" + live_rows(f.largest, unit);
   return text;
 }
 
 std::string entry_text(const RunEntry& e, const Unit& unit) {
-  std::string text = fmt::format("\nrank {} on GPU {} (process {}), {} steps\n", e.rank, e.gpu, e.pid, e.steps_done);
-  text += fmt::format("  {:<14}{:>12}{:>12}{:>12}\n", unit.name, "allocated", "requested", "reserved");
+  std::string text = fmt::format("\nrank {} on GPU {} (process {}), {} steps\n", e.rank, e.gpu,
+                                 e.pid, e.steps_done);
+  text +=
+      fmt::format("  {:<14}{:>12}{:>12}{:>12}\n", unit.name, "allocated", "requested", "reserved");
   for (const RunPhase& phase : e.phases) text += level_row(phase.name, phase.peak, unit);
   text += level_row("peak", e.peak, unit);
   if (e.steps_done > 0) text += level_row("between steps", e.steady, unit);
-  text += fmt::format("  peak: {} B allocated, {} B requested, {} B reserved", with_commas(e.peak.allocated),
-                      with_commas(e.peak.requested), with_commas(e.peak.reserved));
+  text += fmt::format("  peak: {} B allocated, {} B requested, {} B reserved",
+                      with_commas(e.peak.allocated), with_commas(e.peak.requested),
+                      with_commas(e.peak.reserved));
   text += e.alloc_retries ? fmt::format("; {} retries\n", e.alloc_retries) : "\n";
   for (const RunFailure& f : e.failures) text += failure_text(f, unit);
-  if (e.failures.empty() && !e.largest.empty()) text += "  alive at the peak:\n" + live_rows(e.largest, unit);
+  if (e.failures.empty() && !e.largest.empty())
+    text += "  alive at the peak:\n" + live_rows(e.largest, unit);
   return text;
 }
 
 std::string gpu_text(const PhantomRun& run) {
   std::string text;
   for (const RunGpu& g : run.by_gpu) {
-    text += fmt::format("GPU {}: {} of {} on the device, {} of it context", g.gpu, gib(g.peak_device),
-                        gib(run.device.total_bytes), gib(g.context));
-    if (g.nccl) text += fmt::format("; NCCL's own buffers, at least {}, come on top", human_bytes(g.nccl));
+    text += fmt::format("GPU {}: {} of {} on the device, {} of it context", g.gpu,
+                        gib(g.peak_device), gib(run.device.total_bytes), gib(g.context));
+    if (g.nccl)
+      text += fmt::format("; NCCL's own buffers, at least {}, come on top", human_bytes(g.nccl));
     if (g.refused) text += fmt::format("; {} requests refused", g.refused);
     text += "\n";
   }
-  if (run.pinned_peak) text += fmt::format("pinned host memory: {}\n", human_bytes(run.pinned_peak));
+  if (run.pinned_peak)
+    text += fmt::format("pinned host memory: {}\n", human_bytes(run.pinned_peak));
   if (run.managed_peak) text += fmt::format("managed memory: {}\n", human_bytes(run.managed_peak));
   return text;
 }
 
 std::string read_text(const PhantomRun& run) {
   if (run.reads.empty()) return {};
-  std::string text = "\nreads of device data, which a phantom has none of (zeros; a lone byte is true):\n";
+  std::string text =
+      "\nreads of device data, which a phantom has none of (zeros; a lone byte is true):\n";
   for (std::size_t i = 0; i < std::min(run.reads.size(), kReadsShown); ++i) {
     const DataRead& r = run.reads[i];
-    text += fmt::format("  {} ({} times, up to {})\n      {}\n", r.place, r.count, human_bytes(r.largest), r.source);
+    text += fmt::format("  {} ({} times, up to {})\n      {}\n", r.place, r.count,
+                        human_bytes(r.largest), r.source);
   }
-  if (run.reads.size() > kReadsShown) text += fmt::format("  and {} more places\n", run.reads.size() - kReadsShown);
+  if (run.reads.size() > kReadsShown)
+    text += fmt::format("  and {} more places\n", run.reads.size() - kReadsShown);
   return text;
 }
 
@@ -98,7 +109,8 @@ bool PhantomRun::ran_out() const {
 }
 
 const RunEntry* PhantomRun::fullest() const {
-  const auto most = std::ranges::max_element(entries, {}, [](const RunEntry& e) { return e.peak.reserved; });
+  const auto most =
+      std::ranges::max_element(entries, {}, [](const RunEntry& e) { return e.peak.reserved; });
   return most == entries.end() ? nullptr : &*most;
 }
 
@@ -115,8 +127,9 @@ std::string text(const PhantomRun& run) {
 std::string quiet_text(const PhantomRun& run) {
   std::string text;
   for (const RunEntry& e : run.entries)
-    text += fmt::format("rank {}: peak {} allocated, {} reserved{}\n", e.rank, gib(e.peak.allocated), gib(e.peak.reserved),
-                        e.failures.empty() ? "" : ", out of memory");
+    text +=
+        fmt::format("rank {}: peak {} allocated, {} reserved{}\n", e.rank, gib(e.peak.allocated),
+                    gib(e.peak.reserved), e.failures.empty() ? "" : ", out of memory");
   return text.empty() ? "no process used a GPU through PyTorch\n" : text;
 }
 

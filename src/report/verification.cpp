@@ -19,11 +19,15 @@ void add_levels(std::vector<Figure>& figures, const std::string& prefix, const L
   figures.push_back({prefix + "_reserved_bytes", levels.reserved, 0});
 }
 
-std::size_t events_of(const TapeDiff& tape) { return std::max(tape.predicted.size(), tape.recorded.size()); }
+std::size_t events_of(const TapeDiff& tape) {
+  return std::max(tape.predicted.size(), tape.recorded.size());
+}
 
 }  // namespace
 
-bool Verification::exact() const { return tape.same() && std::ranges::all_of(figures, &Figure::same); }
+bool Verification::exact() const {
+  return tape.same() && std::ranges::all_of(figures, &Figure::same);
+}
 
 std::vector<Figure> predicted_figures(const Prediction& prediction) {
   const RankReport& rank = prediction.ranks.front();
@@ -44,11 +48,16 @@ std::string text(const Verification& v) {
   std::string text = fmt::format("{} beside {}\n", v.model, v.stack);
   text += fmt::format("  {:<38}{:>20}{:>20}\n", "bytes", "predicted", "real");
   for (const Figure& f : v.figures)
-    text += fmt::format("  {:<38}{:>20}{:>20}{}\n", f.name, with_commas(f.predicted), with_commas(f.real),
-                        f.same() ? "" : fmt::format("  {}{}", f.predicted > f.real ? "+" : "", with_commas(f.predicted - f.real)));
-  text += v.tape.same() ? fmt::format("tape: all {} allocations of the step agree, and what is freed between them\n",
-                                      events_of(v.tape))
-                        : memtape::report::text(v.tape, kContext);
+    text += fmt::format("  {:<38}{:>20}{:>20}{}\n", f.name, with_commas(f.predicted),
+                        with_commas(f.real),
+                        f.same() ? ""
+                                 : fmt::format("  {}{}", f.predicted > f.real ? "+" : "",
+                                               with_commas(f.predicted - f.real)));
+  text += v.tape.same()
+              ? fmt::format(
+                    "tape: all {} allocations of the step agree, and what is freed between them\n",
+                    events_of(v.tape))
+              : memtape::report::text(v.tape, kContext);
   return text + (v.exact() ? "exact\n" : "not exact\n");
 }
 

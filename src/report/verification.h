@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification: a predicted step beside the same step as real PyTorch ran it: figure by figure, and the tape event for event.
+// Verification: a predicted step beside the same step as real PyTorch ran it: figure by figure, and
+// the tape event for event.
 #pragma once
 
 #include <optional>

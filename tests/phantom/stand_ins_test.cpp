@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stand-ins as a C program sees them: a GPU of 1 GiB (64 MiB of it context), compute capability 8.0, and a second one.
+// The stand-ins as a C program sees them: a GPU of 1 GiB (64 MiB of it context), compute
+// capability 8.0, and a second one.
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -33,7 +34,8 @@ int cudaMemPoolGetAttribute(void*, int, void*);
 int cudaIpcGetMemHandle(void*, void*);
 int cudaMemsetAsync(void*, int, std::size_t, void*);
 int cudaGetDriverEntryPoint(const char*, void**, unsigned long long, int*);
-int cuMemAddressReserve(unsigned long long*, std::size_t, std::size_t, unsigned long long, unsigned long long);
+int cuMemAddressReserve(unsigned long long*, std::size_t, std::size_t, unsigned long long,
+                        unsigned long long);
 int cuMemCreate(unsigned long long*, std::size_t, const void*, unsigned long long);
 int cuMemMap(unsigned long long, std::size_t, std::size_t, unsigned long long, unsigned long long);
 int cuMemUnmap(unsigned long long, std::size_t);

@@ -42,8 +42,8 @@ class Progress {
     }
     if (processes == 0) return;
     written_ = true;
-    fmt::print(stderr, "\r\033[Kmemtape: {} processes, step {}, {}: {} on the fullest GPU, peak {}", processes, step + 1,
-               name(static_cast<Phase>(phase)), gib(held), gib(most));
+    fmt::print(stderr, "\r\033[Kmemtape: {} processes, step {}, {}: {} on the fullest GPU, peak {}",
+               processes, step + 1, name(static_cast<Phase>(phase)), gib(held), gib(most));
     std::fflush(stderr);
   }
 
@@ -61,15 +61,19 @@ void add_hints(const PhantomRequest& request, report::PhantomRun& run) {
   if (run.exit_code == 126 || run.exit_code == 127)
     run.warnings.push_back("the program could not be started, or says so");
   if (run.entries.empty())
-    run.warnings.push_back(run.by_gpu.empty() ? "no process used a GPU"
-                                              : "a GPU was used, but not through PyTorch, or the process ended before its report");
+    run.warnings.push_back(
+        run.by_gpu.empty()
+            ? "no process used a GPU"
+            : "a GPU was used, but not through PyTorch, or the process ended before its report");
   for (const report::RunGpu& gpu : run.by_gpu)
     if (gpu.processes > 1)
-      run.warnings.push_back(fmt::format("GPU {} was used by {} processes: its peak is the sum of theirs, which need not coincide",
-                                         gpu.gpu, gpu.processes));
+      run.warnings.push_back(fmt::format(
+          "GPU {} was used by {} processes: its peak is the sum of theirs, which need not coincide",
+          gpu.gpu, gpu.processes));
   if (request.events == "complete" && run.by_gpu.size() + run.entries.size() > 2)
     run.warnings.push_back(
-        "events are done at once: reserved memory is that of a device that keeps up (--events wait: one that lags behind)");
+        "events are done at once: reserved memory is that of a device that keeps up (--events "
+        "wait: one that lags behind)");
 }
 
 Result<report::PhantomRun> run_on_phantoms(const PhantomRequest& request, const RunFolder& folder) {
@@ -94,22 +98,28 @@ Result<report::PhantomRun> run_on_phantoms(const PhantomRequest& request, const 
   run.signal = end->signal;
   run.seconds = end->seconds;
   run.gpus = request.gpus;
-  run.device = {.name = std::string(request.gpu.name), .id = std::string(request.gpu.id), .total_bytes = request.total_bytes,
-                .context_bytes = request.context_bytes, .source = {}};
+  run.device = {.name = std::string(request.gpu.name),
+                .id = std::string(request.gpu.id),
+                .total_bytes = request.total_bytes,
+                .context_bytes = request.context_bytes,
+                .source = {}};
   folder.read_into(run);
   add_hints(request, run);
   return run;
 }
 
 /// The snapshot of the fullest process, pickled by its own torch.
-Result<void> keep_snapshot(const PhantomRequest& request, const RunFolder& folder, const report::PhantomRun& run) {
+Result<void> keep_snapshot(const PhantomRequest& request, const RunFolder& folder,
+                           const report::PhantomRun& run) {
   if (request.snapshot.empty()) return {};
   std::error_code error;
   if (const report::RunEntry* fullest = run.fullest())
-    std::filesystem::copy_file(folder.path() / fmt::format("process-{}.pickle", fullest->pid), request.snapshot,
-                               std::filesystem::copy_options::overwrite_existing, error);
+    std::filesystem::copy_file(folder.path() / fmt::format("process-{}.pickle", fullest->pid),
+                               request.snapshot, std::filesystem::copy_options::overwrite_existing,
+                               error);
   else
-    return memtape::bad_input("there is nothing to write: no process used a GPU through PyTorch", request.snapshot);
+    return memtape::bad_input("there is nothing to write: no process used a GPU through PyTorch",
+                              request.snapshot);
   if (error) return memtape::bad_input("cannot be written: " + error.message(), request.snapshot);
   return {};
 }
@@ -126,11 +136,13 @@ int run_run(const RunCommand& command, Terminal& terminal) {
   if (!folder) return terminal.fail(folder.error());
   const auto run = run_on_phantoms(*request, *folder);
   if (!run) return terminal.fail(run.error());
-  if (const Result<void> kept = keep_snapshot(*request, *folder, *run); !kept) terminal.note(kept.error().line());
+  if (const Result<void> kept = keep_snapshot(*request, *folder, *run); !kept)
+    terminal.note(kept.error().line());
   terminal.print(command.output.json    ? report::json(*run)
                  : command.output.quiet ? report::quiet_text(*run)
                                         : "\n" + report::text(*run));
-  if (run->signal) terminal.note(fmt::format("{} was ended by signal {}", request->command.front(), run->signal));
+  if (run->signal)
+    terminal.note(fmt::format("{} was ended by signal {}", request->command.front(), run->signal));
   return run->exit_code;
 }
 

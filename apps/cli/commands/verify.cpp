@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `memtape verify train MODEL`: the predicted step beside the same step run by real torch on a phantom GPU.
-// `memtape record train MODEL`: that step alone, as a row of truth with its tape and its trace.
+// `memtape verify train MODEL`: the predicted step beside the same step run by real torch on a
+// phantom GPU. `memtape record train MODEL`: that step alone, as a row of truth with its tape and
+// its trace.
 #include <filesystem>
 #include <fstream>
 
@@ -38,8 +39,10 @@ Result<Question> question_of(const RawOptions& options) {
   const Result<TrainRequest> request = train_request(options);
   if (!request) return tl::unexpected(request.error());
   if (request->recipe.framework != Framework::torch)
-    return unsupported("only the plain PyTorch loop can be run beside a prediction", "--framework", "--framework torch");
-  if (request->recipe.quantization || request->recipe.checkpointing == Checkpointing::full_reentrant)
+    return unsupported("only the plain PyTorch loop can be run beside a prediction", "--framework",
+                       "--framework torch");
+  if (request->recipe.quantization ||
+      request->recipe.checkpointing == Checkpointing::full_reentrant)
     return unsupported("the script cannot quantize or checkpoint reentrantly", "verify");
   auto source = sources::find_model_source(options.model, sources::HubSettings::of_process());
   if (!source) return tl::unexpected(source.error());
@@ -87,7 +90,8 @@ Result<report::Verification> verification_of(const Question& q, const phantom_ru
   report::Verification v{.model = q.source.id,
                          .stack = real.stack,
                          .figures = report::predicted_figures(answer->prediction),
-                         .tape = report::compare_tapes(run->tape, first_event_of_step(run->tape, torch::kSteps - 1), *tape)};
+                         .tape = report::compare_tapes(
+                             run->tape, first_event_of_step(run->tape, torch::kSteps - 1), *tape)};
   const nlohmann::json expect = nlohmann::json::parse(real.expect_json, nullptr, false);
   for (report::Figure& f : v.figures) f.real = real_figure(expect, f.name);
   return v;
@@ -115,15 +119,20 @@ Result<void> keep_file(const fs::path& from, const fs::path& to) {
 }
 
 /// Appends the row to torch_steps.jsonl and puts tape and trace beside it.
-Result<void> keep(const Question& q, const VerifyOptions& options, const phantom_run::RealStep& real,
-                  const phantom_run::RunFolder& folder) {
+Result<void> keep(const Question& q, const VerifyOptions& options,
+                  const phantom_run::RealStep& real, const phantom_run::RunFolder& folder) {
   const std::string id = step_of(q, options).name;
   std::string stem = id;
   std::ranges::replace(stem, '/', '_');
   const fs::path into = options.into;
-  for (const auto& [file, end] : {std::pair("step.tape", ".tape"), std::pair("trace.jsonl.gz", ".jsonl.gz")})
-    if (const Result<void> kept = keep_file(folder.path() / file, into / "torch_traces" / (stem + end)); !kept) return kept;
-  nlohmann::ordered_json row{{"id", id}, {"model", q.source.id}, {"args", row_arguments(options.train)}};
+  for (const auto& [file, end] :
+       {std::pair("step.tape", ".tape"), std::pair("trace.jsonl.gz", ".jsonl.gz")})
+    if (const Result<void> kept =
+            keep_file(folder.path() / file, into / "torch_traces" / (stem + end));
+        !kept)
+      return kept;
+  nlohmann::ordered_json row{
+      {"id", id}, {"model", q.source.id}, {"args", row_arguments(options.train)}};
   row["config"] = nlohmann::ordered_json::parse(q.source.config->json(), nullptr, false);
   row["stack"] = real.stack;
   row["expect"] = nlohmann::ordered_json::parse(real.expect_json, nullptr, false);
@@ -152,8 +161,10 @@ int run_verify(const VerifyOptions& options, Terminal& terminal) {
   const auto real = phantom_run::run_step(step_of(*question, options), *folder);
   if (!real) return terminal.fail(real.error());
   if (options.records) {
-    if (const Result<void> kept = keep(*question, options, *real, *folder); !kept) return terminal.fail(kept.error());
-    if (!options.train.output.quiet) terminal.print(fmt::format("{}: recorded by {}\n", question->source.id, real->stack));
+    if (const Result<void> kept = keep(*question, options, *real, *folder); !kept)
+      return terminal.fail(kept.error());
+    if (!options.train.output.quiet)
+      terminal.print(fmt::format("{}: recorded by {}\n", question->source.id, real->stack));
     return ExitCode::fits;
   }
   const Result<report::Verification> v = verification_of(*question, *real);
