@@ -2,10 +2,12 @@
 // Devices of the runtime: how many, of what kind, which one is current.
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "core/attributes.h"
 #include "core/capability.h"
 #include "core/devices.h"
+#include "core/ledger.h"
 #include "core/settings.h"
 #include "core/streams.h"
 #include "libcudart/error.h"
@@ -64,7 +66,11 @@ PHANTOM_ENTRY int cudaGetDevice(int* device) {
 }
 
 PHANTOM_ENTRY int cudaSetDevice(int device) {
-  if (!is_device(device)) return failed(runtime_invalid_device);
+  if (!is_device(device)) {
+    note("device", "device " + std::to_string(device) + " was asked for, but there are " +
+                       std::to_string(settings().devices()) + " (--gpus N gives more)");
+    return failed(runtime_invalid_device);
+  }
   set_current_device(device);
   return runtime_success;
 }
