@@ -165,7 +165,7 @@ std::string json(const PhantomRun& run) {
   write_reads(out, run);
   write_texts(out, "warnings", run.warnings);
   out.end_object();
-  return std::move(out).take() + "\n";
+  return std::move(out).take();
 }
 
 }  // namespace memtape::report

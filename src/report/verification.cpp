@@ -87,7 +87,7 @@ std::string json(const Verification& v) {
   v.tape.same() ? out.null() : out.value(static_cast<std::int64_t>(v.tape.first));
   out.end_object();
   out.end_object();
-  return std::move(out).take() + "\n";
+  return std::move(out).take();
 }
 
 }  // namespace memtape::report
