@@ -76,16 +76,20 @@ def levels(which):
     return {m: stats["%s_bytes.all.%s" % (m, which)] for m in MEASURES}
 
 
+def events_so_far():
+    return len(torch.cuda.memory._snapshot()["device_traces"][0])
+
+
 class Watch:
     """Peaks per phase and step; a phase's peak starts at the level of the moment it begins."""
 
     def __init__(self):
-        self.steps, self.phases, self.steady, self.first_event = [], {}, None, 0
+        self.steps, self.phases, self.steady, self.first_event, self.last_event = [], {}, None, 0, 0
 
     def begin_step(self):
         gc.collect()
         self.phases, self.steady = {}, levels("current")
-        self.first_event = len(torch.cuda.memory._snapshot()["device_traces"][0])
+        self.first_event = events_so_far()
         torch.cuda.reset_peak_memory_stats()
 
     def close(self, phase):
@@ -96,6 +100,7 @@ class Watch:
 
     def end_step(self):
         self.steps.append({m: max(p[m] for p in self.phases.values()) for m in MEASURES})
+        self.last_event = events_so_far()
 
 
 def batch():
@@ -208,7 +213,7 @@ def main():
     model = prepare_model()
     optimizer = build_optimizer(model)
     gradient_bytes = train(model, optimizer, watch)
-    events = torch.cuda.memory._snapshot()["device_traces"][0]
+    events = torch.cuda.memory._snapshot()["device_traces"][0][: watch.last_event]
     expect = dict(static_bytes(model, optimizer), gradient_bytes=gradient_bytes)
     expect.update({"steady_%s_bytes" % m: watch.steady[m] for m in ("allocated", "requested", "reserved")})
     expect.update(named(watch.steps[-1]))
