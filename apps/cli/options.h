@@ -49,7 +49,7 @@ struct RawOptions {
   std::vector<std::string> warnings;  ///< from the reading of a launch command
   std::string html, snapshot;         ///< files to write, or ""
   bool csv = false;
-  bool rules = false;          ///< the well-known rules of thumb beside the answer
+  bool rules = false;  ///< the well-known rules of thumb beside the answer
   OutputOptions output;
 };
 

@@ -10,7 +10,8 @@ namespace memtape {
 namespace {
 
 constexpr const char* kZero = "ZeRO, Rajbhandari et al. 2020, section 3.1";
-constexpr const char* kHuggingFace = "transformers' guide to GPU memory, \"Anatomy of model's memory\"";
+constexpr const char* kHuggingFace =
+    "transformers' guide to GPU memory, \"Anatomy of model's memory\"";
 constexpr const char* kEstimate = "accelerate estimate-memory";
 constexpr const char* kKorthikanti = "Korthikanti et al. 2022, table 2";
 
@@ -73,12 +74,12 @@ class Rules {
   std::int64_t base_parameters() const { return parameters_ - trainable_; }
 
   void states_by_parameter() {
-    const Bytes states =
-        rank_.parameter_bytes + rank_.gradient_bytes + rank_.optimizer_state_bytes;
+    const Bytes states = rank_.parameter_bytes + rank_.gradient_bytes + rank_.optimizer_state_bytes;
     if (full_adamw()) {
       const std::string mixed =
           bytes_per_weight() == 4
-              ? "float32 weights, gradients and states come to 16 bytes, too, by another way: 4 + 4 "
+              ? "float32 weights, gradients and states come to 16 bytes, too, by another way: 4 + "
+                "4 "
                 "+ 8; autocast's 16-bit copies live within forward only."
               : "the rule counts a float32 master copy and float32 states beside 16-bit weights; "
                 "this loop keeps weights, gradients and both states in 16 bits.";

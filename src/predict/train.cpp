@@ -184,9 +184,9 @@ void put_in_order(std::vector<RankReport>& reports) {
   std::stable_sort(reports.begin(), reports.end(), [](const RankReport& a, const RankReport& b) {
     return a.peak_device_bytes > b.peak_device_bytes;
   });
-  const auto last = std::max_element(reports.begin(), reports.end(), [](const auto& a, const auto& b) {
-    return a.ranks.back() < b.ranks.back();
-  });
+  const auto last = std::max_element(
+      reports.begin(), reports.end(),
+      [](const auto& a, const auto& b) { return a.ranks.back() < b.ranks.back(); });
   std::rotate(last, last + 1, reports.end());
 }
 

@@ -33,8 +33,7 @@ std::string row(const RuleOfThumb& rule, const Unit& unit, int name_width) {
 
 std::string reason(const RuleOfThumb& rule, int width, const Style& style) {
   std::string out = style.bold(rule.name) + "\n";
-  for (const std::string& text :
-       {fmt::format("{} ({})", rule.formula, rule.source), rule.why})
+  for (const std::string& text : {fmt::format("{} ({})", rule.formula, rule.source), rule.why})
     for (const std::string& line : wrap(text, width - 2)) out += "  " + line + "\n";
   return out;
 }
@@ -51,8 +50,8 @@ std::string rules_of_thumb(const std::vector<RuleOfThumb>& rules, int width, con
   }
   const Unit unit = unit_for(largest);
   std::string out = style.bold(fmt::format("Rules of thumb ({})", unit.name)) + "\n";
-  out += fmt::format("  {}{:>11}{:>11}{:>10}  of\n", pad_right("", name_width), "it says",
-                     "really", "off by");
+  out += fmt::format("  {}{:>11}{:>11}{:>10}  of\n", pad_right("", name_width), "it says", "really",
+                     "off by");
   for (const RuleOfThumb& rule : rules) out += row(rule, unit, name_width);
   for (const RuleOfThumb& rule : rules) out += "\n" + reason(rule, width, style);
   return out;

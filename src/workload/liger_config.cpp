@@ -10,10 +10,9 @@
 namespace memtape {
 namespace {
 
-constexpr auto kFields = std::to_array<std::string_view>({"rope", "rms_norm", "swiglu", "geglu",
-                                                          "cross_entropy",
-                                                          "fused_linear_cross_entropy",
-                                                          "layer_norm"});
+constexpr auto kFields =
+    std::to_array<std::string_view>({"rope", "rms_norm", "swiglu", "geglu", "cross_entropy",
+                                     "fused_linear_cross_entropy", "layer_norm"});
 
 void read_field(const std::string& field, JsonReader& json, LigerRecipe& liger) {
   if (field == "rope")

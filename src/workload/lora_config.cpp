@@ -12,20 +12,19 @@ namespace {
 /// Fields that say how adapters start, scale or are named.
 constexpr auto kNeutral = std::to_array<std::string_view>(
     {"task_type", "peft_type", "inference_mode", "base_model_name_or_path", "revision",
-     "auto_mapping", "lora_alpha", "alpha_pattern", "runtime_config", "use_rslora", "init_lora_weights", "fan_in_fan_out",
-     "peft_version", "qalora_group_size"});
+     "auto_mapping", "lora_alpha", "alpha_pattern", "runtime_config", "use_rslora",
+     "init_lora_weights", "fan_in_fan_out", "peft_version", "qalora_group_size"});
 
 /// Fields that are modelled as long as they say nothing.
 constexpr auto kEmpty = std::to_array<std::string_view>(
-    {"layers_pattern", "megatron_config", "megatron_core", "trainable_token_indices", "loftq_config",
-     "eva_config", "corda_config", "use_qalora", "layer_replication", "target_parameters",
-     "ensure_weight_tying", "lora_ga_config", "velora_config", "arrow_config",
+    {"layers_pattern", "megatron_config", "megatron_core", "trainable_token_indices",
+     "loftq_config", "eva_config", "corda_config", "use_qalora", "layer_replication",
+     "target_parameters", "ensure_weight_tying", "lora_ga_config", "velora_config", "arrow_config",
      "alora_invocation_tokens", "monteclora_config", "use_bdlora", "kasa_config"});
 
-constexpr auto kModelled =
-    std::to_array<std::string_view>({"r", "target_modules", "lora_dropout", "bias", "use_dora",
-                                     "lora_bias", "modules_to_save", "exclude_modules",
-                                     "layers_to_transform", "rank_pattern"});
+constexpr auto kModelled = std::to_array<std::string_view>(
+    {"r", "target_modules", "lora_dropout", "bias", "use_dora", "lora_bias", "modules_to_save",
+     "exclude_modules", "layers_to_transform", "rank_pattern"});
 
 template <std::size_t N>
 bool has(const std::array<std::string_view, N>& names, std::string_view name) {

@@ -24,7 +24,8 @@ Result<void> choose(const NamedValue& option, std::span<const std::string_view> 
 }
 
 Result<void> set_max_length(const NamedValue& option, SftRecipe& sft) {
-  if (option.second != "None" && option.second != "none") return put(positive(option), sft.max_length);
+  if (option.second != "None" && option.second != "none")
+    return put(positive(option), sft.max_length);
   sft.max_length.reset();
   return {};
 }

@@ -56,9 +56,9 @@ struct LoraRecipe {
   std::vector<std::string> targets;
   double dropout = 0.0;
   bool use_dora = false;
-  bool lora_bias = false;                     ///< lora_B has a bias
-  std::vector<std::string> modules_to_save;   ///< trained whole, as copies
-  std::vector<std::string> exclude_modules;   ///< names that are no targets after all
+  bool lora_bias = false;                    ///< lora_B has a bias
+  std::vector<std::string> modules_to_save;  ///< trained whole, as copies
+  std::vector<std::string> exclude_modules;  ///< names that are no targets after all
   std::vector<std::int64_t> layers_to_transform;
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;  ///< ranks of their own
 };

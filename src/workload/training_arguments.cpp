@@ -159,22 +159,13 @@ constexpr auto kBitsAndBytes = std::to_array<BitsAndBytesName>({
 });
 /// Of lomo-optim, schedulefree and torch-optimi.
 constexpr auto kOfOtherPackages =
-    std::to_array<std::string_view>({"lomo", "adalomo", "schedule_free_adamw", "schedule_free_radam",
-                                     "schedule_free_sgd", "stable_adamw"});
-constexpr auto kOtherOptims = std::to_array<std::string_view>({"adamw_torch_xla",
-                                                               "adamw_torch_npu_fused",
-                                                               "adamw_anyprecision",
-                                                               "adamw_torch_4bit",
-                                                               "adamw_torch_8bit",
-                                                               "galore_adamw",
-                                                               "galore_adamw_8bit",
-                                                               "galore_adafactor",
-                                                               "galore_adamw_layerwise",
-                                                               "galore_adamw_8bit_layerwise",
-                                                               "galore_adafactor_layerwise",
-                                                               "grokadamw",
-                                                               "apollo_adamw",
-                                                               "apollo_adamw_layerwise"});
+    std::to_array<std::string_view>({"lomo", "adalomo", "schedule_free_adamw",
+                                     "schedule_free_radam", "schedule_free_sgd", "stable_adamw"});
+constexpr auto kOtherOptims = std::to_array<std::string_view>(
+    {"adamw_torch_xla", "adamw_torch_npu_fused", "adamw_anyprecision", "adamw_torch_4bit",
+     "adamw_torch_8bit", "galore_adamw", "galore_adamw_8bit", "galore_adafactor",
+     "galore_adamw_layerwise", "galore_adamw_8bit_layerwise", "galore_adafactor_layerwise",
+     "grokadamw", "apollo_adamw", "apollo_adamw_layerwise"});
 
 Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
   std::vector<std::string_view> names;
@@ -298,9 +289,7 @@ constexpr auto kModelled = std::to_array<Modelled>({
     {"use_liger_kernel", set_use_liger_kernel},
     {"liger_kernel_config", set_liger_kernel_config},
     {"scored_tokens",
-     [](const NamedValue& o, TrainRecipe& r) {
-       return put(whole(o), r.trainer.scored_tokens);
-     }},
+     [](const NamedValue& o, TrainRecipe& r) { return put(whole(o), r.trainer.scored_tokens); }},
     {"eval_strategy", note_evaluation},
     {"eval_on_start", note_evaluation},
     {"do_eval", note_evaluation},

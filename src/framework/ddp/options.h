@@ -17,7 +17,7 @@ struct Options {
   bool static_graph = false;
   bool find_unused_parameters = false;
   bool broadcast_buffers = true;
-  bool init_sync = true;  ///< the constructor broadcasts the parameters in flat copies
+  bool init_sync = true;            ///< the constructor broadcasts the parameters in flat copies
   std::optional<DType> compressed;  ///< of fp16_compress_hook and bf16_compress_hook
 
   Bytes bucket_bytes_cap() const {

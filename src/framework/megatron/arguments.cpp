@@ -97,8 +97,8 @@ void read_model(const Config& c, Arguments& a) {
                                                     : Activation::gelu;
   const std::int64_t ffn = swiglu ? 4 * a.hidden_size * 2 / 3 / 64 * 64 : 4 * a.hidden_size;
   a.ffn_hidden_size = c.dimension("ffn_hidden_size", ffn);
-  a.kv_channels = c.dimension("kv_channels", std::max<std::int64_t>(
-                                                 1, a.hidden_size / a.num_attention_heads));
+  a.kv_channels =
+      c.dimension("kv_channels", std::max<std::int64_t>(1, a.hidden_size / a.num_attention_heads));
   a.num_query_groups = c.boolean("group_query_attention", false)
                            ? c.dimension("num_query_groups", 1)
                            : a.num_attention_heads;
@@ -208,8 +208,8 @@ tl::unexpected<Error> indivisible(std::string_view what, std::int64_t n, std::st
   std::string would;
   for (std::int64_t d = 1; d <= n && d <= 1024; ++d)
     if (n % d == 0) would += fmt::format("{}{}", would.empty() ? "" : ", ", d);
-  return bad_input(fmt::format("{} {} do not divide by {} {}", n, what, by, size),
-                   std::string(by), fmt::format("{} would", would));
+  return bad_input(fmt::format("{} {} do not divide by {} {}", n, what, by, size), std::string(by),
+                   fmt::format("{} would", would));
 }
 
 Result<void> read_layout(const Config& c, std::int64_t gpus, Arguments& a) {

@@ -9,8 +9,7 @@
 
 namespace memtape::megatron {
 
-Attention::Attention(const nn::Scope& scope, Rank& rank)
-    : rank_(rank), scope_(scope.node().scope) {
+Attention::Attention(const nn::Scope& scope, Rank& rank) : rank_(rank), scope_(scope.node().scope) {
   const Arguments& a = rank.a;
   const std::int64_t heads = a.num_attention_heads, h = a.hidden_size;
   if (a.mla.on) {
@@ -24,10 +23,9 @@ Attention::Attention(const nn::Scope& scope, Rank& rank)
     } else {
       q_up_.emplace(scope / "linear_q_proj", rank, LinearShape{.in = h, .out = qk});
     }
-    kv_down_.emplace(scope / "linear_kv_down_proj", rank,
-                     LinearShape{.in = h,
-                                 .out = a.mla.kv_lora_rank + a.mla.qk_pos_emb_head_dim,
-                                 .parts = 1});
+    kv_down_.emplace(
+        scope / "linear_kv_down_proj", rank,
+        LinearShape{.in = h, .out = a.mla.kv_lora_rank + a.mla.qk_pos_emb_head_dim, .parts = 1});
     kv_up_.emplace(scope / "linear_kv_up_proj", rank,
                    LinearShape{.in = a.mla.kv_lora_rank,
                                .out = heads * (a.mla.qk_head_dim + a.mla.v_head_dim),
@@ -39,11 +37,10 @@ Attention::Attention(const nn::Scope& scope, Rank& rank)
                               .bias = a.add_bias_linear});
     return;
   }
-  proj_.emplace(scope / "linear_proj", rank,
-                LinearShape{.in = heads * a.kv_channels,
-                            .out = h,
-                            .split = Split::row,
-                            .bias = a.add_bias_linear});
+  proj_.emplace(
+      scope / "linear_proj", rank,
+      LinearShape{
+          .in = heads * a.kv_channels, .out = h, .split = Split::row, .bias = a.add_bias_linear});
   qkv_.emplace(scope / "linear_qkv", rank,
                LinearShape{.in = h,
                            .out = (heads + 2 * std::max(a.num_query_groups, a.tp)) * a.kv_channels,
@@ -88,8 +85,8 @@ Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs) {
   const std::array<std::int64_t, 2> latent{a.mla.kv_lora_rank, turned};
   const std::vector<Tensor> kv_parts = kv_combined.split(latent, -1);
   const Tensor q = (*q_up_)(q_compressed).view({-1, x.size(1), heads, nope + turned});
-  const Tensor kv = (*kv_up_)(kv_parts[0].contiguous())
-                        .view({-1, x.size(1), heads, nope + a.mla.v_head_dim});
+  const Tensor kv =
+      (*kv_up_)(kv_parts[0].contiguous()).view({-1, x.size(1), heads, nope + a.mla.v_head_dim});
   const std::array<std::int64_t, 2> q_split{nope, turned}, kv_split{nope, a.mla.v_head_dim};
   const std::vector<Tensor> qs = q.split(q_split, -1), kvs = kv.split(kv_split, -1);
   const Tensor q_pos = rotary(a, qs[1], freqs);

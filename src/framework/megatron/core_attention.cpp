@@ -90,24 +90,23 @@ Tensor unfused(Rank& rank, const Tensor& query, const Tensor& key_, const Tensor
 Tensor fused(const Tensor& query, const Tensor& key, const Tensor& value, bool dropout) {
   const std::int64_t depth = value.size(-1);
   const Dims out_sizes{query.size(0), query.size(1), query.size(2), depth};
-  return apply(
-             {.name = "FusedAttnFuncBackward",
-              .inputs = {query, key, value},
-              .forward =
-                  [&](ToSave& save) {
-                    Tensor out = empty(out_sizes, query.dtype());
-                    const Tensor stats =
-                        empty({query.size(1), query.size(2), query.size(0), 1}, DType::float32);
-                    const Tensor random = dropout ? empty({2}, DType::int64) : Tensor();
-                    save = {query, key, value, out, stats, random};
-                    return out;
-                  },
-              .backward =
-                  [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
-                    const Tensor packed = grad.contiguous();
-                    for (std::size_t i = 0; i < 3; ++i)
-                      in[i] = empty(saved[i].sizes(), saved[i].dtype());
-                  }})
+  return apply({.name = "FusedAttnFuncBackward",
+                .inputs = {query, key, value},
+                .forward =
+                    [&](ToSave& save) {
+                      Tensor out = empty(out_sizes, query.dtype());
+                      const Tensor stats =
+                          empty({query.size(1), query.size(2), query.size(0), 1}, DType::float32);
+                      const Tensor random = dropout ? empty({2}, DType::int64) : Tensor();
+                      save = {query, key, value, out, stats, random};
+                      return out;
+                    },
+                .backward =
+                    [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+                      const Tensor packed = grad.contiguous();
+                      for (std::size_t i = 0; i < 3; ++i)
+                        in[i] = empty(saved[i].sizes(), saved[i].dtype());
+                    }})
       .view({query.size(0), query.size(1), query.size(2) * depth});
 }
 
@@ -137,8 +136,8 @@ Tensor core_attention(Rank& rank, const Tensor& query, const Tensor& key, const 
   const AttentionBackend backend = chosen_backend(rank.a);
   if (backend == AttentionBackend::local) return unfused(rank, query, key, value, mask);
   // get_qkv_layout: three slices of one tensor are taken as they lie, others are made contiguous.
-  const bool slices = query.impl().storage == key.impl().storage &&
-                      key.impl().storage == value.impl().storage;
+  const bool slices =
+      query.impl().storage == key.impl().storage && key.impl().storage == value.impl().storage;
   const Tensor q = slices ? query : query.contiguous(), k = slices ? key : key.contiguous(),
                v = slices ? value : value.contiguous();
   if (backend == AttentionBackend::unfused) return unfused(rank, q, k, v, mask);

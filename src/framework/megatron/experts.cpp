@@ -17,12 +17,12 @@ using ghost::Gradients;
 
 /// A permutation or an exchange of rows: new memory for `rows` rows of x, and back.
 Tensor moved(const char* name, const Tensor& x, std::int64_t rows) {
-  return apply({.name = name,
-                .inputs = {x},
-                .forward = [&](ToSave&) { return empty({rows, x.size(-1)}, x.dtype()); },
-                .backward =
-                    [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
-                                        Gradients& in) { in[0] = empty(sizes, grad.dtype()); }});
+  return apply(
+      {.name = name,
+       .inputs = {x},
+       .forward = [&](ToSave&) { return empty({rows, x.size(-1)}, x.dtype()); },
+       .backward = [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
+                                       Gradients& in) { in[0] = empty(sizes, grad.dtype()); }});
 }
 
 }  // namespace
@@ -38,20 +38,19 @@ MoeLayer::MoeLayer(const nn::Scope& scope, Rank& rank) : rank_(rank) {
   }
   for (std::int64_t i = 0; i < moe.num_experts / a.ep; ++i) {
     const nn::Scope expert = scope / "experts" / i;
-    experts_.push_back(
-        {std::make_unique<Linear>(expert / "linear_fc1", rank,
-                                  LinearShape{.in = a.hidden_size,
-                                              .out = gate * moe.ffn_hidden_size,
-                                              .bias = a.add_bias_linear,
-                                              .parts = a.etp,
-                                              .gathers = false}),
-         std::make_unique<Linear>(expert / "linear_fc2", rank,
-                                  LinearShape{.in = moe.ffn_hidden_size,
-                                              .out = a.hidden_size,
-                                              .split = Split::row,
-                                              .bias = a.add_bias_linear,
-                                              .parts = a.etp,
-                                              .gathers = false})});
+    experts_.push_back({std::make_unique<Linear>(expert / "linear_fc1", rank,
+                                                 LinearShape{.in = a.hidden_size,
+                                                             .out = gate * moe.ffn_hidden_size,
+                                                             .bias = a.add_bias_linear,
+                                                             .parts = a.etp,
+                                                             .gathers = false}),
+                        std::make_unique<Linear>(expert / "linear_fc2", rank,
+                                                 LinearShape{.in = moe.ffn_hidden_size,
+                                                             .out = a.hidden_size,
+                                                             .split = Split::row,
+                                                             .bias = a.add_bias_linear,
+                                                             .parts = a.etp,
+                                                             .gathers = false})});
   }
   if (moe.shared_expert_size == 0) return;
   const nn::Scope shared = scope / "shared_experts";

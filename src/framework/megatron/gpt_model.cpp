@@ -31,8 +31,8 @@ GptModel::GptModel(Rank& rank, const ChunkPlace& place)
   if (place.first) {
     word_embeddings_ = at("word_embeddings").parameter("weight", {vocabulary, a.hidden_size});
     if (a.position_embedding == PositionEmbedding::learned_absolute)
-      position_embeddings_ = at("position_embeddings")
-                                 .parameter("weight", {a.max_position_embeddings, a.hidden_size});
+      position_embeddings_ =
+          at("position_embeddings").parameter("weight", {a.max_position_embeddings, a.hidden_size});
   }
   if (a.position_embedding == PositionEmbedding::rope && !a.mla.on) {
     const auto rotated =
@@ -94,16 +94,16 @@ Tensor GptModel::embed(const MicroBatch& batch) {
   words.reset();
   embeddings = embeddings.transpose(0, 1).contiguous();
   if (a.sequence_parallel)
-    embeddings = apply(
-        {.name = "_ScatterToSequenceParallelRegionBackward",
-         .inputs = {embeddings},
-         .forward = [&](ToSave&) { return scattered(embeddings, a.tp); },
-         .backward =
-             [parts = a.tp](std::span<const Tensor>, const Tensor& grad, Gradients& in) {
-               Dims sizes = grad.sizes();
-               sizes[0] *= parts;
-               in[0] = empty(sizes, grad.dtype());
-             }});
+    embeddings =
+        apply({.name = "_ScatterToSequenceParallelRegionBackward",
+               .inputs = {embeddings},
+               .forward = [&](ToSave&) { return scattered(embeddings, a.tp); },
+               .backward =
+                   [parts = a.tp](std::span<const Tensor>, const Tensor& grad, Gradients& in) {
+                     Dims sizes = grad.sizes();
+                     sizes[0] *= parts;
+                     in[0] = empty(sizes, grad.dtype());
+                   }});
   return ghost::dropout(embeddings, a.hidden_dropout);
 }
 
@@ -112,8 +112,8 @@ Tensor GptModel::rotary_freqs() {
   const Arguments& a = rank_.a;
   if (a.position_embedding != PositionEmbedding::rope && !a.mla.on) return {};
   if (cached_freqs_.defined()) return cached_freqs_;
-  const std::int64_t width = a.mla.on ? a.mla.qk_pos_emb_head_dim
-                                      : inverse_frequencies_.size(0) * 2;
+  const std::int64_t width =
+      a.mla.on ? a.mla.qk_pos_emb_head_dim : inverse_frequencies_.size(0) * 2;
   const ghost::Op op("RotaryEmbedding", {});
   cached_freqs_ = empty({local_sequence(a), 1, 1, width}, DType::float32, Category::buffer);
   return cached_freqs_;
@@ -138,7 +138,8 @@ Tensor GptModel::layers(Tensor hidden_states, const LayerInputs& inputs) {
     hidden_states = checkpoint(
         [this, from, to, inputs](std::span<const Tensor> in) {
           Tensor x = in[0];
-          for (std::int64_t i = from; i < to; ++i) x = layers_[static_cast<std::size_t>(i)](x, inputs);
+          for (std::int64_t i = from; i < to; ++i)
+            x = layers_[static_cast<std::size_t>(i)](x, inputs);
           return x;
         },
         {hidden_states});
@@ -168,8 +169,7 @@ Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight) {
                                              Gradients& in) {
              const std::optional<std::int64_t>& limit = rank.a.wgrad_deferral_limit;
              const bool waits =
-                 limit &&
-                 (*limit == 0 || static_cast<std::int64_t>(rank.deferred.size()) < *limit);
+                 limit && (*limit == 0 || static_cast<std::int64_t>(rank.deferred.size()) < *limit);
              if (waits) rank.deferred.push_back(grad);
              const Tensor total = waits ? Tensor() : total_of(saved[0]);
              const Tensor grad_input = grad.matmul(saved[1]);

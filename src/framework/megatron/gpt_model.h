@@ -53,8 +53,7 @@ class GptModel {
 };
 
 /// vocab_parallel_cross_entropy, fused or not (megatron/core/tensor_parallel/cross_entropy.py).
-Tensor vocab_parallel_cross_entropy(const Arguments& a, const Tensor& logits,
-                                    const Tensor& target);
+Tensor vocab_parallel_cross_entropy(const Arguments& a, const Tensor& logits, const Tensor& target);
 
 /// ColumnParallelLinear of the output layer: a weight that may be the embedding's.
 Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight);

@@ -51,9 +51,9 @@ struct LinearShape {
   Split split = Split::column;
   bool bias = false;
   bool adds_bias = false;  ///< adds it; otherwise the caller does (skip_bias_add)
-  bool norm = false;      ///< Transformer Engine's LayerNormLinear
+  bool norm = false;       ///< Transformer Engine's LayerNormLinear
   std::int64_t parts = 0;  ///< over how many ranks; 0: the tensor parallel size
-  bool gathers = true;    ///< sequence parallel: gathers its input, scatters its output
+  bool gathers = true;     ///< sequence parallel: gathers its input, scatters its output
 };
 
 class Linear {

@@ -110,8 +110,7 @@ void MegatronOptimizer::step_torch() {
   if (!torch_adam_) {
     std::vector<Tensor> masters;
     for (const Main& main : mains_) masters.push_back(main.master);
-    const auto second =
-        std::ranges::find_if(mains_, [](const Main& main) { return !main.decays; });
+    const auto second = std::ranges::find_if(mains_, [](const Main& main) { return !main.decays; });
     TrainRecipe recipe;
     recipe.optimizer = OptimizerName::adamw;
     recipe.optimizer_impl = OptimizerImpl::foreach;

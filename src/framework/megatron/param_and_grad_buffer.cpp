@@ -61,8 +61,8 @@ BufferOptions options_for(const Arguments& a, bool expert, bool first_chunk) {
     options.ranks = all / a.num_distributed_optimizer_instances;
   // Chunks after the first are not cut: their gradients arrive while others are computed.
   if (a.overlap_grad_reduce && first_chunk)
-    options.bucket_size = a.bucket_size.value_or(
-        std::max<std::int64_t>(40'000'000, 1'000'000 * a.dp * a.cp));
+    options.bucket_size =
+        a.bucket_size.value_or(std::max<std::int64_t>(40'000'000, 1'000'000 * a.dp * a.cp));
   return options;
 }
 

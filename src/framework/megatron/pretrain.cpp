@@ -27,9 +27,8 @@ Place place_of(const Arguments& a, std::int64_t rank) {
   place.pp = dense.coordinate(rank, "pp");
   place.tp = dense.coordinate(rank, "tp");
   const std::int64_t replicas = a.dp * a.cp / a.num_distributed_optimizer_instances;
-  place.shard[0] =
-      (dense.coordinate(rank, "cp") + a.cp * dense.coordinate(rank, "dp")) %
-      std::max<std::int64_t>(1, replicas);
+  place.shard[0] = (dense.coordinate(rank, "cp") + a.cp * dense.coordinate(rank, "dp")) %
+                   std::max<std::int64_t>(1, replicas);
   place.shard[1] = expert.coordinate(rank, "dp") %
                    std::max<std::int64_t>(1, expert_dp / a.num_distributed_optimizer_instances);
   return place;
@@ -58,13 +57,11 @@ std::vector<Parameter> parameters_of(const Arguments& a, GptModel& chunk) {
   std::vector<Parameter> parameters;
   for (const nn::ModuleNode::Named& named : nn::named_parameters(chunk.root())) {
     const std::string& name = named.name;
-    const bool embedding =
-        name == "word_embeddings.weight" || name == "output_layer.weight";
-    parameters.push_back(
-        {.tensor = named.tensor,
-         .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
-         .shared_embedding = embedding && a.tied() && a.pp > 1,
-         .decays = named.tensor.dim() > 1 && !name.ends_with("bias")});
+    const bool embedding = name == "word_embeddings.weight" || name == "output_layer.weight";
+    parameters.push_back({.tensor = named.tensor,
+                          .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
+                          .shared_embedding = embedding && a.tied() && a.pp > 1,
+                          .decays = named.tensor.dim() > 1 && !name.ends_with("bias")});
   }
   return parameters;
 }
@@ -76,8 +73,7 @@ std::optional<Bytes> workspace_bytes(std::string_view text) {
     std::array<Bytes, 2> numbers{};
     for (Bytes& number : numbers) {
       if (!text.starts_with(':')) return std::nullopt;
-      const auto [at, error] =
-          std::from_chars(text.data() + 1, text.data() + text.size(), number);
+      const auto [at, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
       if (error != std::errc() || number < 0 || number > 1 << 20) return std::nullopt;
       text.remove_prefix(static_cast<std::size_t>(at - text.data()));
     }
@@ -190,9 +186,9 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   for (std::int64_t rank = 0; rank < arguments->gpus; ++rank) {
     const Place place = place_of(*arguments, rank);
     const bool sharded = arguments->use_distributed_optimizer;
-    torch::RankClass& alike = classes[{place.pp, sharded ? place.shard[0] : 0,
-                                       sharded && arguments->ep > 1 ? place.shard[1] : 0,
-                                       place.tp == 0 ? 0 : 1}];
+    torch::RankClass& alike =
+        classes[{place.pp, sharded ? place.shard[0] : 0,
+                 sharded && arguments->ep > 1 ? place.shard[1] : 0, place.tp == 0 ? 0 : 1}];
     alike.ranks.push_back(static_cast<int>(rank));
     alike.stage = static_cast<int>(place.pp);
   }

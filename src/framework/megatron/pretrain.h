@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pretrain() of Megatron-LM (megatron/training/training.py) as one rank runs it: the model's chunks,
-// their buffers, the optimizer, and steps of the pipeline's schedule.
+// pretrain() of Megatron-LM (megatron/training/training.py) as one rank runs it: the model's
+// chunks, their buffers, the optimizer, and steps of the pipeline's schedule.
 #pragma once
 
 #include "framework/torch/train_loop.h"
@@ -14,7 +14,6 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
 
 /// Ranks that hold the same sizes: those of one pipeline stage and, with the distributed optimizer,
 /// of one shard.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe);
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
 
 }  // namespace memtape::megatron

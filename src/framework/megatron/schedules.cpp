@@ -50,8 +50,8 @@ MicroBatch Schedule::batch(const GptModel& chunk) const {
     batch.loss_mask = empty(tokens, DType::float32, Category::input);
   }
   if (a.creates_attention_mask)
-    batch.attention_mask = empty({a.micro_batch_size, 1, tokens[1], a.seq_length},
-                                 DType::boolean, Category::input);
+    batch.attention_mask =
+        empty({a.micro_batch_size, 1, tokens[1], a.seq_length}, DType::boolean, Category::input);
   if (first) batch.position_ids = empty(tokens, DType::int64, Category::input);
   return batch;
 }
@@ -61,8 +61,8 @@ Tensor Schedule::received() const {
   const Arguments& a = rank_.a;
   const std::int64_t sequence = a.seq_length / a.cp / (a.sequence_parallel ? a.tp : 1);
   const ghost::Op op("recv", {});
-  Tensor tensor = empty({sequence, a.micro_batch_size, a.hidden_size}, a.params_dtype,
-                        Category::communication);
+  Tensor tensor =
+      empty({sequence, a.micro_batch_size, a.hidden_size}, a.params_dtype, Category::communication);
   tensor.impl().requires_grad = true;
   return tensor;
 }
@@ -148,8 +148,8 @@ std::size_t Schedule::chunk_of(std::int64_t k, bool forward) const {
 void Schedule::interleaved(int step) {
   const auto chunks = static_cast<std::int64_t>(chunks_.size());
   const std::int64_t total = rank_.a.num_microbatches * chunks;
-  const std::int64_t warmup =
-      std::min(total, (rank_.a.pp - pp_rank_ - 1) * 2 + (chunks - 1) * rank_.a.microbatch_group_size);
+  const std::int64_t warmup = std::min(
+      total, (rank_.a.pp - pp_rank_ - 1) * 2 + (chunks - 1) * rank_.a.microbatch_group_size);
   std::vector<std::deque<InFlight>> alive(chunks_.size());
   std::int64_t done = 0;
   InFlight last;  // forward and backward of one k give their results to the loop together

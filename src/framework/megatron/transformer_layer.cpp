@@ -6,9 +6,7 @@
 namespace memtape::megatron {
 namespace {
 
-std::int64_t gate_factor(const Arguments& a) {
-  return a.activation == Activation::swiglu ? 2 : 1;
-}
+std::int64_t gate_factor(const Arguments& a) { return a.activation == Activation::swiglu ? 2 : 1; }
 
 /// Whether the norm before a product is part of it (TELayerNormColumnParallelLinear).
 bool norm_is_fused(const Arguments& a) { return a.transformer_engine; }
@@ -39,9 +37,7 @@ Tensor Mlp::operator()(const Tensor& x) {
 }
 
 TransformerLayer::TransformerLayer(const nn::Scope& scope, Rank& rank, bool experts)
-    : rank_(rank),
-      scope_(scope.node().scope),
-      attention_(scope / "self_attention", rank) {
+    : rank_(rank), scope_(scope.node().scope), attention_(scope / "self_attention", rank) {
   const bool fused = norm_is_fused(rank.a);
   add_norm_unless(fused && !rank.a.mla.on, scope / "input_layernorm", rank, input_norm_);
   add_norm_unless(fused && !experts, scope / "pre_mlp_layernorm", rank, mlp_norm_);
@@ -64,8 +60,7 @@ Tensor TransformerLayer::operator()(const Tensor& input, const LayerInputs& inpu
   Tensor hidden_states;
   {
     const Tensor normed = input_norm_ ? (*input_norm_)(residual) : residual;
-    const Tensor attended =
-        attention_(normed, inputs.attention_mask, inputs.rotary_freqs);
+    const Tensor attended = attention_(normed, inputs.attention_mask, inputs.rotary_freqs);
     hidden_states = bias_dropout_add(rate, attended, attention_.bias(), residual);
   }
   residual = hidden_states;

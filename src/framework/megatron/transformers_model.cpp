@@ -12,7 +12,8 @@
 namespace memtape::megatron {
 namespace {
 
-constexpr auto kFamilies = std::to_array<std::string_view>({"llama", "mistral", "mixtral", "qwen3"});
+constexpr auto kFamilies =
+    std::to_array<std::string_view>({"llama", "mistral", "mixtral", "qwen3"});
 
 constexpr auto kStrategy = std::to_array<std::string_view>(
     {"tp", "sp", "pp", "vp", "cp", "ep", "etp", "experts", "topk", "capacity_factor", "recompute",

@@ -33,7 +33,8 @@ void wrap(nn::ModuleTree& tree, ModuleNode& node) {
   for (const ModuleNode::Named& p : original.parameters) {
     const Tensor copy = trainable_copy(p.tensor);
     scope.node().parameters.push_back({p.name, copy});
-    if (node.projection) (p.name == "bias" ? node.projection->bias : node.projection->weight) = copy;
+    if (node.projection)
+      (p.name == "bias" ? node.projection->bias : node.projection->weight) = copy;
     if (node.embedding) node.embedding->weight = copy;
   }
 }

@@ -156,8 +156,7 @@ Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
   const Wrap bare = [](family::PretrainedModel& model) {
     return std::make_unique<DrivenModel>(model);
   };
-  return run_program(config, recipe, device,
-                     {.wrap = bare, .habits = {}, .runs = runs});
+  return run_program(config, recipe, device, {.wrap = bare, .habits = {}, .runs = runs});
 }
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,

@@ -43,7 +43,8 @@ struct Quantized {
   Tensor bytes, stats;
 };
 
-/// int8_vectorwise_quant of the input; columns that hold an outlier are found, and taken to be none.
+/// int8_vectorwise_quant of the input; columns that hold an outlier are found, and taken to be
+/// none.
 Quantized vectorwise_quant(const Tensor& a, double threshold) {
   Quantized out;
   out.stats = row_stats(a);

@@ -21,8 +21,8 @@ enum class Gate { silu, gelu, fused_silu };
 struct Kernels {
   std::string_view model_type;
   Gate gate;
-  bool norms_in_place = true;   ///< of the layers; gemma's last norm is like them
-  bool inner_norms = false;     ///< q_norm and k_norm, too
+  bool norms_in_place = true;  ///< of the layers; gemma's last norm is like them
+  bool inner_norms = false;    ///< q_norm and k_norm, too
   bool has_fused_head = true;
 };
 constexpr auto kKernels = std::to_array<Kernels>({
@@ -76,9 +76,9 @@ class GatedPatch final : public nn::ForwardPatch {
   Tensor product(const Tensor& x) {
     const Tensor gate = gate_(x);
     const Tensor up = up_(x);
-    return activated_product(kind_ == Gate::gelu ? "LigerGELUMulFunctionBackward"
-                                                 : "LigerSiLUMulFunctionBackward",
-                             gate, up);
+    return activated_product(
+        kind_ == Gate::gelu ? "LigerGELUMulFunctionBackward" : "LigerSiLUMulFunctionBackward", gate,
+        up);
   }
 
   nn::Projection &gate_, &up_, &down_;
@@ -155,8 +155,8 @@ Result<void> apply(family::PretrainedModel& model, std::string_view model_type,
     ModuleNode& node = *module.node;
     if (recipe.gated && node.name == "mlp") patch_mlp(node, kernels->gate);
     if (recipe.rms_norm && is_norm(node, *kernels) && node.parameters.size() == 1)
-      node.patch = std::make_unique<NormPatch>(node.parameters.front().tensor,
-                                               in_place(node, *kernels));
+      node.patch =
+          std::make_unique<NormPatch>(node.parameters.front().tensor, in_place(node, *kernels));
   }
   return {};
 }

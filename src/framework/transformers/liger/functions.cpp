@@ -21,7 +21,8 @@ struct RmsNormBackward final : ghost::Node {
     const std::int64_t columns = gradient.size(-1);
     const Tensor rows = gradient.view({-1, columns});
     Tensor shares;
-    if (wants(1)) shares = ghost::empty({ghost::session().device.sm_count, columns}, DType::float32);
+    if (wants(1))
+      shares = ghost::empty({ghost::session().device.sm_count, columns}, DType::float32);
     out[0] = (in_place ? rows : ghost::zeros_like(rows)).view(gradient.sizes());
     if (wants(1)) out[1] = shares.sum(0).to(kept_weight.dtype());
   }

@@ -86,7 +86,8 @@ class FusedLoss {
 
   void add_chunk(const Tensor& input, bool wants_input) {
     if (into_buffer_) ghost::use_cublas();
-    const Tensor logits = into_buffer_ ? logits_.slice(0, 0, input.size(0)) : input.matmul(weight_.t());
+    const Tensor logits =
+        into_buffer_ ? logits_.slice(0, 0, input.size(0)) : input.matmul(weight_.t());
     if (!wants_input) return;
     if (!into_buffer_) const Tensor product = logits.matmul(weight_);
     if (grad_weight.defined()) add_to_weight(logits, input);

@@ -40,7 +40,8 @@ void for_tiles(const Tensor& hidden, const Tensor& weight, DType dtype, bool kee
   }
 }
 
-/// bias[start:end].to(dtype) is too small to matter but for its dtype's sake; it lives for one tile.
+/// bias[start:end].to(dtype) is too small to matter but for its dtype's sake; it lives for one
+/// tile.
 struct ChunkedLogProbBackward final : ghost::Node {
   explicit ChunkedLogProbBackward(DType dtype)
       : Node("ChunkedLogProbFunctionBackward"), compute_dtype(dtype) {}

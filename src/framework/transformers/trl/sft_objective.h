@@ -16,7 +16,6 @@ class SftObjective final : public Objective {
   ghost::Tensor compute_loss(const family::Batch& inputs) override;
 
  private:
-
   const PreparedModel& model_;
   FusedCount count_;
   bool dynamic_fine_tuning_;  ///< loss_type="dft"
