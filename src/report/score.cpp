@@ -2,6 +2,7 @@
 #include "report/score.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -49,23 +50,50 @@ std::vector<std::pair<const ScoredRow*, const ScoredValue*>> off_rows(
   return off;
 }
 
-constexpr const char* kMainKeys[] = {"peak_requested_bytes", "peak_allocated_bytes",
-                                     "peak_reserved_bytes"};
+/// The figures that tables by group show: the peaks where there are some, else the first of the
+/// file.
+std::vector<std::string> main_keys(const std::vector<ScoredRow>& rows) {
+  constexpr std::array kPeaks{"peak_requested_bytes", "peak_allocated_bytes",
+                              "peak_reserved_bytes"};
+  const std::vector<Distribution> all = distributions(rows);
+  std::vector<std::string> keys;
+  for (const char* peak : kPeaks)
+    if (std::ranges::find(all, peak, &Distribution::key) != all.end()) keys.emplace_back(peak);
+  for (std::size_t i = 0; keys.empty() && i < all.size(); ++i)
+    if (i + kPeaks.size() >= all.size()) keys.push_back(all[i].key);
+  return keys;
+}
+
+/// The one whose error is told, and whose rows are listed where they are off.
+std::string lead_key(const std::vector<std::string>& keys) {
+  const auto found = std::ranges::find(keys, "peak_allocated_bytes");
+  return found != keys.end() ? *found : keys.empty() ? std::string() : keys.back();
+}
+
+/// "peak_allocated_bytes" as "allocated".
+std::string short_name(std::string_view key) {
+  if (key.starts_with("peak_")) key.remove_prefix(5);
+  if (key.ends_with("_bytes")) key.remove_suffix(6);
+  return std::string(key);
+}
 
 std::string markdown_group(const std::vector<ScoredRow>& rows, const std::string& group) {
-  std::string out = fmt::format(
-      "\n### By {}\n\n| {} | rows | requested exact | allocated exact | reserved exact | "
-      "mean allocated error | largest |\n|---|---:|---:|---:|---:|---:|---:|\n",
-      group, group);
-  const auto requested = by_group(rows, group, kMainKeys[0]),
-             allocated = by_group(rows, group, kMainKeys[1]),
-             reserved = by_group(rows, group, kMainKeys[2]);
-  for (std::size_t i = 0; i < allocated.size(); ++i)
-    out += fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {:.3f} % | {:.2f} % |\n",
-                       allocated[i].first, allocated[i].second.rows,
-                       requested[i].second.exact_percent(), allocated[i].second.exact_percent(),
-                       reserved[i].second.exact_percent(), allocated[i].second.mean,
-                       allocated[i].second.max);
+  const std::vector<std::string> keys = main_keys(rows);
+  const std::string lead = lead_key(keys);
+  std::string out = fmt::format("\n### By {}\n\n| {} | rows |", group, group);
+  std::string rule = "|---|---:|";
+  for (const std::string& key : keys) {
+    out += fmt::format(" {} exact |", short_name(key));
+    rule += "---:|";
+  }
+  out += fmt::format(" mean {} error | largest |\n{}---:|---:|\n", short_name(lead), rule);
+  for (const auto& [value, told] : by_group(rows, group, lead)) {
+    out += fmt::format("| {} | {} |", value, told.rows);
+    for (const std::string& key : keys)
+      for (const auto& [name, distribution] : by_group(rows, group, key))
+        if (name == value) out += fmt::format(" {:.1f} % |", distribution.exact_percent());
+    out += fmt::format(" {:.3f} % | {:.2f} % |\n", told.mean, told.max);
+  }
   return out;
 }
 
@@ -126,9 +154,10 @@ std::string score_text(const std::vector<ScoredRow>& rows, std::size_t worst) {
     out += fmt::format("{:<34} {:>6} {:>7.1f} % {:>7.3f} % {:>7.3f} % {:>7.3f} % {:>7.2f} %\n",
                        d.key, d.rows, d.exact_percent(), d.mean, d.median, d.p95, d.max);
   std::size_t shown = 0;
-  for (const auto& [row, value] : off_rows(rows, kMainKeys[1])) {
+  const std::string lead = lead_key(main_keys(rows));
+  for (const auto& [row, value] : off_rows(rows, lead)) {
     if (shown++ == worst) break;
-    if (shown == 1) out += "\nfurthest off in peak_allocated_bytes (predicted, measured)\n";
+    if (shown == 1) out += fmt::format("\nfurthest off in {} (predicted, measured)\n", lead);
     out += fmt::format("  {:>+9.3f} %  {:>18} {:>18}  {}\n", value->error_percent(),
                        with_commas(value->predicted), with_commas(value->measured), row->id);
   }
@@ -147,10 +176,14 @@ std::string score_markdown(const std::vector<ScoredRow>& rows) {
     out += fmt::format("| `{}` | {} | {:.1f} % | {:.3f} % | {:.3f} % | {:.3f} % | {:.2f} % |\n",
                        d.key, d.rows, d.exact_percent(), d.mean, d.median, d.p95, d.max);
   for (const std::string& group : group_names(rows)) out += markdown_group(rows, group);
-  out +=
-      "\n### Rows that are off in peak_allocated_bytes\n\n| row | measured | predicted | error "
-      "|\n|---|---:|---:|---:|\n";
-  for (const auto& [row, value] : off_rows(rows, kMainKeys[1]))
+  const std::string lead = lead_key(main_keys(rows));
+  const auto off = off_rows(rows, lead);
+  if (!off.empty())
+    out += fmt::format(
+        "\n### Rows that are off in {}\n\n| row | measured | predicted | error "
+        "|\n|---|---:|---:|---:|\n",
+        lead);
+  for (const auto& [row, value] : off)
     out += fmt::format("| {} | {} | {} | {:+.3f} % |\n", row->id, with_commas(value->measured),
                        with_commas(value->predicted), value->error_percent());
   std::map<std::string, int> failures;

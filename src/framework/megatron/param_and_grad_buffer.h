@@ -36,8 +36,8 @@ struct BufferLayout {
 };
 
 struct BufferOptions {
-  std::int64_t ranks = 1;                   ///< that share it
-  std::optional<std::int64_t> bucket_size;  ///< in elements; none: one bucket
+  std::int64_t ranks = 1;                                  ///< that share it
+  std::optional<std::int64_t> bucket_size = std::nullopt;  ///< in elements; none: one bucket
   bool distributed_optimizer = false, pad_for_high_nccl_busbw = false;
 };
 

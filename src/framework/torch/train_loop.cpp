@@ -121,7 +121,10 @@ void DrivenModel::clip_grad_norm(const std::vector<Tensor>& parameters) {
 StaticBytes DrivenModel::statics() { return count_statics(model_); }
 
 StaticBytes run_steps(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits) {
-  return TrainLoop(recipe, model, habits).run();
+  TrainLoop loop(recipe, model, habits);
+  const StaticBytes statics = loop.run();
+  ghost::session().finished = true;  // before the optimizer is torn down
+  return statics;
 }
 
 namespace {
@@ -145,7 +148,6 @@ Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
   if (program.habits.empties_cache) session.tape.empty_cache();
   const StaticBytes statics = run_steps(recipe, *driven, program.habits);
   if (session.error) return tl::unexpected(*session.error);
-  session.finished = true;
   return TrainRun{std::move(session.tape), statics, session.layers_differ};
 }
 

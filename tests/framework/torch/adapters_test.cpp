@@ -32,7 +32,9 @@ Result<TrainRun> run(const TrainRecipe& r) {
 
 TrainRecipe with_lora(std::vector<std::string> targets) {
   TrainRecipe r = recipe();
-  r.lora = LoraRecipe{.rank = 4, .targets = std::move(targets)};
+  r.lora.emplace();
+  r.lora->rank = 4;
+  r.lora->targets = std::move(targets);
   return r;
 }
 
