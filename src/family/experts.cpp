@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "family/forward_arguments.h"
+#include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/grouped_mm.h"
 #include "ghost/ops/indexing.h"
@@ -100,10 +102,48 @@ Tensor Experts::grouped_linear(const Tensor& input, const Linear& linear,
   return out;
 }
 
-/// grouped_mm_experts_forward: tokens in the order of their experts, one product per expert, and
-/// back.
 Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index,
                         const Tensor& top_k_weights) {
+  return is_decoding() ? batched_forward(hidden_states, top_k_index, top_k_weights)
+                       : grouped_forward(hidden_states, top_k_index, top_k_weights);
+}
+
+/// _batched_linear: a product a row, each with a weight of its own.
+Tensor Experts::batched_linear(const Tensor& input, const Tensor& weight,
+                               const Tensor& bias) const {
+  Tensor out = layout_.transposed ? ghost::bmm(input.unsqueeze(1), weight).squeeze(1)
+                                  : ghost::bmm(weight, input.unsqueeze(-1)).squeeze(-1);
+  if (bias.defined()) ghost::add_(out, bias);
+  return out;
+}
+
+/// batched_mm_experts_forward: the weights of the chosen experts are copied out, once per token and
+/// expert.
+Tensor Experts::batched_forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                                const Tensor& top_k_weights) {
+  const std::int64_t num_top_k = top_k_index.size(-1), num_tokens = hidden_states.size(0);
+  const Tensor selected_hidden_states = ghost::repeat_interleave(hidden_states, num_top_k, 0);
+  const Tensor sample_weights = top_k_weights.reshape({-1});
+  const Tensor expert_ids = ghost::plain_unary("clamp", top_k_index.reshape({-1}));
+  const auto selected = [&](const Tensor& of_experts) {
+    return of_experts.defined() ? ghost::index(of_experts, expert_ids) : Tensor();
+  };
+  Tensor selected_weights = selected(gate_up_.weight), selected_biases = selected(gate_up_.bias);
+  Tensor proj_out = batched_linear(selected_hidden_states, selected_weights, selected_biases);
+  proj_out = layout_.apply_gate(proj_out, act_fn_);
+  selected_weights = selected(down_.weight);
+  selected_biases = selected(down_.bias);
+  proj_out = batched_linear(proj_out, selected_weights, selected_biases);
+  const Tensor weighted_out = proj_out.mul(sample_weights.unsqueeze(-1));
+  const Tensor final_hidden_states =
+      weighted_out.view({num_tokens, num_top_k, hidden_states.size(-1)}).sum(1);
+  return final_hidden_states.to(hidden_states.dtype());
+}
+
+/// grouped_mm_experts_forward: tokens in the order of their experts, one product per expert, and
+/// back.
+Tensor Experts::grouped_forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                                const Tensor& top_k_weights) {
   const std::int64_t num_top_k = top_k_index.size(-1), num_tokens = hidden_states.size(0);
   const Tensor sample_weights = top_k_weights.reshape({-1});
   const Tensor expert_ids = top_k_index.reshape({-1});

@@ -4,7 +4,8 @@
 //
 // A model that asks for nothing gets the experts implementation "grouped_mm" (modeling_utils.py,
 // get_correct_experts_implementation), on every device and in every dtype; where torch's grouped_mm
-// wants a newer device, transformers' own loop stands in for it. No size in either depends on how
+// wants a newer device, transformers' own loop stands in for it. generate() goes over to
+// "batched_mm" after the prefill. No size in either depends on how
 // the tokens are spread over the experts, so the tape holds for every routing. The recordings it
 // was checked against have no values: there all tokens go to expert 0 and every group ends at 0.
 #pragma once
@@ -96,6 +97,11 @@ class Experts : public nn::Module<Experts> {
   struct Linear {
     Tensor weight, bias;
   };
+  Tensor grouped_forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                         const Tensor& top_k_weights);
+  Tensor batched_forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                         const Tensor& top_k_weights);
+  Tensor batched_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) const;
   Tensor grouped_linear(const Tensor& input, const Linear& linear, const Tensor& selected_biases,
                         const Tensor& offsets) const;
   Linear make_linear(const nn::Scope& scope, const char* name, std::int64_t in,

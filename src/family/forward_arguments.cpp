@@ -14,11 +14,12 @@ thread_local ForwardArguments* current = nullptr;
 }  // namespace
 
 ForwardArguments::ForwardArguments(KeyValueCache* past_key_values, Tensor position_ids,
-                                   std::int64_t logits_to_keep)
+                                   std::int64_t logits_to_keep, Stage stage)
     : outer_(std::exchange(current, this)),
       cache_(past_key_values),
       position_ids_(std::move(position_ids)),
-      logits_to_keep_(logits_to_keep) {}
+      logits_to_keep_(logits_to_keep),
+      stage_(stage) {}
 
 ForwardArguments::~ForwardArguments() { current = outer_; }
 
@@ -28,6 +29,8 @@ Tensor position_ids_for(const Tensor& inputs_embeds) {
   if (Tensor passed = passed_position_ids(); passed.defined()) return passed;
   return ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
 }
+
+bool is_decoding() { return current && current->stage_ == ForwardArguments::Stage::decode; }
 
 Tensor kept_for_logits(const Tensor& hidden_states) {
   if (!current || current->logits_to_keep_ == 0) return hidden_states;

@@ -10,9 +10,13 @@ namespace memtape::family {
 
 class ForwardArguments {
  public:
+  /// A prefill reads the prompt; after it generate() sets the model up for single tokens
+  /// (_optimize_model_for_decode).
+  enum class Stage { prefill, decode };
+
   /// `logits_to_keep`: of the last so many tokens; 0: of all.
-  ForwardArguments(KeyValueCache* past_key_values, Tensor position_ids,
-                   std::int64_t logits_to_keep);
+  ForwardArguments(KeyValueCache* past_key_values, Tensor position_ids, std::int64_t logits_to_keep,
+                   Stage stage);
   ~ForwardArguments();
   ForwardArguments(const ForwardArguments&) = delete;
   ForwardArguments& operator=(const ForwardArguments&) = delete;
@@ -20,12 +24,17 @@ class ForwardArguments {
  private:
   friend Tensor passed_position_ids();
   friend Tensor kept_for_logits(const Tensor& hidden_states);
+  friend bool is_decoding();
 
   ForwardArguments* outer_;
   KeyValueCache::Passed cache_;
   Tensor position_ids_;
   std::int64_t logits_to_keep_;
+  Stage stage_;
 };
+
+/// Whether the model is set up for single tokens.
+bool is_decoding();
 
 /// The position_ids that were passed; undefined when none were.
 Tensor passed_position_ids();

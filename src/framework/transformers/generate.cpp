@@ -19,6 +19,7 @@ namespace {
 using family::Batch;
 using family::KeyValueCache;
 using ghost::Tensor;
+using Stage = family::ForwardArguments::Stage;
 
 /// Families whose configuration class names no bos_token_id.
 constexpr std::array<std::string_view, 11> kWithoutBos{"mpt",       "olmo",      "olmo2",  "olmo3",
@@ -95,7 +96,7 @@ class Generation {
       model_inputs = {so_far_.input_ids.slice(1, past, end).clone(),
                       so_far_.attention_mask.slice(1, 0, end),
                       so_far_.position_ids.slice(1, past, end)};
-      logits = forward(model_inputs);
+      logits = forward(model_inputs, Stage::prefill);
     }
     return logits;
   }
@@ -110,12 +111,12 @@ class Generation {
     next.position_ids = last(so_far_.position_ids);
     next.attention_mask = so_far_.attention_mask;
     model_inputs_ = std::move(next);
-    return forward(model_inputs_);
+    return forward(model_inputs_, Stage::decode);
   }
 
   /// Only the last token's logits are made (logits_to_keep=1).
-  Tensor forward(const Inputs& inputs) {
-    const family::ForwardArguments arguments(&cache_, inputs.position_ids, 1);
+  Tensor forward(const Inputs& inputs, Stage stage) {
+    const family::ForwardArguments arguments(&cache_, inputs.position_ids, 1, stage);
     Batch batch;
     batch.input_ids = inputs.input_ids;
     batch.attention_mask = inputs.attention_mask;
