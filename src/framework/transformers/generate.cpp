@@ -133,7 +133,7 @@ class Generation {
   }
 
   void lengthen_arguments() {
-    const Tensor& positions = so_far_.position_ids;
+    const Tensor positions = so_far_.position_ids, mask = so_far_.attention_mask;  // locals of it
     {
       const Tensor next = ghost::arange(1, DType::int64)
                               .view({1, -1})
@@ -141,8 +141,7 @@ class Generation {
                               .add(1);
       so_far_.position_ids = ghost::cat({positions, next}, -1);
     }
-    so_far_.attention_mask =
-        ghost::cat({so_far_.attention_mask, int64s({recipe_.batch_size, 1})}, -1);
+    so_far_.attention_mask = ghost::cat({mask, int64s({recipe_.batch_size, 1})}, -1);
   }
 
   /// outputs.logits[:, -1].to(copy=True, dtype=torch.float32)
