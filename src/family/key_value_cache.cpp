@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "family/cache_layers.h"
+#include "ghost/ops/copy_into.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/padding.h"
 
@@ -59,13 +60,18 @@ void KeyValueCache::update_conv_state(Tensor& conv_states, std::int64_t conv_ker
                            "layers with a recurrent state are modelled in training"});
   Dims sizes = conv_states.sizes();
   sizes[-1] = conv_kernel_size;
-  current->linear_states_.push_back(ghost::zeros(sizes, conv_states.dtype()));
+  const Tensor kept = ghost::zeros(sizes, conv_states.dtype());
+  ghost::copy_into(kept, kept, conv_states);
+  current->linear_states_.push_back(kept);
   if (conv_states.size(-1) < conv_kernel_size)
     conv_states = ghost::pad_last(conv_states, conv_kernel_size - conv_states.size(-1), 0);
 }
 
 void KeyValueCache::update_recurrent_state(const Tensor& recurrent_states) {
-  if (current) current->linear_states_.push_back(ghost::zeros_like(recurrent_states));
+  if (!current) return;
+  const Tensor kept = ghost::zeros_like(recurrent_states);
+  ghost::copy_into(kept, kept, recurrent_states);  // and with it the state's history
+  current->linear_states_.push_back(kept);
 }
 
 }  // namespace memtape::family
