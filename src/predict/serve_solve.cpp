@@ -13,6 +13,7 @@ namespace memtape {
 namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 31;
+constexpr std::int64_t kGreatestShares = 30;  ///< 1.00 down to 0.71
 
 /// A flag's values as whole numbers, from the one that asks least of the device upwards.
 struct Scale {
@@ -51,12 +52,15 @@ class Search {
       : engine_(engine), request_(request), scale_(scale) {}
 
   Result<ServeAnswer> run() {
-    Result<ServeAnswer> best = ask(1);
+    std::int64_t first = 1;
+    Result<ServeAnswer> best = ask(first);
+    // The whole GPU is never free: the largest share that is asked for in vain says nothing.
+    while (scale_.is_share && !fits(best) && first < kGreatestShares) best = ask(++first);
     if (!best) return best;
     if (!fits(best))
       return bad_input(fmt::format("does not fit even with {}", scale_.text(1)),
                        fmt::format("--solve {}", scale_.flag), "a larger GPU or a smaller model");
-    Probe low{1, best->headroom_bytes}, high{2, std::nullopt};
+    Probe low{first, best->headroom_bytes}, high{first + 1, std::nullopt};
     while (high.at <= scale_.most()) {
       Result<ServeAnswer> tried = ask(high.at);
       high.headroom = headroom(tried);
