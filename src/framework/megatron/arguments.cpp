@@ -115,6 +115,11 @@ void read_model(const Config& c, Arguments& a) {
   if (c.boolean("use_rotary_position_embeddings", false))
     a.position_embedding = PositionEmbedding::rope;
   a.rotary_percent = c.number("rotary_percent", 1.0);
+  const auto rotated =
+      static_cast<std::int64_t>(static_cast<double>(a.kv_channels) * a.rotary_percent);
+  if (a.position_embedding == PositionEmbedding::rope && (rotated < 2 || rotated % 2 != 0))
+    c.fail("kv_channels",
+           "must leave an even number of rotated channels, not " + std::to_string(rotated));
   a.hidden_dropout = c.number("hidden_dropout", 0.1);
   a.attention_dropout = c.number("attention_dropout", 0.1);
   a.mtp_num_layers = c.count("mtp_num_layers", 0);
