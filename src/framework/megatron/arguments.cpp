@@ -102,6 +102,9 @@ void read_model(const Config& c, Arguments& a) {
   a.num_query_groups = c.boolean("group_query_attention", false)
                            ? c.dimension("num_query_groups", 1)
                            : a.num_attention_heads;
+  if (a.num_query_groups < 1 || a.num_attention_heads % a.num_query_groups != 0)
+    c.fail("num_query_groups",
+           "must divide the " + std::to_string(a.num_attention_heads) + " attention heads");
   a.max_position_embeddings = c.dimension("max_position_embeddings", 1);
   a.add_bias_linear = c.boolean("add_bias_linear", true);
   a.add_qkv_bias = c.boolean("add_qkv_bias", false);
