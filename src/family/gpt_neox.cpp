@@ -50,22 +50,6 @@ struct GPTNeoXConfig {
   AttentionImplementation attention;
 };
 
-/// The first cos.size(-1) dimensions of each head rotated, then joined with the rest: q and k
-/// rotated before either is joined.
-std::pair<Tensor, Tensor> apply_neox_rotary_pos_emb(const Tensor& q, const Tensor& k,
-                                                    const CosSin& cos_sin) {
-  const Tensor cos = cos_sin.first.unsqueeze(1);
-  const Tensor sin = cos_sin.second.unsqueeze(1);
-  const std::int64_t rotary_dim = cos.size(-1);
-  const Tensor q_rot = q.slice(-1, 0, rotary_dim), q_pass = q.slice(-1, rotary_dim, q.size(-1));
-  const Tensor k_rot = k.slice(-1, 0, rotary_dim), k_pass = k.slice(-1, rotary_dim, k.size(-1));
-  Tensor q_embed = q_rot.mul(cos).add(rotate_half(q_rot).mul(sin));
-  Tensor k_embed = k_rot.mul(cos).add(rotate_half(k_rot).mul(sin));
-  q_embed = ghost::cat({q_embed, q_pass}, -1);
-  k_embed = ghost::cat({k_embed, k_pass}, -1);
-  return {std::move(q_embed), std::move(k_embed)};
-}
-
 class GPTNeoXMLP : public nn::Module<GPTNeoXMLP> {
  public:
   GPTNeoXMLP(const nn::Scope& scope, const GPTNeoXConfig& c)
@@ -106,7 +90,7 @@ class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
     Tensor key_states = std::move(states[1]);
     Tensor query_states = std::move(states[0]);
     std::tie(query_states, key_states) =
-        apply_neox_rotary_pos_emb(query_states, key_states, position_embeddings);
+        apply_rotary_pos_emb_to_part(query_states, key_states, position_embeddings);
     KeyValueCache::update(key_states, value_states);
     Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask);

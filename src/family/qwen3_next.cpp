@@ -73,21 +73,6 @@ struct MoeHybridConfig : HybridConfig<QwenMoeConfig> {
   std::int64_t shared_expert_intermediate_size;
 };
 
-/// rotate_part and what is passed on, joined when both are rotated.
-std::pair<Tensor, Tensor> rotate_first_dimensions(const Tensor& q, const Tensor& k,
-                                                  const CosSin& cos_sin) {
-  const Tensor cos = cos_sin.first.unsqueeze(1);
-  const Tensor sin = cos_sin.second.unsqueeze(1);
-  const std::int64_t rotary_dim = cos.size(-1);
-  const Tensor q_rot = q.slice(-1, 0, rotary_dim), q_pass = q.slice(-1, rotary_dim, q.size(-1));
-  const Tensor k_rot = k.slice(-1, 0, rotary_dim), k_pass = k.slice(-1, rotary_dim, k.size(-1));
-  Tensor q_embed = q_rot.mul(cos).add(rotate_half(q_rot).mul(sin));
-  Tensor k_embed = k_rot.mul(cos).add(rotate_half(k_rot).mul(sin));
-  q_embed = ghost::cat({q_embed, q_pass}, -1);
-  k_embed = ghost::cat({k_embed, k_pass}, -1);
-  return {std::move(q_embed), std::move(k_embed)};
-}
-
 /// Qwen3's attention behind a gate, which the query's projection gives, too.
 class GatedAttention : public nn::Module<GatedAttention> {
  public:
@@ -119,7 +104,7 @@ class GatedAttention : public nn::Module<GatedAttention> {
     Tensor key_states = k_norm_(k_proj_(hidden_states).view(hidden_shape)).transpose(1, 2);
     Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
     std::tie(query_states, key_states) =
-        rotate_first_dimensions(query_states, key_states, position_embeddings);
+        apply_rotary_pos_emb_to_part(query_states, key_states, position_embeddings);
     KeyValueCache::update(key_states, value_states);
     Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask);

@@ -100,7 +100,7 @@ std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, cons
 std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                        const CosSin& cos_sin);
 
-/// The same, joined once both are rotated (GLM and MiniMax).
+/// The same, joined once both are rotated (GPT-NeoX and those after it).
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_to_part(const Tensor& q, const Tensor& k,
                                                        const CosSin& cos_sin);
 
