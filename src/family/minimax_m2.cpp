@@ -2,12 +2,10 @@
 // MiniMax M2: Mixtral with sigmoid scores, a bias to keep the load even, RMS norms over all of q
 // and k, and heads of which a part may be rotated; mirroring transformers 5.17
 // models/minimax_m2/modular_minimax_m2.py.
-#include <tuple>
-
 #include "family/families.h"
-#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
+#include "family/whole_norm_attention.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/matmul.h"
@@ -86,45 +84,7 @@ class MiniMaxM2SparseMoeBlock : public nn::Module<MiniMaxM2SparseMoeBlock> {
   Tensor e_score_correction_bias_;
 };
 
-class MiniMaxM2Attention : public nn::Module<MiniMaxM2Attention> {
- public:
-  MiniMaxM2Attention(const nn::Scope& scope, const DecoderConfig& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, false),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, false),
-        q_norm_(scope / "q_norm", c.num_attention_heads * c.head_dim),
-        k_norm_(scope / "k_norm", c.num_key_value_heads * c.head_dim) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_norm_(q_proj_(hidden_states));
-    Tensor key_states = k_norm_(k_proj_(hidden_states));
-    Tensor value_states = v_proj_(hidden_states);
-    query_states = query_states.view(hidden_shape).transpose(1, 2);
-    key_states = key_states.view(hidden_shape).transpose(1, 2);
-    value_states = value_states.view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) =
-        apply_rotary_pos_emb_to_part(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    return o_proj_(attn_output);
-  }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
-  LlamaRMSNorm q_norm_, k_norm_;
-};
+using MiniMaxM2Attention = WholeNormAttention<LlamaRMSNorm, apply_rotary_pos_emb_to_part>;
 
 struct MiniMaxM2Parts : MoeParts {
   using Settings = MiniMaxM2Config;

@@ -2,56 +2,16 @@
 // OLMo 2 and 3: norms after attention and MLP instead of before, RMS norms over all of q and k,
 // rotation in float32; OLMo 3 has sliding layers and a rope for each layer type. Mirroring
 // transformers 5.17 models/olmo2/modular_olmo2.py and models/olmo3/modular_olmo3.py.
-#include <tuple>
-
 #include "family/decoder.h"
 #include "family/families.h"
-#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "family/rms_norms.h"
+#include "family/whole_norm_attention.h"
 
 namespace memtape::family {
 namespace {
 
-class Olmo2Attention : public nn::Module<Olmo2Attention> {
- public:
-  Olmo2Attention(const nn::Scope& scope, const DecoderConfig& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias),
-        q_norm_(scope / "q_norm", c.num_attention_heads * c.head_dim),
-        k_norm_(scope / "k_norm", c.num_key_value_heads * c.head_dim) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_norm_(q_proj_(hidden_states));
-    Tensor key_states = k_norm_(k_proj_(hidden_states));
-    Tensor value_states = v_proj_(hidden_states);
-    query_states = query_states.view(hidden_shape).transpose(1, 2);
-    key_states = key_states.view(hidden_shape).transpose(1, 2);
-    value_states = value_states.view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) =
-        apply_rotary_pos_emb_in_float(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    return o_proj_(attn_output);
-  }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
-  Olmo2RMSNorm q_norm_, k_norm_;
-};
+using Olmo2Attention = WholeNormAttention<Olmo2RMSNorm, apply_rotary_pos_emb_in_float>;
 
 class Olmo2DecoderLayer : public nn::GradientCheckpointingLayer<Olmo2DecoderLayer> {
  public:
