@@ -27,11 +27,7 @@ Result<std::optional<DType>> compression_of(const std::optional<std::string>& ho
 }  // namespace
 
 Result<Options> read_options(const TrainRecipe& recipe) {
-  if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine)
-    return tl::unexpected(fine.error());
-  const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
-  if (!dp) return tl::unexpected(dp.error());
-  const Result<Config> json = torch::read_strategy(recipe, kKnown);
+  const Result<Config> json = torch::read_data_parallel_strategy(recipe, kKnown);
   if (!json) return tl::unexpected(json.error());
   Options options;
   options.bucket_cap_mb = json->optional_number("bucket_cap_mb");

@@ -58,11 +58,7 @@ Result<Layout> read_mesh(const Config& json, const LayoutRecipe& layout) {
 }  // namespace
 
 Result<Options> read_options(const TrainRecipe& recipe) {
-  if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine)
-    return tl::unexpected(fine.error());
-  const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
-  if (!dp) return tl::unexpected(dp.error());
-  const Result<Config> json = torch::read_strategy(recipe, kKnown);
+  const Result<Config> json = torch::read_data_parallel_strategy(recipe, kKnown);
   if (!json) return tl::unexpected(json.error());
   Options options;
   const auto policy = read_mixed_precision(json->object({"mixed_precision", "mp_policy"}));

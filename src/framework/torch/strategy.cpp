@@ -72,6 +72,15 @@ Result<std::int64_t> remaining_axis(const LayoutRecipe& layout, std::string_view
   return left;
 }
 
+Result<Config> read_data_parallel_strategy(const TrainRecipe& recipe,
+                                           std::span<const std::string_view> known) {
+  if (const Result<void> fine = check_axes(recipe.layout, {"dp"}); !fine)
+    return tl::unexpected(fine.error());
+  const auto dp = remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
+  if (!dp) return tl::unexpected(dp.error());
+  return read_strategy(recipe, known);
+}
+
 Result<std::optional<DType>> optional_dtype(const Config& config, std::string_view key) {
   struct Name {
     std::string_view name;

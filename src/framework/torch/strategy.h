@@ -26,6 +26,10 @@ Result<void> check_axes(const LayoutRecipe& layout,
 Result<std::int64_t> remaining_axis(const LayoutRecipe& layout, std::string_view axis,
                                     std::optional<std::int64_t> given, std::int64_t others);
 
+/// The JSON of --strategy of a framework that has no axis but dp.
+Result<Config> read_data_parallel_strategy(const TrainRecipe& recipe,
+                                           std::span<const std::string_view> known);
+
 /// "bf16", "fp32", "fp16", or the names torch prints ("bfloat16", "torch.bfloat16"); nothing for
 /// null.
 Result<std::optional<DType>> optional_dtype(const Config& config, std::string_view key);
