@@ -20,9 +20,7 @@ std::optional<Window> highest_window(const Timeline& step, Phase phase) {
   for (const Window& window : step.windows) {
     if (window.mark.phase != phase) continue;
     if (!highest || window.peak.allocated > highest->peak.allocated) highest = window;
-    peak.requested = std::max(peak.requested, window.peak.requested);
-    peak.allocated = std::max(peak.allocated, window.peak.allocated);
-    peak.reserved = std::max(peak.reserved, window.peak.reserved);
+    peak.raise_to(window.peak);
   }
   if (highest) highest->peak = peak;
   return highest;
@@ -60,9 +58,7 @@ RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes o
       take_peak(report, tape, *window);
       report.at_peak = at_peak;
     }
-    report.peak.requested = std::max(report.peak.requested, window->peak.requested);
-    report.peak.allocated = std::max(report.peak.allocated, window->peak.allocated);
-    report.peak.reserved = std::max(report.peak.reserved, window->peak.reserved);
+    report.peak.raise_to(window->peak);
     report.phases.push_back({.phase = phase, .peak = window->peak, .at_peak = at_peak});
   }
   report.peak_device_bytes = report.peak.reserved + outside;

@@ -10,31 +10,13 @@
 #include "framework/llamacpp/serve.h"
 #include "framework/transformers/serve.h"
 #include "framework/vllm/serve.h"
+#include "predict/device_summary.h"
 
 namespace memtape {
 namespace {
 
 /// One row an engine.
 constexpr std::array kEngines{llamacpp::kEngine, vllm::kEngine, transformers::kServeEngine};
-
-std::optional<DeviceSummary> device_summary(const ServeDevice& device) {
-  const std::optional<Bytes> total = device.total_bytes();
-  if (!total) return std::nullopt;
-  DeviceSummary summary;
-  summary.total_bytes = *total;
-  summary.context_bytes = device.context_bytes();
-  if (device.gpu) {
-    summary.name = device.gpu->name;
-    summary.id = device.gpu->id;
-  }
-  summary.source =
-      fmt::format("total: {}; context: {}",
-                  device.total_override ? "--gpu-memory-bytes" : device.gpu->total_source,
-                  device.context_override ? "--context-bytes"
-                  : device.gpu            ? device.gpu->context_source
-                                          : "none named");
-  return summary;
-}
 
 const ServeRank* fullest(const ServeAnswer& answer) {
   const auto at = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);
@@ -43,7 +25,10 @@ const ServeRank* fullest(const ServeAnswer& answer) {
 
 /// What every engine's answer is completed with.
 void complete(ServeAnswer& answer, const ServeRequest& request) {
-  if (!answer.device) answer.device = device_summary(request.device);
+  if (!answer.device) {
+    const ServeDevice& device = request.device;
+    answer.device = device_summary(device.gpu, {device.total_override, device.context_override});
+  }
   const ServeRank* rank = fullest(answer);
   if (!rank) return;
   answer.peak_rank = rank->ranks.empty() ? 0 : rank->ranks.front();

@@ -7,11 +7,7 @@ namespace memtape {
 namespace {
 
 void raise(Levels& highest, const Timeline& timeline) {
-  for (const Window& window : timeline.windows) {
-    highest.requested = std::max(highest.requested, window.peak.requested);
-    highest.allocated = std::max(highest.allocated, window.peak.allocated);
-    highest.reserved = std::max(highest.reserved, window.peak.reserved);
-  }
+  for (const Window& window : timeline.windows) highest.raise_to(window.peak);
 }
 
 }  // namespace

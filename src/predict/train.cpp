@@ -13,11 +13,13 @@
 #include "model/header_check.h"
 #include "predict/advice.h"
 #include "predict/bounds.h"
+#include "predict/device_summary.h"
 #include "predict/program.h"
 #include "predict/rank_report.h"
 #include "predict/settings.h"
 #include "predict/step_play.h"
 #include "predict/verdict.h"
+#include "workload/device_traits.h"
 
 namespace memtape {
 namespace {
@@ -32,24 +34,6 @@ Bytes outside_of(const DeviceSetup& device) {
 std::optional<Bytes> total_of(const DeviceSetup& device) {
   if (device.total_bytes) return device.total_bytes;
   return device.gpu ? std::optional(device.gpu->total_bytes) : std::nullopt;
-}
-
-std::optional<DeviceSummary> device_summary(const DeviceSetup& device) {
-  const std::optional<Bytes> total = total_of(device);
-  if (!total) return std::nullopt;
-  DeviceSummary summary;
-  summary.total_bytes = *total;
-  summary.context_bytes = outside_of(device);
-  if (device.gpu) {
-    summary.name = device.gpu->name;
-    summary.id = device.gpu->id;
-  }
-  summary.source = fmt::format("total: {}; context: {}",
-                               device.total_bytes ? "--gpu-memory-bytes" : device.gpu->total_source,
-                               device.context_bytes ? "--context-bytes"
-                               : device.gpu         ? device.gpu->context_source
-                                                    : "none named");
-  return summary;
 }
 
 ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& statics) {
@@ -221,14 +205,7 @@ Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
 
 }  // namespace
 
-ghost::DeviceTraits device_traits(const DeviceSetup& device) {
-  ghost::DeviceTraits traits;
-  if (!device.gpu) return traits;
-  traits.major = device.gpu->capability_major;
-  traits.minor = device.gpu->capability_minor;
-  traits.sm_count = device.gpu->sm_count;
-  return traits;
-}
+ghost::DeviceTraits device_traits(const DeviceSetup& device) { return device_traits(device.gpu); }
 
 Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& asked,
                                   const DeviceSetup& device, const PredictOptions& options) {
@@ -249,7 +226,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.model = model_summary(model, run->statics);
   prediction.workload = resolved_settings(recipe);
   prediction.mesh = mesh_settings(recipe);
-  prediction.device = device_summary(device);
+  prediction.device = device_summary(device.gpu, {device.total_bytes, device.context_bytes});
   prediction.bounds = bounds_of(run->tape, device, peak);
   add_warnings(model, recipe, prediction.warnings);
   if (run->statics.managed_bytes > 0)

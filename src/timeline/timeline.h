@@ -10,6 +10,7 @@
 //        forward | backward | optimizer |
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -24,6 +25,13 @@ namespace memtape {
 /// The allocator's three levels, under torch's names: live request sizes, live blocks, segments.
 struct Levels {
   Bytes requested = 0, allocated = 0, reserved = 0;
+
+  /// Each level to the higher of the two.
+  void raise_to(const Levels& other) {
+    requested = std::max(requested, other.requested);
+    allocated = std::max(allocated, other.allocated);
+    reserved = std::max(reserved, other.reserved);
+  }
 };
 
 /// One phase of one micro-batch of one step: from its mark to the next.

@@ -7,6 +7,7 @@
 #include "allocator/placement.h"
 #include "framework/transformers/generate.h"
 #include "timeline/play.h"
+#include "workload/device_traits.h"
 
 namespace memtape::transformers {
 namespace {
@@ -61,21 +62,6 @@ Result<GenerateRecipe> recipe_of(const ServeOptions& options) {
   return recipe;
 }
 
-ghost::DeviceTraits traits_of(const ServeDevice& device) {
-  ghost::DeviceTraits traits;
-  if (!device.gpu) return traits;
-  traits.major = device.gpu->capability_major;
-  traits.minor = device.gpu->capability_minor;
-  traits.sm_count = device.gpu->sm_count;
-  return traits;
-}
-
-void raise(Levels& levels, const Levels& to) {
-  levels.requested = std::max(levels.requested, to.requested);
-  levels.allocated = std::max(levels.allocated, to.allocated);
-  levels.reserved = std::max(levels.reserved, to.reserved);
-}
-
 /// The peaks of what comes after loading, and the moment of the highest.
 struct Peaks {
   Levels all, prefill, decode;
@@ -89,9 +75,9 @@ Peaks peaks_of(const Tape& tape, const Timeline& timeline) {
     if (window.mark.step < 0) continue;
     if (window.mark.phase == Phase::prepare) peaks.loaded = window.at_start.allocated;
     if (window.peak.allocated > peaks.all.allocated) peaks.event = window.peak_event;
-    raise(peaks.all, window.peak);
+    peaks.all.raise_to(window.peak);
     if (window.mark.phase == Phase::forward)
-      raise(window.mark.step == 0 ? peaks.prefill : peaks.decode, window.peak);
+      (window.mark.step == 0 ? peaks.prefill : peaks.decode).raise_to(window.peak);
   }
   while (peaks.event > 0 && tape.events[peaks.event].kind == EventKind::mark) --peaks.event;
   return peaks;
@@ -131,7 +117,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
     return unsupported("generate() needs a configuration", request.id, "a config.json");
   const Result<GenerateRecipe> recipe = recipe_of(request.options);
   if (!recipe) return tl::unexpected(recipe.error());
-  const Result<GenerateRun> run = run_generate(*request.config, *recipe, traits_of(request.device));
+  const Result<GenerateRun> run =
+      run_generate(*request.config, *recipe, device_traits(request.device.gpu));
   if (!run) return tl::unexpected(run.error());
 
   const std::unique_ptr<Driver> driver = make_driver(request.device.placement, {});

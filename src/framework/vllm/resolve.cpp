@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "workload/device_traits.h"
 
 namespace memtape::vllm {
 namespace {
@@ -32,9 +33,7 @@ Result<DeviceFacts> device_facts(const ServeDevice& device) {
     return unsupported("vLLM is modelled for CUDA devices only", "--gpu",
                        "an NVIDIA GPU (memtape gpus lists them)");
   if (device.gpu) {
-    facts.traits.major = device.gpu->capability_major;
-    facts.traits.minor = device.gpu->capability_minor;
-    facts.traits.sm_count = device.gpu->sm_count;
+    facts.traits = device_traits(device.gpu);
     facts.name = std::string(device.gpu->name);
   }
   const std::optional<Bytes> total = device.total_bytes();
