@@ -252,6 +252,9 @@ Result<Request> parse_run(const Command& command, Arguments arguments) {
   app->add_option("--snapshot", options.snapshot, "write the pickle of the fullest process' torch")
       ->type_name("FILE")
       ->group("Answer");
+  app->add_option("--html", options.html, "write a page of the last step, tensor by tensor")
+      ->type_name("FILE")
+      ->group("Answer");
   Result<Request> request = parse_into(options, *app, command, {arguments.begin(), dashes});
   if (!request || !std::holds_alternative<RunCommand>(*request)) return request;
   RunCommand& read = std::get<RunCommand>(*request);

@@ -73,7 +73,7 @@ struct ServeCommand {
 struct RunCommand {
   std::vector<std::pair<std::string, std::string>> values;
   std::vector<std::string> command;
-  std::string snapshot;  ///< file to write, or ""
+  std::string html, snapshot;  ///< files to write, or ""
   OutputOptions output;
 };
 

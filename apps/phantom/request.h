@@ -28,6 +28,7 @@ struct PhantomRequest {
   bool json = false,
        quiet = false;    ///< the answer; the program's own output then goes to standard error
   std::string snapshot;  ///< file, or ""
+  bool tape = false;     ///< the agent writes the allocator's events down
 };
 
 /// Of options by name, values as typed.

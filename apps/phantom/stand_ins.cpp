@@ -95,6 +95,7 @@ Environment environment_of(const PhantomRequest& r, const Program& program, cons
       {"MEMTAPE_PHANTOM_LONE_BYTE", std::to_string(r.lone_byte)},
       {"MEMTAPE_PHANTOM_STOP_AFTER", std::to_string(r.stop_after)},
       {"MEMTAPE_PHANTOM_SNAPSHOT", r.snapshot.empty() ? "0" : "1"},
+      {"MEMTAPE_PHANTOM_TAPE", r.tape ? "1" : "0"},
   };
   if (r.history) env.emplace_back("MEMTAPE_PHANTOM_HISTORY", std::to_string(*r.history));
   if (program.torch) {

@@ -18,6 +18,7 @@
 #include "predict/rank_report.h"
 #include "predict/settings.h"
 #include "predict/step_play.h"
+#include "predict/step_trace.h"
 #include "predict/verdict.h"
 #include "workload/device_traits.h"
 
@@ -100,37 +101,6 @@ void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& d
   answer.prediction.fits = found.fits;
   answer.prediction.headroom_bytes = found.headroom_bytes;
   answer.prediction.failure = found.failure;
-}
-
-/// Segments as reports draw them: a request of at most 1 MiB is served by the small pool.
-void add_segments(const Tape& tape, const Timeline& timeline, std::vector<SegmentChange>& changes) {
-  for (const SegmentMoment& moment : timeline.segments) {
-    const Event& event = tape.events[moment.event];
-    const SegmentEvent::Kind kind = moment.change.kind;
-    SegmentChange change;
-    change.event = moment.event;
-    change.taken =
-        kind == SegmentEvent::Kind::segment_alloc || kind == SegmentEvent::Kind::segment_map;
-    change.small_pool = event.kind == EventKind::alloc && tape.requested[event.block] <= kSmallSize;
-    change.expandable =
-        kind == SegmentEvent::Kind::segment_map || kind == SegmentEvent::Kind::segment_unmap;
-    change.stream = event.stream;
-    change.address = moment.change.range.address;
-    change.size = moment.change.range.size;
-    changes.push_back(change);
-  }
-}
-
-Trace trace_of(torch::TrainRun&& run, StepPlay&& play) {
-  Trace trace;
-  add_segments(run.tape, play.before, trace.segments);
-  add_segments(run.tape, play.step, trace.segments);
-  trace.tape = std::move(run.tape);
-  trace.timeline = std::move(play.step);
-  trace.sizes = std::move(play.played.sizes);
-  trace.addresses.assign(play.played.addresses.begin(), play.played.addresses.end());
-  trace.step = kMeasuredStep;
-  return trace;
 }
 
 /// The rank that rises highest: its tape is what verdict, bounds and pictures go by.
@@ -240,7 +210,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   judge(answer, *run, device, play);
   if (options.advise && prediction.fits == false)
     prediction.advice = advise(model, recipe, device, peak.peak_device_bytes);
-  if (options.trace) answer.trace = trace_of(std::move(*run), std::move(play));
+  if (options.trace) answer.trace = trace_of(std::move(run->tape), std::move(play), kMeasuredStep);
   return answer;
 }
 

@@ -45,8 +45,8 @@ class Index {
 /// once.
 class StepData {
  public:
-  StepData(const Trace& trace, JsonWriter& out)
-      : trace_(trace), step_(measured_step(trace)), out_(out) {}
+  StepData(const Trace& trace, TensorNames names, JsonWriter& out)
+      : trace_(trace), names_(names), step_(measured_step(trace)), out_(out) {}
 
   void write(const RankReport& rank, std::optional<Bytes> limit) {
     out_.begin_object();
@@ -161,13 +161,19 @@ class StepData {
       for (std::uint8_t i = 0; i < rank; ++i) out_.value(std::int64_t{dims[i]});
       out_.end_array();
       out_.value(name(dtype));
-      out_.value(sentences.of(why_sentence(why, kModulePlaceholder)));
+      out_.value(sentences.of(sentence(why)));
       out_.end_array();
     }
     out_.end_array();
     write_texts("modules", modules.keys(),
                 [this](ScopeId id) { return trace_.tape.scopes.path(id); });
     write_texts("sentences", sentences.keys(), [](const std::string& text) { return text; });
+  }
+
+  std::string sentence(const Why& why) const {
+    if (names_ == TensorNames::by_module) return why_sentence(why, kModulePlaceholder);
+    return why.op[0] ? "allocated by this place, called from {module}"
+                     : "allocated without Python: by autograd's thread";
   }
 
   template <class Keys, class Text>
@@ -179,6 +185,7 @@ class StepData {
   }
 
   const Trace& trace_;
+  TensorNames names_;
   MeasuredStep step_;
   JsonWriter& out_;
   std::size_t alive_ = 0;
@@ -276,24 +283,25 @@ std::string in_script(std::string json) {
   return json;
 }
 
-std::string page_data(const Prediction& p, const Trace& trace) {
+std::string page_data(const Prediction& p, const Trace& trace, TensorNames names) {
   const RankReport& rank = peak_rank(p);
   std::optional<Bytes> limit;
   if (p.device) limit = p.device->total_bytes - (rank.peak_device_bytes - rank.peak.reserved);
   JsonWriter out(JsonWriter::Layout::compact);
   out.begin_object();
+  out.member("by_place", names == TensorNames::by_place);
   write_answer(out, p, rank);
   write_tables(out, p, rank);
   out.key("step");
-  StepData(trace, out).write(rank, limit);
+  StepData(trace, names, out).write(rank, limit);
   out.end_object();
   return in_script(std::move(out).take());
 }
 
 }  // namespace
 
-std::string html(const Prediction& prediction, const Trace& trace) {
-  const std::string data = page_data(prediction, trace);
+std::string html(const Prediction& prediction, const Trace& trace, TensorNames names) {
+  const std::string data = page_data(prediction, trace, names);
   const std::array<std::pair<std::string_view, std::string_view>, 3> parts{
       {{"@style@", kStyle}, {"@data@", data}, {"@script@", kScript}}};
   std::string page;

@@ -10,6 +10,11 @@
 
 namespace memtape::report {
 
-std::string html(const Prediction& prediction, const Trace& trace);
+/// How tensors are called: by the module, op and shape that a prediction knows, or by the place in
+/// a program that allocated them (`Why::op`) and that place's caller (its scope).
+enum class TensorNames { by_module, by_place };
+
+std::string html(const Prediction& prediction, const Trace& trace,
+                 TensorNames names = TensorNames::by_module);
 
 }  // namespace memtape::report

@@ -7,6 +7,7 @@ One line a test; exit code 1 when one fails. Two run at a time.
 import concurrent.futures
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -60,6 +61,21 @@ def record_and_replay():
     return same and code == 0, tail(out, err)
 
 
+def page():
+    """The page of a run: the replica serves the recorded requests as torch's allocator did, and parameters are known."""
+    html = folder / "run.html"
+    program = ("import torch\nm = torch.nn.Linear(512, 2048).cuda()\no = torch.optim.Adam(m.parameters())\nfor _ in range(3):\n"
+               " m(torch.zeros(8, 512, device='cuda')).sum().backward(); o.step(); o.zero_grad()")
+    code, out, err = run(memtape, "run", "--quiet", "--html", html, "--", python, "-c", program)
+    if code:
+        return False, tail(out, err)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html.read_text(), re.DOTALL)[1].replace("<\\/", "</"))
+    levels = dict(zip(data["categories"], data["at_peak"]))
+    weights = (512 * 2048 + 2048) * 4
+    right = not any("replica" in note for note in data["notes"]) and levels["parameter"] == weights
+    return right and levels["optimizer_state"] >= 2 * weights, json.dumps([data["notes"], levels])
+
+
 def exit_codes():
     wanted = [(["--", python, "-c", "raise SystemExit(5)"], 5), (["--", "no-such-command"], 2),
               (["--", python, "-c", "import os; os.kill(os.getpid(), 9)"], 137),
@@ -82,7 +98,7 @@ def verify(line):
 def main():
     folder.mkdir(parents=True, exist_ok=True)
     lines = [line for line in (HERE / "cases.txt").read_text().splitlines() if line and line[0] != "#"]
-    tests = [("programs", programs), ("limited", limited), ("record and replay", record_and_replay), ("exit codes", exit_codes)]
+    tests = [("programs", programs), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes)]
     tests += [("verify " + line, lambda line=line: verify(line)) for line in lines]
     failed = 0
 

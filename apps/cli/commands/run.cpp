@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "phantom/child.h"
 #include "phantom/request.h"
 #include "phantom/run_folder.h"
+#include "run_page.h"
 
 namespace memtape::cli {
 namespace {
@@ -124,6 +126,18 @@ Result<void> keep_snapshot(const PhantomRequest& request, const RunFolder& folde
   return {};
 }
 
+Result<void> keep_page(const RunCommand& command, const PhantomRequest& request,
+                       const RunFolder& folder, const report::PhantomRun& run) {
+  if (command.html.empty()) return {};
+  const Result<std::string> page = run_page(command, request, folder, run);
+  if (!page) return tl::unexpected(page.error());
+  std::ofstream file(command.html, std::ios::binary);
+  file << *page;
+  file.close();
+  if (!file) return memtape::bad_input("cannot be written", command.html);
+  return {};
+}
+
 }  // namespace
 
 int run_run(const RunCommand& command, Terminal& terminal) {
@@ -132,11 +146,14 @@ int run_run(const RunCommand& command, Terminal& terminal) {
   request->json = command.output.json;
   request->quiet = command.output.quiet;
   request->snapshot = command.snapshot;
+  request->tape = !command.html.empty();
   const Result<RunFolder> folder = RunFolder::make();
   if (!folder) return terminal.fail(folder.error());
   const auto run = run_on_phantoms(*request, *folder);
   if (!run) return terminal.fail(run.error());
   if (const Result<void> kept = keep_snapshot(*request, *folder, *run); !kept)
+    terminal.note(kept.error().line());
+  if (const Result<void> kept = keep_page(command, *request, *folder, *run); !kept)
     terminal.note(kept.error().line());
   terminal.print(command.output.json    ? report::json(*run)
                  : command.output.quiet ? report::quiet_text(*run)

@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 
-from . import cudnn, history, native, settings, stacks
+from . import cudnn, history, native, settings, stacks, step_tape
 from .peaks import MEASURES, Peaks
 from .phases import Phases
 from .reads import Reads
@@ -57,6 +57,7 @@ class Session:
             history.start(self._torch, settings.HISTORY)
             self._torch._C._cuda_attach_out_of_memory_observer(self._guarded(self._out_of_memory))
         self._reads = Reads()
+        self._marks = step_tape.Marks(self._torch, self._peaks.raw) if settings.WANT_TAPE and self._backend == "native" else None
         self._ready = True
 
     def _in_use(self):
@@ -66,6 +67,8 @@ class Session:
     def _close_phase(self, phase):
         if self._ready:
             self._guarded(self._fold)(phase)
+            if self._marks:
+                self._guarded(self._marks.phase)(self._phases.step, self._phases.phase, self._in_use())
         native.mark(self._phases.step, self._phases.phase)
 
     def _fold(self, phase):
@@ -82,6 +85,8 @@ class Session:
                 self._steps.append(self._step_peaks)
             self._step_peaks = {}
             self._steady = {d: self._peaks.now(d) for d in self._in_use()}
+            if self._marks:
+                self._guarded(self._marks.step_done)(self._phases.step - 1, self._in_use())
             self._guarded(self._write)(self._figures())
         native.mark(self._phases.step, self._phases.phase)
         if settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER:
@@ -133,11 +138,22 @@ class Session:
             snapshot = self._torch.cuda.memory._snapshot()
             for of in figures["devices"]:
                 of["at_peak"] = history.alive_at_peak(snapshot["device_traces"][of["device"]])
+            if self._marks:
+                self._write_tape(snapshot, figures["devices"])
             if settings.WANT_SNAPSHOT:
                 self._torch.cuda.memory._dump_snapshot(os.path.join(settings.RUN_FOLDER, "process-%d.pickle" % self._pid))
         except Exception:
             self._problems.append(traceback.format_exc(limit=3))
         self._write(figures)
+
+
+    def _write_tape(self, snapshot, devices):
+        """Of the fullest device."""
+        fullest = max(devices, key=lambda of: of["peak"]["reserved"], default=None)
+        if fullest is not None:
+            device = fullest["device"]
+            tape = step_tape.tape_of(snapshot, device, self._marks, step_tape.moves(self._peaks.raw(device)))
+            step_tape.write(os.path.join(settings.RUN_FOLDER, "process-%d.tape" % self._pid), tape)
 
 
 def _rank():

@@ -28,6 +28,7 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+const tensorText = (shape, dtype) => `[${shape.join(', ')}] ${dtype}`;
 const colourOf = category => `var(--${category})`;
 const swatch = category => element('span', {class: 'swatch', style: `background:${colourOf(category)}`});
 
@@ -403,9 +404,9 @@ function tooltipContent(block) {
   const module = step.modules[why[WHY.module]];
   const lasts = (born[block] < 0 ? 'before the step' : `event ${born[block] + 1}`) + ' to ' +
     (dies[block] >= count ? 'after the step' : `event ${dies[block] + 1}`);
-  const rows = [['module', module || '(top level)'], ['op', why[WHY.op]], ['node', why[WHY.node]],
-    ['tensor', `[${why[WHY.shape].join(', ')}] ${why[WHY.dtype]}`], ['made in', why[WHY.phase]], ['alive', lasts],
-    ['bytes', exact(sizes[block])]].filter(([, value]) => value);
+  const made = data.by_place ? [['place', why[WHY.op]], ['called from', module]] :
+    [['module', module || '(top level)'], ['op', why[WHY.op]], ['node', why[WHY.node]], ['tensor', tensorText(why[WHY.shape], why[WHY.dtype])]];
+  const rows = [...made, ['made in', why[WHY.phase]], ['alive', lasts], ['bytes', exact(sizes[block])]].filter(([, value]) => value);
   return [
     element('div', {class: 'size'}, swatch(name), element('b', {}, bytesText(sizes[block])), name.replaceAll('_', ' ')),
     element('div', {class: 'why'}, step.sentences[why[WHY.sentence]].replaceAll('{module}', module || 'the top level')),
@@ -553,9 +554,10 @@ function row(tag, cells, attributes = {}) {
 }
 
 function buildTables() {
-  byId('largest').append(row('th', [['Tensor'], ['Why it exists'], ['Count', 'number'], ['Bytes', 'number']]),
+  byId('largest').append(row('th', [[data.by_place ? 'Allocated at' : 'Tensor'], [data.by_place ? 'Called from' : 'Why it exists'], ['Count', 'number'], ['Bytes', 'number']]),
     ...data.largest.map(t => row('td', [
-      [[swatch(t.category), element('span', {class: 'mono'}, `${t.module || t.op} [${t.shape.join(', ')}] ${t.dtype}`)]],
+      data.by_place ? [[element('span', {class: 'mono'}, t.module)]] :
+        [[swatch(t.category), element('span', {class: 'mono'}, `${t.module || t.op} ${tensorText(t.shape, t.dtype)}`)]],
       [t.why], [String(t.count), 'number'], [bytesText(t.bytes), 'number']])));
   byId('phases').append(row('th', [[''], ['Requested', 'number'], ['Allocated', 'number'], ['Reserved', 'number']]),
     ...data.phases.map(p => row('td', [[p.name + (p.name === data.peak_phase ? ', the peak' : '')],

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The web page of `memtape run --html`: the last whole step of the fullest process, tensor by
+// tensor, each with the Python line that allocated it. The recorded requests go through the replica
+// of the allocator, which tells what they took; where its peak is not the run's, the page says so.
+#pragma once
+
+#include <string>
+
+#include "options.h"
+#include "phantom/request.h"
+#include "phantom/run_folder.h"
+#include "report/phantom_run.h"
+
+namespace memtape::cli {
+
+Result<std::string> run_page(const RunCommand& command, const phantom_run::PhantomRequest& request,
+                             const phantom_run::RunFolder& folder, const report::PhantomRun& run);
+
+}  // namespace memtape::cli

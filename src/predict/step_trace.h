@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Trace that reports of time are drawn from: a played tape with its block sizes, addresses and
+// the segments it took from the driver.
+#pragma once
+
+#include "predict/step_play.h"
+#include "report/prediction.h"
+
+namespace memtape {
+
+/// `play` must have been recorded (play_program with `records`); `step` is the measured one.
+Trace trace_of(Tape&& tape, StepPlay&& play, int step);
+
+}  // namespace memtape
