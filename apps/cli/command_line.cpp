@@ -272,7 +272,8 @@ Result<Request> parse_verify(const Command& command, Arguments arguments) {
   add_operand(*app, "STEP", step, "what is run: train")->required();
   add_model(*app, options.train);
   std::vector<std::string> sink;
-  const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  add_training_arguments(*app, arguments, sink, named);
   app->add_option("--python", options.python, "interpreter with torch and transformers")
       ->type_name("PATH");
   app->add_flag("--show-script", options.show_script, "print the script of the real step and stop");
@@ -329,9 +330,9 @@ constexpr std::array kCommands{
     Command{"run", "-- COMMAND...", "a program on phantom GPUs: its real memory, without a GPU",
             "memtape run --gpu a100-80gb -- python train.py", parse_run},
     Command{"verify", "train MODEL", "a prediction beside real torch on a phantom GPU",
-            "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512", parse_verify},
+            "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512", parse_verify, true},
     Command{"record", "train MODEL", "that real step as a row of truth",
-            "memtape record train Qwen/Qwen3-0.6B --into rows", parse_verify},
+            "memtape record train Qwen/Qwen3-0.6B --into rows", parse_verify, true},
     Command{"replay", "TRACE", "play a recorded allocator trace through the replica",
             "memtape replay trace.jsonl.gz", parse_replay},
     Command{"scoreboard", "FILE...", "replay truth rows: how often right to the byte",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "phantom/real_step.h"
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -32,6 +33,11 @@ std::string settings_json(const StepRequest& request) {
   for (const Setting& s : request.settings)
     text += fmt::format(", {}: {}", nlohmann::json(s.name).dump(), s.json_value);
   return text + "}";
+}
+
+std::string file_of(Recipe recipe) {
+  constexpr std::array kFiles{"train_step.py", "trainer_step.py"};
+  return kFiles[static_cast<std::size_t>(recipe)];
 }
 
 std::string interpreter_of(const StepRequest& request) {
@@ -71,12 +77,14 @@ Environment environment_for(const PhantomRequest& phantom, const Program& progra
 Result<std::string> step_script(const StepRequest& request, const fs::path& folder) {
   const auto stand_ins = stand_ins_folder();
   if (!stand_ins) return tl::unexpected(stand_ins.error());
-  const std::string program = read(*stand_ins / "recipes/train_step.py");
-  if (program.empty())
-    return tl::unexpected(Error{ErrorKind::internal,
-                                "cannot be read",
-                                (*stand_ins / "recipes/train_step.py").string(),
-                                {}});
+  std::string program;
+  for (const std::string& name : {std::string("recording.py"), file_of(request.recipe)}) {
+    const std::string part = read(*stand_ins / "recipes" / name);
+    if (part.empty())
+      return tl::unexpected(Error{
+          ErrorKind::internal, "cannot be read", (*stand_ins / "recipes" / name).string(), {}});
+    program += (program.empty() ? "" : "\n\n") + part;
+  }
   return fmt::format(
       "import json\n\nSETTINGS = json.loads(r\"\"\"{}\"\"\")\nCONFIG = "
       "json.loads(r\"\"\"{}\"\"\")\nFOLDER = {}\n\n{}",
@@ -87,7 +95,7 @@ Result<std::string> step_script(const StepRequest& request, const fs::path& fold
 Result<RealStep> run_step(const StepRequest& request, const RunFolder& folder) {
   const Result<std::string> script = step_script(request, folder.path());
   if (!script) return tl::unexpected(script.error());
-  const fs::path file = folder.path() / "train_step.py", log = folder.path() / "log";
+  const fs::path file = folder.path() / file_of(request.recipe), log = folder.path() / "log";
   std::ofstream(file) << *script;
   const std::vector<std::string> words{interpreter_of(request), file.string()};
   const auto program = find_program(words);

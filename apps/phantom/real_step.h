@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RealStep: one training step run by real torch and transformers on a phantom GPU. The script is
-// phantom/recipes/train_step.py with the settings written above it; it leaves bytes, the step's
-// tape and the whole run's trace.
+// RealStep: one step run by real torch and transformers on a phantom GPU. The script is a recipe of
+// phantom/recipes behind what all recipes share (recording.py), with the settings written above; it
+// leaves bytes, the step's tape and the whole run's trace.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,11 @@
 
 namespace memtape::phantom_run {
 
+/// A recipe's file is NAME.py.
+enum class Recipe { train_step, trainer_step };
+
 struct StepRequest {
+  Recipe recipe = Recipe::train_step;
   std::string name;
   const Config& config;
   const std::vector<Setting>& settings;  ///< as memtape train's answer repeats them

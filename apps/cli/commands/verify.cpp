@@ -17,6 +17,7 @@
 #include "report/verification.h"
 #include "sources/model_source.h"
 #include "train_request.h"
+#include "workload/training_arguments.h"
 
 namespace memtape::cli {
 namespace {
@@ -25,6 +26,18 @@ namespace fs = std::filesystem;
 
 /// Kernels choose as on an A100 where no GPU is named, here as in a prediction.
 constexpr std::string_view kUsualGpu = "a100-80gb";
+
+Result<void> check_recipe(const TrainRecipe& recipe) {
+  const bool trainer = recipe.framework == Framework::transformers;
+  if (!trainer && recipe.framework != Framework::torch)
+    return unsupported("only one GPU's step can be run beside a prediction", "--framework",
+                       "--framework torch or transformers");
+  if (recipe.quantization) return unsupported("the script cannot quantize", "verify");
+  if (recipe.trainer.sft) return unsupported("the script runs Trainer, not trl", "verify");
+  if (!trainer && recipe.checkpointing == Checkpointing::full_reentrant)
+    return unsupported("the script cannot checkpoint reentrantly", "verify");
+  return {};
+}
 
 struct Question {
   TrainRequest request;
@@ -35,15 +48,26 @@ struct Question {
   std::string placement = "linux";
 };
 
+/// What the script is told: the settings as the answer repeats them and, for Trainer, the
+/// TrainingArguments and the LoraConfig as they were typed.
+std::vector<Setting> script_settings(const TrainRecipe& recipe, OptionValues values) {
+  std::vector<Setting> settings = resolved_settings(recipe);
+  if (recipe.framework != Framework::transformers) return settings;
+  nlohmann::json words = nlohmann::json::array();
+  for (const auto& [name, value] : values) {
+    if (is_training_argument(name))
+      words.insert(words.end(), {"--" + name, value.empty() ? "true" : value});
+    if (name == "peft") settings.push_back({"peft", value});
+  }
+  settings.push_back({"training_arguments", words.dump()});
+  return settings;
+}
+
 Result<Question> question_of(const RawOptions& options) {
   const Result<TrainRequest> request = train_request(options);
   if (!request) return tl::unexpected(request.error());
-  if (request->recipe.framework != Framework::torch)
-    return unsupported("only the plain PyTorch loop can be run beside a prediction", "--framework",
-                       "--framework torch");
-  if (request->recipe.quantization ||
-      request->recipe.checkpointing == Checkpointing::full_reentrant)
-    return unsupported("the script cannot quantize or checkpoint reentrantly", "verify");
+  if (const Result<void> can = check_recipe(request->recipe); !can)
+    return tl::unexpected(can.error());
   auto source = sources::find_model_source(options.model, sources::HubSettings::of_process());
   if (!source) return tl::unexpected(source.error());
   if (!source->config) return unsupported("no config.json", source->where);
@@ -52,13 +76,16 @@ Result<Question> question_of(const RawOptions& options) {
   return Question{.request = *request,
                   .source = std::move(*source),
                   .recipe = recipe,
-                  .settings = resolved_settings(recipe),
+                  .settings = script_settings(recipe, options.values),
                   .gpu = request->device.gpu ? *request->device.gpu : find_gpu(kUsualGpu).value(),
                   .placement = placement ? *placement : "linux"};
 }
 
 phantom_run::StepRequest step_of(const Question& q, const VerifyOptions& options) {
-  return {.name = options.id.empty() ? q.source.id : options.id,
+  return {.recipe = q.recipe.framework == Framework::transformers
+                        ? phantom_run::Recipe::trainer_step
+                        : phantom_run::Recipe::train_step,
+          .name = options.id.empty() ? q.source.id : options.id,
           .config = *q.source.config,
           .settings = q.settings,
           .gpu = q.gpu,
