@@ -10,4 +10,4 @@ from .after_import import after_import
 
 def start():
     from . import session
-    after_import("torch", session.begin)
+    after_import("torch", session.begin, session.import_failed)

@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import re
 import sys
 import traceback
 
@@ -176,6 +177,13 @@ def begin(torch):
         from . import solo
         solo.install(torch)
     Session(torch)
+
+
+def import_failed(error):
+    """A torch that is newer than the stand-ins asks them for names they do not have."""
+    missing = re.search(r"undefined symbol: (\w+)", str(error))
+    if missing:
+        note("torch", "this torch needs %s, which phantom GPUs do not have: it is newer than those they know" % missing[1])
 
 
 def note(kind, text):
