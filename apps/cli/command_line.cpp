@@ -263,8 +263,37 @@ Result<Request> parse_run(const Command& command, Arguments arguments) {
   return request;
 }
 
+/// `memtape verify serve MODEL [serve options]`: the words of `serve`, and those of verify among
+/// them.
+Result<Request> parse_verify_serve(const Command& command, Arguments arguments) {
+  VerifyServeOptions options;
+  std::vector<const char*> words;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (word == "--show-script") {
+      options.show_script = true;
+    } else if (word.starts_with("--python=")) {
+      options.python = word.substr(word.find('=') + 1);
+    } else if (word == "--python") {
+      if (++i == arguments.size())
+        return tl::unexpected(mistake(command, "--python needs a value"));
+      options.python = arguments[i];
+    } else {
+      words.push_back(arguments[i]);
+    }
+  }
+  Result<ServeWords> read = read_serve_words(words);
+  if (!read) return tl::unexpected(read.error());
+  if (!read->help.empty()) return Message{std::move(read->help)};
+  options.serve = std::move(read->command);
+  return options;
+}
+
 /// `memtape verify train MODEL [train options]` and `memtape record train MODEL [train options]`.
 Result<Request> parse_verify(const Command& command, Arguments arguments) {
+  if (command.name == "verify" && !arguments.empty() &&
+      arguments.front() == std::string_view("serve"))
+    return parse_verify_serve(command, arguments.subspan(1));
   VerifyOptions options;
   options.records = command.name == "record";
   const std::unique_ptr<CLI::App> app = app_of(command);
@@ -329,7 +358,7 @@ constexpr std::array kCommands{
             parse_serve},
     Command{"run", "-- COMMAND...", "a program on phantom GPUs: its real memory, without a GPU",
             "memtape run --gpu a100-80gb -- python train.py", parse_run},
-    Command{"verify", "train MODEL", "a prediction beside real torch on a phantom GPU",
+    Command{"verify", "train|serve MODEL", "a prediction beside real torch on a phantom GPU",
             "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512", parse_verify, true},
     Command{"record", "train MODEL", "that real step as a row of truth",
             "memtape record train Qwen/Qwen3-0.6B --into rows", parse_verify, true},

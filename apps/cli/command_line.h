@@ -17,9 +17,9 @@ struct Message {
   std::string text;
 };
 
-using Request =
-    std::variant<Message, RawOptions, ServeCommand, LaunchOptions, RunCommand, VerifyOptions,
-                 ReplayOptions, ScoreboardOptions, DiffOptions, ModelsOptions, GpusOptions>;
+using Request = std::variant<Message, RawOptions, ServeCommand, LaunchOptions, RunCommand,
+                             VerifyOptions, VerifyServeOptions, ReplayOptions, ScoreboardOptions,
+                             DiffOptions, ModelsOptions, GpusOptions>;
 
 /// The words after the program's name.
 using Arguments = std::span<const char* const>;

@@ -21,6 +21,9 @@ struct Run {
   int operator()(const ServeCommand& command) const { return run_serve(command, terminal); }
   int operator()(const RunCommand& command) const { return run_run(command, terminal); }
   int operator()(const VerifyOptions& options) const { return run_verify(options, terminal); }
+  int operator()(const VerifyServeOptions& options) const {
+    return run_verify_serve(options, terminal);
+  }
   int operator()(const ReplayOptions& options) const { return run_replay(options, terminal); }
   int operator()(const ScoreboardOptions& options) const {
     return run_scoreboard(options, terminal);

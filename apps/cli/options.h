@@ -86,6 +86,13 @@ struct VerifyOptions {
   std::string into, id;  ///< folder and name of the row, when it records
 };
 
+/// `memtape verify serve MODEL --engine NAME`
+struct VerifyServeOptions {
+  ServeCommand serve;
+  std::string python;  ///< interpreter, or ""
+  bool show_script = false;
+};
+
 /// `memtape scoreboard FILE...`
 struct ScoreboardOptions {
   std::vector<std::string> files;

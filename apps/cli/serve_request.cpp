@@ -12,22 +12,6 @@ namespace memtape::cli {
 
 namespace {
 
-Result<ServeRequest> request_of(const ServeCommand& command, const ServedModel& model) {
-  ServeRequest request;
-  request.id = model.id;
-  request.config = model.config;
-  request.header = model.header;
-  request.gguf = model.gguf;
-  for (const auto& [name, value] : command.values) request.options.add(name, value);
-  Result<ServeDevice> device = device_of(command.values);
-  if (!device) return tl::unexpected(device.error());
-  request.device = *std::move(device);
-  const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
-  if (!gpus) return tl::unexpected(gpus.error());
-  request.device.gpus = static_cast<int>(*gpus);
-  return request;
-}
-
 std::vector<std::string> split_at_commas(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -57,10 +41,26 @@ Result<std::vector<Gpu>> compared_gpus(std::string_view names) {
 
 }  // namespace
 
+Result<ServeRequest> serve_request(const ServeCommand& command, const ServedModel& model) {
+  ServeRequest request;
+  request.id = model.id;
+  request.config = model.config;
+  request.header = model.header;
+  request.gguf = model.gguf;
+  for (const auto& [name, value] : command.values) request.options.add(name, value);
+  Result<ServeDevice> device = device_of(command.values);
+  if (!device) return tl::unexpected(device.error());
+  request.device = *std::move(device);
+  const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
+  if (!gpus) return tl::unexpected(gpus.error());
+  request.device.gpus = static_cast<int>(*gpus);
+  return request;
+}
+
 Result<Comparison> compare_servers(const ServeCommand& command, const ServedModel& model) {
   const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
   if (!engine) return tl::unexpected(engine.error());
-  const Result<ServeRequest> request = request_of(command, model);
+  const Result<ServeRequest> request = serve_request(command, model);
   if (!request) return tl::unexpected(request.error());
   const Result<std::vector<Gpu>> gpus = compared_gpus(*request->options.find("compare"));
   if (!gpus) return tl::unexpected(gpus.error());
@@ -72,7 +72,7 @@ Result<Comparison> compare_servers(const ServeCommand& command, const ServedMode
 Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel& model) {
   const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
   if (!engine) return tl::unexpected(engine.error());
-  const Result<ServeRequest> request = request_of(command, model);
+  const Result<ServeRequest> request = serve_request(command, model);
   if (!request) return tl::unexpected(request.error());
   if (const std::string* flag = request->options.find("solve"))
     return solve_serve(**engine, *request, *flag);

@@ -16,6 +16,8 @@ struct ServedModel {
   const llamacpp::GgufHeader* gguf = nullptr;
 };
 
+Result<ServeRequest> serve_request(const ServeCommand& command, const ServedModel& model);
+
 /// What `--compare` asks for instead of one answer.
 Result<Comparison> compare_servers(const ServeCommand& command, const ServedModel& model);
 

@@ -36,8 +36,15 @@ std::string settings_json(const StepRequest& request) {
 }
 
 std::string file_of(Recipe recipe) {
-  constexpr std::array kFiles{"train_step.py", "trainer_step.py"};
+  constexpr std::array kFiles{"train_step.py", "trainer_step.py", "generate_step.py",
+                              "vllm_start.py"};
   return kFiles[static_cast<std::size_t>(recipe)];
+}
+
+/// Those that record a tape stand behind what they share.
+std::vector<std::string> parts_of(Recipe recipe) {
+  if (recipe == Recipe::vllm_start) return {file_of(recipe)};
+  return {"recording.py", file_of(recipe)};
 }
 
 std::string interpreter_of(const StepRequest& request) {
@@ -57,7 +64,8 @@ PhantomRequest phantoms(const StepRequest& request, std::vector<std::string> com
   PhantomRequest phantom;
   phantom.command = std::move(command);
   phantom.gpu = request.gpu;
-  phantom.total_bytes = kUnlimited;
+  phantom.total_bytes = request.total_bytes.value_or(kUnlimited);
+  phantom.context_bytes = request.context_bytes.value_or(0);
   phantom.placement = request.placement;
   return phantom;
 }
@@ -78,7 +86,7 @@ Result<std::string> step_script(const StepRequest& request, const fs::path& fold
   const auto stand_ins = stand_ins_folder();
   if (!stand_ins) return tl::unexpected(stand_ins.error());
   std::string program;
-  for (const std::string& name : {std::string("recording.py"), file_of(request.recipe)}) {
+  for (const std::string& name : parts_of(request.recipe)) {
     const std::string part = read(*stand_ins / "recipes" / name);
     if (part.empty())
       return tl::unexpected(Error{

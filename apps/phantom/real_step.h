@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@
 
 namespace memtape::phantom_run {
 
-/// A recipe's file is NAME.py.
-enum class Recipe { train_step, trainer_step };
+/// A recipe's file is NAME.py. vllm_start leaves no tape.
+enum class Recipe { train_step, trainer_step, generate_step, vllm_start };
 
 struct StepRequest {
   Recipe recipe = Recipe::train_step;
@@ -28,6 +29,8 @@ struct StepRequest {
   Gpu gpu;
   std::string placement = "linux";
   std::string python;  ///< interpreter; "": that of VIRTUAL_ENV, else python3
+  std::optional<Bytes> total_bytes = {},
+                       context_bytes = {};  ///< of the device; not said: it never ends
 };
 
 /// The script as it is run; `folder` is where it leaves its files.
@@ -36,7 +39,7 @@ Result<std::string> step_script(const StepRequest& request, const std::filesyste
 struct RealStep {
   std::string stack;        ///< "torch 2.11.0, transformers 5.17.0, sm80"
   std::string expect_json;  ///< the figures, as truth rows have them
-  std::string tape_text;
+  std::string tape_text;    ///< "" where the recipe leaves none
   std::filesystem::path trace;
 };
 

@@ -159,14 +159,18 @@ def stack():
     return "torch %s, transformers %s, sm%d%d" % (torch.__version__.split("+")[0], transformers.__version__, major, minor)
 
 
+def of_training(watch):
+    """What a training step's watch has seen, under the names of `memtape train`'s JSON."""
+    figures = {"steady_%s_bytes" % m: watch.steady[m] for m in MEASURES}
+    figures.update(named(watch.steps[-1]))
+    figures["peak_phase"] = max(watch.phases, key=lambda p: watch.phases[p]["allocated"])
+    figures["phases"] = {phase: named(peaks) for phase, peaks in watch.phases.items()}
+    figures["first_steps"] = [named(step) for step in watch.steps[:-1]]
+    return figures
+
+
 def finish(watch, expect):
-    """`expect` is what only the recipe knows; levels and peaks are the watch's."""
     events = torch.cuda.memory._snapshot()["device_traces"][0][: watch.last_event]
-    expect.update({"steady_%s_bytes" % m: watch.steady[m] for m in MEASURES})
-    expect.update(named(watch.steps[-1]))
-    expect["peak_phase"] = max(watch.phases, key=lambda p: watch.phases[p]["allocated"])
-    expect["phases"] = {phase: named(peaks) for phase, peaks in watch.phases.items()}
-    expect["first_steps"] = [named(step) for step in watch.steps[:-1]]
     write_tape(events, watch.first_event)
     write_trace(events, watch.first_event)
     with open(os.path.join(FOLDER, "result.json"), "w") as file:

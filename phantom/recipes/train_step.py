@@ -75,7 +75,7 @@ def main():
     model = prepare_model()
     optimizer = build_optimizer(model)
     gradient_bytes = train(model, optimizer, watch)
-    finish(watch, dict(static_bytes(model, optimizer), gradient_bytes=gradient_bytes))
+    finish(watch, dict(static_bytes(model, optimizer), gradient_bytes=gradient_bytes, **of_training(watch)))
 
 
 main()

@@ -94,7 +94,7 @@ def main():
     trainer = RecordedTrainer(model=model, args=arguments, train_dataset=rows, callbacks=[EndOfStep(watch)])
     trainer.record(watch)
     trainer.train()
-    finish(watch, dict(static_bytes(model, trainer.optimizer), gradient_bytes=trainer.gradients))
+    finish(watch, dict(static_bytes(model, trainer.optimizer), gradient_bytes=trainer.gradients, **of_training(watch)))
 
 
 main()

@@ -23,10 +23,26 @@ std::size_t events_of(const TapeDiff& tape) {
   return std::max(tape.predicted.size(), tape.recorded.size());
 }
 
+std::string tape_text(const TapeDiff& tape) {
+  if (!tape.same()) return text(tape, kContext);
+  return fmt::format("tape: all {} allocations of the step agree, and what is freed between them\n",
+                     events_of(tape));
+}
+
+void write_tape(const std::optional<TapeDiff>& tape, JsonWriter& out) {
+  if (!tape) return out.null();
+  out.begin_object();
+  out.member("events", static_cast<std::int64_t>(events_of(*tape)));
+  out.member("differing", static_cast<std::int64_t>(tape->differing));
+  out.key("first_difference");
+  tape->same() ? out.null() : out.value(static_cast<std::int64_t>(tape->first));
+  out.end_object();
+}
+
 }  // namespace
 
 bool Verification::exact() const {
-  return tape.same() && std::ranges::all_of(figures, &Figure::same);
+  return (!tape || tape->same()) && std::ranges::all_of(figures, &Figure::same);
 }
 
 std::vector<Figure> predicted_figures(const Prediction& prediction) {
@@ -53,11 +69,7 @@ std::string text(const Verification& v) {
                         f.same() ? ""
                                  : fmt::format("  {}{}", f.predicted > f.real ? "+" : "",
                                                with_commas(f.predicted - f.real)));
-  text += v.tape.same()
-              ? fmt::format(
-                    "tape: all {} allocations of the step agree, and what is freed between them\n",
-                    events_of(v.tape))
-              : memtape::report::text(v.tape, kContext);
+  if (v.tape) text += tape_text(*v.tape);
   return text + (v.exact() ? "exact\n" : "not exact\n");
 }
 
@@ -80,12 +92,7 @@ std::string json(const Verification& v) {
   }
   out.end_array();
   out.key("tape");
-  out.begin_object();
-  out.member("events", static_cast<std::int64_t>(events_of(v.tape)));
-  out.member("differing", static_cast<std::int64_t>(v.tape.differing));
-  out.key("first_difference");
-  v.tape.same() ? out.null() : out.value(static_cast<std::int64_t>(v.tape.first));
-  out.end_object();
+  write_tape(v.tape, out);
   out.end_object();
   return std::move(out).take();
 }

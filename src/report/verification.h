@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification: a predicted step beside the same step as real PyTorch ran it: figure by figure, and
-// the tape event for event.
+// Verification: a predicted step beside the same step as real PyTorch ran it: figure by figure and,
+// where both sides have one, the tape event for event.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct Figure {
 struct Verification {
   std::string model, stack;
   std::vector<Figure> figures;
-  TapeDiff tape;
+  std::optional<TapeDiff> tape;
 
   bool exact() const;
 };

@@ -91,7 +91,7 @@ def exit_codes():
 
 
 def verify(line):
-    code, out, err = run(memtape, "verify", "train", *shlex.split(line), "--python", python)
+    code, out, err = run(memtape, "verify", *shlex.split(line), "--python", python)
     return code == 0, tail(out, err)
 
 

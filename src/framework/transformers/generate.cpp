@@ -11,6 +11,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/reduce_kernel.h"
 #include "ghost/ops/reductions.h"
 
 namespace memtape::transformers {
@@ -49,11 +50,11 @@ class Generation {
   void run() {
     session_.mark(Phase::prepare, 0, 0);
     prepare();
-    Tensor logits = prefill();
-    for (std::int64_t made = 0; !session_.error; logits = decode(made)) {
-      take_next_token(logits);
-      logits.reset();
+    logits_ = prefill();
+    for (std::int64_t made = 0; !session_.error; logits_ = decode(made)) {
+      take_next_token(logits_);
       if (++made >= recipe_.max_new_tokens) break;
+      logits_.reset();
     }
   }
   bool takes_cache() const { return cache_.layers() > 0; }
@@ -86,7 +87,6 @@ class Generation {
 
   /// _prefill
   Tensor prefill() {
-    session_.mark(Phase::forward, 0, 0);
     const std::int64_t length = recipe_.prompt_length;
     const std::int64_t chunk = recipe_.prefill_chunk_size.value_or(length);
     Inputs model_inputs;
@@ -103,7 +103,7 @@ class Generation {
 
   /// A pass of one token a sequence.
   Tensor decode(std::int64_t made) {
-    session_.mark(Phase::forward, static_cast<int>(made), 0);
+    pass_ = static_cast<int>(made);
     const std::int64_t length = so_far_.input_ids.size(1);
     const auto last = [length](const Tensor& x) { return x.slice(1, length - 1, length).clone(); };
     Inputs next;
@@ -114,13 +114,16 @@ class Generation {
     return forward(model_inputs_, Stage::decode);
   }
 
-  /// Only the last token's logits are made (logits_to_keep=1).
+  /// Only the last token's logits are made (logits_to_keep=1). What follows prepares the next pass.
   Tensor forward(const Inputs& inputs, Stage stage) {
     const family::ForwardArguments arguments(&cache_, inputs.position_ids, 1, stage);
     Batch batch;
     batch.input_ids = inputs.input_ids;
     batch.attention_mask = inputs.attention_mask;
-    return model_.forward(batch).logits;
+    session_.mark(Phase::forward, pass_, 0);
+    Tensor logits = model_.forward(batch).logits;
+    session_.mark(Phase::prepare, pass_, 0);
+    return logits;
   }
 
   /// _update_model_kwargs_for_generation, the greedy choice, and the stopping criteria.
@@ -150,9 +153,13 @@ class Generation {
     return ghost::empty({logits.size(0), logits.size(-1)}, DType::float32);
   }
 
+  /// A partial result is a value and where it was found (ReduceArgMaxKernel.cu).
   static Tensor argmax(const Tensor& scores) {
+    constexpr Bytes kValueAndPlace = 16;
     const ghost::Op op("argmax", {});
-    return ghost::empty({scores.size(0)}, DType::int64);
+    Tensor found = ghost::empty({scores.size(0)}, DType::int64);
+    ghost::reduce_scratch(scores, ghost::dim_set(1), DType::int64, kValueAndPlace);
+    return found;
   }
 
   /// stopping_criteria(input_ids, scores), of which there is the one about the length, and
@@ -177,10 +184,12 @@ class Generation {
   ghost::Session& session_;
   KeyValueCache cache_;
   bool has_bos_;
+  int pass_ = 0;
   Inputs first_;         ///< generate()'s own
   Inputs so_far_;        ///< with the tokens made since
   Inputs model_inputs_;  ///< of the last pass
   Tensor bos_token_, pad_token_, unfinished_sequences_, next_token_logits_, next_tokens_;
+  Tensor logits_;  ///< of the last pass
 };
 
 TrainRecipe loading(const GenerateRecipe& recipe) {

@@ -22,7 +22,8 @@ struct GenerateRecipe {
 };
 
 struct GenerateRun {
-  Tape tape;  ///< marks: step -1 the model, step 0 the prefill, step i the i-th pass after it
+  Tape tape;  ///< marks: step -1 the model, step 0 the prefill, step i the i-th pass after it; each
+              ///< pass is forward, what generate() does before and behind it prepare
   std::int64_t parameters = 0;
   Bytes parameter_bytes = 0;
   std::vector<std::int64_t> sliding_windows;  ///< by layer; empty: none

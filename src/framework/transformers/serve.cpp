@@ -5,7 +5,6 @@
 #include <string>
 
 #include "allocator/placement.h"
-#include "framework/transformers/generate.h"
 #include "timeline/play.h"
 #include "workload/device_traits.h"
 
@@ -71,9 +70,11 @@ struct Peaks {
 
 Peaks peaks_of(const Tape& tape, const Timeline& timeline) {
   Peaks peaks;
+  bool begun = false;
   for (const Window& window : timeline.windows) {
     if (window.mark.step < 0) continue;
-    if (window.mark.phase == Phase::prepare) peaks.loaded = window.at_start.allocated;
+    if (!begun) peaks.loaded = window.at_start.allocated;
+    begun = true;
     if (window.peak.allocated > peaks.all.allocated) peaks.event = window.peak_event;
     peaks.all.raise_to(window.peak);
     if (window.mark.phase == Phase::forward)
@@ -111,6 +112,12 @@ std::vector<Setting> settings_of(const GenerateRecipe& recipe) {
 }
 
 }  // namespace
+
+Result<GenerateRun> run_generate(const ServeRequest& request) {
+  const Result<GenerateRecipe> recipe = recipe_of(request.options);
+  if (!recipe) return tl::unexpected(recipe.error());
+  return run_generate(*request.config, *recipe, device_traits(request.device.gpu));
+}
 
 Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!request.config)

@@ -5,11 +5,15 @@
 
 #include <array>
 
+#include "framework/transformers/generate.h"
 #include "workload/serve_engine.h"
 
 namespace memtape::transformers {
 
 Result<ServeAnswer> serve(const ServeRequest& request);
+
+/// The run beneath that answer.
+Result<GenerateRun> run_generate(const ServeRequest& request);
 
 /// GenerationConfig's names, beside the contract's.
 inline constexpr std::array kServeFlags{

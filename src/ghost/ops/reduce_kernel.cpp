@@ -224,10 +224,12 @@ void reduce_32bit(const ReduceIterator& iter, Bytes accumulator) {
 
 }  // namespace
 
-void reduce_scratch(const Tensor& input, DimSet reduced, DType output) {
+void reduce_scratch(const Tensor& input, DimSet reduced, DType output,
+                    std::optional<Bytes> partial) {
   if (input.numel() == 0) return;
-  const Bytes accumulator =
-      output == DType::boolean ? bits(input.dtype()) / 8 : std::max<Bytes>(bits(output) / 8, 4);
+  const Bytes accumulator = partial                    ? *partial
+                            : output == DType::boolean ? bits(input.dtype()) / 8
+                                                       : std::max<Bytes>(bits(output) / 8, 4);
   const bool half_to_half = bits(output) == 16 && input.dtype() == output;
   ReduceIterator iter(input, reduced, output);
   if (session().skipping) return;

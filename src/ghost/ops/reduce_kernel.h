@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "ghost/tensor.h"
 
@@ -18,7 +19,8 @@ constexpr DimSet all_dims(int rank) { return (DimSet{1} << rank) - 1; }
 
 /// Takes and returns the scratch for reducing `input` over `reduced` to a packed output of dtype
 /// `output`: sum, mean, norms and their like, which accumulate numbers of 16 bits in 32; all and
-/// any (`output` is boolean) keep the input's type.
-void reduce_scratch(const Tensor& input, DimSet reduced, DType output);
+/// any (`output` is boolean) keep the input's type; others say what a partial result takes.
+void reduce_scratch(const Tensor& input, DimSet reduced, DType output,
+                    std::optional<Bytes> partial = {});
 
 }  // namespace memtape::ghost

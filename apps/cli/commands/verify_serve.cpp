@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memtape verify serve MODEL --engine NAME`: the predicted server beside the engine itself, run on
+// a phantom GPU. What is compared is every figure that the engine's recipe reads off.
+#include <array>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "framework/transformers/serve.h"
+#include "phantom/real_step.h"
+#include "predict/serve.h"
+#include "predict/step_play.h"
+#include "report/serve_json.h"
+#include "report/verification.h"
+#include "serve_request.h"
+#include "sources/model_source.h"
+
+namespace memtape::cli {
+namespace {
+
+using Json = nlohmann::json;
+using phantom_run::Recipe;
+
+/// An engine that can be run: its recipe, and the settings its script is told.
+struct Runnable {
+  Recipe recipe;
+  std::vector<Setting> settings;
+};
+
+/// vLLM's own flags, as they were typed.
+std::vector<Setting> vllm_settings(const ServeCommand& command) {
+  constexpr std::array<std::string_view, 6> kOurs{
+      "engine-version", "gpu", "gpus", "gpu-memory-bytes", "context-bytes", "driver-placement"};
+  Json words = Json::array();
+  for (const auto& [name, value] : command.values) {
+    if (name == "engine" || std::ranges::find(kOurs, name) != kOurs.end()) continue;
+    words.push_back("--" + name);
+    if (!value.empty()) words.push_back(value);
+  }
+  return {{"flags", words.dump()}};
+}
+
+Result<Runnable> runnable(const ServeCommand& command, const ServeAnswer& answer) {
+  if (answer.ranks.size() > 1 || answer.ranks.front().ranks.size() > 1)
+    return unsupported("only one GPU's server can be run beside a prediction", "verify",
+                       "--tensor-parallel-size 1");
+  if (command.engine == "transformers") return Runnable{Recipe::generate_step, answer.workload};
+  if (command.engine == "vllm") return Runnable{Recipe::vllm_start, vllm_settings(command)};
+  return unsupported("this engine is no Python program that could be run",
+                     "--engine " + command.engine, "transformers or vllm");
+}
+
+/// Every number of the real run at its dotted path, beside the prediction's at that path: of the
+/// rank, else at the top.
+void add_figures(const Json& real, const Json& predicted, const std::string& path,
+                 std::vector<report::Figure>& figures) {
+  for (const auto& [key, value] : real.items()) {
+    const auto at = predicted.is_object() ? predicted.find(key) : predicted.end();
+    const Json& beside = at == predicted.end() ? Json() : *at;
+    if (value.is_object())
+      add_figures(value, beside, path + key + ".", figures);
+    else if (value.is_number_integer() && beside.is_number_integer())
+      figures.push_back({path + key, beside.get<std::int64_t>(), value.get<std::int64_t>()});
+  }
+}
+
+Result<report::Verification> verification_of(const ServeRequest& request, const ServeAnswer& answer,
+                                             const phantom_run::RealStep& real) {
+  report::Verification v{.model = request.id, .stack = real.stack, .figures = {}, .tape = {}};
+  const Json predicted = Json::parse(report::json(answer), nullptr, false);
+  add_figures(Json::parse(real.expect_json, nullptr, false), predicted.at("ranks").at(0), "",
+              v.figures);
+  if (v.figures.empty())
+    return tl::unexpected(
+        Error{ErrorKind::internal, "the real run left no figures", real.stack, {}});
+  if (real.tape_text.empty()) return v;
+  const auto run = transformers::run_generate(request);
+  if (!run) return tl::unexpected(run.error());
+  const auto tape = parse_step_tape(real.tape_text, "the real step");
+  if (!tape) return tl::unexpected(tape.error());
+  v.tape = report::compare_tapes(run->tape, first_event_of_step(run->tape, 0), *tape);
+  return v;
+}
+
+/// The question as the engine is asked it.
+struct Question {
+  ServeRequest request;
+  ServeAnswer answer;
+  Runnable runnable;
+};
+
+Result<Question> question_of(const ServeCommand& command, const ServedModel& model) {
+  const auto request = serve_request(command, model);
+  if (!request) return tl::unexpected(request.error());
+  if (!request->config) return unsupported("no config.json", request->id);
+  if (!request->device.gpu)
+    return memtape::bad_input("is missing", "--gpu", "verify serve: --gpu a100-80gb");
+  auto answer = answer_serve(command, model);
+  if (!answer) return tl::unexpected(answer.error());
+  auto runs = runnable(command, *answer);
+  if (!runs) return tl::unexpected(runs.error());
+  return Question{*request, *std::move(answer), *std::move(runs)};
+}
+
+phantom_run::StepRequest step_of(const Question& q, const VerifyServeOptions& options) {
+  const ServeDevice& device = q.request.device;
+  return {.recipe = q.runnable.recipe,
+          .name = q.request.id,
+          .config = *q.request.config,
+          .settings = q.runnable.settings,
+          .gpu = *device.gpu,
+          .placement = device.placement == DriverPlacement::first_fit ? "first-fit" : "linux",
+          .python = options.python,
+          .total_bytes = device.total_bytes(),
+          .context_bytes = device.context_bytes()};
+}
+
+int verified(const Question& q, const VerifyServeOptions& options, Terminal& terminal) {
+  const auto folder = phantom_run::RunFolder::make();
+  if (!folder) return terminal.fail(folder.error());
+  const auto real = phantom_run::run_step(step_of(q, options), *folder);
+  if (!real) return terminal.fail(real.error());
+  const Result<report::Verification> v = verification_of(q.request, q.answer, *real);
+  if (!v) return terminal.fail(v.error());
+  const OutputOptions& output = options.serve.output;
+  terminal.print(output.json    ? report::json(*v)
+                 : output.quiet ? std::string(v->exact() ? "exact\n" : "not exact\n")
+                                : report::text(*v));
+  return v->exact() ? ExitCode::fits : ExitCode::does_not_fit;
+}
+
+}  // namespace
+
+int run_verify_serve(const VerifyServeOptions& options, Terminal& terminal) {
+  const auto source =
+      sources::find_model_source(options.serve.model, sources::HubSettings::of_process());
+  if (!source) return terminal.fail(source.error());
+  const ServedModel model{.id = source->id,
+                          .config = source->config ? &*source->config : nullptr,
+                          .header = source->header ? &*source->header : nullptr};
+  const Result<Question> question = question_of(options.serve, model);
+  if (!question) return terminal.fail(question.error());
+  if (!options.show_script) return verified(*question, options, terminal);
+  const Result<std::string> script = phantom_run::step_script(step_of(*question, options), "/tmp");
+  if (!script) return terminal.fail(script.error());
+  terminal.print(*script);
+  return ExitCode::fits;
+}
+
+}  // namespace memtape::cli
