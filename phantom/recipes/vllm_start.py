@@ -36,8 +36,9 @@ def watch_profile():
 
 
 def storages(model):
-    held = {p.untyped_storage().data_ptr(): p.untyped_storage().nbytes() for p in model.parameters()}
-    return sum(held.values())
+    """Bytes of parameters and buffers, each storage once."""
+    held = [t.untyped_storage() for t in [*model.parameters(), *model.buffers()] if t.is_cuda]
+    return sum({s.data_ptr(): s.nbytes() for s in held}.values())
 
 
 def main():

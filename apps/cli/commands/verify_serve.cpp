@@ -29,8 +29,8 @@ struct Runnable {
   std::vector<Setting> settings;
 };
 
-/// vLLM's own flags, as they were typed.
-std::vector<Setting> vllm_settings(const ServeCommand& command) {
+/// vLLM's own flags as they were typed, and those whose defaults depend on how vLLM is started.
+std::vector<Setting> vllm_settings(const ServeCommand& command, const ServeAnswer& answer) {
   constexpr std::array<std::string_view, 6> kOurs{
       "engine-version", "gpu", "gpus", "gpu-memory-bytes", "context-bytes", "driver-placement"};
   Json words = Json::array();
@@ -39,6 +39,11 @@ std::vector<Setting> vllm_settings(const ServeCommand& command) {
     words.push_back("--" + name);
     if (!value.empty()) words.push_back(value);
   }
+  for (const auto& [setting, flag] :
+       {std::pair("max_num_batched_tokens", "--max-num-batched-tokens"),
+        std::pair("max_num_seqs", "--max-num-seqs")})
+    for (const Setting& s : answer.workload)
+      if (s.name == setting) words.insert(words.end(), {std::string(flag), s.json_value});
   return {{"flags", words.dump()}};
 }
 
@@ -47,7 +52,7 @@ Result<Runnable> runnable(const ServeCommand& command, const ServeAnswer& answer
     return unsupported("only one GPU's server can be run beside a prediction", "verify",
                        "--tensor-parallel-size 1");
   if (command.engine == "transformers") return Runnable{Recipe::generate_step, answer.workload};
-  if (command.engine == "vllm") return Runnable{Recipe::vllm_start, vllm_settings(command)};
+  if (command.engine == "vllm") return Runnable{Recipe::vllm_start, vllm_settings(command, answer)};
   return unsupported("this engine is no Python program that could be run",
                      "--engine " + command.engine, "transformers or vllm");
 }
