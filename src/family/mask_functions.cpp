@@ -60,14 +60,29 @@ Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding) {
   return ghost::logical(kAnd, result, causal(at));
 }
 
-Tensor padding(const MaskIndices& at, const Tensor& padding_mask) {
+namespace {
+
+/// mask[rows, columns]: the CUDA kernel wants index tensors of one layout: those that are not
+/// packed are copied (AdvancedIndex).
+Tensor index_pairs(const Tensor& mask, const Tensor& batch, const Tensor& positions) {
   ghost::Op op("index", {});
-  const Dims sizes{at.batch.size(0), 1, 1, at.key.size(3)};
-  // The CUDA kernel wants index tensors of one layout: those that are not packed are copied
-  // (AdvancedIndex).
-  const Tensor rows = at.batch.expand(sizes).contiguous();
-  const Tensor columns = at.key.expand(sizes).contiguous();
-  return ghost::empty(sizes, padding_mask.dtype());
+  Dims sizes = positions.sizes();
+  sizes[0] = batch.size(0);
+  const Tensor rows = batch.expand(sizes).contiguous();
+  const Tensor columns = positions.expand(sizes).contiguous();
+  return ghost::empty(sizes, mask.dtype());
+}
+
+}  // namespace
+
+Tensor packed_sequence(const MaskIndices& at, const Tensor& packed_sequence_mask) {
+  const Tensor of_query = index_pairs(packed_sequence_mask, at.batch, at.query);
+  const Tensor of_key = index_pairs(packed_sequence_mask, at.batch, at.key);
+  return ghost::logical("eq", of_query, of_key);
+}
+
+Tensor padding(const MaskIndices& at, const Tensor& padding_mask) {
+  return index_pairs(padding_mask, at.batch, at.key);
 }
 
 }  // namespace memtape::family

@@ -20,6 +20,10 @@ Tensor sliding_window_bidirectional(const MaskIndices& at);
 /// Tokens of one chunk, counted from each row's first token.
 Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding);
 
+/// Tokens of one sequence of a packed row: packed_sequence_mask[batch_idx, q_idx] ==
+/// packed_sequence_mask[batch_idx, kv_idx].
+Tensor packed_sequence(const MaskIndices& at, const Tensor& packed_sequence_mask);
+
 /// padding_mask[batch_idx, kv_idx]: [B, 1, 1, Skv].
 Tensor padding(const MaskIndices& at, const Tensor& padding_mask);
 

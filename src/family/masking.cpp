@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/masking.h"
 
+#include <utility>
+
 #include "family/key_value_cache.h"
 #include "family/mask_functions.h"
 #include "ghost/ops/creation.h"
@@ -14,17 +16,22 @@
 namespace memtape::family {
 namespace {
 
+thread_local bool rows_are_packed = false;
+
 /// find_packed_sequence_indices: positions that step by one everywhere mean one sequence a row, and
-/// no mask.
-void find_packed_sequence_indices(const Tensor& position_ids) {
+/// no mask; else the number of its sequence for each token.
+Tensor find_packed_sequence_indices(const Tensor& position_ids) {
   const Tensor first_dummy_value = position_ids.slice(1, 0, 1).add(-1);
   Tensor position_diff;
   {
     const Tensor prepended = ghost::cat({first_dummy_value, position_ids}, -1);
     position_diff = prepended.slice(-1, 1, prepended.size(-1)).sub(prepended.slice(-1, 0, -1));
   }
-  const Tensor packed_sequence_mask = ghost::cumsum(ghost::comparison("ne", position_diff));
-  const Tensor single = ghost::all(ghost::comparison("eq", packed_sequence_mask.select(1)));
+  Tensor packed_sequence_mask = ghost::cumsum(ghost::comparison("ne", position_diff));
+  {
+    const Tensor single = ghost::all(ghost::comparison("eq", packed_sequence_mask.select(1)));
+  }
+  return rows_are_packed ? packed_sequence_mask : Tensor();
 }
 
 /// fast_all: mask.sum() == mask.numel().
@@ -48,7 +55,8 @@ struct MaskCall {
   bool sliding = false;
   bool hides_future = false;  ///< padding_mask was padded up to the keys a fixed cache has room for
 
-  Tensor left_padding = {};  ///< [B] of a chunked mask: where each row's first chunk starts
+  Tensor packed_sequence_mask = {};  ///< [B, S], where rows are packed
+  Tensor left_padding = {};          ///< [B] of a chunked mask: where each row's first chunk starts
 
   /// A query sees less than there is: then no mask is skipped.
   bool is_local() const { return sliding && keys >= request.sliding_window; }
@@ -80,9 +88,10 @@ MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& emb
     call.keys = sizes.kv_length;
     call.key_offset = sizes.kv_offset;
   } else if (!request.attention_mask.defined() && position_ids.defined()) {
-    find_packed_sequence_indices(position_ids.size(0) == call.batch
-                                     ? position_ids
-                                     : position_ids.expand({call.batch, position_ids.size(1)}));
+    call.packed_sequence_mask =
+        find_packed_sequence_indices(position_ids.size(0) == call.batch
+                                         ? position_ids
+                                         : position_ids.expand({call.batch, position_ids.size(1)}));
   }
   return call;
 }
@@ -100,7 +109,9 @@ void prepare_padding_mask(MaskCall& call) {
 bool ignores_causal_mask(const MaskCall& call) {
   const KeyValueCache* cache = KeyValueCache::passed();
   const bool decodes_compileable = cache && cache->is_fixed() && call.queries == 1;
-  if (!call.request.allow_is_causal_skip || decodes_compileable) return false;
+  if (!call.request.allow_is_causal_skip || decodes_compileable ||
+      call.packed_sequence_mask.defined())
+    return false;
   Tensor padding_mask = call.padding_mask;
   if (padding_mask.defined() && padding_mask.size(-1) > call.keys) {
     const Tensor mask_indices = ghost::arange(call.keys, DType::int64).add(0);
@@ -131,11 +142,19 @@ bool ignores_bidirectional_mask(const MaskCall& call) {
   return !call.is_local();
 }
 
-Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
+Tensor pattern(const MaskCall& call, const MaskIndices& indices) {
   if (call.left_padding.defined()) return chunked_causal(indices, call.left_padding);
   if (call.sliding)
     return call.causal ? sliding_window_causal(indices) : sliding_window_bidirectional(indices);
   return call.causal ? causal(indices) : bidirectional(indices);
+}
+
+/// The pattern, and within one sequence of a packed row.
+Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
+  if (!call.packed_sequence_mask.defined()) return pattern(call, indices);
+  Tensor mask = ghost::ones({}, DType::boolean);
+  mask = ghost::logical("bitwise_and", mask, pattern(call, indices));
+  return ghost::logical("bitwise_and", mask, packed_sequence(indices, call.packed_sequence_mask));
 }
 
 /// The bool mask of sdpa_mask, for positions counted from zero.
@@ -197,6 +216,10 @@ Tensor left_padding_tokens(const MaskCall& call) {
 }
 
 }  // namespace
+
+PackedSequences::PackedSequences(bool packed) : before_(std::exchange(rows_are_packed, packed)) {}
+
+PackedSequences::~PackedSequences() { rows_are_packed = before_; }
 
 Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                           const Tensor& position_ids) {

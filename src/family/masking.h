@@ -17,6 +17,19 @@ struct MaskRequest {
       true;  ///< false: a causal mask is made even where sdpa could do without
 };
 
+/// While it lives, rows are taken to hold several sequences each (packing): find_packed_sequence_
+/// indices then says so, and a mask is made that keeps them apart.
+class PackedSequences {
+ public:
+  explicit PackedSequences(bool packed = true);
+  ~PackedSequences();
+  PackedSequences(const PackedSequences&) = delete;
+  PackedSequences& operator=(const PackedSequences&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// create_causal_mask; `position_ids` may be undefined.
 Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                           const Tensor& position_ids);

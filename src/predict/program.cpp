@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "framework/ddp/distributed_data_parallel.h"
+#include "framework/deepspeed/ds_config.h"
+#include "framework/deepspeed/engine.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/megatron/pretrain.h"
@@ -53,6 +55,7 @@ constexpr auto kDialects = std::to_array<Dialect>({
      all_alike},
     {Framework::fsdp1, fsdp1::run_training, fsdp1::rank_classes},
     {Framework::fsdp2, fsdp2::run_training, fsdp2::rank_classes},
+    {Framework::deepspeed, deepspeed::run_training, deepspeed::rank_classes},
     {Framework::megatron_core, megatron::run_training, megatron::rank_classes},
 });
 
@@ -60,7 +63,7 @@ Result<const Dialect*> find_dialect(Framework framework) {
   for (const Dialect& dialect : kDialects)
     if (dialect.framework == framework) return &dialect;
   return unsupported(fmt::format("\"{}\" is not modelled yet", name(framework)), "--framework",
-                     "one of torch, transformers, ddp, fsdp1, fsdp2, megatron-core");
+                     "one of torch, transformers, ddp, fsdp1, fsdp2, deepspeed, megatron-core");
 }
 
 }  // namespace
@@ -105,6 +108,7 @@ std::vector<Setting> mesh_settings(const TrainRecipe& recipe) {
 
 TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (!recipe.names_task) recipe.task = torch::default_task(config);
+  if (recipe.framework == Framework::deepspeed) return deepspeed::resolved(std::move(recipe));
   if (recipe.framework != Framework::transformers || recipe.weights) return recipe;
   const std::string stored = config.text("dtype", config.text("torch_dtype", "float32"));
   recipe.weights = stored == "bfloat16"  ? DType::bfloat16

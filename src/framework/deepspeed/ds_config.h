@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// DsConfig: what of a ds_config.json decides memory, by its own names and defaults
+// (deepspeed/runtime/config.py, zero/config.py, precision_config.py of DeepSpeed 0.19), with "auto"
+// filled in as HF Trainer does (transformers/integrations/deepspeed.py).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::deepspeed {
+
+/// "zero_optimization". Sizes are numbers of elements.
+struct ZeroConfig {
+  int stage = 0;
+  bool contiguous_gradients = true, reduce_scatter = true, overlap_comm = false;
+  bool use_multi_rank_bucket_allreduce = true;
+  bool round_robin_gradients = false, parameter_alignment = false, compute_grad_norm = true;
+  std::int64_t reduce_bucket_size = 500'000'000;
+  std::int64_t prefetch_bucket_size = 50'000'000;
+  std::int64_t param_persistence_threshold = 100'000;
+  std::int64_t model_persistence_threshold = 0;
+  std::int64_t max_live_parameters = 1'000'000'000, max_reuse_distance = 1'000'000'000;
+  std::int64_t sub_group_size = 1'000'000'000;
+  bool allgather_sequential = false, use_all_reduce_for_fetch_params = false;
+  bool memory_efficient_linear = true;
+  bool offload_optimizer = false, offload_param = false;
+};
+
+/// "optimizer": one that DeepSpeed makes itself.
+struct ConfiguredOptimizer {
+  enum class Kind { torch, fused_adam, cpu_adam };
+  Kind kind = Kind::torch;
+  OptimizerName name = OptimizerName::adamw;  ///< of torch's
+  OptimizerImpl impl = OptimizerImpl::foreach;
+};
+
+struct DsConfig {
+  ZeroConfig zero;
+  DType model_dtype = DType::float32;
+  DType grad_accum_dtype = DType::float32;
+  DType communication_data_type = DType::float32;
+  double gradient_clipping = 1.0;
+  bool check_grad_overflow = false;
+  bool scales_loss = false;  ///< float16 with a loss scale other than 1
+  bool immediate_grad_update = false;
+  bool packed_sequences = true;  ///< memtape's own key: rows hold several sequences each
+  std::optional<ConfiguredOptimizer> optimizer;
+
+  bool partitions_gradients() const { return zero.stage >= 2; }
+  /// _do_optimizer_sanity_check: ZeRO 1 with float32 gradients of a bfloat16 model.
+  bool uses_bf16_optimizer() const {
+    return zero.stage == 1 && model_dtype == DType::bfloat16 &&
+           grad_accum_dtype == DType::float32 && !zero.offload_optimizer;
+  }
+};
+
+Result<DsConfig> read_ds_config(const Config& model, const TrainRecipe& recipe);
+
+/// The recipe with the batch that the ds_config names.
+TrainRecipe resolved(TrainRecipe recipe);
+
+}  // namespace memtape::deepspeed

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepSpeed (deepspeed/runtime/engine.py): the program hands its model to deepspeed.initialize()
+// and calls the engine for forward, backward and step. What is partitioned is the ds_config's ZeRO
+// stage's business.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "framework/torch/train_loop.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::deepspeed {
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device, int rank);
+
+/// Ranks whose partitions begin and end alike.
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+
+}  // namespace memtape::deepspeed

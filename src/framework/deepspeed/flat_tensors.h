@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flat tensors: tensors joined to one, pieces of it, and the `.data` of a tensor put elsewhere
+// (torch/_utils.py, _flatten_dense_tensors; Tensor.data).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ghost/tensor.h"
+
+namespace memtape::deepspeed {
+
+using ghost::Tensor;
+
+/// All of them in one dimension: a copy, but of a single tensor a view.
+Tensor flatten(const std::vector<Tensor>& tensors);
+
+/// tensor.view(-1).narrow(0, start, elements), without history.
+Tensor narrow(const Tensor& tensor, std::int64_t start, std::int64_t elements);
+
+/// tensor.data = view_of_elements.view_as(tensor): its own memory goes.
+void put_data(const Tensor& tensor, const Tensor& elements);
+
+}  // namespace memtape::deepspeed

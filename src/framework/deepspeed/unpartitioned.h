@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// ZeRO 0: every rank holds everything. In bfloat16 and float16 the basic optimizer steps over
+// float32 copies: one a parameter (fp16/unfused_optimizer.py), or one flat one for FusedAdam
+// (fp16/fused_optimizer.py). In float32 there is nothing between the engine and the basic
+// optimizer.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "framework/deepspeed/ds_config.h"
+#include "framework/deepspeed/engine_optimizer.h"
+
+namespace memtape::deepspeed {
+
+std::unique_ptr<EngineOptimizer> make_unpartitioned(std::vector<Tensor> parameters,
+                                                    const DsConfig& config,
+                                                    const TrainRecipe& recipe);
+
+/// buffered_allreduce_fallback: gradients are joined, by half a billion elements, to be reduced.
+void all_reduce_in_buckets(const std::vector<Tensor>& gradients, DType communication_dtype);
+
+}  // namespace memtape::deepspeed
