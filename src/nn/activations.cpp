@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ghost/ops/pointwise.h"
+#include "nn/activation_hooks.h"
 
 namespace memtape::nn {
 namespace {
@@ -36,15 +38,34 @@ Tensor quick_gelu(const Tensor& x) { return x.mul(ghost::sigmoid(x.mul(1.702)));
 /// relu(x) squared
 Tensor relu2(const Tensor& x) { return ghost::relu(x).pow(2); }
 
+thread_local ForwardHooks* current_hooks = nullptr;
+
+template <Activation::Function function>
+Tensor observed(const Tensor& x) {
+  if (!current_hooks) return function(x);
+  Tensor input = x;
+  current_hooks->before_forward(input);
+  Tensor output = function(input);
+  current_hooks->after_forward(output);
+  return output;
+}
+
 constexpr std::array<std::string_view, 13> kNames{
     "silu",        "swish",      "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
     "gelu_python", "quick_gelu", "relu", "relu2",    "tanh",      "sigmoid",
     "linear"};
 constexpr std::array<Activation::Function, 13> kFunctions{
-    silu,       silu, gelu,  gelu_new, gelu_fast, gelu,  gelu,
-    quick_gelu, relu, relu2, tanh,     sigmoid,   linear};
+    observed<silu>,      observed<silu>,  observed<gelu>, observed<gelu_new>,
+    observed<gelu_fast>, observed<gelu>,  observed<gelu>, observed<quick_gelu>,
+    observed<relu>,      observed<relu2>, observed<tanh>, observed<sigmoid>,
+    observed<linear>};
 
 }  // namespace
+
+ActivationHooks::ActivationHooks(ForwardHooks& hooks)
+    : before_(std::exchange(current_hooks, &hooks)) {}
+
+ActivationHooks::~ActivationHooks() { current_hooks = before_; }
 
 std::optional<Activation> Activation::from_name(std::string_view name) {
   const auto at = std::find(kNames.begin(), kNames.end(), name);

@@ -258,10 +258,10 @@ struct Reader {
     if (flag && *flag != given)
       return bad_input("the ds_config says stage " + std::to_string(given), "--zero",
                        std::to_string(given));
-    if (given == 3)
-      return unsupported("ZeRO 3 is not modelled yet", "--strategy: zero_optimization.stage",
-                         "0, 1 or 2");
     config.zero.stage = static_cast<int>(given);
+    if (given == 3 && recipe.lora)
+      return unsupported("adapters under ZeRO 3 are not modelled",
+                         "--strategy: zero_optimization.stage", "0, 1 or 2");
     return {};
   }
 

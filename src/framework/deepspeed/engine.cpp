@@ -9,6 +9,7 @@
 #include "family/masking.h"
 #include "framework/deepspeed/bf16_optimizer.h"
 #include "framework/deepspeed/ds_config.h"
+#include "framework/deepspeed/stage3.h"
 #include "framework/deepspeed/stage_1_and_2.h"
 #include "framework/deepspeed/unpartitioned.h"
 #include "framework/torch/model_setup.h"
@@ -36,6 +37,7 @@ void cast_parameters(family::PretrainedModel& model, DType dtype) {
 std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& model,
                                                        const DsConfig& config,
                                                        const TrainRecipe& recipe, Rank rank) {
+  if (config.zero.stage == 3) return std::make_unique<Stage3>(model, config, recipe, rank);
   std::vector<Tensor> parameters = torch::trainable_parameters(model);
   if (config.uses_bf16_optimizer())
     return std::make_unique<Bf16Optimizer>(std::move(parameters), config, recipe, rank);
@@ -108,7 +110,10 @@ class Engine {
   Tensor forward(const Batch& batch) {
     optimizer_->before_forward();
     const family::PackedSequences packed(packed_sequences_);
-    return model_.forward(batch).loss;
+    optimizer_->before_module();
+    family::ModelOutput output = model_.forward(batch);
+    optimizer_->after_module({&output.loss, &output.logits});
+    return output.loss;
   }
 
   void backward(const Tensor& loss, bool boundary) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 #include "framework/torch/optimizer.h"
@@ -26,6 +27,9 @@ class EngineOptimizer {
 
   /// clear_backward_seen_flag, when a forward begins.
   virtual void before_forward() {}
+  /// Around the model's own forward.
+  virtual void before_module() {}
+  virtual void after_module(std::initializer_list<Tensor*>) {}
   /// The loss as it is differentiated: ZeRO's optimizers multiply it by their scale.
   virtual Tensor scale_if_loss(const Tensor& loss) { return loss; }
   /// Before the backward of a micro-batch; `boundary`: the last before a step.

@@ -166,6 +166,11 @@ Tensor combine_grad_norm_groups(const std::vector<Tensor>& norms) {
 void clip_by(const Tensor& total_norm) {
   const ghost::GradMode no_grad(false);
   check_grad_norm(total_norm);
+  scale_by_clip(total_norm);
+}
+
+void scale_by_clip(const Tensor& total_norm) {
+  const ghost::GradMode no_grad(false);
   const Tensor clip = ghost::plain_unary("clamp", total_norm.div(1.0).add(1e-6).div(1.0));
   const Tensor combined_scale = clip.mul(1.0);
   const Tensor factor = ghost::rdiv(1.0, combined_scale);

@@ -47,5 +47,7 @@ Tensor combine_grad_norm_groups(const std::vector<Tensor>& norms);
 /// How a gradient is scaled in place: 1 / (clip * loss_scale), as a tensor
 /// (unscale_and_clip_grads).
 void clip_by(const Tensor& total_norm);
+/// The same of a norm that is known to be valid.
+void scale_by_clip(const Tensor& total_norm);
 
 }  // namespace memtape::deepspeed

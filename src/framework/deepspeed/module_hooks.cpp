@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/deepspeed/module_hooks.h"
+
+#include <functional>
+#include <utility>
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/views.h"
+#include "ghost/session.h"
+
+namespace memtape::deepspeed {
+namespace {
+
+/// An identity whose backward calls back.
+struct ModuleBackward final : ghost::Node {
+  ModuleBackward(const char* node_name, std::function<void()> callback)
+      : Node(node_name), called(std::move(callback)) {}
+  void apply(ghost::Gradients& in, ghost::Gradients& out) override {
+    called();
+    out[0] = in[0];
+  }
+  void release() override {}
+  std::function<void()> called;
+};
+
+void pass_through(Tensor& tensor, const char* name, std::function<void()> callback) {
+  if (!ghost::session().grad_enabled || !tensor.defined() || !tensor.requires_grad()) return;
+  const auto node = ghost::make_node<ModuleBackward>(name, std::move(callback));
+  node->edges.push_back(ghost::gradient_edge(tensor));
+  Tensor passed = ghost::alias(tensor, tensor.sizes(), tensor.strides());
+  ghost::set_history(passed, node);
+  tensor = std::move(passed);
+}
+
+}  // namespace
+
+/// A recompute that has all it needs has left the module by an exception.
+void ModuleHooks::before_forward(Tensor& input) {
+  if (ghost::session().skipping) return;
+  fetch();
+  watch_input(input);
+}
+
+void ModuleHooks::after_forward(Tensor& output) {
+  if (ghost::session().skipping) return;
+  release();
+  watch_output(output);
+}
+
+void ModuleHooks::watch_output(Tensor& output) {
+  pass_through(output, "PreBackwardFunctionForModuleBackward",
+               [this] { coordinator_.fetch_sub_module(module_, false); });
+}
+
+void ModuleHooks::watch_input(Tensor& input) {
+  pass_through(input, "PostBackwardFunctionModuleBackward",
+               [this] { coordinator_.release_sub_module(module_, false); });
+}
+
+}  // namespace memtape::deepspeed

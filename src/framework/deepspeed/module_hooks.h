@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// ModuleHooks: what ZeRO 3 does around every module (deepspeed/runtime/zero/parameter_offload.py):
+// gather before the forward, release after it, and the same in the backward, which identities of
+// autograd around the module announce.
+#pragma once
+
+#include "framework/deepspeed/param_coordinator.h"
+#include "nn/module.h"
+
+namespace memtape::deepspeed {
+
+class ModuleHooks final : public nn::ForwardHooks {
+ public:
+  ModuleHooks(ParamCoordinator& coordinator, TracedModule module)
+      : coordinator_(coordinator), module_(std::move(module)) {}
+
+  void before_forward(Tensor& input) override;
+  void after_forward(Tensor& output) override;
+
+  /// pre_sub_module_forward_function and post_sub_module_forward_function alone.
+  void fetch() { coordinator_.fetch_sub_module(module_, true); }
+  void release() { coordinator_.release_sub_module(module_, true); }
+  /// PreBackwardFunctionForModule: the module's parameters are fetched when the gradient of
+  /// `output` arrives.
+  void watch_output(Tensor& output);
+
+ private:
+  void watch_input(Tensor& input);
+
+  ParamCoordinator& coordinator_;
+  TracedModule module_;
+};
+
+}  // namespace memtape::deepspeed

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// ParamCoordinator (deepspeed/runtime/zero/partitioned_param_coordinator.py): gathers a module's
+// parameters before it runs, those of modules to come ahead of time, and lets go of them after.
+//
+// The first forward and backward are watched; from then on the order of modules and parameters is
+// known: parameters are fetched ahead up to a bucket of them, and those that will be used again
+// soon are kept.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "framework/deepspeed/ds_config.h"
+#include "framework/deepspeed/zero_param.h"
+#include "tape/tape.h"
+
+namespace memtape::deepspeed {
+
+/// A module of the tree, as the coordinator knows it.
+struct TracedModule {
+  std::size_t id = 0;              ///< ds_id
+  std::vector<ZeroParam*> params;  ///< its own, not its children's
+};
+
+class ParamCoordinator {
+ public:
+  ParamCoordinator(const ZeroConfig& config, const GatherOptions& gather, StreamId stream)
+      : config_(config), gather_(gather), stream_(stream) {}
+
+  /// When a forward of the whole model begins.
+  void reset_step();
+  void fetch_sub_module(const TracedModule& module, bool forward);
+  void release_sub_module(const TracedModule& module, bool forward);
+  /// Modules whose backward ended unseen.
+  void release_backward_leftovers();
+  void release_and_reset_all(const std::vector<ZeroParam*>& params);
+
+ private:
+  enum class Trace { invalid, record, complete };
+  struct ParamInTrace {
+    ZeroParam* param;
+    std::int64_t last_used;  ///< step_id_last_used_at
+  };
+
+  void clean_inflight();
+  void construct_parameter_trace();
+  void all_gather_params(const std::vector<ZeroParam*>& params);
+  void wait_for(ZeroParam& param);
+  void discard_from_queue(const TracedModule& module);
+  void prefetch();
+  void release_param(ZeroParam& param);
+  std::set<const ZeroParam*> params_to_release(const TracedModule& module) const;
+  std::int64_t last_fetched_for(const ZeroParam* param) const;
+
+  ZeroConfig config_;
+  GatherOptions gather_;
+  StreamId stream_;
+  Trace trace_ = Trace::invalid;
+  std::int64_t step_ = 0, available_ = 0;
+  std::vector<const TracedModule*> order_;  ///< __submodule_order
+  std::vector<ParamInTrace> param_order_;
+  std::deque<ParamInTrace> queue_;
+  std::map<const ZeroParam*, std::int64_t> last_fetched_;
+  std::vector<ZeroParam*> in_flight_;  ///< in the order of their gathers
+  std::vector<const TracedModule*> active_backward_;
+};
+
+}  // namespace memtape::deepspeed

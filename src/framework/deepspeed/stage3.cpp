@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/deepspeed/stage3.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/bytes.h"
+#include "framework/deepspeed/basic_optimizer.h"
+#include "framework/deepspeed/flat_tensors.h"
+#include "framework/deepspeed/grad_health.h"
+#include "framework/deepspeed/zero3_linear.h"
+#include "ghost/autograd/accumulate_grad.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/session.h"
+
+namespace memtape::deepspeed {
+
+using ghost::GradMode;
+using ghost::HostGuard;
+using ghost::Op;
+using ghost::StreamGuard;
+
+Stage3::Stage3(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
+               Rank rank)
+    : config_(config),
+      rank_(rank),
+      gather_{.world_size = rank.world_size,
+              .sequential = config.zero.allgather_sequential,
+              .by_all_reduce = config.zero.use_all_reduce_for_fetch_params} {
+  const GradMode no_grad(false);
+  ghost::Session& s = ghost::session();
+  convert_to_zero_parameters(model);
+  if (config_.zero.overlap_comm) gather_stream_ = s.make_stream();
+  coordinator_ = std::make_unique<ParamCoordinator>(config_.zero, gather_, gather_stream_);
+  setup_hooks(model);
+  {
+    const HostGuard host(config_.zero.offload_optimizer);
+    inf_or_nan_tracker_ = ghost::zeros({1}, DType::boolean, Category::buffer);
+  }
+  if (config_.zero.overlap_comm) reduce_stream_ = s.make_stream();
+  create_partitions();
+  create_masters();
+  torch::TensorList masters;
+  for (const SubGroup& group : sub_groups_) masters.push_back(group.master);
+  optimizer_ = make_basic_optimizer(config_, recipe, std::move(masters));
+  setup_buffers();
+  create_gradient_hooks();
+}
+
+/// Every parameter is cut in turn; the whole of it goes.
+void Stage3::convert_to_zero_parameters(family::PretrainedModel& model) {
+  dtype_ = nn::parameters(model.tree.root()).front().dtype();
+  std::int64_t persistent = 0;
+  for (const Tensor& p : nn::parameters(model.tree.root())) {
+    ZeroParam& param = params_.emplace_back();
+    param.parameter = p;
+    param.id = params_.size() - 1;
+    param.numel = p.numel();
+    param.partition_numel = ceil_div(param.numel, rank_.world_size);
+    param.partition_on_host = config_.zero.offload_param;
+    {
+      const HostGuard host(param.partition_on_host);
+      const Op op("empty", {});
+      param.partition = ghost::empty({param.partition_numel}, p.dtype(), Category::parameter);
+    }
+    param.release();
+    if (p.requires_grad()) trained_.push_back(&param);
+  }
+  for (ZeroParam& param : params_) {  // mark_persistent_parameters
+    if (param.numel + persistent > config_.zero.model_persistence_threshold ||
+        param.numel > config_.zero.param_persistence_threshold)
+      continue;
+    param.persists = true;
+    persistent_.push_back(&param);
+    persistent += param.numel;
+  }
+}
+
+void Stage3::setup_hooks(family::PretrainedModel& model) {
+  if (config_.zero.memory_efficient_linear) use_memory_efficient_linear(model.tree.root());
+  std::unordered_map<const ghost::TensorImpl*, ZeroParam*> by_tensor;
+  for (ZeroParam& param : params_) by_tensor.emplace(param.parameter.ptr().get(), &param);
+  std::size_t id = 0;
+  const auto traced = [&](const nn::ModuleNode* node) {
+    TracedModule module{.id = id++, .params = {}};
+    if (!node) return module;
+    for (const nn::ModuleNode::Named& p : node->parameters)
+      module.params.push_back(by_tensor.at(p.tensor.ptr().get()));
+    return module;
+  };
+  root_hooks_ = std::make_unique<ModuleHooks>(*coordinator_, traced(&model.tree.root()));
+  for (const nn::NamedModule& module : nn::named_modules(model.tree.root())) {
+    hooks_.push_back(std::make_unique<ModuleHooks>(*coordinator_, traced(module.node)));
+    module.node->hooks.push_back(hooks_.back().get());
+  }
+  activation_hooks_ = std::make_unique<ModuleHooks>(*coordinator_, traced(nullptr));
+  activations_ = std::make_unique<nn::ActivationHooks>(*activation_hooks_);
+}
+
+/// _create_fp16_partitions_with_defragmentation: by way of the host into one buffer.
+void Stage3::create_partitions() {
+  std::int64_t elements = 0;
+  for (ZeroParam* param : trained_) {
+    if (sub_groups_.empty() || sub_groups_.back().numel >= config_.zero.sub_group_size)
+      sub_groups_.emplace_back();
+    sub_groups_.back().params.push_back(param);
+    sub_groups_.back().numel += param->partition_numel;
+    elements += param->partition_numel;
+  }
+  for (ZeroParam* param : trained_) param->partition.impl().storage.reset();
+  if (!config_.zero.offload_param) ghost::session().tape.empty_cache();
+  {
+    const HostGuard host(config_.zero.offload_param);
+    const Op op("_to_copy", {});
+    partitions_ = ghost::empty({elements}, dtype_, Category::parameter);
+  }
+  for (ZeroParam* param : trained_)
+    put_data(param->partition, narrow(partitions_, 0, param->partition_numel));
+  for (SubGroup& group : sub_groups_) group.flat = narrow(partitions_, 0, group.numel);
+}
+
+/// _create_fp32_partitions and initialize_optimizer_states.
+void Stage3::create_masters() {
+  const HostGuard host(config_.zero.offload_optimizer);
+  Tensor converted;
+  std::int64_t largest = 0;
+  for (SubGroup& group : sub_groups_) {
+    const bool comes_from_host = config_.zero.offload_param || config_.zero.offload_optimizer;
+    converted = comes_from_host ? ghost::empty({group.numel}, DType::float32)
+                                : group.flat.to(DType::float32);
+    group.master = converted.clone();
+    ghost::session().set_category(group.master, Category::optimizer_state);
+    group.master.impl().requires_grad = true;
+    largest = std::max(largest, group.numel);
+  }
+  converted.reset();
+  const Tensor gradient_buffer = ghost::zeros({largest}, DType::float32);
+}
+
+void Stage3::setup_buffers() {
+  std::int64_t elements = 0;
+  for (const ZeroParam* param : trained_) elements += param->partition_numel;
+  if (config_.zero.contiguous_gradients) {
+    const Op op("empty", {});
+    bucket_buffer_ = ghost::empty({config_.zero.reduce_bucket_size},
+                                  config_.communication_data_type, Category::communication);
+  }
+  const HostGuard host(config_.zero.offload_optimizer);
+  grad_partitions_ = ghost::zeros({elements}, config_.grad_accum_dtype, Category::gradient);
+}
+
+/// Each parameter is gathered while its hook is made.
+void Stage3::create_gradient_hooks() {
+  for (ZeroParam* param : trained_) {
+    all_gather({param}, gather_);
+    accumulators_.push_back(ghost::grad_accumulator(param->parameter));
+    accumulators_.back()->add_hooks().after.push_back([this, param] { reduce_gradient(*param); });
+    param->release();
+  }
+}
+
+Bytes Stage3::master_bytes() const {
+  Bytes bytes = 0;
+  for (const SubGroup& group : sub_groups_) bytes += group.master.nbytes();
+  return config_.zero.offload_optimizer ? 0 : bytes;
+}
+
+void Stage3::before_forward() {
+  if (epilogue_ran_) ++micro_step_;
+  epilogue_ran_ = false;
+}
+
+void Stage3::before_module() {
+  coordinator_->reset_step();
+  root_hooks_->fetch();
+}
+
+void Stage3::after_module(std::initializer_list<Tensor*> outputs) {
+  root_hooks_->release();
+  for (Tensor* output : outputs) root_hooks_->watch_output(*output);
+}
+
+/// reduce_independent_p_g_buckets_and_remove_grads
+void Stage3::reduce_gradient(ZeroParam& param) {
+  const GradMode no_grad(false);
+  if (bucket_elements_ + param.numel > config_.zero.reduce_bucket_size && bucket_elements_ > 0)
+    reduce_and_partition();
+  add_to_bucket(param);
+}
+
+void Stage3::add_to_bucket(ZeroParam& param) {
+  const Tensor gradient = param.parameter.grad();
+  if (config_.zero.contiguous_gradients &&
+      bucket_elements_ + param.numel <= config_.zero.reduce_bucket_size) {
+    const StreamGuard stream(reduce_stream_);
+    ghost::session().record_stream(gradient, reduce_stream_);
+    put_data(gradient, narrow(bucket_buffer_, bucket_elements_, param.numel));
+  }
+  bucket_.push_back(&param);
+  bucket_elements_ += param.numel;
+}
+
+void Stage3::reduce_and_partition() {
+  if (bucket_.empty()) return;
+  const StreamGuard stream(reduce_stream_);
+  std::vector<ZeroParam*> params = std::exchange(bucket_, {});
+  const bool contiguous = config_.zero.contiguous_gradients && !config_.zero.reduce_scatter &&
+                          bucket_elements_ <= config_.zero.reduce_bucket_size;
+  if (!contiguous)
+    std::sort(params.begin(), params.end(),
+              [](const ZeroParam* a, const ZeroParam* b) { return a->id < b->id; });
+  const std::vector<Tensor> partitions =
+      contiguous ? scatter_contiguous(params) : scatter_gradients(params);
+  for (std::size_t i = 0; i < params.size(); ++i) partition_gradient(*params[i], partitions[i]);
+  bucket_elements_ = 0;
+}
+
+/// What this rank's partition really holds of a parameter.
+std::int64_t Stage3::own_elements(const ZeroParam& param) const {
+  const std::int64_t start = rank_.index * param.partition_numel;
+  return std::clamp<std::int64_t>(param.numel - start, 0, param.partition_numel);
+}
+
+/// __avg_scatter_grads and reduce_scatter_coalesced: partitions of all, rank by rank, in one
+/// buffer; what does not divide is filled up.
+std::vector<Tensor> Stage3::scatter_gradients(const std::vector<ZeroParam*>& params) {
+  std::vector<Tensor> full;
+  for (const ZeroParam* param : params) {
+    Tensor gradient = param->parameter.grad();
+    full.push_back(config_.communication_data_type == dtype_
+                       ? gradient
+                       : gradient.to(config_.communication_data_type));
+  }
+  Tensor buffer;
+  if (params.size() == 1 && params.front()->numel % rank_.world_size == 0) {
+    buffer = full.front();
+  } else {
+    const Op op("cat", {});
+    std::vector<Tensor> padding;
+    std::int64_t elements = 0;
+    for (std::int64_t rank = 0; rank < rank_.world_size; ++rank)
+      for (const ZeroParam* param : params) {
+        const std::int64_t size = param->partition_numel;
+        const std::int64_t held = std::clamp<std::int64_t>(param->numel - rank * size, 0, size);
+        if (held < size)
+          padding.push_back(ghost::empty({size - held}, config_.communication_data_type));
+        elements += size;
+      }
+    buffer = ghost::empty({elements}, config_.communication_data_type, Category::communication);
+  }
+  std::vector<Tensor> partitions;
+  for (const ZeroParam* param : params)
+    partitions.push_back(narrow(buffer, 0, own_elements(*param)));
+  if (config_.communication_data_type != config_.grad_accum_dtype)
+    for (Tensor& partition : partitions) partition = partition.to(config_.grad_accum_dtype);
+  return partitions;
+}
+
+/// __avg_scatter_contiguous_grads: the bucket as a whole, reduced on every rank.
+std::vector<Tensor> Stage3::scatter_contiguous(const std::vector<ZeroParam*>& params) {
+  Tensor buffer = narrow(bucket_buffer_, 0, bucket_elements_);
+  buffer = buffer.mul(1.0);
+  buffer = buffer.to(config_.grad_accum_dtype);
+  std::vector<Tensor> partitions;
+  for (const ZeroParam* param : params) {
+    const std::int64_t held = own_elements(*param);
+    partitions.push_back(held == param->partition_numel
+                             ? narrow(buffer, 0, held)
+                             : ghost::zeros({param->partition_numel}, config_.grad_accum_dtype));
+  }
+  return partitions;
+}
+
+/// partition_grads
+void Stage3::partition_gradient(ZeroParam& param, const Tensor& partition) {
+  if (own_elements(param) > 0) {
+    Tensor buffer;
+    if (config_.zero.offload_optimizer) {  // by way of the device
+      const Op op("_to_copy", {});
+      buffer = ghost::empty(partition.sizes(), config_.grad_accum_dtype);
+      if (boundary_) {
+        norms_.push_back(grad_norm_of(buffer).pow(2.0).pow(0.5));
+        const Tensor cast = buffer.to(DType::float32);
+      }
+    } else if (micro_step_ > 0) {
+      const Tensor cast = partition.to(config_.grad_accum_dtype);
+    }
+    ghost::session().record_stream(param.parameter.grad(), ghost::session().stream);
+  }
+  param.parameter.impl().grad.reset();
+}
+
+void Stage3::backward_epilogue(bool) {
+  const GradMode no_grad(false);
+  reduce_and_partition();
+  epilogue_ran_ = true;
+  coordinator_->release_backward_leftovers();
+}
+
+/// has_overflow, of float16 models alone.
+void Stage3::check_overflow() const {
+  if (dtype_ != DType::float16) return;
+  const StreamGuard stream(reduce_stream_);
+  const HostGuard host(config_.zero.offload_optimizer);
+  {
+    const Tensor any = ghost::any(ghost::isinf(grad_partitions_));
+  }
+  {
+    const Tensor any = ghost::any(ghost::comparison("ne", grad_partitions_));
+  }
+  const Tensor overflow = inf_or_nan_tracker_.clone().to(DType::uint8);
+}
+
+/// get_grad_norm_direct of stage 3, which stays in float64.
+Tensor Stage3::norm_of(const SubGroup& group) const {
+  std::vector<Tensor> norms, rows;
+  for (const ZeroParam* param : group.params)
+    norms.push_back(grad_norm_of(narrow(grad_partitions_, 0, param->partition_numel)));
+  for (const Tensor& norm : norms) rows.push_back(norm.unsqueeze(0));
+  const Tensor sum = ghost::sum_all(ghost::cat(rows, 0).pow(2.0));
+  const Tensor total = sum.pow(0.5);
+  const Tensor is_inf = ghost::isinf(total);
+  const Tensor is_nan = ghost::comparison("ne", total);
+  const Tensor either = ghost::logical("logical_or", is_nan, is_inf);
+  const Tensor error = ghost::full({}, DType::float32);
+  return ghost::where(either, total, total);
+}
+
+void Stage3::step() {
+  const GradMode no_grad(false);
+  micro_step_ = 0;
+  epilogue_ran_ = false;
+  std::vector<ZeroParam*> all;
+  for (ZeroParam& param : params_) all.push_back(&param);
+  coordinator_->release_and_reset_all(all);
+  check_overflow();
+  std::vector<Tensor> groups;
+  Tensor norm;
+  if (config_.zero.offload_optimizer) {
+    norm = norm_on_host();
+  } else {
+    for (const SubGroup& group : sub_groups_) groups.push_back(norm_of(group));
+    norm = combine_grad_norm_groups(groups);
+    check_grad_norm(norm);
+    global_grad_norm = norm.div(1.0);
+    zero_grad();
+  }
+  for (SubGroup& group : sub_groups_) step_sub_group(group, norm);
+  norms_.clear();
+  gather_persistent();
+}
+
+/// complete_grad_norm_calculation_for_cpu_offload: the norms are added up on the device.
+Tensor Stage3::norm_on_host() const {
+  Tensor total;
+  for (const Tensor& norm : norms_) {
+    const Tensor square = norm.pow(2.0);
+    total = total.defined() ? total.add(square) : square.add(0.0);
+  }
+  const Tensor sum = ghost::full({1}, DType::float32);
+  const Tensor root = sum.pow(0.5);
+  const HostGuard host;
+  return ghost::full({}, DType::float32);
+}
+
+void Stage3::step_sub_group(SubGroup& group, const Tensor& norm) {
+  const HostGuard host(config_.zero.offload_optimizer);
+  {
+    std::vector<Tensor> gradients;
+    for (const ZeroParam* param : group.params)
+      gradients.push_back(narrow(grad_partitions_, 0, param->partition_numel));
+    const Tensor gradient = flatten(gradients).to(DType::float32);
+    ghost::session().set_category(gradient, Category::gradient);
+    group.master.impl().grad = gradient.ptr();
+  }
+  if (config_.gradient_clipping > 0.0 && !config_.zero.offload_optimizer) scale_by_clip(norm);
+  optimizer_->step();
+  group.master.impl().grad.reset();
+}
+
+/// _post_step
+void Stage3::gather_persistent() {
+  if (!persistent_.empty()) all_gather(persistent_, gather_);
+}
+
+void Stage3::zero_grad() {
+  for (ZeroParam* param : trained_) param->parameter.impl().grad.reset();
+}
+
+}  // namespace memtape::deepspeed

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// ZeroParam: a parameter of ZeRO 3 (deepspeed/runtime/zero/partition_parameters.py): cut into equal
+// partitions, one a rank, the last padded; whole between a gather and its release. The module keeps
+// its own TensorImpl, whose storage comes and goes.
+//
+// Several are gathered into one flat buffer, of which each then takes a copy; the buffer stays
+// until the last of them has been waited for. A single one is gathered in place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "ghost/tensor.h"
+
+namespace memtape::deepspeed {
+
+using ghost::Tensor;
+
+struct GatherHandle;
+
+struct ZeroParam {
+  enum class Status { available, in_flight, not_available };
+
+  Tensor parameter;
+  std::size_t id = 0;  ///< ds_id
+  std::int64_t numel = 0, partition_numel = 0;
+  bool persists = false;  ///< ds_persist
+  bool partition_on_host = false;
+  Tensor partition;  ///< ds_tensor
+  Status status = Status::available;
+  std::set<std::size_t> active_modules;    ///< ds_active_sub_modules
+  std::shared_ptr<GatherHandle> inflight;  ///< its place in the registry of those in flight
+
+  bool is_available() const { return status == Status::available; }
+  /// The partition on the device: a copy of one that the host holds.
+  Tensor partition_on_device() const;
+  /// param.partition(): lets go of what was gathered.
+  void release();
+};
+
+/// AllGatherHandle, AllGatherCoalescedHandle.
+struct GatherHandle {
+  std::vector<ZeroParam*> params;
+  Tensor flat;  ///< undefined where a single one was gathered in place
+  bool complete = false;
+
+  void wait();
+};
+
+struct GatherOptions {
+  std::int64_t world_size = 1;
+  bool sequential = false;     ///< stage3_allgather_sequential
+  bool by_all_reduce = false;  ///< stage3_use_all_reduce_for_fetch_params
+};
+
+/// all_gather_coalesced: all of them are in flight then, in order of their ids.
+std::shared_ptr<GatherHandle> all_gather_coalesced(std::vector<ZeroParam*> params,
+                                                   const GatherOptions& options);
+
+/// param.all_gather(params), which waits: each into memory of its own.
+void all_gather(const std::vector<ZeroParam*>& params, const GatherOptions& options);
+
+}  // namespace memtape::deepspeed
