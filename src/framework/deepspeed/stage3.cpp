@@ -51,6 +51,14 @@ Stage3::Stage3(family::PretrainedModel& model, const DsConfig& config, const Tra
   create_gradient_hooks();
 }
 
+/// dist.barrier(): the tensor it reduces stays until the next one.
+void Stage3::barrier() {
+  const Op op("barrier", {});
+  Tensor reduced = ghost::empty({1}, DType::uint8, Category::communication);
+  barrier_ = std::move(reduced);
+  const Tensor synchronized = ghost::empty({1}, DType::float32, Category::communication);
+}
+
 /// Every parameter is cut in turn; the whole of it goes.
 void Stage3::convert_to_zero_parameters(family::PretrainedModel& model) {
   dtype_ = nn::parameters(model.tree.root()).front().dtype();
@@ -103,6 +111,7 @@ void Stage3::setup_hooks(family::PretrainedModel& model) {
 
 /// _create_fp16_partitions_with_defragmentation: by way of the host into one buffer.
 void Stage3::create_partitions() {
+  barrier();
   std::int64_t elements = 0;
   for (ZeroParam* param : trained_) {
     if (sub_groups_.empty() || sub_groups_.back().numel >= config_.zero.sub_group_size)
@@ -125,10 +134,10 @@ void Stage3::create_partitions() {
 
 /// _create_fp32_partitions and initialize_optimizer_states.
 void Stage3::create_masters() {
-  const HostGuard host(config_.zero.offload_optimizer);
   Tensor converted;
   std::int64_t largest = 0;
   for (SubGroup& group : sub_groups_) {
+    const HostGuard host(config_.zero.offload_optimizer);
     const bool comes_from_host = config_.zero.offload_param || config_.zero.offload_optimizer;
     converted = comes_from_host ? ghost::empty({group.numel}, DType::float32)
                                 : group.flat.to(DType::float32);
@@ -138,7 +147,12 @@ void Stage3::create_masters() {
     largest = std::max(largest, group.numel);
   }
   converted.reset();
-  const Tensor gradient_buffer = ghost::zeros({largest}, DType::float32);
+  barrier();
+  {
+    const HostGuard host(config_.zero.offload_optimizer);
+    const Tensor gradient_buffer = ghost::zeros({largest}, DType::float32);
+  }
+  barrier();
 }
 
 void Stage3::setup_buffers() {
@@ -327,7 +341,7 @@ Tensor Stage3::norm_of(const SubGroup& group) const {
   const Tensor is_nan = ghost::comparison("ne", total);
   const Tensor either = ghost::logical("logical_or", is_nan, is_inf);
   const Tensor error = ghost::full({}, DType::float32);
-  return ghost::where(either, total, total);
+  return ghost::where(either, error.to(total.dtype()), total);
 }
 
 void Stage3::step() {

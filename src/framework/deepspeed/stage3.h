@@ -44,6 +44,7 @@ class Stage3 final : public EngineOptimizer {
 
   void convert_to_zero_parameters(family::PretrainedModel& model);
   void setup_hooks(family::PretrainedModel& model);
+  void barrier();
   void create_partitions();
   void create_masters();
   void setup_buffers();
@@ -78,7 +79,7 @@ class Stage3 final : public EngineOptimizer {
   std::vector<SubGroup> sub_groups_;
   std::unique_ptr<torch::Optimizer> optimizer_;
   std::vector<ghost::Ptr<ghost::Node>> accumulators_;
-  Tensor inf_or_nan_tracker_;
+  Tensor barrier_, inf_or_nan_tracker_;
   Tensor partitions_;       ///< lp_param_buffer
   Tensor bucket_buffer_;    ///< of the ipg bucket
   Tensor grad_partitions_;  ///< grad_partitions_flat_buffer
