@@ -25,8 +25,9 @@ Result<report::TapeDiff> compare(const DiffOptions& options) {
       sources::find_model_source(options.train.model, sources::HubSettings::of_process());
   if (!source) return tl::unexpected(source.error());
   if (!source->config) return unsupported("no config.json", source->where);
-  const auto run = run_program(*source->config, resolved(request->recipe, *source->config),
-                               device_traits(request->device));
+  const TrainRecipe recipe = resolved(request->recipe, *source->config);
+  const auto run = run_program(*source->config, recipe, device_traits(request->device),
+                               static_cast<int>(recipe.layout.rank.value_or(0)));
   if (!run) return tl::unexpected(run.error());
   return report::compare_tapes(run->tape, first_event_of_step(run->tape, torch::kSteps - 1),
                                *recorded);

@@ -39,9 +39,9 @@ Tensor isfinite(const In& x) {
 
 /// (~isfinite(x) | (x < 0)).any()
 Tensor any_invalid(const Tensor& x) {
-  const Tensor infinite = ghost::plain_unary("bitwise_not", isfinite(x));
-  const Tensor negative = ghost::comparison("lt", x);
-  return ghost::any(ghost::logical("bitwise_or", infinite, negative));
+  Tensor infinite = ghost::plain_unary("bitwise_not", isfinite(x));
+  Tensor negative = ghost::comparison("lt", x);
+  return ghost::any(ghost::logical("bitwise_or", std::move(infinite), std::move(negative)));
 }
 
 /// mask_nan_or_inf_with_val_inplace
@@ -160,7 +160,7 @@ Tensor combine_grad_norm_groups(const std::vector<Tensor>& norms) {
   const Tensor stacked = ghost::cat(rows, 0);
   const Tensor invalid = any_invalid(stacked);
   const Tensor combined = ghost::vector_norm(stacked);
-  return ghost::where(invalid, ghost::full({}, DType::float32), combined);
+  return ghost::where(invalid, ghost::full({}, combined.dtype()), combined);
 }
 
 void clip_by(const Tensor& total_norm) {

@@ -287,8 +287,7 @@ void Stage1And2::average_tensor(const Tensor& tensor) {
 
 /// allreduce_bucket, and what is copied back of it.
 void Stage1And2::all_reduce(const std::vector<Tensor>& bucket, const std::vector<Tensor>& outputs) {
-  const Tensor joined = flatten(bucket);
-  const Tensor reduced = joined.to(config_.communication_data_type);
+  const Tensor reduced = flatten(bucket).to(config_.communication_data_type);
   for (const Tensor& output : outputs)
     if (output.defined()) const Tensor cast = narrow(reduced, 0, output.numel()).to(output.dtype());
 }
