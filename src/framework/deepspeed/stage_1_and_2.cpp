@@ -465,7 +465,7 @@ Tensor Stage1And2::norm_of_step() {
 
 void Stage1And2::step_on_device() {
   const Tensor norm = norm_of_step();
-  for (const Tensor& parameter : parameters_) parameter.impl().grad.reset();
+  zero_grad();  // free_grad_in_param_list
   {
     Tensor flat = averaged_flat_.defined() ? averaged_flat_ : flatten(averaged_);
     const Tensor gradient = std::move(flat).to(DType::float32);
