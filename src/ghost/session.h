@@ -82,6 +82,7 @@ class Session {
   bool grad_enabled = true;
   bool training = true;   ///< model.train(); in model.eval() nothing is dropped out
   bool on_host = false;   ///< tensors made meanwhile live in host memory: they have no storage
+  bool wraps_tensors = false;  ///< tensors are of a subclass meanwhile (DTensor)
   bool skipping = false;  ///< a recompute that already has all it needs: ops make empty tensors
                           ///< until it returns
   std::uint64_t next_sequence = 0;
@@ -108,6 +109,13 @@ class Session {
   StreamId make_stream() { return ++last_stream_; }
   /// tensor.record_stream(stream): its memory waits for that stream once it is freed.
   void record_stream(const Tensor& tensor, StreamId user);
+  /// A collective that no one has waited for: the first op to read `result` waits, and lets go of
+  /// what it was given (torch's AsyncCollectiveTensor).
+  struct PendingCollective {
+    Ptr<Storage> result;
+    Tensor input;
+  };
+  std::vector<PendingCollective> pending_collectives;
   /// What runs when the backward pass at work ends (Engine::queue_callback); null outside one.
   std::vector<std::function<void()>>* final_callbacks = nullptr;
   /// cuBLAS takes its workspace once per (handle, stream); handles belong to threads (see

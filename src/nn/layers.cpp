@@ -91,6 +91,11 @@ void replace_weight(Projection& projection, const Tensor& weight) {
   replace_parameter(projection.node(), "weight", weight);
 }
 
+void replace_bias(Projection& projection, const Tensor& bias) {
+  projection.bias = bias;
+  replace_parameter(projection.node(), "bias", bias);
+}
+
 void tie(Embedding& embedding, const Tensor& table) {
   embedding.weight = table;
   replace_parameter(embedding.node(), "weight", table);
@@ -102,8 +107,7 @@ void tie(Linear& head, const Tensor& table) {
 }
 
 void tie_bias(Linear& head, const Tensor& bias) {
-  head.bias = bias;
-  replace_parameter(head.node(), "bias", bias);
+  replace_bias(head, bias);
   adjust_bias(head);
 }
 

@@ -102,6 +102,9 @@ class RMSNorm : public Module<RMSNorm> {
 /// Puts another tensor in the place of a projection's weight.
 void replace_weight(Projection& projection, const Tensor& weight);
 
+/// The same for its bias.
+void replace_bias(Projection& projection, const Tensor& bias);
+
 /// The same for an embedding: its own table goes.
 void tie(Embedding& embedding, const Tensor& table);
 

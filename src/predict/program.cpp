@@ -12,6 +12,7 @@
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/megatron/pretrain.h"
+#include "framework/tensor_parallel/parallelize.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/transformers/trainer.h"
 #include "workload/train_options.h"
@@ -56,6 +57,7 @@ constexpr auto kDialects = std::to_array<Dialect>({
     {Framework::fsdp1, fsdp1::run_training, fsdp1::rank_classes},
     {Framework::fsdp2, fsdp2::run_training, fsdp2::rank_classes},
     {Framework::deepspeed, deepspeed::run_training, deepspeed::rank_classes},
+    {Framework::torch_tp, tensor_parallel::run_training, tensor_parallel::rank_classes},
     {Framework::megatron_core, megatron::run_training, megatron::rank_classes},
 });
 
@@ -63,7 +65,8 @@ Result<const Dialect*> find_dialect(Framework framework) {
   for (const Dialect& dialect : kDialects)
     if (dialect.framework == framework) return &dialect;
   return unsupported(fmt::format("\"{}\" is not modelled yet", name(framework)), "--framework",
-                     "one of torch, transformers, ddp, fsdp1, fsdp2, deepspeed, megatron-core");
+                     "one of torch, transformers, ddp, fsdp1, fsdp2, deepspeed, torch-tp, "
+                     "megatron-core");
 }
 
 }  // namespace

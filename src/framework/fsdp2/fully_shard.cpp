@@ -26,8 +26,13 @@ constexpr std::array<std::string_view, 4> kFinalNorms{"norm", "final_layernorm",
 
 class ShardedModel final : public torch::DrivenModel {
  public:
-  ShardedModel(family::PretrainedModel& model, const Options& options, std::int64_t rank)
-      : DrivenModel(model), options_(options), rank_(rank), whole_(torch::count_statics(model)) {
+  ShardedModel(family::PretrainedModel& model, const Options& options, std::int64_t rank,
+               LossProgram loss)
+      : DrivenModel(model),
+        options_(options),
+        rank_(rank),
+        loss_(std::move(loss)),
+        whole_(torch::count_statics(model)) {
     ModuleNode& root = model.tree.root();
     for (const nn::NamedModule& module : nn::named_modules(root))
       if (module.node->is_layer) shard({module.node});
@@ -53,11 +58,14 @@ class ShardedModel final : public torch::DrivenModel {
   }
 
   Tensor loss_of(const family::Batch& batch) override {
-    FsdpState& root = *states_.front();
-    root.root_before_forward();
-    family::ModelOutput output = model_.forward(batch);
-    root.root_after_forward({&output.loss, &output.logits});
-    return output.loss;
+    const Forward forward = [this](const family::Batch& inputs) {
+      FsdpState& root = *states_.front();
+      root.root_before_forward();
+      family::ModelOutput output = model_.forward(inputs);
+      root.root_after_forward({&output.loss, &output.logits});
+      return output;
+    };
+    return loss_(forward, batch);
   }
 
   void set_gradient_sync(bool sync) override {
@@ -126,6 +134,7 @@ class ShardedModel final : public torch::DrivenModel {
 
   Options options_;
   std::int64_t rank_;
+  LossProgram loss_;
   torch::StaticBytes whole_;
   StateContext context_;
   std::vector<std::unique_ptr<FsdpState>> states_;
@@ -135,12 +144,25 @@ class ShardedModel final : public torch::DrivenModel {
 
 }  // namespace
 
+std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
+                                                const Options& options, std::int64_t rank) {
+  return shard_model(model, options, rank, [](const Forward& forward, const family::Batch& batch) {
+    return forward(batch).loss;
+  });
+}
+
+std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
+                                                const Options& options, std::int64_t rank,
+                                                LossProgram loss) {
+  return std::make_unique<ShardedModel>(model, options, rank, std::move(loss));
+}
+
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank) {
   const Result<Options> options = read_options(recipe);
   if (!options) return tl::unexpected(options.error());
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
-    return std::make_unique<ShardedModel>(model, *options, rank);
+    return shard_model(model, *options, rank);
   };
   return torch::run_wrapped(config, recipe, device, wrap);
 }

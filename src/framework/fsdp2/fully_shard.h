@@ -3,14 +3,29 @@
 // the root unit, as torch's tutorials and trainers apply it.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "base/result.h"
+#include "framework/fsdp2/options.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::fsdp2 {
+
+/// How a program gets its loss: `forward` is the wrapped model's.
+using Forward = std::function<family::ModelOutput(const family::Batch&)>;
+using LossProgram = std::function<ghost::Tensor(const Forward& forward, const family::Batch&)>;
+
+/// fully_shard on every layer and the model, as a program whose loss is the model's own does it.
+std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
+                                                const Options& options, std::int64_t rank);
+/// The same for a program that makes its loss itself.
+std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
+                                                const Options& options, std::int64_t rank,
+                                                LossProgram loss);
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank);

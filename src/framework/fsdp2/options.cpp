@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/fsdp2/options.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 #include "base/text.h"
 #include "framework/torch/strategy.h"
@@ -55,29 +57,55 @@ Result<Layout> read_mesh(const Config& json, const LayoutRecipe& layout) {
   return Layout({{"replicate", replicas}, {"shard", *shards}});
 }
 
-}  // namespace
-
-Result<Options> read_options(const TrainRecipe& recipe) {
-  const Result<Config> json = torch::read_data_parallel_strategy(recipe, kKnown);
-  if (!json) return tl::unexpected(json.error());
+/// All but the mesh.
+Result<Options> read_policies(const Config& json) {
   Options options;
-  const auto policy = read_mixed_precision(json->object({"mixed_precision", "mp_policy"}));
+  const auto policy = read_mixed_precision(json.object({"mixed_precision", "mp_policy"}));
   if (!policy) return tl::unexpected(policy.error());
   options.mixed_precision = *policy;
-  read_reshard(*json, options);
-  options.cpu_offload =
-      json->boolean({"cpu_offload", "offload_policy"}, false) || recipe.layout.offload == "all";
-  options.reshard_after_backward = json->boolean("reshard_after_backward", true);
-  options.wrap_ends = json->boolean("wrap_ends", false);
-  const auto mesh = read_mesh(*json, recipe.layout);
-  if (!mesh) return tl::unexpected(mesh.error());
-  options.mesh = *mesh;
-  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
+  read_reshard(json, options);
+  options.cpu_offload = json.boolean({"cpu_offload", "offload_policy"}, false);
+  options.reshard_after_backward = json.boolean("reshard_after_backward", true);
+  options.wrap_ends = json.boolean("wrap_ends", false);
+  return options;
+}
+
+Result<void> check_reshard(const Options& options) {
   const std::int64_t shards = options.mesh.size("shard");
   if (options.reshard_to && (shards % *options.reshard_to != 0))
     return bad_input(
         std::to_string(shards) + " shards do not divide by " + std::to_string(*options.reshard_to),
         "--strategy: reshard_after_forward", "a divisor of the shards");
+  return {};
+}
+
+}  // namespace
+
+Result<Options> read_options(const TrainRecipe& recipe) {
+  const Result<Config> json = torch::read_data_parallel_strategy(recipe, kKnown);
+  if (!json) return tl::unexpected(json.error());
+  Result<Options> options = read_policies(*json);
+  if (!options) return options;
+  options->cpu_offload = options->cpu_offload || recipe.layout.offload == "all";
+  const auto mesh = read_mesh(*json, recipe.layout);
+  if (!mesh) return tl::unexpected(mesh.error());
+  options->mesh = *mesh;
+  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
+  if (const Result<void> fine = check_reshard(*options); !fine)
+    return tl::unexpected(fine.error());
+  return options;
+}
+
+Result<Options> read_options(const Config& json, const Layout& mesh) {
+  for (const std::string& key : json.keys())
+    if (key == "mesh" || std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end())
+      return unsupported("\"" + key + "\" is not modelled", "--strategy: fsdp2",
+                         suggestion(key, kKnown));
+  Result<Options> options = read_policies(json);
+  if (!options) return options;
+  options->mesh = mesh;
+  if (const Result<void> fine = check_reshard(*options); !fine)
+    return tl::unexpected(fine.error());
   return options;
 }
 

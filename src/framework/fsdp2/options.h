@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "base/result.h"
+#include "ghost/tensor.h"
 #include "mesh/layout.h"
+#include "model/config.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::fsdp2 {
@@ -27,8 +30,15 @@ struct Options {
   bool reshard_after_backward = true;         ///< set_reshard_after_backward while accumulating
   bool wrap_ends = false;                     ///< embedding, and norm with head, are units too
   Layout mesh{{}};                            ///< axes "replicate" and "shard"
+  /// Over parameters that are DTensors already: a gradient in the placement of its parameter
+  /// (FSDPParam._get_grad_inner_tensor).
+  std::function<ghost::Tensor(const ghost::Tensor& parameter, ghost::Tensor gradient)>
+      local_gradient;
 };
 
 Result<Options> read_options(const TrainRecipe& recipe);
+/// The same on the "shard" axis of a mesh that has others: those options of fully_shard that go
+/// with another axis's program.
+Result<Options> read_options(const Config& json, const Layout& mesh);
 
 }  // namespace memtape::fsdp2

@@ -25,6 +25,7 @@ ParamGroup::ParamGroup(const std::vector<Tensor>& parameters, std::int64_t rank,
     : shards_(options.mesh.size("shard")),
       replicates_(options.mesh.size("replicate") > 1),
       reshard_to_(options.reshard_to),
+      local_gradient_(options.local_gradient),
       reshards_after_forward_(options.reshard_after_forward.value_or(true)) {
   const ShardPlace place{shards_, options.mesh.coordinate(rank, "shard")};
   for (const Tensor& parameter : parameters) params.emplace_back(parameter, place, options);
@@ -150,6 +151,7 @@ void ParamGroup::post_backward() {
   for (FsdpParam& param : params) {
     Tensor grad = param.take_unsharded_grad();
     if (!grad.defined()) continue;
+    if (local_gradient_) grad = local_gradient_(param.unsharded, std::move(grad));
     with_grad.push_back(&param);
     grads.push_back(std::move(grad));
   }

@@ -66,6 +66,7 @@ class ParamGroup {
   std::int64_t shards_;
   bool replicates_;
   std::optional<std::int64_t> reshard_to_;
+  std::function<Tensor(const Tensor&, Tensor)> local_gradient_;
   bool reshards_after_forward_;
   bool is_unsharded_ = false, is_sharded_post_forward_ = false;
   bool has_gathered_ = false;  ///< _all_gather_result is there

@@ -77,6 +77,15 @@ TensorList Optimizer::grads_at(const Places& places) const {
   return grads;
 }
 
+TensorList Optimizer::gradient_operands(const Places& places) const {
+  TensorList operands;
+  if (!operand_) return operands;
+  for (std::size_t place : places)
+    if (Tensor operand = operand_(parameters_[place]); operand.defined())
+      operands.push_back(std::move(operand));
+  return operands;
+}
+
 void Optimizer::init_zeros_like(TensorList& state, std::size_t place) const {
   state.resize(parameters_.size());
   if (state[place].defined()) return;

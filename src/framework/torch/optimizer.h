@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -33,6 +34,11 @@ class Optimizer {
   /// Parameters from place `first` on are a param_group of their own: a step takes the groups one
   /// after the other.
   void second_group_from(std::size_t first) { second_group_ = first; }
+  /// What an op that reads a parameter's gradient beside its state makes of it for as long as it
+  /// runs: DTensor brings gradients into the placement of their parameters in every op. Undefined
+  /// where the gradient will do.
+  using Operand = std::function<Tensor(const Tensor& parameter)>;
+  void reads_gradients_as(Operand operand) { operand_ = std::move(operand); }
   /// optimizer.step(): parameters without a gradient are passed over.
   void step();
   /// optimizer.zero_grad(set_to_none=True)
@@ -58,12 +64,15 @@ class Optimizer {
   /// The places of each dtype of parameter (_group_tensors_by_device_and_dtype).
   std::vector<Places> grouped(const Places& places) const;
   TensorList grads_at(const Places& places) const;
+  /// The gradients at these places as one op reads them, where that takes memory.
+  TensorList gradient_operands(const Places& places) const;
   /// torch.zeros_like(parameter), at the first call only.
   void init_zeros_like(TensorList& state, std::size_t place) const;
 
   TensorList parameters_;
 
  private:
+  Operand operand_;
   std::size_t second_group_ = std::numeric_limits<std::size_t>::max();
 };
 

@@ -27,6 +27,7 @@ class TrainLoop {
         habits_(habits),
         session_(ghost::session()),
         optimizer_(make_optimizer(recipe, model.parameters())) {
+    model.set_up(*optimizer_);
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
 

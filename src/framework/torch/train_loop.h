@@ -15,6 +15,8 @@
 
 namespace memtape::torch {
 
+class Optimizer;
+
 inline constexpr int kSteps = 3;
 
 /// From the second micro-batch on they are alike, gradients being there already; so many are run at
@@ -65,6 +67,8 @@ class DrivenModel {
   /// What the optimizer is given.
   virtual std::vector<ghost::Tensor> parameters();
   virtual ghost::Tensor loss_of(const family::Batch& batch) { return model_.forward(batch).loss; }
+  /// What the program does to its optimizer once it is made.
+  virtual void set_up(Optimizer&) {}
   /// Before each micro-batch: whether its gradients are to be shared with the other ranks.
   virtual void set_gradient_sync(bool) {}
   virtual void clip_grad_norm(const std::vector<ghost::Tensor>& parameters);

@@ -42,10 +42,10 @@ void compute_dependencies(Node* root, std::uint32_t pass) {
   }
 }
 
-/// can_accumulate_inplace of torch/csrc/autograd/input_buffer.cpp: dense, and no one else holds
-/// tensor or storage.
-bool can_accumulate_inplace(const Tensor& held) {
-  return is_non_overlapping_and_dense(held.sizes(), held.strides()) && held.ptr()->refs == 1 &&
+/// can_accumulate_inplace of torch/csrc/autograd/input_buffer.cpp: no subclass, dense, and no one
+/// else holds tensor or storage.
+bool can_accumulate_inplace(const Node& node, const Tensor& held) {
+  return !node.wraps_tensors && is_non_overlapping_and_dense(held.sizes(), held.strides()) && held.ptr()->refs == 1 &&
          held.impl().storage && held.impl().storage->refs == 1;
 }
 
@@ -59,7 +59,7 @@ void add_to_buffer(Node& node, std::uint32_t input_nr, Tensor& gradient) {
   }
   session().node = "InputBuffer";
   session().scope = node.scope;
-  if (!session().grad_enabled && can_accumulate_inplace(held)) return;  // held.add_(gradient)
+  if (!session().grad_enabled && can_accumulate_inplace(node, held)) return;  // held.add_(gradient)
   held = held.add(gradient);
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ghost/autograd/node.h"
 
+#include <algorithm>
+#include <array>
 #include <cassert>
+#include <string_view>
 #include <vector>
 
 #include "ghost/autograd/accumulate_grad.h"
@@ -105,8 +108,29 @@ void set_history(const Tensor& tensor, const Ptr<Node>& node) {
   node->metadata.push_back({impl.sizes, impl.dtype});
 }
 
+namespace {
+
+/// _is_view_op, for what reads no data of a collective's result.
+bool is_view(std::string_view op) {
+  constexpr std::array<std::string_view, 11> kViews{"view",      "transpose", "permute", "unsqueeze",
+                                                    "squeeze",   "expand",    "slice",   "select",
+                                                    "detach",    "alias",     "t"};
+  return std::find(kViews.begin(), kViews.end(), op) != kViews.end();
+}
+
+void wait_for(const Ptr<Storage>& storage) {
+  std::erase_if(session().pending_collectives, [&](const Session::PendingCollective& pending) {
+    return pending.result.get() == storage.get();
+  });
+}
+
+}  // namespace
+
 Op::Op(const char* name, std::initializer_list<const In*> operands) : outer_(session().op) {
   Session& s = session();
+  if (!s.pending_collectives.empty() && !is_view(name))
+    for (const In* operand : operands)
+      if (operand && (*operand)->defined()) wait_for((*operand)->impl().storage);
   assert(operands.size() <= operands_.size());
   // An op inside an op (a composite one) is billed to the inner: that is what torch's own traces
   // show.

@@ -85,7 +85,10 @@ struct NodeHooks {
 
 struct Node : RefCounted {
   explicit Node(const char* node_name)
-      : name(node_name), scope(session().scope), sequence(session().next_sequence++) {
+      : name(node_name),
+        scope(session().scope),
+        sequence(session().next_sequence++),
+        wraps_tensors(session().wraps_tensors) {
     session().keeper = node_name;
   }
   virtual ~Node() = default;
@@ -102,6 +105,7 @@ struct Node : RefCounted {
   const char* name;
   ScopeId scope;
   std::uint64_t sequence;
+  bool wraps_tensors;  ///< its gradients are of a tensor subclass: none is added in place
   InlineVector<Edge, 3> edges;              ///< one per differentiable input
   InlineVector<InputMetadata, 1> metadata;  ///< one per output of the forward op
   std::size_t bytes = 0;                    ///< of the object, for its pool

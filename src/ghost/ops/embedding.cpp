@@ -95,4 +95,30 @@ Tensor embedding(const Tensor& weight, const In& indices) {
   return out;
 }
 
+Tensor embedding_of_shard(const Tensor& shard, const Tensor& indices, std::int64_t rows) {
+  Op op("embedding", {});
+  Session& s = session();
+  Ptr<EmbeddingBackward0> node;
+  if (shard.requires_grad() && s.grad_enabled && !s.skipping) {
+    const Dims table{rows, shard.size(1)};
+    node = op.node<EmbeddingBackward0>({&shard}, table);
+    node->edges[0].function->metadata[0].sizes = table;  // a DTensor's sizes are the whole's
+    node->indices.keep(indices);
+  }
+  GradMode no_grad(false);
+  Tensor mask, masked;
+  {
+    const Tensor below = empty(indices.sizes(), DType::boolean),
+                 above = empty(indices.sizes(), DType::boolean);
+    mask = empty(indices.sizes(), DType::boolean);
+  }
+  {
+    const Tensor copy = empty(indices.sizes(), DType::int64);
+    masked = empty(indices.sizes(), DType::int64);
+  }
+  Tensor out = empty(indices.sizes().with(shard.size(1)), shard.dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
 }  // namespace memtape::ghost

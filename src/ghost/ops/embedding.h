@@ -9,4 +9,8 @@ namespace memtape::ghost {
 
 Tensor embedding(const Tensor& weight, const In& indices);
 
+/// The same where `shard` is this GPU's rows of a table of `rows`: DTensor masks the indices of
+/// others (_MaskPartial._mask_tensor). The gradient is that of the whole table.
+Tensor embedding_of_shard(const Tensor& shard, const Tensor& indices, std::int64_t rows);
+
 }  // namespace memtape::ghost

@@ -30,8 +30,13 @@ void Adam::single_tensor(const Places& places) {
 
 void Adam::multi_tensor(const Places& places) {
   TensorList exp_avg_sq_sqrt;
-  for (const Places& group : grouped(places))
+  for (const Places& group : grouped(places)) {
+    { const TensorList lerped = gradient_operands(group); }
+    {
+      const TensorList gradients = gradient_operands(group), again = gradient_operands(group);
+    }
     exp_avg_sq_sqrt = ghost::foreach_like("_foreach_sqrt", ghost::at_places(exp_avg_sq_, group));
+  }
 }
 
 }  // namespace memtape::torch

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a tensor parallel program: how many GPUs share a layer, by which plan, and whether
+// the other GPUs shard what is left by fully_shard (2D: mesh ("dp", "tp"), tp fastest).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "framework/fsdp2/options.h"
+#include "framework/tensor_parallel/placement.h"
+#include "framework/tensor_parallel/plan.h"
+#include "mesh/layout.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::tensor_parallel {
+
+struct Options {
+  std::int64_t size = 1;
+  PlanName plan_name = PlanName::colrow;
+  bool sequence_parallel = false, loss_parallel = false;
+  Plan plan;
+  std::optional<fsdp2::Options> fsdp2;
+  Layout layout{{}};  ///< axes "shard" and "tp"
+
+  Mesh mesh(std::int64_t rank) const { return {size, layout.coordinate(rank, "tp")}; }
+};
+
+Result<Options> read_options(const Config& config, const TrainRecipe& recipe);
+
+}  // namespace memtape::tensor_parallel

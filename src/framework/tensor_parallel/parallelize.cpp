@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/tensor_parallel/parallelize.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "family/forward_arguments.h"
+#include "framework/fsdp2/fully_shard.h"
+#include "framework/tensor_parallel/options.h"
+#include "framework/tensor_parallel/parallel_loss.h"
+#include "framework/torch/built_parameters.h"
+#include "framework/torch/model_setup.h"
+#include "framework/torch/optimizer.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/loss.h"
+#include "ghost/session.h"
+#include "mesh/shards.h"
+
+namespace memtape::tensor_parallel {
+namespace {
+
+class ParallelModel final : public torch::DrivenModel {
+ public:
+  ParallelModel(family::PretrainedModel& model, const Options& options, const TrainRecipe& recipe,
+                std::int64_t rank)
+      : DrivenModel(model),
+        options_(options),
+        mesh_(options.mesh(rank)),
+        whole_(torch::count_statics(model)) {
+    parallelize();
+    if (options_.fsdp2) shard_rest(rank);
+    const ghost::ScopeGuard outside(0);
+    position_ids_ = ghost::arange(recipe.sequence_length, DType::int64).unsqueeze(0);
+    ghost::session().set_category(position_ids_, Category::input);
+  }
+
+  /// DTensors first: foreach takes no list that mixes them with plain tensors.
+  std::vector<Tensor> parameters() override {
+    if (sharded_) return sharded_->parameters();
+    std::vector<Tensor> all = torch::trainable_parameters(model_);
+    std::stable_partition(all.begin(), all.end(),
+                          [this](const Tensor& p) { return is_distributed(p); });
+    return all;
+  }
+
+  void set_up(torch::Optimizer& optimizer) override {
+    if (sharded_) return;
+    const std::vector<Tensor>& all = optimizer.parameters();
+    const auto plain = std::find_if(all.begin(), all.end(),
+                                    [this](const Tensor& p) { return !is_distributed(p); });
+    optimizer.second_group_from(static_cast<std::size_t>(plain - all.begin()));
+    optimizer.reads_gradients_as([this](const Tensor& p) {
+      return needs_placement(p, p.grad()) ? in_placement(p, p.grad()) : Tensor();
+    });
+  }
+
+  Tensor loss_of(const family::Batch& batch) override {
+    if (sharded_) return sharded_->loss_of(batch);
+    return loss_by([this](const family::Batch& b) { return model_.forward(b); }, batch);
+  }
+
+  void set_gradient_sync(bool sync) override {
+    if (sharded_) sharded_->set_gradient_sync(sync);
+  }
+  bool updates_on_host() const override { return sharded_ && sharded_->updates_on_host(); }
+
+  torch::StaticBytes statics() override {
+    torch::StaticBytes statics = whole_;
+    statics.parameter_bytes =
+        (sharded_ ? sharded_->statics() : torch::count_statics(model_)).parameter_bytes;
+    return statics;
+  }
+
+ private:
+  void parallelize() {
+    const std::vector<nn::NamedModule> modules = nn::named_modules(model_.tree.root());
+    for (const PlannedStyle& planned : options_.plan) {
+      bool found = false;
+      for (const nn::NamedModule& module : modules) {
+        if (!matches(planned.module, module.name)) continue;
+        found = true;
+        apply(*module.node, planned.style);
+      }
+      if (!found && options_.plan_name == PlanName::colrow)
+        ghost::session().fail({ErrorKind::unsupported,
+                               "the model has no \"" + planned.module + "\" for the plan colrow",
+                               "--strategy: plan", "hf, where transformers has a plan for it"});
+    }
+  }
+
+  void apply(nn::ModuleNode& node, const Style& style) {
+    std::vector<Tensor> distributed;
+    hooks_.push_back(apply_style(node, style, mesh_, distributed));
+    for (const Tensor& parameter : distributed) distributed_.insert(parameter.ptr().get());
+    if (style.kind != Style::Kind::sequence) return;
+    for (const Tensor& parameter : distributed) summed_.insert(parameter.ptr().get());
+  }
+
+  void shard_rest(std::int64_t rank) {
+    fsdp2::Options options = *options_.fsdp2;
+    options.local_gradient = [this](const Tensor& parameter, Tensor gradient) {
+      return needs_placement(parameter, gradient) ? in_placement(parameter, gradient) : gradient;
+    };
+    sharded_ = fsdp2::shard_model(
+        model_, options, rank, [this](const fsdp2::Forward& forward, const family::Batch& batch) {
+          return loss_by(forward, batch);
+        });
+  }
+
+  Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) {
+    const family::ForwardArguments arguments(nullptr, position_ids_, 0,
+                                             family::ForwardArguments::Stage::prefill);
+    if (options_.plan_name == PlanName::hf) return forward(batch).loss;
+    family::Batch inputs;
+    inputs.input_ids = batch.input_ids;
+    const Tensor logits = forward(inputs).logits;
+    const Tensor labels = batch.labels.view({-1});
+    Tensor scores = logits.view({-1, logits.size(-1)}).to_float();
+    return options_.loss_parallel ? parallel_cross_entropy(std::move(scores), labels)
+                                  : ghost::cross_entropy(std::move(scores), labels);
+  }
+
+  bool is_distributed(const Tensor& p) const { return distributed_.contains(p.ptr().get()); }
+
+  /// Whether a gradient lies otherwise than its parameter: whole where that is cut, or summands.
+  bool needs_placement(const Tensor& parameter, const Tensor& gradient) const {
+    return mesh_.size > 1 && (summed_.contains(parameter.ptr().get()) ||
+                              (is_distributed(parameter) &&
+                               gradient.numel() != parameter.numel()));
+  }
+  Tensor in_placement(const Tensor& parameter, const Tensor& gradient) const {
+    if (!summed_.contains(parameter.ptr().get())) return select_shard(gradient, mesh_, 0);
+    return redistribute_local(gradient, {.mesh = mesh_, .from = kPartial, .to = kReplicate});
+  }
+
+  Options options_;
+  Mesh mesh_;
+  torch::StaticBytes whole_;
+  std::vector<std::unique_ptr<nn::ForwardHooks>> hooks_;
+  std::unordered_set<const ghost::TensorImpl*> distributed_, summed_;
+  std::unique_ptr<torch::DrivenModel> sharded_;
+  Tensor position_ids_;
+};
+
+/// Pieces of a dimension that the tensor parallel axis cuts, the other axis or both.
+std::vector<std::int64_t> pieces_of(std::int64_t length, const Layout& layout, std::int64_t rank) {
+  const std::int64_t tp = layout.size("tp"), dp = layout.size("shard");
+  const std::int64_t at = layout.coordinate(rank, "tp"), at_dp = layout.coordinate(rank, "shard");
+  const std::int64_t own = shard(length, tp, at);
+  return {-own, -shard(length, dp, at_dp), -shard(own, dp, at_dp)};
+}
+
+}  // namespace
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device, int rank) {
+  const Result<Options> options = read_options(config, recipe);
+  if (!options) return tl::unexpected(options.error());
+  const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
+    return std::make_unique<ParallelModel>(model, *options, recipe, rank);
+  };
+  return torch::run_wrapped(config, recipe, device, wrap);
+}
+
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
+                                                   const TrainRecipe& recipe) {
+  const Result<Options> options = read_options(config, recipe);
+  if (!options) return tl::unexpected(options.error());
+  const auto parameters = torch::built_parameters(config, recipe);
+  if (!parameters) return tl::unexpected(parameters.error());
+  std::vector<std::int64_t> lengths;  // each once: those decide how pieces differ
+  for (const torch::BuiltParameter& parameter : *parameters)
+    lengths.insert(lengths.end(), parameter.shape.begin(), parameter.shape.end());
+  std::sort(lengths.begin(), lengths.end());
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  std::map<std::vector<std::int64_t>, torch::RankClass> classes;
+  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {
+    std::vector<std::int64_t> held;
+    for (std::int64_t length : lengths)
+      for (std::int64_t piece : pieces_of(length, options->layout, rank)) held.push_back(piece);
+    classes[held].ranks.push_back(static_cast<int>(rank));
+  }
+  std::vector<torch::RankClass> found;
+  for (auto& [held, alike] : classes) found.push_back(std::move(alike));
+  return found;
+}
+
+}  // namespace memtape::tensor_parallel

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Placement: how a tensor lies over the GPUs of a tensor parallel group (placement_types.py):
+// whole on each, cut along a dimension into torch.chunk's pieces, or as summands that are still to
+// be added up. A ghost holds the piece of one GPU, its local tensor; the sizes of the whole go
+// beside it where pieces may be uneven.
+#pragma once
+
+#include <cstdint>
+
+#include "ghost/dims.h"
+
+namespace memtape::tensor_parallel {
+
+/// The group, and which of its GPUs this is.
+struct Mesh {
+  std::int64_t size = 1, rank = 0;
+};
+
+struct Placement {
+  enum class Kind { replicate, shard, partial };
+  Kind kind = Kind::replicate;
+  int dim = 0;  ///< of a shard; negative counts from the end
+
+  bool operator==(const Placement&) const = default;
+  bool is_replicate() const { return kind == Kind::replicate; }
+  bool is_shard() const { return kind == Kind::shard; }
+  bool is_partial() const { return kind == Kind::partial; }
+};
+
+inline constexpr Placement kReplicate{};
+inline constexpr Placement kPartial{.kind = Placement::Kind::partial, .dim = 0};
+constexpr Placement shard_of(int dim) { return {.kind = Placement::Kind::shard, .dim = dim}; }
+
+}  // namespace memtape::tensor_parallel

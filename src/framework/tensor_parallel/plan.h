@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans: which style each module of a model gets. `colrow` is the plan of torch's tutorials and of
+// torchtitan for decoders; `hf` is what transformers itself says about a family (base_model_tp_plan
+// of configuration_*.py, _tp_plan of its head).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "framework/tensor_parallel/style.h"
+
+namespace memtape::tensor_parallel {
+
+enum class PlanName { colrow, hf };
+
+struct PlannedStyle {
+  std::string module;  ///< full name; `*` stands for the number of a layer
+  Style style;
+};
+using Plan = std::vector<PlannedStyle>;
+
+/// Embedding by rows, attention and MLP by columns, then rows; the head by columns, its logits
+/// gathered unless the loss is parallel. With sequence_parallel what lies between is cut along the
+/// sequence.
+Plan colrow_plan(bool sequence_parallel, bool loss_parallel);
+
+/// transformers' plan for a model_type; an Error where it has none, or one with styles of its own
+/// for experts.
+Result<Plan> hf_plan(std::string_view model_type);
+
+/// Whether a module's name is what the plan calls `pattern`.
+bool matches(std::string_view pattern, std::string_view name);
+
+}  // namespace memtape::tensor_parallel

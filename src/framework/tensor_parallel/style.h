@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Style: what parallelize_module does to one module (torch/distributed/tensor/parallel/style.py,
+// and transformers' distributed/tensor_parallel.py, whose styles are the same but for the moment of
+// waiting): its parameters become this GPU's pieces, and hooks around its forward change the
+// placement of what goes in and comes out.
+//
+//     ColwiseParallel    weight rows cut, whole input, output cut along its last dimension
+//     RowwiseParallel    weight columns cut, input cut likewise, outputs are summands
+//     SequenceParallel   parameters whole, input and output cut along the sequence
+//     PrepareModuleInput gathers what a module is given
+#pragma once
+
+#include <memory>
+
+#include "framework/tensor_parallel/redistribute.h"
+#include "nn/module.h"
+
+namespace memtape::tensor_parallel {
+
+struct Style {
+  enum class Kind { colwise, rowwise, sequence, prepare_input };
+  Kind kind = Kind::colwise;
+  Placement input = kReplicate, output = kReplicate;  ///< input_layouts, output_layouts
+  bool input_is_distributed = false;                  ///< a DTensor already
+  bool use_local_output = true;
+  bool async = true;      ///< torch's styles do not wait for what they send
+  bool scatters = true;   ///< parameters come from the group's first GPU (src_data_rank=0)
+};
+
+/// Applies `style` to the module at `node`; the hooks live in what is returned. Parameters that
+/// became DTensors are added to `distributed`.
+std::unique_ptr<nn::ForwardHooks> apply_style(nn::ModuleNode& node, const Style& style,
+                                              const Mesh& mesh, std::vector<Tensor>& distributed);
+
+}  // namespace memtape::tensor_parallel
