@@ -76,20 +76,35 @@ class ParallelModel final : public torch::DrivenModel {
   }
 
  private:
+  /// colrow: the ends of the model first, then a call of parallelize_module for each layer; hf: the
+  /// modules as they come. The order decides where the pieces lie.
   void parallelize() {
     const std::vector<nn::NamedModule> modules = nn::named_modules(model_.tree.root());
-    for (const PlannedStyle& planned : options_.plan) {
-      bool found = false;
-      for (const nn::NamedModule& module : modules) {
-        if (!matches(planned.module, module.name)) continue;
-        found = true;
-        apply(*module.node, planned.style);
-      }
-      if (!found && options_.plan_name == PlanName::colrow)
+    std::unordered_set<const PlannedStyle*> used;
+    const auto apply_to = [&](const nn::NamedModule& module) {
+      const PlannedStyle* const planned = planned_for(options_.plan, module.name);
+      if (!planned) return;
+      const bool is_first = used.insert(planned).second;
+      if (is_first || is_of_layer(*planned)) apply(*module.node, planned->style);
+    };
+    if (options_.plan_name == PlanName::colrow)
+      for (const PlannedStyle& planned : options_.plan)
+        for (const nn::NamedModule& module : modules)
+          if (module.name == planned.module) apply_to(module);
+    for (const nn::NamedModule& module : modules) apply_to(module);
+    if (options_.plan_name == PlanName::colrow) check_all_used(used);
+  }
+
+  static bool is_of_layer(const PlannedStyle& planned) {
+    return planned.module.find('*') != std::string::npos;
+  }
+
+  void check_all_used(const std::unordered_set<const PlannedStyle*>& used) const {
+    for (const PlannedStyle& planned : options_.plan)
+      if (!used.contains(&planned))
         ghost::session().fail({ErrorKind::unsupported,
                                "the model has no \"" + planned.module + "\" for the plan colrow",
                                "--strategy: plan", "hf, where transformers has a plan for it"});
-    }
   }
 
   void apply(nn::ModuleNode& node, const Style& style) {

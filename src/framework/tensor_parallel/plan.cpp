@@ -33,6 +33,16 @@ constexpr auto kHfPlans = std::to_array<HfPlan>({{"llama"},
                                                  {"smollm3"},
                                                  {"starcoder2"}});
 
+/// Whether a module's name is what the plan calls `pattern`.
+bool matches(std::string_view pattern, std::string_view name) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == name;
+  if (name.substr(0, star) != pattern.substr(0, star)) return false;
+  std::size_t end = star;
+  while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end]))) ++end;
+  return end > star && name.substr(end) == pattern.substr(star + 1);
+}
+
 /// transformers' styles wait at once and cut parameters where they are.
 Style waiting(Style style) {
   style.async = false;
@@ -49,7 +59,7 @@ Plan colrow_plan(bool sequence_parallel, bool loss_parallel) {
   const Style row = rowwise(shard_of(-1), between);
   Style head{.input = between, .output = loss_parallel ? shard_of(-1) : kReplicate};
   head.use_local_output = !loss_parallel;
-  Plan plan{{"model.embed_tokens", rowwise(kReplicate, between)}, {"lm_head", head}};
+  Plan plan{{"lm_head", head}, {"model.embed_tokens", rowwise(kReplicate, between)}};
   const Style sequence{.kind = Style::Kind::sequence, .use_local_output = false};
   const Style prepare{.kind = Style::Kind::prepare_input, .input = kSequence, .async = false};
   if (sequence_parallel) {
@@ -94,13 +104,11 @@ Result<Plan> hf_plan(std::string_view model_type) {
   return plan;
 }
 
-bool matches(std::string_view pattern, std::string_view name) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return pattern == name;
-  if (name.substr(0, star) != pattern.substr(0, star)) return false;
-  std::size_t end = star;
-  while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end]))) ++end;
-  return end > star && name.substr(end) == pattern.substr(star + 1);
+const PlannedStyle* planned_for(const Plan& plan, std::string_view module) {
+  const auto found = std::find_if(plan.begin(), plan.end(), [&](const PlannedStyle& planned) {
+    return matches(planned.module, module);
+  });
+  return found == plan.end() ? nullptr : &*found;
 }
 
 }  // namespace memtape::tensor_parallel

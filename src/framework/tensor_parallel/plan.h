@@ -21,6 +21,9 @@ struct PlannedStyle {
 };
 using Plan = std::vector<PlannedStyle>;
 
+/// The module of that name among those of a plan; null: left as it is.
+const PlannedStyle* planned_for(const Plan& plan, std::string_view module);
+
 /// Embedding by rows, attention and MLP by columns, then rows; the head by columns, its logits
 /// gathered unless the loss is parallel. With sequence_parallel what lies between is cut along the
 /// sequence.
@@ -29,8 +32,5 @@ Plan colrow_plan(bool sequence_parallel, bool loss_parallel);
 /// transformers' plan for a model_type; an Error where it has none, or one with styles of its own
 /// for experts.
 Result<Plan> hf_plan(std::string_view model_type);
-
-/// Whether a module's name is what the plan calls `pattern`.
-bool matches(std::string_view pattern, std::string_view name);
 
 }  // namespace memtape::tensor_parallel
