@@ -19,6 +19,7 @@
 #include "ghost/ops/loss.h"
 #include "ghost/session.h"
 #include "mesh/shards.h"
+#include "nn/layers.h"
 
 namespace memtape::tensor_parallel {
 namespace {
@@ -80,6 +81,8 @@ class ParallelModel final : public torch::DrivenModel {
   /// modules as they come. The order decides where the pieces lie.
   void parallelize() {
     const std::vector<nn::NamedModule> modules = nn::named_modules(model_.tree.root());
+    if (options_.plan_name == PlanName::hf && ties_head(modules))
+      options_.plan.push_back(hf_tied_embedding());
     std::unordered_set<const PlannedStyle*> used;
     const auto apply_to = [&](const nn::NamedModule& module) {
       const PlannedStyle* const planned = planned_for(options_.plan, module.name);
@@ -93,6 +96,13 @@ class ParallelModel final : public torch::DrivenModel {
           if (module.name == planned.module) apply_to(module);
     for (const nn::NamedModule& module : modules) apply_to(module);
     if (options_.plan_name == PlanName::colrow) check_all_used(used);
+  }
+
+  bool ties_head(const std::vector<nn::NamedModule>& modules) const {
+    const nn::Projection* const head = model_.head();
+    return head && std::any_of(modules.begin(), modules.end(), [&](const nn::NamedModule& module) {
+      return module.node->embedding && module.node->embedding->weight.ptr() == head->weight.ptr();
+    });
   }
 
   static bool is_of_layer(const PlannedStyle& planned) {

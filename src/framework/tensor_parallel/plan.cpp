@@ -81,6 +81,10 @@ Plan colrow_plan(bool sequence_parallel, bool loss_parallel) {
   return plan;
 }
 
+PlannedStyle hf_tied_embedding() {
+  return {"model.embed_tokens", waiting(rowwise(kReplicate, kReplicate))};
+}
+
 Result<Plan> hf_plan(std::string_view model_type) {
   const auto* const found = std::find_if(
       kHfPlans.begin(), kHfPlans.end(),

@@ -29,6 +29,9 @@ const PlannedStyle* planned_for(const Plan& plan, std::string_view module);
 /// sequence.
 Plan colrow_plan(bool sequence_parallel, bool loss_parallel);
 
+/// What transformers' plan adds where the head shares the embedding's table.
+PlannedStyle hf_tied_embedding();
+
 /// transformers' plan for a model_type; an Error where it has none, or one with styles of its own
 /// for experts.
 Result<Plan> hf_plan(std::string_view model_type);
