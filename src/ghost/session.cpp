@@ -106,9 +106,9 @@ void Session::set_category(const Tensor& tensor, Category category) {
   if (tensor.impl().storage) tape.why[tensor.impl().storage->block].category = category;
 }
 
-void Session::mark(Phase next, int step, int micro_batch) {
+void Session::mark(Phase next, int step, int micro_batch, int stage) {
   phase = next;
-  tape.mark({next, step, micro_batch});
+  tape.mark({next, step, micro_batch, stage});
 }
 
 void destroy(Storage* storage) {

@@ -87,6 +87,9 @@ class Session {
                           ///< until it returns
   std::uint64_t next_sequence = 0;
   std::uint32_t next_backward = 0;
+  /// The pass of autograd.grad at work: it forms the gradients on the way to its inputs only; 0 in
+  /// a pass of backward(), which forms all.
+  std::uint32_t selective_pass = 0;
   bool in_backward = false;  ///< on the autograd engine's device thread
   // Equal layers are written down instead of run (autograd/equal_layers.h).
   bool repeats_layers = false;       ///< may they be
@@ -129,7 +132,7 @@ class Session {
     skipping = true;
   }
   void set_category(const Tensor& tensor, Category category);
-  void mark(Phase next, int step, int micro_batch);
+  void mark(Phase next, int step, int micro_batch, int stage = 0);
 
  private:
   Session* outer_;

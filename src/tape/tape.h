@@ -40,11 +40,12 @@ struct Event {
 };
 
 /// A boundary in time: from here on the program is in step `step` (0-based), micro-batch
-/// `micro_batch`, phase `phase`.
+/// `micro_batch`, phase `phase`; of a pipeline, in stage `stage`.
 struct Mark {
   Phase phase = Phase::init;
   std::int32_t step = -1;  ///< -1 while the model is being built
   std::int32_t micro_batch = 0;
+  std::int32_t stage = 0;
 };
 
 /// Sizes of a tensor as people write them; at most five dimensions are kept for display.

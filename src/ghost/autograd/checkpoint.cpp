@@ -114,6 +114,7 @@ void CheckpointFrame::run_again() {
   recomputed_ = true;
   Session& s = session();
   const char* const node = std::exchange(s.node, "");
+  const std::uint32_t selective_pass = std::exchange(s.selective_pass, 0);
   RecomputationHook hook(*this);
   {
     const ScopeGuard scope(s.scope);
@@ -124,6 +125,7 @@ void CheckpointFrame::run_again() {
   }
   s.skipping = s.error.has_value();
   s.node = node;
+  s.selective_pass = selective_pass;
   if (!hook.complete())
     s.fail({ErrorKind::internal, "checkpoint: fewer tensors were saved when a layer was recomputed",
             node, ""});

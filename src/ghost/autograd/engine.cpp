@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <queue>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "ghost/autograd/equal_layers.h"
@@ -20,26 +22,56 @@ struct Later {
 };
 using ReadyQueue = std::priority_queue<Ptr<Node>, std::vector<Ptr<Node>>, Later>;
 
+/// One run of the engine (torch::autograd::GraphTask).
+struct GraphTask {
+  std::uint32_t pass = 0;
+  bool keep_graph = false;
+  std::span<const Edge> inputs;  ///< of autograd.grad; none: gradients go to all leaves
+  std::vector<Tensor> captured;  ///< the gradients at `inputs`
+
+  bool is_selective() const { return !inputs.empty(); }
+};
+
 /// Counts, for every node that can be reached, the edges into it; marks the nodes as part of this
-/// pass.
-void compute_dependencies(Node* root, std::uint32_t pass) {
-  std::vector<Node*> stack{root};
-  root->backward = pass;
-  root->dependencies = 0;
+/// pass. A selective one gets a list of them.
+std::vector<Node*> compute_dependencies(const GraphTask& task, std::span<const Edge> roots) {
+  std::vector<Node*> stack, reached;
+  const auto reach = [&](Node* node) {
+    if (node->backward == task.pass) return;
+    node->backward = task.pass;
+    node->dependencies = 0;
+    stack.push_back(node);
+    if (task.is_selective()) reached.push_back(node);
+  };
+  for (const Edge& root : roots) reach(root.function.get());
   while (!stack.empty()) {
     Node* node = stack.back();
     stack.pop_back();
     for (std::size_t i = 0; i < node->edges.size(); ++i) {
       Node* next = node->edges[i].function.get();
       if (!next) continue;
-      if (next->backward != pass) {
-        next->backward = pass;
-        next->dependencies = 0;
-        stack.push_back(next);
-      }
+      reach(next);
       ++next->dependencies;
     }
   }
+  return reached;
+}
+
+bool leads_to_wanted(const Node& node, std::uint32_t pass) {
+  for (std::size_t i = 0; i < node.edges.size(); ++i)
+    if (const Node* next = node.edges[i].function.get(); next && next->wanted_by == pass)
+      return true;
+  return false;
+}
+
+/// GraphTask::init_to_execute: what autograd.grad has to run are the nodes on the way to its
+/// inputs. Edges lead to nodes made earlier, or to leaves, so one walk in order of age finds them.
+void find_wanted(const GraphTask& task, std::vector<Node*> reached) {
+  std::sort(reached.begin(), reached.end(),
+            [](const Node* a, const Node* b) { return a->sequence < b->sequence; });
+  for (const Edge& input : task.inputs) input.function->wanted_by = task.pass;
+  for (Node* node : reached)
+    if (leads_to_wanted(*node, task.pass)) node->wanted_by = task.pass;
 }
 
 /// can_accumulate_inplace of torch/csrc/autograd/input_buffer.cpp: no subclass, dense, and no one
@@ -108,17 +140,72 @@ Gradients call_function(Node& node) {
   return out;
 }
 
-void evaluate_function(Node& node, ReadyQueue& ready) {
+/// Hands out the gradients that autograd.grad was asked for; false: nothing beyond is wanted.
+bool capture(Node& node, GraphTask& task) {
+  for (std::size_t i = 0; i < task.inputs.size(); ++i)
+    if (task.inputs[i].function.get() == &node && task.inputs[i].input_nr < node.buffer.size())
+      task.captured[i] = node.buffer[task.inputs[i].input_nr];
+  const bool goes_on = leads_to_wanted(node, task.pass);
+  if (!goes_on) node.buffer = {};
+  return goes_on;
+}
+
+void evaluate_function(Node& node, GraphTask& task, ReadyQueue& ready) {
   session().scope = node.scope;
+  if (task.is_selective() && !capture(node, task)) return;
   Gradients gradients = call_function(node);
-  node.release();
+  if (!task.keep_graph) node.release();
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const Edge& edge = node.edges[i];
     if (!edge.function) continue;
     Node& next = *edge.function;
+    if (task.is_selective() && next.wanted_by != task.pass) continue;
     if (gradients[i].defined()) add_to_buffer(next, edge.input_nr, gradients[i]);
     if (--next.dependencies == 0) ready.push(edge.function);
   }
+}
+
+/// Engine::execute from `roots`, which get `gradients`.
+void execute(GraphTask& task, std::span<const Edge> roots, std::span<const Tensor> gradients) {
+  Session& s = session();
+  task.pass = ++s.next_backward;
+  task.captured.resize(task.inputs.size());
+  std::vector<Node*> reached = compute_dependencies(task, roots);
+  if (task.is_selective()) find_wanted(task, std::move(reached));
+  const auto outer_pass =
+      std::exchange(s.selective_pass, task.is_selective() ? task.pass : std::uint32_t{0});
+  for (const Edge& root : roots) ++root.function->dependencies;  // those of the graph's root
+  ReadyQueue ready;
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    Tensor seed = gradients[i];  // the caller's list of gradients holds it too
+    add_to_buffer(*roots[i].function, roots[i].input_nr, seed);
+    if (--roots[i].function->dependencies == 0) ready.push(roots[i].function);
+  }
+  while (!ready.empty()) {
+    const Ptr<Node> node = ready.top();
+    ready.pop();
+    if (node->sequence < s.layer_boundary) s.equal_layers->reach_backwards(*node);
+    evaluate_function(*node, task, ready);
+  }
+  s.selective_pass = outer_pass;
+}
+
+/// What a pass changes in the session while it runs: gradient mode, place, callbacks.
+void run_pass(GraphTask& task, std::span<const Edge> roots, std::span<const Tensor> gradients) {
+  Session& s = session();
+  const ScopeId scope = s.scope;
+  const char* const outer_node = s.node;
+  const bool outer_pass = s.in_backward;
+  std::vector<std::function<void()>> callbacks;
+  auto* const outer_callbacks = std::exchange(s.final_callbacks, &callbacks);
+  GradMode no_grad(false);
+  s.in_backward = true;
+  execute(task, roots, gradients);
+  for (std::size_t i = 0; i < callbacks.size(); ++i) callbacks[i]();  // they may queue more
+  s.final_callbacks = outer_callbacks;
+  s.in_backward = outer_pass;
+  s.scope = scope;
+  s.node = outer_node;
 }
 
 }  // namespace
@@ -134,31 +221,19 @@ void backward(const Tensor& loss) {
 }
 
 void backward(const Tensor& output, const Tensor& gradient) {
-  Session& s = session();
-  const ScopeId scope = s.scope;
-  const char* const outer_node = s.node;
-  const bool outer_pass = s.in_backward;
-  std::vector<std::function<void()>> callbacks;
-  auto* const outer_callbacks = std::exchange(s.final_callbacks, &callbacks);
-  GradMode no_grad(false);
-  s.in_backward = true;
-  const Ptr<Node> root = output.impl().grad_fn;
-  compute_dependencies(root.get(), ++s.next_backward);
-  ReadyQueue ready;
-  Tensor seed = gradient;  // the caller's list of gradients holds it too
-  add_to_buffer(*root, output.impl().output_nr, seed);
-  ready.push(root);
-  while (!ready.empty()) {
-    const Ptr<Node> node = ready.top();
-    ready.pop();
-    if (node->sequence < s.layer_boundary) s.equal_layers->reach_backwards(*node);
-    evaluate_function(*node, ready);
-  }
-  for (std::size_t i = 0; i < callbacks.size(); ++i) callbacks[i]();  // they may queue more
-  s.final_callbacks = outer_callbacks;
-  s.in_backward = outer_pass;
-  s.scope = scope;
-  s.node = outer_node;
+  GraphTask task;
+  const Edge root = gradient_edge(output);
+  run_pass(task, {&root, 1}, {&gradient, 1});
+}
+
+std::vector<Tensor> grad(std::span<const Edge> outputs, std::span<const Tensor> gradients,
+                         std::span<const Edge> inputs, GraphAfter after) {
+  if (session().skipping) return std::vector<Tensor>(inputs.size());
+  GraphTask task;
+  task.keep_graph = after == GraphAfter::kept;
+  task.inputs = inputs;
+  run_pass(task, outputs, gradients);
+  return std::move(task.captured);
 }
 
 }  // namespace memtape::ghost

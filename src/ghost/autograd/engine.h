@@ -4,6 +4,9 @@
 // nobody else holds the buffer, saved tensors released as soon as their node has run.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "ghost/autograd/node.h"
 
 namespace memtape::ghost {
@@ -13,5 +16,11 @@ void backward(const Tensor& loss);
 
 /// torch.autograd.backward(output, gradient): also from within a node that runs (reentrant).
 void backward(const Tensor& output, const Tensor& gradient);
+
+/// torch.autograd.grad from `outputs`, which get `gradients`: only nodes on the way to `inputs`
+/// run, and the gradients that arrive there are handed out in place of being accumulated.
+enum class GraphAfter { freed, kept };  ///< retain_graph
+std::vector<Tensor> grad(std::span<const Edge> outputs, std::span<const Tensor> gradients,
+                         std::span<const Edge> inputs, GraphAfter after);
 
 }  // namespace memtape::ghost

@@ -99,8 +99,12 @@ struct Node : RefCounted {
   /// Lets go of what was saved.
   virtual void release() = 0;
 
-  /// Whether someone wants the gradient of input `i`.
-  bool wants(std::size_t i) const { return static_cast<bool>(edges[i].function); }
+  /// Whether someone wants the gradient of input `i` (task_should_compute_output).
+  bool wants(std::size_t i) const {
+    const Node* const next = edges[i].function.get();
+    const std::uint32_t pass = session().selective_pass;
+    return next && (pass == 0 || next->wanted_by == pass);
+  }
 
   const char* name;
   ScopeId scope;
@@ -118,7 +122,8 @@ struct Node : RefCounted {
   bool has_post_hooks() const { return hooks && !hooks->after.empty(); }
 
   // The engine's, during one backward pass.
-  std::uint32_t backward = 0;  ///< the pass the fields below belong to
+  std::uint32_t backward = 0;   ///< the pass the fields below belong to
+  std::uint32_t wanted_by = 0;  ///< the last selective pass that has use for its gradient
   int dependencies = 0;
   Gradients buffer;
 };
