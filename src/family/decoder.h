@@ -15,6 +15,7 @@
 #include "family/key_value_cache.h"
 #include "family/loss.h"
 #include "family/masking.h"
+#include "family/stage_parts.h"
 #include "ghost/ops/creation.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
@@ -106,6 +107,44 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     return norm_(hidden_states);
   }
 
+  /// The modules of a part, in the order in which a stage registers them: its ends before and after
+  /// its layers, the rotary embedding last.
+  std::vector<const nn::ModuleNode*> stage_modules(const StageRange& range, nn::ModuleNode& head) {
+    std::vector<const nn::ModuleNode*> modules;
+    if (range.embeds) modules.push_back(&embed_tokens.node());
+    for (std::int64_t i = range.first_layer; i < range.end_layer; ++i)
+      modules.push_back(layers_.nodes()[static_cast<std::size_t>(i)]);
+    if (range.has_head) modules.insert(modules.end(), {&norm_.node(), &head});
+    modules.push_back(&rotary_emb_.node());
+    return modules;
+  }
+
+  /// What a stage computes: tokens or hidden states to hidden states. Each stage counts positions
+  /// and makes cos and sin for itself, and masks where attention cannot do without. `head` makes
+  /// logits of the last stage's hidden states while all that is still there.
+  template <class Head>
+  Tensor forward_stage(const StageRange& range, const Tensor& input, const Head& head) {
+    Tensor x = input;
+    if (range.embeds) {
+      x = embed_tokens(x);
+      Parts::scale_embeddings(x, config_);
+    }
+    const Tensor position_ids = ghost::arange(x.size(1), DType::int64).unsqueeze(0);
+    LayerMasks masks;
+    if (config_.attention == AttentionImplementation::eager || config_.has_sliding_layers())
+      masks = Parts::make_masks(config_, {}, x, position_ids);
+    if (range.embeds) x = Parts::enter_layers(x, config_);
+    const auto position_embeddings = rotary_emb_(x, position_ids);
+    for (std::int64_t i = range.first_layer; i < range.end_layer; ++i) {
+      const LayerType type = config_.layer_type(i);
+      x = layers_[static_cast<std::size_t>(i)](x, masks.of(type),
+                                               of_layer(position_embeddings, type), position_ids);
+    }
+    if (!range.has_head) return x;
+    x = norm_(x);
+    return head(x);
+  }
+
   typename Parts::Embedding embed_tokens;
 
  private:
@@ -113,6 +152,39 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   nn::ModuleList<typename Parts::DecoderLayer> layers_;
   typename Parts::Norm norm_;
   typename Parts::Rotary rotary_emb_;
+};
+
+/// A decoder and its head as a pipeline cuts them.
+template <class Parts, class Model>
+class DecoderStages final : public StageParts {
+ public:
+  DecoderStages(Model& model, nn::Linear& head, const typename Parts::Settings& config)
+      : model_(model), head_(head), config_(config) {}
+
+  std::int64_t layers() const override { return config_.num_hidden_layers; }
+  nn::Linear& head() override { return head_; }
+  const nn::Embedding* embedding() const override { return &model_.embed_tokens; }
+  std::vector<const nn::ModuleNode*> modules(const StageRange& range) override {
+    if constexpr (kCanBeCut) return model_.stage_modules(range, head_.node());
+    return {};
+  }
+  Tensor forward(const StageRange& range, const Tensor& input) override {
+    if constexpr (kCanBeCut) {
+      return model_.forward_stage(range, input, [this](const Tensor& hidden_states) {
+        Tensor logits = head_(hidden_states);
+        Parts::cap_logits(logits, config_);
+        return logits;
+      });
+    }
+    return {};
+  }
+  bool can_be_cut() const override { return kCanBeCut; }
+
+ private:
+  static constexpr bool kCanBeCut = std::is_same_v<Model, DecoderModel<Parts>>;
+  Model& model_;
+  nn::Linear& head_;
+  const typename Parts::Settings& config_;
 };
 
 template <class Parts, class Model = DecoderModel<Parts>>
@@ -132,6 +204,7 @@ class DecoderForCausalLM : public PretrainedModel {
     return model_(batch.input_ids, batch.attention_mask);
   }
   nn::Projection* head() override { return &lm_head_; }
+  StageParts* stage_parts() override { return &stages_; }
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = last_hidden_state(batch);
@@ -148,6 +221,7 @@ class DecoderForCausalLM : public PretrainedModel {
   Settings config_;
   Model model_;
   nn::Linear lm_head_;
+  DecoderStages<Parts, Model> stages_{model_, lm_head_, config_};
 };
 
 }  // namespace memtape::family

@@ -32,6 +32,7 @@ class MoeForCausalLM : public PretrainedModel {
     if (config.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
   }
 
+  StageParts* stage_parts() override { return &stages_; }
   ModelOutput forward(const Batch& batch) override {
     RouterLogits collector(config_.output_router_logits);
     const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
@@ -54,6 +55,7 @@ class MoeForCausalLM : public PretrainedModel {
   Settings config_;
   Model model_;
   nn::Linear lm_head_;
+  DecoderStages<Parts, Model> stages_{model_, lm_head_, config_};
 };
 
 }  // namespace memtape::family

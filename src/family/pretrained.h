@@ -38,6 +38,8 @@ struct ModelOutput {
   Tensor loss, logits;
 };
 
+class StageParts;
+
 class PretrainedModel {
  public:
   explicit PretrainedModel(const ModelOptions& options) : tree(options.dtype) {}
@@ -51,6 +53,9 @@ class PretrainedModel {
   /// The full name of the module that get_output_embeddings() gives; no module of that name: there
   /// is none.
   virtual std::string_view output_embeddings() const { return "lm_head"; }
+
+  /// The model as a pipeline cuts it; null where a family does not offer it.
+  virtual StageParts* stage_parts() { return nullptr; }
 
   nn::Scope root() { return {tree, tree.root()}; }
 
