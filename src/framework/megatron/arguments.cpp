@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -171,7 +172,34 @@ void read_numbers(const Config& c, Arguments& a) {
   a.bucket_size = c.optional_dimension("ddp_bucket_size");
   a.num_distributed_optimizer_instances = c.dimension("num_distributed_optimizer_instances", 1);
   a.clip_grad = c.number("clip_grad", 1.0);
+  a.counts_zeros = c.boolean("log_num_zeros_in_grad", false);
   a.decoupled_lr = c.optional_number("decoupled_lr").has_value();
+}
+
+/// ":4096:8" of CUBLAS_WORKSPACE_CONFIG: so many buffers of so many KiB (CublasHandlePool.cpp).
+std::optional<Bytes> workspace_bytes(std::string_view text) {
+  Bytes total = 0;
+  while (text.starts_with(':')) {
+    std::array<Bytes, 2> numbers{};
+    for (Bytes& number : numbers) {
+      if (!text.starts_with(':')) return std::nullopt;
+      const auto [at, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+      if (error != std::errc() || number < 0 || number > 1 << 20) return std::nullopt;
+      text.remove_prefix(static_cast<std::size_t>(at - text.data()));
+    }
+    total += numbers[0] * numbers[1] * 1024;
+  }
+  return total > 0 ? std::optional(total) : std::nullopt;
+}
+
+/// Deterministic runs must set CUBLAS_WORKSPACE_CONFIG; ":4096:8" is what Megatron's recipes set
+/// (megatron/training/determinism.py).
+void read_environment(const Config& c, Arguments& a) {
+  const Config environment = c.object("environment");
+  a.deterministic_attention =
+      environment.text("NVTE_ALLOW_NONDETERMINISTIC_ALGO", a.deterministic ? "0" : "1") == "0";
+  a.cublas_workspace =
+      workspace_bytes(environment.text("CUBLAS_WORKSPACE_CONFIG", a.deterministic ? ":4096:8" : ""));
 }
 
 void read_kernels(const Config& c, Arguments& a) {
@@ -196,6 +224,7 @@ void read_kernels(const Config& c, Arguments& a) {
   if (c.boolean("defer_embedding_wgrad_compute", false))
     a.wgrad_deferral_limit = c.count("wgrad_deferral_limit", 0);
   a.deterministic = c.boolean("deterministic_mode", false);
+  read_environment(c, a);
   a.fused_kernels = c.boolean("fused_kernels", true);
 }
 
@@ -241,6 +270,8 @@ Result<void> read_layout(const Config& c, std::int64_t gpus, Arguments& a) {
                          *each);
     a.vpp = stage / *each;
   }
+  a.overlaps_p2p = c.boolean("overlap_p2p_comm", true);
+  a.overlaps_p2p_flush = c.boolean("overlap_p2p_comm_warmup_flush", false);
   a.microbatch_group_size = c.dimension("microbatch_group_size_per_vp_stage", a.pp);
   return split_layers(split, a);
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/dtype.h"
 #include "base/result.h"
 #include "model/config.h"
@@ -57,6 +58,7 @@ struct Arguments {
   std::int64_t gpus = 1, tp = 1, pp = 1, vpp = 1, cp = 1, dp = 1, ep = 1, etp = 1;
   bool sequence_parallel = false;
   std::int64_t microbatch_group_size = 1;
+  bool overlaps_p2p = true, overlaps_p2p_flush = false;  ///< of interleaved schedules
   std::vector<std::vector<std::int64_t>> stage_layers;  ///< [pp rank][virtual stage]: how many
 
   DType params_dtype = DType::float32;
@@ -80,7 +82,10 @@ struct Arguments {
   /// does not.
   std::optional<std::int64_t> wgrad_deferral_limit;
   bool creates_attention_mask = true, deterministic = false;
+  bool deterministic_attention = false;  ///< NVTE_ALLOW_NONDETERMINISTIC_ALGO=0
   bool pretrain_loop = true;  ///< Megatron-LM's training program, not a loop of one's own
+  std::optional<Bytes> cublas_workspace;  ///< of CUBLAS_WORKSPACE_CONFIG
+  bool counts_zeros = false;              ///< --log-num-zeros-in-grad
   bool fused_kernels = true;  ///< Transformer Engine or Apex is there: FusedAdam, fused softmax
 
   Recompute recompute = Recompute::none;

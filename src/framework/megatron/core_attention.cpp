@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <functional>
+
 #include "framework/megatron/attention.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
@@ -28,12 +31,15 @@ Tensor scores(Rank& rank, const Tensor& query, const Tensor& key) {
     unread = empty(sizes, query.dtype());
   else
     unread = rank.global_buffer(sizes, query.dtype());
-  return ghost::baddbmm(query.transpose(0, 1), key.transpose(0, 1).transpose(1, 2), 0.5);
+  Tensor product =
+      ghost::baddbmm(query.transpose(0, 1), key.transpose(0, 1).transpose(1, 2), 0.5);
+  rank.use_cublas();
+  return product;
 }
 
 /// A fused scale-mask-softmax kernel (ScaledUpperTriangMaskedSoftmax): keeps its result; backward
 /// writes over the gradient.
-Tensor fused_softmax(const Tensor& x) {
+Tensor fused_softmax(Rank& rank, const Tensor& x) {
   return apply({.name = "ScaledUpperTriangMaskedSoftmaxBackward",
                 .inputs = {x},
                 .forward =
@@ -42,17 +48,20 @@ Tensor fused_softmax(const Tensor& x) {
                       save = {out};
                       return out;
                     },
-                .backward = [](std::span<const Tensor>, const Tensor& grad,
-                               Gradients& in) { in[0] = empty(grad.sizes(), grad.dtype()); }});
+                .backward =
+                    [&rank](std::span<const Tensor>, const Tensor& grad, Gradients& in) {
+                      rank.use_cublas();  // of the product behind it, whose backward ran
+                      in[0] = grad.contiguous();
+                    }});
 }
 
 /// FusedScaleMaskSoftmax: the kernel where its constraints hold, else torch's own in float32.
-Tensor scale_mask_softmax(const Arguments& a, const Tensor& x, const Tensor& mask,
-                          const Dims& size) {
+Tensor scale_mask_softmax(Rank& rank, const Tensor& x, const Tensor& mask, const Dims& size) {
+  const Arguments& a = rank.a;
   const bool half = x.dtype() != DType::float32;
   const bool kernel = half && (a.transformer_engine || a.masked_softmax_fusion) && size[3] > 16 &&
                       size[3] <= 16384 && size[2] % 4 == 0 && size[0] * size[1] % 4 == 0;
-  if (kernel) return fused_softmax(x);
+  if (kernel) return fused_softmax(rank, x);
   Tensor input = half && a.attention_softmax_in_fp32 ? x.to_float() : x;
   Tensor causal = mask;
   if (!causal.defined()) {
@@ -65,17 +74,32 @@ Tensor scale_mask_softmax(const Arguments& a, const Tensor& x, const Tensor& mas
   return half && a.attention_softmax_in_fp32 ? probs.to(x.dtype()) : probs;
 }
 
+/// get_full_mask of pytorch/attention/dot_product_attention/utils.py: how far query and key are
+/// apart, the two bounds of that, what lies beyond them, and with it the mask that was given.
+Tensor full_mask(const Tensor& given, std::int64_t queries, std::int64_t keys) {
+  const ghost::Op op("get_full_mask", {});
+  const Dims sizes{1, 1, queries, keys};
+  const Tensor distance = empty(sizes, DType::int32), left = empty(sizes, DType::int32),
+               right = empty(sizes, DType::int32);
+  const Tensor not_before = empty(sizes, DType::boolean);
+  Tensor after = empty(sizes, DType::boolean);
+  const Tensor not_after = empty(sizes, DType::boolean);
+  after.reset();
+  const Tensor inside = empty(sizes, DType::boolean), outside = empty(sizes, DType::boolean);
+  return given.defined() ? empty(given.sizes(), DType::boolean) : outside;
+}
+
 Tensor unfused(Rank& rank, const Tensor& query, const Tensor& key_, const Tensor& value_,
-               const Tensor& mask) {
+               const Tensor& given) {
+  const Tensor mask = rank.a.transformer_engine
+                          ? full_mask(given, query.size(0), key_.size(0))
+                          : given;
   const Tensor key = repeated(key_, query), value = repeated(value_, query);
   const Dims size{query.size(1), query.size(2), query.size(0), key.size(0)};
   const std::int64_t heads = size[0] * size[1];
   const Tensor q = query.reshape({size[2], heads, -1}), k = key.reshape({size[3], heads, -1});
-  Tensor probs;
-  {
-    const Tensor result = scores(rank, q, k).view(size);
-    probs = scale_mask_softmax(rank.a, result, mask, size);
-  }
+  const Tensor result = scores(rank, q, k).view(size);
+  Tensor probs = scale_mask_softmax(rank, result, mask, size);
   probs = ghost::dropout(probs, rank.a.attention_dropout);
   const Tensor v = value.reshape({size[3], heads, -1});
   const Tensor flat = probs.view({heads, size[2], -1});
@@ -85,29 +109,56 @@ Tensor unfused(Rank& rank, const Tensor& query, const Tensor& key_, const Tensor
   return context.view({size[2], size[0], size[1] * depth});
 }
 
-/// cuDNN's and flash-attn's kernels: keep q, k, v, the output, a float32 statistic per row and
-/// head, and the random state.
-Tensor fused(const Tensor& query, const Tensor& key, const Tensor& value, bool dropout) {
-  const std::int64_t depth = value.size(-1);
-  const Dims out_sizes{query.size(0), query.size(1), query.size(2), depth};
+/// What a fused kernel's backward takes beside the gradients of query, key and value.
+using Scratch = std::function<void(const Tensor& query, const Tensor& key)>;
+
+/// Kernels that keep q, k, v, the output, a float32 statistic per row and head, and the random
+/// state.
+Tensor fused_kernel(const std::array<Tensor, 3>& qkv, const Dims& rows, Scratch scratch) {
+  const Tensor& query = qkv[0];
+  const std::int64_t depth = qkv[2].size(-1);
   return apply({.name = "FusedAttnFuncBackward",
-                .inputs = {query, key, value},
+                .inputs = {qkv[0], qkv[1], qkv[2]},
                 .forward =
                     [&](ToSave& save) {
-                      Tensor out = empty(out_sizes, query.dtype());
-                      const Tensor stats =
-                          empty({query.size(1), query.size(2), query.size(0), 1}, DType::float32);
-                      const Tensor random = dropout ? empty({2}, DType::int64) : Tensor();
-                      save = {query, key, value, out, stats, random};
+                      Tensor out = empty(query.sizes().leading().with(depth), query.dtype());
+                      const Tensor stats = empty(rows, DType::float32);
+                      save = {qkv[0], qkv[1], qkv[2], out, stats, empty({2}, DType::int64)};
                       return out;
                     },
                 .backward =
-                    [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
-                      const Tensor packed = grad.contiguous();
+                    [scratch = std::move(scratch)](std::span<const Tensor> saved, const Tensor&,
+                                                   Gradients& in) {
                       for (std::size_t i = 0; i < 3; ++i)
                         in[i] = empty(saved[i].sizes(), saved[i].dtype());
-                    }})
-      .view({query.size(0), query.size(1), query.size(2) * depth});
+                      if (scratch) scratch(saved[0], saved[1]);
+                    }});
+}
+
+/// cuDNN's, on [s, b, heads, d].
+Tensor fused(const Tensor& query, const Tensor& key, const Tensor& value) {
+  const Dims rows{query.size(1), query.size(2), query.size(0), 1};
+  return fused_kernel({query, key, value}, rows, {})
+      .view({query.size(0), query.size(1), query.size(2) * value.size(-1)});
+}
+
+std::int64_t rounded(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
+/// mha_bwd of flash-attn 2's flash_api.cpp on [b, s, heads, d]: a float32 sum per row, and the
+/// query's gradient in float32, once for each split of the keys where it must be deterministic. Keys
+/// that several queries share have a gradient for each of them first.
+void flash_scratch(const Tensor& query, const Tensor& key, bool deterministic) {
+  const ghost::Op op("mha_bwd", {});
+  const std::int64_t batch = query.size(0), heads = query.size(2), depth = query.size(3);
+  const std::int64_t rows = rounded(query.size(1), 128),
+                     width = rounded(depth, depth <= 128 ? 32 : 64);
+  const Tensor sums = empty({batch, heads, rows}, DType::float32);
+  const std::int64_t sms = ghost::session().device.sm_count;
+  const std::int64_t splits = deterministic ? (sms + batch * heads - 1) / (batch * heads) : 1;
+  const Tensor accumulated = empty({splits, batch, rows, heads, width}, DType::float32);
+  if (key.size(2) == heads) return;
+  const Dims each{batch, key.size(1), heads, depth};
+  const Tensor key_grads = empty(each, key.dtype()), value_grads = empty(each, key.dtype());
 }
 
 /// [s, b, heads, d] as flash-attn wants it, [b, s, heads, d] packed: _PrepareQKVForFA.
@@ -115,10 +166,14 @@ Tensor sequence_second(const Tensor& t) { return t.transpose(0, 1).contiguous();
 
 /// flash-attn behind Transformer Engine's FlashAttention: turned copies of q, k, v go in, and the
 /// output is turned back into a copy.
-Tensor flash(const Tensor& query, const Tensor& key, const Tensor& value, bool dropout) {
+Tensor flash(const Tensor& query, const Tensor& key, const Tensor& value, bool deterministic) {
   const Tensor q = sequence_second(query), k = sequence_second(key), v = sequence_second(value);
-  const Tensor out = fused(q, k, v, dropout);
-  return out.transpose(0, 1).contiguous();
+  const Tensor out = fused_kernel({q, k, v}, {q.size(0), q.size(2), q.size(1)},
+                                  [deterministic](const Tensor& saved_query, const Tensor& saved_key) {
+                                    flash_scratch(saved_query, saved_key, deterministic);
+                                  });
+  const Tensor turned = out.transpose(0, 1).contiguous();
+  return turned.view({turned.size(0), turned.size(1), turned.size(2) * turned.size(3)});
 }
 
 /// get_attention_backend of pytorch/attention/dot_product_attention/utils.py: cuDNN's kernel goes
@@ -141,8 +196,8 @@ Tensor core_attention(Rank& rank, const Tensor& query, const Tensor& key, const 
   const Tensor q = slices ? query : query.contiguous(), k = slices ? key : key.contiguous(),
                v = slices ? value : value.contiguous();
   if (backend == AttentionBackend::unfused) return unfused(rank, q, k, v, mask);
-  const bool dropout = rank.a.attention_dropout > 0;
-  return backend == AttentionBackend::flash ? flash(q, k, v, dropout) : fused(q, k, v, dropout);
+  return backend == AttentionBackend::flash ? flash(q, k, v, rank.a.deterministic_attention)
+                                            : fused(q, k, v);
 }
 
 }  // namespace memtape::megatron

@@ -68,7 +68,9 @@ Tensor MoeLayer::routed(const Tensor& x) {
   const Arguments& a = rank_.a;
   const std::int64_t tokens = x.numel() / x.size(-1);
   const Tensor rows = x.view({tokens, x.size(-1)});
-  const Tensor logits = rows.matmul(router_.t()).to_float();
+  const Tensor scores = rows.matmul(router_.t());
+  rank_.use_cublas();
+  const Tensor logits = scores.to_float();
   const Tensor probs = ghost::softmax(logits, DType::float32);
   const std::int64_t local = a.moe.num_experts / a.ep;
   std::int64_t each = tokens * a.moe.topk / a.moe.num_experts;

@@ -162,7 +162,9 @@ Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight) {
        .forward =
            [&](ToSave& save) {
              save = {x, weight};
-             return total_of(x).matmul(weight.t());
+             Tensor logits = total_of(x).matmul(weight.t());
+             rank.use_cublas();
+             return logits;
            },
        .backward =
            [&rank, total_of, gathers, fused](std::span<const Tensor> saved, const Tensor& grad,
@@ -173,6 +175,7 @@ Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight) {
              if (waits) rank.deferred.push_back(grad);
              const Tensor total = waits ? Tensor() : total_of(saved[0]);
              const Tensor grad_input = grad.matmul(saved[1]);
+             rank.use_cublas();
              Tensor shard;
              if (gathers) shard = empty(saved[0].sizes(), saved[0].dtype());
              if (waits)

@@ -40,9 +40,9 @@ struct Normalized {
 Normalized te_normalize(const Tensor& x, const Tensor& bias) {
   const ghost::Op op("layernorm_fwd", {});
   Normalized n;
-  n.out = empty(x.sizes(), x.dtype());
   if (bias.defined()) n.mean = empty({rows_of(x)}, DType::float32);
   n.rsigma = empty({rows_of(x)}, DType::float32);
+  n.out = empty(x.sizes(), x.dtype());
   return n;
 }
 
@@ -57,6 +57,21 @@ void te_normalize_backward(const Tensor& grad, const Tensor& weight, const Tenso
 }
 
 }  // namespace
+
+Rank::Rank(const Arguments& arguments, std::int64_t tensor_rank)
+    : a(arguments), tp_rank(tensor_rank) {
+  if (!a.cublas_workspace) return;
+  for (Tensor& workspace : ghost::session().cublas_workspaces)
+    workspace = empty({0}, DType::uint8, Category::workspace);
+}
+
+void Rank::use_cublas() {
+  ghost::Session& session = ghost::session();
+  Tensor& workspace = session.cublas_workspaces[session.in_backward ? 1 : 0];
+  if (!a.cublas_workspace || session.skipping || workspace.numel() > 0) return;
+  const ghost::Op op("getCurrentCUDABlasHandle", {});
+  workspace = empty({*a.cublas_workspace}, DType::uint8, Category::workspace);
+}
 
 Tensor Rank::global_buffer(const Dims& sizes, DType dtype) {
   const std::int64_t wanted = ghost::numel(sizes);
@@ -144,13 +159,15 @@ Tensor Linear::local_forward(const Tensor& x) {
                           [&](ToSave& save) {
                             save = {x, weight};
                             const Tensor product = total_of(x).matmul(weight.t());
+                            rank_.use_cublas();
                             return shape_.adds_bias && bias.defined() ? product.add(bias) : product;
                           },
                       .backward =
-                          [total_of, gathers, fused, adds = shape_.adds_bias && bias.defined()](
+                          [&rank, total_of, gathers, fused, adds = shape_.adds_bias && bias.defined()](
                               std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
                             const Tensor total = total_of(saved[0]);
                             const Tensor grad_input = grad.matmul(saved[1]);
+                            rank.use_cublas();
                             const Tensor flat_grad = flat(grad.contiguous()),
                                          flat_total = flat(total);
                             Tensor shard;

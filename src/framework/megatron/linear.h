@@ -18,7 +18,11 @@ namespace memtape::megatron {
 /// (megatron/core/utils.py).
 class Rank {
  public:
-  Rank(const Arguments& arguments, std::int64_t tensor_rank) : a(arguments), tp_rank(tensor_rank) {}
+  Rank(const Arguments& arguments, std::int64_t tensor_rank);
+
+  /// The workspace of this thread's cuBLAS handle, where CUBLAS_WORKSPACE_CONFIG says its size.
+  /// Called behind each of PyTorch's products, which take their output first.
+  void use_cublas();
 
   /// get_global_memory_buffer().get_tensor(sizes, dtype, "mpu")
   Tensor global_buffer(const Dims& sizes, DType dtype);

@@ -53,6 +53,7 @@ void MegatronOptimizer::add_main(const ParamAndGradBuffer& buffer, const Paramet
   main.elements = held.to - held.from;
   main.buffer = &buffer;
   main.decays = parameter.decays;
+  main.copy = parameter.copy;
   const Tensor& model = parameter.tensor;
   main.sizes = a_.use_distributed_optimizer ? Dims{main.elements} : model.sizes();
   const ghost::Op op("float", {});
@@ -79,9 +80,21 @@ void MegatronOptimizer::zero_grad() {
   if (torch_adam_) torch_adam_->zero_grad();
 }
 
+/// count_zeros_fp32 of optimizer/clip_grads.py: count_nonzero compares, and sums what it found as
+/// 64-bit numbers.
+void MegatronOptimizer::count_zeros() const {
+  const ghost::Op op("count_nonzero", {});
+  for (const Main& main : mains_) {
+    if (main.copy) continue;  // param_is_not_shared
+    const Tensor differs = empty(main.sizes, DType::boolean);
+    const Tensor ones = empty(main.sizes, DType::int64);
+  }
+}
+
 void MegatronOptimizer::step() {
   const ghost::GradMode without(false);
   for (const Main& main : mains_) gradients_.push_back(gradient_of(main));
+  if (a_.counts_zeros) count_zeros();
   if (a_.fused_kernels) {
     step_fused();
     return;

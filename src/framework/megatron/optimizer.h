@@ -30,9 +30,10 @@ class MegatronOptimizer {
     std::int64_t elements = 0;
     const ParamAndGradBuffer* buffer = nullptr;
     Dims sizes;
-    bool decays = true;
+    bool decays = true, copy = false;
   };
   void add_main(const ParamAndGradBuffer& buffer, const Parameter& parameter, const Range& held);
+  void count_zeros() const;
   void step_fused();
   void step_torch();
   Tensor gradient_of(const Main& main) const;

@@ -20,6 +20,7 @@ struct Parameter {
   Tensor tensor;
   bool expert = false;            ///< reduced over the expert data parallel ranks
   bool shared_embedding = false;  ///< on the first and the last stage
+  bool copy = false;              ///< the last stage's of the first stage's embedding
   bool decays = true;             ///< weight decay: not for biases and norms
 };
 

@@ -2,7 +2,6 @@
 #include "framework/megatron/pretrain.h"
 
 #include <array>
-#include <charconv>
 #include <map>
 
 #include "framework/megatron/optimizer.h"
@@ -61,37 +60,10 @@ std::vector<Parameter> parameters_of(const Arguments& a, GptModel& chunk) {
     parameters.push_back({.tensor = named.tensor,
                           .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
                           .shared_embedding = embedding && a.tied() && a.pp > 1,
+                          .copy = name == "output_layer.weight" && a.tied() && a.pp > 1,
                           .decays = named.tensor.dim() > 1 && !name.ends_with("bias")});
   }
   return parameters;
-}
-
-/// ":4096:8" of CUBLAS_WORKSPACE_CONFIG: so many buffers of so many KiB (CublasHandlePool.cpp).
-std::optional<Bytes> workspace_bytes(std::string_view text) {
-  Bytes total = 0;
-  while (text.starts_with(':')) {
-    std::array<Bytes, 2> numbers{};
-    for (Bytes& number : numbers) {
-      if (!text.starts_with(':')) return std::nullopt;
-      const auto [at, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
-      if (error != std::errc() || number < 0 || number > 1 << 20) return std::nullopt;
-      text.remove_prefix(static_cast<std::size_t>(at - text.data()));
-    }
-    total += numbers[0] * numbers[1] * 1024;
-  }
-  return total;
-}
-
-/// Deterministic runs must set CUBLAS_WORKSPACE_CONFIG; ":4096:8" is what Megatron's recipes set
-/// (megatron/training/determinism.py).
-void take_cublas_workspaces(const Config& config, const Arguments& a) {
-  const std::string text = config.object("environment")
-                               .text("CUBLAS_WORKSPACE_CONFIG", a.deterministic ? ":4096:8" : "");
-  const std::optional<Bytes> bytes = workspace_bytes(text);
-  if (!bytes || *bytes == 0) return;
-  const ghost::Op op("getCurrentCUDABlasHandle", {});
-  for (Tensor& workspace : ghost::session().cublas_workspaces)
-    workspace = ghost::empty({*bytes}, DType::uint8, Category::workspace);
 }
 
 /// What pretrain() and train() keep on the device beside the model: program_start_global,
@@ -107,9 +79,8 @@ std::vector<Tensor> kept_scalars(const Arguments& a) {
 
 class Program {
  public:
-  Program(const Config& config, const Arguments& a, const Place& place)
+  Program(const Arguments& a, const Place& place)
       : a_(a), rank_(a, place.tp), place_(place) {
-    take_cublas_workspaces(config, a);
     scalars_ = kept_scalars(a);
     build();
   }
@@ -129,12 +100,16 @@ class Program {
   }
 
  private:
+  /// wrap_model_chunks_with_ddp of training/models/dist_utils.py builds DDP on a stream of its own.
+  StreamId ddp_stream() const { return a_.pretrain_loop ? ghost::session().make_stream() : 0; }
+
   void build() {
     std::vector<std::vector<Parameter>> parameters;
     for (const ChunkPlace& place : chunks_of(a_, place_.pp)) {
       chunks_.push_back(std::make_unique<GptModel>(rank_, place));
       parameters.push_back(parameters_of(a_, *chunks_.back()));
     }
+    const ghost::StreamGuard side(ddp_stream());
     for (std::size_t i = 0; i < parameters.size(); ++i)
       for (ParamAndGradBuffer& buffer : make_buffers(a_, std::move(parameters[i]), i == 0))
         buffers_.push_back(std::move(buffer));
@@ -169,7 +144,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   session.mark(Phase::init, -1, 0);
   torch::TrainRun run;
   {
-    Program program(config, *arguments, place_of(*arguments, rank));
+    Program program(*arguments, place_of(*arguments, rank));
     run.statics = program.run();
     if (session.error) return tl::unexpected(*session.error);
     session.finished = true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "framework/megatron/interleaved.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
@@ -24,13 +25,13 @@ Tensor loss_of(const Tensor& losses, const Tensor& loss_mask) {
   return ghost::sum_all(flat.mul(loss_mask.view({-1})));
 }
 
-/// deallocate_output_tensor: the data goes, the history stays.
-void deallocate(const Tensor& output) {
+}  // namespace
+
+void Schedule::deallocate(const Tensor& output) {
+  if (!output.defined()) return;
   const ghost::Op op("deallocate_output_tensor", {});
   output.impl().storage = empty({1}, output.dtype()).impl().storage;
 }
-
-}  // namespace
 
 MicroBatch Schedule::batch(const GptModel& chunk) const {
   const Arguments& a = rank_.a;
@@ -67,34 +68,27 @@ Tensor Schedule::received() const {
   return tensor;
 }
 
-Schedule::InFlight Schedule::forward(GptModel& chunk, Moment at) {
+Schedule::InFlight Schedule::forward(GptModel& chunk, const Tensor& input, Moment at) {
   ghost::session().mark(Phase::forward, at.step, static_cast<int>(at.micro_batch));
-  InFlight flight;
-  if (!chunk.place().first) flight.input = received();
+  InFlight flight{input, {}};
   Tensor loss_mask;
   {
     const MicroBatch data = batch(chunk);
     loss_mask = data.loss_mask;
     flight.output = chunk.forward(data, flight.input);
   }
-  if (chunk.place().last)
-    report(flight.output = loss_of(flight.output, loss_mask));
-  else
-    deallocate(flight.output);
+  if (chunk.place().last) report(flight.output = loss_of(flight.output, loss_mask));
   return flight;
 }
 
-Tensor Schedule::backward(GptModel& chunk, const InFlight& flight, Moment at) {
+Tensor Schedule::backward(GptModel& chunk, const InFlight& flight, const Tensor& gradient,
+                          Moment at) {
   ghost::session().mark(Phase::backward, at.step, static_cast<int>(at.micro_batch));
   if (!flight.output.impl().grad_fn) return {};
-  if (chunk.place().last) {
+  if (chunk.place().last)
     ghost::backward(flight.output);
-  } else {
-    Tensor gradient = received();
-    gradient.impl().requires_grad = false;
-    output_grad_ = gradient;
+  else
     ghost::backward(flight.output, gradient);
-  }
   return flight.input.defined() ? flight.input.grad() : Tensor();
 }
 
@@ -102,73 +96,52 @@ void Schedule::without_pipelining(int step) {
   const std::int64_t count = std::min(rank_.a.num_microbatches, kMostRepeats);
   InFlight current;
   for (std::int64_t i = 0; i < count; ++i) {
-    current = forward(*chunks_[0], {step, i});
-    backward(*chunks_[0], current, {step, i});
+    current = forward(*chunks_[0], {}, {step, i});
+    backward(*chunks_[0], current, {}, {step, i});
   }
 }
 
-/// What the loop's names hold: input_tensor_grad until the next backward returns, output_tensor
-/// until the next forward does, and with it the graph, whose leaf is the input;
-/// output_tensor_grad until the next arrives.
+/// forward_backward_pipelining_without_interleaving: its loops, and what their names hold.
 void Schedule::one_forward_one_backward(int step) {
   GptModel& chunk = *chunks_[0];
+  const bool first = chunk.place().first, last = chunk.place().last;
   const std::int64_t total = rank_.a.num_microbatches;
   const std::int64_t warmup = std::min(total, rank_.a.pp - pp_rank_ - 1);
   const std::int64_t count = std::min(total, warmup + kMostRepeats);
   std::deque<InFlight> alive;
-  std::int64_t done = 0;
-  InFlight last;
-  Tensor input_grad;
-  const auto back = [&] {
-    last = std::move(alive.front());
-    alive.pop_front();
-    input_grad = backward(chunk, last, {step, done++});
-  };
-  for (std::int64_t i = 0; i < count; ++i) {
-    InFlight next = forward(chunk, {step, i});
-    last.output = next.output;
-    last.input.reset();
+  Tensor input, output, output_grad, input_grad;
+  const auto run_forward = [&](std::int64_t i) {
+    InFlight next = forward(chunk, input, {step, i});
+    output = next.output;
     alive.push_back(std::move(next));
-    if (i >= warmup) back();
-  }
-  while (!alive.empty()) back();
-  output_grad_.reset();
-}
-
-std::size_t Schedule::chunk_of(std::int64_t k, bool forward) const {
-  const std::int64_t chunks = static_cast<std::int64_t>(chunks_.size());
-  const std::int64_t group = rank_.a.microbatch_group_size, total = rank_.a.num_microbatches;
-  const std::int64_t from = k / (group * chunks) * group;  // first micro-batch of k's group
-  const std::int64_t size = std::min(group, total - from);
-  const std::int64_t within = k - from * chunks;
-  const std::int64_t chunk = within / size;
-  return static_cast<std::size_t>(forward ? chunk : chunks - 1 - chunk);
-}
-
-void Schedule::interleaved(int step) {
-  const auto chunks = static_cast<std::int64_t>(chunks_.size());
-  const std::int64_t total = rank_.a.num_microbatches * chunks;
-  const std::int64_t warmup = std::min(
-      total, (rank_.a.pp - pp_rank_ - 1) * 2 + (chunks - 1) * rank_.a.microbatch_group_size);
-  std::vector<std::deque<InFlight>> alive(chunks_.size());
-  std::int64_t done = 0;
-  InFlight last;  // forward and backward of one k give their results to the loop together
-  Tensor input_grad;
-  const auto back = [&] {
-    const std::size_t chunk = chunk_of(done, false);
-    InFlight oldest = std::move(alive[chunk].front());
-    alive[chunk].pop_front();
-    Tensor grad = backward(*chunks_[chunk], oldest, {step, done++});
-    output_grad_.reset();  // popped within the helper that runs the backward
-    last = std::move(oldest);
-    input_grad = std::move(grad);
   };
-  for (std::int64_t k = 0; k < total; ++k) {
-    const std::size_t chunk = chunk_of(k, true);
-    alive[chunk].push_back(forward(*chunks_[chunk], {step, k}));
-    if (k >= warmup) back();
+  const auto run_backward = [&](std::int64_t i) {
+    input = alive.front().input;
+    output = alive.front().output;
+    alive.pop_front();
+    input_grad = backward(chunk, {input, output}, output_grad, {step, i});
+  };
+  for (std::int64_t i = 0; i < warmup; ++i) {
+    input = first ? Tensor() : received();
+    run_forward(i);
+    deallocate(output);
   }
-  while (done < total) back();
+  if (count > warmup) input = first ? Tensor() : received();
+  for (std::int64_t i = warmup; i < count; ++i) {
+    run_forward(i);
+    if (!last) {
+      output_grad = received();
+      deallocate(output);
+    }
+    run_backward(i - warmup);
+    input = first || i + 1 == count ? Tensor() : received();
+  }
+  for (std::int64_t i = count - warmup; i < count; ++i) {
+    input = alive.front().input;
+    output = alive.front().output;
+    output_grad = last ? Tensor() : received();
+    run_backward(i);
+  }
 }
 
 /// What loss_func gives beside the loss: the number of tokens, and the loss for the log, which is
@@ -191,7 +164,7 @@ void Schedule::run(int step) {
   else if (chunks_.size() == 1)
     one_forward_one_backward(step);
   else
-    interleaved(step);
+    Interleaved(*this, step).run();
   num_tokens_.reset();
   reports_.clear();
   finish_deferred();

@@ -24,28 +24,28 @@ class Schedule {
   struct InFlight {
     Tensor input, output;
   };
-  void without_pipelining(int step);
-  void one_forward_one_backward(int step);
-  void interleaved(int step);
-  void finish_deferred();
-
   struct Moment {
     int step = 0;
     std::int64_t micro_batch = 0;
   };
-  InFlight forward(GptModel& chunk, Moment at);
+  friend class Interleaved;
+
+  void without_pipelining(int step);
+  void one_forward_one_backward(int step);
+  void finish_deferred();
+
+  InFlight forward(GptModel& chunk, const Tensor& input, Moment at);
   /// The gradient of the input, if there is one.
-  Tensor backward(GptModel& chunk, const InFlight& flight, Moment at);
+  Tensor backward(GptModel& chunk, const InFlight& flight, const Tensor& gradient, Moment at);
+  /// deallocate_output_tensor: the data goes, the history stays.
+  static void deallocate(const Tensor& output);
   void report(const Tensor& loss);
   MicroBatch batch(const GptModel& chunk) const;
   Tensor received() const;
-  /// The chunk that the k-th forward (or backward) of the interleaved schedule runs.
-  std::size_t chunk_of(std::int64_t k, bool forward) const;
 
   Rank& rank_;
   std::vector<std::unique_ptr<GptModel>>& chunks_;
   std::int64_t pp_rank_;
-  Tensor output_grad_;  ///< output_tensor_grad
   Tensor num_tokens_;
   std::vector<Tensor> reports_;
 };

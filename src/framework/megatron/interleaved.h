@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interleaved: forward_backward_pipelining_with_interleaving of pipeline_parallel/schedules.py. The
+// k-th forward and the k-th backward belong to the chunks that get_schedule_table says; what the
+// loop's names hold at each moment is held here by members of the same names.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "framework/megatron/schedules.h"
+
+namespace memtape::megatron {
+
+class Interleaved {
+ public:
+  Interleaved(Schedule& schedule, int step);
+  void run();
+
+ private:
+  /// Whether a tensor comes while step k runs, and for which chunk it is.
+  struct Arrival {
+    bool comes = false;
+    std::size_t chunk = 0;
+  };
+  Arrival arrival(std::int64_t k, bool forward) const;
+  std::size_t chunk_of(std::int64_t k, bool forward) const;
+  bool ends_forward(std::int64_t k) const;    ///< the loss: nothing is sent on
+  bool starts_backward(std::int64_t k) const;  ///< the embeddings: nothing is sent back
+
+  Tensor forward_step(std::int64_t k);
+  Tensor backward_step(std::int64_t k);
+  void warmup(std::int64_t k);
+  void steady_overlapped(std::int64_t k);
+  void steady(std::int64_t k);
+  void cooldown(std::int64_t k);
+  /// A tensor for this arrival, if there is one, at the end of its chunk's queue.
+  Tensor receive_input(const Arrival& from);
+  void receive_gradient(const Arrival& from);
+
+  Schedule& schedule_;
+  const Arguments& a_;
+  int step_;
+  bool first_rank_, last_rank_;
+  std::int64_t chunks_, total_, warmup_;
+  std::vector<std::deque<Tensor>> input_tensors_, output_tensors_, output_tensor_grads_;
+  std::vector<std::int64_t> done_;  ///< backwards of each chunk
+  Tensor input_tensor_, output_tensor_, input_tensor_grad_, output_tensor_grad_;
+};
+
+}  // namespace memtape::megatron
