@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ghost/autograd/engine.h"
+#include "ghost/ops/views.h"
 
 namespace memtape::megatron {
 namespace {
@@ -14,6 +15,15 @@ using ghost::Node;
 
 constexpr std::size_t kMostSaved = 10;
 
+/// A tensor that Python made has a Python object that counts as one more holder for as long as it
+/// lives (PyObject preservation since PyTorch 2.10), so that the engine never adds to it in place.
+void hold_for_python(const Tensor& made) {
+  if (!made.defined() || !made.impl().storage || made.impl().base) return;
+  const Tensor object = ghost::alias(made, made.sizes(), made.strides());
+  object.impl().base.reset();
+  made.impl().base = object.ptr();
+}
+
 struct FunctionBackward final : Node {
   FunctionBackward(const char* node_name, Backward function)
       : Node(node_name), backward(std::move(function)) {}
@@ -22,6 +32,8 @@ struct FunctionBackward final : Node {
     for (std::size_t i = 0; i < count; ++i)
       if (saved[i].defined()) kept[i] = saved[i].unpack();
     backward(std::span(kept).first(count), in[0], out);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (out[i].ptr() != in[0].ptr()) hold_for_python(out[i]);
   }
   void release() override {
     for (ghost::Saved& one : saved) one.reset();
