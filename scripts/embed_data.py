@@ -4,6 +4,7 @@
 
     scripts/embed_data.py models data/models OUTPUT.cpp     the rows of src/model/catalog.h
     scripts/embed_data.py gpus data/gpus.json OUTPUT.cpp    the rows of src/mesh/gpu_facts.h
+    scripts/embed_data.py launch_flags data/launch OUTPUT.cpp   the tables of src/launch/flag_tables.h, one a file
     scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/megatron_arguments.h
 """
 
@@ -78,13 +79,43 @@ def gpus(path):
     )
 
 
+EFFECTS = {"*": "modelled", "-": "none", "?": "not_modelled"}
+
+
+def flag_table(path):
+    rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    if any(len(row) != 5 for row in rows) or len({row[0] for row in rows}) != len(rows):
+        sys.exit(f"{path}: a line is not five words, or a flag is there twice")
+    flags = "".join(
+        f"  {{{text(flag)}, Arity::{arity}, Effect::{EFFECTS[effect]}, {text(name.strip('-'))}}},\n"
+        for flag, arity, effect, name, _ in rows
+    )
+    variables = "".join(f"  {{{text(variable)}, {text(flag)}}},\n" for flag, *_, variable in rows if variable != "-")
+    variables = variables or '  {"", ""},\n'
+    return (
+        f"constexpr Flag k_{path.stem}[] = {{\n{flags}}};\n"
+        f"constexpr VariableOfFlag k_{path.stem}_variables[] = {{\n{variables}}};\n"
+    )
+
+
+def launch_flags(folder):
+    files = sorted(folder.glob("*.txt"))
+    accessors = "".join(
+        f"launch::FlagTable {path.stem}_flags() {{ return {{k_{path.stem}, k_{path.stem}_variables}}; }}\n" for path in files
+    )
+    return (
+        f'{HEAD}#include "launch/flag_tables.h"\n\nnamespace memtape::data {{\nnamespace {{\n'
+        "using launch::Arity;\nusing launch::Effect;\nusing launch::Flag;\nusing launch::VariableOfFlag;\n\n"
+        f"{''.join(map(flag_table, files))}}}  // namespace\n\n{accessors}\n}}  // namespace memtape::data\n"
+    )
+
+
 def megatron_arguments(path):
-    effects = {"*": "modelled", "-": "none", "?": "not_modelled"}
     rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     if any(len(row) != 5 for row in rows) or len({row[0] for row in rows}) != len(rows):
         sys.exit(f"{path}: a line is not five words, or a flag is there twice")
     body = "".join(
-        f"  {{{{{text(flag)}, Arity::{arity}, Effect::{effects[effect]}, {text(name)}}}, {text(value)}}},\n"
+        f"  {{{{{text(flag)}, Arity::{arity}, Effect::{EFFECTS[effect]}, {text(name)}}}, {text(value)}}},\n"
         for flag, arity, name, value, effect in rows
     )
     return (
@@ -98,7 +129,8 @@ def megatron_arguments(path):
 
 def main():
     kind, source, output = sys.argv[1:4]
-    generated = {"models": models, "gpus": gpus, "megatron_arguments": megatron_arguments}[kind](pathlib.Path(source))
+    kinds = {"models": models, "gpus": gpus, "megatron_arguments": megatron_arguments, "launch_flags": launch_flags}
+    generated = kinds[kind](pathlib.Path(source))
     pathlib.Path(output).write_text(generated, encoding="utf-8")
 
 

@@ -3,6 +3,8 @@
 // looked up or opened.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +67,11 @@ struct ServeCommand {
   std::string model;
   std::string engine;
   std::vector<std::pair<std::string, std::string>> values;
+  std::vector<std::pair<std::string, std::string>>
+      environment;                    ///< variables that a launch command sets
   std::vector<std::string> warnings;  ///< from the reading of a launch command
+  /// The launch command with other values of options, as it would be typed; null without one.
+  std::function<std::string(std::span<const std::pair<std::string, std::string>>)> corrected;
   OutputOptions output;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device_options.h"
+#include "predict/serve_correct.h"
 #include "predict/serve_solve.h"
 
 namespace memtape::cli {
@@ -48,7 +49,7 @@ Result<ServeRequest> serve_request(const ServeCommand& command, const ServedMode
   request.header = model.header;
   request.gguf = model.gguf;
   for (const auto& [name, value] : command.values) request.options.add(name, value);
-  Result<ServeDevice> device = device_of(command.values);
+  Result<ServeDevice> device = device_of(command.values, command.environment);
   if (!device) return tl::unexpected(device.error());
   request.device = *std::move(device);
   const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
@@ -67,6 +68,16 @@ Result<Comparison> compare_servers(const ServeCommand& command, const ServedMode
   const std::string* quantize = request->options.find("quantize");
   return compare_serve(**engine, *request, *gpus,
                        quantize ? split_at_commas(*quantize) : std::vector<std::string>{});
+}
+
+void add_correction(ServeAnswer& answer, const ServeCommand& command, const ServedModel& model) {
+  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
+  const Result<ServeRequest> request = serve_request(command, model);
+  if (!engine || !request || answer.fits.value_or(true) || !answer.device) return;
+  const std::optional<Correction> correction = correct_serve(**engine, *request);
+  if (!correction) return;
+  answer.advice.push_back(correction->advice);
+  if (command.corrected) answer.corrected_command = command.corrected(correction->changes);
 }
 
 Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel& model) {

@@ -23,4 +23,7 @@ Result<Comparison> compare_servers(const ServeCommand& command, const ServedMode
 
 Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel& model);
 
+/// Adds to an answer that does not fit what would make it fit.
+void add_correction(ServeAnswer& answer, const ServeCommand& command, const ServedModel& model);
+
 }  // namespace memtape::cli

@@ -68,15 +68,21 @@ class Reader {
 
   /// -xVALUE, for a single letter that takes one.
   const Flag* with_value_attached(std::string_view word) const {
-    if (word.size() < 3 || word[1] == '-') return nullptr;
+    if (!style_.attached_values || word.size() < 3 || word[1] == '-') return nullptr;
     const Flag* flag = exactly(word.substr(0, 2));
     return flag && flag->arity != Arity::none ? flag : nullptr;
   }
 
-  tl::unexpected<Error> unknown(std::string_view typed) const {
+  Result<void> unknown(std::string_view typed, bool has_value) {
     std::vector<std::string_view> names;
     for (const Flag& flag : table_) names.push_back(flag.name);
     const std::string_view best = nearest(typed, names);
+    if (style_.unknown_pass) {
+      const bool takes = !has_value && at_ < words_.size() && !starts_flag(words_[at_]);
+      read_.unknown.push_back({std::string(typed), best, takes});
+      if (takes) ++at_;
+      return {};
+    }
     return bad_input(fmt::format("unknown argument {}", typed), std::string(style_.program),
                      best.empty() ? std::string() : fmt::format("did you mean {}?", best));
   }
@@ -89,7 +95,7 @@ class Reader {
     if (!flag) flag = by_prefix(name);
     if (flag) return values(*flag, equals == std::string::npos ? nullptr : &word, equals + 1);
     if (const Flag* letter = with_value_attached(word)) return values(*letter, &word, 2);
-    return unknown(word.substr(0, equals));
+    return unknown(word.substr(0, equals), equals != std::string::npos);
   }
 
   /// The values of `flag`; the first may be part of its own word, from `from` on.
@@ -139,6 +145,15 @@ bool ReadFlags::has(std::string_view meaning) const {
 Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const Flag> table,
                              const FlagStyle& style) {
   return Reader(words, table, style).read();
+}
+
+std::vector<std::string> unknown_arguments(const ReadFlags& flags, std::string_view program) {
+  std::vector<std::string> lines;
+  for (const UnknownFlag& flag : flags.unknown)
+    lines.push_back(
+        fmt::format("{}: unknown argument {} is left out{}", program, flag.typed,
+                    flag.nearest.empty() ? "" : fmt::format(" (did you mean {}?)", flag.nearest)));
+  return lines;
 }
 
 std::vector<std::string> not_modelled(const ReadFlags& flags, std::string_view program) {

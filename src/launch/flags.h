@@ -34,8 +34,16 @@ struct GivenFlag {
   std::vector<std::string> values;
 };
 
+/// A flag that no table has, where the style lets it pass.
+struct UnknownFlag {
+  std::string typed;
+  std::string_view nearest;  ///< "" when none is near
+  bool took_value = false;   ///< the word after it went with it
+};
+
 struct ReadFlags {
-  std::vector<GivenFlag> given;       ///< in the order of the command line
+  std::vector<GivenFlag> given;  ///< in the order of the command line
+  std::vector<UnknownFlag> unknown;
   std::vector<std::string> operands;  ///< words that belong to no flag
   std::size_t end = 0;                ///< words read; less than all when it stopped at an operand
 
@@ -49,10 +57,15 @@ struct FlagStyle {
   bool stop_at_operand = false;        ///< what follows the first operand is another program's
   bool prefixes = true;                ///< a prefix of one name stands for it
   bool underscores_are_dashes = true;  ///< --nproc_per_node is --nproc-per-node
+  bool attached_values = true;         ///< -n4 is -n 4
+  bool unknown_pass = false;           ///< with the word that follows, if that is no flag
 };
 
 Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const Flag> table,
                              const FlagStyle& style);
+
+/// "unknown argument --name" for each that passed.
+std::vector<std::string> unknown_arguments(const ReadFlags& flags, std::string_view program);
 
 /// "--name has an effect that is not modelled" for each such flag.
 std::vector<std::string> not_modelled(const ReadFlags& flags, std::string_view program);

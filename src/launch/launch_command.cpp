@@ -54,6 +54,7 @@ Result<LaunchCommand> unwrap(std::span<const std::string> words) {
     if (inner->kind == Unwrapped::Kind::wrapper) continue;
     if (words.empty()) break;
     command.path = words.front();
+    command.is_module = inner->kind == Unwrapped::Kind::module;
     command.program =
         inner->kind == Unwrapped::Kind::module ? words.front() : last_part(words.front());
     command.arguments.assign(words.begin() + 1, words.end());

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@ namespace memtape::launch {
 struct LaunchCommand {
   std::string program;  ///< "pretrain_gpt.py", "vllm", "sglang.launch_server": without its folder
   std::string path;     ///< the same as it was typed
+  bool is_module = false;  ///< python -m PROGRAM
   std::vector<std::string> arguments;
   std::optional<std::int64_t> processes_per_node, nodes, processes;
   std::vector<std::pair<std::string, std::string>> environment;
@@ -27,7 +29,8 @@ struct LaunchCommand {
   /// launcher's names.
   std::vector<std::pair<std::string, std::string>> launcher_settings;
   std::vector<std::string> warnings;
-  std::vector<std::string> entry_words;  ///< what a container's image puts before its arguments
+  std::deque<std::vector<std::string>> made_words;  ///< of a container's entry point, of sh -c
+  std::optional<std::int64_t> container_gpus;       ///< docker run --gpus
 
   /// Processes over all nodes: one per GPU. Nothing when no launcher says.
   std::optional<std::int64_t> gpus() const;

@@ -17,6 +17,11 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"pretrain_t5.py", "", translate_megatron},
     {"vllm", "serve", translate_vllm},
     {"vllm.entrypoints.openai.api_server", "", translate_vllm},
+    {"vllm.entrypoints.api_server", "", translate_vllm},
+    {"llama-server", "", translate_llama_server},
+    {"llama-cli", "", translate_llama_cli},
+    {"llama-completion", "", translate_llama_cli},
+    {"llama-bench", "", translate_llama_bench},
 });
 
 std::string spelled(const Program& program) {
@@ -42,6 +47,10 @@ tl::unexpected<Error> unknown_program(const LaunchCommand& command) {
 
 std::span<const Program> programs() { return kPrograms; }
 
+bool is_known(const LaunchCommand& command) {
+  return std::ranges::any_of(kPrograms, [&](const Program& p) { return matches(p, command); });
+}
+
 Translation begin_translation(const LaunchCommand& command, Translation::Command kind) {
   Translation translation;
   translation.command = kind;
@@ -57,9 +66,14 @@ Result<Translation> translate(std::span<const std::string> words) {
   const auto found = std::ranges::find_if(
       kPrograms, [&](const Program& program) { return matches(program, *command); });
   if (found == kPrograms.end()) return unknown_program(*command);
+  const std::vector<std::string> arguments = command->arguments;
   if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());
   Result<Translation> translation = found->translate(*command);
-  if (translation) translation->environment = command->environment;
+  if (!translation) return translation;
+  translation->environment = command->environment;
+  if (command->is_module) translation->program = {"python3", "-m"};
+  translation->program.push_back(command->path);
+  translation->arguments = arguments;
   return translation;
 }
 

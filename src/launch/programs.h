@@ -15,11 +15,16 @@ struct Program {
 };
 
 std::span<const Program> programs();
+/// Whether a translator knows what the command starts.
+bool is_known(const LaunchCommand& command);
 
 /// The options that say how many GPUs there are and what the launcher warned about.
 Translation begin_translation(const LaunchCommand& command, Translation::Command kind);
 
 Result<Translation> translate_megatron(const LaunchCommand& command);
 Result<Translation> translate_vllm(const LaunchCommand& command);
+Result<Translation> translate_llama_server(const LaunchCommand& command);
+Result<Translation> translate_llama_cli(const LaunchCommand& command);
+Result<Translation> translate_llama_bench(const LaunchCommand& command);
 
 }  // namespace memtape::launch

@@ -20,6 +20,10 @@ struct Translation {
   std::vector<std::pair<std::string, std::string>> options;      ///< ("micro-batch-size", "4")
   std::vector<std::pair<std::string, std::string>> environment;  ///< of each process
   std::vector<std::string> warnings;
+  std::vector<std::string> program;    ///< what runs: "python3", "-m", "vllm..."
+  std::vector<std::string> arguments;  ///< its own words
+  std::span<const Flag> flags;         ///< its flags; they mean options
+  std::vector<UnknownFlag> unknown;    ///< arguments that it does not have
 };
 
 /// Recognises the program that `words` start and translates its arguments. An unknown program is an

@@ -3,33 +3,29 @@
 // words as `memtape serve MODEL --engine vllm`, with the API server's defaults.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
-#include <cmath>
 
 #include <fmt/format.h>
 
+#include "launch/flag_tables.h"
 #include "launch/programs.h"
+#include "launch/serving.h"
 #include "launch/vllm_arguments.h"
 
 namespace memtape::launch {
 namespace {
 
-/// vLLM's human_readable_int: "8k" is 8000, "8K" 8192, "1.5k" 1500. What is no such number stays.
-std::string plain_number(const std::string& text) {
-  constexpr std::string_view kUnits = "kmgt";
-  if (text.size() < 2) return text;
-  const char last = text.back();
-  const std::size_t unit =
-      kUnits.find(static_cast<char>(std::tolower(static_cast<unsigned char>(last))));
-  if (unit == std::string_view::npos) return text;
-  double value = 0;
-  const char* end = text.data() + text.size() - 1;
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || at != end) return text;
-  const bool binary = std::isupper(static_cast<unsigned char>(last)) != 0;
-  const double scaled = value * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(unit + 1));
-  return fmt::format("{:.0f}", scaled);
+constexpr const char* kProgram = "vllm serve";
+
+/// A number, true, false, a list or an object as it is; else a text.
+std::string as_json(const std::string& value) {
+  if (value == "true" || value == "True") return "true";
+  if (value == "false" || value == "False") return "false";
+  if (!value.empty() && (value.front() == '[' || value.front() == '{')) return value;
+  double number = 0;
+  const auto [at, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const bool is_number = error == std::errc() && at == value.data() + value.size();
+  return is_number ? value : fmt::format("\"{}\"", value);
 }
 
 bool is_count(std::string_view option) {
@@ -38,48 +34,61 @@ bool is_count(std::string_view option) {
   return std::ranges::find(kCounts, option) != kCounts.end();
 }
 
-std::string ranks_of(const ReadFlags& flags) {
-  std::int64_t ranks = 1;
-  for (const char* size :
-       {"tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"}) {
-    const std::optional<std::string> text = flags.value(size);
-    std::int64_t value = 0;
-    if (!text) continue;
-    const auto [at, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    constexpr std::int64_t kMost = 4096;
-    if (error != std::errc() || value < 1 || value > kMost) return {};
-    ranks *= value;
+/// --group.field VALUE of a JSON argument: "--compilation-config.mode" (FlexibleArgumentParser).
+/// Read as `--group {"field": VALUE}`, which is what the last one of them says.
+std::vector<std::string> with_dots_opened(const std::vector<std::string>& words) {
+  std::vector<std::string> opened;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::size_t dot = word.find('.'), equals = word.find('=');
+    const bool attached = equals != std::string::npos;
+    if (!word.starts_with("-") || dot == std::string::npos || (attached && dot > equals) ||
+        (!attached && i + 1 == words.size())) {
+      opened.push_back(word);
+      continue;
+    }
+    const std::string field = word.substr(dot + 1, attached ? equals - dot - 1 : word.npos);
+    const std::string value = attached ? word.substr(equals + 1) : words[++i];
+    opened.push_back(word.substr(0, dot));
+    opened.push_back(fmt::format("{{\"{}\": {}}}", field, as_json(value)));
   }
-  return fmt::format("{}", ranks);
+  return opened;
+}
+
+void add_option(Translation& translation, const GivenFlag& given) {
+  if (given.flag->effect != Effect::modelled) return;
+  const std::string option(given.flag->meaning);
+  const std::string value = given.values.empty() ? std::string() : given.values.front();
+  if (option == "model")
+    translation.model = value;
+  else
+    translation.options.emplace_back(option, is_count(option) ? plain_number(value) : value);
 }
 
 }  // namespace
 
 Result<Translation> translate_vllm(const LaunchCommand& command) {
+  const std::vector<std::string> words = with_dots_opened(command.arguments);
   const Result<ReadFlags> flags =
-      read_flags(command.arguments, kVllmArguments, {.program = "vllm serve"});
+      read_flags(words, kVllmArguments, {.program = kProgram, .unknown_pass = true});
   if (!flags) return tl::unexpected(flags.error());
-  Translation translation = begin_translation(command, Translation::Command::serve);
-  translation.engine = "vllm";
-  const std::string ranks = ranks_of(*flags);
-  if (!ranks.empty()) translation.options.emplace_back("gpus", ranks);
-  translation.options.emplace_back("usage-context", "api-server");
-  for (const GivenFlag& given : flags->given) {
-    if (given.flag->effect != Effect::modelled) continue;
-    const std::string option(given.flag->meaning);
-    const std::string value = given.values.empty() ? std::string() : given.values.front();
-    if (option == "model")
-      translation.model = value;
-    else
-      translation.options.emplace_back(option, is_count(option) ? plain_number(value) : value);
-  }
-  if (!flags->operands.empty()) translation.model = flags->operands.front();
+  const auto ranks =
+      product_of(*flags, {"tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"});
+  Result<Translation> translation = begin_serving(command, "vllm", ranks);
+  if (!translation) return translation;
+  translation->options.emplace_back("usage-context", "api-server");
+  const ReadFlags variables =
+      read_variables(command, "VLLM_", data::vllm_environment_flags().flags);
+  for (const ReadFlags* read : {&variables, &*flags})
+    for (const GivenFlag& given : read->given) add_option(*translation, given);
+  if (!flags->operands.empty()) translation->model = flags->operands.front();
   if (flags->operands.size() > 1)
-    return bad_input(fmt::format("one word too many: {}", flags->operands[1]), "vllm serve");
-  if (translation.model.empty())
-    return bad_input("no model is named", "vllm serve", "vllm serve MODEL");
-  for (std::string& line : not_modelled(*flags, "vllm serve"))
-    translation.warnings.push_back(std::move(line));
+    return bad_input(fmt::format("one word too many: {}", flags->operands[1]), kProgram);
+  if (translation->model.empty())
+    return bad_input("no model is named", kProgram, "vllm serve MODEL");
+  add_warnings(*translation, *flags, kProgram);
+  add_warnings(*translation, variables, "vLLM's environment");
+  translation->flags = kVllmArguments;
   return translation;
 }
 

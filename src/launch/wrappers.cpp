@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "launch/programs.h"
+#include "launch/shell.h"
+
 namespace memtape::launch {
 namespace {
 
@@ -170,7 +173,7 @@ constexpr auto kDocker = std::to_array<Flag>({
     {"--env", one, Effect::modelled, "env"},
     {"--env-file", one, Effect::not_modelled},
     {"--entrypoint", one, Effect::modelled, "entrypoint"},
-    {"--gpus"},
+    {"--gpus", one, Effect::modelled, "gpus"},
     {"--device"},
     {"--runtime"},
     {"--ipc"},
@@ -218,6 +221,24 @@ constexpr auto kDocker = std::to_array<Flag>({
     {"-itd", none},
     {"-dit", none},
     {"-id", none},
+});
+
+/// A script, or with -c the text of one.
+constexpr auto kShell = std::to_array<Flag>({
+    {"-c", none, Effect::modelled, "command"},
+    {"-lc", none, Effect::modelled, "command"},
+    {"-ec", none, Effect::modelled, "command"},
+    {"-ic", none, Effect::modelled, "command"},
+    {"-xc", none, Effect::modelled, "command"},
+    {"-exc", none, Effect::modelled, "command"},
+    {"-euc", none, Effect::modelled, "command"},
+    {"-euxc", none, Effect::modelled, "command"},
+    {"-elc", none, Effect::modelled, "command"},
+    {"-l", none},
+    {"-e", none},
+    {"-x", none},
+    {"-u", none},
+    {"-o"},
 });
 
 constexpr auto kEnv = std::to_array<Flag>({{"-i", none}, {"-u"}, {"-C"}});
@@ -282,6 +303,8 @@ constexpr auto kMpirun = std::to_array<Flag>({
 
 /// What runs its arguments and adds nothing.
 constexpr auto kPlain = std::to_array<Flag>({{"--", none}});
+
+constexpr std::span<const Flag> kNoFlags;
 
 struct Wrapper {
   std::string_view name;
@@ -358,30 +381,102 @@ void note_environment(const ReadFlags& flags, LaunchCommand& command) {
 /// What an image runs when the command begins with flags: its entry point.
 std::string entry_point(std::string_view image) {
   if (image.find("vllm") != std::string_view::npos) return "vllm.entrypoints.openai.api_server";
-  if (image.find("llama.cpp") != std::string_view::npos) return "llama-server";
+  if (image.find("llama.cpp") != std::string_view::npos) {
+    if (image.find(":light") != std::string_view::npos) return "llama-cli";
+    return image.find(":full") != std::string_view::npos ? "tools.sh" : "llama-server";
+  }
   if (image.find("text-generation-inference") != std::string_view::npos)
     return "text-generation-launcher";
   return {};
 }
 
+/// --gpus 2, --gpus all, --gpus '"device=0,1"', --gpus count=2,capabilities=compute.
+void note_container_gpus(const ReadFlags& flags, LaunchCommand& command) {
+  std::string text = flags.value("gpus").value_or("all");
+  std::erase(text, '"');
+  if (text.starts_with("device=")) {
+    command.container_gpus = 1 + std::ranges::count(text, ',');
+    return;
+  }
+  if (text.starts_with("count=")) text.erase(0, sizeof("count=") - 1);
+  std::int64_t value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc() && value > 0)
+    command.container_gpus = value;
+}
+
 /// `docker run IMAGE [command...]`: a command of flags goes to the image's entry point.
 Result<Unwrapped> take_docker(const ReadFlags& flags, Words rest, LaunchCommand& command) {
   note_environment(flags, command);
+  note_container_gpus(flags, command);
   if (rest.empty()) return Unwrapped{Kind::program, rest};
   const std::string image = rest.front();
   rest = rest.subspan(1);
   const std::optional<std::string> asked = flags.value("entrypoint");
   const std::string entry = asked ? *asked : entry_point(image);
-  if (!asked && !rest.empty() && !rest.front().starts_with('-'))
-    return Unwrapped{Kind::wrapper, rest};
+  // Most images run the command they are given; the ones known here give it to their program,
+  // unless it starts one itself.
+  if (!asked && !rest.empty() && !rest.front().starts_with('-')) {
+    const Result<LaunchCommand> inner = unwrap(rest);
+    if (entry.empty() || (inner && is_known(*inner))) return Unwrapped{Kind::wrapper, rest};
+  }
+  if (entry.empty() && !rest.empty() && asked) return Unwrapped{Kind::wrapper, rest};
   if (entry.empty())
     return unsupported(fmt::format("what the image {} starts is not known", image), "docker run",
                        "write the program after the image's name");
   std::vector<std::string> words{entry};
   words.insert(words.end(), rest.begin(), rest.end());
-  command.entry_words = std::move(words);
-  const bool module = entry.find('.') != std::string::npos && entry.find('/') == std::string::npos;
-  return Unwrapped{module ? Kind::module : Kind::wrapper, command.entry_words};
+  command.made_words.push_back(std::move(words));
+  const bool module = entry.find('.') != std::string::npos &&
+                      entry.find('/') == std::string::npos && !entry.ends_with(".sh");
+  return Unwrapped{module ? Kind::module : Kind::wrapper, command.made_words.back()};
+}
+
+/// The start script of llama.cpp's full image: its first word names the program (.devops/tools.sh).
+Result<Unwrapped> take_llama_tools(const ReadFlags&, Words rest, LaunchCommand& command) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTools{{
+      {"--server", "llama-server"},
+      {"-s", "llama-server"},
+      {"--run", "llama-cli"},
+      {"-r", "llama-cli"},
+      {"--run-legacy", "llama-completion"},
+      {"-l", "llama-completion"},
+      {"--bench", "llama-bench"},
+      {"-b", "llama-bench"},
+  }};
+  if (rest.empty()) return Unwrapped{Kind::program, rest};
+  for (const auto& [word, program] : kTools)
+    if (rest.front() == word) {
+      std::vector<std::string> words{std::string(program)};
+      words.insert(words.end(), rest.begin() + 1, rest.end());
+      command.made_words.push_back(std::move(words));
+      return Unwrapped{Kind::program, command.made_words.back()};
+    }
+  return unsupported(fmt::format("{} starts no program that is known", rest.front()), "tools.sh",
+                     "--server, --run or --bench");
+}
+
+/// sh -c "cd x && exec vllm serve ...": the first of its commands that starts a known program.
+Result<Unwrapped> take_shell(const ReadFlags& flags, Words rest, LaunchCommand& command) {
+  if (!flags.has("command") || rest.empty()) return Unwrapped{Kind::program, rest};
+  const auto lookup = [&](std::string_view name) -> std::optional<std::string> {
+    const std::string* value = command.variable(name);
+    return value ? std::optional(*value) : std::nullopt;
+  };
+  std::vector<std::vector<std::string>> commands = shell_commands(rest.front());
+  for (std::vector<std::string>& words : commands) {
+    for (std::string& word : words) word = with_variables(word, lookup);
+    if (words.front() == "export") {
+      for (const std::string& word : words) note_variable(word, command);
+      continue;
+    }
+    const Result<LaunchCommand> inner = unwrap(words);
+    if (!inner || !is_known(*inner)) continue;
+    command.made_words.push_back(std::move(words));
+    return Unwrapped{Kind::wrapper, command.made_words.back()};
+  }
+  if (commands.empty()) return Unwrapped{Kind::program, {}};
+  command.made_words.push_back(std::move(commands.back()));
+  return Unwrapped{Kind::program, command.made_words.back()};
 }
 
 Result<Unwrapped> take_tasks(const ReadFlags& flags, Words rest, LaunchCommand& command) {
@@ -412,6 +507,9 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"python", "", kPython, take_python},
     {"python3", "", kPython, take_python},
     {"env", "", kEnv, take_plain},
+    {"sh", "", kShell, take_shell},
+    {"bash", "", kShell, take_shell},
+    {"tools.sh", "", kNoFlags, take_llama_tools},
     {"docker", "run", kDocker, take_docker},
     {"podman", "run", kDocker, take_docker},
     {"srun", "", kSrun, take_tasks},
@@ -441,8 +539,9 @@ Result<Unwrapped> unwrap_once(Words words, LaunchCommand& command) {
   });
   if (found == kWrappers.end()) return Unwrapped{Kind::program, words};
   words = words.subspan(found->verb.empty() ? 1 : 2);
-  const Result<ReadFlags> flags =
-      read_flags(words, found->flags, {.program = found->name, .stop_at_operand = true});
+  Result<ReadFlags> flags = ReadFlags{};
+  if (!found->flags.empty())
+    flags = read_flags(words, found->flags, {.program = found->name, .stop_at_operand = true});
   if (!flags) return tl::unexpected(flags.error());
   for (std::string& line : not_modelled(*flags, found->name))
     command.warnings.push_back(std::move(line));

@@ -128,6 +128,7 @@ std::string json(const ServeAnswer& answer) {
   answer.failure.empty() ? out.null() : out.value(answer.failure);
   part("bounds", answer.bounds.value_or(Bounds{}));
   if (answer.solved) part("solved", *answer.solved);
+  if (!answer.corrected_command.empty()) out.member("corrected_command", answer.corrected_command);
   part("advice", answer.advice);
   part("notes", answer.notes);
   part("warnings", answer.warnings);

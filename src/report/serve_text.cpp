@@ -40,6 +40,7 @@ class ServeReport {
     ranks();
     advice();
     remarks();
+    correction();
     return std::move(out_);
   }
 
@@ -209,6 +210,14 @@ class ServeReport {
                 kIndent, kQuiet);
     for (const std::string& warning : a_.warnings)
       paragraph("warning: " + warning, kIndent, ink(Category::gradient));
+  }
+
+  /// Alone on its line, so that it can be copied.
+  void correction() {
+    if (a_.corrected_command.empty()) return;
+    line("");
+    line("  " + style_.bold("the command that fits"));
+    line("  " + a_.corrected_command);
   }
 
   const ServeAnswer& a_;

@@ -83,6 +83,9 @@ struct ServeAnswer {
   std::optional<Bounds> bounds;
   std::vector<Advice> advice;
   std::optional<Solved> solved;
+  /// Flags with their values that an engine's own search for what fits has found.
+  std::vector<std::pair<std::string, std::string>> fitted;
+  std::string corrected_command;   ///< a launch command that does not fit, so that it does
   std::vector<std::string> notes;  ///< lines for people: flags to paste, what a figure means
   std::vector<std::string> warnings;
 };

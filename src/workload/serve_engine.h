@@ -49,11 +49,28 @@ struct ServeRequest {
   ServeDevice device;
 };
 
+/// A flag that may make a server fit, tried in the order of the engine's list.
+struct ServeRemedy {
+  enum class How : std::uint8_t {
+    largest,        ///< the largest value that fits, `bound` or more
+    largest_share,  ///< of the GPU
+    doubled,        ///< up to `bound`
+    value,          ///< this one: `text`
+    fitted,         ///< what the engine's own search finds (ServeAnswer::fitted)
+  };
+  std::string_view flag;
+  How how = How::value;
+  std::int64_t bound = 0;
+  std::string_view text = {};
+  std::string_view cost = {};
+};
+
 struct ServeEngine {
   std::string_view name;
   std::string_view summary;  ///< one line for the help
   std::span<const ServeFlag> flags;
   Result<ServeAnswer> (*serve)(const ServeRequest&);
+  std::span<const ServeRemedy> remedies;
 };
 
 }  // namespace memtape

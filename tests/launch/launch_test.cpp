@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launch commands: what is left when the wrappers are off.
+#include "launch/container.h"
+#include "launch/correction.h"
 #include "launch/launch_command.h"
+#include "launch/shell.h"
 #include "launch/translation.h"
 
 #include <sstream>
@@ -75,6 +78,52 @@ TEST(Launch, a_last_value_counts) {
   const Result<Translation> translation = translate(typed);
   ASSERT_TRUE(translation.has_value());
   EXPECT_THAT(translation->config, testing::HasSubstr("\"num_layers\": 6"));
+}
+
+TEST(Launch, a_script_is_read_as_a_shell_reads_it) {
+  EXPECT_THAT(shell_words("a 'b c' \"d \\\" e\" f\\ g \\\n h # rest"),
+              ElementsAre("a", "b c", "d \" e", "f g", "h"));
+  const auto commands = shell_commands("cd x && VAR=1 run 'a;b'\nlast &");
+  ASSERT_EQ(commands.size(), 3U);
+  EXPECT_THAT(commands[1], ElementsAre("VAR=1", "run", "a;b"));
+  const auto lookup = [](std::string_view name) -> std::optional<std::string> {
+    return name == "A" ? std::optional<std::string>("1") : std::nullopt;
+  };
+  EXPECT_EQ(with_variables("$A ${A} ${B:-2} $B $$A ${", lookup), "1 1 2 $B $A ${");
+}
+
+TEST(Launch, a_shell_starts_the_first_program_that_is_known) {
+  const std::vector<std::string> typed{"bash", "-lc",
+                                       "export A=m; sleep 1; exec vllm serve $A --seed 1"};
+  const Result<LaunchCommand> command = unwrap(typed);
+  ASSERT_TRUE(command.has_value());
+  EXPECT_EQ(command->program, "vllm");
+  EXPECT_THAT(command->arguments, ElementsAre("serve", "m", "--seed", "1"));
+}
+
+TEST(Launch, a_container_is_the_command_that_runs_it) {
+  Container container;
+  container.image = "i";
+  container.entry_point = {"python3", "-m"};
+  container.command = {"x"};
+  container.environment = {{"A", "1"}};
+  container.gpus = 2;
+  EXPECT_THAT(docker_words(container), ElementsAre("docker", "run", "-e", "A=1", "--gpus", "2",
+                                                   "--entrypoint", "python3", "i", "-m", "x"));
+}
+
+TEST(Launch, a_correction_changes_what_was_typed) {
+  const std::vector<std::string> typed =
+      words("A=1 vllm serve m --max_model_len=9 -tp 1 --no-such 3 --gpu-memory-utilization 0.5");
+  const Result<Translation> translation = translate(typed);
+  ASSERT_TRUE(translation.has_value());
+  const std::vector<Change> changes{{"max-model-len", "8"},
+                                    {"tensor-parallel-size", "2"},
+                                    {"quantization", "fp8"},
+                                    {"enforce-eager", ""}};
+  EXPECT_EQ(corrected_command(*translation, typed, changes),
+            "A=1 vllm serve m --max_model_len=8 -tp 2 --gpu-memory-utilization 0.5 "
+            "--quantization fp8 --enforce-eager");
 }
 
 }  // namespace

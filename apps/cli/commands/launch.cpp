@@ -1,28 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape [options] -- COMMAND...`: the launch command in memtape's words, then that command. What
-// stands before the -- comes last and so overrides what the launch command says.
+// stands before the -- comes last and so overrides what the launch command says. A command that
+// starts containers of a file is the `docker run` of the one that serves.
+#include <fmt/format.h>
+
 #include "commands.h"
-#include "launch/translation.h"
+#include "launch/container.h"
+#include "launch/correction.h"
+#include "sources/container_file.h"
 
 namespace memtape::cli {
+namespace {
 
-int run_launch(const LaunchOptions& options, Terminal& terminal) {
-  Result<launch::Translation> said = launch::translate(options.command);
-  if (!said) return terminal.fail(said.error());
-  RawOptions raw = options.given;
-  raw.model = std::move(said->model);
-  raw.config = std::move(said->config);
-  raw.environment = std::move(said->environment);
-  raw.warnings = std::move(said->warnings);
-  raw.values = std::move(said->options);
-  raw.values.insert(raw.values.end(), options.given.values.begin(), options.given.values.end());
-  if (said->command == launch::Translation::Command::train) return run_train(raw, terminal);
+Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& typed) {
+  Result<std::optional<launch::ContainerRequest>> request = launch::container_request(typed);
+  if (!request) return tl::unexpected(request.error());
+  if (!*request) return typed;
+  const auto containers = sources::read_containers(**request);
+  if (!containers) return tl::unexpected(containers.error());
+  const Result<launch::Container> container = launch::chosen_container(*containers, **request);
+  if (!container) return tl::unexpected(container.error());
+  return launch::docker_words(*container);
+}
+
+int serve(const launch::Translation& said, RawOptions raw, const LaunchOptions& options,
+          Terminal& terminal) {
   return run_serve({.model = std::move(raw.model),
-                    .engine = std::move(said->engine),
+                    .engine = said.engine,
                     .values = std::move(raw.values),
+                    .environment = std::move(raw.environment),
                     .warnings = std::move(raw.warnings),
+                    .corrected =
+                        [&](std::span<const launch::Change> changes) {
+                          return launch::corrected_command(said, options.command, changes);
+                        },
                     .output = raw.output},
                    terminal);
+}
+
+}  // namespace
+
+int run_launch(const LaunchOptions& options, Terminal& terminal) {
+  const Result<std::vector<std::string>> words = words_to_run(options.command);
+  if (!words) return terminal.fail(words.error());
+  const Result<launch::Translation> said = launch::translate(*words);
+  if (!said) return terminal.fail(said.error());
+  RawOptions raw = options.given;
+  raw.model = said->model;
+  raw.config = said->config;
+  raw.environment = said->environment;
+  raw.warnings = said->warnings;
+  raw.values = said->options;
+  raw.values.insert(raw.values.end(), options.given.values.begin(), options.given.values.end());
+  if (said->command == launch::Translation::Command::train) return run_train(raw, terminal);
+  return serve(*said, std::move(raw), options, terminal);
 }
 
 }  // namespace memtape::cli

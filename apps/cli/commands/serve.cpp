@@ -48,6 +48,7 @@ int answered(const ServeCommand& command, const ServedModel& model,
   }
   Result<ServeAnswer> answer = answer_serve(command, model);
   if (!answer) return terminal.fail(answer.error());
+  if (!command.output.quiet) add_correction(*answer, command, model);
   answer->warnings.insert(answer->warnings.begin(), command.warnings.begin(),
                           command.warnings.end());
   answer->warnings.insert(answer->warnings.begin(), warnings.begin(), warnings.end());

@@ -111,6 +111,17 @@ Result<Model> model_of(const ServeRequest& request, const Settings& settings) {
 
 constexpr Bytes kFitTarget = Bytes{1} << 30;  ///< --fit-target: what is to stay free
 
+/// What --fit has changed.
+std::vector<std::pair<std::string, std::string>> flags_of(const Settings& found,
+                                                          const Settings& typed) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  if (found.n_gpu_layers != typed.n_gpu_layers)
+    flags.emplace_back("n-gpu-layers", fmt::format("{}", found.n_gpu_layers));
+  if (found.n_cpu_moe != typed.n_cpu_moe)
+    flags.emplace_back("n-cpu-moe", fmt::format("{}", found.n_cpu_moe));
+  return flags;
+}
+
 /// With the flags that were typed, or, with --fit, with those that fit.
 Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeRequest& request) {
   if (!request.options.has("fit")) {
@@ -143,7 +154,10 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   answer.workload = workload_of(fitted->settings, memory);
   answer.mesh = {{"gpus", fmt::format("{}", settings->gpus)}};
   answer.buffers = memory.buffers;
-  if (!fitted->note.empty()) answer.notes.push_back(fitted->note);
+  if (!fitted->note.empty()) {
+    answer.notes.push_back(fitted->note);
+    answer.fitted = flags_of(fitted->settings, *settings);
+  }
   answer.warnings = model->warnings;
   for (int gpu = 0; gpu < settings->gpus; ++gpu)
     answer.ranks.push_back(rank_of(gpu, memory, request, model->hp.is_mla()));

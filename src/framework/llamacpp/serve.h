@@ -44,6 +44,17 @@ inline constexpr std::array kFlags{
     ServeFlag{"--fit", "", "how many layers fit, with the flags to paste"},
 };
 
-inline constexpr ServeEngine kEngine{"llamacpp", "llama.cpp v0.5.0: llama-server", kFlags, serve};
+inline constexpr std::array kRemedies{
+    ServeRemedy{.flag = "ctx-size",
+                .how = ServeRemedy::How::largest,
+                .bound = 4096,
+                .cost = "a shorter context"},
+    ServeRemedy{.flag = "fit",
+                .how = ServeRemedy::How::fitted,
+                .cost = "speed: what is not on the GPU is computed by the CPU"},
+};
+
+inline constexpr ServeEngine kEngine{"llamacpp", "llama.cpp v0.5.0: llama-server", kFlags, serve,
+                                     kRemedies};
 
 }  // namespace memtape::llamacpp

@@ -62,6 +62,22 @@ inline constexpr std::array kFlags{
     ServeFlag{"--disable-log-requests", "", ""},
 };
 
-inline constexpr ServeEngine kEngine{"vllm", "vLLM 0.32.0: vllm serve", kFlags, serve};
+inline constexpr std::array kRemedies{
+    ServeRemedy{.flag = "gpu-memory-utilization",
+                .how = ServeRemedy::How::largest_share,
+                .cost = "less room for other programs on the GPU"},
+    ServeRemedy{.flag = "max-model-len",
+                .how = ServeRemedy::How::largest,
+                .bound = 2048,
+                .cost = "longer requests are refused"},
+    ServeRemedy{.flag = "tensor-parallel-size",
+                .how = ServeRemedy::How::doubled,
+                .bound = 8,
+                .cost = "as many GPUs"},
+    ServeRemedy{
+        .flag = "quantization", .text = "fp8", .cost = "weights in 8 bits: a little quality"},
+};
+
+inline constexpr ServeEngine kEngine{"vllm", "vLLM 0.32.0: vllm serve", kFlags, serve, kRemedies};
 
 }  // namespace memtape::vllm

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/container_file.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "launch/shell.h"
+#include "sources/files.h"
+#include "sources/yaml.h"
+
+namespace memtape::sources {
+namespace {
+
+using launch::Container;
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::size_t kLargestFile = std::size_t{1} << 20;
+constexpr int kMostNodes = 100'000;  ///< of a document whose aliases repeat themselves
+
+const std::string* find(const Variables& variables, std::string_view name) {
+  const auto at = std::find_if(variables.rbegin(), variables.rend(),
+                               [&](const auto& variable) { return variable.first == name; });
+  return at == variables.rend() ? nullptr : &at->second;
+}
+
+std::optional<std::int64_t> whole(const std::optional<std::string>& text) {
+  std::int64_t value = 0;
+  if (!text) return std::nullopt;
+  const auto [at, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || at != text->data() + text->size() || value < 0) return std::nullopt;
+  return value;
+}
+
+/// Reads the nodes of one file.
+class Reader {
+ public:
+  Reader(std::string where, launch::Lookup lookup)
+      : where_(std::move(where)), lookup_(std::move(lookup)) {}
+
+  Result<std::vector<Container>> read(const YamlFile& file) {
+    for (const YamlNode& root : file.roots()) {
+      if (root.get("services"))
+        services(root.get("services"));
+      else
+        find_pods(root);
+    }
+    if (problem_) return tl::unexpected(*problem_);
+    return std::move(containers_);
+  }
+
+ private:
+  void fail(const YamlNode& node, std::string what, std::string hint) {
+    if (!problem_)
+      problem_ = Error{ErrorKind::bad_input, std::move(what),
+                       fmt::format("{}: line {}", where_, node.line()), std::move(hint)};
+  }
+
+  std::string filled(const std::string& text) const {
+    return is_compose_ ? launch::with_variables(text, lookup_) : text;
+  }
+
+  std::string text(const YamlNode& node) const { return filled(node.text().value_or("")); }
+
+  /// A list of words, or a line that is split as a shell splits it.
+  std::vector<std::string> words(const YamlNode& node) {
+    std::vector<std::string> all;
+    if (const auto line = node.text()) return launch::shell_words(filled(*line));
+    if (node && !node.is_list() && node.is_map()) fail(node, "is no command", "a line or a list");
+    for (const YamlNode& item : node.items()) {
+      if (!item.text() && (item.is_map() || item.is_list()))
+        fail(item, "is no word of a command", "quote it: a colon makes a mapping of it");
+      all.push_back(text(item));
+    }
+    return all;
+  }
+
+  /// A mapping, or a list of NAME=value, NAME (taken from outside) and Kubernetes' name and value.
+  Variables environment(const YamlNode& node) {
+    Variables all;
+    for (const auto& [name, value] : node.all_members()) all.emplace_back(name, text(value));
+    for (const YamlNode& item : node.items()) {
+      if (const YamlNode name = item.get("name")) {
+        if (const YamlNode value = item.get("value")) all.emplace_back(text(name), text(value));
+        continue;
+      }
+      const std::string line = text(item);
+      const std::size_t equals = line.find('=');
+      if (equals != std::string::npos)
+        all.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+      else if (const auto outer = lookup_(line))
+        all.emplace_back(line, *outer);
+    }
+    return all;
+  }
+
+  /// deploy.resources.reservations.devices and gpus of compose.
+  std::optional<std::int64_t> compose_gpus(const YamlNode& service) const {
+    std::vector<YamlNode> devices =
+        service.get("deploy").get("resources").get("reservations").get("devices").items();
+    for (const YamlNode& device : service.get("gpus").items()) devices.push_back(device);
+    std::optional<std::int64_t> gpus;
+    for (const YamlNode& device : devices) {
+      const std::size_t ids = device.get("device_ids").items().size();
+      const std::optional<std::int64_t> count = ids > 0
+                                                    ? std::optional(static_cast<std::int64_t>(ids))
+                                                    : whole(text(device.get("count")));
+      if (count) gpus = gpus.value_or(0) + *count;
+    }
+    return gpus;
+  }
+
+  void services(const YamlNode& node) {
+    is_compose_ = true;
+    if (!node.is_map()) return fail(node, "services are no mapping", "NAME: { image: ... }");
+    for (const auto& [name, service] : node.all_members()) {
+      Container container;
+      container.name = name;
+      container.image = text(service.get("image"));
+      container.entry_point = words(service.get("entrypoint"));
+      container.command = words(service.get("command"));
+      container.environment = environment(service.get("environment"));
+      container.gpus = compose_gpus(service);
+      container.line = service.line();
+      containers_.push_back(std::move(container));
+    }
+  }
+
+  /// "containers" of a mapping at any depth: pods, deployments, jobs and resources of others.
+  void find_pods(const YamlNode& node) {
+    if (++visited_ > kMostNodes || problem_) return;
+    for (const auto& [name, value] : node.members()) {
+      if (name == "containers")
+        for (const YamlNode& container : value.items()) pod_container(container);
+      else
+        find_pods(value);
+    }
+    for (const YamlNode& item : node.items()) find_pods(item);
+  }
+
+  void pod_container(const YamlNode& node) {
+    Container container;
+    container.name = text(node.get("name"));
+    container.image = text(node.get("image"));
+    container.environment = environment(node.get("env"));
+    container.entry_point = words(node.get("command"));
+    container.command = words(node.get("args"));
+    for (auto* list : {&container.entry_point, &container.command})
+      for (std::string& word : *list) word = with_pod_variables(word, container.environment);
+    for (const char* kind : {"requests", "limits"})
+      if (const auto gpus = whole(text(node.get("resources").get(kind).get("nvidia.com/gpu"))))
+        container.gpus = gpus;
+    container.line = node.line();
+    containers_.push_back(std::move(container));
+  }
+
+  /// $(NAME), as Kubernetes fills it in.
+  static std::string with_pod_variables(std::string_view word, const Variables& variables) {
+    std::string filled;
+    while (!word.empty()) {
+      const std::size_t at = std::min(word.find("$("), word.size());
+      filled += word.substr(0, at);
+      word.remove_prefix(at);
+      const std::size_t end = word.find(')');
+      if (word.empty() || end == std::string_view::npos) break;
+      const std::string* value = find(variables, word.substr(2, end - 2));
+      filled += value ? std::string_view(*value) : word.substr(0, end + 1);
+      word.remove_prefix(end + 1);
+    }
+    return filled.append(word);
+  }
+
+  std::string where_;
+  launch::Lookup lookup_;
+  std::vector<Container> containers_;
+  std::optional<Error> problem_;
+  bool is_compose_ = false;
+  int visited_ = 0;
+};
+
+/// NAME=value lines.
+Variables variables_of(const std::string& text) {
+  Variables all;
+  for (const std::vector<std::string>& line : launch::shell_commands(text))
+    for (const std::string& word : line)
+      if (const std::size_t equals = word.find('='); equals != std::string::npos)
+        all.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  return all;
+}
+
+/// compose's own order of default names.
+Result<std::string> default_file() {
+  constexpr std::array<const char*, 4> kNames{"compose.yaml", "compose.yml", "docker-compose.yaml",
+                                              "docker-compose.yml"};
+  for (const char* name : kNames)
+    if (is_there(name)) return std::string(name);
+  return bad_input("there is no compose.yaml here", "docker compose", "name the file with -f");
+}
+
+}  // namespace
+
+Result<std::vector<Container>> read_containers(launch::ContainerRequest& request) {
+  if (request.file.empty()) {
+    const Result<std::string> file = default_file();
+    if (!file) return tl::unexpected(file.error());
+    request.file = *file;
+  }
+  const Result<std::string> text = read_text_file(request.file, kLargestFile);
+  if (!text) return tl::unexpected(text.error());
+  const Result<YamlFile> file = YamlFile::parse(*text, request.file);
+  if (!file) return tl::unexpected(file.error());
+  const std::filesystem::path beside = std::filesystem::path(request.file).parent_path() / ".env";
+  Variables variables;
+  if (is_there(beside))
+    if (const auto dotenv = read_text_file(beside.string(), kLargestFile))
+      variables = variables_of(*dotenv);
+  const auto lookup = [&](std::string_view name) -> std::optional<std::string> {
+    if (const std::string* value = find(request.environment, name)) return *value;
+    if (const char* value = std::getenv(std::string(name).c_str())) return value;
+    if (const std::string* value = find(variables, name)) return *value;
+    return std::nullopt;
+  };
+  return Reader(request.file, lookup).read(*file);
+}
+
+}  // namespace memtape::sources

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The containers of a compose file (services) or a Kubernetes file (containers of pods, whatever
+// kind holds the pod).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "launch/container.h"
+
+namespace memtape::sources {
+
+/// The containers of `request`'s file. Variables of a compose file are filled in from what stands
+/// before the command, from this process and from the .env file beside it.
+Result<std::vector<launch::Container>> read_containers(launch::ContainerRequest& request);
+
+}  // namespace memtape::sources

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/container.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "launch/programs.h"
+
+namespace memtape::launch {
+namespace {
+
+using enum Arity;
+using Words = std::span<const std::string>;
+
+/// docker compose and its subcommands, as far as they start services.
+constexpr auto kCompose = std::to_array<Flag>({
+    {"-f", one, Effect::modelled, "file"},
+    {"--file", one, Effect::modelled, "file"},
+    {"-p"},
+    {"--project-name"},
+    {"--project-directory"},
+    {"--env-file"},
+    {"--profile"},
+    {"--ansi"},
+    {"--progress"},
+    {"--parallel"},
+    {"--compatibility", none},
+    {"--dry-run", none},
+    {"-d", none},
+    {"--detach", none},
+    {"--build", none},
+    {"--no-build", none},
+    {"--force-recreate", none},
+    {"--no-recreate", none},
+    {"--no-deps", none},
+    {"--remove-orphans", none},
+    {"--wait", none},
+    {"--wait-timeout"},
+    {"--pull"},
+    {"--quiet-pull", none},
+    {"--scale"},
+    {"-t"},
+    {"--timeout"},
+    {"--rm", none},
+});
+
+constexpr auto kKubectl = std::to_array<Flag>({
+    {"-f", one, Effect::modelled, "file"},
+    {"--filename", one, Effect::modelled, "file"},
+    {"-n"},
+    {"--namespace"},
+    {"--context"},
+    {"--kubeconfig"},
+    {"--dry-run", optional},
+    {"-o"},
+    {"--output"},
+    {"--server-side", none},
+    {"--force-conflicts", none},
+    {"-R", none},
+    {"--recursive", none},
+    {"--validate"},
+    {"--wait", none},
+});
+
+bool is_yaml(std::string_view word) { return word.ends_with(".yaml") || word.ends_with(".yml"); }
+
+/// The verbs that start what a file describes.
+constexpr std::array<std::string_view, 9> kVerbs{"up",      "run",   "create",  "start",  "config",
+                                                 "restart", "apply", "replace", "convert"};
+
+Result<std::optional<ContainerRequest>> request_of(Words words, std::span<const Flag> table,
+                                                   const char* program) {
+  const Result<ReadFlags> flags = read_flags(words, table, {.program = program});
+  if (!flags) return tl::unexpected(flags.error());
+  const auto files = std::ranges::count_if(
+      flags->given, [](const GivenFlag& given) { return given.flag->meaning == "file"; });
+  if (files > 1) return unsupported("several files are merged", program, "one -f FILE");
+  ContainerRequest request;
+  request.file = flags->value("file").value_or("");
+  request.names = flags->operands;
+  if (!request.names.empty() &&
+      std::ranges::find(kVerbs, std::string_view(request.names.front())) != kVerbs.end())
+    request.names.erase(request.names.begin());
+  return std::optional(std::move(request));
+}
+
+bool is_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  return equals != std::string_view::npos && equals > 0 && word.find('/') > equals &&
+         !word.starts_with('-');
+}
+
+std::string names_of(const std::vector<const Container*>& containers) {
+  std::vector<std::string> names;
+  for (const Container* container : containers) names.push_back(container->name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool starts_known_program(const Container& container) {
+  const Result<LaunchCommand> command = unwrap(docker_words(container));
+  return command && is_known(*command);
+}
+
+Result<Container> named(const std::vector<Container>& containers, const std::string& name,
+                        const std::string& file) {
+  std::vector<std::string_view> names;
+  for (const Container& container : containers) {
+    if (container.name == name) return container;
+    names.push_back(container.name);
+  }
+  return bad_input(fmt::format("describes no {}", name), file, suggestion(name, names));
+}
+
+}  // namespace
+
+std::vector<std::string> docker_words(const Container& container) {
+  std::vector<std::string> words{"docker", "run"};
+  for (const auto& [name, value] : container.environment) {
+    words.emplace_back("-e");
+    words.push_back(fmt::format("{}={}", name, value));
+  }
+  if (container.gpus) {
+    words.emplace_back("--gpus");
+    words.push_back(fmt::format("{}", *container.gpus));
+  }
+  if (!container.entry_point.empty()) {
+    words.emplace_back("--entrypoint");
+    words.push_back(container.entry_point.front());
+  }
+  words.push_back(container.image.empty() ? "image" : container.image);
+  if (!container.entry_point.empty())
+    words.insert(words.end(), container.entry_point.begin() + 1, container.entry_point.end());
+  words.insert(words.end(), container.command.begin(), container.command.end());
+  return words;
+}
+
+Result<std::optional<ContainerRequest>> container_request(Words words) {
+  std::vector<std::pair<std::string, std::string>> environment;
+  while (!words.empty() && (is_assignment(words.front()) || words.front() == "sudo")) {
+    if (const std::size_t equals = words.front().find('='); equals != std::string::npos)
+      environment.emplace_back(words.front().substr(0, equals), words.front().substr(equals + 1));
+    words = words.subspan(1);
+  }
+  if (words.empty()) return std::nullopt;
+  const std::string& first = words.front();
+  Result<std::optional<ContainerRequest>> request = std::optional<ContainerRequest>();
+  if ((first == "docker" || first == "podman") && words.size() > 1 && words[1] == "compose")
+    request = request_of(words.subspan(2), kCompose, "docker compose");
+  else if (first == "docker-compose" || first == "podman-compose")
+    request = request_of(words.subspan(1), kCompose, "docker compose");
+  else if (first == "kubectl")
+    request = request_of(words.subspan(1), kKubectl, "kubectl");
+  else if (is_yaml(first))
+    request = ContainerRequest{first, {words.begin() + 1, words.end()}, {}};
+  if (!request || !*request) return request;
+  if (first == "kubectl" && (*request)->file.empty())
+    return bad_input("names no file", "kubectl", "kubectl apply -f FILE");
+  (*request)->environment = std::move(environment);
+  return request;
+}
+
+Result<Container> chosen_container(const std::vector<Container>& containers,
+                                   const ContainerRequest& request) {
+  if (containers.empty())
+    return bad_input("describes no container", request.file,
+                     "a compose file with services, or a Kubernetes pod with containers");
+  if (request.names.size() > 1)
+    return bad_input(fmt::format("one at a time: {}", fmt::join(request.names, ", ")),
+                     request.file);
+  if (!request.names.empty()) return named(containers, request.names.front(), request.file);
+  std::vector<const Container*> known, all;
+  for (const Container& container : containers) {
+    all.push_back(&container);
+    if (starts_known_program(container)) known.push_back(&container);
+  }
+  if (known.size() == 1) return *known.front();
+  if (known.size() > 1)
+    return bad_input(fmt::format("describes several servers: {}", names_of(known)), request.file,
+                     "name one of them after it");
+  if (containers.size() == 1) return containers.front();
+  return unsupported(fmt::format("none of {} starts a program that is known", names_of(all)),
+                     request.file);
+}
+
+}  // namespace memtape::launch

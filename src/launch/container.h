@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Containers as compose and Kubernetes files describe them, and the commands that name such a file.
+// A container is said as the `docker run` command that starts it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace memtape::launch {
+
+struct Container {
+  std::string name, image;
+  std::vector<std::string> entry_point;  ///< in place of the image's own, where it is given
+  std::vector<std::string> command;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::optional<std::int64_t> gpus;
+  std::size_t line = 0;  ///< where its file describes it
+};
+
+/// `docker run` with everything that a container's description says.
+std::vector<std::string> docker_words(const Container& container);
+
+/// A command that starts containers of a file.
+struct ContainerRequest {
+  std::string file;                ///< "": the compose file of the folder
+  std::vector<std::string> names;  ///< the services or containers asked for
+  std::vector<std::pair<std::string, std::string>> environment;  ///< set before the command
+};
+
+/// docker compose, docker-compose, kubectl, or a .yaml file itself; nothing for other commands.
+Result<std::optional<ContainerRequest>> container_request(std::span<const std::string> words);
+
+/// The container that is meant: the one that is named, or the only one whose program is known.
+Result<Container> chosen_container(const std::vector<Container>& containers,
+                                   const ContainerRequest& request);
+
+}  // namespace memtape::launch

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/correction.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace memtape::launch {
+namespace {
+
+/// Whether `word` is a flag that means `option`, by itself or up to its '='.
+bool names(std::string_view word, std::string_view option, std::span<const Flag> table) {
+  if (!word.starts_with('-')) return false;
+  std::string name(word.substr(0, word.find('=')));
+  if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
+  return std::ranges::any_of(
+      table, [&](const Flag& flag) { return flag.name == name && flag.meaning == option; });
+}
+
+void change(std::vector<std::string>& words, const Change& change, std::span<const Flag> table) {
+  const auto& [option, value] = change;
+  // The last one counts.
+  const auto last = std::find_if(words.rbegin(), words.rend(), [&](const std::string& word) {
+    return names(word, option, table);
+  });
+  if (last == words.rend()) {
+    words.push_back("--" + option);
+    if (!value.empty()) words.push_back(value);
+    return;
+  }
+  const std::size_t equals = last->find('=');
+  if (equals != std::string::npos)
+    *last = last->substr(0, equals + 1) + value;
+  else if (last != words.rbegin())
+    *std::prev(last) = value;
+}
+
+void drop(std::vector<std::string>& words, const UnknownFlag& flag) {
+  const auto at = std::ranges::find_if(
+      words, [&](const std::string& word) { return word.substr(0, word.find('=')) == flag.typed; });
+  if (at == words.end()) return;
+  words.erase(at, at + (flag.took_value && words.end() - at > 1 ? 2 : 1));
+}
+
+/// A word as a shell would read it back.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "_-./:=,+@%^~";
+  const auto is_plain = [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           kPlain.find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace
+
+std::string corrected_command(const Translation& translation, std::span<const std::string> typed,
+                              std::span<const Change> changes) {
+  const std::vector<std::string>& arguments = translation.arguments;
+  std::vector<std::string> words = arguments;
+  for (const UnknownFlag& flag : translation.unknown) drop(words, flag);
+  for (const Change& one : changes) change(words, one, translation.flags);
+  // Wrappers stay before the program, where they stood there word for word.
+  const bool is_last = typed.size() > arguments.size() &&
+                       std::ranges::equal(typed.last(arguments.size()), arguments);
+  std::span<const std::string> before = translation.program;
+  if (is_last) before = typed.first(typed.size() - arguments.size());
+  words.insert(words.begin(), before.begin(), before.end());
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
+  return line;
+}
+
+}  // namespace memtape::launch

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch command with some of its options changed, as it would be typed.
+#pragma once
+
+#include "launch/translation.h"
+
+namespace memtape::launch {
+
+/// An option of the engine and its new value.
+using Change = std::pair<std::string, std::string>;
+
+/// `typed` (what stood after the --) with the changes made where the flag is, else at its end.
+std::string corrected_command(const Translation& translation, std::span<const std::string> typed,
+                              std::span<const Change> changes);
+
+}  // namespace memtape::launch

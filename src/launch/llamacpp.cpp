@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// llama-server, llama-cli, llama-completion and llama-bench: the same words as `memtape serve MODEL
+// --engine llamacpp`. What differs is how many sequences and rows of logits each program asks for
+// (tools/server/server.cpp, tools/cli, tools/completion, tools/llama-bench).
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "launch/flag_tables.h"
+#include "launch/programs.h"
+#include "launch/serving.h"
+
+namespace memtape::launch {
+namespace {
+
+constexpr FlagStyle style(std::string_view program) {
+  return {.program = program, .prefixes = false, .attached_values = false, .unknown_pass = true};
+}
+
+bool is_off(std::string_view value) {
+  constexpr std::array<std::string_view, 4> kOff{"off", "disabled", "false", "0"};
+  return std::ranges::find(kOff, value) != kOff.end();
+}
+
+/// LLAMA_ARG_*: what a flag says where the command line does not (common_arg::get_value_from_env).
+ReadFlags read_environment(const LaunchCommand& command) {
+  const FlagTable table = data::llamacpp_flags();
+  ReadFlags read;
+  std::vector<std::string_view> names;
+  for (const VariableOfFlag& row : table.variables) names.push_back(row.variable);
+  for (const auto& [variable, value] : command.environment) {
+    if (!variable.starts_with("LLAMA_ARG_")) continue;
+    const bool negated = variable.starts_with("LLAMA_ARG_NO_");
+    const std::string plain =
+        negated ? "LLAMA_ARG_" + variable.substr(sizeof("LLAMA_ARG_NO_") - 1) : variable;
+    const auto row =
+        std::ranges::find(table.variables, std::string_view(plain), &VariableOfFlag::variable);
+    if (row == table.variables.end()) {
+      read.unknown.push_back({variable, nearest(variable, names), false});
+      continue;
+    }
+    std::string name(row->flag);
+    const auto flag_of = [&] { return std::ranges::find(table.flags, name, &Flag::name); };
+    if (flag_of()->arity == Arity::none && (negated || is_off(value)))
+      name = "--no-" + name.substr(2);
+    const auto flag = flag_of();
+    if (flag == table.flags.end()) continue;  // a switch without a negative, switched off
+    read.given.push_back({&*flag, {value}});
+  }
+  return read;
+}
+
+/// "user/Model-GGUF:Q4_K_M" as the model it was made from, and its file type.
+void take_hub_name(Translation& translation, std::string_view name) {
+  const std::size_t colon = std::min(name.find(':'), name.size());
+  std::string_view repository = name.substr(0, colon);
+  std::string type = colon < name.size() ? std::string(name.substr(colon + 1)) : "Q4_K_M";
+  std::ranges::transform(type, type.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (type.starts_with("UD-")) type.erase(0, 3);
+  for (const std::string_view ending : {"-GGUF", "-gguf"})
+    if (repository.ends_with(ending)) repository.remove_suffix(ending.size());
+  translation.model = repository.substr(repository.rfind('/') + 1);
+  translation.options.emplace_back("quantize", type);
+  translation.warnings.push_back(
+      fmt::format("the file of {} is not read: the answer is for {} as llama-quantize makes {} of "
+                  "it (name the file with -m for its own tensors)",
+                  name, translation.model, type));
+}
+
+/// The flags as options; what several of them say together is left to the caller.
+void add_options(Translation& translation, const ReadFlags& flags) {
+  for (const GivenFlag& given : flags.given) {
+    if (given.flag->effect != Effect::modelled) continue;
+    const std::string_view option = given.flag->meaning;
+    const std::string value = given.values.empty() ? std::string() : given.values.front();
+    if (option == "model")
+      translation.model = value;
+    else if (option == "hf-repo")
+      take_hub_name(translation, value);
+    else if (option == "embedding")
+      translation.options.emplace_back("n-outputs-max", "0");
+    else if (option == "load-mode")
+      translation.options.emplace_back(value == "mmap" ? "mmap" : "no-mmap", "");
+    else if (option == "flash-attn" && value.empty())
+      translation.options.emplace_back(option, "on");
+    else if (option != "fit" && option != "device" && option != "hf-file" &&
+             option != "kv-unified-per-slot")
+      translation.options.emplace_back(option, value);
+  }
+}
+
+/// --device: as many GPUs as it lists.
+std::optional<std::int64_t> devices_of(const ReadFlags& flags) {
+  const std::optional<std::string> devices = flags.value("device");
+  if (!devices) return std::nullopt;
+  if (*devices == "none") return 0;
+  return 1 + std::ranges::count(*devices, ',');
+}
+
+/// --kv-unified-per-slot: a cache of so many tokens for each slot, where -c says nothing.
+Result<void> add_cache_per_slot(Translation& translation, const ReadFlags& flags) {
+  const std::optional<std::string> tokens = flags.value("kv-unified-per-slot");
+  if (!tokens || flags.has("ctx-size")) return {};
+  const std::string slots = flags.value("parallel").value_or("4");
+  std::int64_t product = 1;
+  for (const std::string& text : {*tokens, slots == "-1" ? std::string("4") : slots}) {
+    std::int64_t value = 0;
+    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || at != text.data() + text.size() || value < 1 || value > 1 << 24)
+      return bad_input(fmt::format("unusable value \"{}\"", text), "--kv-unified-per-slot",
+                       "a whole number of tokens");
+    product *= value;
+  }
+  translation.options.emplace_back("ctx-size", fmt::format("{}", product));
+  return {};
+}
+
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+Result<Translation> translate_common(const LaunchCommand& command, const char* program,
+                                     const Options& defaults) {
+  const std::span<const Flag> table = data::llamacpp_flags().flags;
+  const Result<ReadFlags> typed = read_flags(command.arguments, table, style(program));
+  if (!typed) return tl::unexpected(typed.error());
+  if (!typed->operands.empty())
+    return bad_input(fmt::format("one word too many: {}", typed->operands.front()), program);
+  const ReadFlags environment = read_environment(command);
+  ReadFlags all = environment;
+  all.given.insert(all.given.end(), typed->given.begin(), typed->given.end());
+  Result<Translation> translation = begin_serving(command, "llamacpp", devices_of(all));
+  if (!translation) return translation;
+  translation->options.insert(translation->options.end(), defaults.begin(), defaults.end());
+  add_options(*translation, all);
+  if (auto added = add_cache_per_slot(*translation, all); !added)
+    return tl::unexpected(added.error());
+  if (translation->model.empty())
+    return bad_input("no model is named", program, fmt::format("{} -m FILE.gguf", program));
+  add_warnings(*translation, *typed, program);
+  add_warnings(*translation, environment, "llama.cpp's environment");
+  translation->flags = table;
+  return translation;
+}
+
+}  // namespace
+
+Result<Translation> translate_llama_server(const LaunchCommand& command) {
+  return translate_common(command, "llama-server", {});
+}
+
+/// One sequence; llama-completion has no limit on the rows of logits, so it reserves a batch.
+Result<Translation> translate_llama_cli(const LaunchCommand& command) {
+  const bool completes = command.program == "llama-completion";
+  Options defaults{{"parallel", "1"}};
+  if (completes) defaults.emplace_back("n-outputs-max", "0");
+  return translate_common(command, completes ? "llama-completion" : "llama-cli", defaults);
+}
+
+}  // namespace memtape::launch

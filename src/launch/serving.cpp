@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/serving.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "launch/programs.h"
+
+namespace memtape::launch {
+namespace {
+
+std::optional<std::int64_t> whole(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || at != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string plain_number(const std::string& text) {
+  constexpr std::string_view kUnits = "kmgt";
+  if (text.size() < 2) return text;
+  const char last = text.back();
+  const std::size_t unit =
+      kUnits.find(static_cast<char>(std::tolower(static_cast<unsigned char>(last))));
+  if (unit == std::string_view::npos) return text;
+  double value = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end) return text;
+  const bool binary = std::isupper(static_cast<unsigned char>(last)) != 0;
+  const double scaled = value * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(unit + 1));
+  return fmt::format("{:.0f}", scaled);
+}
+
+std::optional<std::int64_t> product_of(const ReadFlags& flags,
+                                       std::initializer_list<std::string_view> sizes) {
+  constexpr std::int64_t kMost = 4096;
+  std::int64_t product = 1;
+  for (const std::string_view size : sizes) {
+    const std::optional<std::string> text = flags.value(size);
+    if (!text) continue;
+    const std::optional<std::int64_t> value = whole(*text);
+    if (!value || *value < 1 || *value > kMost) return std::nullopt;
+    product *= *value;
+  }
+  return product;
+}
+
+std::optional<std::int64_t> visible_gpus(const LaunchCommand& command) {
+  const std::string* visible = command.variable("CUDA_VISIBLE_DEVICES");
+  if (!visible) visible = command.variable("NVIDIA_VISIBLE_DEVICES");
+  if (!visible || *visible == "all") return command.container_gpus;
+  if (visible->empty() || *visible == "none" || *visible == "void") return 0;
+  // The devices after a -1 are hidden.
+  std::string_view left = *visible;
+  std::int64_t count = 0;
+  while (!left.empty() && !left.starts_with("-1")) {
+    const std::size_t comma = std::min(left.find(','), left.size());
+    count += comma > 0 ? 1 : 0;
+    left.remove_prefix(std::min(comma + 1, left.size()));
+  }
+  return count;
+}
+
+Result<Translation> begin_serving(const LaunchCommand& command, std::string_view engine,
+                                  std::optional<std::int64_t> ranks) {
+  Translation translation = begin_translation(command, Translation::Command::serve);
+  translation.engine = engine;
+  const std::optional<std::int64_t> visible = visible_gpus(command);
+  if (ranks && visible && *ranks > *visible)
+    return bad_input(
+        fmt::format("{} ranks on {} visible GPU{}", *ranks, *visible, *visible == 1 ? "" : "s"),
+        command.path, "more devices in CUDA_VISIBLE_DEVICES, or smaller parallel sizes");
+  const std::optional<std::int64_t> gpus = ranks ? ranks : visible;
+  if (gpus && *gpus > 0) translation.options.emplace_back("gpus", fmt::format("{}", *gpus));
+  return translation;
+}
+
+void add_warnings(Translation& translation, const ReadFlags& flags, std::string_view program) {
+  translation.unknown.insert(translation.unknown.end(), flags.unknown.begin(), flags.unknown.end());
+  for (std::string& line : unknown_arguments(flags, program))
+    translation.warnings.push_back(std::move(line));
+  for (std::string& line : not_modelled(flags, program))
+    translation.warnings.push_back(std::move(line));
+}
+
+ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,
+                         std::span<const Flag> table) {
+  ReadFlags read;
+  std::vector<std::string_view> names;
+  for (const Flag& flag : table) names.push_back(flag.name);
+  for (const auto& [variable, value] : command.environment) {
+    if (!variable.starts_with(prefix)) continue;
+    const auto at = std::ranges::find(table, std::string_view(variable), &Flag::name);
+    if (at == table.end())
+      read.unknown.push_back({variable, nearest(variable, names), false});
+    else
+      read.given.push_back({&*at, {value}});
+  }
+  return read;
+}
+
+}  // namespace memtape::launch

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// correct_serve: the first of an engine's remedies with which a server that does not fit would,
+// each answered exactly.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "predict/serve.h"
+
+namespace memtape {
+
+struct Correction {
+  std::vector<std::pair<std::string, std::string>> changes;  ///< options and their new values
+  Advice advice;
+};
+
+std::optional<Correction> correct_serve(const ServeEngine& engine, const ServeRequest& request);
+
+}  // namespace memtape
