@@ -14,6 +14,7 @@ ROOMS = ["base", "tape", "allocator", "timeline", "mesh", "model", "ghost", "nn"
 SOURCES = {".h", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 BUILDS_ON = {  # a framework that another is made of
+    "framework/sglang": {"framework/vllm"},
     "framework/tensor_parallel": {"framework/fsdp2"},
 }
 ONLY_IN = {  # headers that cost every file that sees them, or bring effects along

@@ -27,6 +27,9 @@ constexpr std::array kCommon{
     ServeFlag{"--compare", "[GPU,GPU,...]",
               "a line for each GPU (all that run CUDA) and each of --quantize a,b,c"},
     ServeFlag{"--solve", "FLAG", "the largest value of that flag that fits"},
+    ServeFlag{"--users", "N", "people at a time, each with --context and --output"},
+    ServeFlag{"--context", "L", "tokens of a user's prompt: how many users are there room for?"},
+    ServeFlag{"--output", "M", "tokens of a user's answer (0)"},
     ServeFlag{"--driver-placement", "{linux,first-fit}", "where the driver puts segments"},
 };
 constexpr std::array kAnswer{

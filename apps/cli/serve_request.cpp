@@ -8,6 +8,7 @@
 #include "device_options.h"
 #include "predict/serve_correct.h"
 #include "predict/serve_solve.h"
+#include "predict/serve_users.h"
 
 namespace memtape::cli {
 
@@ -87,6 +88,9 @@ Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel&
   if (!request) return tl::unexpected(request.error());
   if (const std::string* flag = request->options.find("solve"))
     return solve_serve(**engine, *request, *flag);
+  Result<std::optional<ServeAnswer>> crowd = serve_users(**engine, *request);
+  if (!crowd) return tl::unexpected(crowd.error());
+  if (*crowd) return **std::move(crowd);
   return predict_serve(**engine, *request);
 }
 

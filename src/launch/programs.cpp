@@ -18,6 +18,8 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"vllm", "serve", translate_vllm},
     {"vllm.entrypoints.openai.api_server", "", translate_vllm},
     {"vllm.entrypoints.api_server", "", translate_vllm},
+    {"sglang", "serve", translate_sglang},
+    {"sglang.launch_server", "", translate_sglang},
     {"llama-server", "", translate_llama_server},
     {"llama-cli", "", translate_llama_cli},
     {"llama-completion", "", translate_llama_cli},

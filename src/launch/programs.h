@@ -23,6 +23,7 @@ Translation begin_translation(const LaunchCommand& command, Translation::Command
 
 Result<Translation> translate_megatron(const LaunchCommand& command);
 Result<Translation> translate_vllm(const LaunchCommand& command);
+Result<Translation> translate_sglang(const LaunchCommand& command);
 Result<Translation> translate_llama_server(const LaunchCommand& command);
 Result<Translation> translate_llama_cli(const LaunchCommand& command);
 Result<Translation> translate_llama_bench(const LaunchCommand& command);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "framework/llamacpp/serve.h"
+#include "framework/sglang/serve.h"
 #include "framework/transformers/serve.h"
 #include "framework/vllm/serve.h"
 #include "predict/device_summary.h"
@@ -16,7 +17,8 @@ namespace memtape {
 namespace {
 
 /// One row an engine.
-constexpr std::array kEngines{llamacpp::kEngine, vllm::kEngine, transformers::kServeEngine};
+constexpr std::array kEngines{llamacpp::kEngine, vllm::kEngine, sglang::kEngine,
+                              transformers::kServeEngine};
 
 const ServeRank* fullest(const ServeAnswer& answer) {
   const auto at = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);

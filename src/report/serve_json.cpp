@@ -83,6 +83,17 @@ void write(JsonWriter& out, const std::vector<BufferBytes>& buffers) {
   out.end_object();
 }
 
+void write(JsonWriter& out, const Users& users) {
+  out.begin_object();
+  out.key("asked");
+  users.asked > 0 ? out.value(users.asked) : out.null();
+  out.member("context", users.context);
+  out.member("output", users.output);
+  out.member("fit", users.fit);
+  out.member("bytes_per_user", users.bytes);
+  out.end_object();
+}
+
 void write(JsonWriter& out, const Solved& solved) {
   out.begin_object();
   out.member("flag", solved.flag);
@@ -128,6 +139,7 @@ std::string json(const ServeAnswer& answer) {
   answer.failure.empty() ? out.null() : out.value(answer.failure);
   part("bounds", answer.bounds.value_or(Bounds{}));
   if (answer.solved) part("solved", *answer.solved);
+  if (answer.users) part("users", *answer.users);
   if (!answer.corrected_command.empty()) out.member("corrected_command", answer.corrected_command);
   part("advice", answer.advice);
   part("notes", answer.notes);

@@ -69,6 +69,14 @@ struct Solved {
   std::string flag, value, beyond;
 };
 
+/// How many users there can be, each with so many tokens of prompt and answer.
+struct Users {
+  std::int64_t asked = 0;  ///< 0: as many as there can be
+  std::int64_t context = 0, output = 0;
+  std::int64_t fit = 0;
+  Bytes bytes = 0;  ///< of cache, for one of them on one rank
+};
+
 struct ServeAnswer {
   std::string engine;
   ModelSummary model;
@@ -83,6 +91,7 @@ struct ServeAnswer {
   std::optional<Bounds> bounds;
   std::vector<Advice> advice;
   std::optional<Solved> solved;
+  std::optional<Users> users;
   /// Flags with their values that an engine's own search for what fits has found.
   std::vector<std::pair<std::string, std::string>> fitted;
   std::string corrected_command;   ///< a launch command that does not fit, so that it does

@@ -65,12 +65,26 @@ struct ServeRemedy {
   std::string_view cost = {};
 };
 
+/// How an engine holds several users: in a pool of pages, or with a place for each, which is found
+/// by trial. The flags that say how long their texts are and how many they are; "" where there is
+/// none.
+struct ServeUsers {
+  enum class Holds : std::uint8_t { pool, places };
+  Holds holds = Holds::pool;
+  std::string_view length;  ///< tokens of a user's prompt and answer, or of the prompt alone
+  std::string_view output = {};
+  std::string_view count = {};
+  bool length_is_of_all = false;  ///< of all users together
+  std::string_view with = {};     ///< a switch that goes with it
+};
+
 struct ServeEngine {
   std::string_view name;
   std::string_view summary;  ///< one line for the help
   std::span<const ServeFlag> flags;
   Result<ServeAnswer> (*serve)(const ServeRequest&);
   std::span<const ServeRemedy> remedies;
+  ServeUsers users;
 };
 
 }  // namespace memtape

@@ -4,6 +4,8 @@
 
 #include "commands.h"
 #include "comparison_table.h"
+#include "framework/vllm/resolve.h"
+#include "predict/kv_arithmetic.h"
 #include "report/serve_json.h"
 #include "report/serve_text.h"
 #include "serve_request.h"
@@ -49,6 +51,9 @@ int answered(const ServeCommand& command, const ServedModel& model,
   Result<ServeAnswer> answer = answer_serve(command, model);
   if (!answer) return terminal.fail(answer.error());
   if (!command.output.quiet) add_correction(*answer, command, model);
+  if (command.output.explain && model.config)
+    for (std::string& line : kv_arithmetic(*answer, vllm::text_config(*model.config)))
+      answer->notes.push_back(std::move(line));
   answer->warnings.insert(answer->warnings.begin(), command.warnings.begin(),
                           command.warnings.end());
   answer->warnings.insert(answer->warnings.begin(), warnings.begin(), warnings.end());

@@ -54,7 +54,15 @@ inline constexpr std::array kRemedies{
                 .cost = "speed: what is not on the GPU is computed by the CPU"},
 };
 
-inline constexpr ServeEngine kEngine{"llamacpp", "llama.cpp v0.5.0: llama-server", kFlags, serve,
-                                     kRemedies};
+inline constexpr ServeEngine kEngine{"llamacpp",
+                                     "llama.cpp v0.5.0: llama-server",
+                                     kFlags,
+                                     serve,
+                                     kRemedies,
+                                     {.holds = ServeUsers::Holds::places,
+                                      .length = "ctx-size",
+                                      .count = "parallel",
+                                      .length_is_of_all = true,
+                                      .with = "kv-unified"}};
 
 }  // namespace memtape::llamacpp

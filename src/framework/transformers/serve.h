@@ -29,7 +29,14 @@ inline constexpr std::array kServeFlags{
     ServeFlag{"--num_beams --num-beams", "N", "beams of beam search; only 1 is modelled"},
 };
 
-inline constexpr ServeEngine kServeEngine{
-    "transformers", "transformers 5.17: model.generate()", kServeFlags, serve, {}};
+inline constexpr ServeEngine kServeEngine{"transformers",
+                                          "transformers 5.17: model.generate()",
+                                          kServeFlags,
+                                          serve,
+                                          {},
+                                          {.holds = ServeUsers::Holds::places,
+                                           .length = "prompt-length",
+                                           .output = "max_new_tokens",
+                                           .count = "batch-size"}};
 
 }  // namespace memtape::transformers

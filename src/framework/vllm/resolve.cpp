@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -25,25 +26,6 @@ BatchDefaults batch_defaults(const DeviceFacts& device, bool api_server) {
   const bool is_a100 = device.name.find("A100") != std::string::npos;
   if (device.total >= 70 * kGiB && !is_a100) return {api_server ? 8192 : 16384, 1024};
   return {api_server ? 2048 : 8192, 256};
-}
-
-Result<DeviceFacts> device_facts(const ServeDevice& device) {
-  DeviceFacts facts;
-  if (device.gpu && !device.gpu->runs_cuda())
-    return unsupported("vLLM is modelled for CUDA devices only", "--gpu",
-                       "an NVIDIA GPU (memtape gpus lists them)");
-  if (device.gpu) {
-    facts.traits = device_traits(device.gpu);
-    facts.name = std::string(device.gpu->name);
-  }
-  const std::optional<Bytes> total = device.total_bytes();
-  if (!total)
-    return bad_input("vLLM sizes its cache by the device's memory", "--gpu",
-                     "name a GPU, or --gpu-memory-bytes N");
-  facts.total = *total;
-  facts.context = device.context_bytes();
-  facts.placement = device.placement;
-  return facts;
 }
 
 /// _resolve_auto_dtype: float32 checkpoints are served in the device's preferred type.
@@ -93,7 +75,9 @@ Result<std::int64_t> model_length(const ServeOptions& options, const Config& con
         return *original;
     return most.value_or(2048);
   }
-  if (most && *given > *most)
+  // VLLM_ALLOW_LONG_MAX_MODEL_LEN
+  const bool may_exceed = options.text("allow-long-max-model-len", "0") != "0";
+  if (most && *given > *most && !may_exceed)
     return bad_input(fmt::format("{} is longer than the model's {} positions", *given, *most),
                      "--max-model-len", fmt::format("{} at most", *most));
   return given;
@@ -127,19 +111,65 @@ Result<KvDType> kv_dtype_of(const ServeOptions& options, const Config& config) {
   return kTypes[*given];
 }
 
-Result<double> utilization_of(const ServeOptions& options) {
-  const Result<double> given = options.number("gpu-memory-utilization", 0.92);
+Result<double> utilization_of(const ServeOptions& options, Runner runner) {
+  const double usual = runner == Runner::v2 ? 0.92 : 0.9;
+  const Result<double> given = options.number("gpu-memory-utilization", usual);
   if (given && (*given <= 0 || *given > 1))
     return bad_input(fmt::format("{} is not a share of the GPU", *given),
                      "--gpu-memory-utilization", "more than 0, at most 1");
   return given;
 }
 
+/// "0.11.2" as 11002; what follows the three numbers is left. Nothing for what is no version.
+std::optional<std::int64_t> version_number(std::string_view text) {
+  constexpr std::int64_t kStep = 1000;
+  if (text.starts_with('v')) text.remove_prefix(1);
+  std::int64_t number = 0;
+  for (int i = 0; i < 3; ++i) {
+    std::int64_t part = 0;
+    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), part);
+    if (error != std::errc() || part < 0 || part >= kStep) return std::nullopt;
+    number = number * kStep + part;
+    text.remove_prefix(static_cast<std::size_t>(at - text.data()));
+    if (text.starts_with('.')) text.remove_prefix(1);
+  }
+  return number;
+}
+
+bool has_experts(const Config& config) {
+  for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts"})
+    if (config.optional_integer(key).value_or(0) > 1) return true;
+  return false;
+}
+
+/// The V0 engine up to 0.7 and where VLLM_USE_V1=0 asks for it; the second runner from 0.25.1 on
+/// for dense models and from 0.29 on for all (VllmConfig.use_v2_model_runner).
+Result<Runner> runner_of(const ServeOptions& options, const Config& config) {
+  constexpr std::int64_t kV1 = 8'000, kV2Dense = 25'001, kV2All = 29'000;
+  const std::string version = options.text("engine-version", kVersion);
+  const std::optional<std::int64_t> number = version_number(version);
+  if (!number)
+    return bad_input(fmt::format("\"{}\" is no version", version), "--engine-version",
+                     "like 0.32.0");
+  if (*number < kV1 || options.text("use-v1", "1") == "0") return Runner::v0;
+  const bool second = *number >= (has_experts(config) ? kV2All : kV2Dense);
+  return second ? Runner::v2 : Runner::v1;
+}
+
+/// The V0 engine's batch: a whole prompt, or with models of long contexts a chunk
+/// (EngineArgs.create_engine_config of 0.7).
+BatchDefaults v0_defaults(const Settings& s) {
+  constexpr std::int64_t kChunk = 2048, kLongContext = 32768, kRequests = 256;
+  const bool chunked = s.max_model_len > kLongContext;
+  return {chunked ? kChunk : std::max(s.max_model_len, kChunk), kRequests};
+}
+
 Result<void> read_batch(const ServeOptions& options, Settings& s) {
   constexpr std::array<std::string_view, 2> kContexts{"llm", "api-server"};
   const Result<std::size_t> context = options.choice("usage-context", kContexts, "llm");
   if (!context) return tl::unexpected(context.error());
-  const BatchDefaults defaults = batch_defaults(s.device, *context == 1);
+  const BatchDefaults defaults =
+      s.runner == Runner::v0 ? v0_defaults(s) : batch_defaults(s.device, *context == 1);
   constexpr IntegerRange kRange{1, std::int64_t{1} << 24};
   const bool given_tokens = options.has("max-num-batched-tokens");
   const auto tokens = options.integer("max-num-batched-tokens", defaults.tokens, kRange);
@@ -165,7 +195,7 @@ Result<void> read_batch(const ServeOptions& options, Settings& s) {
 }
 
 Result<void> read_cache(const ServeOptions& options, const Config& config, Settings& s) {
-  const Result<double> share = utilization_of(options);
+  const Result<double> share = utilization_of(options, s.runner);
   if (!share) return tl::unexpected(share.error());
   s.gpu_memory_utilization = *share;
   const Result<KvDType> kv = kv_dtype_of(options, config);
@@ -221,6 +251,8 @@ Result<void> read_graphs(const ServeOptions& options, Settings& s,
     s.capture_sizes = given->integers("cudagraph_capture_sizes");
     if (const Result<void> read = given->check(); !read) return read;
   }
+  s.estimate_cuda_graphs =
+      s.runner == Runner::v2 && options.text("estimate-cuda-graphs", "1") != "0";
   s.full_graphs = mode.starts_with("FULL");
   s.piecewise_graphs = mode.ends_with("PIECEWISE");
   if (s.capture_sizes.empty()) s.capture_sizes = default_capture_sizes(s.max_num_seqs);
@@ -234,6 +266,26 @@ Result<void> read_graphs(const ServeOptions& options, Settings& s,
 
 }  // namespace
 
+Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view engine) {
+  DeviceFacts facts;
+  if (device.gpu && !device.gpu->runs_cuda())
+    return unsupported(fmt::format("{} is modelled for CUDA devices only", engine), "--gpu",
+                       "an NVIDIA GPU (memtape gpus lists them)");
+  if (device.gpu) {
+    facts.traits = device_traits(device.gpu);
+    facts.name = std::string(device.gpu->name);
+  }
+  const std::optional<Bytes> total = device.total_bytes();
+  if (!total)
+    return bad_input(fmt::format("{} sizes its cache by the device's memory", engine), "--gpu",
+                     "name a GPU, or --gpu-memory-bytes N");
+  facts.total = *total;
+  facts.context = device.context_bytes();
+  facts.placement = device.placement;
+  facts.allocator = device.allocator;
+  return facts;
+}
+
 Config text_config(const Config& config) {
   if (config.has("text_config") && !config.has("hidden_size")) return config.object("text_config");
   return config;
@@ -242,11 +294,17 @@ Config text_config(const Config& config) {
 Result<Settings> resolve(const ServeRequest& request, const Config& config,
                          std::vector<std::string>& warnings) {
   const ServeOptions& options = request.options;
+  Settings s;
+  const Result<Runner> runner = runner_of(options, config);
+  if (!runner) return tl::unexpected(runner.error());
+  s.runner = *runner;
   const std::string version = options.text("engine-version", kVersion);
   if (version != kVersion)
-    warnings.push_back(fmt::format("vLLM {} is answered with the rules of {}", version, kVersion));
-  Settings s;
-  const Result<DeviceFacts> device = device_facts(request.device);
+    warnings.push_back(
+        fmt::format("vLLM {}'s layers are taken to be those of {}; its defaults, "
+                    "sampler and budget are its own",
+                    version, kVersion));
+  const Result<DeviceFacts> device = device_facts(request.device, "vLLM");
   if (!device) return tl::unexpected(device.error());
   s.device = *device;
   const Result<DType> dtype = dtype_of(options, config);

@@ -16,6 +16,9 @@ namespace memtape::vllm {
 /// The part of a configuration that describes the text model: nested in multimodal ones.
 Config text_config(const Config& config);
 
+/// The device that `engine` runs on; it must be known how much memory it has.
+Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view engine);
+
 /// Settings of rank 0; `warnings` takes what was given but is not modelled.
 Result<Settings> resolve(const ServeRequest& request, const Config& config,
                          std::vector<std::string>& warnings);

@@ -35,6 +35,8 @@ class Workspace {
   void reserve(std::initializer_list<Bytes> parts);
   /// get_persistent().
   void keep(const std::string& key, Bytes bytes);
+  /// Runners before V2 had no such buffer: experts allocated theirs for the time of a call.
+  void release() { current_ = {}; }
 
  private:
   Tensor current_;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "framework/vllm/kv_cache.h"
+#include "framework/vllm/outside_growth.h"
 #include "framework/vllm/resolve.h"
 #include "framework/vllm/startup.h"
 
@@ -22,10 +23,24 @@ struct RankRun {
   Bytes requested = 0, available = 0;
 };
 
-/// request_memory of v1/worker/utils.py.
+/// request_memory of v1/worker/utils.py; before the V2 runner it was cut.
 Bytes requested_memory(const Settings& s) {
-  return static_cast<Bytes>(
-      std::ceil(static_cast<double>(s.device.total) * s.gpu_memory_utilization));
+  const double share = static_cast<double>(s.device.total) * s.gpu_memory_utilization;
+  return static_cast<Bytes>(s.runner == Runner::v2 ? std::ceil(share) : share);
+}
+
+/// "Model loading took": what is allocated more after it.
+Bytes loaded_bytes(const RankRun& run) {
+  return run.figures.weights.allocated - run.figures.runner.allocated;
+}
+
+/// determine_available_memory: the V2 runner's counts what the device has less of; before it, what
+/// loading and the profile run allocated, and what grew outside the allocator.
+Bytes left_for_cache(const RankRun& run) {
+  const StartupFigures& f = run.figures;
+  if (run.settings.runner == Runner::v2)
+    return run.requested - f.consumed - f.headroom - f.graph_estimate;
+  return run.requested - loaded_bytes(run) - f.torch_peak_increase - outside_growth(run.settings);
 }
 
 Result<RankRun> run_rank(const Config& config, const Settings& settings,
@@ -37,8 +52,7 @@ Result<RankRun> run_rank(const Config& config, const Settings& settings,
   run.startup = *std::move(startup);
   run.figures = play_startup(run.startup, settings);
   run.requested = requested_memory(settings);
-  run.available = settings.kv_cache_memory_bytes.value_or(
-      run.requested - run.figures.consumed - run.figures.headroom - run.figures.graph_estimate);
+  run.available = settings.kv_cache_memory_bytes.value_or(left_for_cache(run));
   return run;
 }
 
@@ -120,8 +134,11 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   rank.measured = {{"consumed_bytes", run.figures.consumed},
                    {"profile_headroom_bytes", run.figures.headroom},
                    {"cuda_graph_estimate_bytes", run.figures.graph_estimate},
+                   {"model_memory_bytes", loaded_bytes(run)},
                    {"requested_memory_bytes", run.requested},
                    {"available_kv_cache_bytes", run.available}};
+  if (run.settings.runner != Runner::v2)
+    rank.measured.emplace_back("non_torch_increase_bytes", outside_growth(run.settings));
   return rank;
 }
 

@@ -78,6 +78,9 @@ inline constexpr std::array kRemedies{
         .flag = "quantization", .text = "fp8", .cost = "weights in 8 bits: a little quality"},
 };
 
-inline constexpr ServeEngine kEngine{"vllm", "vLLM 0.32.0: vllm serve", kFlags, serve, kRemedies};
+inline constexpr ServeEngine kEngine{
+    "vllm",    "vLLM 0.32.0: vllm serve",
+    kFlags,    serve,
+    kRemedies, {.length = "max-model-len", .count = "max-num-seqs"}};
 
 }  // namespace memtape::vllm

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "allocator/allocator_config.h"
 #include "allocator/driver.h"
 #include "base/bytes.h"
 #include "base/dtype.h"
@@ -33,6 +34,7 @@ struct DeviceFacts {
   Bytes total = 0;
   Bytes context = 0;  ///< what CUDA takes before vLLM's first snapshot
   DriverPlacement placement = DriverPlacement::linux_regions;
+  AllocatorConfig allocator{};  ///< PYTORCH_ALLOC_CONF
 
   int capability() const { return traits.major * 10 + traits.minor; }
   bool is(int major, int minor) const { return traits.major == major && traits.minor == minor; }
@@ -40,7 +42,12 @@ struct DeviceFacts {
 
 enum class KvDType : std::uint8_t { model, bfloat16, float16, fp8 };
 
+/// Which engine and model runner: the V0 engine, the V1 engine with its first runner and with its
+/// second one.
+enum class Runner : std::uint8_t { v0, v1, v2 };
+
 struct Settings {
+  Runner runner = Runner::v2;
   DType dtype = DType::bfloat16;
   KvDType kv_dtype = KvDType::model;
   std::int64_t max_model_len = 0;
@@ -61,6 +68,7 @@ struct Settings {
   bool async_scheduling = true;
   bool estimate_cuda_graphs = true;  ///< VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS
   bool flashinfer = false;           ///< its kernels can be built or are installed
+  bool float32_ropes = false;        ///< tables of ropes are not cast to the model's type (SGLang)
   bool quantize_online = false;      ///< --quantization fp8 on an unquantized checkpoint
   Parallel parallel;
   DeviceFacts device;

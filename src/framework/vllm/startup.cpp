@@ -2,30 +2,16 @@
 #include "framework/vllm/startup.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "framework/vllm/kv_cache.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/ops.h"
 #include "framework/vllm/runner_state.h"
+#include "framework/vllm/sort_sampler.h"
+#include "framework/vllm/storages.h"
 
 namespace memtape::vllm {
 namespace {
-
-/// MergedOrderedStorages: each storage of parameters and buffers once.
-void add_storages(const nn::ModuleNode& node, std::unordered_set<const ghost::Storage*>& seen,
-                  Startup& startup) {
-  const auto add = [&](const nn::ModuleNode::Named& named, bool is_parameter) {
-    const ghost::Storage* storage = named.tensor.impl().storage.get();
-    if (!storage || !seen.insert(storage).second) return;
-    const Bytes bytes = ghost::session().tape.requested[storage->block];
-    startup.weights_bytes += bytes;
-    if (is_parameter) startup.parameter_bytes += bytes;
-  };
-  for (const auto& parameter : node.parameters) add(parameter, true);
-  for (const auto& buffer : node.buffers) add(buffer, false);
-  for (const nn::ModuleNode* child : node.children) add_storages(*child, seen, startup);
-}
 
 /// input_batch.py, InputBatch.make_dummy.
 struct DummyBatch {
@@ -56,6 +42,7 @@ class Worker {
         place_(runtime_, nn::Scope(tree_, tree_.root()), "") {}
 
   void build(ModelFactory factory, Startup& startup) {
+    is_v2_ = settings_.runner == Runner::v2;
     runner_.emplace(settings_);
     startup.stages.runner = at();
     // Importing a model's file makes a constant on the device (fused_moe/oracle/int_wna16.py); with
@@ -68,7 +55,7 @@ class Worker {
     for (const auto& process : runtime_.after_attention) process();
     ghost::session().tape.empty_cache();
     startup.stages.weights = at();
-    if (settings_.parallel.last_stage())
+    if (settings_.parallel.last_stage() && is_v2_)
       sampler_.emplace(settings_, runtime_.config.dimension("vocab_size"));
     if (!settings_.parallel.first_stage()) make_intermediate_tensors();
     if (std::ranges::any_of(runtime_.kv_layers,
@@ -76,8 +63,9 @@ class Worker {
       for (int i = 0; i < (settings_.prefix_caching ? 4 : 1); ++i)  // MambaHybridModelState
         runtime_.kept.push_back(kernel_output("zeros", {settings_.max_num_seqs}, DType::int32));
     startup.stages.loaded = at();
-    std::unordered_set<const ghost::Storage*> seen;
-    add_storages(tree_.root(), seen, startup);
+    const StorageBytes storages = storages_of(tree_.root());
+    startup.weights_bytes = storages.all;
+    startup.parameter_bytes = storages.parameters;
     startup.kv_layers = runtime_.kv_layers;
   }
 
@@ -90,7 +78,12 @@ class Worker {
       hidden_states = model_->forward(runner_->input_ids(), stream_);
       if (settings_.parallel.last_stage()) sample_hidden_states = indexed(hidden_states, requests);
     }
-    if (sample_hidden_states.defined()) sample(sample_hidden_states, requests);
+    if (!is_v2_) runtime_.workspace.release();
+    if (!sample_hidden_states.defined()) return;
+    if (is_v2_)
+      sample(sample_hidden_states, requests);
+    else
+      sample_from(model_->compute_logits(sample_hidden_states));
   }
 
   /// profile_cudagraph_memory of worker/gpu/cudagraph_utils.py: a least KV cache, then the largest
@@ -195,6 +188,7 @@ class Worker {
   }
 
   const Settings& settings_;
+  bool is_v2_ = true;
   Runtime runtime_;
   nn::ModuleTree tree_;
   Place place_;
@@ -205,9 +199,8 @@ class Worker {
 };
 
 /// max_split_size_mb:20 while weights are loaded and while the profile run lasts.
-AllocatorConfig split_limited() {
+AllocatorConfig split_limited(AllocatorConfig config) {
   constexpr Bytes kLimit = Bytes{20} << 20;
-  AllocatorConfig config;
   config.max_split_size = kLimit;
   return config;
 }
@@ -260,19 +253,22 @@ StartupFigures play_startup(const Startup& startup, const Settings& settings) {
   const std::unique_ptr<Driver> driver =
       make_driver(device.placement, {.total = kUnlimited, .outside = device.context});
   CachingAllocator allocator(*driver);
+  allocator.set_config(device.allocator);
   Played played;
   const auto until = [&](std::size_t from, std::size_t to) {
     return play(startup.tape, allocator, played, {.from = from, .to = to});
   };
   figures.runner = until(0, stages.runner).final_levels;
-  allocator.set_config(split_limited());
+  const AllocatorConfig loading =
+      settings.runner == Runner::v2 ? split_limited(device.allocator) : device.allocator;
+  allocator.set_config(loading);
   figures.weights = until(stages.runner, stages.weights).final_levels;
   figures.loaded = until(stages.weights, stages.loaded).final_levels;
-  allocator.set_config({});
+  allocator.set_config(device.allocator);
   const Bytes before = until(stages.loaded, stages.profile).final_levels.allocated;
-  allocator.set_config(split_limited());
+  allocator.set_config(loading);
   const Timeline profile = until(stages.profile, stages.profiled);
-  allocator.set_config({});
+  allocator.set_config(device.allocator);
   figures.profiled = until(stages.profiled, stages.settled).final_levels;
   figures.peak_allocated =
       std::max({peak_of(profile, figures), before, before + startup.compile_peak});

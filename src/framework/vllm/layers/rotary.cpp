@@ -79,7 +79,8 @@ RotaryEmbedding::RotaryEmbedding(const Place& place, const RopeShape& shape,
   const bool flashinfer = p.type == "deepseek_yarn" && place.settings().flashinfer &&
                           (shape.head_size == 64 || shape.head_size == 128 ||
                            shape.head_size == 256 || shape.head_size == 512);
-  table_ = flashinfer || p.keeps_float32 ? cache : cache.to(place.runtime().dtype());
+  const bool stays = p.keeps_float32 || place.settings().float32_ropes;
+  table_ = flashinfer || stays ? cache : cache.to(place.runtime().dtype());
   rotates_float32_ = p.keeps_float32;
   is_deepseek_ = p.type == "deepseek_yarn" || p.type == "deepseek_llama_scaling";
   place.scope().buffer("cos_sin_cache", table_);

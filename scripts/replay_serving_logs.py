@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Published start-up logs of vLLM and SGLang against the answers for the same servers.
+
+    replay_serving_logs.py PROGRAM [LOGS.jsonl] [--rows] [--only TEXT]
+
+A row (tests/truth/serving_logs.jsonl) has what a log prints, to 0.01 GiB, and what is known of the command that printed it. Rows whose
+model, quantization or device is not known here are named and left. Two questions are asked of a row: the whole start-up as it is
+described, and how many tokens the cache holds given the bytes that the log says it has.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GIB = 2**30
+
+# What the rows call a model, and the catalog's entry of the same architecture.
+MODELS = [
+    ("gpt-oss-20b", "openai/gpt-oss-20b"), ("gpt-oss-120b", "openai/gpt-oss-120b"),
+    ("Llama-3.3-70B", "meta-llama/Llama-3.3-70B-Instruct"), ("Llama-3.1-70B", "meta-llama/Llama-3.1-70B"),
+    ("Llama-3 70B", "meta-llama/Meta-Llama-3-70B"), ("Llama-3.1-8B", "meta-llama/Llama-3.1-8B"),
+    ("Meta-Llama-3-8B", "meta-llama/Meta-Llama-3-8B-Instruct"), ("Llama-3.2-3B", "meta-llama/Llama-3.2-3B"),
+    ("Llama-3.2-11B-Vision", "meta-llama/Llama-3.2-11B-Vision-Instruct"), ("Llama-2-7B", "meta-llama/Llama-2-7b-hf"),
+    ("Llama-2-70B", "meta-llama/Llama-2-70b-hf"), ("Mistral-Small-3.2-24B", "mistralai/Mistral-Small-24B-Instruct-2501"),
+    ("mistral-7b-instruct-v0.3", "mistralai/Mistral-7B-Instruct-v0.3"), ("DeepSeek-R1-Distill-Qwen-14B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"),
+    ("DeepSeek-R1-Distill-Qwen-7B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"), ("DeepSeek-R1-0528-Qwen3-8B", "Qwen/Qwen3-8B"),
+    ("DeepSeek-R1 AWQ", "deepseek-ai/DeepSeek-R1"), ("DeepSeek-R1-AWQ", "deepseek-ai/DeepSeek-R1"), ("opt-125m", None),
+    ("Qwen3-235B-A22B-FP8", "Qwen/Qwen3-235B-A22B-FP8"), ("Qwen3-30B-A3B", "Qwen/Qwen3-30B-A3B"),
+    ("Qwen3-Coder-30B-A3B", "Qwen/Qwen3-30B-A3B"), ("qwen3-4b", "Qwen/Qwen3-4B"), ("Qwen3-0.6B", "Qwen/Qwen3-0.6B"),
+    ("Qwen3-32B", "Qwen/Qwen3-32B"), ("Qwen3-14B", "Qwen/Qwen3-14B"), ("Qwen3-8B", "Qwen/Qwen3-8B"),
+    ("Qwen2-0.5B", "Qwen/Qwen2-0.5B-Instruct"), ("qwen2.5-0.5b", "Qwen/Qwen2.5-0.5B"), ("Qwen2.5-1.5B", "Qwen/Qwen2.5-1.5B"),
+    ("qwen2.5-3b", "Qwen/Qwen2.5-3B"), ("Qwen2.5-VL-7B", "Qwen/Qwen2.5-VL-7B-Instruct"), ("phi-4", "microsoft/phi-4"),
+    ("gemma-3-1b", "google/gemma-3-1b-it"), ("Gemma3ForConditionalGeneration", "google/gemma-3-4b-it"),
+]
+GPUS = [
+    ("H100", "h100-80gb"), ("H200", "h200-141gb"), ("A100-SXM4-40", "a100-40gb"), ("A100-40", "a100-40gb"), ("A100 40", "a100-40gb"),
+    ("A100", "a100-80gb"), ("T4", "t4"), ("L40S", "l40s"), ("L4", "l4"), ("RTX 4090", "rtx-4090"), ("RTX 3090", "rtx-3090"),
+    ("RTX 5090", "rtx-5090"), ("V100", "v100-32gb"), ("A10 class", "a10"), ("B200", "b200-180gb"), ("RTX PRO 6000", "rtx-pro-6000"),
+]
+FP8_BLOCK = {"quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [128, 128]}
+
+
+def compressed(kind, bits, strategy, activations):
+    return {"quant_method": "compressed-tensors", "ignore": ["lm_head"], "config_groups": {"group_0": {
+        "targets": ["Linear"], "weights": {"num_bits": bits, "type": kind, "strategy": strategy, "symmetric": True, "dynamic": False},
+        "input_activations": {"num_bits": 8, "type": kind, "strategy": activations, "dynamic": True, "symmetric": True}}}}
+
+
+class Left(Exception):
+    """Why a row is not replayed."""
+
+
+def looked_up(table, text, what):
+    for words, value in table:
+        if words.lower() in (text or "").lower():
+            if value:
+                return value
+            break
+    raise Left(f"{what} {text!r} is not known here")
+
+
+def quantization(row):
+    """The quantization_config of the row's checkpoint; None for none, or for one that the catalog's entry has."""
+    text, model = (row["quantization"] or "").lower(), row["model"]
+    if not text or "gpt-oss" in model or model.endswith("235B-A22B-FP8"):
+        return None
+    if "w8a8" in text:
+        return compressed("int", 8, "channel", "token")
+    if "compressed" in text and "block" not in text:
+        return compressed("float", 8, "channel", "token")
+    if "fp8" in text and "block" in text:
+        return FP8_BLOCK
+    if "bitsandbytes" in text and "dynamic" not in text and "unsloth-bnb" not in model:
+        return {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
+    if "gptq" in text:
+        return {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True}
+    if "awq" in text:
+        return {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"}
+    raise Left(f"the modules that {text!r} skips are not known")
+
+
+def catalog_config(model):
+    for line in (ROOT / "data/models/INDEX.jsonl").read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        if entry["id"] == model:
+            return json.loads((ROOT / "data/models" / entry["file"]).read_text(encoding="utf-8"))
+    raise Left(f"{model} is not in the catalog")
+
+
+def config_of(row):
+    config = catalog_config(looked_up(MODELS, row["model"], "the model"))
+    scheme = quantization(row)
+    if scheme:
+        config["quantization_config"] = scheme
+    if row["dtype"]:
+        config.pop("dtype", None)
+        config["torch_dtype"] = row["dtype"]
+    return config
+
+
+def arguments(row, config):
+    version = re.match(r"v?(\d+\.\d+\.\d+)", row["version"] or "")
+    measured = row["measured"]
+    args = ["--engine", row["engine"], "--gpu", looked_up(GPUS, row["gpu"] or "", "the GPU")]
+    total = measured.get("total_gpu_gib")
+    if total:
+        args += ["--gpu-memory-bytes", str(round(total * GIB))]
+    vllm = row["engine"] == "vllm"
+    if version:
+        args += ["--engine-version", version[1]]
+    if vllm and ("V0" in (row["version"] or "")) and version:
+        args += ["--engine-version", "0.7.0"]
+    flags = {"max_model_len": "--max-model-len", "gpu_memory_utilization": "--gpu-memory-utilization", "max_num_seqs": "--max-num-seqs",
+             "max_num_batched_tokens": "--max-num-batched-tokens", "block_size": "--block-size", "tp": "--tp", "pp": "--pp"}
+    for key, flag in flags.items():
+        if row[key]:
+            args += [flag, str(row[key])]
+    length = config.get("max_position_embeddings") or config.get("text_config", {}).get("max_position_embeddings")
+    if row["max_model_len"] and length and row["max_model_len"] > length:
+        args[args.index("--max-model-len") + 1] = str(length)
+    if row["kv_cache_dtype"] and row["kv_cache_dtype"] not in ("auto", "bfloat16"):
+        args += ["--kv-cache-dtype", "fp8"]
+    if vllm:
+        args += ["--usage-context", "api-server" if "serve" in row["note"] or "llmd" in row["id"] else "llm", "--enforce-eager"]
+    if "mem_fraction_static" in measured:
+        args += ["--mem-fraction-static", str(measured["mem_fraction_static"])]
+    return args
+
+
+def answer(program, config, args):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "config.json"
+        path.write_text(json.dumps(config), encoding="utf-8")
+        done = subprocess.run([program, "serve", str(path), *args, "--json"], capture_output=True, text=True, timeout=120)
+    if done.returncode > 1:
+        raise Left(done.stderr.strip().replace(folder, ""))
+    return json.loads(done.stdout)
+
+
+def figures(answered, engine):
+    rank = answered["ranks"][0]
+    cache = answered["kv_cache"]
+    found = {"weights_gib": rank["weights_bytes"] / GIB, "kv_tokens": cache["tokens"], "max_concurrency": cache["max_concurrency"]}
+    if engine == "sglang":
+        found |= {"weights_gib": (rank["available_before_load_bytes"] - rank["available_after_load_bytes"]) / GIB,
+                  "avail_after_load_gib": rank["available_after_load_bytes"] / GIB, "kv_gib": cache["bytes"] / GIB,
+                  "avail_after_pool_gib": rank["available_after_pools_bytes"] / GIB, "full_layer_tokens": cache["tokens"],
+                  "swa_layer_tokens": rank.get("swa_max_total_num_tokens")}
+        return found
+    found |= {"weights_gib": rank["model_memory_bytes"] / GIB, "activation_peak_gib": rank["activation_peak_bytes"] / GIB,
+              "kv_gib": rank["available_kv_cache_bytes"] / GIB, "gpu_blocks": cache["num_blocks"]}
+    if "non_torch_increase_bytes" in rank:
+        found["non_torch_gib"] = rank["non_torch_increase_bytes"] / GIB
+    return found
+
+
+def given_budget(program, row, config, args):
+    """Tokens, blocks and concurrency of a cache of the bytes that the log names."""
+    measured = row["measured"]
+    if row["engine"] != "vllm" or measured.get("kv_gib", 0) <= 0:
+        return {}
+    answered = answer(program, config, args + ["--kv-cache-memory-bytes", str(round(measured["kv_gib"] * GIB))])
+    cache = answered["kv_cache"]
+    return {"kv_tokens": cache["tokens"], "gpu_blocks": cache["num_blocks"], "max_concurrency": cache["max_concurrency"]}
+
+
+def errors(found, measured):
+    for key, value in found.items():
+        if value is not None and measured.get(key):
+            yield key, value, measured[key], (value - measured[key]) / abs(measured[key]) * 100
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("logs", nargs="?", default=ROOT / "tests/truth/serving_logs.jsonl", type=pathlib.Path)
+    parser.add_argument("--rows", action="store_true", help="every row with its figures")
+    parser.add_argument("--only", default="", help="rows with this text in their id")
+    options = parser.parse_args()
+    all_errors, left = collections.defaultdict(list), []
+    for line in options.logs.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if options.only not in row["id"]:
+            continue
+        try:
+            config = config_of(row)
+            args = arguments(row, config)
+            parts = [("", figures(answer(options.program, config, args), row["engine"]))]
+            parts.append((" given the bytes", given_budget(options.program, row, config, args)))
+        except Left as why:
+            left.append(f"{row['id']}: {why}")
+            continue
+        if options.rows:
+            print(f"{row['id']} ({row['grade']}, {row['version']})")
+        for about, found in parts:
+            for key, value, logged, error in errors(found, row["measured"]):
+                all_errors[f"{row['engine']} {key}{about}"].append((abs(error), value, logged))
+                if options.rows:
+                    print(f"  {key + about:32} {value:14.4f} {logged:14.4f} {error:8.2f} %")
+    print(f"{'figure':44} rows  median %      p90 %      max %  to 0.011")
+    for key, found in sorted(all_errors.items()):
+        sizes = sorted(error for error, *_ in found)
+        close = sum(abs(value - logged) <= 0.011 for _, value, logged in found)
+        print(f"{key:44} {len(found):4} {statistics.median(sizes):9.3f} {sizes[int(0.9 * (len(sizes) - 1))]:10.3f} {sizes[-1]:10.3f} {close:9}")
+    print(f"{len(left)} rows left" + "".join(f"\n  {line}" for line in left), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

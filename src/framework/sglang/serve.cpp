@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/sglang/serve.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "framework/sglang/memory_pool.h"
+#include "framework/vllm/resolve.h"
+
+namespace memtape::sglang {
+namespace {
+
+using vllm::KvKind;
+
+/// One stage's rank: what it loads, and the pools beside it.
+struct RankRun {
+  vllm::Settings settings;
+  Startup startup;
+  PoolPlan pools;
+  Bytes available_before = 0, available = 0;  ///< free before and after loading
+
+  /// For activations, graphs and all that comes later.
+  Bytes left() const { return available - pools.bytes(); }
+};
+
+Result<std::vector<RankRun>> run_stages(const Config& config, const ServerArgs& args) {
+  auto quantization = vllm::read_quantization(config, args.model);
+  if (!quantization) return tl::unexpected(quantization.error());
+  std::vector<RankRun> runs;
+  std::int64_t fewest = kUnlimited;
+  for (int stage = 0; stage < args.model.parallel.pp; ++stage) {
+    RankRun run;
+    run.settings = args.model;
+    run.settings.parallel.pp_rank = stage;
+    Result<Startup> startup = run_startup(config, args, run.settings, quantization->get());
+    if (!startup) return tl::unexpected(startup.error());
+    run.startup = *std::move(startup);
+    run.available_before = run.settings.device.total - run.settings.device.context;
+    run.available = run.available_before - run.startup.loaded.reserved;
+    run.pools = plan_pools(cell_sizes(run.startup.kv_layers, args), args, run.available_before,
+                           run.available);
+    fewest = std::min(fewest, run.pools.tokens);
+    runs.push_back(std::move(run));
+  }
+  for (RankRun& run : runs) run.pools = with_tokens(std::move(run.pools), fewest, args);
+  return runs;
+}
+
+std::string_view kind_name(KvKind kind) {
+  switch (kind) {
+    case KvKind::full: return "full_attention";
+    case KvKind::sliding_window: return "sliding_window";
+    case KvKind::chunked_local: return "chunked_local";
+    case KvKind::mla: return "mla";
+    case KvKind::mamba: return "recurrent";
+  }
+  return "";
+}
+
+KvGroup group_of(const RankRun& run, const std::vector<vllm::KvLayer>& layers,
+                 const ServerArgs& args) {
+  const vllm::KvLayer& first = layers.front();
+  const bool grows = first.kind != KvKind::mamba;
+  const bool slides = first.kind == KvKind::sliding_window || first.kind == KvKind::chunked_local;
+  KvGroup group;
+  group.kind = kind_name(first.kind);
+  group.layers = static_cast<std::int64_t>(layers.size());
+  Bytes each = 0;
+  for (const vllm::KvLayer& layer : layers)
+    each += grows ? layer.bytes_per_token() : layer.state_bytes;
+  const std::int64_t tokens = slides && args.hybrid_swa ? run.pools.swa_tokens : run.pools.tokens;
+  if (grows) {
+    group.tokens = tokens;
+    group.bytes_per_token = each;
+  }
+  group.bytes = grows ? (tokens > 0 ? (tokens + args.page_size) * each : 0)
+                      : (run.pools.state_slots + 1) * each;
+  group.key_type = group.value_type = std::string(name(first.dtype));
+  if (first.kind == KvKind::mla) group.value_type.clear();
+  return group;
+}
+
+KvCache kv_report(const RankRun& run, const ServerArgs& args) {
+  KvCache cache;
+  cache.block_size = args.page_size;
+  cache.tokens = run.pools.tokens;
+  cache.num_blocks = run.pools.tokens / args.page_size;
+  cache.bytes = run.pools.kv_bytes + run.pools.state_bytes;
+  if (run.pools.tokens > 0) {
+    const double by_tokens =
+        static_cast<double>(run.pools.tokens) / static_cast<double>(args.context_length);
+    cache.max_concurrency =
+        std::min(by_tokens, static_cast<double>(run.pools.max_running_requests));
+  }
+  std::vector<std::vector<vllm::KvLayer>> kinds;
+  for (const vllm::KvLayer& layer : run.startup.kv_layers) {
+    const auto at =
+        std::ranges::find_if(kinds, [&](const auto& k) { return k.front().kind == layer.kind; });
+    at == kinds.end() ? kinds.push_back({layer}) : at->push_back(layer);
+  }
+  for (const auto& layers : kinds) cache.layers.push_back(group_of(run, layers, args));
+  if (run.pools.cells.sliding == 0 && run.pools.cells.state == 0)
+    cache.bytes_per_token = run.pools.cells.full;
+  return cache;
+}
+
+ServeRank rank_report(const RankRun& run, const ServerArgs& args, int stage) {
+  ServeRank rank;
+  rank.ranks.clear();
+  const vllm::Parallel& p = run.settings.parallel;
+  for (int replica = 0; replica < args.replicas; ++replica)
+    for (int i = 0; i < p.tp; ++i) rank.ranks.push_back((replica * p.pp + stage) * p.tp + i);
+  rank.stage = stage;
+  const Startup& s = run.startup;
+  const bool starts = run.pools.tokens > 0;
+  const Bytes activations = starts ? s.activation_peak : 0, graphs = starts ? s.graph_pool : 0;
+  rank.weights_bytes = s.weights_bytes;
+  rank.activation_peak_bytes = s.activation_peak;
+  rank.non_torch_bytes = run.settings.device.context;
+  rank.cuda_graph_bytes = s.graph_pool;
+  rank.kv_cache = kv_report(run, args);
+  rank.peak_device_bytes =
+      rank.non_torch_bytes + s.loaded.reserved + run.pools.bytes() + activations + graphs;
+  const auto at = [&](Category category) -> Bytes& { return rank.at_peak[category]; };
+  at(Category::parameter) = s.parameter_bytes;
+  at(Category::buffer) = s.weights_bytes - s.parameter_bytes;
+  at(Category::kv_cache) = run.pools.kv_bytes + run.pools.state_bytes;
+  at(Category::activation) = activations;
+  at(Category::cuda_graph) = graphs;
+  at(Category::workspace) = s.loaded.reserved - s.weights_bytes + run.pools.table_bytes;
+  at(Category::context) = rank.non_torch_bytes;
+  rank.phases = {{"weights", s.loaded}};
+  rank.measured = {{"available_before_load_bytes", run.available_before},
+                   {"available_after_load_bytes", run.available},
+                   {"available_after_pools_bytes", run.left()},
+                   {"req_to_token_bytes", run.pools.table_bytes},
+                   {"max_running_requests", run.pools.max_running_requests}};
+  if (run.pools.cells.sliding > 0)
+    rank.measured.emplace_back("swa_max_total_num_tokens", run.pools.swa_tokens);
+  if (run.pools.cells.state > 0)
+    rank.measured.emplace_back("max_mamba_cache_size", run.pools.state_slots);
+  return rank;
+}
+
+/// Why it does not start, or fails at its first full chunk.
+std::string start_failure(const RankRun& run, const ServerArgs& args) {
+  if (run.pools.rest <= 0 || run.pools.tokens <= 0) {
+    const double least =
+        1 - static_cast<double>(run.available) / static_cast<double>(run.available_before);
+    if (run.available <= 0)
+      return fmt::format("the weights take {} of {} that are free",
+                         gib(run.startup.loaded.reserved), gib(run.available_before));
+    return fmt::format(
+        "the weights leave nothing of the share of {:.3f} for the caches: "
+        "--mem-fraction-static must be above {:.3f}",
+        args.mem_fraction_static, std::ceil(least * 1000) / 1000);
+  }
+  if (run.pools.cells.state > 0 && run.pools.max_running_requests == 0)
+    return fmt::format("{} slots of recurrent states serve no request", run.pools.state_slots);
+  const Bytes needed = run.startup.activation_peak + run.startup.graph_pool;
+  if (needed > run.left())
+    return fmt::format("a prefill chunk of {} tokens and the CUDA graphs take {}, {} are left",
+                       args.chunked_prefill_size, gib(needed), gib(run.left()));
+  return {};
+}
+
+void add_settings(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& pools) {
+  const auto whole = [](std::int64_t value) { return fmt::format("{}", value); };
+  const vllm::Settings& s = args.model;
+  answer.workload = {
+      {"version", fmt::format("\"{}\"", args.version)},
+      {"dtype", fmt::format("\"{}\"", name(s.dtype))},
+      {"kv_cache_dtype",
+       fmt::format("\"{}\"", s.kv_dtype == vllm::KvDType::fp8 ? "fp8" : name(s.kv_torch_dtype()))},
+      {"context_length", whole(args.context_length)},
+      {"mem_fraction_static", fmt::format("{:.4g}", args.mem_fraction_static)},
+      {"chunked_prefill_size", whole(args.chunked_prefill_size)},
+      {"page_size", whole(args.page_size)},
+      {"cuda_graph_max_bs", args.cuda_graphs ? whole(args.graph_max_batch) : "null"},
+      {"max_running_requests", whole(pools.max_running_requests)},
+      {"radix_cache", args.radix_cache ? "true" : "false"},
+  };
+  answer.mesh = {{"tp_size", whole(s.parallel.tp)},
+                 {"pp_size", whole(s.parallel.pp)},
+                 {"dp_size", whole(args.replicas)},
+                 {"expert_parallel", s.parallel.expert_parallel ? "true" : "false"}};
+}
+
+void add_remarks(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& pools) {
+  if (pools.tokens > 0)
+    answer.notes.push_back(
+        fmt::format("max_total_num_tokens={}, max_running_requests={}, "
+                    "context_len={}",
+                    pools.tokens, pools.max_running_requests, args.context_length));
+  if (args.cuda_graphs)
+    answer.warnings.push_back(
+        "what the driver takes for the executables of CUDA graphs is not modelled: part of the "
+        "memory left beside the pools");
+  if (args.model.parallel.tp > 1)
+    answer.warnings.push_back(
+        "the buffers of NCCL and of the custom all-reduce are not modelled: the pools are smaller "
+        "by their share of some hundred MiB");
+}
+
+}  // namespace
+
+Result<ServeAnswer> serve(const ServeRequest& request) {
+  if (!request.config)
+    return bad_input("SGLang needs a config", request.id, "a config.json or a hub id");
+  const Config config = vllm::text_config(*request.config);
+  ServeAnswer answer;
+  const Result<ServerArgs> args = resolve(request, *request.config, answer.warnings);
+  if (!args) return tl::unexpected(args.error());
+  const auto runs = run_stages(config, *args);
+  if (!runs) return tl::unexpected(runs.error());
+  for (std::size_t i = 0; i < runs->size(); ++i) {
+    answer.ranks.push_back(rank_report((*runs)[i], *args, static_cast<int>(i)));
+    answer.model.weight_bytes += (*runs)[i].startup.weights_bytes;
+    if (answer.failure.empty()) answer.failure = start_failure((*runs)[i], *args);
+  }
+  answer.model.id = request.id;
+  answer.model.family = config.text("model_type", "");
+  if (request.header) answer.model.parameters = request.header->total_elements();
+  add_settings(answer, *args, runs->front().pools);
+  add_remarks(answer, *args, runs->front().pools);
+  return answer;
+}
+
+}  // namespace memtape::sglang

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SGLang as an engine of `memtape serve`: the weights as its layers hold them, and the pools that
+// it makes of the rest of its share. Its versions' defaults are in versions.h; the rules are of
+// 0.5.23.
+#pragma once
+
+#include <array>
+
+#include "workload/serve_engine.h"
+
+namespace memtape::sglang {
+
+Result<ServeAnswer> serve(const ServeRequest& request);
+
+/// SGLang's own spellings (srt/arg_groups/fields), beside the contract's common ones.
+inline constexpr std::array kFlags{
+    ServeFlag{"--mem-fraction-static --gpu-memory-utilization", "X",
+              "share of the free memory for weights and caches (by the device)"},
+    ServeFlag{"--context-length --max-model-len", "N", "tokens of prompt and answer"},
+    ServeFlag{"--max-running-requests --max-num-seqs", "N", "requests at a time"},
+    ServeFlag{"--max-total-tokens", "N", "tokens of the cache, at most"},
+    ServeFlag{"--chunked-prefill-size --max-num-batched-tokens", "N",
+              "tokens of one prefill step; -1: whole prompts"},
+    ServeFlag{"--max-prefill-tokens", "N", "tokens of a batch of whole prompts"},
+    ServeFlag{"--page-size --block-size", "N", "tokens of a page (1)"},
+    ServeFlag{"--kv-cache-dtype", "TYPE", "auto, bfloat16, fp8_e4m3, fp8_e5m2"},
+    ServeFlag{"--dtype", "TYPE", "auto, bfloat16, float16, float32"},
+    ServeFlag{"--quantization --quantize", "SCHEME", "of an unquantized checkpoint: fp8"},
+    ServeFlag{"--tp-size --tensor-parallel-size --tp", "N", "ranks of tensor parallelism"},
+    ServeFlag{"--pp-size --pipeline-parallel-size --pp", "N", "pipeline stages"},
+    ServeFlag{"--dp-size --data-parallel-size --dp", "N", "whole servers beside each other"},
+    ServeFlag{"--ep-size --expert-parallel-size --ep", "N", "ranks that whole experts lie on"},
+    ServeFlag{"--attn-dp-size", "N", ""},
+    ServeFlag{"--enable-dp-attention", "", ""},
+    ServeFlag{"--cuda-graph-max-bs --cuda-graph-max-bs-decode", "N", "largest captured batch"},
+    ServeFlag{"--disable-cuda-graph --enforce-eager", "", "no CUDA graphs"},
+    ServeFlag{"--cuda-graph-backend-decode", "NAME", ""},
+    ServeFlag{"--cuda-graph-backend-prefill", "NAME", ""},
+    ServeFlag{"--disable-radix-cache", "", "no cache of prefixes"},
+    ServeFlag{"--swa-full-tokens-ratio", "X", "tokens of sliding layers per token of others (0.8)"},
+    ServeFlag{"--disable-hybrid-swa-memory", "", "sliding layers are held as full ones"},
+    ServeFlag{"--mamba-full-memory-ratio", "X", "states per byte of keys and values (0.9)"},
+    ServeFlag{"--max-mamba-cache-size", "N", "slots of recurrent states"},
+    ServeFlag{"--mamba-ssm-dtype", "TYPE", "of recurrent states"},
+    ServeFlag{"--attention-backend", "NAME", ""},
+    ServeFlag{"--trust-remote-code", "", ""},
+    ServeFlag{"--host", "NAME", ""},
+    ServeFlag{"--port", "N", ""},
+};
+
+inline constexpr std::array kRemedies{
+    ServeRemedy{.flag = "mem-fraction-static",
+                .how = ServeRemedy::How::largest_share,
+                .cost = "another balance of caches and activations"},
+    ServeRemedy{.flag = "chunked-prefill-size", .text = "2048", .cost = "slower prefill"},
+    ServeRemedy{
+        .flag = "tp-size", .how = ServeRemedy::How::doubled, .bound = 8, .cost = "as many GPUs"},
+    ServeRemedy{
+        .flag = "quantization", .text = "fp8", .cost = "weights in 8 bits: a little quality"},
+};
+
+inline constexpr ServeEngine kEngine{"sglang",  "SGLang 0.5.23: sglang serve", kFlags, serve,
+                                     kRemedies, {.length = "context-length"}};
+
+}  // namespace memtape::sglang

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/sglang/server_args.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "framework/vllm/resolve.h"
+#include "mesh/reported_memory.h"
+
+namespace memtape::sglang {
+namespace {
+
+/// _get_and_verify_dtype: float32 checkpoints are served in float16, Gemma's in bfloat16.
+Result<DType> dtype_of(const ServeOptions& options, const Config& config) {
+  constexpr std::array<std::string_view, 6> kNames{"auto",    "bfloat16", "float16",
+                                                   "float32", "half",     "float"};
+  constexpr std::array kTypes{DType::bfloat16, DType::bfloat16, DType::float16,
+                              DType::float32,  DType::float16,  DType::float32};
+  const Result<std::size_t> given = options.choice("dtype", kNames, "auto");
+  if (!given) return tl::unexpected(given.error());
+  if (*given > 0) return kTypes[*given];
+  const std::string text = config.text({"dtype", "torch_dtype"}, "float32");
+  const std::optional<DType> held = dtype_from_name(text);
+  if (!held) return bad_input("is not a type: " + text, config.where() + ": torch_dtype");
+  if (*held != DType::float32) return *held;
+  return config.text("model_type", "").starts_with("gemma") ? DType::bfloat16 : DType::float16;
+}
+
+/// get_context_length (utils/hf_transformers_utils.py): what ropes multiply counts, unless they say
+/// what it was before.
+std::int64_t longest(const Config& config) {
+  std::int64_t length = 2048;
+  for (const char* key : {"max_sequence_length", "seq_length", "max_seq_len", "model_max_length",
+                          "max_position_embeddings"})
+    if (const auto value = config.optional_integer(key)) {
+      length = *value;
+      break;
+    }
+  const Config rope = config.object({"rope_parameters", "rope_scaling"});
+  const bool counted = rope.has("original_max_position_embeddings") ||
+                       rope.text({"rope_type", "type"}, "") == "llama3";
+  const double factor = counted ? 1.0 : rope.optional_number("factor").value_or(1.0);
+  return static_cast<std::int64_t>(static_cast<double>(length) * factor);
+}
+
+Result<vllm::KvDType> kv_dtype_of(const ServeOptions& options) {
+  using vllm::KvDType;
+  constexpr std::array<std::string_view, 6> kNames{"auto", "bfloat16", "bf16",
+                                                   "fp8",  "fp8_e4m3", "fp8_e5m2"};
+  constexpr std::array kTypes{KvDType::model, KvDType::bfloat16, KvDType::bfloat16,
+                              KvDType::fp8,   KvDType::fp8,      KvDType::fp8};
+  const Result<std::size_t> given = options.choice("kv-cache-dtype", kNames, "auto");
+  if (!given) return tl::unexpected(given.error());
+  return kTypes[*given];
+}
+
+/// is_hybrid_swa_model: architectures whose sliding layers get a pool of their own.
+bool has_swa_pool(const Config& config) {
+  constexpr std::array<std::string_view, 11> kArchitectures{"Llama4ForConditionalGeneration",
+                                                            "GptOssForCausalLM",
+                                                            "GraniteSWAForCausalLM",
+                                                            "GraniteMoeSWAForCausalLM",
+                                                            "MiMoV2FlashForCausalLM",
+                                                            "Step3p5ForCausalLM",
+                                                            "Gemma4ForCausalLM",
+                                                            "Gemma4ForConditionalGeneration",
+                                                            "LagunaForCausalLM",
+                                                            "MellumForCausalLM",
+                                                            "MuseGlimmerForCausalLM"};
+  const std::vector<std::string> names = config.texts("architectures");
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return std::ranges::find(kArchitectures, name) != kArchitectures.end();
+  });
+}
+
+class Reader {
+ public:
+  Reader(const ServeRequest& request, const Config& whole, std::vector<std::string>& warnings)
+      : options_(request.options),
+        device_(request.device),
+        whole_(whole),
+        config_(vllm::text_config(whole)),
+        warnings_(warnings) {}
+
+  Result<ServerArgs> read() {
+    version();
+    model();
+    parallel();
+    sizes();
+    shares();
+    caches();
+    if (problem_) return tl::unexpected(*problem_);
+    return std::move(a_);
+  }
+
+ private:
+  template <class T, class V>
+  void take(Result<T> value, V& into) {
+    if (!value) {
+      if (!problem_) problem_ = value.error();
+      return;
+    }
+    into = static_cast<V>(*value);
+  }
+
+  void fail(tl::unexpected<Error> error) {
+    if (!problem_) problem_ = std::move(error).value();
+  }
+
+  std::optional<std::int64_t> optional_integer(const char* name, std::int64_t least = 1) {
+    if (!options_.has(name)) return std::nullopt;
+    std::int64_t value = 0;
+    take(options_.integer(name, 0, {least, std::int64_t{1} << 40}), value);
+    return value;
+  }
+
+  void version() {
+    a_.version = options_.text("engine-version", kVersion);
+    take(generation_of(a_.version), a_.generation);
+  }
+
+  void model() {
+    vllm::Settings& s = a_.model;
+    take(vllm::device_facts(device_, "SGLang"), s.device);
+    take(dtype_of(options_, config_), s.dtype);
+    take(kv_dtype_of(options_), s.kv_dtype);
+    s.enforce_eager = true;
+    s.prefix_caching = false;
+    s.float32_ropes = true;
+    const std::string state = config_.text("mamba_ssm_dtype", "float32");
+    s.ssm_dtype = options_.text("mamba-ssm-dtype", state);
+    const std::string scheme = options_.text("quantization", "");
+    if (scheme == "fp8" && config_.is_null("quantization_config"))
+      s.quantize_online = true;
+    else if (!scheme.empty() && config_.is_null("quantization_config"))
+      fail(unsupported("an unquantized checkpoint cannot be served so", "--quantization",
+                       "fp8, or a checkpoint that is quantized already"));
+  }
+
+  void parallel() {
+    vllm::Parallel& p = a_.model.parallel;
+    constexpr IntegerRange kRanks{1, 4096};
+    std::int64_t experts = 1, attention = 1;
+    take(options_.integer("tp-size", 1, kRanks), p.tp);
+    take(options_.integer("pp-size", 1, kRanks), p.pp);
+    take(options_.integer("dp-size", 1, kRanks), a_.replicas);
+    take(options_.integer("ep-size", 1, kRanks), experts);
+    take(options_.integer("attn-dp-size", 1, kRanks), attention);
+    if (experts != 1 && experts != p.tp)
+      fail(unsupported("experts are modelled over one or all tensor ranks", "--ep-size",
+                       fmt::format("1 or {}", p.tp)));
+    if (attention > 1 || options_.has("enable-dp-attention"))
+      fail(unsupported("attention of its own for each data rank is not modelled", "--attn-dp-size",
+                       "leave it, or use tensor parallelism"));
+    p.expert_parallel = experts > 1;
+  }
+
+  void sizes() {
+    const std::int64_t most = longest(config_);
+    const auto length = optional_integer("context-length");
+    a_.context_length = length.value_or(most);
+    if (a_.context_length > most)
+      warnings_.push_back(
+          fmt::format("--context-length {} is more than the model's {}: SGLang "
+                      "refuses it unless SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
+                      "=1",
+                      a_.context_length, most));
+    a_.page_size = optional_integer("page-size").value_or(1);
+    a_.max_running_requests = optional_integer("max-running-requests");
+    a_.max_total_tokens = optional_integer("max-total-tokens");
+    a_.max_mamba_cache_size = optional_integer("max-mamba-cache-size");
+    a_.model.max_model_len = a_.context_length;
+    a_.cuda_graphs = !options_.has("disable-cuda-graph") &&
+                     options_.text("cuda-graph-backend-decode", "") != "disabled";
+  }
+
+  /// get_device_memory_capacity: nvidia-smi's figure.
+  double gpu_mib() {
+    constexpr double kMiB = 1 << 20;
+    Bytes bytes = device_.gpu && !device_.total_override ? reported_bytes(*device_.gpu) : 0;
+    if (bytes == 0) bytes = a_.model.device.total;
+    return static_cast<double>(bytes) / kMiB;
+  }
+
+  void shares() {
+    DefaultsInput input{.gpu_mib = gpu_mib(),
+                        .tp = a_.model.parallel.tp,
+                        .pp = a_.model.parallel.pp,
+                        .mla = config_.has("kv_lora_rank"),
+                        .graphs = a_.cuda_graphs,
+                        .chunked_prefill_size = optional_integer("chunked-prefill-size", -1),
+                        .graph_max_batch = optional_integer("cuda-graph-max-bs"),
+                        .max_running_requests = a_.max_running_requests};
+    take(options_.integer("max-prefill-tokens", 16384, {1, 1 << 24}), input.max_prefill_tokens);
+    if (problem_) return;
+    const Defaults defaults = defaults_of(a_.generation, input);
+    a_.chunked_prefill_size = defaults.chunked_prefill_size > 0 ? defaults.chunked_prefill_size
+                                                                : input.max_prefill_tokens;
+    a_.graph_max_batch = defaults.graph_max_batch;
+    a_.model.max_num_batched_tokens = a_.chunked_prefill_size;
+    a_.model.max_num_seqs = a_.graph_max_batch;
+    double share = defaults.mem_fraction_static;
+    // Multimodal models leave room for the encoder: the ViT-L that the factor is made for.
+    constexpr double kShareWithVision = 0.95;
+    if (whole_.has("vision_config")) share *= kShareWithVision;
+    take(options_.number("mem-fraction-static", share), a_.mem_fraction_static);
+    if (!problem_ && (a_.mem_fraction_static <= 0 || a_.mem_fraction_static >= 1))
+      fail(bad_input(fmt::format("{:.3f} is not a share of the GPU", a_.mem_fraction_static),
+                     "--mem-fraction-static", "more than 0, less than 1"));
+  }
+
+  void caches() {
+    take(options_.number("swa-full-tokens-ratio", 0.8), a_.swa_full_tokens_ratio);
+    take(options_.number("mamba-full-memory-ratio", 0.9), a_.mamba_full_memory_ratio);
+    if (a_.swa_full_tokens_ratio <= 0 || a_.swa_full_tokens_ratio > 1)
+      fail(bad_input("is no ratio", "--swa-full-tokens-ratio", "more than 0, at most 1"));
+    if (a_.mamba_full_memory_ratio <= 0)
+      fail(bad_input("is no ratio", "--mamba-full-memory-ratio", "more than 0"));
+    a_.radix_cache = !options_.has("disable-radix-cache");
+    a_.hybrid_swa = has_swa_pool(whole_) && !options_.has("disable-hybrid-swa-memory");
+  }
+
+  const ServeOptions& options_;
+  const ServeDevice& device_;
+  const Config& whole_;
+  const Config config_;
+  std::vector<std::string>& warnings_;
+  ServerArgs a_;
+  std::optional<Error> problem_;
+};
+
+}  // namespace
+
+Result<ServerArgs> resolve(const ServeRequest& request, const Config& whole,
+                           std::vector<std::string>& warnings) {
+  return Reader(request, whole, warnings).read();
+}
+
+}  // namespace memtape::sglang

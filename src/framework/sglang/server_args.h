@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// ServerArgs: SGLang's arguments after every default has been resolved, as far as they decide
+// memory, with the settings that the model is built with (its layers come from vLLM's).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "framework/sglang/versions.h"
+#include "framework/vllm/settings.h"
+#include "model/config.h"
+#include "workload/serve_engine.h"
+
+namespace memtape::sglang {
+
+struct ServerArgs {
+  std::string version;
+  Generation generation = Generation::current;
+  double mem_fraction_static = 0;
+  std::int64_t context_length = 0, chunked_prefill_size = 0, graph_max_batch = 0, page_size = 1;
+  std::optional<std::int64_t> max_running_requests, max_total_tokens, max_mamba_cache_size;
+  double swa_full_tokens_ratio = 0.8, mamba_full_memory_ratio = 0.9;
+  bool radix_cache = true;
+  bool cuda_graphs = true;
+  bool hybrid_swa = false;  ///< sliding layers have a pool of their own
+  int replicas = 1;         ///< whole servers of data parallelism
+  vllm::Settings model;     ///< of rank 0
+};
+
+/// `warnings` takes what was given but is not modelled.
+Result<ServerArgs> resolve(const ServeRequest& request, const Config& whole,
+                           std::vector<std::string>& warnings);
+
+}  // namespace memtape::sglang

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/sglang/startup.h"
+
+#include "framework/vllm/models/model.h"
+#include "framework/vllm/ops.h"
+#include "framework/vllm/storages.h"
+#include "tape/tape.h"
+#include "timeline/play.h"
+
+namespace memtape::sglang {
+namespace {
+
+using vllm::kernel_output;
+using vllm::Tensor;
+
+/// Event indices: each names the first event after the stage.
+struct Stages {
+  std::size_t loaded = 0, prefilled = 0, settled = 0, captured = 0;
+};
+
+class Worker {
+ public:
+  Worker(const Config& config, const vllm::Settings& settings,
+         const vllm::Quantization* quantization)
+      : settings_(settings),
+        runtime_(settings, config, quantization),
+        tree_(settings.dtype),
+        place_(runtime_, nn::Scope(tree_, tree_.root()), "") {}
+
+  void load(vllm::ModelFactory factory, Startup& startup) {
+    model_ = factory(place_);
+    for (const auto& quantize : runtime_.while_loading) quantize();
+    for (const auto& process : runtime_.after_loading) process();
+    for (const auto& process : runtime_.after_attention) process();
+    ghost::session().tape.empty_cache();
+    const vllm::StorageBytes storages = vllm::storages_of(tree_.root());
+    startup.weights_bytes = storages.all;
+    startup.parameter_bytes = storages.parameters;
+    startup.kv_layers = runtime_.kv_layers;
+    runtime_.has_metadata = true;
+  }
+
+  /// A chunk of several prompts' tokens; logits of the last token of one.
+  void prefill() { run(settings_.max_num_batched_tokens, 1); }
+
+  /// The largest decoding batch, in the pool that all graphs share.
+  void capture(std::int64_t batch) {
+    constexpr StreamId kPool = 2;
+    const StreamId own = ghost::session().stream;
+    ghost::session().stream = kPool;
+    run(batch, batch);
+    ghost::session().stream = own;
+  }
+
+ private:
+  void run(std::int64_t tokens, std::int64_t rows) {
+    const Tensor input_ids = kernel_output("input_ids", {tokens}, DType::int64);
+    vllm::Stream input;
+    if (!settings_.parallel.first_stage()) {
+      const ghost::Dims sizes{tokens, model_->hidden_size()};
+      input.hidden = kernel_output("recv", sizes, settings_.dtype);
+      if (model_->intermediate_tensors() > 1)
+        input.residual = kernel_output("recv", sizes, settings_.dtype);
+    }
+    const Tensor hidden = model_->forward(input_ids, input);
+    if (!settings_.parallel.last_stage()) return;
+    Tensor last = hidden;
+    if (rows < tokens) last = kernel_output("index", {rows, hidden.size(1)}, hidden.dtype());
+    // LogitsProcessor: logits in float32 for the sampler.
+    const Tensor logits = model_->compute_logits(last);
+    const Tensor wide = kernel_output("to", logits.sizes(), DType::float32);
+  }
+
+  const vllm::Settings& settings_;
+  vllm::Runtime runtime_;
+  nn::ModuleTree tree_;
+  vllm::Place place_;
+  std::unique_ptr<vllm::ServedModel> model_;
+};
+
+Bytes peak_of(const Timeline& timeline) {
+  Bytes peak = 0;
+  for (const Window& window : timeline.windows) peak = std::max(peak, window.peak.allocated);
+  return peak;
+}
+
+void play_stages(const Tape& tape, const Stages& stages, const vllm::DeviceFacts& device,
+                 Startup& startup) {
+  const std::unique_ptr<Driver> driver =
+      make_driver(device.placement, {.total = kUnlimited, .outside = device.context});
+  CachingAllocator allocator(*driver);
+  allocator.set_config(device.allocator);
+  Played played;
+  const auto until = [&](std::size_t from, std::size_t to) {
+    return play(tape, allocator, played, {.from = from, .to = to});
+  };
+  startup.loaded = until(0, stages.loaded).final_levels;
+  const Bytes peak = peak_of(until(stages.loaded, stages.prefilled));
+  startup.activation_peak = std::max<Bytes>(0, peak - startup.loaded.allocated);
+  const Bytes before = until(stages.prefilled, stages.settled).final_levels.reserved;
+  if (stages.captured > stages.settled)
+    startup.graph_pool = until(stages.settled, stages.captured).final_levels.reserved - before;
+}
+
+}  // namespace
+
+Result<Startup> run_startup(const Config& config, const ServerArgs& args,
+                            const vllm::Settings& model, const vllm::Quantization* quantization) {
+  const Result<vllm::ModelFactory> factory = vllm::model_factory(config);
+  if (!factory) return tl::unexpected(factory.error());
+  Startup startup;
+  Stages stages;
+  ghost::Session session(model.device.traits);
+  const ghost::GradMode inference(false);
+  const auto at = [&] { return session.tape.events.size(); };
+  {
+    Worker worker(config, model, quantization);
+    worker.load(*factory, startup);
+    stages.loaded = at();
+    worker.prefill();
+    stages.prefilled = at();
+    session.tape.empty_cache();
+    stages.settled = stages.captured = at();
+    if (args.cuda_graphs) {
+      worker.capture(args.graph_max_batch);
+      stages.captured = at();
+    }
+    session.finished = true;
+  }
+  if (session.error) return tl::unexpected(*session.error);
+  if (const Result<void> read = config.check(); !read) return tl::unexpected(read.error());
+  play_stages(session.tape, stages, model.device, startup);
+  return startup;
+}
+
+}  // namespace memtape::sglang

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/sglang/versions.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace memtape::sglang {
+namespace {
+
+constexpr double kMiBPerGiB = 1024;
+
+/// Devices with less memory than this: their chunk, and their largest graph with few ranks and
+/// from four on.
+struct Tier {
+  double below_mib = 0;
+  std::int64_t chunk = 0, batch = 0, batch_of_many = 0;
+};
+
+constexpr double kNoLimit = 1e12;
+constexpr std::array kCurrentTiers{
+    Tier{20 * kMiBPerGiB, 2048, 8, 8},      Tier{35 * kMiBPerGiB, 4096, 48, 160},
+    Tier{60 * kMiBPerGiB, 4096, 32, 160},   Tier{90 * kMiBPerGiB, 8192, 256, 512},
+    Tier{160 * kMiBPerGiB, 8192, 256, 512}, Tier{kNoLimit, 16384, 512, 512},
+};
+constexpr std::array kPiecewiseTiers{
+    Tier{20 * kMiBPerGiB, 2048, 8, 8},      Tier{35 * kMiBPerGiB, 2048, 24, 80},
+    Tier{60 * kMiBPerGiB, 4096, 32, 160},   Tier{90 * kMiBPerGiB, 8192, 256, 512},
+    Tier{160 * kMiBPerGiB, 8192, 256, 512}, Tier{kNoLimit, 16384, 512, 512},
+};
+constexpr std::array kFormulaTiers{
+    Tier{20 * kMiBPerGiB, 2048, 8, 8},      Tier{35 * kMiBPerGiB, 2048, 16, 80},
+    Tier{60 * kMiBPerGiB, 4096, 32, 160},   Tier{90 * kMiBPerGiB, 8192, 256, 512},
+    Tier{160 * kMiBPerGiB, 8192, 256, 512}, Tier{kNoLimit, 16384, 512, 512},
+};
+constexpr std::array kReserveTiers{
+    Tier{35 * kMiBPerGiB, 2048, 8, 80},
+    Tier{90 * kMiBPerGiB, 8192, 160, 160},
+    Tier{160 * kMiBPerGiB, 8192, 256, 256},
+    Tier{kNoLimit, 16384, 512, 512},
+};
+constexpr std::array kTableTiers{
+    Tier{25'000, 2048, 8, 80},
+    Tier{kNoLimit, 8192, 160, 160},
+};
+
+std::span<const Tier> tiers_of(Generation generation) {
+  switch (generation) {
+    case Generation::table: return kTableTiers;
+    case Generation::tiers: return kReserveTiers;
+    case Generation::formula: return kFormulaTiers;
+    case Generation::piecewise: return kPiecewiseTiers;
+    case Generation::current: return kCurrentTiers;
+  }
+  return kCurrentTiers;
+}
+
+/// mem_fraction_static by the number of tensor ranks.
+double share_of_table(int tp) {
+  if (tp >= 16) return 0.79;
+  if (tp >= 8) return 0.81;
+  if (tp >= 4) return 0.85;
+  return tp >= 2 ? 0.87 : 0.88;
+}
+
+double reserve_of_tiers(const DefaultsInput& in) {
+  const double ranks = in.tp * in.pp;
+  if (in.gpu_mib < 35 * kMiBPerGiB) return (2.8 + ranks / 10) * kMiBPerGiB;
+  if (in.gpu_mib < 90 * kMiBPerGiB) return (9.5 + ranks / 2) * kMiBPerGiB;
+  if (in.gpu_mib < 160 * kMiBPerGiB) return (12 + ranks / 2) * kMiBPerGiB;
+  return 32 * kMiBPerGiB;
+}
+
+/// generate_prefill_cuda_graph_batch_sizes: how many sizes there are.
+std::int64_t prefill_graphs(std::int64_t most) {
+  struct Run {
+    std::int64_t first, last, step;
+  };
+  constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
+  constexpr std::array kRuns{Run{4, 32, 4},      Run{48, 256, 16},     Run{288, 512, 32},
+                             Run{576, 1024, 64}, Run{1280, 4096, 256}, Run{4608, kNoEnd, 512}};
+  std::int64_t count = 0;
+  for (const Run& run : kRuns) {
+    const std::int64_t last = std::min(run.last, most);
+    if (last >= run.first) count += (last - run.first) / run.step + 1;
+  }
+  return count;
+}
+
+/// The reserve in MiB for activations, graphs and what ranks need to talk.
+double reserve_of_formula(Generation generation, const DefaultsInput& in, const Defaults& chosen) {
+  constexpr double kMetadata = 512, kPerToken = 1.5, kPerSequence = 2, kPerPrefillGraph = 8;
+  constexpr double kLeastTokens = 2048, kLargeDevice = 60 * kMiBPerGiB;
+  constexpr std::int64_t kMostMlaTokens = 8192;
+  const auto tokens = static_cast<double>(
+      chosen.chunked_prefill_size > 0 ? chosen.chunked_prefill_size : in.max_prefill_tokens);
+  double reserve = kMetadata + std::max(tokens, kLeastTokens) * kPerToken;
+  reserve += in.tp * in.pp / 8.0 * kMiBPerGiB;
+  const bool is_current = generation == Generation::current;
+  if (in.graphs || !is_current)
+    reserve += static_cast<double>(chosen.graph_max_batch) * kPerSequence;
+  if (generation != Generation::formula && in.graphs) {
+    const std::int64_t most = in.mla ? std::min(kMostMlaTokens, chosen.chunked_prefill_size)
+                                     : chosen.chunked_prefill_size;
+    reserve += in.mla ? kPerToken * kMiBPerGiB
+                      : static_cast<double>(prefill_graphs(most)) * kPerPrefillGraph;
+  }
+  return in.gpu_mib > kLargeDevice ? std::max(reserve, 10 * kMiBPerGiB) : reserve;
+}
+
+double rounded(double share) { return std::round(share * 1000) / 1000; }
+
+}  // namespace
+
+Result<Generation> generation_of(std::string_view version) {
+  std::array<std::int64_t, 3> parts{};
+  std::string_view left = version.substr(version.starts_with('v') ? 1 : 0);
+  for (std::int64_t& part : parts) {
+    const auto [at, error] = std::from_chars(left.data(), left.data() + left.size(), part);
+    if (error != std::errc() || part < 0 || part > 999)
+      return bad_input(fmt::format("\"{}\" is no version", version), "--engine-version",
+                       "like 0.5.23");
+    left.remove_prefix(static_cast<std::size_t>(at - left.data()));
+    if (left.starts_with('.')) left.remove_prefix(1);
+  }
+  const std::int64_t number = (parts[0] * 1000 + parts[1]) * 1000 + parts[2];
+  if (number <= 4'007) return Generation::table;
+  if (number <= 5'002) return Generation::tiers;
+  if (number <= 5'009) return Generation::formula;
+  return number <= 5'013 ? Generation::piecewise : Generation::current;
+}
+
+Defaults defaults_of(Generation generation, const DefaultsInput& in) {
+  Defaults chosen;
+  for (const Tier& tier : tiers_of(generation)) {
+    if (in.gpu_mib >= tier.below_mib) continue;
+    chosen.chunked_prefill_size = in.chunked_prefill_size.value_or(tier.chunk);
+    chosen.graph_max_batch =
+        in.graph_max_batch.value_or(in.tp < 4 ? tier.batch : tier.batch_of_many);
+    break;
+  }
+  if (generation == Generation::current && !in.graph_max_batch && in.max_running_requests)
+    chosen.graph_max_batch = std::min(chosen.graph_max_batch, *in.max_running_requests);
+  if (generation == Generation::table) {
+    chosen.mem_fraction_static = share_of_table(in.tp);
+    return chosen;
+  }
+  const double reserve = generation == Generation::tiers
+                             ? reserve_of_tiers(in)
+                             : reserve_of_formula(generation, in, chosen);
+  chosen.mem_fraction_static = rounded((in.gpu_mib - reserve) / in.gpu_mib);
+  return chosen;
+}
+
+std::vector<std::int64_t> graph_batch_sizes(std::int64_t most) {
+  std::vector<std::int64_t> sizes;
+  const auto add = [&](std::int64_t first, std::int64_t end, std::int64_t step) {
+    for (std::int64_t size = first; size < end && size <= most; size += step) sizes.push_back(size);
+  };
+  for (const std::int64_t size : {1, 2, 4, 8, 12}) add(size, size + 1, 1);
+  add(16, 257, 8);
+  add(272, 512, 16);
+  add(512, most + 1, 32);
+  if (sizes.empty() || sizes.back() != most) sizes.push_back(most);
+  return sizes;
+}
+
+}  // namespace memtape::sglang
