@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files: what a launch command's words may point at (a configuration in YAML or JSON), behind an
+// interface, since rooms open no files.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace memtape::launch {
+
+class Files {
+ public:
+  Files() = default;
+  virtual ~Files() = default;
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  /// The whole text; an Error that names the file when it cannot be read.
+  virtual Result<std::string> read(const std::string& path) const = 0;
+};
+
+}  // namespace memtape::launch

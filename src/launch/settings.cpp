@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace memtape::launch {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+bool has(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// As PyYAML and HfArgumentParser together take it.
+std::optional<bool> truth(const YamlNode& value) {
+  std::string text = value.text;
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const char* yes : {"true", "yes", "on", "1"})
+    if (text == yes) return true;
+  for (const char* no : {"false", "no", "off", "0"})
+    if (text == no) return false;
+  return std::nullopt;
+}
+
+template <class Number>
+std::optional<Number> number_of(const std::string& text) {
+  Number value = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+bool Setting::says_something() const {
+  if (value.kind == Kind::null) return false;
+  if (value.kind != Kind::scalar) return !value.children.empty();
+  return !value.text.empty() && value.text != "None" && truth(value).value_or(true);
+}
+
+void Settings::set(Setting setting) {
+  const auto found = std::ranges::find(settings_, setting.name, &Setting::name);
+  if (found != settings_.end())
+    *found = std::move(setting);
+  else
+    settings_.push_back(std::move(setting));
+}
+
+void Settings::set_all(const YamlNode& mapping, std::string_view file) {
+  for (const YamlNode& member : mapping.children)
+    set({.name = member.key,
+         .value = member,
+         .where = fmt::format("{}: {}", place_in(file, member.line), member.key)});
+}
+
+const Setting* Settings::find(std::string_view name) const {
+  const auto found = std::ranges::find(settings_, name, &Setting::name);
+  return found == settings_.end() || found->value.kind == Kind::null ? nullptr : &*found;
+}
+
+bool Settings::says(std::string_view name) const {
+  const Setting* found = find(name);
+  return found && found->says_something();
+}
+
+void Settings::fail(const Setting& setting, std::string what, std::string hint) {
+  if (!failure_)
+    failure_ = Error{ErrorKind::bad_input, std::move(what), setting.where, std::move(hint)};
+}
+
+bool Settings::on(std::string_view name, bool otherwise) {
+  const Setting* found = find(name);
+  if (!found) return otherwise;
+  const std::optional<bool> value =
+      found->value.kind == Kind::scalar ? truth(found->value) : std::nullopt;
+  if (!value)
+    fail(*found, fmt::format("unusable value \"{}\"", option_text(found->value)), "true or false");
+  return value.value_or(otherwise);
+}
+
+std::optional<std::string> Settings::text(std::string_view name) {
+  const Setting* found = find(name);
+  if (!found) return std::nullopt;
+  if (found->value.kind == Kind::scalar) return found->value.text;
+  fail(*found, "one value is wanted here");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Settings::whole(std::string_view name) {
+  const std::optional<std::string> text = this->text(name);
+  if (!text) return std::nullopt;
+  const std::optional<std::int64_t> value = number_of<std::int64_t>(*text);
+  if (!value) fail(*find(name), fmt::format("unusable value \"{}\"", *text), "a whole number");
+  return value;
+}
+
+std::optional<double> Settings::number(std::string_view name) {
+  const std::optional<std::string> text = this->text(name);
+  if (!text) return std::nullopt;
+  const std::optional<double> value = number_of<double>(*text);
+  if (value && std::isfinite(*value)) return value;
+  fail(*find(name), fmt::format("unusable value \"{}\"", *text), "a number");
+  return std::nullopt;
+}
+
+std::optional<std::string> Settings::choice(std::string_view name,
+                                            std::span<const std::string_view> names) {
+  const std::optional<std::string> value = text(name);
+  if (value && !has(names, *value))
+    fail(*find(name), fmt::format("unknown value \"{}\"", *value), suggestion(*value, names));
+  return value;
+}
+
+std::vector<std::string> Settings::words(std::string_view name) {
+  const Setting* found = find(name);
+  if (!found) return {};
+  if (found->value.kind == Kind::scalar) return {found->value.text};
+  std::vector<std::string> words;
+  for (const YamlNode& child : found->value.children) words.push_back(option_text(child));
+  return words;
+}
+
+std::vector<std::string> Settings::check_names(const KnownNames& known) {
+  std::vector<std::string> lines;
+  std::vector<std::string_view> names;
+  for (const auto& list : {known.modelled, known.not_modelled, known.neutral})
+    names.insert(names.end(), list.begin(), list.end());
+  for (const Setting& setting : settings_) {
+    if (has(known.not_modelled, setting.name)) {
+      if (setting.says_something())
+        lines.push_back(fmt::format("{}: what it does is not modelled", setting.where));
+    } else if (!has(names, setting.name)) {
+      const std::string_view best = nearest(setting.name, names);
+      fail(setting, "unknown name",
+           best.empty() ? std::string() : fmt::format("did you mean {}?", best));
+    }
+  }
+  return lines;
+}
+
+std::string option_text(const YamlNode& value) {
+  if (value.kind == Kind::null) return {};
+  if (value.kind != Kind::scalar) return to_json(value);
+  const std::string json = to_json(value);
+  return json == "true" || json == "false" ? json : value.text;
+}
+
+Result<Settings> read_settings(std::string_view text, std::string_view file) {
+  const Result<YamlNode> mapping = read_yaml_mapping(text, file);
+  if (!mapping) return tl::unexpected(mapping.error());
+  Settings settings;
+  settings.set_all(*mapping, file);
+  return settings;
+}
+
+}  // namespace memtape::launch

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings: what a command line or a configuration file sets, by name, each with the place it
+// stands at. Readers ask for what they know with its type; the first value that will not do is kept
+// for the user, as is the first name that nobody knows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "launch/yaml.h"
+
+namespace memtape::launch {
+
+struct Setting {
+  std::string name;
+  YamlNode value;
+  std::string where;  ///< "cfg.yaml:12: bf16", or "run_clm.py: --bf16"
+
+  /// Neither null nor false nor empty.
+  bool says_something() const;
+};
+
+/// The names a program knows, by what they do to memory.
+struct KnownNames {
+  std::span<const std::string_view> modelled, not_modelled, neutral;
+};
+
+class Settings {
+ public:
+  /// The last value counts.
+  void set(Setting setting);
+  /// Each member of a mapping that was read from `file`.
+  void set_all(const YamlNode& mapping, std::string_view file);
+
+  const Setting* find(std::string_view name) const;
+  bool says(std::string_view name) const;
+
+  bool on(std::string_view name, bool otherwise = false);
+  /// A scalar as written.
+  std::optional<std::string> text(std::string_view name);
+  std::optional<std::int64_t> whole(std::string_view name);
+  std::optional<double> number(std::string_view name);
+  /// One of `names`.
+  std::optional<std::string> choice(std::string_view name, std::span<const std::string_view> names);
+  /// A sequence's scalars, or a single one.
+  std::vector<std::string> words(std::string_view name);
+
+  /// Refuses names that are in no list; gives a line for each that has an effect which is not
+  /// modelled.
+  std::vector<std::string> check_names(const KnownNames& known);
+
+  void fail(const Setting& setting, std::string what, std::string hint = {});
+  const std::optional<Error>& failure() const { return failure_; }
+  std::span<const Setting> all() const { return settings_; }
+
+ private:
+  std::vector<Setting> settings_;
+  std::optional<Error> failure_;
+};
+
+/// As memtape's options take it: a scalar as written (a switch as true or false), all else as JSON.
+std::string option_text(const YamlNode& value);
+
+/// The settings of a file in YAML or JSON.
+Result<Settings> read_settings(std::string_view text, std::string_view file);
+
+}  // namespace memtape::launch
