@@ -3,31 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
-#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/edit_distance.h"
+
 namespace memtape {
 namespace {
-
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
-/// Edits (insert, delete, replace, each 1) that turn `a` into `b`, letters compared without case.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 constexpr std::size_t kLongestName = 256;
 

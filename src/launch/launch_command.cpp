@@ -38,8 +38,9 @@ const std::string* LaunchCommand::variable(std::string_view name) const {
   return last;
 }
 
-Result<LaunchCommand> unwrap(std::span<const std::string> words) {
+Result<LaunchCommand> unwrap(std::span<const std::string> words, const Files& files) {
   LaunchCommand command;
+  command.files = &files;
   while (!words.empty()) {
     if (is_assignment(words.front())) {
       const std::size_t equals = words.front().find('=');

@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launch/files.h"
 #include "launch/flags.h"
 
 namespace memtape::launch {
 
 struct LaunchCommand {
+  const Files* files = nullptr;  ///< configurations that the words name
   std::string program;  ///< "pretrain_gpt.py", "vllm", "sglang.launch_server": without its folder
   std::string path;     ///< the same as it was typed
   bool is_module = false;  ///< python -m PROGRAM
@@ -38,6 +40,6 @@ struct LaunchCommand {
   const std::string* variable(std::string_view name) const;
 };
 
-Result<LaunchCommand> unwrap(std::span<const std::string> words);
+Result<LaunchCommand> unwrap(std::span<const std::string> words, const Files& files);
 
 }  // namespace memtape::launch

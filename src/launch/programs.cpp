@@ -24,6 +24,15 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"llama-cli", "", translate_llama_cli},
     {"llama-completion", "", translate_llama_cli},
     {"llama-bench", "", translate_llama_bench},
+    {"run_clm.py", "", translate_run_clm},
+    {"trl", "sft", translate_trl_sft},
+    {"sft.py", "", translate_trl_sft},
+    {"trl.scripts.sft", "", translate_trl_sft},
+    {"llamafactory-cli", "train", translate_llama_factory},
+    {"lmf", "train", translate_llama_factory},
+    {"axolotl", "train", translate_axolotl},
+    {"axolotl.cli.train", "", translate_axolotl},
+    {"tune", "run", translate_tune_run},
 });
 
 std::string spelled(const Program& program) {
@@ -62,12 +71,14 @@ Translation begin_translation(const LaunchCommand& command, Translation::Command
   return translation;
 }
 
-Result<Translation> translate(std::span<const std::string> words) {
-  Result<LaunchCommand> command = unwrap(words);
+Result<Translation> translate(std::span<const std::string> words, const Files& files) {
+  Result<LaunchCommand> command = unwrap(words, files);
   if (!command) return tl::unexpected(command.error());
   const auto found = std::ranges::find_if(
       kPrograms, [&](const Program& program) { return matches(program, *command); });
-  if (found == kPrograms.end()) return unknown_program(*command);
+  if (found == kPrograms.end())
+    return looks_like_trainer_script(*command) ? translate_trainer_script(*command)
+                                               : unknown_program(*command);
   const std::vector<std::string> arguments = command->arguments;
   if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());
   Result<Translation> translation = found->translate(*command);

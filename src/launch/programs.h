@@ -27,5 +27,14 @@ Result<Translation> translate_sglang(const LaunchCommand& command);
 Result<Translation> translate_llama_server(const LaunchCommand& command);
 Result<Translation> translate_llama_cli(const LaunchCommand& command);
 Result<Translation> translate_llama_bench(const LaunchCommand& command);
+Result<Translation> translate_run_clm(const LaunchCommand& command);
+Result<Translation> translate_trl_sft(const LaunchCommand& command);
+Result<Translation> translate_llama_factory(const LaunchCommand& command);
+Result<Translation> translate_axolotl(const LaunchCommand& command);
+Result<Translation> translate_tune_run(const LaunchCommand& command);
+
+/// A script that has no row but whose arguments are TrainingArguments.
+bool looks_like_trainer_script(const LaunchCommand& command);
+Result<Translation> translate_trainer_script(const LaunchCommand& command);
 
 }  // namespace memtape::launch

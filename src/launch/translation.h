@@ -27,7 +27,7 @@ struct Translation {
 };
 
 /// Recognises the program that `words` start and translates its arguments. An unknown program is an
-/// error that names the nearest known one.
-Result<Translation> translate(std::span<const std::string> words);
+/// error that names the nearest known one. `files` are those that its words name.
+Result<Translation> translate(std::span<const std::string> words, const Files& files);
 
 }  // namespace memtape::launch

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "launch/accelerate_config.h"
 #include "launch/programs.h"
 #include "launch/shell.h"
 
@@ -56,7 +57,7 @@ constexpr auto kTorchrun = std::to_array<Flag>({
 
 /// accelerate/commands/launch.py. What it says about the run itself is handed on.
 constexpr auto kAccelerate = std::to_array<Flag>({
-    {"--config_file", one, Effect::not_modelled},
+    {"--config_file", one, Effect::modelled, "config_file"},
     {"--quiet", none},
     {"-q", none},
     {"--cpu", none, Effect::not_modelled},
@@ -349,6 +350,13 @@ Result<Unwrapped> take_launcher(const ReadFlags& flags, Words rest, LaunchComman
   return Unwrapped{flags.has("module") ? Kind::module : Kind::program, rest};
 }
 
+Result<Unwrapped> take_accelerate(const ReadFlags& flags, Words rest, LaunchCommand& command) {
+  if (const std::optional<std::string> path = flags.value("config_file"))
+    if (const auto noted = note_accelerate_config(*path, command); !noted)
+      return tl::unexpected(noted.error());
+  return take_launcher(flags, rest, command);
+}
+
 Result<Unwrapped> take_torchrun(const ReadFlags& flags, Words rest, LaunchCommand& command) {
   if (!flags.has("per-node")) command.processes_per_node = 1;
   return take_launcher(flags, rest, command);
@@ -499,9 +507,9 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"torchrun", "", kTorchrun, take_torchrun},
     {"torch.distributed.run", "", kTorchrun, take_torchrun},
     {"torch.distributed.launch", "", kTorchrun, take_torchrun},
-    {"accelerate", "launch", kAccelerate, take_launcher},
-    {"accelerate-launch", "", kAccelerate, take_launcher},
-    {"accelerate.commands.launch", "", kAccelerate, take_launcher},
+    {"accelerate", "launch", kAccelerate, take_accelerate},
+    {"accelerate-launch", "", kAccelerate, take_accelerate},
+    {"accelerate.commands.launch", "", kAccelerate, take_accelerate},
     {"deepspeed", "", kDeepspeed, take_launcher},
     {"deepspeed.launcher.runner", "", kDeepspeed, take_launcher},
     {"python", "", kPython, take_python},

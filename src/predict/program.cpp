@@ -15,6 +15,7 @@
 #include "framework/tensor_parallel/parallelize.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/transformers/trainer.h"
+#include "workload/lora_config.h"
 #include "workload/train_options.h"
 
 namespace memtape {
@@ -111,6 +112,9 @@ std::vector<Setting> mesh_settings(const TrainRecipe& recipe) {
 
 TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (!recipe.names_task) recipe.task = torch::default_task(config);
+  if (recipe.lora && recipe.lora->targets == std::vector{std::string(kDefaultLoraTargets)})
+    if (auto known = default_lora_targets(config.text("model_type", "")); !known.empty())
+      recipe.lora->targets = std::move(known);
   if (recipe.framework == Framework::deepspeed) return deepspeed::resolved(std::move(recipe));
   if (recipe.framework != Framework::transformers || recipe.weights) return recipe;
   const std::string stored = config.text("dtype", config.text("torch_dtype", "float32"));

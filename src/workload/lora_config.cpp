@@ -84,8 +84,40 @@ void read_dropout(JsonReader& json, LoraRecipe& lora) {
     json.fail("lora_dropout: a number from 0 to 1");
 }
 
+/// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING (peft 0.21, utils/constants.py).
+struct DefaultTargets {
+  std::string_view model_type;
+  std::array<std::string_view, 4> names;
+};
+constexpr auto kDefaultTargets = std::to_array<DefaultTargets>({
+    {"t5", {"q", "v"}},
+    {"gpt2", {"c_attn"}},
+    {"bloom", {"query_key_value"}},
+    {"opt", {"q_proj", "v_proj"}},
+    {"gptj", {"q_proj", "v_proj"}},
+    {"gpt_neox", {"query_key_value"}},
+    {"bert", {"query", "value"}},
+    {"roberta", {"query", "value"}},
+    {"llama", {"q_proj", "v_proj"}},
+    {"llama4", {"q_proj", "v_proj"}},
+    {"chatglm", {"query_key_value"}},
+    {"mpt", {"Wqkv"}},
+    {"falcon", {"query_key_value"}},
+    {"mistral", {"q_proj", "v_proj"}},
+    {"mixtral", {"q_proj", "v_proj"}},
+    {"stablelm", {"q_proj", "v_proj"}},
+    {"phi", {"q_proj", "v_proj", "fc1", "fc2"}},
+    {"gemma", {"q_proj", "v_proj"}},
+    {"gemma2", {"q_proj", "v_proj"}},
+    {"gemma3_text", {"q_proj", "v_proj"}},
+    {"qwen2", {"q_proj", "v_proj"}},
+    {"qwen3", {"q_proj", "v_proj"}},
+    {"nemotron_h", {"q_proj", "k_proj", "v_proj", "o_proj"}},
+});
+
 /// A list of names, or one text: "all-linear", else a regular expression over whole names.
 void read_targets(JsonReader& json, LoraRecipe& lora) {
+  if (json.next() == JsonKind::null) return json.null();
   if (json.next() == JsonKind::text) {
     lora.targets = {json.text()};
     if (lora.targets.front() != "all-linear")
@@ -142,6 +174,7 @@ void read_field(const std::string& field, JsonReader& json, LoraRecipe& lora) {
 
 Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe) {
   LoraRecipe lora;
+  lora.targets = {std::string(kDefaultLoraTargets)};
   JsonReader json(option.second);
   if (json.enter_object())
     while (const auto field = json.key()) read_field(*field, json, lora);
@@ -151,6 +184,15 @@ Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe) {
     return bad_input("no target_modules", "--peft", "a list of module names, or \"all-linear\"");
   recipe.lora = std::move(lora);
   return {};
+}
+
+std::vector<std::string> default_lora_targets(std::string_view model_type) {
+  std::vector<std::string> targets;
+  for (const DefaultTargets& row : kDefaultTargets)
+    if (row.model_type == model_type)
+      for (const std::string_view name : row.names)
+        if (!name.empty()) targets.emplace_back(name);
+  return targets;
 }
 
 }  // namespace memtape

@@ -3,6 +3,10 @@
 // LoraRecipe; one that is not modelled is an Error, one that is unknown names the nearest.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "base/result.h"
 #include "workload/train_options.h"
 
@@ -10,5 +14,11 @@ namespace memtape {
 
 /// `--peft JSON`
 Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe);
+
+/// The one target of a LoraConfig that names none: peft chooses by the model's type.
+inline constexpr std::string_view kDefaultLoraTargets = "peft's default";
+
+/// peft's choice for a model_type; none for those it does not know.
+std::vector<std::string> default_lora_targets(std::string_view model_type);
 
 }  // namespace memtape

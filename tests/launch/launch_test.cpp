@@ -20,9 +20,17 @@ std::vector<std::string> words(const std::string& line) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
+/// No file is there.
+class NoFiles final : public Files {
+ public:
+  Result<std::string> read(const std::string& path) const override {
+    return bad_input("cannot be opened", path);
+  }
+};
+
 LaunchCommand unwrapped(const std::string& line) {
   const std::vector<std::string> typed = words(line);
-  const Result<LaunchCommand> command = unwrap(typed);
+  const Result<LaunchCommand> command = unwrap(typed, NoFiles());
   EXPECT_TRUE(command.has_value()) << (command ? "" : command.error().line());
   return command ? *command : LaunchCommand{};
 }
@@ -64,7 +72,7 @@ TEST(Launch, megatron_arguments_become_attributes) {
   const std::vector<std::string> typed = words(
       "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --no-bias-gelu-fusion "
       "--recompute-modules [a b]");
-  const Result<Translation> translation = translate(typed);
+  const Result<Translation> translation = translate(typed, NoFiles());
   ASSERT_TRUE(translation.has_value());
   EXPECT_THAT(translation->config, testing::HasSubstr("\"num_layers\": 4"));
   EXPECT_THAT(translation->config, testing::HasSubstr("\"bias_gelu_fusion\": false"));
@@ -75,7 +83,7 @@ TEST(Launch, megatron_arguments_become_attributes) {
 TEST(Launch, a_last_value_counts) {
   const std::vector<std::string> typed =
       words("python pretrain_gpt.py --num-layers 4 --num-layers 6");
-  const Result<Translation> translation = translate(typed);
+  const Result<Translation> translation = translate(typed, NoFiles());
   ASSERT_TRUE(translation.has_value());
   EXPECT_THAT(translation->config, testing::HasSubstr("\"num_layers\": 6"));
 }

@@ -7,10 +7,21 @@
 #include "commands.h"
 #include "launch/container.h"
 #include "launch/correction.h"
+#include "launch/translation.h"
 #include "sources/container_file.h"
+#include "sources/files.h"
 
 namespace memtape::cli {
 namespace {
+
+constexpr std::size_t kLargestConfiguration = std::size_t{1} << 20;
+
+class FilesOnDisk final : public launch::Files {
+ public:
+  Result<std::string> read(const std::string& path) const override {
+    return sources::read_text_file(path, kLargestConfiguration);
+  }
+};
 
 Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& typed) {
   Result<std::optional<launch::ContainerRequest>> request = launch::container_request(typed);
@@ -43,7 +54,7 @@ int serve(const launch::Translation& said, RawOptions raw, const LaunchOptions& 
 int run_launch(const LaunchOptions& options, Terminal& terminal) {
   const Result<std::vector<std::string>> words = words_to_run(options.command);
   if (!words) return terminal.fail(words.error());
-  const Result<launch::Translation> said = launch::translate(*words);
+  const Result<launch::Translation> said = launch::translate(*words, FilesOnDisk());
   if (!said) return terminal.fail(said.error());
   RawOptions raw = options.given;
   raw.model = said->model;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "workload/lora_config.h"
 
 namespace memtape::torch {
 namespace {
@@ -26,6 +27,9 @@ std::vector<NamedModule> all_linear(const std::vector<NamedModule>& modules,
 /// Names a target may have had: the last parts of the names of all projections.
 tl::unexpected<Error> unknown_target(const std::string& target,
                                      const std::vector<NamedModule>& modules) {
+  if (target == kDefaultLoraTargets)
+    return bad_input("peft has no target_modules of its own for this model", "--peft",
+                     "a list of module names, or \"all-linear\"");
   std::vector<std::string_view> names;
   for (const NamedModule& module : modules)
     if (module.node->projection &&

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/accelerate_config.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "launch/settings.h"
+
+namespace memtape::launch {
+namespace {
+
+constexpr auto kModelled =
+    std::to_array<std::string_view>({"distributed_type", "mixed_precision", "num_processes",
+                                     "deepspeed_config", "fsdp_config", "parallelism_config"});
+constexpr auto kNotModelled = std::to_array<std::string_view>(
+    {"dynamo_config", "use_cpu", "fp8_config", "megatron_lm_config", "mpirun_config", "ipex_config",
+     "downcast_bf16", "dynamo_backend"});
+constexpr auto kNeutral = std::to_array<std::string_view>({"compute_environment",
+                                                           "debug",
+                                                           "enable_cpu_affinity",
+                                                           "gpu_ids",
+                                                           "machine_rank",
+                                                           "main_process_ip",
+                                                           "main_process_port",
+                                                           "main_training_function",
+                                                           "num_machines",
+                                                           "num_cpu_threads_per_process",
+                                                           "rdzv_backend",
+                                                           "same_network",
+                                                           "tpu_env",
+                                                           "tpu_use_cluster",
+                                                           "tpu_use_sudo",
+                                                           "tpu_name",
+                                                           "tpu_zone",
+                                                           "command_file",
+                                                           "commands",
+                                                           "deepspeed_hostfile"});
+
+/// The launcher's switch that a kind of distribution stands for.
+std::string_view switch_of(std::string_view distributed_type) {
+  if (distributed_type == "DEEPSPEED") return "use_deepspeed";
+  if (distributed_type == "FSDP") return "use_fsdp";
+  if (distributed_type == "MEGATRON_LM") return "use_megatron_lm";
+  return {};
+}
+
+void note_members(const Settings& settings, std::string_view name, LaunchCommand& command) {
+  const Setting* nested = settings.find(name);
+  if (!nested) return;
+  for (const YamlNode& member : nested->value.children)
+    command.launcher_settings.emplace_back(member.key, option_text(member));
+}
+
+}  // namespace
+
+Result<void> note_accelerate_config(const std::string& path, LaunchCommand& command) {
+  const Result<std::string> text = command.files->read(path);
+  if (!text) return tl::unexpected(text.error());
+  Result<Settings> settings = read_settings(*text, path);
+  if (!settings) return tl::unexpected(settings.error());
+  for (std::string& line : settings->check_names({kModelled, kNotModelled, kNeutral}))
+    command.warnings.push_back(std::move(line));
+  constexpr auto kTypes =
+      std::to_array<std::string_view>({"NO", "MULTI_GPU", "MULTI_CPU", "MULTI_NPU", "DEEPSPEED",
+                                       "FSDP", "MEGATRON_LM", "XLA", "TP", "no"});
+  const std::string type = settings->choice("distributed_type", kTypes).value_or("NO");
+  if (const std::string_view name = switch_of(type); !name.empty())
+    command.launcher_settings.emplace_back(name, "true");
+  if (settings->says("parallelism_config"))
+    command.launcher_settings.emplace_back("use_parallelism_config", "true");
+  if (const auto precision = settings->text("mixed_precision"))
+    command.launcher_settings.emplace_back("mixed_precision", *precision);
+  if (const auto processes = settings->whole("num_processes")) {
+    if (*processes < 1 || *processes > 1 << 24)
+      settings->fail(*settings->find("num_processes"), "unusable value",
+                     "a whole number of processes");
+    command.processes = *processes;
+  }
+  note_members(*settings, "deepspeed_config", command);
+  note_members(*settings, "fsdp_config", command);
+  if (settings->failure()) return tl::unexpected(*settings->failure());
+  return {};
+}
+
+}  // namespace memtape::launch

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// LLaMA-Factory (0.9.5): `llamafactory-cli train cfg.yaml [name=value ...]`, or with --name value.
+// Its Trainer differs by what it does to the model first (model/adapter.py, model_utils/
+// checkpointing.py): the model is loaded in the compute dtype, what is trained is cast to float32
+// unless pure_bf16, and checkpointing is on.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "launch/python_arguments.h"
+#include "launch/trainer_program.h"
+
+namespace memtape::launch {
+namespace {
+
+constexpr auto kModelled = std::to_array<std::string_view>(
+    {"model_name_or_path", "stage", "finetuning_type", "lora_rank", "lora_dropout", "lora_target",
+     "additional_target", "use_dora", "quantization_bit", "quantization_method",
+     "quantization_type", "double_quantization", "cutoff_len", "flash_attn", "enable_liger_kernel",
+     "disable_gradient_checkpointing", "use_reentrant_gc", "pure_bf16", "packing"});
+constexpr auto kNotModelled = std::to_array<std::string_view>({"shift_attn",
+                                                               "mixture_of_depths",
+                                                               "use_unsloth",
+                                                               "use_unsloth_gc",
+                                                               "upcast_layernorm",
+                                                               "upcast_lmhead_output",
+                                                               "resize_vocab",
+                                                               "adapter_name_or_path",
+                                                               "use_galore",
+                                                               "use_apollo",
+                                                               "use_badam",
+                                                               "use_adam_mini",
+                                                               "use_muon",
+                                                               "use_llama_pro",
+                                                               "use_mca",
+                                                               "use_hyper_parallel",
+                                                               "use_kt",
+                                                               "use_dft_loss",
+                                                               "use_asft_loss",
+                                                               "use_eaft_loss",
+                                                               "fp8",
+                                                               "rope_scaling",
+                                                               "freeze_trainable_layers",
+                                                               "freeze_trainable_modules",
+                                                               "freeze_extra_modules",
+                                                               "moe_aux_loss_coef",
+                                                               "ref_model",
+                                                               "reward_model",
+                                                               "neat_packing",
+                                                               "predict_with_generate",
+                                                               "compute_accuracy",
+                                                               "use_v1_kernels",
+                                                               "pissa_init",
+                                                               "export_quantization_bit",
+                                                               "freeze_language_model",
+                                                               "train_from_scratch",
+                                                               "block_diag_attn"});
+constexpr auto kNeutral = std::to_array<std::string_view>({"template",
+                                                           "dataset",
+                                                           "eval_dataset",
+                                                           "dataset_dir",
+                                                           "media_dir",
+                                                           "train_on_prompt",
+                                                           "mask_history",
+                                                           "streaming",
+                                                           "buffer_size",
+                                                           "mix_strategy",
+                                                           "interleave_probs",
+                                                           "overwrite_cache",
+                                                           "preprocessing_batch_size",
+                                                           "preprocessing_num_workers",
+                                                           "max_samples",
+                                                           "eval_num_beams",
+                                                           "ignore_pad_token_for_loss",
+                                                           "val_size",
+                                                           "eval_on_each_dataset",
+                                                           "tool_format",
+                                                           "default_system",
+                                                           "enable_thinking",
+                                                           "preserve_thinking",
+                                                           "tokenized_path",
+                                                           "data_shared_file_system",
+                                                           "lora_alpha",
+                                                           "loraplus_lr_ratio",
+                                                           "loraplus_lr_embedding",
+                                                           "use_rslora",
+                                                           "pissa_iter",
+                                                           "pissa_convert",
+                                                           "create_new_adapter",
+                                                           "pref_beta",
+                                                           "pref_ftx",
+                                                           "pref_loss",
+                                                           "simpo_gamma",
+                                                           "use_swanlab",
+                                                           "swanlab_project",
+                                                           "swanlab_run_name",
+                                                           "swanlab_workspace",
+                                                           "swanlab_mode",
+                                                           "freeze_vision_tower",
+                                                           "freeze_multi_modal_projector",
+                                                           "disable_shuffling",
+                                                           "early_stopping_steps",
+                                                           "plot_loss",
+                                                           "include_num_input_tokens_seen",
+                                                           "include_effective_tokens_per_second",
+                                                           "do_sample",
+                                                           "temperature",
+                                                           "top_p",
+                                                           "top_k",
+                                                           "num_beams",
+                                                           "max_new_tokens",
+                                                           "repetition_penalty",
+                                                           "length_penalty",
+                                                           "skip_special_tokens",
+                                                           "cache_dir",
+                                                           "use_fast_tokenizer",
+                                                           "split_special_tokens",
+                                                           "add_tokens",
+                                                           "add_special_tokens",
+                                                           "model_revision",
+                                                           "low_cpu_mem_usage",
+                                                           "infer_backend",
+                                                           "offload_folder",
+                                                           "use_kv_cache",
+                                                           "infer_dtype",
+                                                           "hf_hub_token",
+                                                           "ms_hub_token",
+                                                           "om_hub_token",
+                                                           "print_param_status",
+                                                           "trust_remote_code",
+                                                           "quantization_device_map",
+                                                           "image_max_pixels",
+                                                           "image_min_pixels",
+                                                           "image_do_pan_and_scan",
+                                                           "video_max_pixels",
+                                                           "video_min_pixels",
+                                                           "video_fps",
+                                                           "video_maxlen",
+                                                           "audio_sampling_rate",
+                                                           "use_audio_in_video",
+                                                           "ray_num_workers",
+                                                           "ray_run_name",
+                                                           "ray_storage_path",
+                                                           "resources_per_worker",
+                                                           "placement_strategy",
+                                                           "ray_init_kwargs",
+                                                           "overwrite_output_dir",
+                                                           "warmup_ratio",
+                                                           "save_safetensors",
+                                                           "galore_target",
+                                                           "galore_rank",
+                                                           "galore_layerwise",
+                                                           "apollo_target",
+                                                           "apollo_rank",
+                                                           "badam_mode",
+                                                           "sortish_sampler",
+                                                           "generation_max_length",
+                                                           "generation_num_beams",
+                                                           "generation_config",
+                                                           "max_length"});
+
+std::vector<std::string_view> neutral_names() {
+  std::vector<std::string_view> names = training_argument_fields();
+  names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+  return names;
+}
+
+bool is_file(std::string_view word) {
+  return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json");
+}
+
+/// cfg.yaml and name=value words after it, or flags.
+Result<Settings> read_arguments(const LaunchCommand& command) {
+  const std::vector<std::string>& words = command.arguments;
+  if (words.empty() || !is_file(words.front())) {
+    std::vector<std::string_view> names = neutral_names();
+    names.insert(names.end(), kModelled.begin(), kModelled.end());
+    names.insert(names.end(), kNotModelled.begin(), kNotModelled.end());
+    return read_python_arguments(
+        words, {.name = "llamafactory-cli train", .names = names, .on_by_default = {}});
+  }
+  const Result<std::string> text = command.files->read(words.front());
+  if (!text) return tl::unexpected(text.error());
+  Result<Settings> settings = read_settings(*text, words.front());
+  if (!settings) return settings;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    if (equals == std::string::npos)
+      return bad_input(fmt::format("unexpected word {}", words[i]), "llamafactory-cli train",
+                       "name=value after the file");
+    const Result<YamlNode> value =
+        read_yaml_mapping(fmt::format("v: {}", words[i].substr(equals + 1)), words[i]);
+    if (!value) return tl::unexpected(value.error());
+    settings->set({.name = words[i].substr(0, equals),
+                   .value = value->children.front(),
+                   .where = fmt::format("llamafactory-cli train: {}", words[i])});
+  }
+  return settings;
+}
+
+void add_flash_attention(Settings& settings, Translation& translation) {
+  constexpr auto kNames =
+      std::to_array<std::string_view>({"auto", "disabled", "sdpa", "fa2", "fa3"});
+  const std::string name = settings.choice("flash_attn", kNames).value_or("auto");
+  if (name == "auto") return;
+  translation.options.emplace_back("attention", name == "disabled" ? "eager"
+                                                : name == "sdpa"   ? "sdpa"
+                                                                   : "flash");
+}
+
+/// "q_proj,v_proj" or a list of them; "all" is peft's all-linear.
+std::vector<std::string> names_in(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const std::string& word : words)
+    for (std::size_t at = 0; at <= word.size();) {
+      const std::size_t comma = std::min(word.find(',', at), word.size());
+      const std::size_t begin = std::min(word.find_first_not_of(' ', at), comma);
+      if (begin < comma) names.push_back(word.substr(begin, comma - begin));
+      at = comma + 1;
+    }
+  return names;
+}
+
+void add_finetuning(Settings& settings, Translation& translation) {
+  constexpr auto kTypes = std::to_array<std::string_view>({"lora", "full", "freeze", "oft"});
+  const std::string type = settings.choice("finetuning_type", kTypes).value_or("lora");
+  const bool half = settings.on("bf16") || settings.on("pure_bf16"), fp16 = settings.on("fp16");
+  const std::string compute = half ? "bf16" : fp16 ? "fp16" : "fp32";
+  if (type == "freeze" || type == "oft")
+    settings.fail(*settings.find("finetuning_type"),
+                  fmt::format("finetuning_type {} is not modelled", type), "lora or full");
+  translation.options.emplace_back("weights",
+                                   type == "full" && !settings.on("pure_bf16") ? "fp32" : compute);
+  if (type != "lora") return;
+  std::vector<std::string> targets = names_in(settings.words("lora_target"));
+  if (targets.empty() || targets.front() == "all") targets = {"all-linear"};
+  add_lora({.rank = settings.whole("lora_rank").value_or(8),
+            .dropout = settings.number("lora_dropout").value_or(0.0),
+            .targets = std::move(targets),
+            .modules_to_save = names_in(settings.words("additional_target")),
+            .rank_pattern = {},
+            .layers_to_transform = {},
+            .use_dora = settings.on("use_dora")},
+           translation);
+  const std::optional<std::int64_t> bits = settings.whole("quantization_bit");
+  if (!bits) return;
+  if (*bits != 4 && *bits != 8)
+    settings.fail(*settings.find("quantization_bit"), "only 4 and 8 bits are modelled", "4");
+  add_quantization({.bits = static_cast<int>(*bits),
+                    .double_quant = settings.on("double_quantization", true),
+                    .type = settings.text("quantization_type").value_or("nf4"),
+                    .compute_dtype = half   ? "bfloat16"
+                                     : fp16 ? "float16"
+                                            : "float32"},
+                   translation);
+  translation.options.emplace_back("prepare_model_for_kbit_training", "false");
+}
+
+void add_checkpointing(Settings& settings, Translation& translation) {
+  if (settings.on("disable_gradient_checkpointing")) return;
+  const bool reentrant = settings.on("use_reentrant_gc", true);
+  std::erase_if(translation.options, [](const auto& o) {
+    return o.first == "gradient_checkpointing" || o.first == "gradient_checkpointing_kwargs";
+  });
+  translation.options.emplace_back("gradient_checkpointing", "true");
+  translation.options.emplace_back(
+      "gradient_checkpointing_kwargs",
+      reentrant ? "{\"use_reentrant\": true}" : "{\"use_reentrant\": false}");
+}
+
+}  // namespace
+
+Result<Translation> translate_llama_factory(const LaunchCommand& command) {
+  Result<Settings> settings = read_arguments(command);
+  if (!settings) return tl::unexpected(settings.error());
+  Result<Translation> translation = begin_trainer(command);
+  if (!translation) return translation;
+  for (std::string& line : settings->check_names({kModelled, kNotModelled, neutral_names()}))
+    translation->warnings.push_back(std::move(line));
+  if (settings->failure()) return tl::unexpected(*settings->failure());
+  constexpr auto kStages =
+      std::to_array<std::string_view>({"pt", "sft", "rm", "ppo", "dpo", "kto"});
+  const std::string stage = settings->choice("stage", kStages).value_or("sft");
+  if (stage != "sft" && stage != "pt")
+    return unsupported(fmt::format("stage {} is not modelled", stage),
+                       settings->find("stage")->where, "sft or pt");
+  const std::optional<std::string> model = settings->text("model_name_or_path");
+  if (!model)
+    return bad_input("no model is named", "llamafactory-cli train", "model_name_or_path: MODEL");
+  translation->model = *model;
+  if (const auto done = add_training_arguments(*settings, *translation); !done)
+    return tl::unexpected(done.error());
+  add_finetuning(*settings, *translation);
+  add_flash_attention(*settings, *translation);
+  add_checkpointing(*settings, *translation);
+  if (settings->on("enable_liger_kernel"))
+    translation->options.emplace_back("use_liger_kernel", "true");
+  translation->options.emplace_back(
+      "sequence-length", fmt::format("{}", settings->whole("cutoff_len").value_or(2048)));
+  if (!settings->on("packing") && stage == "sft")
+    translation->warnings.emplace_back(
+        "sequences are padded to the longest of their batch; all are taken to be cutoff_len long");
+  if (settings->failure()) return tl::unexpected(*settings->failure());
+  return translation;
+}
+
+}  // namespace memtape::launch

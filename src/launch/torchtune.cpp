@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchtune (0.6): `tune run RECIPE --config cfg.yaml [key=value ...]`, of the recipes on one GPU.
+// Its models are its own modules; memtape answers for transformers' of the same shape in the plain
+// loop, and says so.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "launch/programs.h"
+#include "launch/settings.h"
+
+namespace memtape::launch {
+namespace {
+
+constexpr auto kRecipes =
+    std::to_array<std::string_view>({"full_finetune_single_device", "lora_finetune_single_device"});
+constexpr auto kOtherRecipes = std::to_array<std::string_view>(
+    {"full_finetune_distributed", "lora_finetune_distributed", "lora_dpo_single_device",
+     "lora_dpo_distributed", "full_dpo_distributed", "ppo_full_finetune_single_device",
+     "qat_distributed", "qat_lora_finetune_distributed", "knowledge_distillation_single_device",
+     "knowledge_distillation_distributed", "eleuther_eval", "generate", "quantize"});
+
+/// Builders of torchtune.models, without lora_ or qlora_ before them, and what they build.
+struct Builder {
+  std::string_view name, model;
+};
+constexpr auto kBuilders = std::to_array<Builder>({
+    {"llama2_7b", "meta-llama/Llama-2-7b-hf"},
+    {"llama2_13b", "meta-llama/Llama-2-13b-hf"},
+    {"llama2_70b", "meta-llama/Llama-2-70b-hf"},
+    {"llama3_8b", "meta-llama/Meta-Llama-3-8B-Instruct"},
+    {"llama3_70b", "meta-llama/Meta-Llama-3-70B"},
+    {"llama3_1_8b", "meta-llama/Llama-3.1-8B"},
+    {"llama3_1_70b", "meta-llama/Llama-3.1-70B"},
+    {"llama3_1_405b", "meta-llama/Llama-3.1-405B"},
+    {"llama3_2_1b", "meta-llama/Llama-3.2-1B"},
+    {"llama3_2_3b", "meta-llama/Llama-3.2-3B"},
+    {"llama3_3_70b", "meta-llama/Llama-3.3-70B-Instruct"},
+    {"mistral_7b", "mistralai/Mistral-7B-v0.1"},
+    {"gemma_7b", "google/gemma-7b"},
+    {"gemma2_2b", "google/gemma-2-2b"},
+    {"gemma2_9b", "google/gemma-2-9b"},
+    {"gemma2_27b", "google/gemma-2-27b"},
+    {"phi4_14b", "microsoft/phi-4"},
+    {"qwen2_0_5b", "Qwen/Qwen2-0.5B-Instruct"},
+    {"qwen2_1_5b", "Qwen/Qwen2-1.5B-Instruct"},
+    {"qwen2_7b", "Qwen/Qwen2-7B-Instruct"},
+    {"qwen2_5_0_5b", "Qwen/Qwen2.5-0.5B"},
+    {"qwen2_5_1_5b_base", "Qwen/Qwen2.5-1.5B"},
+    {"qwen2_5_1_5b_instruct", "Qwen/Qwen2.5-1.5B"},
+    {"qwen2_5_3b", "Qwen/Qwen2.5-3B"},
+    {"qwen2_5_7b_base", "Qwen/Qwen2.5-7B"},
+    {"qwen2_5_7b_instruct", "Qwen/Qwen2.5-7B"},
+    {"qwen2_5_14b_base", "Qwen/Qwen2.5-14B"},
+    {"qwen2_5_14b_instruct", "Qwen/Qwen2.5-14B"},
+});
+
+constexpr auto kModelled = std::to_array<std::string_view>(
+    {"model", "tokenizer", "checkpointer", "batch_size", "optimizer", "loss", "dtype",
+     "gradient_accumulation_steps", "clip_grad_norm", "enable_activation_checkpointing"});
+constexpr auto kNotModelled = std::to_array<std::string_view>(
+    {"optimizer_in_bwd", "compile", "enable_activation_offloading", "low_cpu_ram",
+     "activation_offloading_use_streams", "collate_fn"});
+constexpr auto kNeutral = std::to_array<std::string_view>(
+    {"output_dir", "dataset", "dataset_val", "run_val_every_n_steps", "seed", "shuffle", "epochs",
+     "lr_scheduler", "max_steps_per_epoch", "metric_logger", "log_every_n_steps", "log_level",
+     "log_peak_memory_stats", "device", "profiler", "resume_from_checkpoint",
+     "save_adapter_weights_only", "cudnn_deterministic_mode"});
+
+/// key.key=value after the configuration (OmegaConf's command line); ~key deletes.
+Result<void> override_with(const std::string& word, YamlNode& config) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos)
+    return bad_input(fmt::format("unexpected word {}", word), "tune run", "key=value");
+  Result<YamlNode> value = read_yaml_mapping("v: " + word.substr(equals + 1), word);
+  if (!value) return tl::unexpected(value.error());
+  YamlNode* node = &config;
+  const std::string path = word.substr(0, equals);
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t dot = std::min(path.find('.', at), path.size());
+    const std::string key = path.substr(at, dot - at);
+    const auto found = std::ranges::find(node->children, key, &YamlNode::key);
+    if (found != node->children.end()) {
+      node = &*found;
+    } else {
+      if (node->kind != YamlNode::Kind::mapping)
+        *node =
+            YamlNode{.kind = YamlNode::Kind::mapping, .key = node->key, .text = {}, .children = {}};
+      node->children.push_back({.key = key, .text = {}, .children = {}});
+      node = &node->children.back();
+    }
+    at = dot + 1;
+  }
+  const std::string key = node->key;
+  *node = std::move(value->children.front());
+  node->key = key;
+  return {};
+}
+
+/// model: {_component_: torchtune.models.llama3_1.lora_llama3_1_8b, ...}: the last part.
+std::string component_of(const Settings& settings, std::string_view name) {
+  const Setting* setting = settings.find(name);
+  const YamlNode* component = setting ? setting->value.find("_component_") : nullptr;
+  return component ? component->text.substr(component->text.rfind('.') + 1) : std::string();
+}
+
+/// The members of a nested mapping as settings of their own.
+Settings members_of(const Settings& settings, std::string_view name, std::string_view file) {
+  Settings members;
+  if (const Setting* setting = settings.find(name)) members.set_all(setting->value, file);
+  return members;
+}
+
+Result<void> add_model(const Settings& settings, Translation& translation) {
+  std::string name = component_of(settings, "model");
+  if (name.empty())
+    return bad_input("no model is named", "tune run", "model._component_: torchtune.models....");
+  if (name.starts_with("q"))
+    if (name.starts_with("qlora_"))
+      return unsupported("torchao's NF4 weights are not modelled", settings.find("model")->where,
+                         "a lora_ builder");
+  if (name.starts_with("lora_")) name.erase(0, 5);
+  std::vector<std::string_view> names;
+  for (const Builder& builder : kBuilders) {
+    names.push_back(builder.name);
+    if (builder.name == name) translation.model = builder.model;
+  }
+  if (translation.model.empty())
+    return unsupported(fmt::format("what {} builds is not known", name),
+                       settings.find("model")->where, suggestion(name, names));
+  return {};
+}
+
+void add_lora_modules(Settings& model, Translation& translation) {
+  std::vector<std::string> targets = model.words("lora_attn_modules");
+  for (std::string& target : targets)
+    if (target == "output_proj") target = "o_proj";
+  if (model.on("apply_lora_to_mlp"))
+    targets.insert(targets.end(), {"gate_proj", "up_proj", "down_proj"});
+  if (model.on("apply_lora_to_output")) targets.emplace_back("lm_head");
+  translation.options.emplace_back("lora-rank",
+                                   fmt::format("{}", model.whole("lora_rank").value_or(8)));
+  translation.options.emplace_back("lora-targets", fmt::format("{}", fmt::join(targets, ",")));
+  translation.options.emplace_back("lora-dropout",
+                                   fmt::format("{}", model.number("lora_dropout").value_or(0.0)));
+  if (model.on("use_dora"))
+    model.fail(*model.find("use_dora"), "DoRA is not modelled in the plain loop", "false");
+}
+
+Result<void> add_optimizer(const Settings& settings, Settings& optimizer,
+                           Translation& translation) {
+  const std::string name = component_of(settings, "optimizer");
+  constexpr auto kKnown =
+      std::to_array<std::pair<std::string_view, std::string_view>>({{"AdamW", "adamw"},
+                                                                    {"Adam", "adam"},
+                                                                    {"SGD", "sgd"},
+                                                                    {"Adagrad", "adagrad"},
+                                                                    {"RMSprop", "rmsprop"},
+                                                                    {"Adafactor", "adafactor"},
+                                                                    {"NAdam", "nadam"},
+                                                                    {"Adamax", "adamax"}});
+  const auto found =
+      std::ranges::find(kKnown, name, &std::pair<std::string_view, std::string_view>::first);
+  const Setting* where = settings.find("optimizer");
+  if (found == kKnown.end())
+    return unsupported(fmt::format("the optimizer {} is not modelled", name),
+                       where ? where->where : std::string("tune run"), "torch.optim.AdamW");
+  translation.options.emplace_back("optimizer", found->second);
+  if (optimizer.on("fused")) translation.options.emplace_back("optimizer-impl", "fused");
+  return {};
+}
+
+struct Words {
+  std::string recipe, config;
+  std::vector<std::string> overrides;
+};
+
+Result<Words> read_words(const LaunchCommand& command) {
+  Words words;
+  for (std::size_t i = 0; i < command.arguments.size(); ++i) {
+    const std::string& word = command.arguments[i];
+    if (word == "--config" && i + 1 < command.arguments.size())
+      words.config = command.arguments[++i];
+    else if (word.starts_with("--config="))
+      words.config = word.substr(std::string_view("--config=").size());
+    else if (word.starts_with("--"))
+      return bad_input(fmt::format("unknown argument {}", word), "tune run",
+                       "tune run RECIPE --config cfg.yaml key=value");
+    else if (words.recipe.empty() && words.config.empty())
+      words.recipe = word;
+    else
+      words.overrides.push_back(word);
+  }
+  if (words.recipe.empty() || words.config.empty())
+    return bad_input("a recipe and its configuration are wanted", "tune run",
+                     "tune run RECIPE --config cfg.yaml");
+  if (std::ranges::find(kRecipes, words.recipe) != kRecipes.end()) return words;
+  if (std::ranges::find(kOtherRecipes, words.recipe) != kOtherRecipes.end())
+    return unsupported(fmt::format("the recipe {} is not modelled", words.recipe), "tune run",
+                       suggestion("", kRecipes));
+  return bad_input(fmt::format("unknown recipe {}", words.recipe), "tune run",
+                   suggestion(words.recipe, kRecipes));
+}
+
+Result<Settings> read_config(const Words& words, const LaunchCommand& command) {
+  const Result<std::string> text = command.files->read(words.config);
+  if (!text) {
+    Error error = text.error();
+    error.hint = "tune cp writes the configurations that torchtune ships";
+    return tl::unexpected(std::move(error));
+  }
+  Result<YamlNode> mapping = read_yaml_mapping(*text, words.config);
+  if (!mapping) return tl::unexpected(mapping.error());
+  for (const std::string& word : words.overrides)
+    if (const auto done = override_with(word, *mapping); !done) return tl::unexpected(done.error());
+  Settings settings;
+  settings.set_all(*mapping, words.config);
+  return settings;
+}
+
+void add_step(Settings& settings, Settings& tokenizer, Translation& translation) {
+  const auto add = [&](const char* option, std::optional<std::int64_t> value) {
+    if (value) translation.options.emplace_back(option, fmt::format("{}", *value));
+  };
+  add("micro-batch-size", settings.whole("batch_size"));
+  add("gradient-accumulation", settings.whole("gradient_accumulation_steps"));
+  add("sequence-length", tokenizer.whole("max_seq_len"));
+  constexpr auto kTypes = std::to_array<std::string_view>({"bf16", "fp32"});
+  translation.options.emplace_back("precision", settings.choice("dtype", kTypes).value_or("bf16"));
+  const std::optional<double> clip = settings.number("clip_grad_norm");
+  translation.options.emplace_back("max-grad-norm", clip ? fmt::format("{}", *clip) : "none");
+  if (settings.on("enable_activation_checkpointing"))
+    translation.options.emplace_back("gradient-checkpointing", "full");
+  translation.warnings.emplace_back(
+      "torchtune's modules and chunked loss are its own: this is transformers' model of that shape "
+      "in a plain loop");
+  if (!tokenizer.find("max_seq_len"))
+    translation.warnings.emplace_back(
+        "tokenizer.max_seq_len is not set: samples decide; --sequence-length before the -- says "
+        "how long");
+}
+
+}  // namespace
+
+Result<Translation> translate_tune_run(const LaunchCommand& command) {
+  const Result<Words> words = read_words(command);
+  if (!words) return tl::unexpected(words.error());
+  Result<Settings> settings = read_config(*words, command);
+  if (!settings) return tl::unexpected(settings.error());
+  Translation translation = begin_translation(command, Translation::Command::train);
+  translation.options.emplace_back("framework", "torch");
+  for (std::string& line : settings->check_names({kModelled, kNotModelled, kNeutral}))
+    translation.warnings.push_back(std::move(line));
+  if (settings->failure()) return tl::unexpected(*settings->failure());
+  Settings model = members_of(*settings, "model", words->config),
+           tokenizer = members_of(*settings, "tokenizer", words->config),
+           optimizer = members_of(*settings, "optimizer", words->config);
+  if (const auto done = add_model(*settings, translation); !done)
+    return tl::unexpected(done.error());
+  if (words->recipe == "lora_finetune_single_device") add_lora_modules(model, translation);
+  if (const auto done = add_optimizer(*settings, optimizer, translation); !done)
+    return tl::unexpected(done.error());
+  add_step(*settings, tokenizer, translation);
+  for (const Settings* part : {&*settings, &model, &tokenizer, &optimizer})
+    if (part->failure()) return tl::unexpected(*part->failure());
+  return translation;
+}
+
+}  // namespace memtape::launch

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/trainer_program.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/json_reader.h"
+#include "base/text.h"
+#include "workload/sft_arguments.h"
+#include "workload/training_arguments.h"
+
+namespace memtape::launch {
+namespace {
+
+bool is_field(std::string_view name) {
+  const std::vector<std::string_view> fields = training_argument_fields();
+  return std::ranges::find(fields, name) != fields.end();
+}
+
+std::string json_list(const std::vector<std::string>& words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(json_quoted(word));
+  return fmt::format("[{}]", fmt::join(quoted, ", "));
+}
+
+const std::string* setting_of(const LaunchCommand& command, std::string_view name) {
+  const std::string* last = nullptr;
+  for (const auto& [setting, value] : command.launcher_settings)
+    if (setting == name) last = &value;
+  return last;
+}
+
+bool is_on(const std::string* value) { return value && *value != "false" && *value != "no"; }
+
+/// What accelerate does to the run beside counting processes.
+Result<void> add_launcher(const LaunchCommand& command, Translation& translation) {
+  for (const auto& [name, what] :
+       {std::pair{"use_fsdp", "FSDP"}, std::pair{"use_deepspeed", "DeepSpeed"},
+        std::pair{"use_parallelism_config", "a parallelism_config"}})
+    if (is_on(setting_of(command, name)))
+      return unsupported(fmt::format("Trainer over {} is not modelled", what), "accelerate launch",
+                         "memtape train --framework fsdp1, fsdp2 or deepspeed run the plain loop "
+                         "over them");
+  const std::string* precision = setting_of(command, "mixed_precision");
+  if (!precision || *precision == "no") return {};
+  if (*precision != "bf16" && *precision != "fp16")
+    return unsupported(fmt::format("mixed precision {} is not modelled", *precision),
+                       "accelerate launch", "bf16, fp16 or no");
+  translation.options.emplace_back(*precision, "true");
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string_view> training_argument_fields() {
+  std::vector<std::string_view> names = training_argument_names();
+  std::erase_if(names, [](std::string_view name) {
+    return is_sft_argument(name) || name == "scored_tokens" ||
+           name == "prepare_model_for_kbit_training";
+  });
+  return names;
+}
+
+Result<Translation> begin_trainer(const LaunchCommand& command) {
+  Translation translation = begin_translation(command, Translation::Command::train);
+  translation.options.emplace_back("framework", "transformers");
+  if (const Result<void> done = add_launcher(command, translation); !done)
+    return tl::unexpected(done.error());
+  return translation;
+}
+
+Result<void> add_training_arguments(Settings& settings, Translation& translation, bool of_trl) {
+  TrainRecipe scratch;
+  scratch.framework = Framework::transformers;
+  scratch.trainer.sft.emplace();
+  const bool says_precision = settings.find("bf16") || settings.find("fp16");
+  if (says_precision)  // TrainingArguments' own come before what the launcher says
+    std::erase_if(translation.options,
+                  [](const auto& o) { return o.first == "bf16" || o.first == "fp16"; });
+  for (const Setting& setting : settings.all()) {
+    const bool known = is_field(setting.name) || (of_trl && is_sft_argument(setting.name));
+    const bool unset = setting.value.kind == YamlNode::Kind::null ||
+                       (setting.value.text == "None" && setting.name != "max_length");
+    if (!known || unset) continue;
+    const NamedValue option{setting.name, option_text(setting.value)};
+    if (const Result<void> fine = set_training_argument(option, scratch); !fine) {
+      Error error = fine.error();
+      error.where = setting.where;
+      return tl::unexpected(std::move(error));
+    }
+    translation.options.push_back(option);
+  }
+  return {};
+}
+
+void add_default(Translation& translation, std::string name, std::string value) {
+  const bool there = std::ranges::any_of(translation.options,
+                                         [&](const auto& option) { return option.first == name; });
+  if (!there) translation.options.emplace_back(std::move(name), std::move(value));
+}
+
+void add_attention(Settings& settings, std::string_view name, Translation& translation) {
+  const std::optional<std::string> value = settings.text(name);
+  if (!value || *value == "None") return;
+  constexpr std::array<std::string_view, 5> kKnown{
+      "eager", "sdpa", "flash_attention_2", "flash_attention_3", "kernels-community/flash-attn2"};
+  if (*value == "eager" || *value == "sdpa")
+    translation.options.emplace_back("attention", *value);
+  else if (value->find("flash") != std::string::npos)
+    translation.options.emplace_back("attention", "flash");
+  else
+    settings.fail(*settings.find(name), fmt::format("attention \"{}\" is not modelled", *value),
+                  suggestion(*value, kKnown));
+}
+
+void add_weights(Settings& settings, std::string_view name, Translation& translation) {
+  constexpr std::array<std::string_view, 4> kTypes{"auto", "bfloat16", "float16", "float32"};
+  std::optional<std::string> value = settings.text(name);
+  if (!value || *value == "auto" || *value == "None") return;
+  if (value->starts_with("torch.")) value->erase(0, std::string_view("torch.").size());
+  constexpr std::array<std::string_view, 4> kOurs{"", "bf16", "fp16", "fp32"};
+  const auto found = std::ranges::find(kTypes, *value);
+  if (found == kTypes.end())
+    return settings.fail(*settings.find(name), fmt::format("unknown value \"{}\"", *value),
+                         suggestion(*value, kTypes));
+  translation.options.emplace_back("weights",
+                                   kOurs[static_cast<std::size_t>(found - kTypes.begin())]);
+}
+
+void add_lora(const LoraWords& lora, Translation& translation) {
+  const bool all = lora.targets.size() == 1 && lora.targets.front() == "all-linear";
+  std::string json = fmt::format("{{\"r\": {}, \"lora_dropout\": {}, \"target_modules\": {}",
+                                 lora.rank, lora.dropout,
+                                 lora.targets.empty() ? "null"
+                                 : all                ? "\"all-linear\""
+                                                      : json_list(lora.targets));
+  if (!lora.modules_to_save.empty())
+    json += fmt::format(", \"modules_to_save\": {}", json_list(lora.modules_to_save));
+  if (!lora.rank_pattern.empty()) json += ", \"rank_pattern\": " + lora.rank_pattern;
+  if (!lora.layers_to_transform.empty())
+    json +=
+        fmt::format(", \"layers_to_transform\": [{}]", fmt::join(lora.layers_to_transform, ", "));
+  if (lora.use_dora) json += ", \"use_dora\": true";
+  translation.options.emplace_back("peft", json + "}");
+}
+
+void add_quantization(const QuantizationWords& quantization, Translation& translation) {
+  if (quantization.bits == 8)
+    return translation.options.emplace_back("quantization", "{\"load_in_8bit\": true}"), void();
+  translation.options.emplace_back(
+      "quantization",
+      fmt::format("{{\"load_in_4bit\": true, \"bnb_4bit_quant_type\": {}, "
+                  "\"bnb_4bit_use_double_quant\": {}, \"bnb_4bit_compute_dtype\": {}}}",
+                  json_quoted(quantization.type), quantization.double_quant,
+                  json_quoted(quantization.compute_dtype)));
+}
+
+}  // namespace memtape::launch

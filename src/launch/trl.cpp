@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// trl's programs (1.16): `trl sft ...` and trl/scripts/sft.py, with a configuration in YAML
+// (--config) that sets defaults. Words that are accelerate's go to its launcher.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "launch/python_arguments.h"
+#include "launch/trainer_program.h"
+#include "workload/sft_arguments.h"
+
+namespace memtape::launch {
+namespace {
+
+constexpr auto kOnByDefault = std::to_array<std::string_view>(
+    {"gradient_checkpointing", "remove_unused_columns", "dataloader_pin_memory",
+     "skip_memory_metrics", "log_on_each_node", "logging_nan_inf_filter",
+     "average_tokens_across_devices"});
+
+/// ModelConfig; `config`, `accelerate_config` and `num_processes` are the program's own.
+constexpr auto kModelled = std::to_array<std::string_view>(
+    {"model_name_or_path", "dtype", "attn_implementation", "use_peft", "lora_r", "lora_dropout",
+     "lora_target_modules", "lora_modules_to_save", "use_dora", "load_in_8bit", "load_in_4bit",
+     "bnb_4bit_quant_type", "use_bnb_nested_quant", "bnb_4bit_quant_storage", "config",
+     "accelerate_config", "num_processes", "mixed_precision"});
+constexpr auto kNotModelled = std::to_array<std::string_view>({"lora_target_parameters"});
+/// The rest of ModelConfig, ScriptArguments and DatasetMixtureConfig, and a launcher's ports.
+constexpr auto kNeutral = std::to_array<std::string_view>(
+    {"model_revision", "lora_alpha", "lora_task_type", "use_rslora", "dataset_name",
+     "dataset_config", "dataset_train_split", "dataset_test_split", "dataset_streaming",
+     "ignore_bias_buffers", "datasets", "streaming", "test_split_size", "env", "num_machines",
+     "machine_rank", "main_process_port", "main_process_ip"});
+
+std::vector<std::string_view> all_fields() {
+  std::vector<std::string_view> names = training_argument_fields();
+  for (const std::string_view name : sft_argument_names()) names.push_back(name);
+  return names;
+}
+
+/// --config FILE sets what the command line does not.
+Result<Settings> read_trl(const LaunchCommand& command, const PythonProgram& program) {
+  Result<Settings> typed = read_python_arguments(command.arguments, program);
+  if (!typed) return typed;
+  const std::optional<std::string> config = typed->text("config");
+  if (!config) return typed;
+  const Result<std::string> text = command.files->read(*config);
+  if (!text) return tl::unexpected(text.error());
+  Result<Settings> settings = read_settings(*text, *config);
+  if (!settings) return settings;
+  for (const Setting& setting : typed->all()) settings->set(setting);
+  return settings;
+}
+
+/// The configurations that trl ships; all but the first start eight processes.
+Result<void> add_accelerate(Settings& settings, Translation& translation) {
+  constexpr auto kShipped = std::to_array<std::string_view>(
+      {"single_gpu", "multi_gpu", "fsdp1", "fsdp2", "zero1", "zero2", "zero3"});
+  std::string processes = settings.text("num_processes").value_or("");
+  if (const auto name = settings.choice("accelerate_config", kShipped);
+      name && *name != "single_gpu") {
+    if (*name != "multi_gpu")
+      return unsupported("Trainer over " + *name + " is not modelled",
+                         settings.find("accelerate_config")->where, "single_gpu or multi_gpu");
+    if (processes.empty()) processes = "8";
+  }
+  if (!processes.empty()) translation.options.emplace_back("gpus", processes);
+  return {};
+}
+
+void add_model(Settings& settings, Translation& translation) {
+  const std::optional<std::string> dtype = settings.text("dtype");
+  if (dtype)
+    add_weights(settings, "dtype", translation);
+  else
+    translation.options.emplace_back("weights", "fp32");  // ModelConfig's default
+  add_attention(settings, "attn_implementation", translation);
+  if (settings.on("use_peft"))
+    add_lora({.rank = settings.whole("lora_r").value_or(16),
+              .dropout = settings.number("lora_dropout").value_or(0.05),
+              .targets = settings.words("lora_target_modules"),
+              .modules_to_save = settings.words("lora_modules_to_save"),
+              .rank_pattern = {},
+              .layers_to_transform = {},
+              .use_dora = settings.on("use_dora")},
+             translation);
+  if (settings.on("load_in_4bit"))
+    add_quantization({.double_quant = settings.on("use_bnb_nested_quant"),
+                      .type = settings.text("bnb_4bit_quant_type").value_or("nf4"),
+                      .compute_dtype = dtype.value_or("float32")},
+                     translation);
+  else if (settings.on("load_in_8bit"))
+    add_quantization({.bits = 8}, translation);
+}
+
+}  // namespace
+
+Result<Translation> translate_trl_sft(const LaunchCommand& command) {
+  std::vector<std::string_view> neutral = all_fields();
+  neutral.insert(neutral.end(), kNeutral.begin(), kNeutral.end());
+  std::vector<std::string_view> names = neutral;
+  names.insert(names.end(), kModelled.begin(), kModelled.end());
+  names.insert(names.end(), kNotModelled.begin(), kNotModelled.end());
+  Result<Settings> settings =
+      read_trl(command, {.name = command.program, .names = names, .on_by_default = kOnByDefault});
+  if (!settings) return tl::unexpected(settings.error());
+  Result<Translation> translation = begin_trainer(command);
+  if (!translation) return translation;
+  for (std::string& line : settings->check_names({kModelled, kNotModelled, neutral}))
+    translation->warnings.push_back(std::move(line));
+  if (settings->failure()) return tl::unexpected(*settings->failure());
+  if (const auto done = add_accelerate(*settings, *translation); !done)
+    return tl::unexpected(done.error());
+  const std::optional<std::string> model = settings->text("model_name_or_path");
+  if (!model) return bad_input("no model is named", command.program, "--model_name_or_path MODEL");
+  translation->model = *model;
+  add_model(*settings, *translation);
+  if (const auto done = add_training_arguments(*settings, *translation, true); !done)
+    return tl::unexpected(done.error());
+  add_default(*translation, "max_length", "1024");  // SFTConfig's default; makes it SFTTrainer
+  if (!settings->on("packing"))
+    translation->warnings.push_back(
+        "sequences are padded to the longest of their batch; all are taken to be max_length long");
+  if (settings->failure()) return tl::unexpected(*settings->failure());
+  return translation;
+}
+
+}  // namespace memtape::launch
