@@ -28,6 +28,8 @@ ModelPointer build_falcon(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma2(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma3_text(const Config& config, const ModelOptions& options);
+ModelPointer build_gemma4(const Config& config, const ModelOptions& options);
+ModelPointer build_gemma4_text(const Config& config, const ModelOptions& options);
 ModelPointer build_glm4_moe(const Config& config, const ModelOptions& options);
 ModelPointer build_glm_moe_dsa(const Config& config, const ModelOptions& options);
 ModelPointer build_gpt2(const Config& config, const ModelOptions& options);

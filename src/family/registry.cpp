@@ -21,6 +21,8 @@ constexpr std::array kFamilies{
     Family{"phi", Task::causal_lm, build_phi},
     Family{"gemma", Task::causal_lm, build_gemma},
     Family{"gemma3_text", Task::causal_lm, build_gemma3_text},
+    Family{"gemma4", Task::causal_lm, build_gemma4},
+    Family{"gemma4_text", Task::causal_lm, build_gemma4_text},
     Family{"granite", Task::causal_lm, build_granite},
     Family{"olmo", Task::causal_lm, build_olmo},
     Family{"olmo3", Task::causal_lm, build_olmo3},

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -65,11 +66,20 @@ Tensor llama3_inv_freq(std::int64_t dim) {
   return ghost::where(is_medium_freq, smoothed, inv_freq_llama);
 }
 
-constexpr std::array<std::string_view, 8> kTypeNames{"default",  "linear", "dynamic", "yarn",
-                                                     "longrope", "su",     "llama3",  "mrope"};
-constexpr std::array<RopeType, 8> kTypes{RopeType::standard, RopeType::linear,   RopeType::dynamic,
-                                         RopeType::yarn,     RopeType::longrope, RopeType::longrope,
-                                         RopeType::llama3,   RopeType::standard};
+/// _compute_proportional_rope_parameters: zeros for the angles that stand still.
+Tensor proportional_inv_freq(const RopeParameters& rope) {
+  const Tensor inv_freq_rotated = integer_inv_freq(rope.rotated_dim);
+  const std::int64_t nope_angles = (rope.dim - rope.rotated_dim) / 2;
+  if (nope_angles == 0) return inv_freq_rotated;
+  return ghost::cat({inv_freq_rotated, ghost::zeros({nope_angles}, DType::float32)}, 0);
+}
+
+constexpr std::array<std::string_view, 9> kTypeNames{
+    "default", "linear", "dynamic", "yarn", "longrope", "su", "llama3", "mrope", "proportional"};
+constexpr std::array<RopeType, 9> kTypes{
+    RopeType::standard, RopeType::linear,   RopeType::dynamic,
+    RopeType::yarn,     RopeType::longrope, RopeType::longrope,
+    RopeType::llama3,   RopeType::standard, RopeType::proportional};
 
 RopeType type_named(const Config& config, const std::string& name) {
   const auto at = std::find(kTypeNames.begin(), kTypeNames.end(), name);
@@ -97,6 +107,10 @@ RopeParameters rope_parameters(const Config& config, std::int64_t head_dim, cons
   if (partial <= 0.0 || partial > 1.0) config.fail(partial_key, "must be above 0 and at most 1");
   rope.dim =
       static_cast<std::int64_t>(static_cast<double>(head_dim) * std::clamp(partial, 0.0, 1.0));
+  if (rope.rope_type == RopeType::proportional) {
+    rope.rotated_dim = rope.dim / 2 * 2;
+    rope.dim = head_dim;
+  }
   return rope;
 }
 
@@ -132,6 +146,7 @@ Tensor compute_inv_freq(const RopeParameters& rope) {
     case RopeType::yarn: return yarn_inv_freq(rope.dim);
     case RopeType::longrope: return longrope_inv_freq(rope.dim);
     case RopeType::llama3: return llama3_inv_freq(rope.dim);
+    case RopeType::proportional: return proportional_inv_freq(rope);
   }
   return {};
 }

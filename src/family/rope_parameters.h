@@ -12,14 +12,15 @@
 
 namespace memtape::family {
 
-enum class RopeType { standard, linear, dynamic, yarn, longrope, llama3 };
+enum class RopeType { standard, linear, dynamic, yarn, longrope, llama3, proportional };
 
 /// config.rope_parameters (or rope_theta and rope_scaling of older configurations).
 struct RopeParameters {
   RopeType rope_type = RopeType::standard;
-  std::int64_t dim = 0;        ///< of a head, times partial_rotary_factor
-  bool is_complex = false;     ///< complex numbers instead of cos and sin (DeepSeek-V2)
-  bool keeps_float32 = false;  ///< cos and sin stay float32 whatever the model's dtype
+  std::int64_t dim = 0;          ///< of a head, times partial_rotary_factor
+  std::int64_t rotated_dim = 0;  ///< of a proportional rope: the rest of `dim` stands still
+  bool is_complex = false;       ///< complex numbers instead of cos and sin (DeepSeek-V2)
+  bool keeps_float32 = false;    ///< cos and sin stay float32 whatever the model's dtype
   bool interleaved =
       false;                ///< each frequency twice in a row instead of all of them twice (Cohere)
   bool half_width = false;  ///< each frequency once (GPT-OSS, DeepSeek-V4)

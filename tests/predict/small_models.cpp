@@ -182,6 +182,20 @@ constexpr std::array kSpecials{
                          "out_hidden_size": 128, "num_position_embeddings": 64,
                          "deepstack_visual_indexes": [1]})"},
     Special{
+        "gemma4",
+        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "global_head_dim": 64,
+                         "hidden_size_per_layer_input": 0, "enable_moe_block": true, "num_experts": 8,
+                         "top_k_experts": 2, "moe_intermediate_size": 64},
+           "vision_config": {"num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 96,
+                         "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16,
+                         "position_embedding_size": 64})"},
+    Special{
+        "gemma4_text",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "global_head_dim": 64,
+                         "hidden_size_per_layer_input": 0)"},
+    Special{
         "gptj",
         R"("vocab_size": 512, "hidden_size": 128, "num_hidden_layers": 8, "num_attention_heads": 4,
                          "n_positions": 256, "rotary_dim": 16)"},
