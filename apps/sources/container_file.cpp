@@ -5,21 +5,44 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "launch/shell.h"
+#include "launch/yaml.h"
 #include "sources/files.h"
-#include "sources/yaml.h"
 
 namespace memtape::sources {
 namespace {
 
 using launch::Container;
+using launch::YamlNode;
+using Kind = YamlNode::Kind;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::size_t kLargestFile = std::size_t{1} << 20;
-constexpr int kMostNodes = 100'000;  ///< of a document whose aliases repeat themselves
+
+/// The value of a key; the null node where there is none.
+const YamlNode& get(const YamlNode& node, std::string_view key) {
+  static const YamlNode nothing;
+  const YamlNode* found = node.kind == Kind::mapping ? node.find(key) : nullptr;
+  return found ? *found : nothing;
+}
+
+/// Of a sequence; nothing of any other node.
+std::span<const YamlNode> items(const YamlNode& node) {
+  if (node.kind != Kind::sequence) return {};
+  return node.children;
+}
+
+/// Of a mapping, each with its key.
+std::span<const YamlNode> members(const YamlNode& node) {
+  if (node.kind != Kind::mapping) return {};
+  return node.children;
+}
+
+bool is_known(const YamlNode& node) { return node.kind != Kind::null; }
 
 const std::string* find(const Variables& variables, std::string_view name) {
   const auto at = std::find_if(variables.rbegin(), variables.rend(),
@@ -27,11 +50,10 @@ const std::string* find(const Variables& variables, std::string_view name) {
   return at == variables.rend() ? nullptr : &at->second;
 }
 
-std::optional<std::int64_t> whole(const std::optional<std::string>& text) {
+std::optional<std::int64_t> whole(std::string_view text) {
   std::int64_t value = 0;
-  if (!text) return std::nullopt;
-  const auto [at, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || at != text->data() + text->size() || value < 0) return std::nullopt;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || at != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
 }
 
@@ -41,10 +63,10 @@ class Reader {
   Reader(std::string where, launch::Lookup lookup)
       : where_(std::move(where)), lookup_(std::move(lookup)) {}
 
-  Result<std::vector<Container>> read(const YamlFile& file) {
-    for (const YamlNode& root : file.roots()) {
-      if (root.get("services"))
-        services(root.get("services"));
+  Result<std::vector<Container>> read(const std::vector<YamlNode>& documents) {
+    for (const YamlNode& root : documents) {
+      if (is_known(get(root, "services")))
+        services(get(root, "services"));
       else
         find_pods(root);
     }
@@ -56,22 +78,25 @@ class Reader {
   void fail(const YamlNode& node, std::string what, std::string hint) {
     if (!problem_)
       problem_ = Error{ErrorKind::bad_input, std::move(what),
-                       fmt::format("{}: line {}", where_, node.line()), std::move(hint)};
+                       launch::place_in(where_, node.line), std::move(hint)};
   }
 
   std::string filled(const std::string& text) const {
     return is_compose_ ? launch::with_variables(text, lookup_) : text;
   }
 
-  std::string text(const YamlNode& node) const { return filled(node.text().value_or("")); }
+  /// Of a scalar; "" of any other node.
+  std::string text(const YamlNode& node) const {
+    return node.kind == Kind::scalar ? filled(node.text) : std::string();
+  }
 
   /// A list of words, or a line that is split as a shell splits it.
   std::vector<std::string> words(const YamlNode& node) {
     std::vector<std::string> all;
-    if (const auto line = node.text()) return launch::shell_words(filled(*line));
-    if (node && !node.is_list() && node.is_map()) fail(node, "is no command", "a line or a list");
-    for (const YamlNode& item : node.items()) {
-      if (!item.text() && (item.is_map() || item.is_list()))
+    if (node.kind == Kind::scalar) return launch::shell_words(text(node));
+    if (node.kind == Kind::mapping) fail(node, "is no command", "a line or a list");
+    for (const YamlNode& item : items(node)) {
+      if (item.kind == Kind::mapping || item.kind == Kind::sequence)
         fail(item, "is no word of a command", "quote it: a colon makes a mapping of it");
       all.push_back(text(item));
     }
@@ -81,10 +106,11 @@ class Reader {
   /// A mapping, or a list of NAME=value, NAME (taken from outside) and Kubernetes' name and value.
   Variables environment(const YamlNode& node) {
     Variables all;
-    for (const auto& [name, value] : node.all_members()) all.emplace_back(name, text(value));
-    for (const YamlNode& item : node.items()) {
-      if (const YamlNode name = item.get("name")) {
-        if (const YamlNode value = item.get("value")) all.emplace_back(text(name), text(value));
+    for (const YamlNode& value : members(node)) all.emplace_back(value.key, text(value));
+    for (const YamlNode& item : items(node)) {
+      if (const YamlNode& name = get(item, "name"); is_known(name)) {
+        if (const YamlNode& value = get(item, "value"); is_known(value))
+          all.emplace_back(text(name), text(value));
         continue;
       }
       const std::string line = text(item);
@@ -99,61 +125,61 @@ class Reader {
 
   /// deploy.resources.reservations.devices and gpus of compose.
   std::optional<std::int64_t> compose_gpus(const YamlNode& service) const {
-    std::vector<YamlNode> devices =
-        service.get("deploy").get("resources").get("reservations").get("devices").items();
-    for (const YamlNode& device : service.get("gpus").items()) devices.push_back(device);
     std::optional<std::int64_t> gpus;
-    for (const YamlNode& device : devices) {
-      const std::size_t ids = device.get("device_ids").items().size();
+    const auto add = [&](const YamlNode& device) {
+      const std::size_t ids = items(get(device, "device_ids")).size();
       const std::optional<std::int64_t> count = ids > 0
                                                     ? std::optional(static_cast<std::int64_t>(ids))
-                                                    : whole(text(device.get("count")));
+                                                    : whole(text(get(device, "count")));
       if (count) gpus = gpus.value_or(0) + *count;
-    }
+    };
+    const YamlNode& reserved = get(get(get(service, "deploy"), "resources"), "reservations");
+    std::ranges::for_each(items(get(reserved, "devices")), add);
+    std::ranges::for_each(items(get(service, "gpus")), add);
     return gpus;
   }
 
   void services(const YamlNode& node) {
     is_compose_ = true;
-    if (!node.is_map()) return fail(node, "services are no mapping", "NAME: { image: ... }");
-    for (const auto& [name, service] : node.all_members()) {
+    if (node.kind != Kind::mapping) return fail(node, "services are no mapping", "NAME: { image: ... }");
+    for (const YamlNode& service : members(node)) {
       Container container;
-      container.name = name;
-      container.image = text(service.get("image"));
-      container.entry_point = words(service.get("entrypoint"));
-      container.command = words(service.get("command"));
-      container.environment = environment(service.get("environment"));
+      container.name = service.key;
+      container.image = text(get(service, "image"));
+      container.entry_point = words(get(service, "entrypoint"));
+      container.command = words(get(service, "command"));
+      container.environment = environment(get(service, "environment"));
       container.gpus = compose_gpus(service);
-      container.line = service.line();
+      container.line = service.line;
       containers_.push_back(std::move(container));
     }
   }
 
   /// "containers" of a mapping at any depth: pods, deployments, jobs and resources of others.
   void find_pods(const YamlNode& node) {
-    if (++visited_ > kMostNodes || problem_) return;
-    for (const auto& [name, value] : node.members()) {
-      if (name == "containers")
-        for (const YamlNode& container : value.items()) pod_container(container);
+    if (problem_) return;
+    for (const YamlNode& value : members(node)) {
+      if (value.key == "containers")
+        for (const YamlNode& container : items(value)) pod_container(container);
       else
         find_pods(value);
     }
-    for (const YamlNode& item : node.items()) find_pods(item);
+    for (const YamlNode& item : items(node)) find_pods(item);
   }
 
   void pod_container(const YamlNode& node) {
     Container container;
-    container.name = text(node.get("name"));
-    container.image = text(node.get("image"));
-    container.environment = environment(node.get("env"));
-    container.entry_point = words(node.get("command"));
-    container.command = words(node.get("args"));
+    container.name = text(get(node, "name"));
+    container.image = text(get(node, "image"));
+    container.environment = environment(get(node, "env"));
+    container.entry_point = words(get(node, "command"));
+    container.command = words(get(node, "args"));
     for (auto* list : {&container.entry_point, &container.command})
       for (std::string& word : *list) word = with_pod_variables(word, container.environment);
     for (const char* kind : {"requests", "limits"})
-      if (const auto gpus = whole(text(node.get("resources").get(kind).get("nvidia.com/gpu"))))
+      if (const auto gpus = whole(text(get(get(get(node, "resources"), kind), "nvidia.com/gpu"))))
         container.gpus = gpus;
-    container.line = node.line();
+    container.line = node.line;
     containers_.push_back(std::move(container));
   }
 
@@ -178,7 +204,6 @@ class Reader {
   std::vector<Container> containers_;
   std::optional<Error> problem_;
   bool is_compose_ = false;
-  int visited_ = 0;
 };
 
 /// NAME=value lines.
@@ -210,8 +235,8 @@ Result<std::vector<Container>> read_containers(launch::ContainerRequest& request
   }
   const Result<std::string> text = read_text_file(request.file, kLargestFile);
   if (!text) return tl::unexpected(text.error());
-  const Result<YamlFile> file = YamlFile::parse(*text, request.file);
-  if (!file) return tl::unexpected(file.error());
+  const auto documents = launch::read_yaml_documents(*text, request.file);
+  if (!documents) return tl::unexpected(documents.error());
   const std::filesystem::path beside = std::filesystem::path(request.file).parent_path() / ".env";
   Variables variables;
   if (is_there(beside))
@@ -223,7 +248,7 @@ Result<std::vector<Container>> read_containers(launch::ContainerRequest& request
     if (const std::string* value = find(variables, name)) return *value;
     return std::nullopt;
   };
-  return Reader(request.file, lookup).read(*file);
+  return Reader(request.file, lookup).read(*documents);
 }
 
 }  // namespace memtape::sources

@@ -100,8 +100,8 @@ std::string names_of(const std::vector<const Container*>& containers) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-bool starts_known_program(const Container& container) {
-  const Result<LaunchCommand> command = unwrap(docker_words(container));
+bool starts_known_program(const Container& container, const Files& files) {
+  const Result<LaunchCommand> command = unwrap(docker_words(container), files);
   return command && is_known(*command);
 }
 
@@ -164,7 +164,7 @@ Result<std::optional<ContainerRequest>> container_request(Words words) {
 }
 
 Result<Container> chosen_container(const std::vector<Container>& containers,
-                                   const ContainerRequest& request) {
+                                   const ContainerRequest& request, const Files& files) {
   if (containers.empty())
     return bad_input("describes no container", request.file,
                      "a compose file with services, or a Kubernetes pod with containers");
@@ -175,7 +175,7 @@ Result<Container> chosen_container(const std::vector<Container>& containers,
   std::vector<const Container*> known, all;
   for (const Container& container : containers) {
     all.push_back(&container);
-    if (starts_known_program(container)) known.push_back(&container);
+    if (starts_known_program(container, files)) known.push_back(&container);
   }
   if (known.size() == 1) return *known.front();
   if (known.size() > 1)

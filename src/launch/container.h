@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launch/files.h"
 
 namespace memtape::launch {
 
@@ -20,7 +21,7 @@ struct Container {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> environment;
   std::optional<std::int64_t> gpus;
-  std::size_t line = 0;  ///< where its file describes it
+  int line = 0;  ///< where its file describes it
 };
 
 /// `docker run` with everything that a container's description says.
@@ -37,7 +38,8 @@ struct ContainerRequest {
 Result<std::optional<ContainerRequest>> container_request(std::span<const std::string> words);
 
 /// The container that is meant: the one that is named, or the only one whose program is known.
+/// `files` are those that its command names.
 Result<Container> chosen_container(const std::vector<Container>& containers,
-                                   const ContainerRequest& request);
+                                   const ContainerRequest& request, const Files& files);
 
 }  // namespace memtape::launch

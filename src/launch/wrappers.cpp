@@ -424,7 +424,7 @@ Result<Unwrapped> take_docker(const ReadFlags& flags, Words rest, LaunchCommand&
   // Most images run the command they are given; the ones known here give it to their program,
   // unless it starts one itself.
   if (!asked && !rest.empty() && !rest.front().starts_with('-')) {
-    const Result<LaunchCommand> inner = unwrap(rest);
+    const Result<LaunchCommand> inner = unwrap(rest, *command.files);
     if (entry.empty() || (inner && is_known(*inner))) return Unwrapped{Kind::wrapper, rest};
   }
   if (entry.empty() && !rest.empty() && asked) return Unwrapped{Kind::wrapper, rest};
@@ -477,7 +477,7 @@ Result<Unwrapped> take_shell(const ReadFlags& flags, Words rest, LaunchCommand& 
       for (const std::string& word : words) note_variable(word, command);
       continue;
     }
-    const Result<LaunchCommand> inner = unwrap(words);
+    const Result<LaunchCommand> inner = unwrap(words, *command.files);
     if (!inner || !is_known(*inner)) continue;
     command.made_words.push_back(std::move(words));
     return Unwrapped{Kind::wrapper, command.made_words.back()};
