@@ -23,7 +23,8 @@ class Bf16Optimizer final : public EngineOptimizer {
   void zero_grad() override;
 
   torch::Optimizer& basic() override { return *optimizer_; }
-  Bytes master_bytes() const override { return master_.nbytes() + gradients_flat_.nbytes(); }
+  Bytes master_bytes() const override { return master_.nbytes(); }
+  Bytes gradient_bytes() const override { return gradients_flat_.nbytes(); }
 
  private:
   void flatten_parameters(const FlatLayout& layout);

@@ -2,7 +2,6 @@
 #include "framework/deepspeed/engine.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -53,7 +52,8 @@ class Engine {
       : model_(model),
         recipe_(recipe),
         session_(ghost::session()),
-        packed_sequences_(config.packed_sequences) {
+        packed_sequences_(config.packed_sequences),
+        offloads_optimizer_(config.zero.offload_optimizer) {
     cast_parameters(model, config.model_dtype);
     whole_ = torch::count_statics(model);
     optimizer_ = make_engine_optimizer(model, config, recipe, rank);
@@ -64,7 +64,11 @@ class Engine {
     run_steps();
     torch::StaticBytes statics = whole_;
     if (const auto bytes = optimizer_->parameter_bytes()) statics.parameter_bytes = *bytes;
-    statics.optimizer_state_bytes = optimizer_->basic().state_bytes() + optimizer_->master_bytes();
+    if (!offloads_optimizer_) {  // else the host holds them
+      statics.gradient_bytes = optimizer_->gradient_bytes();
+      statics.optimizer_state_bytes =
+          optimizer_->basic().state_bytes() + optimizer_->master_bytes();
+    }
     session_.finished = true;
     return statics;
   }
@@ -133,7 +137,7 @@ class Engine {
   family::PretrainedModel& model_;
   const TrainRecipe& recipe_;
   ghost::Session& session_;
-  bool packed_sequences_;
+  bool packed_sequences_, offloads_optimizer_;
   torch::StaticBytes whole_;
   std::unique_ptr<EngineOptimizer> optimizer_;
   Tensor global_grad_norm_;
@@ -149,53 +153,12 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   session.mark(Phase::init, -1, 0);
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
+  if (torch::trainable_parameters(**model).empty())
+    return bad_input("no parameter is left to train", "--freeze", "a pattern that leaves some");
   Engine engine(**model, *ds_config, recipe, {rank, recipe.layout.gpus});
   const torch::StaticBytes statics = engine.train();
   if (session.error) return tl::unexpected(*session.error);
   return torch::TrainRun{std::move(session.tape), statics, false};
-}
-
-namespace {
-
-/// Sizes of the parameters that are trained, in order.
-Result<std::vector<std::int64_t>> trained_sizes(const Config& config, const TrainRecipe& recipe) {
-  ghost::Session session({});
-  const auto model = torch::build_model(config, recipe);
-  if (!model) return tl::unexpected(model.error());
-  std::vector<std::int64_t> sizes;
-  for (const Tensor& p : torch::trainable_parameters(**model)) sizes.push_back(p.numel());
-  session.finished = true;
-  return sizes;
-}
-
-/// What a rank's partition holds: of each parameter so many elements.
-std::vector<std::int64_t> partition_of(const FlatLayout& layout, std::size_t parameters,
-                                       std::int64_t rank) {
-  std::vector<std::int64_t> held;
-  for (std::size_t i = 0; i < parameters; ++i) {
-    const auto piece = layout.piece(i, rank);
-    held.push_back(piece ? -piece->elements : 0);
-  }
-  return held;
-}
-
-}  // namespace
-
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe) {
-  const Result<DsConfig> ds_config = read_ds_config(config, recipe);
-  if (!ds_config) return tl::unexpected(ds_config.error());
-  const bool ranks_differ = ds_config->zero.stage == 1 || ds_config->zero.stage == 2;
-  const auto sizes = trained_sizes(config, recipe);
-  if (!sizes) return tl::unexpected(sizes.error());
-  const FlatLayout layout(*sizes, recipe.layout.gpus, 1);
-  std::map<std::vector<std::int64_t>, torch::RankClass> classes;
-  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank)
-    classes[ranks_differ ? partition_of(layout, sizes->size(), rank) : std::vector<std::int64_t>{}]
-        .ranks.push_back(static_cast<int>(rank));
-  std::vector<torch::RankClass> found;
-  for (auto& [held, alike] : classes) found.push_back(std::move(alike));
-  return found;
 }
 
 }  // namespace memtape::deepspeed

@@ -42,6 +42,8 @@ class EngineOptimizer {
   virtual torch::Optimizer& basic() = 0;
   /// Of master weights and gradient buffers: those that stay between steps.
   virtual Bytes master_bytes() const = 0;
+  /// Of the gradients a step is made of.
+  virtual Bytes gradient_bytes() const = 0;
   /// What is kept of the parameters on this rank, where that is not the whole model.
   virtual std::optional<Bytes> parameter_bytes() const { return std::nullopt; }
 

@@ -180,7 +180,7 @@ void Stage3::create_gradient_hooks() {
 Bytes Stage3::master_bytes() const {
   Bytes bytes = 0;
   for (const SubGroup& group : sub_groups_) bytes += group.master.nbytes();
-  return config_.zero.offload_optimizer ? 0 : bytes;
+  return bytes;
 }
 
 void Stage3::before_forward() {

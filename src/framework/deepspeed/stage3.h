@@ -32,7 +32,10 @@ class Stage3 final : public EngineOptimizer {
 
   torch::Optimizer& basic() override { return *optimizer_; }
   Bytes master_bytes() const override;
-  std::optional<Bytes> parameter_bytes() const override { return partitions_.nbytes(); }
+  Bytes gradient_bytes() const override { return grad_partitions_.nbytes(); }
+  std::optional<Bytes> parameter_bytes() const override {
+    return config_.zero.offload_param ? 0 : partitions_.nbytes();
+  }
 
  private:
   /// Parameters that are stepped over together.

@@ -29,6 +29,9 @@ class Stage1And2 final : public EngineOptimizer {
 
   torch::Optimizer& basic() override { return *optimizer_; }
   Bytes master_bytes() const override { return master_.nbytes(); }
+  Bytes gradient_bytes() const override {
+    return bytes_of(config_.grad_accum_dtype, layout_->partition_size());
+  }
 
  private:
   /// IPGBucket: gradients that wait to be reduced together.

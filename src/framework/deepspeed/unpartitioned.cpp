@@ -40,6 +40,11 @@ class Unpartitioned : public EngineOptimizer {
     for (const Tensor& p : parameters_) p.impl().grad.reset();
   }
   torch::Optimizer& basic() override { return *optimizer_; }
+  Bytes gradient_bytes() const override {
+    Bytes bytes = 0;
+    for (const Tensor& p : parameters_) bytes += p.nbytes();
+    return bytes;
+  }
   Bytes master_bytes() const override {
     Bytes bytes = 0;
     for (const Tensor& master : masters_) bytes += master.nbytes();
