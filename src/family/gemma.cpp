@@ -43,8 +43,11 @@ GemmaTextScaledWordEmbedding::GemmaTextScaledWordEmbedding(const nn::Scope& scop
 
 Tensor GemmaTextScaledWordEmbedding::operator()(const Tensor& input_ids) {
   const ghost::ScopeGuard guard(node().scope);
-  Tensor output = ghost::embedding(weight, input_ids).mul(embed_scale_.to(weight.dtype()));
+  Tensor indices = input_ids;
+  for (nn::ForwardHooks* hook : node().hooks) hook->before_forward(indices);
+  Tensor output = ghost::embedding(weight, indices).mul(embed_scale_.to(weight.dtype()));
   if (output_requires_grad && !output.requires_grad()) output.impl().requires_grad = true;
+  for (nn::ForwardHooks* hook : node().hooks) nn::show_output(*hook, output);
   return output;
 }
 
