@@ -5,6 +5,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "framework/ddp/distributed_data_parallel.h"
 #include "framework/deepspeed/ds_config.h"
@@ -14,6 +15,7 @@
 #include "framework/megatron/pretrain.h"
 #include "framework/tensor_parallel/parallelize.h"
 #include "framework/torch/built_parameters.h"
+#include "framework/torch_pp/pipeline.h"
 #include "framework/transformers/trainer.h"
 #include "workload/lora_config.h"
 #include "workload/train_options.h"
@@ -59,15 +61,17 @@ constexpr auto kDialects = std::to_array<Dialect>({
     {Framework::fsdp2, fsdp2::run_training, fsdp2::rank_classes},
     {Framework::deepspeed, deepspeed::run_training, deepspeed::rank_classes},
     {Framework::torch_tp, tensor_parallel::run_training, tensor_parallel::rank_classes},
+    {Framework::torch_pp, torch_pp::run_training, torch_pp::rank_classes},
     {Framework::megatron_core, megatron::run_training, megatron::rank_classes},
 });
 
 Result<const Dialect*> find_dialect(Framework framework) {
   for (const Dialect& dialect : kDialects)
     if (dialect.framework == framework) return &dialect;
+  std::vector<std::string_view> known;
+  for (const Dialect& dialect : kDialects) known.push_back(name(dialect.framework));
   return unsupported(fmt::format("\"{}\" is not modelled yet", name(framework)), "--framework",
-                     "one of torch, transformers, ddp, fsdp1, fsdp2, deepspeed, torch-tp, "
-                     "megatron-core");
+                     fmt::format("one of {}", fmt::join(known, ", ")));
 }
 
 }  // namespace

@@ -9,20 +9,29 @@
 namespace memtape {
 namespace {
 
-constexpr std::array kStepPhases{Phase::prepare, Phase::forward,   Phase::backward,
+constexpr std::array kStepPhases{Phase::prepare, Phase::forward,   Phase::backward, Phase::schedule,
                                  Phase::clip,    Phase::optimizer, Phase::zero_grad};
+
+/// Under which name a window is reported: where forwards and backwards take turns they are one.
+Phase reported_phase(Phase phase, bool is_pipeline) {
+  const bool turn = phase == Phase::forward || phase == Phase::backward;
+  return is_pipeline && turn ? Phase::schedule : phase;
+}
 
 /// The window of a phase with the highest allocated peak (the first of several alike), its levels
 /// raised to each level's own maximum over all windows of the phase.
-std::optional<Window> highest_window(const Timeline& step, Phase phase) {
+std::optional<Window> highest_window(const Timeline& step, Phase phase, bool is_pipeline) {
   std::optional<Window> highest;
   Levels peak;
   for (const Window& window : step.windows) {
-    if (window.mark.phase != phase) continue;
+    if (reported_phase(window.mark.phase, is_pipeline) != phase) continue;
     if (!highest || window.peak.allocated > highest->peak.allocated) highest = window;
     peak.raise_to(window.peak);
   }
-  if (highest) highest->peak = peak;
+  if (highest) {
+    highest->peak = peak;
+    highest->mark.phase = phase;
+  }
   return highest;
 }
 
@@ -50,7 +59,7 @@ RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes o
   const Lifetimes lifetimes(tape);
   if (!play.step.windows.empty()) report.steady = play.step.windows.front().at_start;
   for (const Phase phase : kStepPhases) {
-    const std::optional<Window> window = highest_window(play.step, phase);
+    const std::optional<Window> window = highest_window(play.step, phase, run.is_pipeline);
     if (!window) continue;
     const CategoryBytes at_peak =
         lifetimes.alive_by_category(play.played.sizes, window->peak_event);

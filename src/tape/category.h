@@ -37,10 +37,20 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
 constexpr std::string_view name(Category c) { return kCategoryNames[static_cast<std::size_t>(c)]; }
 
 /// Trainer tells its clipping, its fetching of batches and its zero_grad apart.
-enum class Phase : std::uint8_t { init, forward, backward, optimizer, prepare, clip, zero_grad };
-inline constexpr std::size_t kPhases = 7;
+/// A pipeline's forwards and backwards are reported as one, its schedule.
+enum class Phase : std::uint8_t {
+  init,
+  forward,
+  backward,
+  optimizer,
+  prepare,
+  clip,
+  zero_grad,
+  schedule
+};
+inline constexpr std::size_t kPhases = 8;
 inline constexpr std::array<std::string_view, kPhases> kPhaseNames{
-    "init", "forward", "backward", "optimizer", "prepare", "clip", "zero_grad"};
+    "init", "forward", "backward", "optimizer", "prepare", "clip", "zero_grad", "schedule"};
 
 constexpr std::string_view name(Phase p) { return kPhaseNames[static_cast<std::size_t>(p)]; }
 

@@ -58,7 +58,8 @@ constexpr auto kCheckpointings =
     std::to_array<Choice<Checkpointing>>({{"none", Checkpointing::none},
                                           {"full", Checkpointing::full},
                                           {"full-reentrant", Checkpointing::full_reentrant},
-                                          {"selective", Checkpointing::selective}});
+                                          {"selective", Checkpointing::selective},
+                                          {"layer", Checkpointing::layer}});
 constexpr auto kAttentions =
     std::to_array<Choice<AttentionChoice>>({{"eager", AttentionChoice::eager},
                                             {"sdpa", AttentionChoice::sdpa},
@@ -225,6 +226,8 @@ Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
   if (!chosen) return tl::unexpected(chosen.error());
   if (*chosen == Checkpointing::selective && recipe.framework != Framework::megatron_core)
     return wrong(option.first, option.second, "none or full; selective is Megatron-LM's");
+  if (*chosen == Checkpointing::layer && recipe.framework != Framework::torch_pp)
+    return wrong(option.first, option.second, "none or full; layer is for --framework torch-pp");
   recipe.checkpointing = *chosen;
   return {};
 }

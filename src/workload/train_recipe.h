@@ -43,8 +43,9 @@ enum class OptimizerName {
   adafactor_hf
 };
 enum class OptimizerImpl { fused, foreach, for_loop };
-/// `selective` recomputes parts of a layer, as Megatron does.
-enum class Checkpointing { none, full, full_reentrant, selective };
+/// `selective` recomputes parts of a layer, as Megatron does; `layer` is torch.utils.checkpoint
+/// around each layer of a pipeline's stage.
+enum class Checkpointing { none, full, full_reentrant, selective, layer };
 enum class AttentionChoice { eager, sdpa, flash };
 enum class TaskName { causal_lm, masked_lm, seq2seq_lm, image_text_to_text };
 inline constexpr std::array kTasks{TaskName::causal_lm, TaskName::masked_lm, TaskName::seq2seq_lm,

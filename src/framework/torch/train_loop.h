@@ -35,6 +35,7 @@ struct TrainRun {
   Tape tape;
   StaticBytes statics;
   bool layers_differ = false;  ///< layers taken for equal were not: the run is void
+  bool is_pipeline = false;    ///< forwards and backwards take turns: one phase, the schedule
 };
 
 /// Whether equal layers may be written down instead of run (ghost/autograd/equal_layers.h). The

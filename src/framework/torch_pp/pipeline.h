@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pipeline parallelism with torch.distributed.pipelining: a training loop around schedule.step().
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "framework/torch/train_loop.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torch_pp {
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device, int rank);
+
+/// Every rank has stages of its own.
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+
+}  // namespace memtape::torch_pp

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The modules of a rank's stages as programs make them: the whole model without memory (on the meta
+// device), its layers shared out, then each stage's part given memory by Module.to_empty. Tied
+// weights come apart: every stage gets its own. The rotary embedding is the same module in each
+// stage, so a rank holds it once.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "family/pretrained.h"
+#include "family/stage_parts.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torch_pp {
+
+/// The model with all its parameters, none of which has memory yet.
+Result<std::unique_ptr<family::PretrainedModel>> model_without_memory(const Config& config,
+                                                                      const TrainRecipe& recipe);
+
+/// Module.to_empty(device="cuda") of one stage's modules.
+void to_empty(const std::vector<const nn::ModuleNode*>& modules);
+
+}  // namespace memtape::torch_pp
