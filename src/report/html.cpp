@@ -123,6 +123,7 @@ class StepData {
       out_.value(w.mark.micro_batch);
       out_.value(static_cast<std::int64_t>(w.first_event - step_.first));
       out_.value(static_cast<std::int64_t>(w.last_event - step_.first));
+      out_.value(w.mark.stage);
       out_.end_array();
     }
     out_.end_array();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "report/in_flight.h"
 #include "report/measured_step.h"
 #include "report/unit.h"
 
@@ -241,6 +242,40 @@ std::string scale(int row, int margin, Bytes top, const PictureOptions& o) {
          std::string(labelled ? o.style.pick("┤", "|") : o.style.pick("│", "|"));
 }
 
+/// How many micro-batches are alive in a stage when each column begins.
+std::string alive_line(const std::vector<InFlight>& flights, int stage,
+                       const std::vector<Band>& bands, int margin) {
+  std::string line = pad_left("stage " + std::to_string(stage), margin - 1) + " ";
+  for (const Band& b : bands)
+    for (int c = 0; c < b.width; ++c) {
+      const std::size_t event = b.first_event + (b.last_event - b.first_event) *
+                                                    static_cast<std::size_t>(c) /
+                                                    static_cast<std::size_t>(b.width);
+      const auto alive = std::count_if(flights.begin(), flights.end(), [&](const InFlight& f) {
+        return f.stage == stage && f.from <= event && event < f.to;
+      });
+      constexpr std::string_view kCounts = " 123456789abcdefghijklmnopqrstuvwxyz";
+      line += alive < static_cast<std::ptrdiff_t>(kCounts.size())
+                  ? kCounts[static_cast<std::size_t>(alive)]
+                  : '+';
+    }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+/// Below the picture of a pipeline: the micro-batches alive in each of the rank's stages.
+void add_micro_batches(std::vector<std::string>& lines, const MeasuredStep& step,
+                       const std::vector<Band>& bands, const PictureOptions& o) {
+  constexpr int kMargin = 10;
+  const std::vector<InFlight> flights = micro_batches_in_flight(step.windows);
+  if (flights.empty()) return;
+  lines.push_back(std::string(kMargin, ' ') +
+                  o.style.paint("micro-batches alive, 10 as a, 11 as b ...", kQuiet));
+  for (std::size_t i = 0; i < flights.size(); ++i)
+    if (i == 0 || flights[i].stage != flights[i - 1].stage)
+      lines.push_back(o.style.paint(alive_line(flights, flights[i].stage, bands, kMargin), kQuiet));
+}
+
 }  // namespace
 
 std::vector<std::string> picture(const Trace& trace, const PictureOptions& options) {
@@ -265,6 +300,7 @@ std::vector<std::string> picture(const Trace& trace, const PictureOptions& optio
   }
   lines.push_back(axis(parts, kMargin, o.style));
   lines.push_back(names(parts, kMargin, o.style));
+  add_micro_batches(lines, step, parts, o);
   return lines;
 }
 

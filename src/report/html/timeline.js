@@ -258,13 +258,15 @@ function drawPhases(g) {
   g.textAlign = 'left';
   g.textBaseline = 'alphabetic';
   const many = step.windows.some(w => w[1] > 0);
-  step.windows.forEach(([phase, microBatch, from, to], i) => {
+  const stages = new Set(step.windows.map(w => w[4])).size;
+  step.windows.forEach(([phase, microBatch, from, to, stage], i) => {
     const a = Math.max(margin.left, xOf(from)), b = Math.min(right, xOf(to));
     if (b <= a) return;
     if (i % 2 === 1) { g.fillStyle = themeColour('band'); g.fillRect(a, margin.top, b - a, bottom - margin.top); }
     g.strokeStyle = themeColour('line');
     g.beginPath(); g.moveTo(Math.round(a) + 0.5, margin.top); g.lineTo(Math.round(a) + 0.5, bottom + 6); g.stroke();
-    const label = many && phase !== 'optimizer' ? `${phase} ${microBatch + 1}` : phase;
+    const label = !many || phase === 'optimizer' ? phase
+      : stages > 1 ? `${phase} ${microBatch + 1}, stage ${stage}` : `${phase} ${microBatch + 1}`;
     g.fillStyle = themeColour('quiet');
     if (g.measureText(label).width + 8 < b - a) g.fillText(label, a + 6, bottom + 17);
   });
