@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "framework/context_parallel/context_parallel.h"
 #include "framework/ddp/distributed_data_parallel.h"
 #include "framework/deepspeed/ds_config.h"
 #include "framework/deepspeed/engine.h"
@@ -62,6 +63,7 @@ constexpr auto kDialects = std::to_array<Dialect>({
     {Framework::deepspeed, deepspeed::run_training, deepspeed::rank_classes},
     {Framework::torch_tp, tensor_parallel::run_training, tensor_parallel::rank_classes},
     {Framework::torch_pp, torch_pp::run_training, torch_pp::rank_classes},
+    {Framework::torch_cp, context_parallel::run_training, context_parallel::rank_classes},
     {Framework::megatron_core, megatron::run_training, megatron::rank_classes},
 });
 

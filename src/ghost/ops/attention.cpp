@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ghost/ops/attention.h"
 
+#include <utility>
+
 #include "ghost/autocast.h"
 #include "ghost/ops/attention_choice.h"
 #include "ghost/ops/efficient_attention.h"
@@ -10,6 +12,8 @@
 
 namespace memtape::ghost {
 namespace {
+
+thread_local AttentionInPlace* in_place = nullptr;
 
 constexpr std::int64_t kAlignment =
     8;  // of flash's heads and of the efficient kernel's mask rows, in elements
@@ -25,7 +29,9 @@ Tensor with_flash(const Tensor& query, const Tensor& key, const Tensor& value,
   const Tensor query_padded = padded_head(query);
   const Tensor key_padded = padded_head(key);
   const Tensor value_padded = padded_head(value);
-  const Tensor out = flash_attention(query_padded, key_padded, value_padded, options);
+  const Tensor out = in_place
+                         ? in_place->attend(query_padded, key_padded, value_padded, options)
+                         : flash_attention(query_padded, key_padded, value_padded, options);
   return out.size(-1) == query.size(-1)
              ? out
              : out.slice(-1, 0, query.size(-1));  // post_process_flash_output
@@ -63,6 +69,9 @@ class WithoutAutocast {
 
 }  // namespace
 
+AttentionInPlace::AttentionInPlace() : outer_(std::exchange(in_place, this)) {}
+AttentionInPlace::~AttentionInPlace() { in_place = outer_; }
+
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Tensor& attn_mask, const AttentionOptions& options) {
   constexpr CastPolicy kLow = CastPolicy::lower_precision;
@@ -71,6 +80,9 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const AttentionBackend backend = choose_attention(*query, *key, *value, *given_mask, options);
   Tensor mask = additive_mask(*given_mask, query->dtype());
   if (backend == AttentionBackend::flash) return with_flash(*query, *key, *value, options);
+  if (in_place)
+    session().fail({ErrorKind::unsupported, "ring attention with another kernel than flash",
+                    "--attention", "sdpa in 16 bits, heads of up to 256 and no mask"});
   if (backend == AttentionBackend::math) return math_attention(*query, *key, *value, mask, options);
   if (mask.defined()) mask = preprocessed(mask, *query, *key);
   return efficient_attention(*query, *key, *value, mask, options);

@@ -19,4 +19,19 @@ struct AttentionOptions {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& mask, const AttentionOptions& options);
 
+/// What a framework puts in the place of the flash kernel while it lives (DTensor's dispatcher
+/// under context_parallel).
+class AttentionInPlace {
+ public:
+  AttentionInPlace();
+  virtual ~AttentionInPlace();
+  AttentionInPlace(const AttentionInPlace&) = delete;
+  AttentionInPlace& operator=(const AttentionInPlace&) = delete;
+  virtual Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                        const AttentionOptions& options) = 0;
+
+ private:
+  AttentionInPlace* outer_;
+};
+
 }  // namespace memtape::ghost

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "ghost/autograd/node.h"
@@ -52,26 +53,12 @@ struct ScaledDotProductFlashAttentionBackward0 final : Node {
   Saved query, key, value, output, logsumexp, rng_state, unused;
 };
 
-/// mha_bwd: dq, dk, dv like their inputs; then softmax_d, the fp32 accumulator of dq and, for
-/// grouped queries, dk and dv of every query head.
 void ScaledDotProductFlashAttentionBackward0::apply(Gradients& in, Gradients& out) {
   const Tensor q = query.unpack(), k = key.unpack(), v = value.unpack();
-  const Tensor grad = in[0].transpose(1, 2);
-  Op op("_flash_attention_backward", {});
-  const Tensor dout = grad.contiguous();
-  const Tensor dense_out = output.unpack().transpose(1, 2).contiguous();
-  out[0] = empty_like(q, q.dtype());
-  out[1] = empty_like(k, k.dtype());
-  out[2] = empty_like(v, v.dtype());
-  const std::int64_t batch = q.size(0), heads = q.size(1), rows = round_up(q.size(2), 128),
-                     head = q.size(3);
-  const Tensor softmax_d = empty({batch, heads, rows}, DType::float32);
-  const Tensor dq_accumulator = empty({batch, rows, heads, rounded_head(head)}, DType::float32);
-  Tensor dk_expanded, dv_expanded;
-  if (k.size(1) != heads) {
-    dk_expanded = empty({batch, k.size(2), heads, head}, k.dtype());
-    dv_expanded = empty({batch, k.size(2), heads, head}, k.dtype());
-  }
+  FlashGradients gradients = flash_backward(in[0], q, k, v, output.unpack());
+  out[0] = std::move(gradients.query);
+  out[1] = std::move(gradients.key);
+  out[2] = std::move(gradients.value);
 }
 
 struct SplitScratch {
@@ -98,6 +85,42 @@ SplitScratch split_scratch(const Tensor& q, const Tensor& k, double dropout) {
 
 }  // namespace
 
+/// mha_bwd: dq, dk, dv like their inputs; then softmax_d, the fp32 accumulator of dq and, for
+/// grouped queries, dk and dv of every query head.
+FlashGradients flash_backward(const Tensor& grad_out, const Tensor& q, const Tensor& k,
+                              const Tensor& v, const Tensor& out) {
+  const Tensor grad = grad_out.transpose(1, 2);
+  Op op("_flash_attention_backward", {});
+  const Tensor dout = grad.contiguous();
+  const Tensor dense_out = out.transpose(1, 2).contiguous();
+  const Tensor dq = empty_like(q, q.dtype());
+  const Tensor dk = empty_like(k, k.dtype());
+  const Tensor dv = empty_like(v, v.dtype());
+  const std::int64_t batch = q.size(0), heads = q.size(1), rows = round_up(q.size(2), 128),
+                     head = q.size(3);
+  const Tensor softmax_d = empty({batch, heads, rows}, DType::float32);
+  const Tensor dq_accumulator = empty({batch, rows, heads, rounded_head(head)}, DType::float32);
+  Tensor dk_expanded, dv_expanded;
+  if (k.size(1) != heads) {
+    dk_expanded = empty({batch, k.size(2), heads, head}, k.dtype());
+    dv_expanded = empty({batch, k.size(2), heads, head}, k.dtype());
+  }
+  return {dq, dk, dv};
+}
+
+FlashForward flash_forward(const Tensor& q, const Tensor& k, const Tensor&, double dropout) {
+  Op op("_flash_attention_forward", {});
+  FlashForward made;
+  made.out = empty_like(q, q.dtype());
+  made.logsumexp = empty({q.size(0), q.size(1), q.size(2)}, DType::float32);
+  const SplitScratch scratch = split_scratch(q, k, dropout);
+  made.rng_state = empty({2}, DType::int64);
+  made.unused = empty({}, DType::int64);
+  if (dropout > 0.0)
+    made.rng_state = empty({2}, DType::int64);  // made anew, then the first one goes
+  return made;
+}
+
 Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                        const AttentionOptions& options) {
   Op op("_flash_attention_forward", {});
@@ -110,13 +133,7 @@ Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
     node->query.keep(q);
     node->value.keep(v);
   }
-  Tensor out = empty_like(q, q.dtype());
-  const Tensor logsumexp = empty({q.size(0), q.size(1), q.size(2)}, DType::float32);
-  const SplitScratch scratch = split_scratch(q, k, options.dropout);
-  Tensor rng_state = empty({2}, DType::int64);
-  const Tensor unused = empty({}, DType::int64);
-  if (options.dropout > 0.0)
-    rng_state = empty({2}, DType::int64);  // made anew, then the first one goes
+  auto [out, logsumexp, rng_state, unused] = flash_forward(q, k, v, options.dropout);
   if (node) {
     set_history(out, node);
     node->logsumexp.keep_result(logsumexp);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model under torch's context_parallel (torch/distributed/tensor/experimental): tokens, labels
+// and positions are cut along the sequence within the context, the model runs on its piece of them,
+// and attention goes round the ring. Parameters are whole on every GPU unless fully_shard cuts
+// them.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "framework/torch/train_loop.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::context_parallel {
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device, int rank);
+
+/// Ranks differ: each has its own share of the causal steps.
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+
+}  // namespace memtape::context_parallel

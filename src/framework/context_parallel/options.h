@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a context parallel program: how keys and values go round (set_rotate_method), and
+// whether the same GPUs shard the model by fully_shard.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "framework/context_parallel/ring_attention.h"
+#include "framework/fsdp2/options.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::context_parallel {
+
+struct Options {
+  Rotation rotate = Rotation::all_gather;
+  std::optional<fsdp2::Options> fsdp2;
+};
+
+Result<Options> read_options(const TrainRecipe& recipe);
+
+}  // namespace memtape::context_parallel

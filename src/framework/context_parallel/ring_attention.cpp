@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/context_parallel/ring_attention.h"
+
+#include <vector>
+
+#include "framework/context_parallel/ring_backward.h"
+#include "framework/context_parallel/rotater.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/flash_attention.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::context_parallel {
+namespace {
+
+using ghost::Tensor;
+
+/// _SDPAMerger.
+class Merger {
+ public:
+  void step(const Tensor& block_out, const Tensor& block_lse, bool partial) {
+    dtype_ = block_out.dtype();
+    const Tensor out = block_out.to_float();
+    merge_one(out, block_lse.unsqueeze(-1), partial);
+  }
+
+  Tensor result() const { return out_.to(dtype_); }
+  Tensor logsumexp() const { return lse_.squeeze(-1); }
+
+ private:
+  void merge_one(const Tensor& block_out, const Tensor& block_lse, bool partial) {
+    if (!lse_.defined()) {
+      lse_ = block_lse;
+      out_ = block_out;
+      return;
+    }
+    Tensor lse = partial ? second_half(lse_) : lse_;
+    Tensor out = partial ? second_half(out_) : out_;
+    {
+      Tensor weight = ghost::sigmoid(block_lse.sub(lse));
+      out = out.sub(std::move(weight).mul(out.sub(block_out)));
+    }
+    lse = lse.sub(ghost::plain_unary("log_sigmoid_forward", lse.sub(block_lse)));
+    if (partial) {
+      lse_ = with_second_half(lse_, lse);
+      out_ = with_second_half(out_, out);
+    } else {
+      lse_ = lse;
+      out_ = out;
+    }
+  }
+
+  DType dtype_ = DType::float32;
+  Tensor out_, lse_;
+};
+
+struct RingForward {
+  Tensor out, logsumexp, rng_state, unused;
+};
+
+/// _templated_ring_attention.
+RingForward ring_forward(const Ring& ring, const Tensor& query, const Tensor& given_key,
+                         const Tensor& given_value, double dropout) {
+  Tensor key = given_key.contiguous(), value = given_value.contiguous();
+  Merger merger;
+  Rotater rotater(ring, ring.rotation);
+  Tensor next_kv;
+  StepInputs inputs;
+  ghost::FlashForward made;
+  for (std::int64_t i = 0; i < ring.size; ++i) {
+    if (i > 0) {
+      next_kv = rotater.next_buffer();
+      key = part_of(next_kv, key);
+      value = part_of(next_kv, value);
+    }
+    if (i < ring.size - 1) {
+      next_kv = flat_pair(key, value);
+      rotater.exchange_buffers(next_kv);
+      next_kv.reset();
+    }
+    inputs = step_inputs(ring, i, {query, key, value});
+    ghost::FlashForward step = ghost::flash_forward(inputs.query, inputs.key, inputs.value, dropout);
+    made = std::move(step);
+    merger.step(made.out, made.logsumexp, i > ring.rank);
+  }
+  return {merger.result(), merger.logsumexp(), made.rng_state, made.unused};
+}
+
+struct RingAttentionBackward final : ghost::Node {
+  explicit RingAttentionBackward(const Ring& of_ring)
+      : Node("ScaledDotProductFlashAttentionBackward0"), ring(of_ring) {}
+  void apply(ghost::Gradients& in, ghost::Gradients& out) override {
+    const Attended saved{query.unpack(), key.unpack(), value.unpack(), output.unpack(),
+                         logsumexp.unpack()};
+    ghost::FlashGradients gradients = ring_backward(ring, in[0], saved);
+    out[0] = std::move(gradients.query);
+    out[1] = std::move(gradients.key);
+    out[2] = std::move(gradients.value);
+  }
+  void release() override {
+    for (ghost::Saved* saved : {&query, &key, &value, &output, &logsumexp, &rng_state, &unused})
+      saved->reset();
+  }
+  Ring ring;
+  ghost::Saved query, key, value, output, logsumexp, rng_state, unused;
+};
+
+}  // namespace
+
+Tensor RingAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                             const ghost::AttentionOptions& options) {
+  const ghost::Op op("_flash_attention_forward", {});
+  const ghost::Session& s = ghost::session();
+  ghost::Ptr<RingAttentionBackward> node;
+  if (s.grad_enabled && !s.skipping && query.requires_grad()) {
+    node = ghost::make_node<RingAttentionBackward>(ring_);
+    for (const Tensor* input : {&query, &key, &value})
+      node->edges.push_back(ghost::gradient_edge(*input));
+    node->key.keep(key);
+    node->query.keep(query);
+    node->value.keep(value);
+  }
+  const ghost::GradMode no_grad(false);
+  RingForward made = ring_forward(ring_, query, key, value, options.dropout);
+  if (!node) return made.out;
+  ghost::set_history(made.out, node);
+  node->logsumexp.keep_result(made.logsumexp);
+  node->output.keep_result(made.out);
+  node->rng_state.keep_result(made.rng_state);
+  node->unused.keep_result(made.unused);
+  return made.out;
+}
+
+}  // namespace memtape::context_parallel

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backward of ring attention (_templated_ring_attention_backward): keys and values go round
+// once more, and so do their gradients, in float32, each GPU adding its part.
+#pragma once
+
+#include "framework/context_parallel/ring_attention.h"
+#include "ghost/ops/flash_attention.h"
+
+namespace memtape::context_parallel {
+
+/// What attention kept.
+struct Attended {
+  ghost::Tensor query, key, value, out, logsumexp;
+};
+
+/// Step `i`'s part of what is attended.
+struct StepInputs {
+  ghost::Tensor query, key, value;
+};
+StepInputs step_inputs(const Ring& ring, std::int64_t i, const StepInputs& whole);
+
+/// Halves along the sequence.
+ghost::Tensor first_half(const ghost::Tensor& tensor);
+ghost::Tensor second_half(const ghost::Tensor& tensor);
+/// _partial_update: one half replaced, or added to, in a new tensor.
+ghost::Tensor with_first_half(const ghost::Tensor& tensor, const ghost::Tensor& half);
+ghost::Tensor with_second_half(const ghost::Tensor& tensor, const ghost::Tensor& half);
+
+ghost::FlashGradients ring_backward(const Ring& ring, const ghost::Tensor& grad_out,
+                                    const Attended& saved);
+
+}  // namespace memtape::context_parallel
