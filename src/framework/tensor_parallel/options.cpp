@@ -39,8 +39,9 @@ Result<PlanName> read_plan(const Config& json) {
   return *found == "hf" ? PlanName::hf : PlanName::colrow;
 }
 
-/// What the family's forward cuts a projection's output into must divide; other sizes may be
-/// uneven.
+/// Sizes that must divide: what the family's forward cuts a projection's output into, and what
+/// leaves a module as a plain tensor, whose next from_local takes all pieces for equal. The
+/// vocabulary may be uneven.
 Result<void> check_sizes(const Config& config, const TrainRecipe& recipe, const Options& options) {
   const std::int64_t heads = config.dimension("num_attention_heads", 32);
   struct Divided {
@@ -49,9 +50,10 @@ Result<void> check_sizes(const Config& config, const TrainRecipe& recipe, const 
     bool asked = true;
   };
   const bool gathers_logits = options.plan_name == PlanName::hf;
-  const std::array<Divided, 4> divided{
+  const std::array<Divided, 5> divided{
       {{"num_attention_heads", heads},
        {"num_key_value_heads", config.dimension("num_key_value_heads", heads)},
+       {"intermediate_size", config.dimension("intermediate_size", 11008)},
        {"vocab_size", config.dimension("vocab_size", 32000), gathers_logits},
        {"--sequence-length", recipe.sequence_length, options.sequence_parallel}}};
   for (const Divided& one : divided)
@@ -62,6 +64,19 @@ Result<void> check_sizes(const Config& config, const TrainRecipe& recipe, const 
     return bad_input("eager attention's mask would be of the cut sequence", "--attention",
                      "sdpa with sequence_parallel");
   return {};
+}
+
+/// Optimizers whose ops are known to read gradients that lie otherwise than their parameters.
+Result<void> check_optimizer(const TrainRecipe& recipe) {
+  switch (recipe.optimizer) {
+    case OptimizerName::adamw:
+    case OptimizerName::adam:
+    case OptimizerName::sgd:
+    case OptimizerName::sgd_momentum: return {};
+    default:
+      return unsupported("this optimizer over DTensors is not modelled", "--optimizer",
+                         "adamw, adam, sgd or sgd-momentum");
+  }
 }
 
 Result<void> read_fsdp2(const Config& json, const TrainRecipe& recipe, Options& options) {
@@ -114,6 +129,7 @@ Result<Options> read_options(const Config& config, const TrainRecipe& recipe) {
   if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
   if (const Result<void> fine = check_sizes(config, recipe, options); !fine)
     return tl::unexpected(fine.error());
+  if (const Result<void> fine = check_optimizer(recipe); !fine) return tl::unexpected(fine.error());
   return options;
 }
 

@@ -21,20 +21,26 @@ void Adam::step_over(const Places& places) {
   for (std::size_t place : places) init_state(place);
   if (form_ == OptimizerImpl::for_loop) single_tensor(places);
   if (form_ == OptimizerImpl::foreach) multi_tensor(places);
+  if (form_ == OptimizerImpl::fused) const TensorList gradients = gradient_operands(places);
+}
+
+void Adam::read_gradients(const Places& places) const {
+  { const TensorList lerped = gradient_operands(places); }
+  const TensorList gradients = gradient_operands(places), again = gradient_operands(places);
 }
 
 void Adam::single_tensor(const Places& places) {
   Tensor denom;
-  for (std::size_t place : places) denom = ghost::sqrt(exp_avg_sq_[place]).div(0.5);
+  for (std::size_t place : places) {
+    read_gradients({place});
+    denom = ghost::sqrt(exp_avg_sq_[place]).div(0.5);
+  }
 }
 
 void Adam::multi_tensor(const Places& places) {
   TensorList exp_avg_sq_sqrt;
   for (const Places& group : grouped(places)) {
-    { const TensorList lerped = gradient_operands(group); }
-    {
-      const TensorList gradients = gradient_operands(group), again = gradient_operands(group);
-    }
+    read_gradients(group);
     exp_avg_sq_sqrt = ghost::foreach_like("_foreach_sqrt", ghost::at_places(exp_avg_sq_, group));
   }
 }

@@ -18,6 +18,8 @@ class Adam final : public Optimizer {
     return {&step_, &exp_avg_, &exp_avg_sq_};
   }
   void init_state(std::size_t place);
+  /// exp_avg.lerp_(grad), exp_avg_sq.addcmul_(grad, grad)
+  void read_gradients(const Places& places) const;
   void single_tensor(const Places& places);
   void multi_tensor(const Places& places);
 

@@ -6,7 +6,15 @@
 namespace memtape::torch {
 
 void Sgd::step_over(const Places& places) {
-  if (momentum_ == 0.0) return;
+  if (momentum_ != 0.0) keep_momentum(places);
+  if (form_ != OptimizerImpl::for_loop) {
+    const TensorList added = gradient_operands(places);
+    return;
+  }
+  for (std::size_t place : places) const TensorList added = gradient_operands({place});
+}
+
+void Sgd::keep_momentum(const Places& places) {
   const std::vector<Places> groups =
       form_ == OptimizerImpl::foreach ? grouped(places) : std::vector<Places>{places};
   for (const Places& group : groups) {

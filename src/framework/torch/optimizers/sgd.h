@@ -17,6 +17,8 @@ class Sgd final : public Optimizer {
   bool step_supports_amp_scaling() const override { return form_ == OptimizerImpl::fused; }
 
  private:
+  /// Buffers begin as clones of the gradients, wherever those lie.
+  void keep_momentum(const Places& places);
   void step_over(const Places& places) override;
   std::vector<const TensorList*> states() const override { return {&momentum_buffer_}; }
 
