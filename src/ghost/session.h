@@ -80,8 +80,8 @@ class Session {
                                              const Tensor& sin) = nullptr;
 
   bool grad_enabled = true;
-  bool training = true;   ///< model.train(); in model.eval() nothing is dropped out
-  bool on_host = false;   ///< tensors made meanwhile live in host memory: they have no storage
+  bool training = true;        ///< model.train(); in model.eval() nothing is dropped out
+  bool on_host = false;        ///< tensors made meanwhile live in host memory: they have no storage
   bool wraps_tensors = false;  ///< tensors are of a subclass meanwhile (DTensor)
   bool skipping = false;  ///< a recompute that already has all it needs: ops make empty tensors
                           ///< until it returns

@@ -25,11 +25,11 @@ class ContextParallelModel final : public torch::DrivenModel {
   ContextParallelModel(family::PretrainedModel& model, const Options& options, const Ring& ring)
       : DrivenModel(model), ring_(ring) {
     if (options.fsdp2)
-      sharded_ = fsdp2::shard_model(
-          model, *options.fsdp2, ring.rank,
-          [this](const fsdp2::Forward& forward, const family::Batch& batch) {
-            return loss_by(forward, batch);
-          });
+      sharded_ =
+          fsdp2::shard_model(model, *options.fsdp2, ring.rank,
+                             [this](const fsdp2::Forward& forward, const family::Batch& batch) {
+                               return loss_by(forward, batch);
+                             });
   }
 
   std::vector<Tensor> parameters() override {

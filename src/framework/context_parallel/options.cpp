@@ -17,8 +17,7 @@ constexpr std::string_view kLoss = "cross_entropy(logits.flatten(0,1).float())";
 Result<Rotation> read_rotation(const Config& json) {
   const std::string name = json.text("rotate", "allgather");
   for (const std::string_view known : kRotations)
-    if (name == known)
-      return name == "allgather" ? Rotation::all_gather : Rotation::all_to_all;
+    if (name == known) return name == "allgather" ? Rotation::all_gather : Rotation::all_to_all;
   return bad_input("unknown rotation \"" + name + "\"", "--strategy: rotate",
                    suggestion(name, kRotations));
 }

@@ -78,7 +78,8 @@ RingForward ring_forward(const Ring& ring, const Tensor& query, const Tensor& gi
       next_kv.reset();
     }
     inputs = step_inputs(ring, i, {query, key, value});
-    ghost::FlashForward step = ghost::flash_forward(inputs.query, inputs.key, inputs.value, dropout);
+    ghost::FlashForward step =
+        ghost::flash_forward(inputs.query, inputs.key, inputs.value, dropout);
     made = std::move(step);
     merger.step(made.out, made.logsumexp, i > ring.rank);
   }

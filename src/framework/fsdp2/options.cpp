@@ -91,8 +91,7 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   if (!mesh) return tl::unexpected(mesh.error());
   options->mesh = *mesh;
   if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
-  if (const Result<void> fine = check_reshard(*options); !fine)
-    return tl::unexpected(fine.error());
+  if (const Result<void> fine = check_reshard(*options); !fine) return tl::unexpected(fine.error());
   return options;
 }
 
@@ -104,8 +103,7 @@ Result<Options> read_options(const Config& json, const Layout& mesh) {
   Result<Options> options = read_policies(json);
   if (!options) return options;
   options->mesh = mesh;
-  if (const Result<void> fine = check_reshard(*options); !fine)
-    return tl::unexpected(fine.error());
+  if (const Result<void> fine = check_reshard(*options); !fine) return tl::unexpected(fine.error());
   return options;
 }
 

@@ -34,8 +34,7 @@ Result<PlanName> read_plan(const Config& json) {
   const std::string name = json.text("plan", "colrow");
   const auto* const found = std::find(kPlans.begin(), kPlans.end(), name);
   if (found == kPlans.end())
-    return bad_input("unknown plan \"" + name + "\"", "--strategy: plan",
-                     suggestion(name, kPlans));
+    return bad_input("unknown plan \"" + name + "\"", "--strategy: plan", suggestion(name, kPlans));
   return *found == "hf" ? PlanName::hf : PlanName::colrow;
 }
 
@@ -81,8 +80,7 @@ Result<void> check_optimizer(const TrainRecipe& recipe) {
 
 Result<void> read_fsdp2(const Config& json, const TrainRecipe& recipe, Options& options) {
   const bool has_fsdp2 = json.has("fsdp2") && json.json("fsdp2") != "null";
-  const auto shards =
-      torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, options.size);
+  const auto shards = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, options.size);
   if (!shards) return tl::unexpected(shards.error());
   if (!has_fsdp2 && *shards != 1)
     return bad_input("a tensor parallel size of " + text_of(options.size) + " is not the " +
@@ -113,15 +111,15 @@ Result<Options> read_options(const Config& config, const TrainRecipe& recipe) {
   options.sequence_parallel = json->boolean("sequence_parallel", false);
   options.loss_parallel = json->boolean("loss_parallel", false);
   if (options.plan_name == PlanName::hf && (options.sequence_parallel || options.loss_parallel))
-    return bad_input("transformers' plan has no sequence or loss parallel part",
-                     "--strategy: plan", "colrow");
+    return bad_input("transformers' plan has no sequence or loss parallel part", "--strategy: plan",
+                     "colrow");
   if (const std::string loss = json->text("loss", std::string(kLoss)); loss != kLoss)
     return unsupported("the loss \"" + loss + "\" is not modelled", "--strategy: loss",
                        std::string(kLoss));
-  const auto plan = options.plan_name == PlanName::hf
-                        ? hf_plan(config.text("model_type", ""))
-                        : Result<Plan>(colrow_plan(options.sequence_parallel,
-                                                   options.loss_parallel));
+  const auto plan =
+      options.plan_name == PlanName::hf
+          ? hf_plan(config.text("model_type", ""))
+          : Result<Plan>(colrow_plan(options.sequence_parallel, options.loss_parallel));
   if (!plan) return tl::unexpected(plan.error());
   options.plan = *plan;
   if (const Result<void> fine = read_fsdp2(*json, recipe, options); !fine)

@@ -36,8 +36,7 @@ Tensor count_counted(const Tensor& target) {
 struct MaskedTarget {
   explicit MaskedTarget(const Tensor& target) {
     {
-      const Tensor below = ghost::comparison("lt", target),
-                   above = ghost::comparison("ge", target);
+      const Tensor below = ghost::comparison("lt", target), above = ghost::comparison("ge", target);
       mask = ghost::comparison("bitwise_or", target);
     }
     const Op op("sub", {});

@@ -101,8 +101,9 @@ class ParallelModel final : public torch::DrivenModel {
   bool ties_head(const std::vector<nn::NamedModule>& modules) const {
     const nn::Projection* const head = model_.head();
     return head && std::any_of(modules.begin(), modules.end(), [&](const nn::NamedModule& module) {
-      return module.node->embedding && module.node->embedding->weight.ptr() == head->weight.ptr();
-    });
+             return module.node->embedding &&
+                    module.node->embedding->weight.ptr() == head->weight.ptr();
+           });
   }
 
   static bool is_of_layer(const PlannedStyle& planned) {
@@ -154,8 +155,7 @@ class ParallelModel final : public torch::DrivenModel {
   /// Whether a gradient lies otherwise than its parameter: whole where that is cut, or summands.
   bool needs_placement(const Tensor& parameter, const Tensor& gradient) const {
     return mesh_.size > 1 && (summed_.contains(parameter.ptr().get()) ||
-                              (is_distributed(parameter) &&
-                               gradient.numel() != parameter.numel()));
+                              (is_distributed(parameter) && gradient.numel() != parameter.numel()));
   }
   Tensor in_placement(const Tensor& parameter, const Tensor& gradient) const {
     if (!summed_.contains(parameter.ptr().get())) return select_shard(gradient, mesh_, 0);

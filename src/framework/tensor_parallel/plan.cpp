@@ -86,9 +86,9 @@ PlannedStyle hf_tied_embedding() {
 }
 
 Result<Plan> hf_plan(std::string_view model_type) {
-  const auto* const found = std::find_if(
-      kHfPlans.begin(), kHfPlans.end(),
-      [&](const HfPlan& family) { return family.model_type == model_type; });
+  const auto* const found =
+      std::find_if(kHfPlans.begin(), kHfPlans.end(),
+                   [&](const HfPlan& family) { return family.model_type == model_type; });
   if (found == kHfPlans.end())
     return unsupported("the tp_plan of \"" + std::string(model_type) + "\" is not modelled",
                        "--strategy: plan", "a dense decoder such as llama, mistral or qwen3");

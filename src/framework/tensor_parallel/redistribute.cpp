@@ -95,9 +95,8 @@ struct FromLocalBackward final : ghost::Node {
   FromLocalBackward(const Mesh& group, bool adds)
       : Node("_FromTorchTensorBackward"), mesh(group), adds_up(adds) {}
   void apply(ghost::Gradients& in, ghost::Gradients& out) override {
-    out[0] = adds_up
-                 ? redistribute_local(in[0], {.mesh = mesh, .from = kPartial, .to = kReplicate})
-                 : in[0];
+    out[0] = adds_up ? redistribute_local(in[0], {.mesh = mesh, .from = kPartial, .to = kReplicate})
+                     : in[0];
   }
   void release() override {}
   Mesh mesh;
@@ -126,9 +125,7 @@ Tensor with_node(const Tensor& input, Tensor out, bool wraps_tensors, Args&&... 
   return out;
 }
 
-Tensor same(const Tensor& tensor) {
-  return ghost::alias(tensor, tensor.sizes(), tensor.strides());
-}
+Tensor same(const Tensor& tensor) { return ghost::alias(tensor, tensor.sizes(), tensor.strides()); }
 
 }  // namespace
 

@@ -57,8 +57,7 @@ class Boundary final : public nn::ForwardHooks {
   }
 
   void prepare_colwise(Tensor& input) const {
-    if (!style_.input_is_distributed)
-      input = from_local(input, mesh_, style_.input.is_replicate());
+    if (!style_.input_is_distributed) input = from_local(input, mesh_, style_.input.is_replicate());
     if (style_.input.is_shard()) input = gathered(input);
   }
 
@@ -67,8 +66,7 @@ class Boundary final : public nn::ForwardHooks {
     input = from_local(input, mesh_, false);
     if (style_.input.is_replicate())
       input = redistribute(
-          input,
-          {.mesh = mesh_, .from = kReplicate, .to = kLast, .whole = input.size(-1)});
+          input, {.mesh = mesh_, .from = kReplicate, .to = kLast, .whole = input.size(-1)});
   }
 
   Style style_;
@@ -96,8 +94,7 @@ void shard_linear(nn::Projection& linear, const Style& style, const Mesh& mesh,
   nn::replace_weight(linear, shard_parameter(linear.weight, mesh, dim, style.scatters));
   distributed.push_back(linear.weight);
   if (!linear.bias.defined()) return;
-  if (dim == 0)
-    nn::replace_bias(linear, shard_parameter(linear.bias, mesh, 0, style.scatters));
+  if (dim == 0) nn::replace_bias(linear, shard_parameter(linear.bias, mesh, 0, style.scatters));
   distributed.push_back(linear.bias);
 }
 

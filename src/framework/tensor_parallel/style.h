@@ -23,8 +23,8 @@ struct Style {
   Placement input = kReplicate, output = kReplicate;  ///< input_layouts, output_layouts
   bool input_is_distributed = false;                  ///< a DTensor already
   bool use_local_output = true;
-  bool async = true;      ///< torch's styles do not wait for what they send
-  bool scatters = true;   ///< parameters come from the group's first GPU (src_data_rank=0)
+  bool async = true;     ///< torch's styles do not wait for what they send
+  bool scatters = true;  ///< parameters come from the group's first GPU (src_data_rank=0)
 };
 
 /// Applies `style` to the module at `node`; the hooks live in what is returned. Parameters that

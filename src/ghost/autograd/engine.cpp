@@ -77,8 +77,8 @@ void find_wanted(const GraphTask& task, std::vector<Node*> reached) {
 /// can_accumulate_inplace of torch/csrc/autograd/input_buffer.cpp: no subclass, dense, and no one
 /// else holds tensor or storage.
 bool can_accumulate_inplace(const Node& node, const Tensor& held) {
-  return !node.wraps_tensors && is_non_overlapping_and_dense(held.sizes(), held.strides()) && held.ptr()->refs == 1 &&
-         held.impl().storage && held.impl().storage->refs == 1;
+  return !node.wraps_tensors && is_non_overlapping_and_dense(held.sizes(), held.strides()) &&
+         held.ptr()->refs == 1 && held.impl().storage && held.impl().storage->refs == 1;
 }
 
 /// InputBuffer::add.

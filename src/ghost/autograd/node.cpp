@@ -112,9 +112,9 @@ namespace {
 
 /// _is_view_op, for what reads no data of a collective's result.
 bool is_view(std::string_view op) {
-  constexpr std::array<std::string_view, 11> kViews{"view",      "transpose", "permute", "unsqueeze",
-                                                    "squeeze",   "expand",    "slice",   "select",
-                                                    "detach",    "alias",     "t"};
+  constexpr std::array<std::string_view, 11> kViews{"view",    "transpose", "permute", "unsqueeze",
+                                                    "squeeze", "expand",    "slice",   "select",
+                                                    "detach",  "alias",     "t"};
   return std::find(kViews.begin(), kViews.end(), op) != kViews.end();
 }
 

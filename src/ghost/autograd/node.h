@@ -109,8 +109,8 @@ struct Node : RefCounted {
   const char* name;
   ScopeId scope;
   std::uint64_t sequence;
-  bool wraps_tensors;  ///< its gradients are of a tensor subclass: none is added in place
-  InlineVector<Edge, 3> edges;              ///< one per differentiable input
+  bool wraps_tensors;           ///< its gradients are of a tensor subclass: none is added in place
+  InlineVector<Edge, 3> edges;  ///< one per differentiable input
   InlineVector<InputMetadata, 1> metadata;  ///< one per output of the forward op
   std::size_t bytes = 0;                    ///< of the object, for its pool
   std::unique_ptr<NodeHooks> hooks;

@@ -29,9 +29,8 @@ Tensor with_flash(const Tensor& query, const Tensor& key, const Tensor& value,
   const Tensor query_padded = padded_head(query);
   const Tensor key_padded = padded_head(key);
   const Tensor value_padded = padded_head(value);
-  const Tensor out = in_place
-                         ? in_place->attend(query_padded, key_padded, value_padded, options)
-                         : flash_attention(query_padded, key_padded, value_padded, options);
+  const Tensor out = in_place ? in_place->attend(query_padded, key_padded, value_padded, options)
+                              : flash_attention(query_padded, key_padded, value_padded, options);
   return out.size(-1) == query.size(-1)
              ? out
              : out.slice(-1, 0, query.size(-1));  // post_process_flash_output

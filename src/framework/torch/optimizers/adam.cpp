@@ -25,7 +25,9 @@ void Adam::step_over(const Places& places) {
 }
 
 void Adam::read_gradients(const Places& places) const {
-  { const TensorList lerped = gradient_operands(places); }
+  {
+    const TensorList lerped = gradient_operands(places);
+  }
   const TensorList gradients = gradient_operands(places), again = gradient_operands(places);
 }
 
