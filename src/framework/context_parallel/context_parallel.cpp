@@ -2,6 +2,7 @@
 #include "framework/context_parallel/context_parallel.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "family/forward_arguments.h"
@@ -54,7 +55,7 @@ class ContextParallelModel final : public torch::DrivenModel {
     Tensor labels = batch.labels.clone();
     Tensor positions = ghost::arange(batch.input_ids.size(1), DType::int64).unsqueeze(0);
     enter({&piece.input_ids, &labels, &positions});
-    const RingAttention attention(ring_);
+    attention_.emplace(ring_);
     const family::ForwardArguments arguments(nullptr, positions, 0,
                                              family::ForwardArguments::Stage::prefill);
     const Tensor logits = forward(piece).logits;
@@ -95,14 +96,17 @@ class ContextParallelModel final : public torch::DrivenModel {
   }
 
   void leave_after_backward(const Tensor& loss) {
-    if (!loss.impl().grad_fn) return held_.clear();
     loss.impl().grad_fn->add_hooks().before.push_back([this](ghost::Gradients&) {
-      ghost::session().final_callbacks->push_back([this] { held_.clear(); });
+      ghost::session().final_callbacks->push_back([this] {
+        attention_.reset();
+        held_.clear();
+      });
     });
   }
 
   Ring ring_;
   std::unique_ptr<torch::DrivenModel> sharded_;
+  std::optional<RingAttention> attention_;  ///< what is computed again in backward goes round, too
   std::vector<Tensor> held_;
 };
 
