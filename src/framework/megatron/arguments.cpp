@@ -22,6 +22,7 @@ struct KnownVocabulary {
 };
 constexpr auto kVocabularies = std::to_array<KnownVocabulary>({
     {"bert-large-cased-vocab.txt", 28996},
+    {"vocab.txt", 30522},
     {"bpe/vocab.json", 50257},
     {"nemotron_2_256k.model", 256000},
     {"multiMixV8.gpt4o_nc_sd.500000.128k.vocab.json", 131072},
@@ -127,6 +128,10 @@ void read_model(const Config& c, Arguments& a) {
   a.hidden_dropout = c.number("hidden_dropout", 0.1);
   a.attention_dropout = c.number("attention_dropout", 0.1);
   a.mtp_num_layers = c.count("mtp_num_layers", 0);
+  a.bert_binary_head = c.boolean("bert_binary_head", true);
+  if (a.program != "pretrain_t5.py") return;
+  a.decoder_layers = c.dimension("decoder_num_layers", a.num_layers);
+  a.decoder_seq_length = c.dimension("decoder_seq_length");
 }
 
 void read_mla(const Config& c, Arguments& a) {
@@ -322,8 +327,8 @@ Result<void> read_batch(const Config& c, Arguments& a) {
 
 /// Programs whose buffers, optimizer or model are others altogether.
 Result<void> refuse_others(const Config& c, const std::string& program) {
-  if (program != "pretrain_gpt.py")
-    return unsupported("its model is not modelled", program, "pretrain_gpt.py is");
+  if (program == "pretrain_t5.py" && c.dimension("pipeline_model_parallel_size", 1) > 1)
+    return bad_input("T5 has no pipeline", "--pipeline-model-parallel-size", "1 is possible");
   const std::string optimizer = c.text("optimizer", "adam");
   if (optimizer != "adam")
     return unsupported(fmt::format("\"{}\" is not modelled", optimizer), "--optimizer", "adam is");

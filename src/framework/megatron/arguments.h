@@ -52,6 +52,7 @@ struct Arguments {
   MoeArguments moe;
   MlaArguments mla;
   std::int64_t mtp_num_layers = 0;
+  std::int64_t decoder_layers = 0, decoder_seq_length = 0;  ///< T5's
 
   std::int64_t seq_length = 0, micro_batch_size = 1, num_microbatches = 1;
 

@@ -9,7 +9,8 @@
 
 namespace memtape::megatron {
 
-Attention::Attention(const nn::Scope& scope, Rank& rank) : rank_(rank), scope_(scope.node().scope) {
+Attention::Attention(const nn::Scope& scope, Rank& rank, bool crosses)
+    : rank_(rank), scope_(scope.node().scope) {
   const Arguments& a = rank.a;
   const std::int64_t heads = a.num_attention_heads, h = a.hidden_size;
   if (a.mla.on) {
@@ -41,6 +42,15 @@ Attention::Attention(const nn::Scope& scope, Rank& rank) : rank_(rank), scope_(s
       scope / "linear_proj", rank,
       LinearShape{
           .in = heads * a.kv_channels, .out = h, .split = Split::row, .bias = a.add_bias_linear});
+  if (crosses) {
+    const bool bias = a.add_bias_linear || a.add_qkv_bias;
+    q_.emplace(scope / "linear_q", rank,
+               LinearShape{.in = h, .out = heads * a.kv_channels, .bias = bias, .adds_bias = true});
+    kv_.emplace(
+        scope / "linear_kv", rank,
+        LinearShape{.in = h, .out = 2 * heads * a.kv_channels, .bias = bias, .adds_bias = true});
+    return;
+  }
   qkv_.emplace(scope / "linear_qkv", rank,
                LinearShape{.in = h,
                            .out = (heads + 2 * std::max(a.num_query_groups, a.tp)) * a.kv_channels,
@@ -76,6 +86,17 @@ Attention::Heads Attention::from_one_product(const Tensor& x, const Tensor& freq
   return heads;
 }
 
+/// CrossAttention.get_query_key_value_tensors.
+Attention::Heads Attention::from_two_products(const Tensor& x, const Tensor& context) {
+  const std::int64_t heads = rank_.a.num_attention_heads / rank_.a.tp, each = rank_.a.kv_channels;
+  const Tensor mixed = (*kv_)(context);
+  const std::array<std::int64_t, 2> lengths{each, each};
+  const std::vector<Tensor> parts =
+      mixed.view({mixed.size(0), mixed.size(1), heads, 2 * each}).split(lengths, -1);
+  const Tensor query = (*q_)(x);
+  return {query.view({query.size(0), query.size(1), heads, each}), parts[0], parts[1]};
+}
+
 Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs) {
   const Arguments& a = rank_.a;
   const std::int64_t heads = a.num_attention_heads / a.tp, nope = a.mla.qk_head_dim,
@@ -101,9 +122,12 @@ Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs) {
   return result;
 }
 
-Tensor Attention::operator()(const Tensor& x, const Tensor& mask, const Tensor& freqs) {
+Tensor Attention::operator()(const Tensor& x, const Inputs& inputs) {
   const ghost::ScopeGuard guard(scope_);
-  Heads heads = rank_.a.mla.on ? from_latents(x, freqs) : from_one_product(x, freqs);
+  const AttentionMask& mask = inputs.mask;
+  Heads heads = q_              ? from_two_products(x, inputs.context)
+                : rank_.a.mla.on ? from_latents(x, inputs.freqs)
+                                 : from_one_product(x, inputs.freqs);
   Tensor context;
   if (rank_.a.recomputes("core_attn")) {
     Rank& rank = rank_;

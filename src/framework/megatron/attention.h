@@ -11,11 +11,24 @@
 
 namespace memtape::megatron {
 
+/// What a query may see: for Transformer Engine a padding mask is [b, 1, 1, s], and others follow
+/// from its causal kernels; for the local spec it is spelled out.
+struct AttentionMask {
+  Tensor tensor{};
+  bool padding = false;
+};
+
 class Attention {
  public:
-  Attention(const nn::Scope& scope, Rank& rank);
-  /// The output without its bias; `freqs` undefined without rotary embeddings.
-  Tensor operator()(const Tensor& x, const Tensor& mask, const Tensor& freqs);
+  /// `crosses`: keys and values come from another sequence.
+  Attention(const nn::Scope& scope, Rank& rank, bool crosses);
+  struct Inputs {
+    AttentionMask mask;
+    Tensor freqs;    ///< undefined without rotary embeddings
+    Tensor context;  ///< what keys and values are made of, where it is not x
+  };
+  /// The output without its bias.
+  Tensor operator()(const Tensor& x, const Inputs& inputs);
   const Tensor& bias() const { return proj_->bias; }
 
  private:
@@ -27,12 +40,13 @@ class Attention {
 
   Rank& rank_;
   ScopeId scope_;
-  std::optional<Linear> qkv_, q_down_, q_up_, kv_down_, kv_up_, proj_;
+  Heads from_two_products(const Tensor& x, const Tensor& context);
+  std::optional<Linear> qkv_, q_, kv_, q_down_, q_up_, kv_down_, kv_up_, proj_;
   std::optional<Norm> q_norm_, k_norm_;
 };
 
 /// softmax(q k^T) v of [s, b, heads, d] tensors, as [s, b, heads * d].
 Tensor core_attention(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& value,
-                      const Tensor& mask);
+                      const AttentionMask& mask);
 
 }  // namespace memtape::megatron

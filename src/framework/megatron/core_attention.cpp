@@ -76,30 +76,38 @@ Tensor scale_mask_softmax(Rank& rank, const Tensor& x, const Tensor& mask, const
 
 /// get_full_mask of pytorch/attention/dot_product_attention/utils.py: how far query and key are
 /// apart, the two bounds of that, what lies beyond them, and with it the mask that was given.
-Tensor full_mask(const Tensor& given, std::int64_t queries, std::int64_t keys) {
+Tensor full_mask(const AttentionMask& given, std::int64_t queries, std::int64_t keys) {
   const ghost::Op op("get_full_mask", {});
-  const Dims sizes{1, 1, queries, keys};
-  const Tensor distance = empty(sizes, DType::int32), left = empty(sizes, DType::int32),
-               right = empty(sizes, DType::int32);
+  const std::int64_t batch = given.padding ? given.tensor.size(0) : 1;
+  const Dims sizes{batch, 1, queries, keys};
+  Tensor padded, kept;
+  if (given.padding) {
+    padded = empty(sizes, DType::boolean);
+    kept = empty(sizes, DType::boolean);
+  }
+  const DType bound = given.padding ? DType::int64 : DType::int32;
+  const Tensor distance = empty({1, 1, queries, keys}, DType::int32), left = empty(sizes, bound),
+               right = empty(sizes, bound);
   const Tensor not_before = empty(sizes, DType::boolean);
   Tensor after = empty(sizes, DType::boolean);
   const Tensor not_after = empty(sizes, DType::boolean);
   after.reset();
   const Tensor inside = empty(sizes, DType::boolean), outside = empty(sizes, DType::boolean);
-  return given.defined() ? empty(given.sizes(), DType::boolean) : outside;
+  if (given.padding) return empty(sizes, DType::boolean);
+  return given.tensor.defined() ? empty(given.tensor.sizes(), DType::boolean) : outside;
 }
 
 Tensor unfused(Rank& rank, const Tensor& query, const Tensor& key_, const Tensor& value_,
-               const Tensor& given) {
-  const Tensor mask = rank.a.transformer_engine
-                          ? full_mask(given, query.size(0), key_.size(0))
-                          : given;
+               const AttentionMask& given) {
+  const bool te = rank.a.transformer_engine;
+  const Tensor mask = te ? full_mask(given, query.size(0), key_.size(0)) : given.tensor;
   const Tensor key = repeated(key_, query), value = repeated(value_, query);
   const Dims size{query.size(1), query.size(2), query.size(0), key.size(0)};
   const std::int64_t heads = size[0] * size[1];
   const Tensor q = query.reshape({size[2], heads, -1}), k = key.reshape({size[3], heads, -1});
   const Tensor result = scores(rank, q, k).view(size);
   Tensor probs = scale_mask_softmax(rank, result, mask, size);
+  if (te && given.padding) probs = ghost::masked_fill(probs, mask);
   probs = ghost::dropout(probs, rank.a.attention_dropout);
   const Tensor v = value.reshape({size[3], heads, -1});
   const Tensor flat = probs.view({heads, size[2], -1});
@@ -187,7 +195,7 @@ AttentionBackend chosen_backend(const Arguments& a) {
 }  // namespace
 
 Tensor core_attention(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& value,
-                      const Tensor& mask) {
+                      const AttentionMask& mask) {
   const AttentionBackend backend = chosen_backend(rank.a);
   if (backend == AttentionBackend::local) return unfused(rank, query, key, value, mask);
   // get_qkv_layout: three slices of one tensor are taken as they lie, others are made contiguous.

@@ -67,7 +67,7 @@ void Interleaved::receive_gradient(const Arrival& from) {
 
 Tensor Interleaved::forward_step(std::int64_t k) {
   const std::size_t chunk = chunk_of(k, true);
-  GptModel& model = *schedule_.chunks_[chunk];
+  StageModel& model = *schedule_.chunks_[chunk];
   std::deque<Tensor>& inputs = input_tensors_[chunk];
   std::deque<Tensor>& outputs = output_tensors_[chunk];
   if (model.place().first && inputs.size() == outputs.size()) inputs.emplace_back();
@@ -78,7 +78,7 @@ Tensor Interleaved::forward_step(std::int64_t k) {
 
 Tensor Interleaved::backward_step(std::int64_t k) {
   const std::size_t chunk = chunk_of(k, false);
-  GptModel& model = *schedule_.chunks_[chunk];
+  StageModel& model = *schedule_.chunks_[chunk];
   if (model.place().last) output_tensor_grads_[chunk].emplace_back();
   Schedule::InFlight flight;
   flight.input = taken_from_front(input_tensors_[chunk]);

@@ -4,8 +4,11 @@
 #include <array>
 #include <map>
 
+#include "framework/megatron/bert_model.h"
+#include "framework/megatron/gpt_model.h"
 #include "framework/megatron/optimizer.h"
 #include "framework/megatron/schedules.h"
+#include "framework/megatron/t5_model.h"
 #include "mesh/layout.h"
 
 namespace memtape::megatron {
@@ -51,12 +54,19 @@ std::vector<ChunkPlace> chunks_of(const Arguments& a, std::int64_t pp) {
   return places;
 }
 
+/// model_provider of the program.
+std::unique_ptr<StageModel> make_model(Rank& rank, const ChunkPlace& place) {
+  if (rank.a.program == "pretrain_bert.py") return std::make_unique<BertModel>(rank, place);
+  if (rank.a.program == "pretrain_t5.py") return std::make_unique<T5Model>(rank, place);
+  return std::make_unique<GptModel>(rank, place);
+}
+
 /// The parameters of a chunk as DDP and the optimizer tell them apart.
-std::vector<Parameter> parameters_of(const Arguments& a, GptModel& chunk) {
+std::vector<Parameter> parameters_of(const Arguments& a, StageModel& chunk) {
   std::vector<Parameter> parameters;
   for (const nn::ModuleNode::Named& named : nn::named_parameters(chunk.root())) {
     const std::string& name = named.name;
-    const bool embedding = name == "word_embeddings.weight" || name == "output_layer.weight";
+    const bool embedding = name.ends_with("word_embeddings.weight") || name == "output_layer.weight";
     parameters.push_back({.tensor = named.tensor,
                           .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
                           .shared_embedding = embedding && a.tied() && a.pp > 1,
@@ -106,7 +116,7 @@ class Program {
   void build() {
     std::vector<std::vector<Parameter>> parameters;
     for (const ChunkPlace& place : chunks_of(a_, place_.pp)) {
-      chunks_.push_back(std::make_unique<GptModel>(rank_, place));
+      chunks_.push_back(make_model(rank_, place));
       parameters.push_back(parameters_of(a_, *chunks_.back()));
     }
     const ghost::StreamGuard side(ddp_stream());
@@ -129,7 +139,7 @@ class Program {
   Rank rank_;
   Place place_;
   std::vector<Tensor> scalars_;
-  std::vector<std::unique_ptr<GptModel>> chunks_;
+  std::vector<std::unique_ptr<StageModel>> chunks_;
   std::vector<ParamAndGradBuffer> buffers_;
   torch::StaticBytes statics_;
 };

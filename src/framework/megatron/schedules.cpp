@@ -7,8 +7,6 @@
 #include "framework/megatron/interleaved.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/pointwise.h"
-#include "ghost/ops/reductions.h"
 
 namespace memtape::megatron {
 namespace {
@@ -18,43 +16,12 @@ using ghost::empty;
 /// Micro-batches beyond those in flight repeat what was; so many more are run at most.
 constexpr std::int64_t kMostRepeats = 16;
 
-/// loss_func of pretrain_gpt.py: sum(losses * loss_mask), and a copy of it to report.
-Tensor loss_of(const Tensor& losses, const Tensor& loss_mask) {
-  const Tensor flat = losses.view({-1}).to_float();
-  if (!loss_mask.defined()) return ghost::sum_all(flat);
-  return ghost::sum_all(flat.mul(loss_mask.view({-1})));
-}
-
 }  // namespace
 
 void Schedule::deallocate(const Tensor& output) {
   if (!output.defined()) return;
   const ghost::Op op("deallocate_output_tensor", {});
   output.impl().storage = empty({1}, output.dtype()).impl().storage;
-}
-
-MicroBatch Schedule::batch(const GptModel& chunk) const {
-  const Arguments& a = rank_.a;
-  const ghost::Op op("get_batch", {});
-  const Dims tokens{a.micro_batch_size, a.seq_length / a.cp};
-  MicroBatch batch;
-  if (!chunk.place().first && !chunk.place().last) return batch;
-  if (!a.pretrain_loop) {  // tokens, which are their own labels
-    batch.tokens = batch.labels = empty(tokens, DType::int64, Category::input);
-    return batch;
-  }
-  const bool all = rank_.tp_rank == 0;  // the others get by broadcast what they need
-  const bool first = all || chunk.place().first, last = all || chunk.place().last;
-  if (first) batch.tokens = empty(tokens, DType::int64, Category::input);
-  if (last) {
-    batch.labels = empty(tokens, DType::int64, Category::input);
-    batch.loss_mask = empty(tokens, DType::float32, Category::input);
-  }
-  if (a.creates_attention_mask)
-    batch.attention_mask =
-        empty({a.micro_batch_size, 1, tokens[1], a.seq_length}, DType::boolean, Category::input);
-  if (first) batch.position_ids = empty(tokens, DType::int64, Category::input);
-  return batch;
 }
 
 /// torch.empty(tensor_shape, requires_grad=True) of p2p_communication.py.
@@ -68,20 +35,15 @@ Tensor Schedule::received() const {
   return tensor;
 }
 
-Schedule::InFlight Schedule::forward(GptModel& chunk, const Tensor& input, Moment at) {
+Schedule::InFlight Schedule::forward(StageModel& chunk, const Tensor& input, Moment at) {
   ghost::session().mark(Phase::forward, at.step, static_cast<int>(at.micro_batch));
   InFlight flight{input, {}};
-  Tensor loss_mask;
-  {
-    const MicroBatch data = batch(chunk);
-    loss_mask = data.loss_mask;
-    flight.output = chunk.forward(data, flight.input);
-  }
-  if (chunk.place().last) report(flight.output = loss_of(flight.output, loss_mask));
+  flight.output = chunk.forward_step(flight.input);
+  if (chunk.place().last) report(flight.output);
   return flight;
 }
 
-Tensor Schedule::backward(GptModel& chunk, const InFlight& flight, const Tensor& gradient,
+Tensor Schedule::backward(StageModel& chunk, const InFlight& flight, const Tensor& gradient,
                           Moment at) {
   ghost::session().mark(Phase::backward, at.step, static_cast<int>(at.micro_batch));
   if (!flight.output.impl().grad_fn) return {};
@@ -103,7 +65,7 @@ void Schedule::without_pipelining(int step) {
 
 /// forward_backward_pipelining_without_interleaving: its loops, and what their names hold.
 void Schedule::one_forward_one_backward(int step) {
-  GptModel& chunk = *chunks_[0];
+  StageModel& chunk = *chunks_[0];
   const bool first = chunk.place().first, last = chunk.place().last;
   const std::int64_t total = rank_.a.num_microbatches;
   const std::int64_t warmup = std::min(total, rank_.a.pp - pp_rank_ - 1);

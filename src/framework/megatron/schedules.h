@@ -8,13 +8,13 @@
 #include <memory>
 #include <vector>
 
-#include "framework/megatron/gpt_model.h"
+#include "framework/megatron/language_model.h"
 
 namespace memtape::megatron {
 
 class Schedule {
  public:
-  Schedule(Rank& rank, std::vector<std::unique_ptr<GptModel>>& chunks, std::int64_t pp_rank)
+  Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks, std::int64_t pp_rank)
       : rank_(rank), chunks_(chunks), pp_rank_(pp_rank) {}
 
   /// All micro-batches of one step, forward and backward.
@@ -34,17 +34,16 @@ class Schedule {
   void one_forward_one_backward(int step);
   void finish_deferred();
 
-  InFlight forward(GptModel& chunk, const Tensor& input, Moment at);
+  InFlight forward(StageModel& chunk, const Tensor& input, Moment at);
   /// The gradient of the input, if there is one.
-  Tensor backward(GptModel& chunk, const InFlight& flight, const Tensor& gradient, Moment at);
+  Tensor backward(StageModel& chunk, const InFlight& flight, const Tensor& gradient, Moment at);
   /// deallocate_output_tensor: the data goes, the history stays.
   static void deallocate(const Tensor& output);
   void report(const Tensor& loss);
-  MicroBatch batch(const GptModel& chunk) const;
   Tensor received() const;
 
   Rank& rank_;
-  std::vector<std::unique_ptr<GptModel>>& chunks_;
+  std::vector<std::unique_ptr<StageModel>>& chunks_;
   std::int64_t pp_rank_;
   Tensor num_tokens_;
   std::vector<Tensor> reports_;

@@ -36,9 +36,13 @@ Tensor Mlp::operator()(const Tensor& x) {
   return fc2_(intermediate);
 }
 
-TransformerLayer::TransformerLayer(const nn::Scope& scope, Rank& rank, bool experts)
-    : rank_(rank), scope_(scope.node().scope), attention_(scope / "self_attention", rank) {
-  const bool fused = norm_is_fused(rank.a);
+TransformerLayer::TransformerLayer(const nn::Scope& scope, Rank& rank, const LayerKind& kind)
+    : rank_(rank), scope_(scope.node().scope), attention_(scope / "self_attention", rank, false) {
+  const bool fused = norm_is_fused(rank.a), experts = kind.experts;
+  if (kind.crosses) {
+    cross_norm_.emplace(scope / "pre_cross_attn_layernorm", rank, rank.a.hidden_size);
+    cross_attention_.emplace(scope / "cross_attention", rank, true);
+  }
   add_norm_unless(fused && !rank.a.mla.on, scope / "input_layernorm", rank, input_norm_);
   add_norm_unless(fused && !experts, scope / "pre_mlp_layernorm", rank, mlp_norm_);
   if (experts)
@@ -53,6 +57,14 @@ Tensor TransformerLayer::mlp_output(const Tensor& x) {
   return checkpoint([run](std::span<const Tensor> in) { return run(in[0]); }, {x});
 }
 
+Tensor TransformerLayer::crossed(const Tensor& hidden_states, const LayerInputs& inputs) {
+  const Tensor normed = (*cross_norm_)(hidden_states);
+  const Tensor attended = (*cross_attention_)(
+      normed, {.mask = inputs.context_mask, .freqs = {}, .context = inputs.context});
+  return bias_dropout_add(rank_.a.hidden_dropout, attended, cross_attention_->bias(),
+                          hidden_states);
+}
+
 Tensor TransformerLayer::operator()(const Tensor& input, const LayerInputs& inputs) {
   const ghost::ScopeGuard guard(scope_);
   const double rate = rank_.a.hidden_dropout;
@@ -60,9 +72,11 @@ Tensor TransformerLayer::operator()(const Tensor& input, const LayerInputs& inpu
   Tensor hidden_states;
   {
     const Tensor normed = input_norm_ ? (*input_norm_)(residual) : residual;
-    const Tensor attended = attention_(normed, inputs.attention_mask, inputs.rotary_freqs);
+    const Tensor attended =
+        attention_(normed, {.mask = inputs.mask, .freqs = inputs.rotary_freqs, .context = {}});
     hidden_states = bias_dropout_add(rate, attended, attention_.bias(), residual);
   }
+  if (cross_attention_) hidden_states = crossed(hidden_states, inputs);
   residual = hidden_states;
   const Tensor normed = mlp_norm_ ? (*mlp_norm_)(hidden_states) : hidden_states;
   const Tensor output = mlp_output(normed);

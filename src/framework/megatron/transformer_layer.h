@@ -13,7 +13,14 @@ namespace memtape::megatron {
 
 /// What the layers of one micro-batch share.
 struct LayerInputs {
-  Tensor attention_mask, rotary_freqs;
+  AttentionMask mask{};
+  Tensor rotary_freqs{};
+  Tensor context{};  ///< for attention across: the encoder's output
+  AttentionMask context_mask{};
+};
+
+struct LayerKind {
+  bool experts = false, crosses = false;
 };
 
 class Mlp {
@@ -29,16 +36,18 @@ class Mlp {
 
 class TransformerLayer {
  public:
-  TransformerLayer(const nn::Scope& scope, Rank& rank, bool experts);
+  TransformerLayer(const nn::Scope& scope, Rank& rank, const LayerKind& kind);
   Tensor operator()(const Tensor& hidden_states, const LayerInputs& inputs);
 
  private:
+  Tensor crossed(const Tensor& hidden_states, const LayerInputs& inputs);
   Tensor mlp_output(const Tensor& x);
 
   Rank& rank_;
   ScopeId scope_;
-  std::optional<Norm> input_norm_, mlp_norm_;
+  std::optional<Norm> input_norm_, cross_norm_, mlp_norm_;
   Attention attention_;
+  std::optional<Attention> cross_attention_;
   std::optional<Mlp> mlp_;
   std::optional<MoeLayer> moe_;
 };

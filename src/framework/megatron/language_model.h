@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the language models of megatron/core/models share (common/language_module, common/embeddings,
+// transformer/transformer_block.py): StageModel is the part of a model that one virtual stage of a
+// pipeline rank holds; embeddings on the first, the loss on the last.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "framework/megatron/transformer_layer.h"
+
+namespace memtape::megatron {
+
+/// One chunk of the model: which layers, and whether the ends are its.
+struct ChunkPlace {
+  std::int64_t first_layer = 0, layers = 0;
+  bool first = false, last = false;  ///< pre_process, post_process
+};
+
+class StageModel {
+ public:
+  StageModel(Rank& rank, const ChunkPlace& place)
+      : rank_(rank), place_(place), tree_(rank.a.params_dtype) {}
+  virtual ~StageModel() = default;
+  StageModel(const StageModel&) = delete;
+  StageModel& operator=(const StageModel&) = delete;
+
+  /// forward_step_func of the program with its get_batch and loss_func: from what the stage before
+  /// sent, if there is one, to the hidden states for the next or to the loss.
+  virtual Tensor forward_step(const Tensor& from_before) = 0;
+
+  const ChunkPlace& place() const { return place_; }
+  nn::ModuleNode& root() { return tree_.root(); }
+
+ protected:
+  nn::Scope at(std::string_view name) { return nn::Scope(tree_, tree_.root()) / name; }
+
+  Rank& rank_;
+  ChunkPlace place_;
+  nn::ModuleTree tree_;
+  /// decoder.input_tensor: what the stage before sent last; it stays until the next arrives.
+  Tensor input_tensor_;
+};
+
+/// LanguageModelEmbedding over VocabParallelEmbedding.
+class Embedding {
+ public:
+  /// `token_types`: how many kinds of tokens have an embedding of their own (BERT's two).
+  Embedding(const nn::Scope& scope, Rank& rank, std::int64_t token_types);
+  Tensor operator()(const Tensor& tokens, const Tensor& position_ids);
+  const Tensor& word_weight() const { return words_; }
+
+ private:
+  Tensor looked_up(const Tensor& tokens);
+
+  Rank& rank_;
+  Tensor words_, positions_, types_;
+};
+
+/// TransformerBlock: layers, and the norm behind the last of them.
+class TransformerBlock {
+ public:
+  struct Shape {
+    std::int64_t first_layer = 0, layers = 0;
+    bool final_norm = false;
+    bool crosses = false;  ///< each layer attends to a context, too
+  };
+  TransformerBlock(const nn::Scope& scope, Rank& rank, const Shape& shape);
+  Tensor operator()(Tensor hidden_states, const LayerInputs& inputs);
+
+ private:
+  Rank& rank_;
+  std::deque<TransformerLayer> layers_;
+  std::optional<Norm> final_norm_;
+};
+
+/// vocab_parallel_cross_entropy, fused or not (megatron/core/tensor_parallel/cross_entropy.py).
+Tensor vocab_parallel_cross_entropy(const Arguments& a, const Tensor& logits, const Tensor& target);
+
+/// compute_language_model_loss: labels [b s] to [s b] and the losses back.
+Tensor language_model_loss(const Arguments& a, const Tensor& logits, const Tensor& labels);
+
+/// ColumnParallelLinear of the output layer: a weight that may be the embedding's, and perhaps a
+/// bias.
+Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight, const Tensor& bias);
+
+/// loss_func of the programs: the losses that the mask leaves, summed.
+Tensor masked_sum(const Tensor& losses, const Tensor& loss_mask);
+
+}  // namespace memtape::megatron
