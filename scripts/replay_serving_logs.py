@@ -5,7 +5,7 @@
     replay_serving_logs.py PROGRAM [LOGS.jsonl] [--rows] [--only TEXT]
 
 A row (tests/truth/serving_logs.jsonl) has what a log prints, to 0.01 GiB, and what is known of the command that printed it. Rows whose
-model, quantization or device is not known here are named and left. Two questions are asked of a row: the whole start-up as it is
+model, quantization or device is not known here are named and left; a figure that depends on what a row does not say is left out. Two questions are asked of a row: the whole start-up as it is
 described, and how many tokens the cache holds given the bytes that the log says it has.
 """
 import argparse
@@ -28,8 +28,7 @@ MODELS = [
     ("Llama-3 70B", "meta-llama/Meta-Llama-3-70B"), ("Llama-3.1-8B", "meta-llama/Llama-3.1-8B"),
     ("Meta-Llama-3-8B", "meta-llama/Meta-Llama-3-8B-Instruct"), ("Llama-3.2-3B", "meta-llama/Llama-3.2-3B"),
     ("Llama-3.2-11B-Vision", "meta-llama/Llama-3.2-11B-Vision-Instruct"), ("Llama-2-7B", "meta-llama/Llama-2-7b-hf"),
-    ("Llama-2-70B", "meta-llama/Llama-2-70b-hf"), ("Mistral-Small-3.2-24B", "mistralai/Mistral-Small-24B-Instruct-2501"),
-    ("mistral-7b-instruct-v0.3", "mistralai/Mistral-7B-Instruct-v0.3"), ("DeepSeek-R1-Distill-Qwen-14B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"),
+    ("Llama-2-70B", "meta-llama/Llama-2-70b-hf"), ("mistral-7b-instruct-v0.3", "mistralai/Mistral-7B-Instruct-v0.3"), ("DeepSeek-R1-Distill-Qwen-14B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"),
     ("DeepSeek-R1-Distill-Qwen-7B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"), ("DeepSeek-R1-0528-Qwen3-8B", "Qwen/Qwen3-8B"),
     ("DeepSeek-R1 AWQ", "deepseek-ai/DeepSeek-R1"), ("DeepSeek-R1-AWQ", "deepseek-ai/DeepSeek-R1"), ("opt-125m", None),
     ("Qwen3-235B-A22B-FP8", "Qwen/Qwen3-235B-A22B-FP8"), ("Qwen3-30B-A3B", "Qwen/Qwen3-30B-A3B"),
@@ -96,6 +95,8 @@ def catalog_config(model):
 
 def config_of(row):
     config = catalog_config(looked_up(MODELS, row["model"], "the model"))
+    if "1.5B-Instruct" in row["model"]:
+        config["max_position_embeddings"] = 32768  # the base model's is 131072
     scheme = quantization(row)
     if scheme:
         config["quantization_config"] = scheme
@@ -106,22 +107,28 @@ def config_of(row):
 
 
 def arguments(row, config):
-    version = re.match(r"v?(\d+\.\d+\.\d+)", row["version"] or "")
+    if not row["tp"] and (row["num_gpus"] or 1) > 1:
+        raise Left("how the ranks are laid out is not said")
+    version = re.search(r"(\d+\.\d+\.\d+)", (row["version"] or "").replace(".x", ".0"))
     measured = row["measured"]
-    args = ["--engine", row["engine"], "--gpu", looked_up(GPUS, row["gpu"] or "", "the GPU")]
+    args = ["--engine", row["engine"], "--gpu", looked_up(GPUS, row["gpu"] or "H100", "the GPU")]
     total = measured.get("total_gpu_gib")
     if total:
         args += ["--gpu-memory-bytes", str(round(total * GIB))]
     vllm = row["engine"] == "vllm"
     if version:
         args += ["--engine-version", version[1]]
-    if vllm and ("V0" in (row["version"] or "")) and version:
+    if vllm and "V0" in (row["version"] or ""):
         args += ["--engine-version", "0.7.0"]
     flags = {"max_model_len": "--max-model-len", "gpu_memory_utilization": "--gpu-memory-utilization", "max_num_seqs": "--max-num-seqs",
              "max_num_batched_tokens": "--max-num-batched-tokens", "block_size": "--block-size", "tp": "--tp", "pp": "--pp"}
+    tokens = row["max_num_batched_tokens"]
+    if vllm and not tokens and "Unsloth" in row["note"]:
+        tokens = row["max_model_len"]  # what it prints as "Chunked prefill tokens" where the line is there
     for key, flag in flags.items():
-        if row[key]:
-            args += [flag, str(row[key])]
+        value = tokens if key == "max_num_batched_tokens" else row[key]
+        if value:
+            args += [flag, str(value)]
     length = config.get("max_position_embeddings") or config.get("text_config", {}).get("max_position_embeddings")
     if row["max_model_len"] and length and row["max_model_len"] > length:
         args[args.index("--max-model-len") + 1] = str(length)
@@ -144,6 +151,21 @@ def answer(program, config, args):
     return json.loads(done.stdout)
 
 
+def is_comparable(row, key):
+    """Whether the row says enough of its command for the figure to follow from it."""
+    note = row["note"]
+    lora = "LoRA enabled" in note and "No LoRA" not in note  # its buffers are in the weights, and nothing says how many
+    if key == "weights_gib":
+        return not lora
+    if row["engine"] == "sglang":
+        return True
+    if row["grade"] != "A" or "not in excerpt)" in note:
+        return False
+    if key in ("activation_peak_gib", "non_torch_gib"):
+        return True
+    return not lora and row["gpu_memory_utilization"] is not None and "shares the GPU" not in note and "scarcer rank" not in note
+
+
 def figures(answered, engine):
     rank = answered["ranks"][0]
     cache = answered["kv_cache"]
@@ -164,7 +186,7 @@ def figures(answered, engine):
 def given_budget(program, row, config, args):
     """Tokens, blocks and concurrency of a cache of the bytes that the log names."""
     measured = row["measured"]
-    if row["engine"] != "vllm" or measured.get("kv_gib", 0) <= 0:
+    if row["engine"] != "vllm" or measured.get("kv_gib", 0) <= 0 or "scarce" in row["note"]:
         return {}
     answered = answer(program, config, args + ["--kv-cache-memory-bytes", str(round(measured["kv_gib"] * GIB))])
     cache = answered["kv_cache"]
@@ -201,6 +223,8 @@ def main():
             print(f"{row['id']} ({row['grade']}, {row['version']})")
         for about, found in parts:
             for key, value, logged, error in errors(found, row["measured"]):
+                if not about and not is_comparable(row, key):
+                    continue
                 all_errors[f"{row['engine']} {key}{about}"].append((abs(error), value, logged))
                 if options.rows:
                     print(f"  {key + about:32} {value:14.4f} {logged:14.4f} {error:8.2f} %")

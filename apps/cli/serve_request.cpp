@@ -75,6 +75,7 @@ void add_correction(ServeAnswer& answer, const ServeCommand& command, const Serv
   const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
   const Result<ServeRequest> request = serve_request(command, model);
   if (!engine || !request || answer.fits.value_or(true) || !answer.device) return;
+  if (answer.users) return;  // what would hold more users is another question
   const std::optional<Correction> correction = correct_serve(**engine, *request);
   if (!correction) return;
   answer.advice.push_back(correction->advice);

@@ -95,7 +95,7 @@ class ServeReport {
                        style_.bold(unit_.text(rank_.peak_device_bytes)),
                        with_unit(a_.device->total_bytes),
                        shorten(a_.device->name, std::max(8, width_ - 44), style_)));
-      line("  " + device_bar());
+      line("  " + device_bar(rank_));
       const Bytes room = a_.headroom_bytes.value_or(0);
       line(fmt::format(
           "  {} {}", human_bytes(room < 0 ? -room : room),
@@ -109,8 +109,8 @@ class ServeReport {
   }
 
   /// The whole device as one bar, what is free at its end.
-  std::string device_bar() const {
-    const Bytes full = std::max(a_.device->total_bytes, rank_.peak_device_bytes);
+  std::string device_bar(const ServeRank& rank) const {
+    const Bytes full = std::max(a_.device->total_bytes, rank.peak_device_bytes);
     const int cells = width_ - 2 * kIndent;
     std::string text;
     Bytes passed = 0;
@@ -126,9 +126,9 @@ class ServeReport {
     };
     for (std::size_t i = 0; i < kCategories; ++i) {
       const auto category = static_cast<Category>(i);
-      part(rank_.at_peak[category], style_.fill(category), ink(category));
+      part(rank.at_peak[category], style_.fill(category), ink(category));
     }
-    part(full - rank_.at_peak.total(), style_.pick("╌", "-"), kQuiet);
+    part(full - rank.at_peak.total(), style_.pick("╌", "-"), kQuiet);
     return text;
   }
 
@@ -183,6 +183,7 @@ class ServeReport {
       line(pad_right(fmt::format("  rank {}{}", r.ranks.empty() ? 0 : r.ranks.front(), more),
                      kLabelWidth) +
            number(r.peak_device_bytes) + number(r.weights_bytes) + number(r.kv_cache.bytes));
+      if (a_.device) line("  " + device_bar(r));
     }
   }
 

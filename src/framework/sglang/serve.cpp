@@ -212,6 +212,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
     return bad_input("SGLang needs a config", request.id, "a config.json or a hub id");
   const Config config = vllm::text_config(*request.config);
   ServeAnswer answer;
+  vllm::warn_of_towers(*request.config, answer.warnings);
   const Result<ServerArgs> args = resolve(request, *request.config, answer.warnings);
   if (!args) return tl::unexpected(args.error());
   const auto runs = run_stages(config, *args);

@@ -22,6 +22,9 @@ Result<DType> dtype_of(const ServeOptions& options, const Config& config) {
   const Result<std::size_t> given = options.choice("dtype", kNames, "auto");
   if (!given) return tl::unexpected(given.error());
   if (*given > 0) return kTypes[*given];
+  // Its kernels for MXFP4 take bfloat16 alone.
+  if (config.object("quantization_config").text("quant_method", "") == "mxfp4")
+    return DType::bfloat16;
   const std::string text = config.text({"dtype", "torch_dtype"}, "float32");
   const std::optional<DType> held = dtype_from_name(text);
   if (!held) return bad_input("is not a type: " + text, config.where() + ": torch_dtype");

@@ -158,10 +158,13 @@ Result<Runner> runner_of(const ServeOptions& options, const Config& config) {
 
 /// The V0 engine's batch: a whole prompt, or with models of long contexts a chunk
 /// (EngineArgs.create_engine_config of 0.7).
+bool is_long_for_v0(const Settings& s) {
+  constexpr std::int64_t kLongContext = 32768;
+  return s.max_model_len > kLongContext;
+}
 BatchDefaults v0_defaults(const Settings& s) {
-  constexpr std::int64_t kChunk = 2048, kLongContext = 32768, kRequests = 256;
-  const bool chunked = s.max_model_len > kLongContext;
-  return {chunked ? kChunk : std::max(s.max_model_len, kChunk), kRequests};
+  constexpr std::int64_t kChunk = 2048, kRequests = 256;
+  return {is_long_for_v0(s) ? kChunk : std::max(s.max_model_len, kChunk), kRequests};
 }
 
 Result<void> read_batch(const ServeOptions& options, Settings& s) {
@@ -177,6 +180,7 @@ Result<void> read_batch(const ServeOptions& options, Settings& s) {
   const auto requests = options.integer("max-num-seqs", defaults.requests, kRange);
   if (!requests) return tl::unexpected(requests.error());
   s.max_num_batched_tokens = *tokens;
+  s.samples_in_profile = s.runner != Runner::v0 || !is_long_for_v0(s);
   s.max_num_seqs = *requests;
   // A default for the requests gives way to the tokens that were asked for, and the reverse.
   if (!options.has("max-num-seqs")) s.max_num_seqs = std::min(s.max_num_seqs, *tokens);
@@ -264,6 +268,39 @@ Result<void> read_graphs(const ServeOptions& options, Settings& s,
   return {};
 }
 
+/// The model that serves the text of a multimodal architecture (vllm/model_executor/models).
+struct TextPart {
+  std::string_view architecture;  ///< of the whole, or the text part's model_type
+  std::string_view text;
+};
+constexpr auto kTextParts = std::to_array<TextPart>({
+    {"Gemma3ForConditionalGeneration", "Gemma3ForCausalLM"},
+    {"Qwen2VLForConditionalGeneration", "Qwen2ForCausalLM"},
+    {"Qwen2_5_VLForConditionalGeneration", "Qwen2ForCausalLM"},
+    {"Qwen3VLForConditionalGeneration", "Qwen3ForCausalLM"},
+    {"Qwen3VLMoeForConditionalGeneration", "Qwen3MoeForCausalLM"},
+    {"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"},
+    {"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"},
+    {"Mistral3ForConditionalGeneration", "MistralForCausalLM"},
+    {"llama", "LlamaForCausalLM"},
+    {"mistral", "MistralForCausalLM"},
+    {"qwen2", "Qwen2ForCausalLM"},
+    {"qwen3", "Qwen3ForCausalLM"},
+    {"gemma", "GemmaForCausalLM"},
+    {"gemma2", "Gemma2ForCausalLM"},
+});
+
+/// "" where the configuration is of a text model, or of one that is not known.
+std::string_view text_architecture(const Config& whole, const Config& text) {
+  const std::vector<std::string> names = whole.texts("architectures");
+  for (const TextPart& part : kTextParts)
+    if (std::ranges::find(names, part.architecture) != names.end()) return part.text;
+  if (!whole.has("text_config")) return {};
+  const std::string type = text.text("model_type", "");
+  const auto part = std::ranges::find(kTextParts, std::string_view(type), &TextPart::architecture);
+  return part == kTextParts.end() ? std::string_view() : part->text;
+}
+
 }  // namespace
 
 Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view engine) {
@@ -287,8 +324,28 @@ Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view eng
 }
 
 Config text_config(const Config& config) {
-  if (config.has("text_config") && !config.has("hidden_size")) return config.object("text_config");
-  return config;
+  const bool nested = config.has("text_config") && !config.has("hidden_size");
+  const Config text = nested ? config.object("text_config") : config;
+  const std::string_view architecture = text_architecture(config, text);
+  if (!nested && architecture.empty()) return config;
+  std::string merged;
+  const auto add = [&](std::string_view key, const std::string& json) {
+    merged += fmt::format("{}\"{}\": {}", merged.empty() ? "{" : ", ", key, json);
+  };
+  if (!architecture.empty()) add("architectures", fmt::format("[\"{}\"]", architecture));
+  for (const char* key : {"dtype", "torch_dtype", "quantization_config", "tie_word_embeddings"})
+    if (nested && config.has(key) && !text.has(key)) add(key, config.json(key));
+  for (const std::string& key : text.keys())
+    if (key != "architectures" || architecture.empty()) add(key, text.json(key));
+  const Result<Config> whole = Config::parse(merged + "}", config.where());
+  return whole ? *whole : text;
+}
+
+void warn_of_towers(const Config& config, std::vector<std::string>& warnings) {
+  if (config.has("vision_config") || config.has("audio_config"))
+    warnings.push_back(
+        "of this model the text part is modelled: not the weights of its encoders, "
+        "nor what they hold while they run");
 }
 
 Result<Settings> resolve(const ServeRequest& request, const Config& config,

@@ -16,6 +16,9 @@ namespace memtape::vllm {
 /// The part of a configuration that describes the text model: nested in multimodal ones.
 Config text_config(const Config& config);
 
+/// A warning for models with encoders of images or sound, which are not modelled.
+void warn_of_towers(const Config& config, std::vector<std::string>& warnings);
+
 /// The device that `engine` runs on; it must be known how much memory it has.
 Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view engine);
 

@@ -228,6 +228,7 @@ Result<std::vector<KvPlan>> plan_stages(const std::vector<RankRun>& runs) {
 Result<ServeAnswer> serve(const ServeRequest& request) {
   const Config config = text_config(*request.config);
   ServeAnswer answer;
+  warn_of_towers(*request.config, answer.warnings);
   const Result<Settings> settings = resolve(request, config, answer.warnings);
   if (!settings) return tl::unexpected(settings.error());
   auto quantization = read_quantization(config, *settings);

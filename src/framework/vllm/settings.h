@@ -68,8 +68,10 @@ struct Settings {
   bool async_scheduling = true;
   bool estimate_cuda_graphs = true;  ///< VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS
   bool flashinfer = false;           ///< its kernels can be built or are installed
-  bool float32_ropes = false;        ///< tables of ropes are not cast to the model's type (SGLang)
-  bool quantize_online = false;      ///< --quantization fp8 on an unquantized checkpoint
+  /// The V0 engine's profile of chunked prefill ends before the sampler, as its logs show.
+  bool samples_in_profile = true;
+  bool float32_ropes = false;    ///< tables of ropes are not cast to the model's type (SGLang)
+  bool quantize_online = false;  ///< --quantization fp8 on an unquantized checkpoint
   Parallel parallel;
   DeviceFacts device;
 

@@ -79,7 +79,7 @@ class Worker {
       if (settings_.parallel.last_stage()) sample_hidden_states = indexed(hidden_states, requests);
     }
     if (!is_v2_) runtime_.workspace.release();
-    if (!sample_hidden_states.defined()) return;
+    if (!sample_hidden_states.defined() || !settings_.samples_in_profile) return;
     if (is_v2_)
       sample(sample_hidden_states, requests);
     else

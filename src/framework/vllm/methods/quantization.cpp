@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "framework/vllm/methods/bitsandbytes.h"
 #include "framework/vllm/methods/moe_methods.h"
 #include "framework/vllm/methods/scaled.h"
 #include "framework/vllm/methods/weight_only.h"
@@ -85,6 +86,15 @@ Made packed(const Config& c, PackedLayout layout) {
   return made;
 }
 
+Made bitsandbytes(const Config& c) {
+  if (!c.boolean("load_in_4bit", false))
+    return unsupported("only its 4 bits are modelled for vLLM",
+                       c.where() + ": quantization_config.load_in_4bit", "true");
+  auto made = std::make_unique<Scheme>("bitsandbytes", Skipped(c.texts("llm_int8_skip_modules")));
+  made->linear_ = std::make_shared<BitsAndBytesLinear>();
+  return made;
+}
+
 Made fp8(const Config& c) {
   ScaledScheme scheme;
   const std::vector<std::int64_t> block = c.integers("weight_block_size");
@@ -162,8 +172,9 @@ Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
     made->experts_ = mxfp4_experts(settings);
     return made;
   }
+  if (method == "bitsandbytes") return bitsandbytes(c);
   return unsupported("quantization " + method + " is not modelled for vLLM", config.where(),
-                     "awq, gptq, fp8, compressed-tensors or mxfp4");
+                     "awq, gptq, fp8, compressed-tensors, bitsandbytes or mxfp4");
 }
 
 }  // namespace memtape::vllm
