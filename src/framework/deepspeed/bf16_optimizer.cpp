@@ -34,7 +34,10 @@ Bf16Optimizer::Bf16Optimizer(std::vector<Tensor> parameters, const DsConfig& con
   if (!config_.immediate_grad_update) return;
   for (const Tensor& p : parameters_) {
     accumulators_.push_back(ghost::grad_accumulator(p));
-    accumulators_.back()->add_hooks().after.push_back([this, p] { add_to_accumulated(p); });
+    accumulators_.back()->add_hooks().after.push_back([this, p] {
+      add_to_accumulated(p);
+      p.impl().grad.reset();  // accumulate_hp_grads_and_remove_lp
+    });
   }
 }
 

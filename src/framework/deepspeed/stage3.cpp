@@ -256,6 +256,8 @@ std::vector<Tensor> Stage3::scatter_gradients(const std::vector<ZeroParam*>& par
     const Op op("cat", {});
     std::vector<Tensor> padding;
     std::int64_t elements = 0;
+    if (!ghost::session().has_room(params.size() * static_cast<std::size_t>(rank_.world_size)))
+      return std::vector<Tensor>(params.size(), bucket_buffer_);
     for (std::int64_t rank = 0; rank < rank_.world_size; ++rank)
       for (const ZeroParam* param : params) {
         const std::int64_t size = param->partition_numel;

@@ -206,12 +206,14 @@ void Stage1And2::reduce_ipg_grads() {
         drop_later_.clear();
       }
       const ghost::StreamGuard stream(overlaps ? reduction_stream_ : ghost::session().stream);
-      std::vector<Tensor> outputs;
+      Joined joined{.tensor = bucket_.gradients.front()};
       for (std::size_t parameter : bucket_.parameters) {
         const auto piece = layout_->piece(parameter, rank_.index);
-        outputs.push_back(piece && uses_compact_buffer() ? compact_slice(*piece) : Tensor());
+        joined.add({.partition = rank_.index,
+                    .elements = parameters_[parameter].numel(),
+                    .output = piece && uses_compact_buffer() ? compact_slice(*piece) : Tensor()});
       }
-      all_reduce(bucket_.gradients, outputs);
+      all_reduce(joined);
     }
   } else if (!bucket_.parameters.empty() && extra_large_[bucket_.parameters.front()]) {
     extra_large_[bucket_.parameters.front()] = false;
@@ -270,26 +272,30 @@ void Stage1And2::average_tensor(const Tensor& tensor) {
     (same == together.end() ? together.emplace_back() : *same).push_back(i);
   }
   for (const std::vector<std::size_t>& group : together) {
-    std::vector<Tensor> small, outputs;
-    std::int64_t elements = 0;
+    Joined small{.tensor = tensor};
     for (std::size_t i : group) {
-      small.push_back(narrow(tensor, 0, slices[i].elements));
-      outputs.push_back(slices[i].output);
-      elements += slices[i].elements;
-      if (elements <= config_.zero.reduce_bucket_size && i != group.back()) continue;
-      all_reduce(small, outputs);
-      small.clear();
-      outputs.clear();
-      elements = 0;
+      small.add(slices[i]);
+      if (small.elements <= config_.zero.reduce_bucket_size && i != group.back()) continue;
+      all_reduce(small);
+      small.elements = 0;
+      small.count = 0;
+      small.outputs.clear();
     }
   }
 }
 
 /// allreduce_bucket, and what is copied back of it.
-void Stage1And2::all_reduce(const std::vector<Tensor>& bucket, const std::vector<Tensor>& outputs) {
-  const Tensor reduced = flatten(bucket).to(config_.communication_data_type);
-  for (const Tensor& output : outputs)
-    if (output.defined()) const Tensor cast = narrow(reduced, 0, output.numel()).to(output.dtype());
+void Stage1And2::all_reduce(const Joined& joined) {
+  Tensor flat;
+  if (joined.count == 1) {
+    flat = narrow(joined.tensor, 0, joined.elements);
+  } else {
+    const Op op("cat", {});
+    flat = ghost::empty({joined.elements}, joined.tensor.dtype(), Category::communication);
+  }
+  const Tensor reduced = std::move(flat).to(config_.communication_data_type);
+  for (const Tensor& output : joined.outputs)
+    const Tensor cast = narrow(reduced, 0, output.numel()).to(output.dtype());
 }
 
 /// _add_full_reduction_to_compact_grad_partition

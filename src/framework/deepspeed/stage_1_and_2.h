@@ -47,6 +47,18 @@ class Stage1And2 final : public EngineOptimizer {
     std::int64_t partition = 0, elements = 0;
     Tensor output;  ///< the float32 accumulator it is added to, if any
   };
+  /// Stretches that are reduced in one copy of them (allreduce_bucket); a single one as it is.
+  struct Joined {
+    const Tensor& tensor;
+    std::int64_t elements = 0;
+    std::size_t count = 0;
+    std::vector<Tensor> outputs = {};
+    void add(const Slice& slice) {
+      elements += slice.elements;
+      ++count;
+      if (slice.output.defined()) outputs.push_back(slice.output);
+    }
+  };
 
   void flatten_parameters();
   void make_master();
@@ -60,7 +72,7 @@ class Stage1And2 final : public EngineOptimizer {
   void reduce_ipg_grads();
   void keep_or_drop(std::size_t parameter);
   void average_tensor(const Tensor& tensor);
-  void all_reduce(const std::vector<Tensor>& bucket, const std::vector<Tensor>& outputs);
+  void all_reduce(const Joined& joined);
   std::vector<Slice> slices_of_bucket();
   void add_full_reduction(const Tensor& reduced);
   void copy_grads_in_partition(std::size_t parameter);
