@@ -90,6 +90,50 @@ TEST(Sharding, AlikeRanksMakeTheSameTape) {
   }
 }
 
+std::string zero_stage(int stage) {
+  return R"({"zero_optimization": {"reduce_bucket_size": 20000, "stage": )" +
+         std::to_string(stage) + "}}";
+}
+
+TEST(DeepSpeed, MoreRanksNeverNeedMoreStaticBytes) {
+  for (const int stage : {0, 1, 2, 3}) {
+    Bytes before =
+        static_bytes(statics_of(recipe_of(Framework::deepspeed, 1, zero_stage(stage)), 0));
+    for (const std::int64_t gpus : {2, 3, 4, 8, 16}) {
+      const Bytes now =
+          static_bytes(statics_of(recipe_of(Framework::deepspeed, gpus, zero_stage(stage)), 0));
+      EXPECT_LE(now, before) << gpus << " GPUs, stage " << stage;
+      before = now;
+    }
+  }
+}
+
+TEST(DeepSpeed, EachStageHoldsLessThanTheOneBefore) {
+  Bytes before = static_bytes(statics_of(recipe_of(Framework::deepspeed, 4, zero_stage(1)), 0));
+  for (const int stage : {2, 3}) {
+    const Bytes now =
+        static_bytes(statics_of(recipe_of(Framework::deepspeed, 4, zero_stage(stage)), 0));
+    EXPECT_LE(now, before) << "stage " << stage;
+    before = now;
+  }
+}
+
+TEST(DeepSpeed, AlikeRanksMakeTheSameTape) {
+  for (const int stage : {1, 2, 3}) {
+    const TrainRecipe recipe = recipe_of(Framework::deepspeed, 8, zero_stage(stage));
+    const auto classes = reported_ranks(small_model(), recipe);
+    ASSERT_TRUE(classes.has_value());
+    std::size_t ranks = 0;
+    for (const torch::RankClass& alike : *classes) {
+      const auto first = run_program(small_model(), recipe, {}, alike.ranks.front());
+      const auto last = run_program(small_model(), recipe, {}, alike.ranks.back());
+      EXPECT_EQ(first->tape.requested, last->tape.requested);
+      ranks += alike.ranks.size();
+    }
+    EXPECT_EQ(ranks, 8U);
+  }
+}
+
 TEST(Sharding, RefusesAMeshThatIsNotTheGpus) {
   const auto run =
       run_program(small_model(), recipe_of(Framework::fsdp2, 8, R"({"mesh": [3, 2]})"), {}, 0);
