@@ -187,9 +187,9 @@ Result<bool> offloads(const Section& zero, const char* key, bool nvme_too) {
                      std::string("--strategy: zero_optimization.") + key, "one of none, cpu");
 }
 
-/// Whether one of bf16 and fp16 is on; "auto" follows the weights.
-bool enabled(const Section& section, bool automatic) {
-  return section.is_auto("enabled") ? automatic : section.flag("enabled", false);
+/// Whether one of bf16 and fp16 is on; "auto" follows the weights, and so does no ds_config at all.
+bool enabled(const Section& section, bool automatic, bool no_config) {
+  return no_config || section.is_auto("enabled") ? automatic : section.flag("enabled", false);
 }
 
 struct Reader {
@@ -211,8 +211,9 @@ struct Reader {
     for (const Section* section : {&bf16, &fp16})
       if (const Result<void> fine = section->check_keys(kPrecisionKeys); !fine) return fine;
     const DType weights = recipe.parameter_dtype();
-    const bool is_bf16 = enabled(bf16, weights == DType::bfloat16);
-    const bool is_fp16 = enabled(fp16, weights == DType::float16);
+    const bool no_config = recipe.layout.strategy.empty();
+    const bool is_bf16 = enabled(bf16, weights == DType::bfloat16, no_config);
+    const bool is_fp16 = enabled(fp16, weights == DType::float16, no_config);
     if (is_bf16 && is_fp16)
       return bad_input("bf16 and fp16 are both enabled", kOption, "one of them");
     config.model_dtype = is_bf16 ? DType::bfloat16 : is_fp16 ? DType::float16 : DType::float32;
