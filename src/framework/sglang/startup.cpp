@@ -2,6 +2,7 @@
 #include "framework/sglang/startup.h"
 
 #include "framework/vllm/models/model.h"
+#include "framework/vllm/models/vision.h"
 #include "framework/vllm/ops.h"
 #include "framework/vllm/storages.h"
 #include "tape/tape.h"
@@ -28,6 +29,7 @@ class Worker {
         place_(runtime_, nn::Scope(tree_, tree_.root()), "") {}
 
   void load(vllm::ModelFactory factory, Startup& startup) {
+    if (settings_.parallel.first_stage()) vllm::make_vision_tower(place_ / "visual");
     model_ = factory(place_);
     for (const auto& quantize : runtime_.while_loading) quantize();
     for (const auto& process : runtime_.after_loading) process();

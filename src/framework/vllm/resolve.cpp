@@ -333,7 +333,8 @@ Config text_config(const Config& config) {
     merged += fmt::format("{}\"{}\": {}", merged.empty() ? "{" : ", ", key, json);
   };
   if (!architecture.empty()) add("architectures", fmt::format("[\"{}\"]", architecture));
-  for (const char* key : {"dtype", "torch_dtype", "quantization_config", "tie_word_embeddings"})
+  for (const char* key : {"dtype", "torch_dtype", "quantization_config", "tie_word_embeddings",
+                          "vision_config", "vision_feature_layer"})
     if (nested && config.has(key) && !text.has(key)) add(key, config.json(key));
   for (const std::string& key : text.keys())
     if (key != "architectures" || architecture.empty()) add(key, text.json(key));
@@ -344,8 +345,8 @@ Config text_config(const Config& config) {
 void warn_of_towers(const Config& config, std::vector<std::string>& warnings) {
   if (config.has("vision_config") || config.has("audio_config"))
     warnings.push_back(
-        "of this model the text part is modelled: not the weights of its encoders, "
-        "nor what they hold while they run");
+        "what the encoders of this model hold while they run is not modelled, nor "
+        "the weights of encoders of sound and of images that are not known");
 }
 
 Result<Settings> resolve(const ServeRequest& request, const Config& config,

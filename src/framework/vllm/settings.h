@@ -70,8 +70,9 @@ struct Settings {
   bool flashinfer = false;           ///< its kernels can be built or are installed
   /// The V0 engine's profile of chunked prefill ends before the sampler, as its logs show.
   bool samples_in_profile = true;
-  bool float32_ropes = false;    ///< tables of ropes are not cast to the model's type (SGLang)
-  bool quantize_online = false;  ///< --quantization fp8 on an unquantized checkpoint
+  bool gemma_ropes_scaled = true;  ///< SGLang's Gemma 3 leaves the scaling of its ropes out
+  bool float32_ropes = false;      ///< tables of ropes are not cast to the model's type (SGLang)
+  bool quantize_online = false;    ///< --quantization fp8 on an unquantized checkpoint
   Parallel parallel;
   DeviceFacts device;
 

@@ -5,6 +5,7 @@
 
 #include "framework/vllm/kv_cache.h"
 #include "framework/vllm/models/model.h"
+#include "framework/vllm/models/vision.h"
 #include "framework/vllm/ops.h"
 #include "framework/vllm/runner_state.h"
 #include "framework/vllm/sort_sampler.h"
@@ -48,6 +49,7 @@ class Worker {
     // Importing a model's file makes a constant on the device (fused_moe/oracle/int_wna16.py); with
     // a quantized model it was made on the host before.
     if (!runtime_.quantization) runtime_.kept.push_back(kernel_output("tensor", {8}, DType::int64));
+    if (settings_.parallel.first_stage()) make_vision_tower(place_ / "visual");
     model_ = factory(place_);
     for (const auto& quantize : runtime_.while_loading) quantize();
     ghost::session().tape.empty_cache();

@@ -68,7 +68,8 @@ RotaryEmbedding::RotaryEmbedding(const Place& place, const RopeShape& shape,
   std::int64_t positions = shape.max_position;
   if (p.type == "yarn" || p.type == "deepseek_yarn" || p.type == "deepseek_llama_scaling")
     positions = static_cast<std::int64_t>(static_cast<double>(p.original_max_position) * p.factor);
-  if (p.type == "linear")
+  const bool is_gemma3 = place.config().text("model_type", "").starts_with("gemma3");
+  if (p.type == "linear" && (place.settings().gemma_ropes_scaled || !is_gemma3))
     positions = static_cast<std::int64_t>(static_cast<double>(positions) * p.factor);
   if (p.mrope) positions *= 4;  // mrope_positions_factor of MRotaryEmbedding
   const bool scales = p.type == "yarn" || p.type == "deepseek_yarn";

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/models/vision.h"
+
+namespace memtape::vllm {
+namespace {
+
+/// A tower of transformer layers over patches of an image.
+struct Tower {
+  std::int64_t layers = 0, hidden = 0, intermediate = 0;
+  std::int64_t patch_values = 0;  ///< of one patch: channels, frames, rows and columns
+  std::int64_t positions = 0;     ///< of a table; 0 where positions are rotated in
+  bool patch_bias = false;
+  bool norm_bias = true;  ///< LayerNorm; RMSNorm has none
+  bool gated = false;     ///< the MLP has a gate
+  int norms_around = 1;   ///< of width `hidden`, beside those of the layers
+};
+
+/// Makes parameters one after the other; nobody asks for them by name.
+class Maker {
+ public:
+  explicit Maker(const Place& place) : place_(place), tp_(place.runtime().tp()) {}
+
+  void matrix(std::int64_t out, std::int64_t in, bool bias = true) {
+    make({out, in});
+    if (bias) make({out});
+  }
+  /// Cut by its outputs over the ranks, its bias, too.
+  void column(std::int64_t out, std::int64_t in) { matrix(out / tp_, in); }
+  /// Cut by its inputs; the bias is whole.
+  void row(std::int64_t out, std::int64_t in) { matrix(out, in / tp_); }
+  void norm(std::int64_t width, bool bias) {
+    make({width});
+    if (bias) make({width});
+  }
+  void make(const Dims& sizes) { place_.parameter(std::to_string(count_++), sizes); }
+
+  void tower(const Tower& t) {
+    matrix(t.hidden, t.patch_values, t.patch_bias);
+    if (t.positions > 0) make({t.positions, t.hidden});
+    for (int i = 0; i < t.norms_around; ++i) norm(t.hidden, t.norm_bias);
+    for (std::int64_t i = 0; i < t.layers; ++i) {
+      norm(t.hidden, t.norm_bias);
+      norm(t.hidden, t.norm_bias);
+      column(3 * t.hidden, t.hidden);
+      row(t.hidden, t.hidden);
+      column((t.gated ? 2 : 1) * t.intermediate, t.hidden);
+      row(t.hidden, t.intermediate);
+    }
+  }
+
+ private:
+  Place place_;
+  std::int64_t tp_, count_ = 0;
+};
+
+std::int64_t squared(std::int64_t value) { return value * value; }
+
+/// CLIP and SigLIP: a table of positions, and with CLIP a place for the class.
+Tower encoder(const Config& c, bool clip) {
+  const std::int64_t patch = c.dimension("patch_size", 14);
+  Tower t{.layers = c.layers("num_hidden_layers"),
+          .hidden = c.dimension("hidden_size"),
+          .intermediate = c.dimension("intermediate_size"),
+          .patch_values = 3 * squared(patch),
+          .positions = squared(c.dimension("image_size", 224) / patch) + (clip ? 1 : 0),
+          .patch_bias = !clip};
+  if (clip) t.norms_around = 1;  // pre_layrnorm; the last one is left out
+  return t;
+}
+
+/// The last layers whose output nobody reads are not made (vision_feature_layer of LLaVA).
+std::int64_t layers_read(const Config& whole, std::int64_t layers) {
+  const std::int64_t layer = whole.integer("vision_feature_layer", -2);
+  return layer < 0 ? layers + layer + 1 : layer;
+}
+
+/// Qwen's towers: patches of several frames, merged by squares into the text model's width.
+Tower qwen(const Config& c) {
+  return {.layers = c.layers("depth"),
+          .hidden = c.dimension({"embed_dim", "hidden_size"}),
+          .patch_values = c.dimension({"in_channels", "in_chans"}, 3) *
+                          c.dimension("temporal_patch_size", 2) *
+                          squared(c.dimension("patch_size", 14)),
+          .norms_around = 0};
+}
+
+void merger(Maker& maker, std::int64_t norm_width, std::int64_t merged, std::int64_t out,
+            bool norm_bias) {
+  maker.norm(norm_width, norm_bias);
+  maker.column(merged, merged);
+  maker.row(out, merged);
+}
+
+void qwen2_vl(Maker& maker, const Config& c) {
+  Tower t = qwen(c);
+  t.intermediate = t.hidden * c.integer("mlp_ratio", 4);
+  maker.tower(t);
+  const std::int64_t merged = t.hidden * squared(c.dimension("spatial_merge_size", 2));
+  merger(maker, t.hidden, merged, c.dimension("hidden_size"), true);
+}
+
+void qwen2_5_vl(Maker& maker, const Config& c) {
+  Tower t = qwen(c);
+  t.intermediate = c.dimension("intermediate_size");
+  t.norm_bias = false;
+  t.gated = true;
+  maker.tower(t);
+  const std::int64_t merged = t.hidden * squared(c.dimension("spatial_merge_size", 2));
+  merger(maker, t.hidden, merged, c.dimension("out_hidden_size"), false);
+}
+
+void qwen3_vl(Maker& maker, const Config& c) {
+  Tower t = qwen(c);
+  t.intermediate = c.dimension("intermediate_size");
+  t.patch_bias = true;
+  t.positions = c.count("num_position_embeddings", 2304);
+  maker.tower(t);
+  const std::int64_t merged = t.hidden * squared(c.dimension("spatial_merge_size", 2));
+  merger(maker, t.hidden, merged, c.dimension("out_hidden_size"), true);
+  for (std::size_t i = 0; i < c.integers("deepstack_visual_indexes").size(); ++i)
+    merger(maker, merged, merged, c.dimension("out_hidden_size"), true);
+}
+
+void gemma3(Maker& maker, const Config& c, const Config& text) {
+  const Tower t = encoder(c, false);
+  maker.tower(t);
+  maker.make({t.hidden, text.dimension("hidden_size")});
+  maker.norm(t.hidden, false);
+}
+
+void llava(Maker& maker, const Config& c, const Config& text) {
+  Tower t = encoder(c, true);
+  t.layers = layers_read(text, t.layers);
+  maker.tower(t);
+  maker.make({t.hidden});  // class_embedding
+  maker.column(text.dimension("hidden_size"), t.hidden);
+  maker.row(text.dimension("hidden_size"), text.dimension("hidden_size"));
+}
+
+}  // namespace
+
+bool make_vision_tower(const Place& place) {
+  const Config& text = place.config();
+  if (!text.has("vision_config")) return true;
+  const Config c = text.object("vision_config");
+  const std::string type = c.text("model_type", "");
+  const std::string whole = text.text("model_type", "");
+  Maker maker(place);
+  if (type == "siglip_vision_model" && whole.starts_with("gemma3"))
+    gemma3(maker, c, text);
+  else if (type == "clip_vision_model")
+    llava(maker, c, text);
+  else if (type.starts_with("qwen2_5_vl") || whole == "qwen2_5_vl")
+    qwen2_5_vl(maker, c);
+  else if (type.starts_with("qwen2_vl") || whole == "qwen2_vl")
+    qwen2_vl(maker, c);
+  else if (type.starts_with("qwen3_vl") || type.starts_with("qwen3_5"))
+    qwen3_vl(maker, c);
+  else
+    return false;
+  return true;
+}
+
+}  // namespace memtape::vllm
