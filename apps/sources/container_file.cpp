@@ -167,7 +167,11 @@ class Reader {
     for (const YamlNode& item : items(node)) find_pods(item);
   }
 
+  /// An alias may bring one here again, and what is no container.
   void pod_container(const YamlNode& node) {
+    const bool is_known =
+        std::ranges::any_of(containers_, [&](const Container& c) { return c.line == node.line(); });
+    if (is_known || (!node.get("name") && !node.get("image"))) return;
     Container container;
     container.name = text(get(node, "name"));
     container.image = text(get(node, "image"));
