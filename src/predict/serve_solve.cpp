@@ -89,15 +89,20 @@ class Search {
   }
 
   /// Where a straight line through both crosses zero, or the middle: in turns, since memory grows
-  /// nearly in a line, but not quite.
+  /// nearly in a line, but not quite. Lengths are mostly padded to 256: far apart, multiples of
+  /// that are tried, and beyond the last one that fits the next number first.
   static std::int64_t between(const Probe& low, const Probe& high, bool halves) {
+    constexpr std::int64_t kPad = 256;
     const std::int64_t span = high.at - low.at;
+    if (span <= kPad && low.at % kPad == 0) return low.at + 1;
     std::int64_t step = span / 2;
     if (!halves && low.headroom && high.headroom && *low.headroom > *high.headroom)
       step =
           static_cast<std::int64_t>(static_cast<double>(span) * static_cast<double>(*low.headroom) /
                                     static_cast<double>(*low.headroom - *high.headroom));
-    return low.at + std::clamp<std::int64_t>(step, 1, span - 1);
+    const std::int64_t at = low.at + std::clamp<std::int64_t>(step, 1, span - 1);
+    const std::int64_t padded = at - at % kPad;
+    return span > kPad && padded > low.at ? padded : at;
   }
 
   Result<ServeAnswer> ask(std::int64_t at) const {
