@@ -335,7 +335,12 @@ Result<Request> parse_launch(const Command& command, Arguments before, Arguments
   LaunchOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
   std::vector<std::string> sink;
-  const std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  for (const std::string_view name : kServerQuestions) {
+    CLI::Option* option = app->add_option(fmt::format("--{}", name), sink, "of a server");
+    option->group("Serving")->expected(name == "compare" ? 0 : 1, 1)->allow_extra_args(false);
+    named.push_back(option);
+  }
   add_report_options(*app, options.given);
   Result<Request> request = parse_into(options, *app, command, before);
   if (!request || !std::holds_alternative<LaunchOptions>(*request)) return request;

@@ -3,9 +3,11 @@
 // looked up or opened.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,10 @@ struct RawOptions {
   bool rules = false;  ///< the well-known rules of thumb beside the answer
   OutputOptions output;
 };
+
+/// What is asked of servers alone, before the -- of a launch command, too.
+inline constexpr std::array<std::string_view, 6> kServerQuestions{
+    "engine-version", "solve", "compare", "users", "context", "output"};
 
 /// `memtape [options] -- COMMAND...`
 struct LaunchOptions {

@@ -2,6 +2,8 @@
 // `memtape [options] -- COMMAND...`: the launch command in memtape's words, then that command. What
 // stands before the -- comes last and so overrides what the launch command says. A command that
 // starts containers of a file is the `docker run` of the one that serves.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "commands.h"
@@ -63,7 +65,15 @@ int run_launch(const LaunchOptions& options, Terminal& terminal) {
   raw.warnings = said->warnings;
   raw.values = said->options;
   raw.values.insert(raw.values.end(), options.given.values.begin(), options.given.values.end());
-  if (said->command == launch::Translation::Command::train) return run_train(raw, terminal);
+  if (said->command == launch::Translation::Command::train) {
+    for (const auto& [name, value] : options.given.values)
+      if (std::ranges::find(kServerQuestions, std::string_view(name)) != kServerQuestions.end())
+        return terminal.fail({ErrorKind::bad_input,
+                              "is asked of servers, this is a training",
+                              fmt::format("--{}", name),
+                              {}});
+    return run_train(raw, terminal);
+  }
   return serve(*said, std::move(raw), options, terminal);
 }
 
