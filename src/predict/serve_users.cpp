@@ -39,6 +39,25 @@ Result<Asked> asked_of(const ServeOptions& options) {
   return asked;
 }
 
+/// A limit of requests' lengths may stand beside --context where the users' texts keep to it; what
+/// a place for each holds is said once.
+Result<void> lengths_agree(const ServeUsers& flags, const ServeOptions& options,
+                           const Asked& asked) {
+  const bool is_limit = !flags.length_is_of_all && flags.output.empty();
+  for (const std::string_view flag : {flags.length, flags.output}) {
+    if (flag.empty() || !options.has(flag)) continue;
+    if (!is_limit)
+      return bad_input(fmt::format("says what --{} says, too", flag), "--context",
+                       "one of the two");
+    const auto most = options.integer(flag, 0, {-1, std::int64_t{1} << 40});
+    if (!most) return tl::unexpected(most.error());
+    if (*most > 0 && *most < asked.tokens())
+      return bad_input(fmt::format("{} tokens are more than --{} {}", asked.tokens(), flag, *most),
+                       "--context", fmt::format("a larger --{}", flag));
+  }
+  return {};
+}
+
 bool fits(const Result<ServeAnswer>& answer) { return answer && answer->fits.value_or(false); }
 
 class Crowd {
@@ -156,10 +175,8 @@ Result<std::optional<ServeAnswer>> serve_users(const ServeEngine& engine,
     return std::optional<ServeAnswer>();
   const Result<Asked> asked = asked_of(options);
   if (!asked) return tl::unexpected(asked.error());
-  for (const std::string_view flag : {engine.users.length, engine.users.output})
-    if (!flag.empty() && options.has(flag))
-      return bad_input(fmt::format("says what --{} says, too", flag), "--context",
-                       "one of the two");
+  if (const Result<void> agree = lengths_agree(engine.users, options, *asked); !agree)
+    return tl::unexpected(agree.error());
   Result<ServeAnswer> answer = Crowd(engine, request, *asked).run();
   if (!answer) return tl::unexpected(answer.error());
   return std::optional(*std::move(answer));
