@@ -169,9 +169,9 @@ class Reader {
 
   /// An alias may bring one here again, and what is no container.
   void pod_container(const YamlNode& node) {
-    const bool is_known =
-        std::ranges::any_of(containers_, [&](const Container& c) { return c.line == node.line(); });
-    if (is_known || (!node.get("name") && !node.get("image"))) return;
+    const bool seen =
+        std::ranges::any_of(containers_, [&](const Container& c) { return c.line == node.line; });
+    if (seen || (!is_known(get(node, "name")) && !is_known(get(node, "image")))) return;
     Container container;
     container.name = text(get(node, "name"));
     container.image = text(get(node, "image"));
