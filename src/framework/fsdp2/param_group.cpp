@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/fsdp2/param_group.h"
+#include "framework/fsdp2/copy_tables.h"
 
 #include <utility>
 
@@ -80,6 +81,10 @@ void ParamGroup::wait_for_unshard() {
 void ParamGroup::copy_out() {
   for (FsdpParam& param : params)
     param.alloc_all_gather_output(param.gather_source().numel() * gathering_shards());
+  std::vector<Bytes> pieces;
+  for (const FsdpParam& param : params)
+    pieces.push_back(bytes_of(param.gathered_dtype(), param.gather_source().numel()));
+  const Tensor table = split_copy_table(pieces, gathering_shards());
 }
 
 /// One rank: the shard, cast, is copied into the parameter.
@@ -173,7 +178,7 @@ void ParamGroup::foreach_reduce(const std::vector<FsdpParam*>& with_grad,
   std::int64_t elements = 0;
   for (const FsdpParam* param : with_grad) elements += param->sharded_elements();
   Tensor input = ghost::empty({elements * shards_}, dtype, Category::communication);
-  grads.clear();
+  copy_in(with_grad, grads, dtype);
   Tensor output;
   {
     const StreamGuard stream(comm->reduce_scatter_stream);
@@ -184,6 +189,21 @@ void ParamGroup::foreach_reduce(const std::vector<FsdpParam*>& with_grad,
   output = std::move(output).to(orig_dtype);
   for (FsdpParam* param : with_grad) param->take_sharded_grad(output);
   comm->reduce_scatter_state = std::move(input);
+}
+
+/// foreach_reduce_scatter_copy_in: gradients of the dtype they are reduced in, or bf16 for fp32, go
+/// through the fused kernel.
+void ParamGroup::copy_in(const std::vector<FsdpParam*>& with_grad, std::vector<Tensor>& grads,
+                         DType dtype) const {
+  const DType from = grads.front().dtype();
+  const bool fused = from == dtype || (from == DType::bfloat16 && dtype == DType::float32);
+  if (shards_ > 1 && fused) {
+    std::vector<Bytes> pieces;
+    for (const FsdpParam* param : with_grad)
+      pieces.push_back(bytes_of(dtype, param->sharded_elements()));
+    const Tensor table = chunk_cat_table(pieces);
+  }
+  grads.clear();
 }
 
 void ParamGroup::finalize_backward() {

@@ -60,6 +60,8 @@ class ParamGroup {
   void copy_out();
   void copy_single();
   void foreach_reduce(const std::vector<FsdpParam*>& with_grad, std::vector<Tensor>& grads);
+  void copy_in(const std::vector<FsdpParam*>& with_grad, std::vector<Tensor>& grads,
+               DType dtype) const;
   void prefetch_backward();
   std::int64_t gathering_shards() const;
 
