@@ -95,12 +95,15 @@ class ContextParallelModel final : public torch::DrivenModel {
     return sizes;
   }
 
+  /// Once the backward pass has ended, fully_shard's last reduction included.
   void leave_after_backward(const Tensor& loss) {
-    loss.impl().grad_fn->add_hooks().before.push_back([this](ghost::Gradients&) {
-      ghost::session().final_callbacks->push_back([this] {
-        attention_.reset();
-        held_.clear();
-      });
+    const auto leave = [this] {
+      attention_.reset();
+      held_.clear();
+    };
+    loss.impl().grad_fn->add_hooks().before.push_back([leave](ghost::Gradients&) {
+      auto* const callbacks = ghost::session().final_callbacks;
+      callbacks->push_back([callbacks, leave] { callbacks->push_back(leave); });
     });
   }
 

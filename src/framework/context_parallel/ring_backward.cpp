@@ -24,12 +24,10 @@ Tensor float_zeros_like(const Tensor& tensor) {
 
 /// One call of the kernel, on this step's part of the queries.
 ghost::FlashGradients step_backward(const Ring& ring, std::int64_t i, const StepInputs& inputs,
-                                    const Tensor& grad_out, const Attended& saved, Tensor& lse) {
-  if (i <= ring.rank)
-    return ghost::flash_backward(grad_out, inputs.query, inputs.key, inputs.value, saved.out);
-  lse = second_half(saved.logsumexp).contiguous();
-  return ghost::flash_backward(second_half(grad_out), inputs.query, inputs.key, inputs.value,
-                               second_half(saved.out));
+                                    const Tensor& grad_out, const Attended& saved) {
+  const bool whole = i <= ring.rank;
+  return ghost::flash_backward(whole ? grad_out : second_half(grad_out), inputs.query, inputs.key,
+                               inputs.value, whole ? saved.out : second_half(saved.out));
 }
 
 }  // namespace
@@ -70,8 +68,11 @@ ghost::FlashGradients ring_backward(const Ring& ring, const Tensor& grad_out,
       next_kv = flat_pair(key, value);
       kv_rotater.exchange_buffers(next_kv);
     }
-    inputs = step_inputs(ring, i, {saved.query, key, value});
-    ghost::FlashGradients step = step_backward(ring, i, inputs, grad_out, saved, lse);
+    StepInputs next = step_inputs(ring, i, {saved.query, key, value});
+    Tensor own_lse = i > ring.rank ? second_half(saved.logsumexp).contiguous() : saved.logsumexp;
+    inputs = std::move(next);
+    lse = std::move(own_lse);
+    ghost::FlashGradients step = step_backward(ring, i, inputs, grad_out, saved);
     grads = std::move(step);
     if (i > 0) {
       next_grad_kv = dkv_rotater.next_buffer();
