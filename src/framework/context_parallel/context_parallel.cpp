@@ -101,6 +101,7 @@ class ContextParallelModel final : public torch::DrivenModel {
       attention_.reset();
       held_.clear();
     };
+    if (!loss.impl().grad_fn) return leave();  // the run has failed
     loss.impl().grad_fn->add_hooks().before.push_back([leave](ghost::Gradients&) {
       auto* const callbacks = ghost::session().final_callbacks;
       callbacks->push_back([callbacks, leave] { callbacks->push_back(leave); });

@@ -68,6 +68,8 @@ Result<Options> read_options(const TrainRecipe& recipe) {
     return unsupported("the loss \"" + loss + "\" is not modelled", "--strategy: loss",
                        std::string(kLoss));
   if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
+  if (recipe.attention == AttentionChoice::eager)
+    return bad_input("context_parallel takes the place of sdpa alone", "--attention", "sdpa");
   if (recipe.sequence_length % (2 * layout.gpus) != 0)
     return bad_input(std::to_string(recipe.sequence_length) + " tokens are no " +
                          std::to_string(2 * layout.gpus) + " equal stretches",

@@ -97,7 +97,9 @@ Result<Options> read_options(const TrainRecipe& recipe) {
 
 Result<Options> read_options(const Config& json, const Layout& mesh) {
   for (const std::string& key : json.keys())
-    if (key == "mesh" || std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end())
+    if (key == "mesh")
+      return bad_input("the mesh follows from the other axis", "--strategy: fsdp2", "no mesh");
+    else if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end())
       return unsupported("\"" + key + "\" is not modelled", "--strategy: fsdp2",
                          suggestion(key, kKnown));
   Result<Options> options = read_policies(json);

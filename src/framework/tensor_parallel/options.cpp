@@ -103,9 +103,11 @@ Result<Options> read_options(const Config& config, const TrainRecipe& recipe) {
   if (!json) return tl::unexpected(json.error());
   Options options;
   const auto size = read_size(*json, recipe.layout);
+  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
   if (!size) return tl::unexpected(size.error());
   options.size = *size;
   const auto plan_name = read_plan(*json);
+  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
   if (!plan_name) return tl::unexpected(plan_name.error());
   options.plan_name = *plan_name;
   options.sequence_parallel = json->boolean("sequence_parallel", false);
@@ -125,6 +127,9 @@ Result<Options> read_options(const Config& config, const TrainRecipe& recipe) {
   if (const Result<void> fine = read_fsdp2(*json, recipe, options); !fine)
     return tl::unexpected(fine.error());
   if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
+  if (recipe.lora || recipe.quantization)
+    return unsupported("adapters and quantized layers under a plan are not modelled", "--framework",
+                       "torch-tp without them");
   if (const Result<void> fine = check_sizes(config, recipe, options); !fine)
     return tl::unexpected(fine.error());
   if (const Result<void> fine = check_optimizer(recipe); !fine) return tl::unexpected(fine.error());
