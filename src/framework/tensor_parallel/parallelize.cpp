@@ -32,6 +32,7 @@ class ParallelModel final : public torch::DrivenModel {
         options_(options),
         mesh_(options.mesh(rank)),
         whole_(torch::count_statics(model)) {
+    if (options_.sequence_parallel) check_windows(recipe.sequence_length / options_.size);
     parallelize();
     if (options_.fsdp2) shard_rest(rank);
     const ghost::ScopeGuard outside(0);
@@ -77,6 +78,17 @@ class ParallelModel final : public torch::DrivenModel {
   }
 
  private:
+  /// Masks are made in the size of what is cut: a window within it makes one, which then does not
+  /// fit the scores of all tokens.
+  void check_windows(std::int64_t tokens) const {
+    for (const std::int64_t window : model_.sliding_windows())
+      if (window > 0 && window <= tokens)
+        ghost::session().fail({ErrorKind::bad_input,
+                               "a window of " + std::to_string(window) + " within the " +
+                                   std::to_string(tokens) + " tokens of a piece makes a mask",
+                               "--strategy: sequence_parallel", "false"});
+  }
+
   /// colrow: the ends of the model first, then a call of parallelize_module for each layer; hf: the
   /// modules as they come. The order decides where the pieces lie.
   void parallelize() {
