@@ -18,12 +18,13 @@ Style rowwise(Placement input, Placement output) {
 struct HfPlan {
   std::string_view model_type;
   bool gathers_attention = false;  ///< q, k and v are gathered again: norms span all heads
+  bool norms_heads = false;        ///< q_norm and k_norm see this GPU's heads alone
 };
 
 constexpr auto kHfPlans = std::to_array<HfPlan>({{"llama"},
                                                  {"mistral"},
                                                  {"qwen2"},
-                                                 {"qwen3"},
+                                                 {"qwen3", false, true},
                                                  {"gemma"},
                                                  {"gemma2"},
                                                  {"olmo"},
@@ -101,6 +102,9 @@ Result<Plan> hf_plan(std::string_view model_type) {
   for (const char* name : {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"})
     plan.push_back({layer + name, gathers ? gathered : column});
   plan.push_back({layer + "self_attn.o_proj", gathers ? split : row});
+  if (found->norms_heads)
+    for (const char* name : {"self_attn.q_norm", "self_attn.k_norm"})
+      plan.push_back({layer + name, {.kind = Style::Kind::backward_hook}});
   for (const char* name : {"mlp.gate_proj", "mlp.up_proj", "mlp.c_fc"})
     plan.push_back({layer + name, column});
   for (const char* name : {"mlp.down_proj", "mlp.c_proj"}) plan.push_back({layer + name, row});

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/tensor_parallel/backward_hook.h"
 #include "framework/tensor_parallel/shard_parameter.h"
 #include "ghost/ops/embedding.h"
 #include "ghost/session.h"
@@ -26,6 +27,7 @@ class Boundary final : public nn::ForwardHooks {
       case Style::Kind::rowwise: prepare_rowwise(input); break;
       case Style::Kind::sequence: input = from_local(input, mesh_, false); break;
       case Style::Kind::prepare_input: input = gathered(input); return;
+      case Style::Kind::backward_hook: return;
     }
     ghost::session().wraps_tensors = true;
   }
@@ -120,7 +122,11 @@ std::unique_ptr<nn::ForwardHooks> apply_style(nn::ModuleNode& node, const Style&
   } else if (node.embedding) {
     shard_embedding(node, style, mesh, distributed);
   }
-  auto hooks = std::make_unique<Boundary>(style, mesh, out_features);
+  std::unique_ptr<nn::ForwardHooks> hooks;
+  if (style.kind == Style::Kind::backward_hook)
+    hooks = std::make_unique<BackwardHook>();
+  else
+    hooks = std::make_unique<Boundary>(style, mesh, out_features);
   node.hooks.push_back(hooks.get());
   return hooks;
 }

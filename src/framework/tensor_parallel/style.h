@@ -8,6 +8,8 @@
 //     RowwiseParallel    weight columns cut, input cut likewise, outputs are summands
 //     SequenceParallel   parameters whole, input and output cut along the sequence
 //     PrepareModuleInput gathers what a module is given
+//     backward_hook      adds up the gradients of a whole parameter where each GPU has its own
+//     heads
 #pragma once
 
 #include <memory>
@@ -18,7 +20,7 @@
 namespace memtape::tensor_parallel {
 
 struct Style {
-  enum class Kind { colwise, rowwise, sequence, prepare_input };
+  enum class Kind { colwise, rowwise, sequence, prepare_input, backward_hook };
   Kind kind = Kind::colwise;
   Placement input = kReplicate, output = kReplicate;  ///< input_layouts, output_layouts
   bool input_is_distributed = false;                  ///< a DTensor already

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// BackwardHook: nn.Module.register_full_backward_hook (torch/utils/hooks.py), which transformers'
+// replicated_with_grad_allreduce adds to norms over the heads of one GPU: identities around the
+// module, between whose backwards the gradient of its output is held.
+#pragma once
+
+#include <memory>
+
+#include "ghost/tensor.h"
+#include "nn/module.h"
+
+namespace memtape::tensor_parallel {
+
+class BackwardHook final : public nn::ForwardHooks {
+ public:
+  void before_forward(ghost::Tensor& input) override;
+  void after_forward(ghost::Tensor& output) override;
+
+ private:
+  std::shared_ptr<ghost::Tensor> grad_output_;  ///< of the call at work
+};
+
+}  // namespace memtape::tensor_parallel
