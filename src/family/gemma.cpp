@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/gemma.h"
 
+#include <utility>
+
 #include "family/activations.h"
 #include "family/decoder.h"
 #include "family/families.h"
@@ -45,7 +47,8 @@ Tensor GemmaTextScaledWordEmbedding::operator()(const Tensor& input_ids) {
   const ghost::ScopeGuard guard(node().scope);
   Tensor indices = input_ids;
   for (nn::ForwardHooks* hook : node().hooks) hook->before_forward(indices);
-  Tensor output = ghost::embedding(weight, indices).mul(embed_scale_.to(weight.dtype()));
+  Tensor output = node().patch ? node().patch->forward(indices) : ghost::embedding(weight, indices);
+  output = std::move(output).mul(embed_scale_.to(weight.dtype()));
   if (output_requires_grad && !output.requires_grad()) output.impl().requires_grad = true;
   for (nn::ForwardHooks* hook : node().hooks) nn::show_output(*hook, output);
   return output;

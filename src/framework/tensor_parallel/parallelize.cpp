@@ -93,6 +93,7 @@ class ParallelModel final : public torch::DrivenModel {
   /// modules as they come. The order decides where the pieces lie.
   void parallelize() {
     const std::vector<nn::NamedModule> modules = nn::named_modules(model_.tree.root());
+    check_norms(modules);
     if (options_.plan_name == PlanName::hf && ties_head(modules))
       options_.plan.push_back(hf_tied_embedding());
     std::unordered_set<const PlannedStyle*> used;
@@ -108,6 +109,16 @@ class ParallelModel final : public torch::DrivenModel {
           if (module.name == planned.module) apply_to(module);
     for (const nn::NamedModule& module : modules) apply_to(module);
     if (options_.plan_name == PlanName::colrow) check_all_used(used);
+  }
+
+  /// A norm on what a module gives, before the residual is added, would add a DTensor to a plain
+  /// tensor.
+  void check_norms(const std::vector<nn::NamedModule>& modules) const {
+    for (const nn::NamedModule& module : modules)
+      if (options_.sequence_parallel && module.name.ends_with("post_feedforward_layernorm"))
+        ghost::session().fail({ErrorKind::bad_input,
+                               "the plan colrow does not fit norms behind attention and MLP",
+                               "--strategy: sequence_parallel", "false"});
   }
 
   bool ties_head(const std::vector<nn::NamedModule>& modules) const {
