@@ -269,8 +269,10 @@ void add_micro_batches(std::vector<std::string>& lines, const MeasuredStep& step
   constexpr int kMargin = 10;
   const std::vector<InFlight> flights = micro_batches_in_flight(step.windows);
   if (flights.empty()) return;
-  lines.push_back(std::string(kMargin, ' ') +
-                  o.style.paint("micro-batches alive, 10 as a, 11 as b ...", kQuiet));
+  const bool many = std::any_of(flights.begin(), flights.end(),
+                                [](const InFlight& f) { return f.micro_batch > 8; });
+  const std::string title = many ? "micro-batches alive (a: 10, b: 11 ...)" : "micro-batches alive";
+  lines.push_back(std::string(kMargin, ' ') + o.style.paint(title, kQuiet));
   for (std::size_t i = 0; i < flights.size(); ++i)
     if (i == 0 || flights[i].stage != flights[i - 1].stage)
       lines.push_back(o.style.paint(alive_line(flights, flights[i].stage, bands, kMargin), kQuiet));

@@ -79,11 +79,9 @@ Result<void> check_schedule(const Options& o) {
                          o.schedule == ScheduleKind::interleaved_zero_bubble;
   const std::int64_t rounds = std::max<std::int64_t>(1, o.microbatches / o.ranks);
   if (in_rounds && o.microbatches % rounds != 0)
-    return bad_input(
-        count + " micro-batches do not divide into " + std::to_string(rounds) + " rounds over " +
-            std::to_string(o.ranks) + " ranks",
-        "--strategy: microbatches",
-        "a multiple of " + std::to_string(o.ranks) + ", or of " + std::to_string(rounds));
+    return bad_input(count + " micro-batches do not divide into " + std::to_string(rounds) +
+                         " rounds over " + std::to_string(o.ranks) + " ranks",
+                     "--strategy: microbatches", "a multiple of " + std::to_string(o.ranks));
   return {};
 }
 
@@ -113,13 +111,14 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   const LayoutRecipe& layout = recipe.layout;
   if (const auto fine = torch::check_axes(layout, {"pp", "vpp"}); !fine)
     return tl::unexpected(fine.error());
-  const auto ranks = torch::remaining_axis(layout, "pp", layout.pp, 1);
-  if (!ranks) return tl::unexpected(ranks.error());
+  if (layout.pp && *layout.pp != layout.gpus)
+    return unsupported("data parallelism inside stages is not modelled", "--pp",
+                       std::to_string(layout.gpus) + ", the number of GPUs");
   const Result<Config> json = torch::read_strategy(recipe, kKnown);
   if (!json) return tl::unexpected(json.error());
   if (const auto fine = check_recipe(recipe); !fine) return tl::unexpected(fine.error());
   Options options;
-  options.ranks = *ranks;
+  options.ranks = layout.gpus;
   const auto schedule = find_schedule(
       json->optional_text("schedule").value_or(layout.schedule.empty() ? "1F1B" : layout.schedule));
   if (!schedule) return tl::unexpected(schedule.error());
