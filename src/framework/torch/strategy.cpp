@@ -13,15 +13,14 @@ namespace {
 
 constexpr const char* kOption = "--strategy";
 
-/// The divisors of `n` near `wanted`, as a hint.
+}  // namespace
+
 std::string divisors_of(std::int64_t n) {
   std::string text;
   for (std::int64_t d = 1; d <= n && d <= 1024; ++d)
     if (n % d == 0) text += (text.empty() ? "" : ", ") + std::to_string(d);
   return "one of " + text;
 }
-
-}  // namespace
 
 Result<Config> read_strategy(const TrainRecipe& recipe, std::span<const std::string_view> known) {
   const std::string& text = recipe.layout.strategy;

@@ -3,8 +3,11 @@
 // read from --strategy, and the sizes of its axes, which must multiply to the number of GPUs.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -25,6 +28,9 @@ Result<void> check_axes(const LayoutRecipe& layout,
 /// What does not divide is an error that says what would.
 Result<std::int64_t> remaining_axis(const LayoutRecipe& layout, std::string_view axis,
                                     std::optional<std::int64_t> given, std::int64_t others);
+
+/// "one of 1, 2, 4": what divides `n`, up to 1,024.
+std::string divisors_of(std::int64_t n);
 
 /// The JSON of --strategy of a framework that has no axis but dp.
 Result<Config> read_data_parallel_strategy(const TrainRecipe& recipe,

@@ -150,7 +150,9 @@ Result<std::vector<std::int64_t>> layers_by_stage(const Options& options, std::i
       return bad_input(
           std::to_string(layers) + " layers do not divide over " + std::to_string(stages) +
               " stages",
-          "--gpus", "a divisor, or --strategy '{\"layers\": [...]}' with the layers of each stage");
+          "--gpus",
+          torch::divisors_of(layers) +
+              " stages; or say how many layers each holds: --strategy '{\"layers\": [...]}'");
     return std::vector<std::int64_t>(static_cast<std::size_t>(stages), layers / stages);
   }
   const bool usable =
