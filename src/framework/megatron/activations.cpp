@@ -68,6 +68,15 @@ Tensor activation(const Arguments& a, const Tensor& x, const Tensor& bias) {
   return active.mul(parts[1].add(0.0));  // x_linear + config.glu_linear_offset
 }
 
+Tensor weighted_activation(const Arguments& a, const Tensor& x, const Tensor& bias,
+                           const Tensor& weights) {
+  if (!weights.defined() || (a.activation == Activation::swiglu && a.bias_activation_fusion))
+    return activation(a, x, bias);
+  const Tensor sum = bias.defined() ? x.add(bias) : x;
+  if (a.activation == Activation::gelu) return ghost::gelu(sum).mul(weights);
+  return activation(a, sum, {}).mul(weights);
+}
+
 Tensor bias_dropout_add(double rate, const Tensor& x, const Tensor& bias, const Tensor& residual) {
   if (rate == 0.0 && !bias.defined()) return residual.add(x);
   return apply({.name = "CompiledFunctionBackward",

@@ -9,6 +9,11 @@
 
 namespace memtape::megatron {
 
+/// What an expert has between its products: each row times its token's weight, within the kernel of
+/// swiglu (weighted_bias_swiglu) or after it.
+Tensor weighted_activation(const Arguments& a, const Tensor& x, const Tensor& bias,
+                           const Tensor& weights);
+
 /// The MLP's activation of [.., 2f] (gated) or [.., f]; `bias` may be undefined.
 Tensor activation(const Arguments& a, const Tensor& x, const Tensor& bias);
 

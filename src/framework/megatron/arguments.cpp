@@ -152,6 +152,7 @@ Result<void> read_moe(const Config& c, Arguments& a) {
   a.moe.topk = c.dimension("moe_router_topk", 2);
   a.moe.shared_expert_size = c.count("moe_shared_expert_intermediate_size", 0);
   a.moe.shared_gate = c.boolean("moe_shared_expert_gate", false);
+  a.moe.gathers_tokens = c.text("moe_token_dispatcher_type", "allgather") == "allgather";
   a.moe.grouped_gemm = c.boolean("moe_grouped_gemm", false);
   a.moe.expert_bias = c.boolean("moe_router_enable_expert_bias", false);
   a.moe.capacity_factor = c.optional_number("moe_expert_capacity_factor");

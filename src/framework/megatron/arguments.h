@@ -27,6 +27,7 @@ struct MoeArguments {
   std::int64_t num_experts = 0;  ///< 0: every layer is dense
   std::int64_t ffn_hidden_size = 0, topk = 2, shared_expert_size = 0;
   std::vector<bool> layers;  ///< whether layer i is one of experts
+  bool gathers_tokens = false;  ///< the dispatcher "allgather"
   bool grouped_gemm = false, shared_gate = false, expert_bias = false;
   std::optional<double> capacity_factor;
 };

@@ -63,41 +63,119 @@ MoeLayer::MoeLayer(const nn::Scope& scope, Rank& rank) : rank_(rank) {
       LinearShape{.in = moe.shared_expert_size, .out = a.hidden_size, .split = Split::row});
 }
 
-/// Router, dispatch, experts, combine.
-Tensor MoeLayer::routed(const Tensor& x) {
-  const Arguments& a = rank_.a;
-  const std::int64_t tokens = x.numel() / x.size(-1);
-  const Tensor rows = x.view({tokens, x.size(-1)});
+/// The router's weights for each token and expert, in the tokens' dtype.
+Tensor MoeLayer::router_probs(const Tensor& rows) {
   const Tensor scores = rows.matmul(router_.t());
   rank_.use_cublas();
   const Tensor logits = scores.to_float();
-  const Tensor probs = ghost::softmax(logits, DType::float32);
-  const std::int64_t local = a.moe.num_experts / a.ep;
+  return ghost::softmax(logits, DType::float32).to(rows.dtype());
+}
+
+/// The experts one after the other, each over as many rows, or their outputs as one of grouped
+/// products has them.
+Tensor MoeLayer::run_experts(const Tensor& rows, const Tensor& weights) {
+  const Arguments& a = rank_.a;
+  if (a.moe.grouped_gemm && a.transformer_engine) rank_.use_grouped_workspaces();
+  const auto local = static_cast<std::int64_t>(experts_.size());
+  const std::int64_t share = rows.size(0) / local;
+  std::vector<Tensor> outputs;
+  for (std::int64_t i = 0; i < local; ++i) {
+    const Expert& expert = experts_[static_cast<std::size_t>(i)];
+    const Tensor mine = rows.slice(0, i * share, (i + 1) * share);
+    const Tensor weight =
+        weights.defined() ? weights.slice(0, i * share, (i + 1) * share) : Tensor();
+    const Tensor between = (*expert.fc1)(mine);
+    outputs.push_back(
+        (*expert.fc2)(weighted_activation(a, between, expert.fc1->bias, weight)));
+  }
+  return outputs.size() > 1 ? ghost::cat(outputs, 0) : outputs.front();
+}
+
+/// MoEAllGatherTokenDispatcher: every rank of the group sees all tokens and takes those of its
+/// experts. What it knows of a routing stays until the next one.
+Tensor MoeLayer::routed_by_gathering(const Tensor& rows) {
+  const Arguments& a = rank_.a;
+  const auto local = static_cast<std::int64_t>(experts_.size());
+  const std::int64_t tokens = rows.size(0), width = rows.size(1), group = a.ep * a.etp;
+  const std::int64_t all = tokens * group;
+  const std::int64_t mine = all * a.moe.topk / a.moe.num_experts * local;
+  const Tensor probs = router_probs(rows);
+  if (group > 1) const Tensor gathered = rank_.global_buffer({all, width}, rows.dtype());
+  {
+    const ghost::Op op("dispatch_postprocess", {});
+    local_map_ = empty({all, local}, DType::boolean, Category::buffer);
+    permutation_ = empty({mine}, DType::int64, Category::buffer);
+  }
+  Tensor dispatched = apply(
+      {.name = "IndexSelectBackward",
+       .inputs = {rows},
+       .forward = [&](ToSave&) { return empty({mine, width}, rows.dtype()); },
+       .backward =
+           [sizes = rows.sizes(), all, group](std::span<const Tensor>, const Tensor& grad,
+                                              Gradients& in) {
+             in[0] = empty({all, sizes.back()}, grad.dtype());
+             if (group > 1) in[0] = empty(sizes, grad.dtype());
+           }});
+  local_probs_ = moved("MaskedSelectBackward", probs.reshape({-1, 1}), mine);
+  Tensor outputs = run_experts(dispatched, local_probs_);
+  dispatched.reset();
+  local_probs_ = local_probs_.detach();
+  Tensor restored = apply(
+      {.name = "IndexAddBackward",
+       .inputs = {outputs},
+       .forward =
+           [&](ToSave&) {
+             Tensor zeros = empty({all, width}, outputs.dtype());
+             if (!a.deterministic) return zeros;
+             Tensor again = empty({all, width}, outputs.dtype());
+             zeros.reset();
+             const Tensor scaled = empty(outputs.sizes(), outputs.dtype());
+             return again;
+           },
+       .backward = [mine, width](std::span<const Tensor>, const Tensor& grad,
+                                 Gradients& in) { in[0] = empty({mine, width}, grad.dtype()); }});
+  outputs.reset();
+  if (group == 1) return restored;
+  return apply({.name = "_ReduceScatterToSequenceParallelRegionBackward",
+                .inputs = {restored},
+                .forward = [&](ToSave&) { return scattered(restored, group); },
+                .backward = [all, width](std::span<const Tensor>, const Tensor& grad,
+                                         Gradients& in) { in[0] = empty({all, width}, grad.dtype()); }});
+}
+
+/// MoEAlltoAllTokenDispatcher: tokens are sorted by expert, exchanged, and sorted again by the
+/// experts of this rank.
+Tensor MoeLayer::routed_by_exchange(const Tensor& rows) {
+  const Arguments& a = rank_.a;
+  const std::int64_t tokens = rows.size(0), local = a.moe.num_experts / a.ep;
+  const Tensor probs = router_probs(rows);
   std::int64_t each = tokens * a.moe.topk / a.moe.num_experts;
   if (a.moe.capacity_factor)
     each = static_cast<std::int64_t>(std::ceil(static_cast<double>(tokens * a.moe.topk) /
                                                static_cast<double>(a.moe.num_experts) *
                                                *a.moe.capacity_factor));
   const std::int64_t sent = each * a.moe.num_experts, received = each * a.ep * local * a.etp;
+  {
+    const ghost::Op op("dispatch_preprocess", {});
+    local_map_ = empty({tokens, a.moe.num_experts}, DType::boolean, Category::buffer);
+    permutation_ = empty({sent}, DType::int64, Category::buffer);
+  }
+  local_probs_ = probs.detach();
   Tensor dispatched = moved("PermuteBackward", rows, sent);
   if (a.ep > 1 || a.etp > 1) dispatched = moved("_AllToAllBackward", dispatched, received);
   if (local > 1) dispatched = moved("SortChunksBackward", dispatched, received);
-  if (a.moe.grouped_gemm && a.transformer_engine) rank_.use_grouped_workspaces();
-  std::vector<Tensor> outputs;
-  for (std::size_t i = 0; i < experts_.size(); ++i) {
-    const std::int64_t share = received / local;
-    const auto at = static_cast<std::int64_t>(i) * share;
-    const Tensor mine = dispatched.slice(0, at, at + share);
-    const Tensor between = (*experts_[i].fc1)(mine);
-    outputs.push_back((*experts_[i].fc2)(activation(a, between, experts_[i].fc1->bias)));
-  }
+  Tensor combined = run_experts(dispatched, moved("_AllToAllBackward", probs.reshape({-1, 1}), received));
   dispatched.reset();
-  Tensor combined = outputs.size() > 1 ? ghost::cat(outputs, 0) : outputs.front();
-  outputs.clear();
   if (local > 1) combined = moved("SortChunksBackward", combined, received);
   if (a.ep > 1 || a.etp > 1) combined = moved("_AllToAllBackward", combined, sent);
-  const Tensor kept_probs = probs;
-  return moved("UnpermuteBackward", combined, tokens).view(x.sizes());
+  return moved("UnpermuteBackward", combined, tokens);
+}
+
+Tensor MoeLayer::routed(const Tensor& x) {
+  const Tensor rows = x.view({x.numel() / x.size(-1), x.size(-1)});
+  const Tensor out =
+      rank_.a.moe.gathers_tokens ? routed_by_gathering(rows) : routed_by_exchange(rows);
+  return out.view(x.sizes());
 }
 
 Tensor MoeLayer::operator()(const Tensor& x) {

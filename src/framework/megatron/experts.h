@@ -20,10 +20,15 @@ class MoeLayer {
   struct Expert {
     std::unique_ptr<Linear> fc1, fc2;
   };
+  Tensor router_probs(const Tensor& rows);
+  Tensor run_experts(const Tensor& rows, const Tensor& weights);
+  Tensor routed_by_gathering(const Tensor& rows);
+  Tensor routed_by_exchange(const Tensor& rows);
   Tensor routed(const Tensor& x);
 
   Rank& rank_;
   Tensor router_, expert_bias_, tokens_per_expert_, shared_gate_;
+  Tensor local_map_, permutation_, local_probs_;  ///< the dispatcher's, of the last routing
   std::vector<Expert> experts_;
   std::unique_ptr<Linear> shared_fc1_, shared_fc2_;
 };

@@ -162,7 +162,7 @@ Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight, const Ten
                in[1].reset();
              else if (!fused)
                in[1] = grad.view({-1, grad.size(-1)}).t().matmul(total.view({-1, total.size(-1)}));
-             else if (rank.a.transformer_engine)
+             else if (rank.a.fused_kernels)
                in[1] = rank.dummy_wgrad(saved[1].sizes(), saved[1].dtype());
              else
                in[1] = empty(saved[1].sizes(), saved[1].dtype());

@@ -61,8 +61,11 @@ void te_normalize_backward(const Tensor& grad, const Tensor& weight, const Tenso
 Rank::Rank(const Arguments& arguments, std::int64_t tensor_rank)
     : a(arguments), tp_rank(tensor_rank) {
   if (!a.cublas_workspace) return;
-  for (Tensor& workspace : ghost::session().cublas_workspaces)
-    workspace = empty({0}, DType::uint8, Category::workspace);
+  // In NVIDIA's containers cuBLASLt shares it (TORCH_CUBLASLT_UNIFIED_WORKSPACE).
+  for (int thread = 0; thread < 2; ++thread)
+    ghost::session().cublas_workspaces[thread] =
+        ghost::session().cublaslt_workspaces[thread] =
+            empty({0}, DType::uint8, Category::workspace);
 }
 
 void Rank::use_cublas() {
@@ -175,7 +178,9 @@ Tensor Linear::local_forward(const Tensor& x) {
                               const ghost::Op op("reduce_scatter", {});
                               shard = empty(saved[0].sizes(), saved[0].dtype());
                             }
-                            if (fused)
+                            if (fused && rank.a.fused_kernels)
+                              in[1] = rank.dummy_wgrad(saved[1].sizes(), saved[1].dtype());
+                            else if (fused)
                               in[1] = empty(saved[1].sizes(), saved[1].dtype());
                             else
                               in[1] = flat_grad.t().matmul(flat_total);

@@ -23,8 +23,8 @@ MegatronOptimizer::MegatronOptimizer(const Arguments& a, std::vector<ParamAndGra
                                      std::array<std::int64_t, 2> shard)
     : a_(a) {
   const ghost::GradMode without(false);
-  // FusedAdam's and the mixed precision optimizer's _dummy_overflow_buf, and _scale_one.
-  if (a.fused_kernels) scalars_.push_back(scalar("_dummy_overflow_buf", DType::int32));
+  take_scalars(std::ranges::any_of(
+      buffers, [](const ParamAndGradBuffer& buffer) { return buffer.parameters.front().expert; }));
   for (const bool decays : {true, false})
     for (const ParamAndGradBuffer& buffer : buffers) {
       const std::int64_t rank = shard[buffer.parameters.front().expert ? 1 : 0];
@@ -39,9 +39,17 @@ MegatronOptimizer::MegatronOptimizer(const Arguments& a, std::vector<ParamAndGra
                  a.use_distributed_optimizer ? held[i] : buffer.layout.parameters[i]);
       }
     }
-  if (a.params_dtype != DType::float32) {
-    if (a.fused_kernels) scalars_.push_back(scalar("_dummy_overflow_buf", DType::int32));
-    scalars_.push_back(scalar("_scale_one", DType::float32));
+}
+
+/// FusedAdam's _dummy_overflow_buf; _scale_one of bf16 or, of fp16, found_inf, another overflow
+/// buffer and DynamicGradScaler's four. Experts have an optimizer of their own.
+void MegatronOptimizer::take_scalars(bool experts) {
+  for (int i = 0; i < (experts ? 2 : 1); ++i) {
+    if (a_.fused_kernels) scalars_.push_back(scalar("_dummy_overflow_buf", DType::int32));
+    if (a_.params_dtype == DType::float32) continue;
+    const bool scales = a_.params_dtype == DType::float16 && a_.fused_kernels;
+    for (int k = 0; k < (scales ? 6 : 1); ++k)
+      scalars_.push_back(scalar("_scale", DType::float32));
   }
 }
 

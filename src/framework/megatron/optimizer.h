@@ -33,6 +33,7 @@ class MegatronOptimizer {
     bool decays = true, copy = false;
   };
   void add_main(const ParamAndGradBuffer& buffer, const Parameter& parameter, const Range& held);
+  void take_scalars(bool experts);
   void count_zeros() const;
   void step_fused();
   void step_torch();

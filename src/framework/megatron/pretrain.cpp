@@ -82,8 +82,16 @@ std::vector<Tensor> kept_scalars(const Arguments& a) {
   std::vector<Tensor> kept;
   if (!a.pretrain_loop) return kept;
   const ghost::Op op("pretrain", {});
-  for (int i = 0; i < 2; ++i) kept.push_back(ghost::empty({1}, DType::float64, Category::unknown));
-  for (int i = 0; i < 2; ++i) kept.push_back(ghost::empty({1}, DType::float32, Category::unknown));
+  const auto keep = [&](std::int64_t elements, DType dtype) {
+    kept.push_back(ghost::empty({elements}, dtype, Category::unknown));
+  };
+  keep(1, DType::float64);  // program_start_global
+  keep(1, DType::uint8);    // ProcessGroupNCCL's barrier tensor
+  const bool bert = a.program == "pretrain_bert.py";
+  for (int i = 0; i < (bert && a.bert_binary_head ? 4 : 2); ++i) keep(1, DType::float32);
+  // Transformer Engine caches the sequences' starts where nothing is padded (_get_cu_seqlens).
+  if (a.transformer_engine && !bert) keep(a.micro_batch_size + 1, DType::int32);
+  if (a.moe.num_experts > 0) keep(1, DType::float32);  // MoEAuxLossAutoScaler's loss scale
   return kept;
 }
 
