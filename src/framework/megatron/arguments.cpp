@@ -369,6 +369,7 @@ Result<Arguments> from_transformers(const Config& c, const TrainRecipe& recipe) 
   if (!a) return a;
   a->num_microbatches = recipe.gradient_accumulation;
   a->pretrain_loop = false;
+  a->overlaps_p2p = described->boolean("overlap_p2p_comm", false);  // ModelParallelConfig's
   return a;
 }
 
