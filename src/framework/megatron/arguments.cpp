@@ -326,6 +326,26 @@ Result<void> read_batch(const Config& c, Arguments& a) {
   return {};
 }
 
+/// What forward_backward_pipelining_with_interleaving refuses: groups of micro-batches that are
+/// shorter than the pipeline.
+Result<void> check_interleaving(const Arguments& a) {
+  if (a.vpp <= 1 || a.pp <= 1) return {};
+  const std::int64_t group = a.microbatch_group_size, rest = a.num_microbatches % group;
+  if (group < a.pp || group > a.num_microbatches)
+    return bad_input(
+        fmt::format("groups of {} micro-batches, of {}, on {} pipeline stages", group,
+                    a.num_microbatches, a.pp),
+        "--microbatch-group-size-per-virtual-pipeline-stage",
+        fmt::format("{} to the number of micro-batches would do", a.pp));
+  if (rest > 0 && rest < a.pp)
+    return bad_input(fmt::format("the last group has {} of {} micro-batches, fewer than the {} "
+                                 "pipeline stages",
+                                 rest, a.num_microbatches, a.pp),
+                     "--microbatch-group-size-per-virtual-pipeline-stage",
+                     "a size that divides the micro-batches would do");
+  return {};
+}
+
 /// Programs whose buffers, optimizer or model are others altogether.
 Result<void> refuse_others(const Config& c, const std::string& program) {
   if (program == "pretrain_t5.py" && c.dimension("pipeline_model_parallel_size", 1) > 1)
@@ -381,8 +401,12 @@ bool Arguments::recomputes(std::string_view module) const {
 }
 
 Result<Arguments> read_arguments(const Config& config, const TrainRecipe& recipe) {
-  return config.text("model_type", "") == "megatron" ? from_launch(config, recipe)
-                                                     : from_transformers(config, recipe);
+  Result<Arguments> a = config.text("model_type", "") == "megatron"
+                            ? from_launch(config, recipe)
+                            : from_transformers(config, recipe);
+  if (!a) return a;
+  if (const auto checked = check_interleaving(*a); !checked) return tl::unexpected(checked.error());
+  return a;
 }
 
 }  // namespace memtape::megatron
