@@ -142,6 +142,10 @@ Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight, const Ten
        .forward =
            [&](ToSave& save) {
              save = {x, weight};
+             const std::optional<std::int64_t>& limit = rank.a.wgrad_deferral_limit;
+             if (limit && (*limit == 0 ||
+                           static_cast<std::int64_t>(rank.deferred_inputs.size()) < *limit))
+               rank.deferred_inputs.push_back(x);
              Tensor logits = total_of(x).matmul(weight.t());
              rank.use_cublas();
              return bias.defined() ? logits.add(bias) : logits;

@@ -38,6 +38,8 @@ class Rank {
   /// grad_output_buffer: gradients of logits whose product with the input waits for the end of the
   /// schedule (defer_embedding_wgrad_compute).
   std::vector<Tensor> deferred;
+  /// embedding_activation_buffer: the inputs of those products, with their history.
+  std::vector<Tensor> deferred_inputs;
 
   const Arguments& a;
   const std::int64_t tp_rank;

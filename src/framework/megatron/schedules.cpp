@@ -135,13 +135,16 @@ void Schedule::run(int step) {
 /// drain_embedding_wgrad_compute: the products that waited, one after the other.
 void Schedule::finish_deferred() {
   const Arguments& a = rank_.a;
-  for (Tensor& grad : rank_.deferred) {
+  for (std::size_t i = 0; i < rank_.deferred.size(); ++i) {
+    Tensor& grad = rank_.deferred[i];
     const ghost::Op op("wgrad_compute", {});
     if (!a.gradient_accumulation_fusion)
       const Tensor product = empty({grad.size(-1), a.hidden_size}, a.params_dtype);
     grad.reset();
+    if (i < rank_.deferred_inputs.size()) rank_.deferred_inputs[i].reset();
   }
   rank_.deferred.clear();
+  rank_.deferred_inputs.clear();
 }
 
 }  // namespace memtape::megatron
