@@ -76,8 +76,8 @@ Bytes routed_bytes(const Tape& tape) {
     if (event.kind != EventKind::alloc && event.kind != EventKind::free) continue;
     dispatches |= std::string_view(tape.why[event.block].op).starts_with("dispatch_");
     if (!routed(event.block)) continue;
-    alive += event.kind == EventKind::alloc ? tape.requested[event.block]
-                                            : -tape.requested[event.block];
+    alive +=
+        event.kind == EventKind::alloc ? tape.requested[event.block] : -tape.requested[event.block];
     most = std::max(most, alive);
   }
   return dispatches ? most : 0;

@@ -204,8 +204,8 @@ void read_environment(const Config& c, Arguments& a) {
   const Config environment = c.object("environment");
   a.deterministic_attention =
       environment.text("NVTE_ALLOW_NONDETERMINISTIC_ALGO", a.deterministic ? "0" : "1") == "0";
-  a.cublas_workspace =
-      workspace_bytes(environment.text("CUBLAS_WORKSPACE_CONFIG", a.deterministic ? ":4096:8" : ""));
+  a.cublas_workspace = workspace_bytes(
+      environment.text("CUBLAS_WORKSPACE_CONFIG", a.deterministic ? ":4096:8" : ""));
 }
 
 void read_kernels(const Config& c, Arguments& a) {
@@ -332,11 +332,10 @@ Result<void> check_interleaving(const Arguments& a) {
   if (a.vpp <= 1 || a.pp <= 1) return {};
   const std::int64_t group = a.microbatch_group_size, rest = a.num_microbatches % group;
   if (group < a.pp || group > a.num_microbatches)
-    return bad_input(
-        fmt::format("groups of {} micro-batches, of {}, on {} pipeline stages", group,
-                    a.num_microbatches, a.pp),
-        "--microbatch-group-size-per-virtual-pipeline-stage",
-        fmt::format("{} to the number of micro-batches would do", a.pp));
+    return bad_input(fmt::format("groups of {} micro-batches, of {}, on {} pipeline stages", group,
+                                 a.num_microbatches, a.pp),
+                     "--microbatch-group-size-per-virtual-pipeline-stage",
+                     fmt::format("{} to the number of micro-batches would do", a.pp));
   if (rest > 0 && rest < a.pp)
     return bad_input(fmt::format("the last group has {} of {} micro-batches, fewer than the {} "
                                  "pipeline stages",

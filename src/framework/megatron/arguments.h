@@ -26,7 +26,7 @@ enum class Recompute { none, selective, full };
 struct MoeArguments {
   std::int64_t num_experts = 0;  ///< 0: every layer is dense
   std::int64_t ffn_hidden_size = 0, topk = 2, shared_expert_size = 0;
-  std::vector<bool> layers;  ///< whether layer i is one of experts
+  std::vector<bool> layers;     ///< whether layer i is one of experts
   bool gathers_tokens = false;  ///< the dispatcher "allgather"
   bool grouped_gemm = false, shared_gate = false, expert_bias = false;
   std::optional<double> capacity_factor;
@@ -61,7 +61,7 @@ struct Arguments {
   bool sequence_parallel = false;
   std::int64_t microbatch_group_size = 1;
   bool overlaps_p2p = true, overlaps_p2p_flush = false;  ///< of interleaved schedules
-  std::vector<std::vector<std::int64_t>> stage_layers;  ///< [pp rank][virtual stage]: how many
+  std::vector<std::vector<std::int64_t>> stage_layers;   ///< [pp rank][virtual stage]: how many
 
   DType params_dtype = DType::float32;
   bool grad_reduce_in_fp32 = false;

@@ -125,7 +125,7 @@ Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs) {
 Tensor Attention::operator()(const Tensor& x, const Inputs& inputs) {
   const ghost::ScopeGuard guard(scope_);
   const AttentionMask& mask = inputs.mask;
-  Heads heads = q_              ? from_two_products(x, inputs.context)
+  Heads heads = q_               ? from_two_products(x, inputs.context)
                 : rank_.a.mla.on ? from_latents(x, inputs.freqs)
                                  : from_one_product(x, inputs.freqs);
   Tensor context;

@@ -23,10 +23,10 @@ BertModel::Dense BertModel::dense(std::string_view name, std::int64_t out) {
 BertModel::BertModel(Rank& rank, const ChunkPlace& place) : StageModel(rank, place) {
   const Arguments& a = rank.a;
   if (place.first) embedding_.emplace(at("embedding"), rank, a.bert_binary_head ? 2 : 0);
-  encoder_.emplace(at("encoder"), rank,
-                   TransformerBlock::Shape{.first_layer = place.first_layer,
-                                           .layers = place.layers,
-                                           .final_norm = place.last});
+  encoder_.emplace(
+      at("encoder"), rank,
+      TransformerBlock::Shape{
+          .first_layer = place.first_layer, .layers = place.layers, .final_norm = place.last});
   if (!place.last) return;
   head_ = dense("lm_head_dense", a.hidden_size);
   const nn::Scope norm = at("lm_head_layer_norm");
@@ -44,8 +44,7 @@ BertModel::BertModel(Rank& rank, const ChunkPlace& place) : StageModel(rank, pla
 }
 
 /// The words' loss, averaged over those masked, and that of the sentences' order.
-Tensor BertModel::loss(const Tensor& hidden_states, const Tensor& labels,
-                       const Tensor& loss_mask) {
+Tensor BertModel::loss(const Tensor& hidden_states, const Tensor& labels, const Tensor& loss_mask) {
   const Arguments& a = rank_.a;
   Tensor pooled;
   if (a.bert_binary_head) {

@@ -31,8 +31,7 @@ Tensor scores(Rank& rank, const Tensor& query, const Tensor& key) {
     unread = empty(sizes, query.dtype());
   else
     unread = rank.global_buffer(sizes, query.dtype());
-  Tensor product =
-      ghost::baddbmm(query.transpose(0, 1), key.transpose(0, 1).transpose(1, 2), 0.5);
+  Tensor product = ghost::baddbmm(query.transpose(0, 1), key.transpose(0, 1).transpose(1, 2), 0.5);
   rank.use_cublas();
   return product;
 }
@@ -153,8 +152,8 @@ Tensor fused(const Tensor& query, const Tensor& key, const Tensor& value) {
 std::int64_t rounded(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 /// mha_bwd of flash-attn 2's flash_api.cpp on [b, s, heads, d]: a float32 sum per row, and the
-/// query's gradient in float32, once for each split of the keys where it must be deterministic. Keys
-/// that several queries share have a gradient for each of them first.
+/// query's gradient in float32, once for each split of the keys where it must be deterministic.
+/// Keys that several queries share have a gradient for each of them first.
 void flash_scratch(const Tensor& query, const Tensor& key, bool deterministic) {
   const ghost::Op op("mha_bwd", {});
   const std::int64_t batch = query.size(0), heads = query.size(2), depth = query.size(3);
@@ -176,10 +175,11 @@ Tensor sequence_second(const Tensor& t) { return t.transpose(0, 1).contiguous();
 /// output is turned back into a copy.
 Tensor flash(const Tensor& query, const Tensor& key, const Tensor& value, bool deterministic) {
   const Tensor q = sequence_second(query), k = sequence_second(key), v = sequence_second(value);
-  const Tensor out = fused_kernel({q, k, v}, {q.size(0), q.size(2), q.size(1)},
-                                  [deterministic](const Tensor& saved_query, const Tensor& saved_key) {
-                                    flash_scratch(saved_query, saved_key, deterministic);
-                                  });
+  const Tensor out =
+      fused_kernel({q, k, v}, {q.size(0), q.size(2), q.size(1)},
+                   [deterministic](const Tensor& saved_query, const Tensor& saved_key) {
+                     flash_scratch(saved_query, saved_key, deterministic);
+                   });
   const Tensor turned = out.transpose(0, 1).contiguous();
   return turned.view({turned.size(0), turned.size(1), turned.size(2) * turned.size(3)});
 }

@@ -85,8 +85,7 @@ Tensor MoeLayer::run_experts(const Tensor& rows, const Tensor& weights) {
     const Tensor weight =
         weights.defined() ? weights.slice(0, i * share, (i + 1) * share) : Tensor();
     const Tensor between = (*expert.fc1)(mine);
-    outputs.push_back(
-        (*expert.fc2)(weighted_activation(a, between, expert.fc1->bias, weight)));
+    outputs.push_back((*expert.fc2)(weighted_activation(a, between, expert.fc1->bias, weight)));
   }
   return outputs.size() > 1 ? ghost::cat(outputs, 0) : outputs.front();
 }
@@ -106,16 +105,15 @@ Tensor MoeLayer::routed_by_gathering(const Tensor& rows) {
     local_map_ = empty({all, local}, DType::boolean, Category::buffer);
     permutation_ = empty({mine}, DType::int64, Category::buffer);
   }
-  Tensor dispatched = apply(
-      {.name = "IndexSelectBackward",
-       .inputs = {rows},
-       .forward = [&](ToSave&) { return empty({mine, width}, rows.dtype()); },
-       .backward =
-           [sizes = rows.sizes(), all, group](std::span<const Tensor>, const Tensor& grad,
-                                              Gradients& in) {
-             in[0] = empty({all, sizes.back()}, grad.dtype());
-             if (group > 1) in[0] = empty(sizes, grad.dtype());
-           }});
+  Tensor dispatched = apply({.name = "IndexSelectBackward",
+                             .inputs = {rows},
+                             .forward = [&](ToSave&) { return empty({mine, width}, rows.dtype()); },
+                             .backward =
+                                 [sizes = rows.sizes(), all, group](
+                                     std::span<const Tensor>, const Tensor& grad, Gradients& in) {
+                                   in[0] = empty({all, sizes.back()}, grad.dtype());
+                                   if (group > 1) in[0] = empty(sizes, grad.dtype());
+                                 }});
   local_probs_ = moved("MaskedSelectBackward", probs.reshape({-1, 1}), mine);
   Tensor outputs = run_experts(dispatched, local_probs_);
   dispatched.reset();
@@ -136,11 +134,12 @@ Tensor MoeLayer::routed_by_gathering(const Tensor& rows) {
                                  Gradients& in) { in[0] = empty({mine, width}, grad.dtype()); }});
   outputs.reset();
   if (group == 1) return restored;
-  return apply({.name = "_ReduceScatterToSequenceParallelRegionBackward",
-                .inputs = {restored},
-                .forward = [&](ToSave&) { return scattered(restored, group); },
-                .backward = [all, width](std::span<const Tensor>, const Tensor& grad,
-                                         Gradients& in) { in[0] = empty({all, width}, grad.dtype()); }});
+  return apply(
+      {.name = "_ReduceScatterToSequenceParallelRegionBackward",
+       .inputs = {restored},
+       .forward = [&](ToSave&) { return scattered(restored, group); },
+       .backward = [all, width](std::span<const Tensor>, const Tensor& grad,
+                                Gradients& in) { in[0] = empty({all, width}, grad.dtype()); }});
 }
 
 /// MoEAlltoAllTokenDispatcher: tokens are sorted by expert, exchanged, and sorted again by the
@@ -164,7 +163,8 @@ Tensor MoeLayer::routed_by_exchange(const Tensor& rows) {
   Tensor dispatched = moved("PermuteBackward", rows, sent);
   if (a.ep > 1 || a.etp > 1) dispatched = moved("_AllToAllBackward", dispatched, received);
   if (local > 1) dispatched = moved("SortChunksBackward", dispatched, received);
-  Tensor combined = run_experts(dispatched, moved("_AllToAllBackward", probs.reshape({-1, 1}), received));
+  Tensor combined =
+      run_experts(dispatched, moved("_AllToAllBackward", probs.reshape({-1, 1}), received));
   dispatched.reset();
   if (local > 1) combined = moved("SortChunksBackward", combined, received);
   if (a.ep > 1 || a.etp > 1) combined = moved("_AllToAllBackward", combined, sent);

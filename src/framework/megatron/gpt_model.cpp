@@ -15,15 +15,15 @@ GptModel::GptModel(Rank& rank, const ChunkPlace& place) : StageModel(rank, place
         static_cast<std::int64_t>(static_cast<double>(a.kv_channels) * a.rotary_percent);
     inverse_frequencies_ = empty({rotated / 2}, DType::float32, Category::buffer);
   }
-  decoder_.emplace(at("decoder"), rank,
-                   TransformerBlock::Shape{.first_layer = place.first_layer,
-                                           .layers = place.layers,
-                                           .final_norm = place.last});
+  decoder_.emplace(
+      at("decoder"), rank,
+      TransformerBlock::Shape{
+          .first_layer = place.first_layer, .layers = place.layers, .final_norm = place.last});
   if (!place.last) return;
-  output_weight_ = a.tied() && place.first
-                       ? embedding_->word_weight()
-                       : at("output_layer").parameter("weight", {a.padded_vocab_size / a.tp,
-                                                                 a.hidden_size});
+  output_weight_ =
+      a.tied() && place.first
+          ? embedding_->word_weight()
+          : at("output_layer").parameter("weight", {a.padded_vocab_size / a.tp, a.hidden_size});
 }
 
 MicroBatch GptModel::batch() const {

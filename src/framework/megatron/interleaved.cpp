@@ -22,8 +22,8 @@ Interleaved::Interleaved(Schedule& schedule, int step)
       last_rank_(schedule.pp_rank_ == a_.pp - 1),
       chunks_(static_cast<std::int64_t>(schedule.chunks_.size())),
       total_(a_.num_microbatches * chunks_),
-      warmup_(std::min(total_, (a_.pp - schedule.pp_rank_ - 1) * 2 +
-                                   (chunks_ - 1) * a_.microbatch_group_size)),
+      warmup_(std::min(
+          total_, (a_.pp - schedule.pp_rank_ - 1) * 2 + (chunks_ - 1) * a_.microbatch_group_size)),
       input_tensors_(schedule.chunks_.size()),
       output_tensors_(schedule.chunks_.size()),
       output_tensor_grads_(schedule.chunks_.size()),
@@ -98,8 +98,7 @@ void Interleaved::warmup(std::int64_t k) {
   else if (first_rank_)
     receive_input(next);
   const bool turns = k == warmup_ - 1 && warmup_ < total_;
-  if (turns && !last_rank_)
-    receive_gradient({true, static_cast<std::size_t>(chunks_ - 1)});
+  if (turns && !last_rank_) receive_gradient({true, static_cast<std::size_t>(chunks_ - 1)});
   if (turns) input_tensor_grad_.reset();
   Schedule::deallocate(output_tensor_);
 }

@@ -24,7 +24,7 @@ class Interleaved {
   };
   Arrival arrival(std::int64_t k, bool forward) const;
   std::size_t chunk_of(std::int64_t k, bool forward) const;
-  bool ends_forward(std::int64_t k) const;    ///< the loss: nothing is sent on
+  bool ends_forward(std::int64_t k) const;     ///< the loss: nothing is sent on
   bool starts_backward(std::int64_t k) const;  ///< the embeddings: nothing is sent back
 
   Tensor forward_step(std::int64_t k);

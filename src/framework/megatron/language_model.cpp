@@ -21,8 +21,8 @@ using ghost::Gradients;
 
 Embedding::Embedding(const nn::Scope& scope, Rank& rank, std::int64_t token_types) : rank_(rank) {
   const Arguments& a = rank.a;
-  words_ = (scope / "word_embeddings")
-               .parameter("weight", {a.padded_vocab_size / a.tp, a.hidden_size});
+  words_ =
+      (scope / "word_embeddings").parameter("weight", {a.padded_vocab_size / a.tp, a.hidden_size});
   if (a.position_embedding == PositionEmbedding::learned_absolute)
     positions_ = (scope / "position_embeddings")
                      .parameter("weight", {a.max_position_embeddings, a.hidden_size});
@@ -37,14 +37,14 @@ Tensor Embedding::looked_up(const Tensor& tokens) {
   const Tensor inside = tokens.clone();
   const Tensor words = ghost::embedding(words_, inside);
   return apply({.name = "IndexPutBackward0",
-                 .inputs = {words},
-                 .forward =
-                     [&](ToSave& save) {
-                       save = {outside};
-                       return words;
-                     },
-                 .backward = [](std::span<const Tensor>, const Tensor& grad,
-                                Gradients& in) { in[0] = grad.clone(); }});
+                .inputs = {words},
+                .forward =
+                    [&](ToSave& save) {
+                      save = {outside};
+                      return words;
+                    },
+                .backward = [](std::span<const Tensor>, const Tensor& grad,
+                               Gradients& in) { in[0] = grad.clone(); }});
 }
 
 Tensor Embedding::operator()(const Tensor& tokens, const Tensor& position_ids) {
@@ -66,8 +66,7 @@ Tensor Embedding::operator()(const Tensor& tokens, const Tensor& position_ids) {
     return ghost::dropout(words, a.hidden_dropout);
   }
   Tensor embeddings = words;
-  if (positions_.defined())
-    embeddings = words.add(ghost::embedding(positions_, position_ids));
+  if (positions_.defined()) embeddings = words.add(ghost::embedding(positions_, position_ids));
   words.reset();
   embeddings = embeddings.transpose(0, 1).contiguous();
   if (types_.defined()) {
@@ -93,8 +92,9 @@ TransformerBlock::TransformerBlock(const nn::Scope& scope, Rank& rank, const Sha
   const std::vector<bool>& moe = rank.a.moe.layers;
   for (std::int64_t i = shape.first_layer; i < shape.first_layer + shape.layers; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    layers_.emplace_back(scope / "layers" / i, rank,
-                         LayerKind{.experts = at < moe.size() && moe[at], .crosses = shape.crosses});
+    layers_.emplace_back(
+        scope / "layers" / i, rank,
+        LayerKind{.experts = at < moe.size() && moe[at], .crosses = shape.crosses});
   }
   if (shape.final_norm) final_norm_.emplace(scope / "final_layernorm", rank, rank.a.hidden_size);
 }
@@ -143,16 +143,16 @@ Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight, const Ten
            [&](ToSave& save) {
              save = {x, weight};
              const std::optional<std::int64_t>& limit = rank.a.wgrad_deferral_limit;
-             if (limit && (*limit == 0 ||
-                           static_cast<std::int64_t>(rank.deferred_inputs.size()) < *limit))
+             if (limit &&
+                 (*limit == 0 || static_cast<std::int64_t>(rank.deferred_inputs.size()) < *limit))
                rank.deferred_inputs.push_back(x);
              Tensor logits = total_of(x).matmul(weight.t());
              rank.use_cublas();
              return bias.defined() ? logits.add(bias) : logits;
            },
        .backward =
-           [&rank, total_of, gathers, fused, biased = bias.defined()](std::span<const Tensor> saved, const Tensor& grad,
-                                             Gradients& in) {
+           [&rank, total_of, gathers, fused, biased = bias.defined()](
+               std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
              const std::optional<std::int64_t>& limit = rank.a.wgrad_deferral_limit;
              const bool waits =
                  limit && (*limit == 0 || static_cast<std::int64_t>(rank.deferred.size()) < *limit);

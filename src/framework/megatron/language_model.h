@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the language models of megatron/core/models share (common/language_module, common/embeddings,
-// transformer/transformer_block.py): StageModel is the part of a model that one virtual stage of a
-// pipeline rank holds; embeddings on the first, the loss on the last.
+// What the language models of megatron/core/models share (common/language_module,
+// common/embeddings, transformer/transformer_block.py): StageModel is the part of a model that one
+// virtual stage of a pipeline rank holds; embeddings on the first, the loss on the last.
 #pragma once
 
 #include <deque>

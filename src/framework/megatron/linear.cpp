@@ -63,9 +63,8 @@ Rank::Rank(const Arguments& arguments, std::int64_t tensor_rank)
   if (!a.cublas_workspace) return;
   // In NVIDIA's containers cuBLASLt shares it (TORCH_CUBLASLT_UNIFIED_WORKSPACE).
   for (int thread = 0; thread < 2; ++thread)
-    ghost::session().cublas_workspaces[thread] =
-        ghost::session().cublaslt_workspaces[thread] =
-            empty({0}, DType::uint8, Category::workspace);
+    ghost::session().cublas_workspaces[thread] = ghost::session().cublaslt_workspaces[thread] =
+        empty({0}, DType::uint8, Category::workspace);
 }
 
 void Rank::use_cublas() {
@@ -156,37 +155,37 @@ Tensor Linear::local_forward(const Tensor& x) {
     sizes[0] *= parts;
     return rank.global_buffer(sizes, input.dtype());
   };
-  Tensor out = apply({.name = "LinearWithGradAccumulationAndAsyncCommunicationBackward",
-                      .inputs = {x, weight, added_bias()},
-                      .forward =
-                          [&](ToSave& save) {
-                            save = {x, weight};
-                            const Tensor product = total_of(x).matmul(weight.t());
-                            rank_.use_cublas();
-                            return shape_.adds_bias && bias.defined() ? product.add(bias) : product;
-                          },
-                      .backward =
-                          [&rank, total_of, gathers, fused, adds = shape_.adds_bias && bias.defined()](
-                              std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
-                            const Tensor total = total_of(saved[0]);
-                            const Tensor grad_input = grad.matmul(saved[1]);
-                            rank.use_cublas();
-                            const Tensor flat_grad = flat(grad.contiguous()),
-                                         flat_total = flat(total);
-                            Tensor shard;
-                            if (gathers) {
-                              const ghost::Op op("reduce_scatter", {});
-                              shard = empty(saved[0].sizes(), saved[0].dtype());
-                            }
-                            if (fused && rank.a.fused_kernels)
-                              in[1] = rank.dummy_wgrad(saved[1].sizes(), saved[1].dtype());
-                            else if (fused)
-                              in[1] = empty(saved[1].sizes(), saved[1].dtype());
-                            else
-                              in[1] = flat_grad.t().matmul(flat_total);
-                            if (adds) in[2] = flat_grad.sum(0);
-                            in[0] = gathers ? shard : grad_input;
-                          }});
+  Tensor out =
+      apply({.name = "LinearWithGradAccumulationAndAsyncCommunicationBackward",
+             .inputs = {x, weight, added_bias()},
+             .forward =
+                 [&](ToSave& save) {
+                   save = {x, weight};
+                   const Tensor product = total_of(x).matmul(weight.t());
+                   rank_.use_cublas();
+                   return shape_.adds_bias && bias.defined() ? product.add(bias) : product;
+                 },
+             .backward =
+                 [&rank, total_of, gathers, fused, adds = shape_.adds_bias && bias.defined()](
+                     std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
+                   const Tensor total = total_of(saved[0]);
+                   const Tensor grad_input = grad.matmul(saved[1]);
+                   rank.use_cublas();
+                   const Tensor flat_grad = flat(grad.contiguous()), flat_total = flat(total);
+                   Tensor shard;
+                   if (gathers) {
+                     const ghost::Op op("reduce_scatter", {});
+                     shard = empty(saved[0].sizes(), saved[0].dtype());
+                   }
+                   if (fused && rank.a.fused_kernels)
+                     in[1] = rank.dummy_wgrad(saved[1].sizes(), saved[1].dtype());
+                   else if (fused)
+                     in[1] = empty(saved[1].sizes(), saved[1].dtype());
+                   else
+                     in[1] = flat_grad.t().matmul(flat_total);
+                   if (adds) in[2] = flat_grad.sum(0);
+                   in[0] = gathers ? shard : grad_input;
+                 }});
   if (!(sequence_parallel() && shape_.split == Split::row)) return out;
   return apply({.name = "_ReduceScatterToSequenceParallelRegionBackward",
                 .inputs = {out},

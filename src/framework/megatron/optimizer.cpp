@@ -48,8 +48,7 @@ void MegatronOptimizer::take_scalars(bool experts) {
     if (a_.fused_kernels) scalars_.push_back(scalar("_dummy_overflow_buf", DType::int32));
     if (a_.params_dtype == DType::float32) continue;
     const bool scales = a_.params_dtype == DType::float16 && a_.fused_kernels;
-    for (int k = 0; k < (scales ? 6 : 1); ++k)
-      scalars_.push_back(scalar("_scale", DType::float32));
+    for (int k = 0; k < (scales ? 6 : 1); ++k) scalars_.push_back(scalar("_scale", DType::float32));
   }
 }
 

@@ -66,7 +66,8 @@ std::vector<Parameter> parameters_of(const Arguments& a, StageModel& chunk) {
   std::vector<Parameter> parameters;
   for (const nn::ModuleNode::Named& named : nn::named_parameters(chunk.root())) {
     const std::string& name = named.name;
-    const bool embedding = name.ends_with("word_embeddings.weight") || name == "output_layer.weight";
+    const bool embedding =
+        name.ends_with("word_embeddings.weight") || name == "output_layer.weight";
     parameters.push_back({.tensor = named.tensor,
                           .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
                           .shared_embedding = embedding && a.tied() && a.pp > 1,
@@ -97,8 +98,7 @@ std::vector<Tensor> kept_scalars(const Arguments& a) {
 
 class Program {
  public:
-  Program(const Arguments& a, const Place& place)
-      : a_(a), rank_(a, place.tp), place_(place) {
+  Program(const Arguments& a, const Place& place) : a_(a), rank_(a, place.tp), place_(place) {
     scalars_ = kept_scalars(a);
     build();
   }

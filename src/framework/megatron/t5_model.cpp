@@ -49,8 +49,7 @@ T5Model::Batch T5Model::batch() const {
 Tensor T5Model::forward_step(const Tensor&) {
   const Batch data = batch();
   const LayerInputs encoding{.mask = data.encoder_mask};
-  const Tensor context =
-      encoder_(embedding_(data.encoder_tokens, data.encoder_tokens), encoding);
+  const Tensor context = encoder_(embedding_(data.encoder_tokens, data.encoder_tokens), encoding);
   const LayerInputs decoding{
       .mask = data.decoder_mask, .context = context, .context_mask = data.cross_mask};
   const Tensor hidden_states =
