@@ -21,6 +21,7 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"driver-placement", "{linux,first-fit}", "where the driver puts segments", kHardware},
 
     {"framework", "NAME", "torch; transformers: Trainer, with its TrainingArguments", kStep},
+    {"trainer", "{trainer,sft,dpo}", "which of transformers' and trl's trainers", kStep},
     {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, ...", kStep},
     {"micro-batch-size", "N", "sequences per GPU and forward pass", kStep},
     {"sequence-length", "N", "tokens per sequence", kStep},

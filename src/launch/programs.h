@@ -29,6 +29,7 @@ Result<Translation> translate_llama_cli(const LaunchCommand& command);
 Result<Translation> translate_llama_bench(const LaunchCommand& command);
 Result<Translation> translate_run_clm(const LaunchCommand& command);
 Result<Translation> translate_trl_sft(const LaunchCommand& command);
+Result<Translation> translate_trl_dpo(const LaunchCommand& command);
 Result<Translation> translate_llama_factory(const LaunchCommand& command);
 Result<Translation> translate_axolotl(const LaunchCommand& command);
 Result<Translation> translate_tune_run(const LaunchCommand& command);

@@ -8,6 +8,7 @@
 
 #include "base/json_reader.h"
 #include "base/text.h"
+#include "workload/dpo_arguments.h"
 #include "workload/sft_arguments.h"
 #include "workload/training_arguments.h"
 
@@ -17,6 +18,24 @@ namespace {
 bool is_field(std::string_view name) {
   const std::vector<std::string_view> fields = training_argument_fields();
   return std::ranges::find(fields, name) != fields.end();
+}
+
+Result<void> add_argument(const Setting& setting, TrainRecipe& scratch, Translation& translation) {
+  std::vector<std::string> values{option_text(setting.value)};
+  if (setting.name == "loss_type" && setting.value.kind == YamlNode::Kind::sequence) {
+    values.clear();  // DPOConfig's is a list of names
+    for (const YamlNode& name : setting.value.children) values.push_back(option_text(name));
+  }
+  for (std::string& value : values) {
+    const NamedValue option{setting.name, std::move(value)};
+    if (const Result<void> fine = set_training_argument(option, scratch); !fine) {
+      Error error = fine.error();
+      error.where = setting.where;
+      return tl::unexpected(std::move(error));
+    }
+    translation.options.push_back(option);
+  }
+  return {};
 }
 
 std::string json_list(const std::vector<std::string>& words) {
@@ -57,7 +76,7 @@ Result<void> add_launcher(const LaunchCommand& command, Translation& translation
 std::vector<std::string_view> training_argument_fields() {
   std::vector<std::string_view> names = training_argument_names();
   std::erase_if(names, [](std::string_view name) {
-    return is_sft_argument(name) || name == "scored_tokens" ||
+    return is_sft_argument(name) || is_dpo_argument(name) || name == "scored_tokens" ||
            name == "prepare_model_for_kbit_training";
   });
   return names;
@@ -71,26 +90,24 @@ Result<Translation> begin_trainer(const LaunchCommand& command) {
   return translation;
 }
 
-Result<void> add_training_arguments(Settings& settings, Translation& translation, bool of_trl) {
+Result<void> add_training_arguments(Settings& settings, Translation& translation,
+                                    TrlProgram program) {
   TrainRecipe scratch;
   scratch.framework = Framework::transformers;
-  scratch.trainer.sft.emplace();
+  if (program == TrlProgram::sft) scratch.trainer.sft.emplace();
+  if (program == TrlProgram::dpo) scratch.trainer.dpo.emplace();
   const bool says_precision = settings.find("bf16") || settings.find("fp16");
   if (says_precision)  // TrainingArguments' own come before what the launcher says
     std::erase_if(translation.options,
                   [](const auto& o) { return o.first == "bf16" || o.first == "fp16"; });
   for (const Setting& setting : settings.all()) {
-    const bool known = is_field(setting.name) || (of_trl && is_sft_argument(setting.name));
+    const bool known = is_field(setting.name) ||
+                       (program != TrlProgram::none &&
+                        (is_sft_argument(setting.name) || is_dpo_argument(setting.name)));
     const bool unset = setting.value.kind == YamlNode::Kind::null ||
                        (setting.value.text == "None" && setting.name != "max_length");
     if (!known || unset) continue;
-    const NamedValue option{setting.name, option_text(setting.value)};
-    if (const Result<void> fine = set_training_argument(option, scratch); !fine) {
-      Error error = fine.error();
-      error.where = setting.where;
-      return tl::unexpected(std::move(error));
-    }
-    translation.options.push_back(option);
+    if (const Result<void> done = add_argument(setting, scratch, translation); !done) return done;
   }
   return {};
 }

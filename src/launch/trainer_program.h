@@ -20,10 +20,13 @@ std::vector<std::string_view> training_argument_fields();
 /// launcher. FSDP and DeepSpeed are refused: Trainer over them is not modelled.
 Result<Translation> begin_trainer(const LaunchCommand& command);
 
-/// Each setting that is a field of TrainingArguments, or of trl's SFTConfig where `of_trl`; a value
-/// that will not do is an Error at its place.
+/// Whose configuration holds the TrainingArguments.
+enum class TrlProgram { none, sft, dpo };
+
+/// Each setting that is a field of TrainingArguments, or of trl's configuration that extends it; a
+/// value that will not do is an Error at its place.
 Result<void> add_training_arguments(Settings& settings, Translation& translation,
-                                    bool of_trl = false);
+                                    TrlProgram program = TrlProgram::none);
 
 /// `name` unless the translation has it.
 void add_default(Translation& translation, std::string name, std::string value);

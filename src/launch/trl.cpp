@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// trl's programs (1.16): `trl sft ...` and trl/scripts/sft.py, with a configuration in YAML
+// trl's programs (1.16): `trl sft|dpo ...` and trl/scripts/sft.py and dpo.py, with a configuration
+// in YAML
 // (--config) that sets defaults. Words that are accelerate's go to its launcher.
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 
 #include "launch/python_arguments.h"
 #include "launch/trainer_program.h"
+#include "workload/dpo_arguments.h"
 #include "workload/sft_arguments.h"
 
 namespace memtape::launch {
@@ -32,9 +34,12 @@ constexpr auto kNeutral = std::to_array<std::string_view>(
      "ignore_bias_buffers", "datasets", "streaming", "test_split_size", "env", "num_machines",
      "machine_rank", "main_process_port", "main_process_ip"});
 
-std::vector<std::string_view> all_fields() {
+/// The fields of the trainer's configuration: DPOConfig shares some of SFTConfig's.
+std::vector<std::string_view> all_fields(TrlProgram program) {
   std::vector<std::string_view> names = training_argument_fields();
   for (const std::string_view name : sft_argument_names()) names.push_back(name);
+  if (program == TrlProgram::dpo)
+    for (const std::string_view name : dpo_argument_names()) names.push_back(name);
   return names;
 }
 
@@ -93,10 +98,8 @@ void add_model(Settings& settings, Translation& translation) {
     add_quantization({.bits = 8}, translation);
 }
 
-}  // namespace
-
-Result<Translation> translate_trl_sft(const LaunchCommand& command) {
-  std::vector<std::string_view> neutral = all_fields();
+Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind) {
+  std::vector<std::string_view> neutral = all_fields(kind);
   neutral.insert(neutral.end(), kNeutral.begin(), kNeutral.end());
   std::vector<std::string_view> names = neutral;
   names.insert(names.end(), kModelled.begin(), kModelled.end());
@@ -115,14 +118,25 @@ Result<Translation> translate_trl_sft(const LaunchCommand& command) {
   if (!model) return bad_input("no model is named", command.program, "--model_name_or_path MODEL");
   translation->model = *model;
   add_model(*settings, *translation);
-  if (const auto done = add_training_arguments(*settings, *translation, true); !done)
+  translation->options.emplace_back("trainer", kind == TrlProgram::dpo ? "dpo" : "sft");
+  if (const auto done = add_training_arguments(*settings, *translation, kind); !done)
     return tl::unexpected(done.error());
-  add_default(*translation, "max_length", "1024");  // SFTConfig's default; makes it SFTTrainer
+  add_default(*translation, "max_length", "1024");
   if (!settings->on("packing"))
     translation->warnings.push_back(
         "sequences are padded to the longest of their batch; all are taken to be max_length long");
   if (settings->failure()) return tl::unexpected(*settings->failure());
   return translation;
+}
+
+}  // namespace
+
+Result<Translation> translate_trl_sft(const LaunchCommand& command) {
+  return translate_trl(command, TrlProgram::sft);
+}
+
+Result<Translation> translate_trl_dpo(const LaunchCommand& command) {
+  return translate_trl(command, TrlProgram::dpo);
 }
 
 }  // namespace memtape::launch

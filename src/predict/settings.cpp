@@ -59,8 +59,9 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
         {"bnb_4bit_use_double_quant", r.quantization->double_quant ? "true" : "false"});
     settings.push_back(
         {"bnb_4bit_compute_dtype", quoted(weights_name(r.quantization->compute_dtype))});
-    settings.push_back({"prepare_model_for_kbit_training",
-                        r.prepare_for_kbit_training.value_or(!r.trainer.sft) ? "true" : "false"});
+    settings.push_back(
+        {"prepare_model_for_kbit_training",
+         r.prepare_for_kbit_training.value_or(!r.trainer.is_of_trl()) ? "true" : "false"});
   }
   settings.push_back({"freeze", r.freeze.empty() ? "null" : joined(r.freeze)});
   return settings;

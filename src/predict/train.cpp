@@ -55,7 +55,7 @@ void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
         fmt::format("{} runs code of its own repository, which transformers does not have: this is "
                     "the answer for {}, the family nearest to it; its activations may differ",
                     model_type, nearest));
-  if (recipe.quantization && !recipe.prepare_for_kbit_training && !recipe.trainer.sft)
+  if (recipe.quantization && !recipe.prepare_for_kbit_training && !recipe.trainer.is_of_trl())
     warnings.push_back(
         "peft's prepare_model_for_kbit_training is taken to be called, which makes what is not "
         "quantized float32; --prepare_model_for_kbit_training false if it is not");

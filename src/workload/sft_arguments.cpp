@@ -10,42 +10,42 @@
 namespace memtape {
 namespace {
 
-using Setter = Result<void> (*)(const NamedValue&, SftRecipe&);
+using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct Field {
   std::string_view name;
   Setter set;
 };
 
-Result<void> pass_over(const NamedValue&, SftRecipe&) { return {}; }
+Result<void> pass_over(const NamedValue&, TrainRecipe&) { return {}; }
 
 Result<void> choose(const NamedValue& option, std::span<const std::string_view> known) {
   if (std::find(known.begin(), known.end(), option.second) != known.end()) return {};
   return wrong_value(option, suggestion(option.second, known));
 }
 
-Result<void> set_max_length(const NamedValue& option, SftRecipe& sft) {
+Result<void> set_max_length(const NamedValue& option, TrainRecipe& recipe) {
   if (option.second != "None" && option.second != "none")
-    return put(positive(option), sft.max_length);
-  sft.max_length.reset();
+    return put(positive(option), recipe.trainer.max_length);
+  recipe.trainer.max_length.reset();
   return {};
 }
 
 /// The other strategies flatten batches for flash attention's kernels of varied lengths.
-Result<void> set_packing_strategy(const NamedValue& option, SftRecipe&) {
+Result<void> set_packing_strategy(const NamedValue& option, TrainRecipe&) {
   constexpr std::array<std::string_view, 3> kStrategies{"bfd", "bfd_split", "wrapped"};
   if (const Result<void> known = choose(option, kStrategies); !known) return known;
   if (option.second == "wrapped") return {};
   return unsupported("padding-free batches are not modelled", "--" + option.first, "wrapped");
 }
 
-Result<void> set_loss_type(const NamedValue& option, SftRecipe& sft) {
+Result<void> set_loss_type(const NamedValue& option, TrainRecipe& recipe) {
   constexpr std::array<std::string_view, 3> kLosses{"nll", "dft", "chunked_nll"};
   if (const Result<void> known = choose(option, kLosses); !known) return known;
-  sft.loss_type = option.second == "chunked_nll" ? "nll" : option.second;
+  recipe.trainer.sft->loss_type = option.second == "chunked_nll" ? "nll" : option.second;
   return {};
 }
 
-Result<void> refuse_if_on(const NamedValue& option, SftRecipe&) {
+Result<void> refuse_if_on(const NamedValue& option, TrainRecipe&) {
   const Result<bool> on = boolean(option);
   if (!on) return tl::unexpected(on.error());
   if (*on) return unsupported("not modelled", "--" + option.first, "false");
@@ -54,7 +54,8 @@ Result<void> refuse_if_on(const NamedValue& option, SftRecipe&) {
 
 constexpr auto kFields = std::to_array<Field>({
     {"max_length", set_max_length},
-    {"packing", [](const NamedValue& o, SftRecipe& s) { return put(boolean(o), s.packing); }},
+    {"packing",
+     [](const NamedValue& o, TrainRecipe& r) { return put(boolean(o), r.trainer.sft->packing); }},
     {"packing_strategy", set_packing_strategy},
     {"loss_type", set_loss_type},
     {"padding_free", refuse_if_on},
@@ -96,11 +97,19 @@ bool is_sft_argument(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+bool asks_for_sft(std::span<const NamedValue> options) {
+  if (const std::string* trainer = value_of(options, "trainer")) return *trainer == "sft";
+  return std::any_of(options.begin(), options.end(),
+                     [](const NamedValue& option) { return is_sft_argument(option.first); });
+}
+
 void set_sft_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  if (std::none_of(options.begin(), options.end(),
-                   [](const NamedValue& option) { return is_sft_argument(option.first); }))
-    return;
+  set_trl_defaults(options, recipe);
   recipe.trainer.sft.emplace();
+  recipe.trainer.max_length = 1024;
+}
+
+void set_trl_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) {
   recipe.checkpointing = Checkpointing::full;
   const std::string* fp16 = value_of(options, "fp16");
   const bool half = fp16 && boolean({"fp16", *fp16}).value_or(false);
@@ -109,14 +118,15 @@ void set_sft_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) 
 
 Result<void> set_sft_argument(const NamedValue& option, TrainRecipe& recipe) {
   for (const Field& field : kFields)
-    if (field.name == option.first) return field.set(option, *recipe.trainer.sft);
+    if (field.name == option.first) return field.set(option, recipe);
   return {};
 }
 
 void apply_max_length(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  if (!recipe.trainer.sft || !recipe.trainer.sft->max_length) return;
-  const std::int64_t most = *recipe.trainer.sft->max_length;
-  const bool as_long = recipe.trainer.sft->packing || !value_of(options, "sequence-length");
+  if (!recipe.trainer.max_length) return;
+  const std::int64_t most = *recipe.trainer.max_length;
+  const bool packs = recipe.trainer.sft && recipe.trainer.sft->packing;
+  const bool as_long = packs || !value_of(options, "sequence-length");
   recipe.sequence_length = as_long ? most : std::min(recipe.sequence_length, most);
 }
 

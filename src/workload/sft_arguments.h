@@ -15,7 +15,14 @@ namespace memtape {
 std::span<const std::string_view> sft_argument_names();
 bool is_sft_argument(std::string_view name);
 
-/// What SFTConfig() sets, where `options` name one of its fields.
+/// Whether `options` ask for SFTTrainer: --trainer decides where it is given, else one of its
+/// fields.
+bool asks_for_sft(std::span<const NamedValue> options);
+
+/// What all of trl's configurations set: gradient checkpointing, and bf16 unless fp16 is asked for.
+void set_trl_defaults(std::span<const NamedValue> options, TrainRecipe& recipe);
+
+/// What SFTConfig() sets.
 void set_sft_defaults(std::span<const NamedValue> options, TrainRecipe& recipe);
 
 Result<void> set_sft_argument(const NamedValue& option, TrainRecipe& recipe);

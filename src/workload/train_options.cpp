@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/text.h"
+#include "workload/dpo_arguments.h"
 #include "workload/lora_config.h"
 #include "workload/quantization_config.h"
 #include "workload/sft_arguments.h"
@@ -208,7 +209,10 @@ Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options) {
         return tl::unexpected(set.error());
   if (recipe.framework != Framework::transformers) return recipe;
   set_training_argument_defaults(recipe);
-  set_sft_defaults(options, recipe);
+  if (asks_for_dpo(options))
+    set_dpo_defaults(options, recipe);
+  else if (asks_for_sft(options))
+    set_sft_defaults(options, recipe);
   return recipe;
 }
 
@@ -229,6 +233,16 @@ Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
   if (*chosen == Checkpointing::layer && recipe.framework != Framework::torch_pp)
     return wrong(option.first, option.second, "none or full; layer is for --framework torch-pp");
   recipe.checkpointing = *chosen;
+  return {};
+}
+
+/// Read when the recipe starts (asks_for_dpo, asks_for_sft).
+Result<void> check_trainer(const NamedValue& option, TrainRecipe& recipe) {
+  constexpr std::array<std::string_view, 3> kTrainers{"trainer", "sft", "dpo"};
+  if (recipe.framework != Framework::transformers)
+    return bad_input("which Trainer", "--trainer", "it needs --framework transformers");
+  if (std::find(kTrainers.begin(), kTrainers.end(), option.second) == kTrainers.end())
+    return wrong(option.first, option.second, suggestion(option.second, kTrainers));
   return {};
 }
 
@@ -265,6 +279,7 @@ constexpr auto kRules = std::to_array<Rule>({
        return put(choose(o, kImpls), r.optimizer_impl);
      }},
     {"max-grad-norm", set_max_grad_norm},
+    {"trainer", check_trainer},
     {"lora-rank",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), lora(r).rank); }},
     {"lora-targets",

@@ -91,9 +91,14 @@ struct LigerRecipe {
 
 /// trl's SFTConfig, as far as memory goes.
 struct SftRecipe {
-  std::optional<std::int64_t> max_length = 1024;
   bool packing = false;
   std::string loss_type = "nll";
+};
+
+/// trl's DPOConfig, as far as memory goes. A micro-batch is that many pairs.
+struct DpoRecipe {
+  bool precompute_ref_log_probs = false;
+  bool disable_dropout = true;
 };
 
 /// What only Trainer's TrainingArguments can ask for, by their names there.
@@ -106,10 +111,14 @@ struct TrainerRecipe {
   std::optional<double> neftune_noise_alpha;
   bool use_liger_kernel = false;
   LigerRecipe liger_kernel_config;
-  std::optional<SftRecipe> sft;  ///< trl's SFTTrainer in place of Trainer
+  std::optional<std::int64_t> max_length;  ///< trl's: sequences are cut to it
+  std::optional<SftRecipe> sft;            ///< trl's SFTTrainer in place of Trainer
+  std::optional<DpoRecipe> dpo;            ///< or its DPOTrainer
   /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;
+
+  bool is_of_trl() const { return sft || dpo; }
 };
 
 struct TrainRecipe {

@@ -6,6 +6,7 @@
 
 #include "base/json_reader.h"
 #include "base/text.h"
+#include "workload/dpo_arguments.h"
 #include "workload/liger_config.h"
 #include "workload/sft_arguments.h"
 #include "workload/typed_values.h"
@@ -251,6 +252,13 @@ Result<void> note_evaluation(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
+Result<void> set_trl_argument(const NamedValue& option, TrainRecipe& recipe) {
+  if (recipe.trainer.dpo) return set_dpo_argument(option, recipe);
+  if (recipe.trainer.sft && is_sft_argument(option.first)) return set_sft_argument(option, recipe);
+  return bad_input("a field of trl's configurations", "--" + option.first,
+                   recipe.trainer.sft ? "SFTConfig has none of that name" : "--trainer sft or dpo");
+}
+
 using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct Modelled {
   std::string_view name;
@@ -303,6 +311,7 @@ std::vector<std::string_view> training_argument_names() {
   for (const Fixed& argument : kFixed) names.push_back(argument.name);
   names.insert(names.end(), kNeutral.begin(), kNeutral.end());
   for (const std::string_view name : sft_argument_names()) names.push_back(name);
+  for (const std::string_view name : dpo_argument_names()) names.push_back(name);
   return names;
 }
 
@@ -323,7 +332,8 @@ Result<void> set_training_argument(const NamedValue& option, TrainRecipe& recipe
                      "it needs --framework transformers");
   for (const Modelled& argument : kModelled)
     if (argument.name == option.first) return argument.set(option, recipe);
-  if (is_sft_argument(option.first)) return set_sft_argument(option, recipe);
+  if (is_sft_argument(option.first) || is_dpo_argument(option.first))
+    return set_trl_argument(option, recipe);
   for (const Fixed& argument : kFixed)
     if (argument.name == option.first && argument.value != option.second)
       return unsupported("\"" + option.second + "\" is not modelled", "--" + option.first,

@@ -15,6 +15,9 @@ class Objective {
   Objective& operator=(const Objective&) = delete;
 
   virtual ghost::Tensor compute_loss(const family::Batch& inputs) = 0;
+  /// Whether the batches have labels to count; else training_step divides the loss by the number of
+  /// micro-batches.
+  virtual bool counts_items() const { return true; }
 };
 
 }  // namespace memtape::transformers

@@ -19,6 +19,7 @@
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/sum_of_bools.h"
 #include "framework/transformers/trainer_objective.h"
+#include "framework/transformers/trl/dpo_objective.h"
 #include "framework/transformers/trl/sft_objective.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
@@ -37,22 +38,33 @@ using ghost::Tensor;
 /// nothing (Trainer._loss_shifts_labels). Only GPT-2's is called GPT2LMHeadModel.
 bool loss_shifts_labels(const Config& config) { return config.text("model_type", "") != "gpt2"; }
 
-std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const PreparedModel& model) {
+std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const PreparedModel& model,
+                                          const PreparedModel* reference) {
+  if (recipe.trainer.dpo) return std::make_unique<trl::DpoObjective>(recipe, model, reference);
   if (recipe.trainer.sft) return std::make_unique<trl::SftObjective>(recipe, model);
   return std::make_unique<TrainerObjective>(recipe, model);
 }
 
+/// What a Trainer is made of: the model it trains, and trl's reference beside it, or null.
+struct Models {
+  family::PretrainedModel& trained;
+  family::PretrainedModel* reference = nullptr;
+};
+
 class Trainer {
  public:
-  Trainer(const TrainRecipe& recipe, family::PretrainedModel& model, bool shifts_labels)
+  Trainer(const TrainRecipe& recipe, const Models& models, bool shifts_labels)
       : recipe_(recipe),
-        model_(model),
-        prepared_(recipe, model),
-        objective_(make_objective(recipe, prepared_)),
+        model_(models.trained),
+        prepared_(recipe, model_),
+        reference_(models.reference
+                       ? std::optional<PreparedModel>(std::in_place, recipe, *models.reference)
+                       : std::nullopt),
+        objective_(make_objective(recipe, prepared_, reference_ ? &*reference_ : nullptr)),
         session_(ghost::session()),
         shifts_labels_(shifts_labels) {
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
-    created_ = create_optimizer(recipe, model);
+    created_ = create_optimizer(recipe, model_);
     optimizer_ = created_.optimizer.get();
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
@@ -62,7 +74,8 @@ class Trainer {
     if (!recipe_.trainer.use_liger_kernel) return {};
     const LigerRecipe& liger = recipe_.trainer.liger_kernel_config;
     if (const Result<void> done = liger::apply(model_, model_type, liger); !done) return done;
-    if (liger.fused_linear_cross_entropy && liger::has_kernels(model_type) && !recipe_.trainer.sft)
+    if (liger.fused_linear_cross_entropy && liger::has_kernels(model_type) &&
+        !recipe_.trainer.is_of_trl())
       prepared_.replace_forward(
           [this](const Batch& inputs) { return liger::lce_forward(model_, inputs); });
     return {};
@@ -108,20 +121,34 @@ class Trainer {
     return gradients;
   }
 
-  /// default_data_collator's batch, sent to the GPU by accelerate's DataLoaderShard.
-  Batch next_batch() const {
-    const ghost::Dims sizes{recipe_.micro_batch_size, recipe_.sequence_length};
+  /// default_data_collator's batch, sent to the GPU by accelerate's DataLoaderShard. trl's batches
+  /// of preferences hold a completion mask in place of labels; ref_chosen_logps stands where the
+  /// count of items does, ref_rejected_logps goes to `rejected`.
+  Batch next_batch(std::vector<Tensor>& rejected) const {
+    const std::int64_t pair = recipe_.trainer.dpo ? 2 : 1;  // chosen and rejected
+    const ghost::Dims sizes{pair * recipe_.micro_batch_size, recipe_.sequence_length};
     Batch batch;
     batch.input_ids = ghost::zeros(sizes, DType::int64, Category::input);
     batch.attention_mask = ghost::ones(sizes, DType::int64, Category::input);
     batch.labels = ghost::zeros(sizes, DType::int64, Category::input);
+    if (recipe_.trainer.dpo && recipe_.trainer.dpo->precompute_ref_log_probs) {
+      const ghost::Dims pairs{recipe_.micro_batch_size};
+      batch.num_items_in_batch = ghost::zeros(pairs, DType::float32, Category::input);
+      rejected.push_back(ghost::zeros(pairs, DType::float32, Category::input));
+    }
     return batch;
   }
 
   void get_batch_samples() {
     const auto count = std::min(recipe_.gradient_accumulation, torch::kMostMicroBatches);
     std::vector<Batch> samples;
-    for (std::int64_t i = 0; i < count; ++i) samples.push_back(next_batch());
+    std::vector<Tensor> rejected;
+    for (std::int64_t i = 0; i < count; ++i) samples.push_back(next_batch(rejected));
+    ref_rejected_logps_ = std::move(rejected);
+    if (!objective_->counts_items()) {
+      batch_samples_ = std::move(samples);
+      return;
+    }
     Tensor num_items_in_batch;
     for (const Batch& batch : samples) count_items(batch.labels, num_items_in_batch);
     session_.set_category(num_items_in_batch, Category::input);
@@ -142,8 +169,9 @@ class Trainer {
 
   Tensor training_step(const Batch& inputs, Place place) {
     session_.mark(Phase::forward, place.step, place.micro_batch);
-    const Tensor loss = objective_->compute_loss(inputs);
+    Tensor loss = objective_->compute_loss(inputs);
     session_.mark(Phase::backward, place.step, place.micro_batch);
+    if (!objective_->counts_items()) loss = loss.div(1.0);
     if (empties_cache(place.step)) session_.tape.empty_cache();
     accelerator_backward(loss);
     const bool last = place.micro_batch + 1 == static_cast<int>(batch_samples_.size());
@@ -188,6 +216,7 @@ class Trainer {
   const TrainRecipe& recipe_;
   family::PretrainedModel& model_;
   PreparedModel prepared_;
+  std::optional<PreparedModel> reference_;
   std::unique_ptr<Objective> objective_;
   ghost::Session& session_;
   bool shifts_labels_;
@@ -197,27 +226,29 @@ class Trainer {
 
   // Locals of _run_epoch, which live from step to step.
   std::vector<Batch> batch_samples_;
+  std::vector<Tensor> ref_rejected_logps_;  ///< of `batch_samples_`
   Batch inputs_;
   Tensor tr_loss_, tr_loss_step_, grad_norm_;
 };
 
-Result<void> check_sft(const TrainRecipe& recipe) {
-  const std::int64_t most = recipe.micro_batch_size * (recipe.sequence_length - 1);
+Result<void> check_trl(const TrainRecipe& recipe) {
+  const std::int64_t most =
+      (recipe.trainer.dpo ? 2 : 1) * recipe.micro_batch_size * (recipe.sequence_length - 1);
   if (recipe.trainer.scored_tokens.value_or(0) > most)
     return bad_input("more labels than a micro-batch has", "--scored_tokens",
                      "at most " + std::to_string(most));
-  if (recipe.trainer.sft && recipe.trainer.label_smoothing_factor != 0.0)
-    return unsupported("label smoothing in SFTTrainer is not modelled", "--label_smoothing_factor",
-                       "0");
+  if (recipe.trainer.is_of_trl() && recipe.trainer.label_smoothing_factor != 0.0)
+    return unsupported("label smoothing in trl's trainers is not modelled",
+                       "--label_smoothing_factor", "0");
   return {};
 }
 
 /// The fused heads of trl and Liger start from the hidden states.
 Result<void> check_head(const Config& config, const TrainRecipe& recipe,
                         family::PretrainedModel& model) {
-  if (model.head() || (!recipe.trainer.sft && !recipe.trainer.use_liger_kernel)) return {};
+  if (model.head() || (!recipe.trainer.is_of_trl() && !recipe.trainer.use_liger_kernel)) return {};
   return unsupported("a fused head for " + config.text("model_type", "") + " is not modelled",
-                     recipe.trainer.sft ? "--max_length" : "--use_liger_kernel",
+                     recipe.trainer.is_of_trl() ? "--max_length" : "--use_liger_kernel",
                      "plain Trainer is");
 }
 
@@ -227,7 +258,7 @@ Result<void> check(const TrainRecipe& recipe) {
   if (recipe.quantization && !recipe.lora)
     return bad_input("Trainer refuses to train a quantized model without adapters",
                      "--quantization", "add --peft");
-  if (const Result<void> fine = check_sft(recipe); !fine) return fine;
+  if (const Result<void> fine = check_trl(recipe); !fine) return fine;
   return check_optim(recipe);
 }
 
@@ -250,12 +281,23 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
   }
   Result<QuantizedModel> loaded = load_quantized(config, recipe);
   if (!loaded) return loaded;
-  if (recipe.prepare_for_kbit_training.value_or(!recipe.trainer.sft))
+  if (recipe.prepare_for_kbit_training.value_or(!recipe.trainer.is_of_trl()))
     prepare_model_for_kbit_training(*loaded->model);
   if (const Result<void> ready = torch::adapt_model(*loaded->model, recipe, config); !ready)
     return tl::unexpected(ready.error());
-  if (recipe.trainer.sft) halve_adapters(*loaded->model);
+  if (recipe.trainer.is_of_trl()) halve_adapters(*loaded->model);
   return loaded;
+}
+
+/// trl's reference model: the same checkpoint once more, without adapters. None where adapters can
+/// be switched off, or where its log-probabilities were computed before.
+Result<std::unique_ptr<family::PretrainedModel>> load_reference(const Config& config,
+                                                                const TrainRecipe& recipe) {
+  const bool wanted = recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs;
+  if (!wanted || recipe.lora) return std::unique_ptr<family::PretrainedModel>();
+  TrainRecipe plain = recipe;
+  plain.checkpointing = Checkpointing::none;
+  return torch::build_model(config, plain);
 }
 
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
@@ -267,7 +309,10 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   if (!loaded) return tl::unexpected(loaded.error());
   if (const Result<void> headed = check_head(config, recipe, *loaded->model); !headed)
     return tl::unexpected(headed.error());
-  Trainer trainer(recipe, *loaded->model, loss_shifts_labels(config));
+  const auto reference = load_reference(config, recipe);
+  if (!reference) return tl::unexpected(reference.error());
+  Trainer trainer(recipe, {.trained = *loaded->model, .reference = reference->get()},
+                  loss_shifts_labels(config));
   if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)
     return tl::unexpected(ready.error());
   torch::StaticBytes statics = trainer.train();
@@ -279,8 +324,12 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
 
 }  // namespace
 
-Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& recipe,
+Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& asked,
                                     const ghost::DeviceTraits& device) {
+  TrainRecipe recipe = asked;
+  // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
+  if (recipe.lora && recipe.trainer.dpo && recipe.trainer.dpo->disable_dropout)
+    recipe.lora->dropout = 0.0;
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
   // LOMO acts between the layers of a backward; LLM.int8() keeps what the engine does not release.
   if (recipe.trainer.optim.ends_with("lomo") || (recipe.quantization && recipe.quantization->int8))

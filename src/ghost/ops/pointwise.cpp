@@ -377,6 +377,10 @@ Tensor sigmoid(const In& self) {
   return keeps_result(self, "sigmoid", "SigmoidBackward0", "sigmoid_backward");
 }
 Tensor silu(const In& self) { return keeps_input(self, "silu", "SiluBackward0", "silu_backward"); }
+/// On a GPU the buffer beside the result is empty.
+Tensor log_sigmoid(const In& self) {
+  return keeps_input(self, "log_sigmoid_forward", "LogSigmoidBackward0", "log_sigmoid_backward");
+}
 Tensor gelu(const In& self) { return keeps_input(self, "gelu", "GeluBackward0", "gelu_backward"); }
 Tensor softplus(const In& self) {
   return in_float32(self, [](const Tensor& x) {

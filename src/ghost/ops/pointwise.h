@@ -21,6 +21,7 @@ Tensor reciprocal(const In& self);
 Tensor tanh(const In& self);
 Tensor sigmoid(const In& self);
 Tensor silu(const In& self);
+Tensor log_sigmoid(const In& self);
 Tensor gelu(const In& self);
 Tensor relu(const In& self);
 Tensor softplus(const In& self);

@@ -70,7 +70,7 @@ struct ChunkedLogProbBackward final : ghost::Node {
 }  // namespace
 
 LogProbs chunked_logprob(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
-                         const Tensor& targets, bool extras) {
+                         const Tensor& targets, LogProbOutputs outputs) {
   const ghost::Autocast& autocast = ghost::session().autocast;
   const DType dtype = autocast.enabled ? autocast.dtype : hidden.dtype();
   const auto node = ghost::function_node<ChunkedLogProbBackward>({&hidden, &weight, &bias}, dtype);
@@ -86,8 +86,9 @@ LogProbs chunked_logprob(const Tensor& hidden, const Tensor& weight, const Tenso
     for_tiles(hidden, weight, dtype, false);
     const Tensor log_z = running_max.add(ghost::plain_unary("log", sum_exp));
     out.log_probs = target_logit.sub(log_z);
-    if (extras) {
-      out.entropy = log_z.sub(x_sum_exp.div(sum_exp));
+    if (outputs.entropy) out.entropy = log_z.sub(x_sum_exp.div(sum_exp));
+    if (outputs.mean_logits) out.mean_logits = z_sum.div(1.0);
+    if (outputs.is_top1) {
       const Tensor reaches = ghost::comparison("ge", target_logit);
       const Tensor is_first = ghost::comparison("gt", target_logit);
       out.is_top1 = ghost::logical("bitwise_and", reaches, is_first);
@@ -98,12 +99,12 @@ LogProbs chunked_logprob(const Tensor& hidden, const Tensor& weight, const Tenso
       if (bias.defined()) node->bias.keep(bias);
       node->targets.keep(targets);
       node->log_z.keep(log_z);
-      if (extras) node->entropy.keep_result(out.entropy);
+      if (outputs.entropy) node->entropy.keep_result(out.entropy);
     }
   }
   if (node) {
     set_history(out.log_probs, node);
-    if (extras) set_history(out.entropy, node);
+    if (outputs.entropy) set_history(out.entropy, node);
   }
   return out;
 }

@@ -10,12 +10,17 @@ namespace memtape::transformers::trl {
 
 /// What it gives for each token.
 struct LogProbs {
-  ghost::Tensor log_probs, entropy, is_top1;
+  ghost::Tensor log_probs, entropy, mean_logits, is_top1;
 };
 
-/// Of `hidden` [N, H] under a head with `weight` [V, H] and `bias` [V] or none; `extras`: entropy
-/// and is_top1, too.
+/// Which of them are wanted beside the log-probabilities.
+struct LogProbOutputs {
+  bool entropy = false, mean_logits = false, is_top1 = false;
+};
+
+/// Of `hidden` [N, H] under a head with `weight` [V, H] and `bias` [V] or none.
 LogProbs chunked_logprob(const ghost::Tensor& hidden, const ghost::Tensor& weight,
-                         const ghost::Tensor& bias, const ghost::Tensor& targets, bool extras);
+                         const ghost::Tensor& bias, const ghost::Tensor& targets,
+                         LogProbOutputs outputs);
 
 }  // namespace memtape::transformers::trl

@@ -2,7 +2,6 @@
 #include "framework/transformers/trl/fused_lm_head.h"
 
 #include "framework/transformers/sum_of_bools.h"
-#include "framework/transformers/trl/chunked_logprob.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
@@ -30,7 +29,7 @@ LogProbs score(const Tensor& hidden_states, const Tensor& labels, const Tensor& 
                const nn::Projection& lm_head, FusedCount count) {
   const Tensor hidden = ghost::index_by_mask(hidden_states, mask, count.scored);
   const Tensor targets = ghost::index_by_mask(labels, mask, count.scored);
-  return chunked_logprob(hidden, lm_head.weight, lm_head.bias, targets, count.extras);
+  return chunked_logprob(hidden, lm_head.weight, lm_head.bias, targets, count.outputs);
 }
 
 }  // namespace
@@ -46,6 +45,7 @@ FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& i
     const LogProbs per_token = score(hidden_states, labels, out.label_mask, *model.head(), count);
     out.log_probs = spread(per_token.log_probs, out.label_mask);
     out.entropy = spread(per_token.entropy, out.label_mask);
+    out.mean_logits = spread(per_token.mean_logits, out.label_mask);
     out.is_top1 = spread(per_token.is_top1, out.label_mask);
   }
   out.loss = mean_loss(out.log_probs, out.label_mask);

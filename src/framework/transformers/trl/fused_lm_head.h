@@ -6,18 +6,19 @@
 #include <cstdint>
 
 #include "family/pretrained.h"
+#include "framework/transformers/trl/chunked_logprob.h"
 
 namespace memtape::transformers::trl {
 
 /// FusedCausalLMOutput: per-token fields [B, S - 1].
 struct FusedOutput {
-  ghost::Tensor loss, log_probs, entropy, is_top1, label_mask;
+  ghost::Tensor loss, log_probs, entropy, mean_logits, is_top1, label_mask;
 };
 
-/// How many labels are not -100, and whether entropy and is_top1 are wanted, too.
+/// How many labels are not -100, and what is wanted beside log-probabilities.
 struct FusedCount {
   std::int64_t scored = 0;
-  bool extras = false;
+  LogProbOutputs outputs;
 };
 
 /// model(..., fused_lm_head=True)

@@ -27,7 +27,7 @@ SftObjective::SftObjective(const TrainRecipe& recipe, const PreparedModel& model
     : model_(model),
       count_{.scored = recipe.trainer.scored_tokens.value_or(recipe.micro_batch_size *
                                                              (recipe.sequence_length - 1)),
-             .extras = true},
+             .outputs = {.entropy = true, .is_top1 = true}},
       dynamic_fine_tuning_(recipe.trainer.sft->loss_type == "dft") {}
 
 Tensor SftObjective::compute_loss(const family::Batch& inputs) {

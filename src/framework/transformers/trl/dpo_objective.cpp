@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/trl/dpo_objective.h"
+
+#include <utility>
+#include <vector>
+
+#include "framework/transformers/sum_of_bools.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/ops/views.h"
+#include "nn/layers.h"
+
+namespace memtape::transformers::trl {
+namespace {
+
+using ghost::Tensor;
+
+constexpr LogProbOutputs kPolicyOutputs{.entropy = true, .mean_logits = true, .is_top1 = true};
+
+/// chunk(2, dim=0)
+struct Pair {
+  Pair() = default;
+  explicit Pair(const Tensor& both) {
+    std::vector<Tensor> halves = both.chunk(2, 0);
+    chosen = std::move(halves[0]);
+    rejected = std::move(halves[1]);
+  }
+  Tensor chosen, rejected;
+};
+
+/// gather_for_metrics(x.sum()).sum()
+Tensor gathered(const Tensor& sum) { return ghost::plain_unary("sum", sum); }
+
+/// x.mean().item()
+void log_mean(const Tensor& x) {
+  const ghost::GradMode no_grad(false);
+  const Tensor mean = x.mean(0);
+}
+
+/// Adapters off and checkpointing off while it lives.
+class WithoutAdapters {
+ public:
+  explicit WithoutAdapters(family::PretrainedModel& model)
+      : tree_(model.tree), checkpointing_(model.tree.gradient_checkpointing) {
+    tree_.gradient_checkpointing = nn::GradientCheckpointing::off;
+    for (const nn::NamedModule& module : nn::named_modules(tree_.root()))
+      if (module.node->projection && module.node->projection->adapter)
+        taken_.emplace_back(module.node->projection, std::move(module.node->projection->adapter));
+  }
+  ~WithoutAdapters() {
+    for (auto& [projection, adapter] : taken_) projection->adapter = std::move(adapter);
+    tree_.gradient_checkpointing = checkpointing_;
+  }
+  WithoutAdapters(const WithoutAdapters&) = delete;
+  WithoutAdapters& operator=(const WithoutAdapters&) = delete;
+
+ private:
+  nn::ModuleTree& tree_;
+  nn::GradientCheckpointing checkpointing_;
+  std::vector<std::pair<nn::Projection*, std::unique_ptr<nn::ProjectionAdapter>>> taken_;
+};
+
+/// What the loss keeps for its metrics.
+struct Scores {
+  Tensor chosen_logratios, rejected_logratios, chosen_logps, rejected_logps;
+};
+
+/// x = gather_for_metrics(x).sum()
+void gather(Tensor& x) { x = gathered(x); }
+
+/// (of / count).item() if count > 0 else 0.0
+void take_mean(const Tensor& of, const Tensor& count) {
+  {
+    const Tensor positive = ghost::comparison("gt", count);
+  }
+  const Tensor mean = of.div(count);
+}
+
+void log_mean_logits(const Tensor& mean_logits, const Pair& masks, std::int64_t scored) {
+  const Pair logits(mean_logits);
+  const auto total = [&](const Tensor& values, const Tensor& mask) {
+    Tensor selected;
+    {
+      const Tensor counts = mask.to(DType::boolean);
+      selected = ghost::index_by_mask(values, counts, scored / 2);
+    }
+    return ghost::sum_all(std::move(selected));
+  };
+  Tensor chosen_logits = total(logits.chosen, masks.chosen);
+  Tensor chosen_tokens = ghost::sum_all(masks.chosen);
+  Tensor rejected_logits = total(logits.rejected, masks.rejected);
+  Tensor rejected_tokens = ghost::sum_all(masks.rejected);
+  for (Tensor* sum : {&chosen_logits, &chosen_tokens, &rejected_logits, &rejected_tokens}) {
+    gather(*sum);
+    sum->reset();  // .item()
+  }
+}
+
+/// Locals of _compute_loss that live until it returns.
+struct Metrics {
+  Tensor entropy_sum, total_tokens, correct_predictions, correct_tokens, total_sum, chosen_rewards,
+      rejected_rewards, accuracies, margins;
+};
+
+void log_accuracy(const Tensor& is_top1, const Pair& masks, Metrics& kept) {
+  const Pair halves(is_top1);
+  {
+    const Tensor chosen_mask = masks.chosen.to(DType::boolean);
+    kept.correct_predictions = ghost::logical("bitwise_and", halves.chosen, chosen_mask);
+  }
+  kept.total_tokens = ghost::sum_all(masks.chosen);
+  kept.correct_tokens = sum_of_bools(kept.correct_predictions);
+  kept.total_sum = gathered(kept.total_tokens);
+  {
+    const Tensor positive = ghost::comparison("gt", kept.total_sum);
+  }
+  const Tensor correct = gathered(kept.correct_tokens);
+  const Tensor accuracy = correct.div(kept.total_sum);
+}
+
+void log_rewards(const Scores& scores, Metrics& kept) {
+  kept.chosen_rewards = scores.chosen_logratios.detach().mul(0.1);
+  kept.rejected_rewards = scores.rejected_logratios.detach().mul(0.1);
+  log_mean(kept.chosen_rewards);
+  log_mean(kept.rejected_rewards);
+  kept.accuracies = ghost::comparison("gt", kept.chosen_rewards).to_float();
+  log_mean(kept.accuracies);
+  kept.margins = kept.chosen_rewards.sub(kept.rejected_rewards);
+  log_mean(kept.margins);
+  log_mean(scores.chosen_logps);
+  log_mean(scores.rejected_logps);
+}
+
+/// The metrics that trl logs, in their order; all are small.
+Metrics log_metrics(const FusedOutput& outputs, const Tensor& attention_mask,
+                    const Tensor& shift_completion_mask, std::int64_t scored,
+                    const Scores& scores) {
+  Metrics kept;
+  kept.entropy_sum = ghost::sum_all(outputs.entropy.detach().mul(shift_completion_mask));
+  kept.total_tokens = ghost::sum_all(shift_completion_mask);
+  gather(kept.entropy_sum);
+  gather(kept.total_tokens);
+  take_mean(kept.entropy_sum, kept.total_tokens);
+  gathered(ghost::sum_all(attention_mask));
+  const Pair masks(shift_completion_mask);
+  log_mean_logits(outputs.mean_logits, masks, scored);
+  log_accuracy(outputs.is_top1, masks, kept);
+  log_rewards(scores, kept);
+  return kept;
+}
+
+}  // namespace
+
+DpoObjective::DpoObjective(const TrainRecipe& recipe, const PreparedModel& model,
+                           const PreparedModel* reference)
+    : model_(model),
+      reference_(reference),
+      precomputed_(recipe.trainer.dpo->precompute_ref_log_probs),
+      scored_(recipe.trainer.scored_tokens.value_or(2 * recipe.micro_batch_size *
+                                                    (recipe.sequence_length - 1))) {}
+
+FusedOutput DpoObjective::reference_outputs(const family::Batch& model_inputs) const {
+  const ghost::GradMode no_grad(false);
+  FusedCount count{.scored = scored_, .outputs = {}};
+  if (reference_)
+    return reference_->autocasting(
+        [&] { return fused_forward(reference_->model(), model_inputs, count); });
+  const WithoutAdapters base(model_.model());
+  count.outputs = kPolicyOutputs;  // one forward was put in the model's place
+  return model_.autocasting([&] { return fused_forward(model_.model(), model_inputs, count); });
+}
+
+Tensor DpoObjective::compute_loss(const family::Batch& inputs) {
+  const Tensor& completion_mask = inputs.labels;
+  const Tensor shift_completion_mask = completion_mask.slice(1, 1, completion_mask.size(1));
+  family::Batch model_inputs = inputs;
+  model_inputs.labels =
+      ghost::masked_fill(inputs.input_ids, ghost::comparison("eq", completion_mask));
+  const FusedCount count{.scored = scored_, .outputs = kPolicyOutputs};
+  const FusedOutput outputs =
+      model_.autocasting([&] { return fused_forward(model_.model(), model_inputs, count); });
+  // [:, -seq_len:] is a slice, though of all: Python's short cut is for those from 0 on
+  const Tensor per_token_logps = ghost::strided_slice(outputs.log_probs, 1, 0, 1);
+  const Tensor logps = per_token_logps.sum(1);
+  const Pair policy(logps);
+  FusedOutput ref_outputs;
+  Pair reference;
+  if (precomputed_) {
+    reference.chosen = reference.rejected = inputs.num_items_in_batch;
+  } else {
+    ref_outputs = reference_outputs(model_inputs);
+    reference = Pair(ref_outputs.log_probs.sum(1));
+  }
+  const Tensor chosen_logratios = policy.chosen.sub(reference.chosen);
+  const Tensor rejected_logratios = policy.rejected.sub(reference.rejected);
+  const Tensor delta_score = chosen_logratios.sub(rejected_logratios);
+  const Tensor per_sequence_loss = ghost::log_sigmoid(delta_score.mul(0.1)).neg();
+  Tensor loss = per_sequence_loss.mean(0).mul(1.0).add(0.0);
+  const Metrics metrics =
+      log_metrics(outputs, inputs.attention_mask, shift_completion_mask, scored_,
+                  {chosen_logratios, rejected_logratios, policy.chosen, policy.rejected});
+  return loss;
+}
+
+}  // namespace memtape::transformers::trl

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// DPOTrainer._compute_loss (trl 1.16, trainer/dpo_trainer.py): log-probabilities of chosen and
+// rejected sequences, one batch of both, under the policy and under a reference that learns
+// nothing: a model of its own, the policy with its adapters off, or numbers computed before
+// training.
+#pragma once
+
+#include <memory>
+
+#include "framework/transformers/objective.h"
+#include "framework/transformers/prepared_model.h"
+#include "framework/transformers/trl/fused_lm_head.h"
+
+namespace memtape::transformers::trl {
+
+/// A batch of DPO is [2 B, S]; its `labels` are the completion mask, its `num_items_in_batch` the
+/// reference's log-probabilities [B] where they were computed before.
+class DpoObjective final : public Objective {
+ public:
+  /// `reference`: the model beside the policy, or null.
+  DpoObjective(const TrainRecipe& recipe, const PreparedModel& model,
+               const PreparedModel* reference);
+
+  ghost::Tensor compute_loss(const family::Batch& inputs) override;
+  bool counts_items() const override { return false; }
+
+ private:
+  FusedOutput reference_outputs(const family::Batch& model_inputs) const;
+
+  const PreparedModel& model_;
+  const PreparedModel* reference_;
+  bool precomputed_;
+  std::int64_t scored_;
+};
+
+}  // namespace memtape::transformers::trl

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/dpo_arguments.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "workload/sft_arguments.h"
+#include "workload/typed_values.h"
+
+namespace memtape {
+namespace {
+
+constexpr auto kOwn = std::to_array<std::string_view>(
+    {"precompute_ref_log_probs", "precompute_ref_batch_size", "disable_dropout", "beta",
+     "loss_weights", "ld_alpha", "f_divergence_type", "f_alpha_divergence_coef", "label_smoothing",
+     "use_weighting", "discopop_tau", "sync_ref_model", "ref_model_mixup_alpha",
+     "ref_model_sync_steps"});
+
+/// Of SFTConfig, and not of DPOConfig.
+constexpr auto kOnlyOfSft = std::to_array<std::string_view>(
+    {"packing", "packing_strategy", "completion_only_loss", "assistant_only_loss",
+     "dataset_text_field", "dataset_kwargs", "chat_template_path", "eos_token", "eval_packing",
+     "shuffle_dataset"});
+
+constexpr auto kLosses = std::to_array<std::string_view>(
+    {"sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot",
+     "aot_unpaired", "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm"});
+
+/// The losses differ in a few numbers per pair; one that counts tokens anew is not modelled.
+Result<void> set_loss_type(const NamedValue& option) {
+  if (std::ranges::find(kLosses, option.second) == kLosses.end())
+    return wrong_value(option, suggestion(option.second, kLosses));
+  if (option.second == "sft")
+    return unsupported("the loss \"sft\" is not modelled", "--" + option.first, "sigmoid");
+  return {};
+}
+
+Result<void> refuse(const NamedValue& option) {
+  const Result<bool> on = boolean(option);
+  if (!on) return tl::unexpected(on.error());
+  if (*on) return unsupported("not modelled", "--" + option.first, "false");
+  return {};
+}
+
+const std::string* trainer_of(std::span<const NamedValue> options) {
+  const std::string* last = nullptr;
+  for (const NamedValue& option : options)
+    if (option.first == "trainer") last = &option.second;
+  return last;
+}
+
+}  // namespace
+
+std::span<const std::string_view> dpo_argument_names() { return kOwn; }
+
+bool is_dpo_argument(std::string_view name) { return std::ranges::find(kOwn, name) != kOwn.end(); }
+
+bool asks_for_dpo(std::span<const NamedValue> options) {
+  if (const std::string* trainer = trainer_of(options)) return *trainer == "dpo";
+  return std::ranges::any_of(options, [](const NamedValue& o) { return is_dpo_argument(o.first); });
+}
+
+void set_dpo_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  set_trl_defaults(options, recipe);
+  recipe.trainer.dpo.emplace();
+  recipe.trainer.max_length = 1024;
+}
+
+Result<void> set_dpo_argument(const NamedValue& option, TrainRecipe& recipe) {
+  DpoRecipe& dpo = *recipe.trainer.dpo;
+  const std::string& name = option.first;
+  if (name == "precompute_ref_log_probs") return put(boolean(option), dpo.precompute_ref_log_probs);
+  if (name == "disable_dropout") return put(boolean(option), dpo.disable_dropout);
+  if (name == "loss_type") return set_loss_type(option);
+  if (name == "use_weighting" || name == "sync_ref_model") return refuse(option);
+  if (is_dpo_argument(name)) return {};
+  if (std::ranges::find(kOnlyOfSft, name) != kOnlyOfSft.end())
+    return bad_input("DPOConfig has no such field", "--" + name, "SFTConfig has it");
+  return set_sft_argument(option, recipe);
+}
+
+}  // namespace memtape
