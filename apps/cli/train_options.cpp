@@ -22,6 +22,7 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
 
     {"framework", "NAME", "torch; transformers: Trainer, with its TrainingArguments", kStep},
     {"trainer", "{trainer,sft,dpo}", "which of transformers' and trl's trainers", kStep},
+    {"transformers-version", "X.Y", "the release whose loss is computed (5.17)", kStep},
     {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, ...", kStep},
     {"micro-batch-size", "N", "sequences per GPU and forward pass", kStep},
     {"sequence-length", "N", "tokens per sequence", kStep},

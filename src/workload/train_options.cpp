@@ -236,6 +236,32 @@ Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
+/// "4.48" or "4.48.1", as two numbers.
+Result<std::pair<std::int64_t, std::int64_t>> version_of(const NamedValue& option) {
+  const char* const end = option.second.data() + option.second.size();
+  std::int64_t major = 0, minor = 0;
+  const auto [dot, first] = std::from_chars(option.second.data(), end, major);
+  if (first == std::errc() && dot != end && *dot == '.') {
+    const auto [rest, second] = std::from_chars(dot + 1, end, minor);
+    if (second == std::errc() && (rest == end || *rest == '.')) return std::pair(major, minor);
+  }
+  return wrong(option.first, option.second, "a version such as 4.48 or 5.17");
+}
+
+/// What is known of versions before 5.17: how the loss shifts.
+Result<void> set_transformers_version(const NamedValue& option, TrainRecipe& recipe) {
+  if (recipe.framework != Framework::transformers)
+    return bad_input("which transformers", "--" + option.first,
+                     "it needs --framework transformers");
+  const auto version = version_of(option);
+  if (!version) return tl::unexpected(version.error());
+  recipe.trainer.shifts_logits = *version < std::pair<std::int64_t, std::int64_t>(4, 49);
+  if (*version < std::pair<std::int64_t, std::int64_t>(5, 0))
+    recipe.not_modelled.push_back("--transformers-version " + option.second +
+                                  ": its loss is modelled, all else is 5.17's");
+  return {};
+}
+
 /// Read when the recipe starts (asks_for_dpo, asks_for_sft).
 Result<void> check_trainer(const NamedValue& option, TrainRecipe& recipe) {
   constexpr std::array<std::string_view, 3> kTrainers{"trainer", "sft", "dpo"};
@@ -280,6 +306,7 @@ constexpr auto kRules = std::to_array<Rule>({
      }},
     {"max-grad-norm", set_max_grad_norm},
     {"trainer", check_trainer},
+    {"transformers-version", set_transformers_version},
     {"lora-rank",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), lora(r).rank); }},
     {"lora-targets",

@@ -117,6 +117,7 @@ struct TrainerRecipe {
   /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;
+  bool shifts_logits = false;  ///< as transformers before 4.49 does, in place of labels
 
   bool is_of_trl() const { return sft || dpo; }
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "family/loss_dialect.h"
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/gradient_checkpointing.h"
@@ -55,6 +56,7 @@ class Trainer {
  public:
   Trainer(const TrainRecipe& recipe, const Models& models, bool shifts_labels)
       : recipe_(recipe),
+        loss_(recipe.trainer.shifts_logits),
         model_(models.trained),
         prepared_(recipe, model_),
         reference_(models.reference
@@ -214,6 +216,7 @@ class Trainer {
   }
 
   const TrainRecipe& recipe_;
+  family::LogitShift loss_;
   family::PretrainedModel& model_;
   PreparedModel prepared_;
   std::optional<PreparedModel> reference_;
