@@ -13,7 +13,7 @@
 namespace memtape::torch_pp {
 namespace {
 
-constexpr std::int64_t kMostMicrobatches = 4096;
+constexpr std::int64_t kMostMicrobatches = 1024;
 
 constexpr auto kKnown = std::to_array<std::string_view>(
     {"schedule", "stages_per_rank", "microbatches", "n_microbatches", "loss", "return_outputs",
