@@ -18,6 +18,16 @@ namespace {
 
 thread_local RouterLogits* collector = nullptr;
 
+/// config.experts_implementation; "eager" loops over the experts that were hit, and its sizes are
+/// those of each expert's share.
+void read_experts_implementation(const Config& c, MoeConfig& config) {
+  const std::string name = c.text("experts_implementation", "grouped_mm");
+  config.batches_experts = name == "batched_mm";
+  if (name != "grouped_mm" && name != "batched_mm")
+    c.fail("experts_implementation",
+           "only grouped_mm and batched_mm are modelled, found \"" + name + '"');
+}
+
 }  // namespace
 
 MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults,
@@ -28,6 +38,7 @@ MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const Decoder
       moe_intermediate_size(c.dimension(moe.intermediate_key, moe.intermediate_size)),
       norm_topk_prob(c.boolean("norm_topk_prob", false)),
       output_router_logits(c.boolean("output_router_logits", false)) {
+  read_experts_implementation(c, *this);
   if (num_experts_per_tok > num_experts)
     c.fail(*moe.experts_per_tok_key.begin(), "must be at most " +
                                                  std::string(*moe.experts_key.begin()) + " " +
@@ -73,6 +84,7 @@ Routing TopKRouter::forward(const Tensor& x) {
 Experts::Experts(const nn::Scope& scope, const MoeConfig& c, const ExpertsLayout& layout)
     : Module(scope),
       num_experts_(c.num_experts),
+      batched_(c.batches_experts),
       layout_(layout),
       gate_up_(make_linear(scope, "gate_up_proj", c.hidden_size, 2 * c.moe_intermediate_size)),
       down_(make_linear(scope, "down_proj", c.moe_intermediate_size, c.hidden_size)),
@@ -104,8 +116,12 @@ Tensor Experts::grouped_linear(const Tensor& input, const Linear& linear,
 
 Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index,
                         const Tensor& top_k_weights) {
-  return is_decoding() ? batched_forward(hidden_states, top_k_index, top_k_weights)
-                       : grouped_forward(hidden_states, top_k_index, top_k_weights);
+  if (batched_ && layout_.has_bias && !is_decoding())  // biases are added to views of the products
+    ghost::session().fail({ErrorKind::unsupported,
+                           "experts with biases are not modelled in batched_mm",
+                           "experts_implementation", "grouped_mm"});
+  return batched_ || is_decoding() ? batched_forward(hidden_states, top_k_index, top_k_weights)
+                                   : grouped_forward(hidden_states, top_k_index, top_k_weights);
 }
 
 /// _batched_linear: a product a row, each with a weight of its own.

@@ -5,9 +5,10 @@
 // A model that asks for nothing gets the experts implementation "grouped_mm" (modeling_utils.py,
 // get_correct_experts_implementation), on every device and in every dtype; where torch's grouped_mm
 // wants a newer device, transformers' own loop stands in for it. generate() goes over to
-// "batched_mm" after the prefill. No size in either depends on how
-// the tokens are spread over the experts, so the tape holds for every routing. The recordings it
-// was checked against have no values: there all tokens go to expert 0 and every group ends at 0.
+// "batched_mm" after the prefill; a configuration may ask for that in training, too. No size in
+// either depends on how the tokens are spread over the experts, so the tape holds for every
+// routing. The recordings it was checked against have no values: there all tokens go to expert 0
+// and every group ends at 0.
 #pragma once
 
 #include <string_view>
@@ -33,6 +34,7 @@ struct MoeConfig : DecoderConfig {
 
   std::int64_t num_experts, num_experts_per_tok, moe_intermediate_size;
   bool norm_topk_prob, output_router_logits;
+  bool batches_experts = false;  ///< experts_implementation "batched_mm"
 };
 
 /// What a router gives.
@@ -108,6 +110,7 @@ class Experts : public nn::Module<Experts> {
                      std::int64_t out) const;
 
   std::int64_t num_experts_;
+  bool batched_;
   ExpertsLayout layout_;
   Linear gate_up_, down_;
   nn::Activation act_fn_;
