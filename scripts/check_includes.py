@@ -15,8 +15,8 @@ SOURCES = {".h", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 BUILDS_ON = {  # a framework that another is made of
     "framework/sglang": {"framework/vllm"},
-    "framework/tensor_parallel": {"framework/fsdp2"},
-    "framework/context_parallel": {"framework/fsdp2"},
+    "framework/torch_tp": {"framework/fsdp2"},
+    "framework/torch_cp": {"framework/fsdp2"},
 }
 ONLY_IN = {  # headers that cost every file that sees them, or bring effects along
     "CLI/": "apps/cli/command_line.cpp",

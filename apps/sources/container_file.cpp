@@ -77,8 +77,8 @@ class Reader {
  private:
   void fail(const YamlNode& node, std::string what, std::string hint) {
     if (!problem_)
-      problem_ = Error{ErrorKind::bad_input, std::move(what),
-                       launch::place_in(where_, node.line), std::move(hint)};
+      problem_ = Error{ErrorKind::bad_input, std::move(what), launch::place_in(where_, node.line),
+                       std::move(hint)};
   }
 
   std::string filled(const std::string& text) const {
@@ -141,7 +141,8 @@ class Reader {
 
   void services(const YamlNode& node) {
     is_compose_ = true;
-    if (node.kind != Kind::mapping) return fail(node, "services are no mapping", "NAME: { image: ... }");
+    if (node.kind != Kind::mapping)
+      return fail(node, "services are no mapping", "NAME: { image: ... }");
     for (const YamlNode& service : members(node)) {
       Container container;
       container.name = service.key;

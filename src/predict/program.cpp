@@ -7,16 +7,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "framework/context_parallel/context_parallel.h"
 #include "framework/ddp/distributed_data_parallel.h"
 #include "framework/deepspeed/ds_config.h"
 #include "framework/deepspeed/engine.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/megatron/pretrain.h"
-#include "framework/tensor_parallel/parallelize.h"
 #include "framework/torch/built_parameters.h"
+#include "framework/torch_cp/context_parallel.h"
 #include "framework/torch_pp/pipeline.h"
+#include "framework/torch_tp/parallelize.h"
 #include "framework/transformers/trainer.h"
 #include "workload/lora_config.h"
 #include "workload/train_options.h"
@@ -61,9 +61,9 @@ constexpr auto kDialects = std::to_array<Dialect>({
     {Framework::fsdp1, fsdp1::run_training, fsdp1::rank_classes},
     {Framework::fsdp2, fsdp2::run_training, fsdp2::rank_classes},
     {Framework::deepspeed, deepspeed::run_training, deepspeed::rank_classes},
-    {Framework::torch_tp, tensor_parallel::run_training, tensor_parallel::rank_classes},
+    {Framework::torch_tp, torch_tp::run_training, torch_tp::rank_classes},
     {Framework::torch_pp, torch_pp::run_training, torch_pp::rank_classes},
-    {Framework::torch_cp, context_parallel::run_training, context_parallel::rank_classes},
+    {Framework::torch_cp, torch_cp::run_training, torch_cp::rank_classes},
     {Framework::megatron_core, megatron::run_training, megatron::rank_classes},
 });
 

@@ -31,7 +31,8 @@ Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& ty
   if (!*request) return typed;
   const auto containers = sources::read_containers(**request);
   if (!containers) return tl::unexpected(containers.error());
-  const Result<launch::Container> container = launch::chosen_container(*containers, **request, FilesOnDisk());
+  const Result<launch::Container> container =
+      launch::chosen_container(*containers, **request, FilesOnDisk());
   if (!container) return tl::unexpected(container.error());
   return launch::docker_words(*container);
 }

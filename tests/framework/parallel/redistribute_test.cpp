@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor_parallel/redistribute.h"
+#include "framework/torch_tp/redistribute.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "framework/tensor_parallel/plan.h"
+#include "framework/torch_tp/plan.h"
 #include "ghost/session.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 namespace {
 
 using testing::ElementsAre;
@@ -66,4 +66,4 @@ TEST(Plan, FindsModulesOfEveryLayer) {
 TEST(Plan, HasNoneForExperts) { EXPECT_FALSE(hf_plan("mixtral").has_value()); }
 
 }  // namespace
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

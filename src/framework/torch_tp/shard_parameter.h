@@ -4,12 +4,12 @@
 // just one.
 #pragma once
 
-#include "framework/tensor_parallel/placement.h"
+#include "framework/torch_tp/placement.h"
 #include "ghost/tensor.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 
 /// The piece along `dim`, a parameter of its own.
 ghost::Tensor shard_parameter(const ghost::Tensor& whole, const Mesh& mesh, int dim, bool scatters);
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/context_parallel/options.h"
+#include "framework/torch_cp/options.h"
 
 #include <array>
 #include <string>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "framework/torch/strategy.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_cp {
 namespace {
 
 constexpr auto kKnown = std::to_array<std::string_view>({"rotate", "fsdp2", "loss"});
@@ -77,4 +77,4 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   return options;
 }
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_cp

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/context_parallel/ring_backward.h"
+#include "framework/torch_cp/ring_backward.h"
 
 #include <utility>
 #include <vector>
 
-#include "framework/context_parallel/rotater.h"
+#include "framework/torch_cp/rotater.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/session.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_cp {
 namespace {
 
 using ghost::Tensor;
@@ -92,4 +92,4 @@ ghost::FlashGradients ring_backward(const Ring& ring, const Tensor& grad_out,
   return {grad_query, part_of(next_grad_kv, grad_key), part_of(next_grad_kv, grad_value)};
 }
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_cp

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor_parallel/shard_parameter.h"
+#include "framework/torch_tp/shard_parameter.h"
 
 #include <vector>
 
-#include "framework/tensor_parallel/redistribute.h"
+#include "framework/torch_tp/redistribute.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "mesh/shards.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 namespace {
 
 using ghost::Op;
@@ -55,4 +55,4 @@ Tensor shard_parameter(const Tensor& whole, const Mesh& mesh, int dim, bool scat
   return piece;
 }
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

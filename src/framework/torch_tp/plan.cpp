@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor_parallel/plan.h"
+#include "framework/torch_tp/plan.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 namespace {
 
 constexpr Placement kSequence = shard_of(1);
@@ -119,4 +119,4 @@ const PlannedStyle* planned_for(const Plan& plan, std::string_view module) {
   return found == plan.end() ? nullptr : &*found;
 }
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/context_parallel/ring_attention.h"
+#include "framework/torch_cp/ring_attention.h"
 
 #include <vector>
 
-#include "framework/context_parallel/ring_backward.h"
-#include "framework/context_parallel/rotater.h"
+#include "framework/torch_cp/ring_backward.h"
+#include "framework/torch_cp/rotater.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/flash_attention.h"
 #include "ghost/ops/pointwise.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_cp {
 namespace {
 
 using ghost::Tensor;
@@ -131,4 +131,4 @@ Tensor RingAttention::attend(const Tensor& query, const Tensor& key, const Tenso
   return made.out;
 }
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_cp

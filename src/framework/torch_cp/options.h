@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "base/result.h"
-#include "framework/context_parallel/ring_attention.h"
 #include "framework/fsdp2/options.h"
+#include "framework/torch_cp/ring_attention.h"
 #include "workload/train_recipe.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_cp {
 
 struct Options {
   Rotation rotate = Rotation::all_gather;
@@ -19,4 +19,4 @@ struct Options {
 
 Result<Options> read_options(const TrainRecipe& recipe);
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_cp

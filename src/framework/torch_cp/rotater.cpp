@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/context_parallel/rotater.h"
+#include "framework/torch_cp/rotater.h"
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_cp {
 
 using ghost::Dims;
 using ghost::Op;
@@ -36,4 +36,4 @@ Tensor flat_pair(const Tensor& first, const Tensor& second) {
   return ghost::cat({flat, other}, 0);
 }
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_cp

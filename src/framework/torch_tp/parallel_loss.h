@@ -6,9 +6,9 @@
 
 #include "ghost/tensor.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 
 /// Of [rows, local classes] logits against [rows] labels.
 ghost::Tensor parallel_cross_entropy(const ghost::In& logits, const ghost::Tensor& labels);
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

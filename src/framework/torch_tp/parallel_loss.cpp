@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor_parallel/parallel_loss.h"
+#include "framework/torch_tp/parallel_loss.h"
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -7,7 +7,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 namespace {
 
 using ghost::Dims;
@@ -124,4 +124,4 @@ Tensor parallel_cross_entropy(const ghost::In& logits, const Tensor& labels) {
   return loss;
 }
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

@@ -5,10 +5,10 @@
 // clone, uneven pieces are padded.
 #pragma once
 
-#include "framework/tensor_parallel/placement.h"
+#include "framework/torch_tp/placement.h"
 #include "ghost/tensor.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 
 using ghost::Dims;
 using ghost::Tensor;
@@ -40,4 +40,4 @@ Tensor to_local(const Tensor& local);
 /// This GPU's piece of a whole tensor, as a tensor of its own.
 Tensor select_shard(const Tensor& whole, const Mesh& mesh, int dim);
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

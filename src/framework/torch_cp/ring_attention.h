@@ -13,7 +13,7 @@
 
 #include "ghost/ops/attention.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_cp {
 
 /// How keys and values go round.
 enum class Rotation { all_gather, all_to_all };
@@ -33,4 +33,4 @@ class RingAttention final : public ghost::AttentionInPlace {
   Ring ring_;
 };
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_cp

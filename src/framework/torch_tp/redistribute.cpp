@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor_parallel/redistribute.h"
+#include "framework/torch_tp/redistribute.h"
 
 #include <utility>
 
@@ -8,7 +8,7 @@
 #include "ghost/session.h"
 #include "mesh/shards.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 namespace {
 
 using ghost::Op;
@@ -160,4 +160,4 @@ Tensor select_shard(const Tensor& whole, const Mesh& mesh, int dim) {
   return ghost::empty(sizes, whole.dtype());
 }
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

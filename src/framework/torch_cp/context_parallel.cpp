@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/context_parallel/context_parallel.h"
+#include "framework/torch_cp/context_parallel.h"
 
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "family/forward_arguments.h"
-#include "framework/context_parallel/options.h"
 #include "framework/fsdp2/fully_shard.h"
+#include "framework/torch_cp/options.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/loss.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_cp {
 namespace {
 
 using ghost::Dims;
@@ -136,4 +136,4 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config&, const TrainRec
   return classes;
 }
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_cp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor_parallel/options.h"
+#include "framework/torch_tp/options.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "framework/torch/strategy.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 namespace {
 
 constexpr auto kKnown = std::to_array<std::string_view>(
@@ -136,4 +136,4 @@ Result<Options> read_options(const Config& config, const TrainRecipe& recipe) {
   return options;
 }
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

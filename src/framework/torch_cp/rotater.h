@@ -4,10 +4,10 @@
 // receiver waits for it.
 #pragma once
 
-#include "framework/context_parallel/ring_attention.h"
+#include "framework/torch_cp/ring_attention.h"
 #include "ghost/tensor.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_cp {
 
 class Rotater {
  public:
@@ -28,4 +28,4 @@ ghost::Tensor part_of(const ghost::Tensor& buffer, const ghost::Tensor& like);
 /// torch.cat([first.flatten(), second.flatten()])
 ghost::Tensor flat_pair(const ghost::Tensor& first, const ghost::Tensor& second);
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_cp

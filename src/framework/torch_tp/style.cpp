@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor_parallel/style.h"
+#include "framework/torch_tp/style.h"
 
 #include <utility>
 #include <vector>
 
-#include "framework/tensor_parallel/backward_hook.h"
-#include "framework/tensor_parallel/shard_parameter.h"
+#include "framework/torch_tp/backward_hook.h"
+#include "framework/torch_tp/shard_parameter.h"
 #include "ghost/ops/embedding.h"
 #include "ghost/session.h"
 #include "nn/layers.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 namespace {
 
 constexpr Placement kLast = shard_of(-1);
@@ -131,4 +131,4 @@ std::unique_ptr<nn::ForwardHooks> apply_style(nn::ModuleNode& node, const Style&
   return hooks;
 }
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

@@ -9,7 +9,7 @@
 
 #include "ghost/dims.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 
 /// The group, and which of its GPUs this is.
 struct Mesh {
@@ -31,4 +31,4 @@ inline constexpr Placement kReplicate{};
 inline constexpr Placement kPartial{.kind = Placement::Kind::partial, .dim = 0};
 constexpr Placement shard_of(int dim) { return {.kind = Placement::Kind::shard, .dim = dim}; }
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

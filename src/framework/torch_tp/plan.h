@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "framework/tensor_parallel/style.h"
+#include "framework/torch_tp/style.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 
 enum class PlanName { colrow, hf };
 
@@ -36,4 +36,4 @@ PlannedStyle hf_tied_embedding();
 /// for experts.
 Result<Plan> hf_plan(std::string_view model_type);
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model under torch's context_parallel (torch/distributed/tensor/experimental): tokens, labels
-// and positions are cut along the sequence within the context, the model runs on its piece of them,
-// and attention goes round the ring. Parameters are whole on every GPU unless fully_shard cuts
-// them.
+// A model under torch's tensor parallelism: parallelize_module by a plan, position_ids passed to
+// the model (its hidden states may be cut along the sequence), and where more GPUs are left
+// fully_shard over the pieces.
 #pragma once
 
 #include <vector>
@@ -12,12 +11,12 @@
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_tp {
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank);
 
-/// Ranks differ: each has its own share of the causal steps.
+/// Ranks whose pieces have equal sizes.
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_tp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor_parallel/parallelize.h"
+#include "framework/torch_tp/parallelize.h"
 
 #include <algorithm>
 #include <map>
@@ -10,18 +10,18 @@
 
 #include "family/forward_arguments.h"
 #include "framework/fsdp2/fully_shard.h"
-#include "framework/tensor_parallel/options.h"
-#include "framework/tensor_parallel/parallel_loss.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
+#include "framework/torch_tp/options.h"
+#include "framework/torch_tp/parallel_loss.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/loss.h"
 #include "ghost/session.h"
 #include "mesh/shards.h"
 #include "nn/layers.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 namespace {
 
 class ParallelModel final : public torch::DrivenModel {
@@ -237,4 +237,4 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   return found;
 }
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

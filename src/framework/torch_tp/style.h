@@ -14,10 +14,10 @@
 
 #include <memory>
 
-#include "framework/tensor_parallel/redistribute.h"
+#include "framework/torch_tp/redistribute.h"
 #include "nn/module.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 
 struct Style {
   enum class Kind { colwise, rowwise, sequence, prepare_input, backward_hook };
@@ -34,4 +34,4 @@ struct Style {
 std::unique_ptr<nn::ForwardHooks> apply_style(nn::ModuleNode& node, const Style& style,
                                               const Mesh& mesh, std::vector<Tensor>& distributed);
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

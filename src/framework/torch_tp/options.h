@@ -8,13 +8,13 @@
 
 #include "base/result.h"
 #include "framework/fsdp2/options.h"
-#include "framework/tensor_parallel/placement.h"
-#include "framework/tensor_parallel/plan.h"
+#include "framework/torch_tp/placement.h"
+#include "framework/torch_tp/plan.h"
 #include "mesh/layout.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 
 struct Options {
   std::int64_t size = 1;
@@ -29,4 +29,4 @@ struct Options {
 
 Result<Options> read_options(const Config& config, const TrainRecipe& recipe);
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

@@ -3,10 +3,10 @@
 // once more, and so do their gradients, in float32, each GPU adding its part.
 #pragma once
 
-#include "framework/context_parallel/ring_attention.h"
+#include "framework/torch_cp/ring_attention.h"
 #include "ghost/ops/flash_attention.h"
 
-namespace memtape::context_parallel {
+namespace memtape::torch_cp {
 
 /// What attention kept.
 struct Attended {
@@ -29,4 +29,4 @@ ghost::Tensor with_second_half(const ghost::Tensor& tensor, const ghost::Tensor&
 ghost::FlashGradients ring_backward(const Ring& ring, const ghost::Tensor& grad_out,
                                     const Attended& saved);
 
-}  // namespace memtape::context_parallel
+}  // namespace memtape::torch_cp

@@ -9,7 +9,7 @@
 #include "ghost/tensor.h"
 #include "nn/module.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 
 class BackwardHook final : public nn::ForwardHooks {
  public:
@@ -20,4 +20,4 @@ class BackwardHook final : public nn::ForwardHooks {
   std::shared_ptr<ghost::Tensor> grad_output_;  ///< of the call at work
 };
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/tensor_parallel/backward_hook.h"
+#include "framework/torch_tp/backward_hook.h"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 
-namespace memtape::tensor_parallel {
+namespace memtape::torch_tp {
 namespace {
 
 using ghost::Tensor;
@@ -45,4 +45,4 @@ void BackwardHook::before_forward(Tensor& input) {
 
 void BackwardHook::after_forward(Tensor& output) { pass_through(output, grad_output_, true); }
 
-}  // namespace memtape::tensor_parallel
+}  // namespace memtape::torch_tp
