@@ -258,7 +258,9 @@ Norm::Norm(const nn::Scope& scope, Rank& rank, std::int64_t width)
 
 Tensor Norm::operator()(const Tensor& x) {
   const ghost::ScopeGuard guard(scope_);
-  if (!rank_.a.transformer_engine)
+  // Apex's FusedLayerNorm of Megatron's program keeps what Transformer Engine's keeps.
+  const bool apex = rank_.a.pretrain_loop && rank_.a.fused_kernels && !rank_.a.rms_norm;
+  if (!rank_.a.transformer_engine && !apex)
     return rank_.a.rms_norm ? ghost::rms_norm(x, weight) : ghost::layer_norm(x, weight, bias);
   return apply({.name = "_LayerNormBackward",
                 .inputs = {x, weight, bias},
