@@ -30,12 +30,17 @@ Embedding::Embedding(const nn::Scope& scope, Rank& rank, std::int64_t token_type
     types_ = (scope / "tokentype_embeddings").parameter("weight", {token_types, a.hidden_size});
 }
 
+/// F.embedding is not deterministic: weight[tokens] is.
+Tensor Embedding::picked(const Tensor& tokens) {
+  return rank_.a.deterministic ? ghost::index(words_, tokens) : ghost::embedding(words_, tokens);
+}
+
 Tensor Embedding::looked_up(const Tensor& tokens) {
   const Arguments& a = rank_.a;
-  if (a.tp == 1) return ghost::embedding(words_, tokens);
+  if (a.tp == 1) return picked(tokens);
   const Tensor outside = ghost::comparison("lt", tokens);
   const Tensor inside = tokens.clone();
-  const Tensor words = ghost::embedding(words_, inside);
+  const Tensor words = picked(inside);
   return apply({.name = "IndexPutBackward0",
                 .inputs = {words},
                 .forward =

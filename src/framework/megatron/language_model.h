@@ -51,6 +51,7 @@ class Embedding {
   const Tensor& word_weight() const { return words_; }
 
  private:
+  Tensor picked(const Tensor& tokens);
   Tensor looked_up(const Tensor& tokens);
 
   Rank& rank_;
