@@ -298,7 +298,10 @@ Result<Request> parse_verify(const Command& command, Arguments arguments) {
   options.records = command.name == "record";
   const std::unique_ptr<CLI::App> app = app_of(command);
   std::string step;
-  add_operand(*app, "STEP", step, "what is run: train")->required();
+  add_operand(
+      *app, "STEP", step,
+      options.records ? "what is run: train" : "what is run: train, or serve with its own options")
+      ->required();
   add_model(*app, options.train);
   std::vector<std::string> sink;
   std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
@@ -316,7 +319,8 @@ Result<Request> parse_verify(const Command& command, Arguments arguments) {
   if (!request || !std::holds_alternative<VerifyOptions>(*request)) return request;
   if (step != "train")
     return tl::unexpected(
-        mistake(command, fmt::format("cannot run a step of '{}', only of train", step)));
+        mistake(command, fmt::format("cannot run a step of '{}', only of {}", step,
+                                     options.records ? "train" : "train and serve")));
   std::get<VerifyOptions>(*request).train.values = values_of(named);
   return request;
 }
@@ -363,7 +367,7 @@ constexpr std::array kCommands{
             parse_serve},
     Command{"run", "-- COMMAND...", "a program on phantom GPUs: its real memory, without a GPU",
             "memtape run --gpu a100-80gb -- python train.py", parse_run},
-    Command{"verify", "train|serve MODEL", "a prediction beside real torch on a phantom GPU",
+    Command{"verify", "STEP MODEL", "a prediction beside real torch on a phantom GPU",
             "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512", parse_verify, true},
     Command{"record", "train MODEL", "that real step as a row of truth",
             "memtape record train Qwen/Qwen3-0.6B --into rows", parse_verify, true},

@@ -103,7 +103,7 @@ TEST(Launch, a_script_is_read_as_a_shell_reads_it) {
 TEST(Launch, a_shell_starts_the_first_program_that_is_known) {
   const std::vector<std::string> typed{"bash", "-lc",
                                        "export A=m; sleep 1; exec vllm serve $A --seed 1"};
-  const Result<LaunchCommand> command = unwrap(typed);
+  const Result<LaunchCommand> command = unwrap(typed, NoFiles());
   ASSERT_TRUE(command.has_value());
   EXPECT_EQ(command->program, "vllm");
   EXPECT_THAT(command->arguments, ElementsAre("serve", "m", "--seed", "1"));
@@ -123,7 +123,7 @@ TEST(Launch, a_container_is_the_command_that_runs_it) {
 TEST(Launch, a_correction_changes_what_was_typed) {
   const std::vector<std::string> typed =
       words("A=1 vllm serve m --max_model_len=9 -tp 1 --no-such 3 --gpu-memory-utilization 0.5");
-  const Result<Translation> translation = translate(typed);
+  const Result<Translation> translation = translate(typed, NoFiles());
   ASSERT_TRUE(translation.has_value());
   const std::vector<Change> changes{{"max-model-len", "8"},
                                     {"tensor-parallel-size", "2"},
