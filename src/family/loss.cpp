@@ -20,25 +20,32 @@ Tensor pad_right(const Tensor& x) {
   return ghost::empty(sizes, x.dtype());
 }
 
-/// ForCausalLMLoss before transformers 4.49.
-Tensor shifted_logits_loss(const Tensor& model_logits, const Tensor& labels,
+/// fixed_cross_entropy: the mean, or the sum over what Trainer has counted.
+Tensor fixed_cross_entropy(const Tensor& source, const Tensor& target, const Tensor& num_items) {
+  Tensor loss = ghost::cross_entropy(source, target);
+  if (num_items.defined()) loss = loss.div(num_items);
+  return loss;
+}
+
+/// ForCausalLMLoss before transformers 4.49. Its locals live until the loss is there.
+Tensor shifted_logits_loss(const Tensor& model_logits, const Batch& batch,
                            std::int64_t vocab_size) {
   const Tensor logits = model_logits.to_float();
   Tensor shift_logits = logits.slice(-2, 0, -1).contiguous();
-  Tensor shift_labels = labels.slice(-1, 1, labels.size(-1)).contiguous();
+  Tensor shift_labels = batch.labels.slice(-1, 1, batch.labels.size(-1)).contiguous();
   shift_logits = std::move(shift_logits).view({-1, vocab_size});
   shift_labels = std::move(shift_labels).view({-1});
-  return ghost::cross_entropy(shift_logits, shift_labels);
+  return fixed_cross_entropy(shift_logits, shift_labels, batch.num_items_in_batch);
 }
 
-Tensor shifted_labels_loss(const Tensor& model_logits, const Tensor& model_labels,
+Tensor shifted_labels_loss(const Tensor& model_logits, const Batch& batch,
                            std::int64_t vocab_size) {
   Tensor logits = model_logits.to_float();
-  const Tensor labels = pad_right(model_labels);
+  const Tensor labels = pad_right(batch.labels);
   Tensor shift_labels = labels.slice(-1, 1, labels.size(-1)).contiguous();
   logits = std::move(logits).view({-1, vocab_size});
   shift_labels = std::move(shift_labels).view({-1});
-  return ghost::cross_entropy(logits, shift_labels);
+  return fixed_cross_entropy(logits, shift_labels, batch.num_items_in_batch);
 }
 
 }  // namespace
@@ -49,10 +56,8 @@ bool LogitShift::in_force() { return shifts_logits; }
 
 Tensor causal_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64_t vocab_size) {
   if (!batch.labels.defined()) return {};
-  const auto mean = LogitShift::in_force() ? shifted_logits_loss : shifted_labels_loss;
-  Tensor loss = mean(model_logits, batch.labels, vocab_size);
-  if (batch.num_items_in_batch.defined()) loss = loss.div(batch.num_items_in_batch);
-  return loss;
+  const auto loss = LogitShift::in_force() ? shifted_logits_loss : shifted_labels_loss;
+  return loss(model_logits, batch, vocab_size);
 }
 
 Tensor masked_lm_loss(const Tensor& logits, const Batch& batch, std::int64_t vocab_size) {
