@@ -81,14 +81,17 @@ bool can_accumulate_inplace(const Node& node, const Tensor& held) {
          held.ptr()->refs == 1 && held.impl().storage && held.impl().storage->refs == 1;
 }
 
-/// InputBuffer::add.
+/// InputBuffer::add: a gradient from another stream is also used on the node's own, where gradients
+/// that meet are added.
 void add_to_buffer(Node& node, std::uint32_t input_nr, Tensor& gradient) {
+  if (node.stream != session().stream) session().record_stream(gradient, node.stream);
   if (node.buffer.size() < node.metadata.size()) node.buffer.resize(node.metadata.size());
   Tensor& held = node.buffer[input_nr];
   if (!held.defined()) {
     held = std::move(gradient);
     return;
   }
+  const StreamGuard on_its_stream(node.stream);
   session().node = "InputBuffer";
   session().scope = node.scope;
   if (!session().grad_enabled && can_accumulate_inplace(node, held)) return;  // held.add_(gradient)
@@ -152,6 +155,7 @@ bool capture(Node& node, GraphTask& task) {
 
 void evaluate_function(Node& node, GraphTask& task, ReadyQueue& ready) {
   session().scope = node.scope;
+  const StreamGuard on_its_stream(node.stream);
   if (task.is_selective() && !capture(node, task)) return;
   Gradients gradients = call_function(node);
   if (!task.keep_graph) node.release();

@@ -88,6 +88,7 @@ struct Node : RefCounted {
       : name(node_name),
         scope(session().scope),
         sequence(session().next_sequence++),
+        stream(session().stream),
         wraps_tensors(session().wraps_tensors) {
     session().keeper = node_name;
   }
@@ -109,6 +110,7 @@ struct Node : RefCounted {
   const char* name;
   ScopeId scope;
   std::uint64_t sequence;
+  StreamId stream;              ///< where its backward runs: where its outputs were made
   bool wraps_tensors;           ///< its gradients are of a tensor subclass: none is added in place
   InlineVector<Edge, 3> edges;  ///< one per differentiable input
   InlineVector<InputMetadata, 1> metadata;  ///< one per output of the forward op
