@@ -77,8 +77,12 @@ class DistributedDataParallel final : public torch::DrivenModel {
   void pre_forward() {
     if (syncs_gradients_) reducer_->prepare_for_forward();
     reducer_->rebuild_buckets();
-    if (syncs_buffers_ && options_.broadcast_buffers && !buffers_.empty())
-      broadcast_coalesced(buffers_);
+    if (syncs_buffers_ && options_.broadcast_buffers && !buffers_.empty()) broadcast_buffers();
+  }
+
+  void broadcast_buffers() {
+    broadcast_coalesced(buffers_);
+    reducer_->begin_collective();
   }
 
   void post_forward(family::ModelOutput& output) {

@@ -128,6 +128,7 @@ void Reducer::mark_variable_ready(std::size_t place) {
 void Reducer::all_reduce(Bucket& bucket) {
   if (!options_.compressed) return;
   bucket.compressed = bucket.contents.to(*options_.compressed);
+  begin_collective();
 }
 
 void Reducer::delay_all_reduce() {
@@ -140,7 +141,8 @@ void Reducer::delay_all_reduce() {
 /// (copy_bucket_to_grad).
 void Reducer::finalize_backward() {
   expects_hooks_ = false;
-  for (Bucket& bucket : buckets_) bucket.compressed.reset();
+  for (Bucket& bucket : buckets_)
+    if (bucket.compressed.defined()) held_by_group_.push_back(std::move(bucket.compressed));
 }
 
 }  // namespace memtape::ddp

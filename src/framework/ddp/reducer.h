@@ -29,6 +29,8 @@ class Reducer {
   void prepare_for_backward();
   /// The end of the first backward of a static graph.
   void delay_all_reduce();
+  /// A collective of the process group begins.
+  void begin_collective() { held_by_group_.clear(); }
 
  private:
   struct Bucket {
@@ -58,6 +60,9 @@ class Reducer {
   std::vector<ghost::Ptr<ghost::Node>> accumulators_;
   std::vector<Bucket> buckets_;
   std::vector<Locator> locators_;
+  /// What hooks reduced: nobody waits for their work, only for its future, so ProcessGroupNCCL
+  /// holds it until its next collective begins (ProcessGroupNCCL.cpp, TensorShelf).
+  std::vector<ghost::Tensor> held_by_group_;
   std::size_t next_bucket_ = 0;
   Places arrived_;  ///< parameters in the order of their gradients
   ghost::Tensor local_used_map_;
