@@ -2,6 +2,7 @@
 // ernie4_5 and ernie4_5-moe, dots1: dense layers first, then routed and shared experts; dots1 with
 // norms on the heads of Q and K.
 #include "framework/llamacpp/arch/architectures.h"
+#include "framework/llamacpp/arch/rotated_decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -68,34 +69,12 @@ Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
   return hp.n_ff_shexp > 0 ? b.g.add(routed, b.ffn(il, x, {.suffix = "_shexp"})) : routed;
 }
 
-void build(GraphBuilder& b) {
-  const Hyperparameters& hp = b.hp;
-  Tensor* x = b.input_embeddings();
-  Tensor* positions = b.input_positions();
-  const AttentionInputs in = b.input_attention();
-  Tensor* rows = b.input_output_rows();
-  const auto normed = [&](std::int64_t il, Tensor* y, std::string_view name) {
-    Tensor* weight = b.w(il, name);
-    return weight ? b.rms(y, weight, il) : y;
-  };
-  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
-    Tensor* residual = x;
-    Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
-    Qkv qkv = b.qkv(il, y, {hp.head_v, hp.n_head(), hp.n_head_kv()});
-    qkv.q = normed(il, qkv.q, "attn_q_norm.weight");
-    qkv.k = normed(il, qkv.k, "attn_k_norm.weight");
-    qkv.q = b.rope(qkv.q, positions);
-    qkv.k = b.rope(qkv.k, positions);
-    y = b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      residual = b.g.get_rows(residual, rows);
-    }
-    Tensor* middle = b.g.add(y, residual);
-    x = b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
-  }
-  b.head(x);
+Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
+  Tensor* middle = b.g.add(attended.y, attended.residual);
+  return b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
 }
+
+void build(GraphBuilder& b) { build_rotated_decoder(b, rest_of_layer); }
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // glm4: GLM-4-9B and 32B: norms before and after each part, a fused gate.
 #include "framework/llamacpp/arch/architectures.h"
+#include "framework/llamacpp/arch/rotated_decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -33,31 +34,15 @@ void list(const Hyperparameters& hp, WeightList& weights) {
   }
 }
 
-void build(GraphBuilder& b) {
-  const Hyperparameters& hp = b.hp;
-  Tensor* x = b.input_embeddings();
-  Tensor* positions = b.input_positions();
-  const AttentionInputs in = b.input_attention();
-  Tensor* rows = b.input_output_rows();
-  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
-    Tensor* residual = x;
-    Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
-    Qkv qkv = b.qkv(il, y, {hp.head_v, hp.n_head(), hp.n_head_kv()});
-    qkv.q = b.rope(qkv.q, positions);
-    qkv.k = b.rope(qkv.k, positions);
-    y = b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      residual = b.g.get_rows(residual, rows);
-    }
-    y = b.rms(y, b.w(il, "post_attention_norm.weight"), il);
-    Tensor* middle = b.g.add(y, residual);
-    y = b.rms(middle, b.w(il, "ffn_norm.weight"), il);
-    y = b.ffn(il, y, {.activation = Activation::swiglu_fused, .gated = false});
-    x = b.g.add(b.rms(y, b.w(il, "post_ffw_norm.weight"), il), middle);
-  }
-  b.head(x);
+Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
+  Tensor* y = b.rms(attended.y, b.w(il, "post_attention_norm.weight"), il);
+  Tensor* middle = b.g.add(y, attended.residual);
+  y = b.rms(middle, b.w(il, "ffn_norm.weight"), il);
+  y = b.ffn(il, y, {.activation = Activation::swiglu_fused, .gated = false});
+  return b.g.add(b.rms(y, b.w(il, "post_ffw_norm.weight"), il), middle);
 }
+
+void build(GraphBuilder& b) { build_rotated_decoder(b, rest_of_layer); }
 
 }  // namespace
 

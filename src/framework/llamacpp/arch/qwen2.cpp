@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // qwen2: Qwen2 and Qwen2.5, with biases on Q, K and V.
 #include "framework/llamacpp/arch/architectures.h"
+#include "framework/llamacpp/arch/rotated_decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -20,29 +21,13 @@ void list(const Hyperparameters& hp, WeightList& weights) {
   }
 }
 
-void build(GraphBuilder& b) {
-  const Hyperparameters& hp = b.hp;
-  Tensor* x = b.input_embeddings();
-  Tensor* positions = b.input_positions();
-  const AttentionInputs in = b.input_attention();
-  Tensor* rows = b.input_output_rows();
-  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
-    Tensor* residual = x;
-    Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
-    Qkv qkv = b.qkv(il, y, {hp.head_v, hp.n_head(), hp.n_head_kv()});
-    qkv.q = b.rope(qkv.q, positions);
-    qkv.k = b.rope(qkv.k, positions);
-    y = b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      residual = b.g.get_rows(residual, rows);
-    }
-    Tensor* middle = b.g.add(y, residual);
-    y = b.ffn(il, b.rms(middle, b.w(il, "ffn_norm.weight"), il), {});
-    x = b.g.add(y, middle);
-  }
-  b.head(x);
+Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
+  Tensor* middle = b.g.add(attended.y, attended.residual);
+  Tensor* y = b.ffn(il, b.rms(middle, b.w(il, "ffn_norm.weight"), il), {});
+  return b.g.add(y, middle);
 }
+
+void build(GraphBuilder& b) { build_rotated_decoder(b, rest_of_layer); }
 
 }  // namespace
 

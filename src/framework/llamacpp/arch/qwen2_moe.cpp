@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // qwen2moe: Qwen1.5 and Qwen2 with experts and a shared expert behind a gate of its own.
 #include "framework/llamacpp/arch/architectures.h"
+#include "framework/llamacpp/arch/rotated_decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -38,28 +39,12 @@ Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
   return b.g.add(routed, shared);
 }
 
-void build(GraphBuilder& b) {
-  const Hyperparameters& hp = b.hp;
-  Tensor* x = b.input_embeddings();
-  Tensor* positions = b.input_positions();
-  const AttentionInputs in = b.input_attention();
-  Tensor* rows = b.input_output_rows();
-  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
-    Tensor* residual = x;
-    Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
-    Qkv qkv = b.qkv(il, y, {hp.head_v, hp.n_head(), hp.n_head_kv()});
-    qkv.q = b.rope(qkv.q, positions);
-    qkv.k = b.rope(qkv.k, positions);
-    y = b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      residual = b.g.get_rows(residual, rows);
-    }
-    Tensor* middle = b.g.add(y, residual);
-    x = b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
-  }
-  b.head(x);
+Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
+  Tensor* middle = b.g.add(attended.y, attended.residual);
+  return b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
 }
+
+void build(GraphBuilder& b) { build_rotated_decoder(b, rest_of_layer); }
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // qwen3 and qwen3moe: norms on the heads of Q and K; the latter with experts.
 #include "framework/llamacpp/arch/architectures.h"
+#include "framework/llamacpp/arch/rotated_decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -43,29 +44,12 @@ Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
                 .scale = b.hp.expert_weights_scale});
 }
 
-void build(GraphBuilder& b) {
-  const Hyperparameters& hp = b.hp;
-  Tensor* x = b.input_embeddings();
-  Tensor* positions = b.input_positions();
-  const AttentionInputs in = b.input_attention();
-  Tensor* rows = b.input_output_rows();
-  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
-    Tensor* residual = x;
-    Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
-    Qkv qkv = b.qkv(il, y, {hp.head_v, hp.n_head(), hp.n_head_kv()});
-    qkv.q = b.rope(b.rms(qkv.q, b.w(il, "attn_q_norm.weight"), il), positions);
-    qkv.k = b.rope(b.rms(qkv.k, b.w(il, "attn_k_norm.weight"), il), positions);
-    y = b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      residual = b.g.get_rows(residual, rows);
-    }
-    Tensor* middle = b.g.add(y, residual);
-    y = feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il));
-    x = b.g.add(y, middle);
-  }
-  b.head(x);
+Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
+  Tensor* middle = b.g.add(attended.y, attended.residual);
+  return b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
 }
+
+void build(GraphBuilder& b) { build_rotated_decoder(b, rest_of_layer); }
 
 }  // namespace
 
