@@ -43,6 +43,12 @@ Result<std::vector<Gpu>> compared_gpus(std::string_view names) {
 
 }  // namespace
 
+ServedModel served(const sources::ModelSource& source) {
+  return {.id = source.id,
+          .config = source.config ? &*source.config : nullptr,
+          .header = source.header ? &*source.header : nullptr};
+}
+
 Result<ServeRequest> serve_request(const ServeCommand& command, const ServedModel& model) {
   ServeRequest request;
   request.id = model.id;

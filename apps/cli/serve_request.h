@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "predict/serve_compare.h"
+#include "sources/model_source.h"
 
 namespace memtape::cli {
 
@@ -15,6 +16,9 @@ struct ServedModel {
   const TensorList* header = nullptr;
   const llamacpp::GgufHeader* gguf = nullptr;
 };
+
+/// `source` must outlive it.
+ServedModel served(const sources::ModelSource& source);
 
 Result<ServeRequest> serve_request(const ServeCommand& command, const ServedModel& model);
 

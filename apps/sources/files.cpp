@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -50,6 +51,14 @@ Result<std::string> read_text_file(const std::string& path, std::size_t limit) {
     if (text.size() > limit)
       return bad_input(fmt::format("larger than {}", human_bytes(static_cast<Bytes>(limit))), path);
   }
+}
+
+Result<void> write_file(const std::string& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) return bad_input("cannot be written", path);
+  return {};
 }
 
 Result<FileBytes> FileBytes::open(const std::string& path) {

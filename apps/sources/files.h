@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "formats/byte_source.h"
@@ -17,6 +18,9 @@ bool is_there(const std::filesystem::path& path);
 
 /// The whole text of a file or pipe of at most `limit` bytes.
 Result<std::string> read_text_file(const std::string& path, std::size_t limit);
+
+/// Puts `bytes` into a file.
+Result<void> write_file(const std::string& path, std::string_view bytes);
 
 /// A regular file that is read where a reader asks.
 class FileBytes : public ByteSource {

@@ -6,11 +6,8 @@ import transformers.generation.utils
 
 
 def prepare_model():
-    config = dict(CONFIG)
-    config.pop("quantization_config", None)
-    config = AutoConfig.for_model(config.pop("model_type"), **config)
     with torch.device("cuda"):
-        model = modeling_auto.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, SETTINGS["dtype"]),
+        model = modeling_auto.AutoModelForCausalLM.from_config(model_config(), dtype=getattr(torch, SETTINGS["dtype"]),
                                                                attn_implementation=SETTINGS["attention"])
     model.eval()
     model.generation_config.eos_token_id = None

@@ -22,10 +22,14 @@ HEADS = {"causal-lm": modeling_auto.AutoModelForCausalLM, "masked-lm": modeling_
          "seq2seq-lm": modeling_auto.AutoModelForSeq2SeqLM}
 
 
-def build_model():
+def model_config():
     config = dict(CONFIG)
     config.pop("quantization_config", None)
-    config = AutoConfig.for_model(config.pop("model_type"), **config)
+    return AutoConfig.for_model(config.pop("model_type"), **config)
+
+
+def build_model():
+    config = model_config()
     config.use_cache = False
     if SETTINGS["task"] == "seq2seq-lm" and getattr(config, "decoder_start_token_id", None) is None:
         config.decoder_start_token_id = 0

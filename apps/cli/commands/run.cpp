@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 #include "phantom/request.h"
 #include "phantom/run_folder.h"
 #include "run_page.h"
+#include "sources/files.h"
 
 namespace memtape::cli {
 namespace {
@@ -131,11 +131,7 @@ Result<void> keep_page(const RunCommand& command, const PhantomRequest& request,
   if (command.html.empty()) return {};
   const Result<std::string> page = run_page(command, request, folder, run);
   if (!page) return tl::unexpected(page.error());
-  std::ofstream file(command.html, std::ios::binary);
-  file << *page;
-  file.close();
-  if (!file) return memtape::bad_input("cannot be written", command.html);
-  return {};
+  return sources::write_file(command.html, *page);
 }
 
 }  // namespace

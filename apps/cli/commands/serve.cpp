@@ -15,12 +15,6 @@
 namespace memtape::cli {
 namespace {
 
-ServedModel served(const sources::ModelSource& source) {
-  return {.id = source.id,
-          .config = source.config ? &*source.config : nullptr,
-          .header = source.header ? &*source.header : nullptr};
-}
-
 bool compares(const ServeCommand& command) {
   return std::ranges::any_of(command.values, [](const auto& v) { return v.first == "compare"; });
 }

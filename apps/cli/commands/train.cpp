@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape train MODEL`: resolve the model, read the options, predict, report.
-#include <fstream>
-
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -15,28 +13,21 @@
 #include "report/json.h"
 #include "report/snapshot.h"
 #include "report/text.h"
+#include "sources/files.h"
 #include "sources/model_source.h"
 #include "train_request.h"
 
 namespace memtape::cli {
 namespace {
 
-Result<void> write_file(const std::string& path, const std::string& bytes) {
-  if (path.empty()) return {};
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) return memtape::bad_input("cannot be written", path);
-  return {};
-}
-
 Result<void> write_files(const RawOptions& options, const TrainAnswer& answer) {
   if (!options.html.empty())
-    if (const auto done = write_file(options.html, report::html(answer.prediction, *answer.trace));
+    if (const auto done =
+            sources::write_file(options.html, report::html(answer.prediction, *answer.trace));
         !done)
       return done;
   if (!options.snapshot.empty())
-    return write_file(options.snapshot, report::snapshot(*answer.trace));
+    return sources::write_file(options.snapshot, report::snapshot(*answer.trace));
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include "predict/settings.h"
 #include "predict/step_play.h"
 #include "report/verification.h"
+#include "show_verification.h"
 #include "sources/model_source.h"
 #include "train_request.h"
 #include "workload/training_arguments.h"
@@ -196,10 +197,7 @@ int run_verify(const VerifyOptions& options, Terminal& terminal) {
   }
   const Result<report::Verification> v = verification_of(*question, *real);
   if (!v) return terminal.fail(v.error());
-  terminal.print(options.train.output.json    ? report::json(*v)
-                 : options.train.output.quiet ? std::string(v->exact() ? "exact\n" : "not exact\n")
-                                              : report::text(*v));
-  return v->exact() ? ExitCode::fits : ExitCode::does_not_fit;
+  return show(*v, options.train.output, terminal);
 }
 
 }  // namespace memtape::cli

@@ -15,6 +15,7 @@
 #include "report/serve_json.h"
 #include "report/verification.h"
 #include "serve_request.h"
+#include "show_verification.h"
 #include "sources/model_source.h"
 
 namespace memtape::cli {
@@ -129,11 +130,7 @@ int verified(const Question& q, const VerifyServeOptions& options, Terminal& ter
   if (!real) return terminal.fail(real.error());
   const Result<report::Verification> v = verification_of(q.request, q.answer, *real);
   if (!v) return terminal.fail(v.error());
-  const OutputOptions& output = options.serve.output;
-  terminal.print(output.json    ? report::json(*v)
-                 : output.quiet ? std::string(v->exact() ? "exact\n" : "not exact\n")
-                                : report::text(*v));
-  return v->exact() ? ExitCode::fits : ExitCode::does_not_fit;
+  return show(*v, options.serve.output, terminal);
 }
 
 }  // namespace
@@ -142,10 +139,7 @@ int run_verify_serve(const VerifyServeOptions& options, Terminal& terminal) {
   const auto source =
       sources::find_model_source(options.serve.model, sources::HubSettings::of_process());
   if (!source) return terminal.fail(source.error());
-  const ServedModel model{.id = source->id,
-                          .config = source->config ? &*source->config : nullptr,
-                          .header = source->header ? &*source->header : nullptr};
-  const Result<Question> question = question_of(options.serve, model);
+  const Result<Question> question = question_of(options.serve, served(*source));
   if (!question) return terminal.fail(question.error());
   if (!options.show_script) return verified(*question, options, terminal);
   const Result<std::string> script = phantom_run::step_script(step_of(*question, options), "/tmp");
