@@ -282,6 +282,7 @@ constexpr auto kTextParts = std::to_array<TextPart>({
     {"Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"},
     {"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"},
     {"Mistral3ForConditionalGeneration", "MistralForCausalLM"},
+    {"Llama4ForConditionalGeneration", "Llama4ForCausalLM"},
     {"llama", "LlamaForCausalLM"},
     {"mistral", "MistralForCausalLM"},
     {"qwen2", "Qwen2ForCausalLM"},

@@ -13,15 +13,23 @@ std::unique_ptr<Linear> linear(const Place& place, std::int64_t in, std::vector<
   return std::make_unique<Linear>(place, in, std::move(outs), LinearOptions{.cut = cut});
 }
 
-/// deepseek_v2.py renames every scaled rope to its own.
-RopeParameters deepseek_rope(const Config& config) {
+}  // namespace
+
+RopeParameters mla_rope(const Config& config) {
   RopeParameters rope = RopeParameters::read(config);
   if (rope.type != "default") rope.type = "deepseek_yarn";
   rope.partial_rotary_factor = 1;
   return rope;
 }
 
-}  // namespace
+void expand_latent_heads(const Place& place, Linear& kv_b_proj, const MlaShape& shape) {
+  const Tensor weight = kv_b_proj.weights.get("weight");
+  const DType dtype = place.runtime().dtype();
+  if (weight.defined() && weight.dtype() == dtype) return;
+  const Tensor dequantized =
+      kernel_output("dequantize", {shape.kv_lora_rank, kv_b_proj.out()}, dtype);
+  place.scope().buffer("W_UV", dequantized);
+}
 
 MlaShape::MlaShape(const Config& c)
     : hidden(c.dimension("hidden_size")),
@@ -53,13 +61,16 @@ MlaAttention::MlaAttention(const Place& place)
   rotary_ = get_rope(place / "rotary_emb",
                      {.head_size = s.rope,
                       .max_position = runtime_.config.integer("max_position_embeddings", 8192)},
-                     deepseek_rope(runtime_.config));
+                     mla_rope(runtime_.config));
   const Place attn = place / "mla_attn";
   {
     const ghost::ScopeGuard guard(attn.scope().node().scope);
     make_kv_scales(attn);
   }
-  runtime_.after_attention.push_back([this] { expand_heads(); });
+  runtime_.after_attention.push_back([this] {
+    const ghost::ScopeGuard guard(node().scope);
+    expand_latent_heads(place_, *kv_b_proj_, shape_);
+  });
   KvLayer spec;
   spec.kind = KvKind::mla;
   spec.head_size = s.kv_lora_rank + s.rope;
@@ -68,17 +79,6 @@ MlaAttention::MlaAttention(const Place& place)
   spec.block_size =
       runtime_.settings.block_size.value_or(runtime_.settings.kv_dtype == KvDType::fp8 ? 64 : 16);
   runtime_.kv_layers.push_back(spec);
-}
-
-/// process_weights_after_loading: kv_b_proj taken apart into W_UK and W_UV. They are views of it,
-/// or of what it is dequantized to.
-void MlaAttention::expand_heads() {
-  const Tensor weight = kv_b_proj_->weights.get("weight");
-  if (weight.defined() && weight.dtype() == runtime_.dtype()) return;
-  const ghost::ScopeGuard guard(node().scope);
-  const Tensor dequantized =
-      kernel_output("dequantize", {shape_.kv_lora_rank, kv_b_proj_->out()}, runtime_.dtype());
-  place_.scope().buffer("W_UV", dequantized);
 }
 
 /// determine_chunked_prefill_workspace_size of mla_attention.py.

@@ -14,13 +14,18 @@ struct MlaShape {
   std::int64_t qk() const { return nope + rope; }
 };
 
+/// deepseek_v2.py renames every scaled rope to its own.
+RopeParameters mla_rope(const Config& config);
+/// process_weights_after_loading: kv_b_proj taken apart into W_UK and W_UV. They are views of it,
+/// or of what it is dequantized to.
+void expand_latent_heads(const Place& place, Linear& kv_b_proj, const MlaShape& shape);
+
 class MlaAttention : public nn::Module<MlaAttention> {
  public:
   explicit MlaAttention(const Place& place);
   Tensor forward(const Tensor& hidden_states);
 
  private:
-  void expand_heads();
   std::int64_t prefill_workspace_rows() const;
 
   Place place_;

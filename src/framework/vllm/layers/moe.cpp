@@ -104,6 +104,7 @@ Tensor MoeBlock::routed(const Tensor& hidden_states, const Tensor& router_logits
     const Tensor ids = kernel_output("grouped_topk", chosen, DType::int32);
     return method_->apply(runtime_, shape_, hidden_states);
   }
+  if (options_.weighs_input) return weighed(hidden_states, router_logits);
   if (options_.sparse_mixer) {
     const Tensor weights = kernel_output("cat", chosen, router_logits.dtype());
     const Tensor ids = kernel_output("cat", chosen, DType::int64);
@@ -120,6 +121,23 @@ Tensor MoeBlock::routed(const Tensor& hidden_states, const Tensor& router_logits
       scratch("topk_softmax", tokens * count * 4);
   }
   return method_->apply(runtime_, shape_, hidden_states);
+}
+
+/// llama4.py, custom_routing_function; no_dp_ep.py multiplies the input with the weights.
+Tensor MoeBlock::weighed(const Tensor& hidden_states, const Tensor& router_logits) {
+  const Dims chosen{hidden_states.size(0), shape_.top_k};
+  Tensor weights, ids;
+  {
+    const Tensor scores = kernel_output("max", chosen, router_logits.dtype());
+    const Tensor indices = kernel_output("max", chosen, DType::int64);
+    {
+      const Tensor wide = kernel_output("to", chosen, DType::float32);
+      weights = kernel_output("sigmoid", chosen, DType::float32);
+    }
+    ids = kernel_output("to", chosen, DType::int32);
+  }
+  const Tensor product = kernel_output("mul", hidden_states.sizes(), hidden_states.dtype());
+  return method_->apply(runtime_, shape_, product);
 }
 
 /// GateLinear.forward: an input of another type than the weight's is cast.

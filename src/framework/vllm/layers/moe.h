@@ -51,6 +51,7 @@ struct MoeOptions {
   bool quantized_gate = false;
   const char* gate_name = "gate";
   bool sparse_mixer = false;  ///< phimoe_routing_function
+  bool weighs_input = false;  ///< Llama 4: sigmoid of the largest, applied before the experts
 };
 
 /// MoERunner: gate, router, shared experts, routed experts, sum.
@@ -65,6 +66,7 @@ class MoeBlock : public nn::Module<MoeBlock> {
  private:
   Tensor gate_logits(const Tensor& hidden_states);
   Tensor routed(const Tensor& hidden_states, const Tensor& router_logits);
+  Tensor weighed(const Tensor& hidden_states, const Tensor& router_logits);
 
   Runtime& runtime_;
   ExpertShape shape_;

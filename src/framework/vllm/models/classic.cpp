@@ -6,6 +6,7 @@
 
 #include "framework/vllm/layers/attention.h"
 #include "framework/vllm/layers/mlp.h"
+#include "framework/vllm/layers/moe.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/ops.h"
 #include "ghost/ops/pointwise.h"
@@ -200,6 +201,49 @@ class FalconLayer : public nn::Module<FalconLayer> {
   std::optional<LayerNorm> norm_, second_norm_;
 };
 
+/// dbrx.py, DbrxBlock: norms around the attention, experts after them.
+class DbrxLayer : public nn::Module<DbrxLayer> {
+ public:
+  DbrxLayer(const Place& place, std::int64_t hidden)
+      : Module(place.scope()),
+        attention_(place / "norm_attn_norm" / "attn", hidden, heads(place),
+                   {.default_max_position = place.config().dimension("max_seq_len", 2048),
+                    .names = {"Wqkv", "out_proj", "attn"}}),
+        norm_1_(place / "norm_attn_norm" / "norm_1", hidden, false),
+        norm_2_(place / "norm_attn_norm" / "norm_2", hidden, false),
+        experts_(place / "ffn", shape(place, hidden), {.gate_name = "router"}) {}
+
+  Tensor forward(const Tensor& input) {
+    Tensor hidden, residual;
+    {
+      Tensor normed = norm_1_(input);
+      const Tensor x = attention_(normed);
+      normed = input.add(x);
+      residual = normed;
+      hidden = norm_2_(normed);
+    }
+    hidden = experts_(hidden);
+    return hidden.add(residual);
+  }
+
+ private:
+  static Heads heads(const Place& place) {
+    const Config& c = place.config();
+    const std::int64_t count = c.dimension("n_heads");
+    return {place.runtime(), count, c.object("attn_config").dimension("kv_n_heads", 1),
+            c.dimension("d_model") / count};
+  }
+  static ExpertShape shape(const Place& place, std::int64_t hidden) {
+    const Config ffn = place.config().object("ffn_config");
+    return {place.runtime(), ffn.dimension("moe_num_experts", 4), ffn.dimension("moe_top_k", 1),
+            hidden, ffn.dimension("ffn_hidden_size", 3584)};
+  }
+
+  AttentionBlock attention_;
+  LayerNorm norm_1_, norm_2_;
+  MoeBlock experts_;
+};
+
 /// Where these models keep their parts, and which they have.
 struct ClassicNames {
   const char *body, *embedding, *layers, *norm;
@@ -208,6 +252,8 @@ struct ClassicNames {
   const char* embedding_norm = nullptr;  ///< a norm after the embedding (Bloom)
   bool has_norm = true;
   bool keeps_residual = false;  ///< layers pass on their input beside their output (Cohere)
+  bool norm_bias = true;
+  bool tied = true;  ///< where the configuration does not say
 };
 
 /// Embedding, blocks, a last norm and a head.
@@ -217,7 +263,7 @@ class ClassicDecoder final : public ServedModel {
   ClassicDecoder(const Place& place, const ClassicNames& names)
       : runtime_(place.runtime()),
         names_(names),
-        hidden_(place.config().dimension({"hidden_size", "n_embd"})) {
+        hidden_(place.config().dimension({"hidden_size", "n_embd", "d_model"})) {
     const Config& c = place.config();
     const Place body = place / names.body;
     const std::int64_t vocabulary = c.dimension("vocab_size");
@@ -237,12 +283,12 @@ class ClassicDecoder final : public ServedModel {
                           replicated);
     }
     if (names.embedding_norm) embedding_norm_.emplace(body / names.embedding_norm, hidden_);
-    const StageLayers range =
-        stage_layers(runtime_.parallel(), c.layers(Keys("num_hidden_layers", "n_layer")));
+    const StageLayers range = stage_layers(
+        runtime_.parallel(), c.layers(Keys("num_hidden_layers", "n_layer", "n_layers")));
     for (std::int64_t i = range.first; i < range.last; ++i) add_layer(body / names.layers / i);
-    if (names.has_norm) norm_.emplace(body / names.norm, hidden_);
+    if (names.has_norm) make_norm(body / names.norm);
     head_.emplace(place / "lm_head", vocabulary, width);
-    if (c.boolean("tie_word_embeddings", true)) head_->tie(embedding_->table());
+    if (c.boolean("tie_word_embeddings", names.tied)) head_->tie(embedding_->table());
   }
 
   Tensor forward(const Tensor& input_ids, const Stream& input) override {
@@ -278,6 +324,12 @@ class ClassicDecoder final : public ServedModel {
     Tensor moved;
     if (names_.more_positions > 0) moved = kernel_output("add", {tokens}, DType::int64);
     return kernel_output("embedding", {tokens, hidden_}, runtime_.dtype());
+  }
+  void make_norm(const Place& place) {
+    if constexpr (std::is_same_v<Norm, LayerNorm>)
+      norm_.emplace(place, hidden_, names_.norm_bias);
+    else
+      norm_.emplace(place, hidden_);
   }
   void add_layer(const Place& place) {
     if constexpr (std::is_constructible_v<Layer, const Place&, std::int64_t, std::int64_t>)
@@ -345,6 +397,15 @@ std::unique_ptr<ServedModel> make_cohere(const Place& place) {
                           .layers = "layers",
                           .norm = "norm",
                           .keeps_residual = true});
+}
+
+std::unique_ptr<ServedModel> make_dbrx(const Place& place) {
+  return std::make_unique<ClassicDecoder<DbrxLayer>>(place, ClassicNames{.body = "transformer",
+                                                                         .embedding = "wte",
+                                                                         .layers = "blocks",
+                                                                         .norm = "norm_f",
+                                                                         .norm_bias = false,
+                                                                         .tied = false});
 }
 
 }  // namespace memtape::vllm

@@ -38,8 +38,10 @@ class Layer : public nn::Module<Layer> {
     if (!choices.norms_first) make_norms(place, hidden, choices);
   }
 
-  Stream run(const Stream& input) {
+  /// `normed`: the input's norm where it is there already; alive as long as the layer runs.
+  Stream run(const Stream& input, const Tensor& normed) {
     const ghost::ScopeGuard guard(node().scope);
+    if (normed.defined()) return after_norm({normed, input.hidden});
     switch (form_) {
       case LayerForm::fused: return fused(input.hidden, input.residual);
       case LayerForm::sandwich: return sandwich(input.hidden, input.residual);
@@ -51,16 +53,26 @@ class Layer : public nn::Module<Layer> {
 
  private:
   void make_norms(const Place& place, std::int64_t hidden, const DecoderChoices& choices) {
-    norms_.emplace_back(place / "input_layernorm", hidden, choices);
-    norms_.emplace_back(place / "post_attention_layernorm", hidden, choices);
+    // The norm of a block that a layer lacks (DeciLM) is lacking, too.
+    if (choices.norms_first || blocks_.attention)
+      norms_.emplace_back(place / "input_layernorm", hidden, choices);
+    if (choices.norms_first || blocks_.feed_forward)
+      norms_.emplace_back(place / "post_attention_layernorm", hidden, choices);
     if (choices.form != LayerForm::sandwich) return;
     norms_.emplace_back(place / "pre_feedforward_layernorm", hidden, choices);
     norms_.emplace_back(place / "post_feedforward_layernorm", hidden, choices);
   }
 
   Stream fused(const Tensor& hidden, const Tensor& residual) {
-    Stream s = norms_[0].start_or_add(hidden, residual);
+    if (!blocks_.attention) return after_attention({hidden, residual});
+    return after_norm(norms_[0].start_or_add(hidden, residual));
+  }
+  Stream after_norm(Stream s) {
     s.hidden = blocks_.attention(s.hidden);
+    return after_attention(std::move(s));
+  }
+  Stream after_attention(Stream s) {
+    if (!blocks_.feed_forward) return s;
     s = norms_[1].start_or_add(s.hidden, s.residual);
     s.hidden = blocks_.feed_forward(s.hidden);
     return s;
@@ -130,10 +142,20 @@ class StreamDecoder final : public ServedModel {
 
   Tensor forward(const Tensor& input_ids, const Stream& input) override {
     Stream s = input;
-    if (embed_tokens_ && runtime_.parallel().first_stage()) s = {embed(input_ids), {}};
+    Tensor normed;
+    if (embed_tokens_ && runtime_.parallel().first_stage()) {
+      if (choices_.fuses_first_norm && runtime_.tp() == 1) {
+        const Dims sizes = input_ids.sizes().with(hidden_);
+        s = {kernel_output("fused_embed_norm", sizes, runtime_.dtype()), {}};
+        normed = kernel_output("fused_embed_norm", sizes, runtime_.dtype());
+      } else {
+        s = {embed(input_ids), {}};
+      }
+    }
     for (Layer& layer : layers_) {
-      Stream next = layer.run(s);
+      Stream next = layer.run(s, normed);
       s = std::move(next);
+      normed.reset();
     }
     if (!norm_) return s.hidden;
     if (choices_.form == LayerForm::explicit_add || choices_.form == LayerForm::plain_add)

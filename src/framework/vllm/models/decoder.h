@@ -29,6 +29,9 @@ struct DecoderChoices {
   bool soft_caps_logits = false;
   bool head_bias = false;
   bool norms_first = false;  ///< the layer makes its norms before its blocks
+  /// The first norm is made with the embedding, in one kernel, where a rank has the whole table
+  /// (fused_embed_norm of DeepSeek V3.2).
+  bool fuses_first_norm = false;
   const char* layers_name = "layers";
 };
 

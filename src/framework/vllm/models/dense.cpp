@@ -3,9 +3,12 @@
 // Gemma 1 to 3, Granite.
 #include "framework/vllm/models/dense.h"
 
+#include <algorithm>
+
 #include "framework/vllm/layers/attention.h"
 #include "framework/vllm/layers/mlp.h"
 #include "framework/vllm/models/decoder.h"
+#include "framework/vllm/ops.h"
 
 namespace memtape::vllm {
 
@@ -137,6 +140,50 @@ std::string gemma_layer_type(const Config& config, std::int64_t index) {
   const std::int64_t pattern =
       config.text("model_type", "") == "gemma2" ? 2 : config.integer("sliding_window_pattern", 6);
   return (index + 1) % pattern != 0 ? "sliding_attention" : "full_attention";
+}
+
+namespace {
+
+/// nemotron_nas.py: widths are given as a share of 8/3 of the hidden size, up to a multiple of 256.
+std::int64_t deci_width(const Config& ffn, std::int64_t hidden) {
+  constexpr std::int64_t kUnit = 256;
+  const std::optional<double> share = ffn.optional_number("ffn_mult");
+  if (!share) return ffn.dimension("intermediate_size");
+  return round_up(static_cast<std::int64_t>(2 * *share * static_cast<double>(hidden) / 3), kUnit);
+}
+
+/// Each layer has its own heads and width, and may lack either block.
+LayerBlocks deci_blocks(const Place& layer, std::int64_t index) {
+  const Config& c = layer.config();
+  const std::vector<Config> blocks = c.objects("block_configs");
+  const auto at = static_cast<std::size_t>(index);
+  if (at >= blocks.size()) {
+    c.fail("block_configs", "has fewer entries than there are layers");
+    return {};
+  }
+  const std::int64_t hidden = c.dimension("hidden_size");
+  const Config attention = blocks[at].object("attention"), ffn = blocks[at].object("ffn");
+  LayerBlocks made;
+  if (!attention.boolean("no_op", false)) {
+    const std::int64_t heads = c.dimension("num_attention_heads");
+    const std::int64_t kv =
+        std::max<std::int64_t>(1, heads / attention.dimension("n_heads_in_group"));
+    const bool bias = c.boolean({"attention_bias", "bias"}, false);
+    made.attention = block_of(std::make_shared<AttentionBlock>(
+        layer / "self_attn", hidden, Heads(layer.runtime(), heads, kv, hidden / heads),
+        AttentionBlockOptions{.qkv_bias = bias, .output_bias = bias}));
+  }
+  if (!ffn.boolean("no_op", false))
+    made.feed_forward = block_of(std::make_shared<GatedMlp>(
+        layer / "mlp", hidden, deci_width(ffn, hidden),
+        MlpOptions{.bias = c.boolean("mlp_bias", false), .drops_projection = true}));
+  return made;
+}
+
+}  // namespace
+
+std::unique_ptr<ServedModel> make_deci(const Place& place) {
+  return make_stream_decoder(place, {.blocks = deci_blocks});
 }
 
 std::unique_ptr<ServedModel> make_granite(const Place& place) {

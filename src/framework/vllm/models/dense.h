@@ -23,6 +23,7 @@ std::unique_ptr<ServedModel> make_gemma(const Place& place);
 std::unique_ptr<ServedModel> make_gemma2(const Place& place);
 std::unique_ptr<ServedModel> make_stablelm(const Place& place);
 std::unique_ptr<ServedModel> make_internlm2(const Place& place);
+std::unique_ptr<ServedModel> make_deci(const Place& place);
 std::unique_ptr<ServedModel> make_granite(const Place& place);
 
 }  // namespace memtape::vllm

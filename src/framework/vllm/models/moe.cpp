@@ -7,6 +7,7 @@
 #include "framework/vllm/layers/mla.h"
 #include "framework/vllm/layers/mlp.h"
 #include "framework/vllm/layers/moe.h"
+#include "framework/vllm/layers/sparse_mla.h"
 #include "framework/vllm/models/decoder.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/ops.h"
@@ -171,13 +172,25 @@ std::unique_ptr<ServedModel> make_ernie45_moe(const Place& place) {
   return make_stream_decoder(place, {.blocks = blocks});
 }
 
+namespace {
+
+/// Deepseek v1 has ordinary attention, V3.2 and what follows it a sparse one.
+Block deepseek_attention(const Place& layer, std::int64_t index) {
+  const Config& c = layer.config();
+  if (c.text("model_type", "") == "deepseek") return attention_block(layer, {});
+  if (has_sparse_attention(c))
+    return block_of(std::make_shared<SparseMlaAttention>(layer / "self_attn", index));
+  return block_of(std::make_shared<MlaAttention>(layer / "self_attn"));
+}
+
+}  // namespace
+
 std::unique_ptr<ServedModel> make_deepseek(const Place& place) {
+  const bool chooses_tokens = has_sparse_attention(place.config());
+  if (chooses_tokens) make_topk_buffer(place);
   const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
     const Config& c = layer.config();
-    // Deepseek v1 has ordinary attention.
-    Block attention = c.text("model_type", "") == "deepseek"
-                          ? attention_block(layer, {})
-                          : block_of(std::make_shared<MlaAttention>(layer / "self_attn"));
+    Block attention = deepseek_attention(layer, index);
     const bool sparse = !c.is_null("n_routed_experts") &&
                         index >= c.count("first_k_dense_replace", 0) &&
                         index % c.dimension("moe_layer_freq", 1) == 0;
@@ -191,7 +204,7 @@ std::unique_ptr<ServedModel> make_deepseek(const Place& place) {
                            MoeOptions{.score_bias = c.text("topk_method", "") == "noaux_tc"},
                            shared_mlp(width * shared, "shared_experts")))};
   };
-  return make_stream_decoder(place, {.blocks = blocks});
+  return make_stream_decoder(place, {.blocks = blocks, .fuses_first_norm = chooses_tokens});
 }
 
 std::unique_ptr<ServedModel> make_minimax_m2(const Place& place) {

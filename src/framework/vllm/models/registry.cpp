@@ -6,6 +6,7 @@
 #include "framework/vllm/models/classic.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/models/hybrid.h"
+#include "framework/vllm/models/llama4.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/models/moe.h"
 #include "framework/vllm/models/transformers_backend.h"
@@ -47,6 +48,11 @@ constexpr std::array kModels{
     Row{"Ernie4_5_MoeForCausalLM", make_ernie45_moe},
     Row{"DeepseekV2ForCausalLM", make_deepseek},
     Row{"DeepseekV3ForCausalLM", make_deepseek},
+    Row{"DeepseekV32ForCausalLM", make_deepseek},
+    Row{"GlmMoeDsaForCausalLM", make_deepseek},
+    Row{"Llama4ForCausalLM", make_llama4},
+    Row{"DeciLMForCausalLM", make_deci},
+    Row{"DbrxForCausalLM", make_dbrx},
     Row{"OPTForCausalLM", make_opt},
     Row{"BloomForCausalLM", make_bloom},
     Row{"CohereForCausalLM", make_cohere},

@@ -13,6 +13,7 @@
 #include "ghost/ops/joins.h"
 #include "ghost/ops/normalization.h"
 #include "ghost/ops/pointwise.h"
+#include "nn/activations.h"
 
 namespace memtape::vllm {
 namespace {
@@ -21,16 +22,17 @@ namespace {
 struct Traits {
   bool rms = false;  ///< else LayerNorm with a bias
   bool qkv_bias = true, output_bias = true, mlp_bias = true;
-  bool gated = false;              ///< gate and up fused, SiluAndMul
-  bool full_width_norms = false;   ///< norms of all queries, of all keys (OLMo 2)
-  bool post_norms = false;         ///< after the blocks in place of before (OLMo 2)
-  bool parallel = false;           ///< attention and MLP side by side (GPT-NeoX, Phi)
-  bool one_norm = false;           ///< and one norm for both (Phi)
-  bool plain_norms = false;        ///< LayerNorm in float32, without weights (OLMo)
-  bool some_without_rope = false;  ///< no_rope_layers (SmolLM 3)
-  bool float32_rope = false;       ///< cos and sin stay float32 (OLMo 2)
-  bool packed_qkv = false;         ///< one projection with heads interleaved (GPT-NeoX)
-  bool tied = false;               ///< where the configuration does not say
+  bool gated = false;               ///< gate and up fused, SiluAndMul
+  bool full_width_norms = false;    ///< norms of all queries, of all keys (OLMo 2)
+  bool post_norms = false;          ///< after the blocks in place of before (OLMo 2)
+  bool parallel = false;            ///< attention and MLP side by side (GPT-NeoX, Phi)
+  bool one_norm = false;            ///< and one norm for both (Phi)
+  bool plain_norms = false;         ///< LayerNorm in float32, without weights (OLMo)
+  bool some_without_rope = false;   ///< no_rope_layers (SmolLM 3)
+  bool float32_rope = false;        ///< cos and sin stay float32 (OLMo 2)
+  bool packed_qkv = false;          ///< one projection with heads interleaved (GPT-NeoX)
+  bool tied = false;                ///< where the configuration does not say
+  const char* activation = "gelu";  ///< where the configuration does not say
   double rotary = 1;
 };
 
@@ -157,6 +159,7 @@ class BackendMlp : public nn::Module<BackendMlp> {
  public:
   BackendMlp(const Place& place, const Traits& traits, std::int64_t hidden, std::int64_t width)
       : Module(place.scope()), gated_(traits.gated) {
+    if (!gated_) activation_ = activation(place.config(), traits.activation);
     up_ = std::make_unique<Linear>(
         place / "up_proj", hidden,
         gated_ ? std::vector<std::int64_t>{width, width} : std::vector<std::int64_t>{width},
@@ -166,13 +169,26 @@ class BackendMlp : public nn::Module<BackendMlp> {
   }
   Tensor forward(const Tensor& x) {
     Tensor wide = (*up_)(x);
-    wide =
-        kernel_output("activation", {wide.size(0), wide.size(1) / (gated_ ? 2 : 1)}, wide.dtype());
+    if (activation_)
+      wide = (*activation_)(wide);
+    else
+      wide = kernel_output("act_and_mul", {wide.size(0), wide.size(1) / 2}, wide.dtype());
     return (*down_)(wide);
   }
 
  private:
+  /// transformers' own module: some are one kernel, some a line of Python.
+  static std::optional<nn::Activation> activation(const Config& c, const char* usual) {
+    const std::string name = c.text("hidden_act", usual);
+    auto found = nn::Activation::from_name(name);
+    if (!found)
+      ghost::session().fail({ErrorKind::unsupported, "activation " + name + " is not modelled",
+                             c.where() + ": hidden_act", "one of transformers' activations"});
+    return found;
+  }
+
   bool gated_;
+  std::optional<nn::Activation> activation_;
   std::unique_ptr<Linear> up_, down_;
 };
 
@@ -452,7 +468,8 @@ std::unique_ptr<ServedModel> make_arcee(const Place& place) {
       place, Traits{.rms = true,
                     .qkv_bias = bias,
                     .output_bias = bias,
-                    .mlp_bias = place.config().boolean("mlp_bias", false)});
+                    .mlp_bias = place.config().boolean("mlp_bias", false),
+                    .activation = "relu2"});
 }
 
 std::unique_ptr<ServedModel> make_seed_oss(const Place& place) {
@@ -465,9 +482,11 @@ std::unique_ptr<ServedModel> make_seed_oss(const Place& place) {
 }
 
 std::unique_ptr<ServedModel> make_phi(const Place& place) {
-  return std::make_unique<BackendDecoder>(
-      place,
-      Traits{.parallel = true, .one_norm = true, .rotary = rotary_part(place.config(), 0.5)});
+  return std::make_unique<BackendDecoder>(place,
+                                          Traits{.parallel = true,
+                                                 .one_norm = true,
+                                                 .activation = "gelu_new",
+                                                 .rotary = rotary_part(place.config(), 0.5)});
 }
 
 }  // namespace memtape::vllm
