@@ -108,6 +108,10 @@ Result<KvDType> kv_dtype_of(const ServeOptions& options, const Config& config) {
   // compressed-tensors checkpoints may bring a scheme of their own.
   if (*given == 0 && !config.object("quantization_config").is_null("kv_cache_scheme"))
     return KvDType::fp8;
+  const Config scheme = config.object("quantization_config");
+  if (*given == 0 && scheme.text("quant_method", "").starts_with("modelopt") &&
+      scheme.optional_text("kv_cache_quant_algo") == "FP8")
+    return KvDType::fp8;
   return kTypes[*given];
 }
 

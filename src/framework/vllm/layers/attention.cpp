@@ -99,7 +99,8 @@ AttentionBlock::AttentionBlock(const Place& place, std::int64_t hidden, const He
     : Module(place.scope()),
       heads_(heads),
       copies_parts_(options.copies_parts),
-      full_width_norms_(options.full_width_norms) {
+      full_width_norms_(options.full_width_norms),
+      float32_norms_(options.float32_norms) {
   if (options.rope_first) make_rope(place, options);
   qkv_proj_ = qkv_linear(place / options.names[0], hidden, heads, {.bias = options.qkv_bias});
   o_proj_ = std::make_unique<Linear>(
@@ -135,6 +136,34 @@ void AttentionBlock::make_norms(const Place& place, const AttentionBlockOptions&
                                       options.norm);
 }
 
+void AttentionBlock::normalize_in_float32(Tensor& q, Tensor& k) const {
+  const auto normed = [](const Tensor& x) {
+    const auto make = [&] { return kernel_output("mul", x.sizes(), DType::float32); };
+    const Tensor product = make();
+    return make();
+  };
+  const DType dtype = q.dtype();
+  const Dims q_sizes = q.sizes(), k_sizes = k.sizes();
+  if (runtime().tp() == 1) {
+    Tensor wide_q = kernel_output("to", q_sizes, DType::float32);
+    Tensor wide_k = kernel_output("to", k_sizes, DType::float32);
+    const auto variance = [](const Tensor& x) {
+      const Tensor squares = kernel_output("pow", x.sizes(), DType::float32);
+      return kernel_output("mean", {x.size(0), 1}, DType::float32);
+    };
+    const Tensor q_var = variance(wide_q);
+    const Tensor k_var = variance(wide_k);
+    wide_q = normed(wide_q);
+    wide_k = normed(wide_k);
+    q = kernel_output("to", q_sizes, dtype);
+    wide_q.reset();
+    k = kernel_output("to", k_sizes, dtype);
+    return;
+  }
+  q = kernel_output("minimax_qk_norm_fusion", q_sizes, dtype);
+  k = kernel_output("minimax_qk_norm_fusion", k_sizes, dtype);
+}
+
 Tensor AttentionBlock::forward(const Tensor& hidden_states) {
   const Tensor qkv = (*qkv_proj_)(hidden_states);
   const std::int64_t q_size = heads_.q_size(), kv_size = heads_.kv_size();
@@ -149,7 +178,9 @@ Tensor AttentionBlock::forward(const Tensor& hidden_states) {
     k = copy(kv_size);
     v = copy(kv_size);
   }
-  if (q_norm_ && full_width_norms_) {
+  if (float32_norms_) {
+    normalize_in_float32(q, k);
+  } else if (q_norm_ && full_width_norms_) {
     q = (*q_norm_)(q);
     k = (*k_norm_)(k);
   } else if (q_norm_) {

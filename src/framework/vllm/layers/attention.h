@@ -53,6 +53,7 @@ struct AttentionBlockOptions {
   std::optional<double> partial_rotary_factor{};  ///< where the configuration says none
   bool copies_parts = false;  ///< heads lie group by group, so the parts are copied (InternLM 2)
   bool full_width_norms = false;  ///< qk_norm over all heads at once (OLMoE, MiniMax-M2)
+  bool float32_norms = false;     ///< and spelled out in float32 (rms_norm_tp.py of MiniMax)
   const char* names[3] = {"qkv_proj", "o_proj", "attn"};
   bool reduce_results = true;
 };
@@ -69,7 +70,10 @@ class AttentionBlock : public nn::Module<AttentionBlock> {
   void make_rope(const Place& place, const AttentionBlockOptions& options);
 
   Heads heads_;
-  bool copies_parts_, full_width_norms_;
+  /// rms_norm_tp.py: both in float32 before either is cast back; one kernel with several ranks.
+  void normalize_in_float32(Tensor& q, Tensor& k) const;
+
+  bool copies_parts_, full_width_norms_, float32_norms_;
   std::unique_ptr<Linear> qkv_proj_, o_proj_;
   std::unique_ptr<RMSNorm> q_norm_, k_norm_;
   std::shared_ptr<RotaryEmbedding> rotary_;

@@ -22,6 +22,8 @@ class LinearMethod {
   virtual Tensor apply(Linear& layer, const Tensor& x, const Tensor& bias) const = 0;
   /// Weights are made on the meta device and quantized while they are loaded.
   virtual bool is_online() const { return false; }
+  /// The activation before the layer is quantized by its own kernel (fused_act_quant.py).
+  virtual bool takes_quantized_input(const Linear&) const { return false; }
 };
 
 /// How a layer is cut over the ranks of tensor parallelism.
@@ -42,6 +44,7 @@ class Linear : public nn::Module<Linear> {
   Linear(const Place& place, std::int64_t in, std::vector<std::int64_t> outs,
          const LinearOptions& options);
   Tensor forward(const Tensor& x);
+  bool takes_quantized_input() const { return method_->takes_quantized_input(*this); }
 
   Runtime& runtime() const { return place_.runtime(); }
   const Place& place() const { return place_; }

@@ -19,9 +19,8 @@ LinearOptions row(const MlpOptions& options) {
           .quantized = options.quantized};
 }
 
-Tensor act_and_mul(const Tensor& x) {
-  return kernel_output("act_and_mul", x.sizes().leading().with(x.size(-1 + x.dim()) / 2),
-                       x.dtype());
+Tensor act_and_mul(const Tensor& x, DType dtype) {
+  return kernel_output("act_and_mul", x.sizes().leading().with(x.size(-1 + x.dim()) / 2), dtype);
 }
 
 }  // namespace
@@ -35,7 +34,10 @@ GatedMlp::GatedMlp(const Place& place, std::int64_t hidden, std::int64_t width,
 
 Tensor GatedMlp::forward(const Tensor& x) {
   Tensor gate_up = gate_up_proj_(x);
-  Tensor activated = act_and_mul(gate_up);
+  // llama.py's MLP, the one that drops its projection, quantizes with the activation.
+  Tensor activated = options_.drops_projection && down_proj_.takes_quantized_input()
+                         ? act_and_mul(gate_up, DType::float8_e4m3fn)
+                         : act_and_mul(gate_up, gate_up.dtype());
   if (options_.drops_projection) gate_up.reset();
   return down_proj_(activated);
 }
@@ -46,10 +48,10 @@ PlainMlp::PlainMlp(const Place& place, std::int64_t hidden, std::int64_t width,
       up_(place / names.up, hidden, {width}, {.bias = true}),
       down_(place / names.down, width, {hidden}, {.cut = Cut::row, .bias = true}) {}
 
-Tensor PlainMlp::forward(const Tensor& x) {
-  Tensor hidden_states = up_(x);
-  hidden_states = kernel_output("activation", hidden_states.sizes(), hidden_states.dtype());
-  return down_(hidden_states);
+Tensor PlainMlp::run(Tensor x) {
+  x = up_(x);
+  x = kernel_output("activation", x.sizes(), x.dtype());
+  return down_(x);
 }
 
 }  // namespace memtape::vllm

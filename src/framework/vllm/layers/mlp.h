@@ -34,7 +34,9 @@ struct PlainMlpNames {
 class PlainMlp : public nn::Module<PlainMlp> {
  public:
   PlainMlp(const Place& place, std::int64_t hidden, std::int64_t width, const PlainMlpNames& names);
-  Tensor forward(const Tensor& x);
+  Tensor forward(const Tensor& x) { return run(x); }
+  /// The same where it is no module of its own: the input goes when `up` has read it (OPT).
+  Tensor run(Tensor x);
 
  private:
   Linear up_, down_;

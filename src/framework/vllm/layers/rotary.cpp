@@ -28,6 +28,15 @@ bool is_local_rope(const Config& config, const std::string& layer_type) {
          config.has("rope_local_base_freq");
 }
 
+/// MRotaryEmbedding's tables are four times as long, but for models that ask for one (qwen3_vl.py,
+/// mrope_positions_factor).
+std::int64_t mrope_positions_factor(const Config& config) {
+  const std::string type = config.text("model_type", "");
+  const bool has_images = config.has("vision_config");
+  const bool asks = type.starts_with("qwen3_5") || (has_images && type.starts_with("qwen3_vl"));
+  return asks ? 1 : 4;
+}
+
 }  // namespace
 
 RopeParameters RopeParameters::read(const Config& config, const std::string& layer_type) {
@@ -49,7 +58,7 @@ RopeParameters RopeParameters::read(const Config& config, const std::string& lay
   p.original_max_position =
       o.optional_integer("original_max_position_embeddings")
           .value_or(config.optional_integer("original_max_position_embeddings").value_or(0));
-  p.mrope = o.has("mrope_section");
+  if (o.has("mrope_section")) p.position_factor = mrope_positions_factor(config);
   p.key = p.type + " " + std::to_string(p.theta) + " " + o.json();
   return p;
 }
@@ -71,7 +80,7 @@ RotaryEmbedding::RotaryEmbedding(const Place& place, const RopeShape& shape,
   const bool is_gemma3 = place.config().text("model_type", "").starts_with("gemma3");
   if (p.type == "linear" && (place.settings().gemma_ropes_scaled || !is_gemma3))
     positions = static_cast<std::int64_t>(static_cast<double>(positions) * p.factor);
-  if (p.mrope) positions *= 4;  // mrope_positions_factor of MRotaryEmbedding
+  positions *= p.position_factor;
   const bool scales = p.type == "yarn" || p.type == "deepseek_yarn";
   Tensor cache = table(positions, shape.rotary_dim, scales);
   if (p.type == "linear")

@@ -16,7 +16,7 @@ struct RopeParameters {
   double theta = 10000, factor = 1, partial_rotary_factor = 1;
   std::int64_t original_max_position = 0;
   bool has_mscale = false;
-  bool mrope = false;
+  std::int64_t position_factor = 1;  ///< positions of images beyond those of the text
   bool keeps_float32 = false;  ///< made with dtype=torch.float32, cast at its first use (gpt-oss)
   std::string key;             ///< all of it, for sharing
 

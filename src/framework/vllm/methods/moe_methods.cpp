@@ -19,19 +19,6 @@ std::int64_t marlin_block_m(const ExpertShape& s, std::int64_t tokens) {
   return 64;
 }
 
-/// Experts repacked one by one into a new tensor (_repack_marlin_experts): the last expert's
-/// scratch goes when the next one's has been made.
-Tensor repacked_experts(std::int64_t experts, Bytes each) {
-  Tensor permuted = kernel_output("contiguous", {each}, DType::uint8);
-  Tensor repacked = kernel_output("gptq_marlin_repack", {each}, DType::uint8);
-  Tensor output = kernel_output("empty", {experts, each}, DType::uint8);
-  for (std::int64_t e = 1; e < experts; ++e) {
-    permuted = kernel_output("contiguous", {each}, DType::uint8);
-    repacked = kernel_output("gptq_marlin_repack", {each}, DType::uint8);
-  }
-  return output;
-}
-
 /// Scales of MXFP4 cast to the activations' type, permuted, and brought back to one byte.
 Tensor permuted_scales(std::int64_t experts, std::int64_t each, DType dtype) {
   const Tensor cast = kernel_output("to", {experts, each}, dtype);
@@ -259,16 +246,15 @@ class ScaledExperts final : public MoeMethod {
     const std::int64_t e = s.local_experts;
     w.create("w13_weight", {e, s.up(), s.hidden}, scheme_.weight);
     w.create("w2_weight", {e, s.hidden, s.intermediate}, scheme_.weight);
-    const char* name13 = is_block() ? "w13_weight_scale_inv" : "w13_weight_scale";
-    const char* name2 = is_block() ? "w2_weight_scale_inv" : "w2_weight_scale";
-    w.create(name13, scales(e, s.up(), s.hidden, s.gated ? 2 : 1), DType::float32);
-    w.create(name2, scales(e, s.hidden, s.intermediate, 1), DType::float32);
+    w.create(scale_name(true), scales(e, s.up(), s.hidden, s.gated ? 2 : 1), DType::float32);
+    w.create(scale_name(false), scales(e, s.hidden, s.intermediate, 1), DType::float32);
     if (!scheme_.static_activation) return;
     w.create("w13_input_scale", {e}, DType::float32);
     w.create("w2_input_scale", {e}, DType::float32);
   }
 
-  void process_weights(Weights& w, const ExpertShape& s, Runtime&) const override {
+  void process_weights(Weights& w, const ExpertShape& s, Runtime& runtime) const override {
+    if (uses_marlin(runtime)) return pack_for_marlin(w, s, runtime);
     if (is_block()) return;
     // One scale an expert: the larger of its two matrices'
     // (process_fp8_weight_tensor_strategy_moe).
@@ -280,6 +266,7 @@ class ScaledExperts final : public MoeMethod {
   }
 
   Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
+    if (uses_marlin(runtime)) return marlin_experts(runtime, s, x);
     const std::int64_t tokens = x.size(0), pairs = tokens * s.top_k;
     const Tensor quantized = kernel_output("scaled_fp8_quant", x.sizes(), scheme_.weight);
     const Tensor scale = activation_scale(tokens, s.hidden);
@@ -296,6 +283,46 @@ class ScaledExperts final : public MoeMethod {
 
  private:
   bool is_block() const { return scheme_.scales == ScaleShape::block; }
+  /// Devices without fp8 units.
+  bool uses_marlin(const Runtime& runtime) const {
+    return scheme_.weight == DType::float8_e4m3fn && runtime.settings.device.capability() < 89;
+  }
+  const char* scale_name(bool first) const {
+    if (is_block()) return first ? "w13_weight_scale_inv" : "w2_weight_scale_inv";
+    return first ? "w13_weight_scale" : "w2_weight_scale";
+  }
+
+  /// marlin_utils_fp8.py, prepare_fp8_moe_layer_for_marlin: a scale for each column, and each row
+  /// of blocks.
+  void pack_for_marlin(Weights& w, const ExpertShape& s, Runtime& runtime) const {
+    const std::int64_t e = s.local_experts;
+    const auto repacked = [&](std::int64_t rows, std::int64_t columns) {
+      std::vector<Tensor> made;
+      for (std::int64_t i = 0; i < e; ++i) {
+        const Tensor turned = kernel_output("contiguous", {columns / 4, rows}, DType::int32);
+        made.push_back(kernel_output("gptq_marlin_repack", {columns / 4, rows}, DType::int32));
+      }
+      return kernel_output("cat", {e, columns / 4, rows}, DType::int32);
+    };
+    const auto permuted = [&](std::int64_t rows, std::int64_t columns) {
+      const std::int64_t groups = is_block() ? ceil_div(columns, scheme_.block_columns) : 1;
+      const Dims each{groups, rows}, all{e, groups, rows};
+      const Tensor repeated = kernel_output("repeat_interleave", all, runtime.dtype());
+      std::vector<Tensor> made;
+      for (std::int64_t i = 0; i < e; ++i)
+        made.push_back(marlin_permute_scales(each, runtime.dtype(), groups > 1));
+      const Tensor joined = kernel_output("cat", all, runtime.dtype());
+      const Tensor ones = kernel_output("ones_like", all, runtime.dtype());
+      return kernel_output("mul", all, runtime.dtype());
+    };
+    const Tensor w13 = repacked(s.up(), s.hidden), w2 = repacked(s.hidden, s.intermediate);
+    const Tensor s13 = permuted(s.up(), s.hidden), s2 = permuted(s.hidden, s.intermediate);
+    w.replace("w13_weight", w13);
+    w.replace("w2_weight", w2);
+    w.replace(scale_name(true), s13);
+    w.replace(scale_name(false), s2);
+  }
+
   Dims scales(std::int64_t e, std::int64_t rows, std::int64_t columns, std::int64_t parts) const {
     switch (scheme_.scales) {
       case ScaleShape::tensor: return parts > 1 ? Dims{e, parts} : Dims{e};
@@ -320,6 +347,17 @@ class ScaledExperts final : public MoeMethod {
 };
 
 }  // namespace
+
+Tensor repacked_experts(std::int64_t experts, Bytes each) {
+  Tensor permuted = kernel_output("contiguous", {each}, DType::uint8);
+  Tensor repacked = kernel_output("gptq_marlin_repack", {each}, DType::uint8);
+  Tensor output = kernel_output("empty", {experts, each}, DType::uint8);
+  for (std::int64_t e = 1; e < experts; ++e) {
+    permuted = kernel_output("contiguous", {each}, DType::uint8);
+    repacked = kernel_output("gptq_marlin_repack", {each}, DType::uint8);
+  }
+  return output;
+}
 
 Tensor marlin_experts(Runtime& runtime, const ExpertShape& s, const Tensor& x) {
   constexpr std::int64_t kBlocksPerSm = 4, kMostColumns = 256;

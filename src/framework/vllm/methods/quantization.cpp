@@ -2,10 +2,13 @@
 #include "framework/vllm/methods/quantization.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "framework/vllm/methods/bitsandbytes.h"
+#include "framework/vllm/methods/layer_pattern.h"
 #include "framework/vllm/methods/moe_methods.h"
+#include "framework/vllm/methods/nvfp4.h"
 #include "framework/vllm/methods/scaled.h"
 #include "framework/vllm/methods/weight_only.h"
 
@@ -13,36 +16,30 @@ namespace memtape::vllm {
 namespace {
 
 /// Which layers a checkpoint leaves as they are. An entry names a layer, or the start or the end of
-/// its path; "re:" entries are taken by their literal part.
+/// its path, or is a pattern. A fused layer is left alone when its parts are.
 class Skipped {
  public:
   explicit Skipped(std::vector<std::string> names) : names_(std::move(names)) {}
 
   bool has(const std::string& prefix) const {
-    return std::ranges::any_of(names_,
-                               [&](const std::string& name) { return names(name, prefix); });
+    if (names(prefix)) return true;
+    for (const auto& [fused, part] : kParts)
+      if (prefix.ends_with(fused) &&
+          names(prefix.substr(0, prefix.size() - fused.size()) + std::string(part)))
+        return true;
+    return false;
   }
 
  private:
-  static bool names(std::string name, const std::string& prefix) {
-    if (name.starts_with("re:")) {
-      name = name.substr(3);
-      for (const std::string_view noise : {".*", "$", "^", "\\"})
-        while (name.find(noise) != std::string::npos) name.erase(name.find(noise), noise.size());
-      return !name.empty() && prefix.find(name) != std::string::npos;
-    }
-    return prefix == name || prefix.ends_with("." + name) || is_fused(name, prefix);
-  }
-  /// A fused layer is left alone when its parts are.
-  static bool is_fused(const std::string& name, const std::string& prefix) {
-    const auto part = [&](std::string_view fused, std::string_view original) {
-      if (!prefix.ends_with(fused)) return false;
-      const std::string path =
-          prefix.substr(0, prefix.size() - fused.size()) + std::string(original);
-      return path == name;
-    };
-    return part("qkv_proj", "q_proj") || part("gate_up_proj", "gate_proj") ||
-           part("fused_qkv_a_proj", "q_a_proj");
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kParts{
+      {{"qkv_proj", "q_proj"}, {"gate_up_proj", "gate_proj"}, {"fused_qkv_a_proj", "q_a_proj"}}};
+
+  bool names(const std::string& layer) const {
+    return std::ranges::any_of(names_, [&](const std::string& name) {
+      if (name.starts_with("re:")) return matches_expression(name.substr(3), layer);
+      if (name.find('*') != std::string::npos) return matches_shell_pattern(name, layer);
+      return layer == name || layer.ends_with("." + name);
+    });
   }
   std::vector<std::string> names_;
 };
@@ -113,6 +110,36 @@ Made fp8(const Config& c) {
   return made;
 }
 
+Made nvfp4(std::string_view name, Skipped skipped, bool quantizes_input) {
+  const NvFp4Scheme scheme{.quantizes_input = quantizes_input};
+  auto made = std::make_unique<Scheme>(name, std::move(skipped));
+  made->linear_ = std::make_shared<NvFp4Linear>(scheme);
+  made->experts_ = nvfp4_experts(scheme);
+  made->kv_scales_ = true;
+  return made;
+}
+
+/// modelopt.py: the keys lie in the object itself, or in its "quantization".
+Made modelopt(const Config& c) {
+  const Config q = c.has("quantization") ? c.object("quantization") : c;
+  const std::string algorithm = q.text("quant_algo", "");
+  std::vector<std::string> names = q.texts("exclude_modules");
+  if (names.empty()) names = q.texts("ignore");
+  Skipped skipped(std::move(names));
+  if (algorithm == "NVFP4" || algorithm == "W4A16_NVFP4")
+    return nvfp4("modelopt_fp4", std::move(skipped), algorithm == "NVFP4");
+  if (algorithm != "FP8")
+    return unsupported("quant_algo " + algorithm + " is not modelled for vLLM",
+                       c.where() + ": quantization_config", "FP8 or NVFP4");
+  const ScaledScheme scheme{
+      .scales = ScaleShape::tensor, .static_activation = true, .takes_quantized_input = true};
+  auto made = std::make_unique<Scheme>("modelopt", std::move(skipped));
+  made->linear_ = std::make_shared<ScaledLinear>(scheme);
+  made->experts_ = scaled_experts(scheme);
+  made->kv_scales_ = true;
+  return made;
+}
+
 /// The one group of a compressed-tensors checkpoint.
 Made compressed(const Config& c) {
   const Config groups = c.object("config_groups");
@@ -135,6 +162,9 @@ Made compressed(const Config& c) {
     made->experts_ = packed_experts(scheme);
     return made;
   }
+  if (bits == 4 && type == "float")
+    return nvfp4("compressed-tensors", Skipped(c.texts("ignore")),
+                 !group.is_null("input_activations"));
   if (bits != 8)
     return unsupported("this compressed-tensors scheme is not modelled for vLLM",
                        c.where() + ": quantization_config");
@@ -144,6 +174,7 @@ Made compressed(const Config& c) {
                   : strategy == "tensor" ? ScaleShape::tensor
                                          : ScaleShape::channel;
   scheme.static_activation = !group.object("input_activations").boolean("dynamic", true);
+  scheme.takes_quantized_input = scheme.static_activation;
   made->linear_ = std::make_shared<ScaledLinear>(scheme);
   made->experts_ = scaled_experts(scheme);
   return made;
@@ -172,9 +203,10 @@ Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
     made->experts_ = mxfp4_experts(settings);
     return made;
   }
+  if (method.starts_with("modelopt")) return modelopt(c);
   if (method == "bitsandbytes") return bitsandbytes(c);
   return unsupported("quantization " + method + " is not modelled for vLLM", config.where(),
-                     "awq, gptq, fp8, compressed-tensors, bitsandbytes or mxfp4");
+                     "awq, gptq, fp8, compressed-tensors, modelopt, bitsandbytes or mxfp4");
 }
 
 }  // namespace memtape::vllm

@@ -78,13 +78,15 @@ void ScaledLinear::process_weights(Linear& layer) const {
 Tensor ScaledLinear::apply(Linear& layer, const Tensor& x, const Tensor&) const {
   if (uses_marlin(layer)) return marlin_gemm(layer.runtime(), x, layer.out());
   const std::int64_t rows = x.numel() / x.size(x.dim() - 1);
+  const Dims sizes = x.sizes().leading().with(layer.out());
+  if (x.dtype() == scheme_.weight) return kernel_output("scaled_mm", sizes, layer.dtype);
   const Tensor quantized = kernel_output("scaled_quant", x.sizes(), scheme_.weight);
   const std::int64_t scales = scheme_.static_activation ? 0
                               : scheme_.scales == ScaleShape::block
                                   ? rows * ceil_div(layer.in, scheme_.block_columns)
                                   : rows;
   const Tensor scale = kernel_output("scale", {scales}, DType::float32);
-  return kernel_output("scaled_mm", x.sizes().leading().with(layer.out()), x.dtype());
+  return kernel_output("scaled_mm", sizes, x.dtype());
 }
 
 }  // namespace memtape::vllm

@@ -16,6 +16,8 @@ struct ScaledScheme {
   std::int64_t block_rows = 128, block_columns = 128;
   bool static_activation = false;
   bool online = false;
+  /// The layer before may quantize its output for this one (expose_input_quant_key).
+  bool takes_quantized_input = false;
 };
 
 class ScaledLinear final : public LinearMethod {
@@ -25,6 +27,10 @@ class ScaledLinear final : public LinearMethod {
   void process_weights(Linear& layer) const override;
   Tensor apply(Linear& layer, const Tensor& x, const Tensor& bias) const override;
   bool is_online() const override { return scheme_.online; }
+  bool takes_quantized_input(const Linear& layer) const override {
+    return scheme_.takes_quantized_input && scheme_.weight == DType::float8_e4m3fn &&
+           !uses_marlin(layer);
+  }
 
  private:
   bool uses_marlin(const Linear& layer) const;

@@ -70,7 +70,7 @@ class OptLayer : public nn::Module<OptLayer> {
     if (!norms_first_) hidden = first_(hidden);
     residual = hidden;
     if (norms_first_) hidden = second_(hidden);
-    hidden = mlp_(hidden);
+    hidden = mlp_.run(std::move(hidden));
     hidden = residual.add(hidden);
     return norms_first_ ? hidden : second_(hidden);
   }

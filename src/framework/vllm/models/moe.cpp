@@ -216,7 +216,8 @@ std::unique_ptr<ServedModel> make_minimax_m2(const Place& place) {
                                               .qk_norm = true,
                                               .norm_last = true,
                                               .partial_rotary_factor = part,
-                                              .full_width_norms = true});
+                                              .full_width_norms = true,
+                                              .float32_norms = true});
     const ExpertShape shape =
         expert_shape(layer, {c.dimension("num_local_experts"), c.dimension("num_experts_per_tok"),
                              c.dimension("intermediate_size")});
