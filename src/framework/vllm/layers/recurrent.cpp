@@ -216,10 +216,8 @@ GatedDeltaNet::Inputs GatedDeltaNet::interleaved_inputs(const Tensor& mixed) con
 }
 
 GatedDeltaNet::Inputs GatedDeltaNet::flat_inputs(const Tensor& mixed) const {
-  const std::int64_t tokens = mixed.size(0), width = 2 * key_width_ + value_width_;
   Inputs inputs;
-  inputs.mixed = mixed.slice(-1, 0, width);
-  inputs.z = kernel_output("reshape", {tokens, value_width_}, mixed.dtype());
+  inputs.mixed = mixed.slice(-1, 0, 2 * key_width_ + value_width_);
   return inputs;
 }
 
@@ -239,8 +237,14 @@ Tensor GatedDeltaNet::forward(const Tensor& hidden_states) {
     }
     warm_up(hidden_states.dtype());
   }
-  Tensor normed = kernel_output("layer_norm_fwd", sizes, hidden_states.dtype());
-  kernel_output("layer_norm_fwd", {tokens * heads_}, DType::float32);
+  Tensor normed;
+  {
+    Tensor gate;  // a slice of the flat projection is copied for the norm (input_guard)
+    if (!shape_.interleaved)
+      gate = kernel_output("contiguous", sizes, hidden_states.dtype());
+    normed = kernel_output("layer_norm_fwd", sizes, hidden_states.dtype());
+    kernel_output("layer_norm_fwd", {tokens * heads_}, DType::float32);
+  }
   return (*out_proj_)(normed);
 }
 

@@ -109,8 +109,25 @@ void SparseMlaAttention::make_index_group(const Place&, bool is_new) {
         kernel_output("physical_topk_indices", {rows, top_k(runtime_.config)}, DType::int32));
     runtime_.kept.push_back(kernel_output("valid_topk_counts", {rows}, DType::int32));
   }
+  if (s.kv_dtype == KvDType::fp8) return reserve_flash_mla();
+  // FlashAttention's sparse kernel.
   runtime_.kept.push_back(
       kernel_output("cu_seqlens_q_buffer", {s.max_num_batched_tokens + 1}, DType::int32));
+}
+
+/// flashmla_sparse.py, what an fp8 cache needs: queries, the cache in 16 bits for a prefill, its
+/// padded queries and outputs.
+void SparseMlaAttention::reserve_flash_mla() {
+  constexpr std::int64_t kHeadTile = 64, kFactor = 5, kFactorLong = 2, kLong = 256 * 1024;
+  const Settings& s = runtime_.settings;
+  const std::int64_t width = shape_.kv_lora_rank + shape_.rope, tokens = s.max_num_batched_tokens;
+  const std::int64_t heads = round_up(heads_, kHeadTile);
+  const std::int64_t rows = s.max_model_len * (s.max_model_len <= kLong ? kFactor : kFactorLong);
+  const auto bytes = [](std::int64_t values) { return bytes_of(DType::bfloat16, values); };
+  runtime_.workspace.reserve({bytes(tokens * heads_ * width), bytes(rows * width),
+                              bytes(tokens * heads * width),
+                              bytes(tokens * heads * shape_.kv_lora_rank),
+                              bytes(tokens * heads_ * shape_.kv_lora_rank)});
 }
 
 void SparseMlaAttention::register_caches() {

@@ -44,6 +44,7 @@ class SparseMlaAttention : public nn::Module<SparseMlaAttention> {
 
  private:
   void make_index_group(const Place& attn, bool is_new);
+  void reserve_flash_mla();
   void register_caches();
 
   Place place_;

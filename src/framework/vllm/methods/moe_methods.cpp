@@ -206,6 +206,11 @@ class PackedExperts final : public MoeMethod {
     w.create("w2_qweight", {e, s.intermediate / pack, s.hidden}, DType::int32);
     w.create("w13_scales", {e, g13, s.up()}, dtype);
     w.create("w2_scales", {e, g2, s.hidden}, dtype);
+    if (scheme_.layout == PackedLayout::compressed) {  // symmetric, with the sizes as they were
+      w.create("w13_weight_shape", {e, 2}, dtype);
+      w.create("w2_weight_shape", {e, 2}, dtype);
+      return;
+    }
     w.create("w13_qzeros", {e, g13, s.up() / pack}, DType::int32);
     w.create("w2_qzeros", {e, g2, s.hidden / pack}, DType::int32);
     w.create("w13_bias", {e, s.up()}, dtype);
@@ -219,6 +224,7 @@ class PackedExperts final : public MoeMethod {
     for (const char* name :
          {"w13_qweight", "w2_qweight", "w13_scales", "w2_scales", "w13_qzeros", "w2_qzeros"}) {
       const Tensor held = w.get(name);
+      if (!held.defined()) continue;
       turned.push_back(kernel_output("contiguous", held.sizes(), held.dtype()));
     }
     for (const char* name : {"w13_qweight", "w2_qweight"})

@@ -118,7 +118,11 @@ class CohereLayer : public nn::Module<CohereLayer> {
  public:
   CohereLayer(const Place& place, std::int64_t hidden)
       : Module(place.scope()),
-        attention_(place / "self_attn", hidden, config_heads(place), {.reduce_results = false}),
+        attention_(place / "self_attn", hidden, config_heads(place),
+                   {.qk_norm = place.config().boolean("use_qk_norm", false),
+                    .norm_last = true,
+                    .full_width_norms = true,
+                    .reduce_results = false}),
         mlp_(place / "mlp", hidden, place.config().dimension("intermediate_size"),
              {.reduce_results = false}),
         norm_(place / "input_layernorm", hidden) {}
