@@ -272,6 +272,47 @@ Result<void> read_graphs(const ServeOptions& options, Settings& s,
   return {};
 }
 
+/// LoRAConfig; ranks are those that the kernels are made for.
+Result<void> read_lora(const ServeOptions& options, Settings& s,
+                       std::vector<std::string>& warnings) {
+  const bool sized = options.has("max-loras") || options.has("max-lora-rank");
+  if (!options.has("enable-lora")) {
+    if (sized)
+      warnings.push_back("--max-loras and --max-lora-rank change nothing without --enable-lora");
+    return {};
+  }
+  constexpr std::int64_t kRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
+  const auto adapters = options.integer("max-loras", 1, {1, 4096});
+  if (!adapters) return tl::unexpected(adapters.error());
+  const auto rank = options.integer("max-lora-rank", 16, {1, 512});
+  if (!rank) return tl::unexpected(rank.error());
+  if (std::ranges::find(kRanks, *rank) == std::end(kRanks))
+    return bad_input(fmt::format("no kernel has rank {}", *rank), "--max-lora-rank",
+                     "1, 8, 16, 32, 64, 128, 256, 320 or 512");
+  s.lora = LoraSettings{*adapters, *rank};
+  return {};
+}
+
+/// SpeculativeConfig, as far as it brings no second model.
+Result<void> read_speculation(const ServeOptions& options, Settings& s) {
+  const std::string* text = options.find("speculative-config");
+  if (!text) return {};
+  const Result<Config> given = Config::parse(*text, "--speculative-config");
+  if (!given) return tl::unexpected(given.error());
+  const std::string method = given->text("method", "");
+  const std::int64_t tokens = given->count("num_speculative_tokens", 0);
+  if (const Result<void> read = given->check(); !read) return read;
+  if (method != "ngram" && method != "ngram_gpu")
+    return unsupported(fmt::format("the weights of a drafter{} are not modelled",
+                                   method.empty() ? "" : " by method " + method),
+                       "--speculative-config", "method ngram");
+  if (tokens == 0)
+    return bad_input("has no num_speculative_tokens", "--speculative-config",
+                     R"({"method": "ngram", "num_speculative_tokens": 3})");
+  s.ngram_tokens = tokens;
+  return {};
+}
+
 /// The model that serves the text of a multimodal architecture (vllm/model_executor/models).
 struct TextPart {
   std::string_view architecture;  ///< of the whole, or the text part's model_type
@@ -380,6 +421,8 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
   if (auto read = read_graphs(options, s, warnings); !read) return tl::unexpected(read.error());
+  if (auto read = read_lora(options, s, warnings); !read) return tl::unexpected(read.error());
+  if (auto read = read_speculation(options, s); !read) return tl::unexpected(read.error());
   const std::string scheme = options.text("quantization", "");
   if (scheme == "fp8" && config.is_null("quantization_config"))
     s.quantize_online = true;

@@ -4,17 +4,39 @@
 #include "framework/vllm/ops.h"
 
 namespace memtape::vllm {
+namespace {
+
+/// The n-gram speculator's block_l.
+std::int64_t ngram_piece(std::int64_t length) {
+  if (length >= 1024) return 256;
+  if (length >= 256) return 128;
+  if (length >= 64) return 64;
+  std::int64_t piece = 16;
+  while (piece < length) piece *= 2;
+  return piece;
+}
+
+}  // namespace
 
 RunnerState::RunnerState(const Settings& settings) {
   const std::int64_t requests = settings.max_num_seqs, tokens = settings.max_num_batched_tokens;
   const auto keep = [&](const Dims& sizes, DType dtype) {
     kept_.push_back(kernel_output("zeros", sizes, dtype));
   };
-  // RequestState: total_len, num_computed_tokens, last_sampled_tokens, next_prefill_tokens.
+  // RequestState: all_token_ids where an n-gram proposer scans them, total_len,
+  // num_computed_tokens, last_sampled_tokens, draft_tokens, next_prefill_tokens.
+  const std::int64_t drafts = settings.ngram_tokens;
+  if (drafts > 0) keep({requests, settings.max_model_len}, DType::int32);
   keep({requests}, DType::int32);
   keep({requests}, DType::int32);
   keep({requests, 1}, DType::int64);
+  if (drafts > 0) keep({requests, drafts}, DType::int64);
   keep({1, requests}, DType::int32);
+  if (drafts > 0) {  // spec_decode/ngram/speculator.py: scratch by pieces of the text, drafts
+    keep({requests, ceil_div(settings.max_model_len, ngram_piece(settings.max_model_len))},
+         DType::int64);
+    keep({requests, drafts}, DType::int64);
+  }
   // InputBuffers.
   input_ids_ = kernel_output("zeros", {tokens}, DType::int32);
   positions_ = kernel_output("zeros", {tokens}, DType::int64);
@@ -39,9 +61,11 @@ SamplerState::SamplerState(const Settings& settings, std::int64_t vocabulary) {
   keep(kStopTokens);
   keep(kBadWordTokens);  // BadWordsState
   keep(kBadWords + 1);
-  keep(kLogprobTokens);                                               // LogprobTokenIdsState
-  kept_.push_back(kernel_output("zeros", {requests}, DType::int32));  // StructuredOutputsWorker
-  keep(words);
+  keep(kLogprobTokens);  // LogprobTokenIdsState
+  // StructuredOutputsWorker: a row for each token of a request that may be sampled at a time.
+  const std::int64_t logits = requests * (1 + settings.ngram_tokens);
+  kept_.push_back(kernel_output("zeros", {logits}, DType::int32));
+  kept_.push_back(kernel_output("zeros", {logits, words}, DType::int32));
 }
 
 }  // namespace memtape::vllm

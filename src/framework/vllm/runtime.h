@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "framework/vllm/kv_spec.h"
+#include "framework/vllm/lora.h"
 #include "framework/vllm/settings.h"
 #include "model/config.h"
 #include "nn/module.h"
@@ -59,6 +60,8 @@ class Runtime {
   std::vector<std::function<void()>> after_loading, after_attention;
   /// What the dummy loader runs while it walks the modules: online quantization layer by layer.
   std::vector<std::function<void()>> while_loading;
+
+  std::vector<LoraSite> lora_sites;  ///< in the order of the modules
 
   bool has_metadata = false;       ///< attention runs its kernels (not in the profile run)
   bool has_tuned_kernels = false;  ///< Triton tunes a kernel when it runs first

@@ -46,6 +46,11 @@ enum class KvDType : std::uint8_t { model, bfloat16, float16, fp8 };
 /// second one.
 enum class Runner : std::uint8_t { v0, v1, v2 };
 
+/// LoRAConfig: room for adapters beside every linear layer.
+struct LoraSettings {
+  std::int64_t adapters = 1, rank = 16;
+};
+
 struct Settings {
   Runner runner = Runner::v2;
   DType dtype = DType::bfloat16;
@@ -73,6 +78,8 @@ struct Settings {
   bool gemma_ropes_scaled = true;  ///< SGLang's Gemma 3 leaves the scaling of its ropes out
   bool float32_ropes = false;      ///< tables of ropes are not cast to the model's type (SGLang)
   bool quantize_online = false;    ///< --quantization fp8 on an unquantized checkpoint
+  std::optional<LoraSettings> lora;
+  std::int64_t ngram_tokens = 0;  ///< num_speculative_tokens of a proposer without weights
   Parallel parallel;
   DeviceFacts device;
 

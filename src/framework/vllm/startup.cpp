@@ -56,6 +56,9 @@ class Worker {
     for (const auto& process : runtime_.after_loading) process();
     for (const auto& process : runtime_.after_attention) process();
     ghost::session().tape.empty_cache();
+    if (settings_.lora)
+      for (Tensor& buffer : make_lora_buffers(runtime_.lora_sites, settings_))
+        runtime_.kept.push_back(std::move(buffer));
     startup.stages.weights = at();
     if (settings_.parallel.last_stage() && is_v2_)
       sampler_.emplace(settings_, runtime_.config.dimension("vocab_size"));

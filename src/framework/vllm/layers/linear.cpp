@@ -48,12 +48,16 @@ Linear::Linear(const Place& place, std::int64_t in_features, std::vector<std::in
   const auto process = [this] { method_->process_weights(*this); };
   auto& queue = method_->is_online() ? runtime().while_loading : runtime().after_loading;
   queue.push_back(process);
+  if (runtime().settings.lora) runtime().lora_sites.push_back({.in = in, .outs = outs});
 }
 
 Tensor Linear::forward(const Tensor& x) {
   const bool adds = !options_.skip_bias_add && bias.defined();
   const bool on_this_rank = options_.cut != Cut::row || runtime().parallel().tp_rank == 0;
   Tensor output = method_->apply(*this, x, adds && on_this_rank ? bias : Tensor());
+  const Settings& s = runtime().settings;
+  if (s.lora)
+    scratch("add_lora_linear", lora_scratch(s, std::ssize(outs), output.numel() / this->out()));
   if (options_.cut == Cut::row && options_.reduce_results) return all_reduce(runtime(), output);
   return output;
 }

@@ -91,6 +91,13 @@ MoeBlock::MoeBlock(const Place& place, const ExpertShape& shape, const MoeOption
   if (scheme) method_ = scheme->experts(experts);
   if (!method_) method_ = unquantized_experts();
   method_->create_weights(weights_, shape_, runtime_.dtype());
+  if (runtime_.settings.lora) {
+    const std::vector<std::int64_t> up(shape_.gated ? 2 : 1, shape_.intermediate);
+    runtime_.lora_sites.push_back(
+        {.in = shape_.hidden, .outs = up, .experts = shape_.local_experts});
+    runtime_.lora_sites.push_back(
+        {.in = shape_.intermediate, .outs = {shape_.hidden}, .experts = shape_.local_experts});
+  }
   runtime_.after_loading.push_back(
       [this] { method_->process_weights(weights_, shape_, runtime_); });
 }

@@ -240,8 +240,7 @@ Tensor GatedDeltaNet::forward(const Tensor& hidden_states) {
   Tensor normed;
   {
     Tensor gate;  // a slice of the flat projection is copied for the norm (input_guard)
-    if (!shape_.interleaved)
-      gate = kernel_output("contiguous", sizes, hidden_states.dtype());
+    if (!shape_.interleaved) gate = kernel_output("contiguous", sizes, hidden_states.dtype());
     normed = kernel_output("layer_norm_fwd", sizes, hidden_states.dtype());
     kernel_output("layer_norm_fwd", {tokens * heads_}, DType::float32);
   }
@@ -267,7 +266,7 @@ void GatedDeltaNet::warm_up(DType dtype) {
     // cu_seqlens and what is cached under it (flash_linear_attention, tensor_cache): 8 layers'.
     constexpr std::size_t kCached = 8;
     std::vector<Tensor> cached;
-    for (const std::int64_t count : {2, 1, 1, 2})
+    for (const std::int64_t count : {2, 1, 2})
       cached.push_back(kernel_output("tensor_cache", {count}, DType::int32));
     runtime_.chunk_indices.push_back(std::move(cached));
     if (runtime_.chunk_indices.size() > kCached) runtime_.chunk_indices.pop_front();

@@ -124,10 +124,9 @@ void SparseMlaAttention::reserve_flash_mla() {
   const std::int64_t heads = round_up(heads_, kHeadTile);
   const std::int64_t rows = s.max_model_len * (s.max_model_len <= kLong ? kFactor : kFactorLong);
   const auto bytes = [](std::int64_t values) { return bytes_of(DType::bfloat16, values); };
-  runtime_.workspace.reserve({bytes(tokens * heads_ * width), bytes(rows * width),
-                              bytes(tokens * heads * width),
-                              bytes(tokens * heads * shape_.kv_lora_rank),
-                              bytes(tokens * heads_ * shape_.kv_lora_rank)});
+  runtime_.workspace.reserve(
+      {bytes(tokens * heads_ * width), bytes(rows * width), bytes(tokens * heads * width),
+       bytes(tokens * heads * shape_.kv_lora_rank), bytes(tokens * heads_ * shape_.kv_lora_rank)});
 }
 
 void SparseMlaAttention::register_caches() {

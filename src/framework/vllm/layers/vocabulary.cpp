@@ -24,7 +24,9 @@ VocabParallelEmbedding::VocabParallelEmbedding(const Place& place, std::int64_t 
       runtime_(place.runtime()),
       vocabulary_(vocabulary),
       rows_(rows_on_rank(place.runtime(), vocabulary)),
-      table_(place.parameter("weight", {rows_, width})) {}
+      table_(place.parameter("weight", {rows_, width})) {
+  if (runtime_.settings.lora) runtime_.lora_sites.push_back({.in = vocabulary, .outs = {width}});
+}
 
 Tensor VocabParallelEmbedding::forward(const Tensor& input_ids) {
   const Dims sizes = input_ids.sizes().with(table_.size(1));
@@ -42,6 +44,7 @@ ParallelLMHead::ParallelLMHead(const Place& place, std::int64_t vocabulary, std:
       weights_(place),
       table_(place.parameter("weight", {rows_on_rank(place.runtime(), vocabulary), width})) {
   if (bias) bias_ = place.parameter("bias", {table_.size(0)});
+  if (runtime_.settings.lora) runtime_.lora_sites.push_back({.in = width, .outs = {vocabulary}});
 }
 
 void ParallelLMHead::tie(const Tensor& table) {
