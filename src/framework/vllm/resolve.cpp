@@ -328,6 +328,7 @@ constexpr auto kTextParts = std::to_array<TextPart>({
     {"Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"},
     {"Mistral3ForConditionalGeneration", "MistralForCausalLM"},
     {"Llama4ForConditionalGeneration", "Llama4ForCausalLM"},
+    {"Gemma4ForConditionalGeneration", "Gemma4ForCausalLM"},
     {"llama", "LlamaForCausalLM"},
     {"mistral", "MistralForCausalLM"},
     {"qwen2", "Qwen2ForCausalLM"},

@@ -48,6 +48,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--disable-custom-all-reduce", "", ""},
     ServeFlag{"--distributed-executor-backend", "NAME", ""},
     ServeFlag{"--enable-chunked-prefill", "", ""},
+    ServeFlag{"--no-enable-chunked-prefill", "", "whole prompts in one step"},
     ServeFlag{"--trust-remote-code", "", ""},
     ServeFlag{"--served-model-name", "NAME", ""},
     ServeFlag{"--tokenizer", "NAME", ""},

@@ -57,6 +57,7 @@ Attention::Attention(const Place& place, const Heads& heads, const AttentionOpti
       quantizes_query_(quantizes_query(place.settings())) {
   const ghost::ScopeGuard guard(node().scope);
   make_kv_scales(place);
+  if (options.shares_cache) return;
   const std::int64_t window = options.window == AttentionOptions::kFull ? 0
                               : options.window > 0                      ? options.window
                                                    : model_window(place.config());

@@ -23,6 +23,7 @@ struct AttentionOptions {
   std::int64_t window = 0;  ///< 0: what the configuration says for all layers
   std::int64_t head_size_v = 0;
   bool chunked_local = false;
+  bool shares_cache = false;  ///< reads another layer's keys and values
 };
 
 class Attention : public nn::Module<Attention> {

@@ -106,7 +106,7 @@ Tensor MoeBlock::routed(const Tensor& hidden_states, const Tensor& router_logits
   const std::int64_t tokens = hidden_states.size(0);
   const Dims chosen{tokens, shape_.top_k};
   if (method_->is_monolithic()) return method_->apply(runtime_, shape_, hidden_states);
-  if (options_.score_bias) {  // fused_grouped_topk
+  if (options_.score_bias || options_.routes_itself) {  // fused_grouped_topk, or the model's own
     const Tensor weights = kernel_output("grouped_topk", chosen, DType::float32);
     const Tensor ids = kernel_output("grouped_topk", chosen, DType::int32);
     return method_->apply(runtime_, shape_, hidden_states);
@@ -153,6 +153,14 @@ Tensor MoeBlock::gate_logits(const Tensor& hidden_states) {
     return gate_(hidden_states);
   const Tensor cast = kernel_output("to", hidden_states.sizes(), *options_.gate_dtype);
   return gate_(cast);
+}
+
+Tensor MoeBlock::all_reduced(const Tensor& x) const { return all_reduce(runtime_, x); }
+
+/// gate_linear.py writes float32 from products in the model's type.
+Tensor MoeBlock::gate(const Tensor& hidden_states) {
+  if (!options_.float32_logits) return gate_logits(hidden_states);
+  return kernel_output("gate", {hidden_states.size(0), shape_.experts}, DType::float32);
 }
 
 Tensor MoeBlock::forward(const Tensor& hidden_states) {

@@ -50,8 +50,10 @@ struct MoeOptions {
   bool gate_bias = false;
   bool quantized_gate = false;
   const char* gate_name = "gate";
-  bool sparse_mixer = false;  ///< phimoe_routing_function
-  bool weighs_input = false;  ///< Llama 4: sigmoid of the largest, applied before the experts
+  bool sparse_mixer = false;    ///< phimoe_routing_function
+  bool routes_itself = false;   ///< a function of the model chooses, in one kernel (Gemma 4)
+  bool float32_logits = false;  ///< of a gate in the model's type
+  bool weighs_input = false;    ///< Llama 4: sigmoid of the largest, applied before the experts
 };
 
 /// MoERunner: gate, router, shared experts, routed experts, sum.
@@ -62,8 +64,14 @@ class MoeBlock : public nn::Module<MoeBlock> {
   MoeBlock(const Place& place, const ExpertShape& shape, const MoeOptions& options,
            const std::function<Shared(const Place&)>& make_shared = {});
   Tensor forward(const Tensor& hidden_states);
+  /// The two halves of forward() where a model calls them apart.
+  Tensor gate(const Tensor& hidden_states);
+  Tensor run_experts(const Tensor& hidden_states, const Tensor& router_logits) {
+    return all_reduced(routed(hidden_states, router_logits));
+  }
 
  private:
+  Tensor all_reduced(const Tensor& x) const;
   Tensor gate_logits(const Tensor& hidden_states);
   Tensor routed(const Tensor& hidden_states, const Tensor& router_logits);
   Tensor weighed(const Tensor& hidden_states, const Tensor& router_logits);

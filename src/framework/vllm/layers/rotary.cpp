@@ -55,6 +55,8 @@ RopeParameters RopeParameters::read(const Config& config, const std::string& lay
   if (p.type == "mrope") p.type = "default";
   p.factor = o.optional_number("factor").value_or(1.0);
   p.partial_rotary_factor = o.number("partial_rotary_factor", p.partial_rotary_factor);
+  // Gemma4RotaryEmbedding: the table spans the whole head, whatever part of it turns.
+  if (p.type == "proportional") p.partial_rotary_factor = 1;
   p.original_max_position =
       o.optional_integer("original_max_position_embeddings")
           .value_or(config.optional_integer("original_max_position_embeddings").value_or(0));

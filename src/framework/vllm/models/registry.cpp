@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "framework/vllm/models/classic.h"
 #include "framework/vllm/models/dense.h"
+#include "framework/vllm/models/gemma4.h"
 #include "framework/vllm/models/hybrid.h"
 #include "framework/vllm/models/llama4.h"
 #include "framework/vllm/models/model.h"
@@ -51,6 +52,7 @@ constexpr std::array kModels{
     Row{"DeepseekV32ForCausalLM", make_deepseek},
     Row{"GlmMoeDsaForCausalLM", make_deepseek},
     Row{"Llama4ForCausalLM", make_llama4},
+    Row{"Gemma4ForCausalLM", make_gemma4},
     Row{"DeciLMForCausalLM", make_deci},
     Row{"DbrxForCausalLM", make_dbrx},
     Row{"OPTForCausalLM", make_opt},
