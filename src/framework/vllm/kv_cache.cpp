@@ -15,7 +15,9 @@ std::int64_t tokens_in_flight(const Settings& s) {
 }
 
 std::int64_t blocks_per_request(const KvLayer& spec, const Settings& s) {
-  const std::int64_t length = s.max_model_len;
+  // Decode context parallelism deals a request's tokens out to the ranks.
+  const bool grows = spec.kind == KvKind::full || spec.kind == KvKind::mla;
+  const std::int64_t length = grows ? ceil_div(s.max_model_len, s.parallel.dcp) : s.max_model_len;
   switch (spec.kind) {
     case KvKind::full:
     case KvKind::mla: return ceil_div(length, spec.block_size);

@@ -93,6 +93,11 @@ Result<void> read_parallel(const ServeOptions& options, Parallel& parallel) {
   if (auto read = size("tensor-parallel-size", parallel.tp); !read) return read;
   if (auto read = size("pipeline-parallel-size", parallel.pp); !read) return read;
   if (auto read = size("data-parallel-size", parallel.dp); !read) return read;
+  if (auto read = size("decode-context-parallel-size", parallel.dcp); !read) return read;
+  if (parallel.tp % parallel.dcp != 0)
+    return bad_input(fmt::format("{} does not divide the {} ranks of tensor parallelism",
+                                 parallel.dcp, parallel.tp),
+                     "--decode-context-parallel-size", "a divisor of --tensor-parallel-size");
   const std::string* ep = options.find("enable-expert-parallel");
   parallel.expert_parallel = ep && *ep != "off" && *ep != "1";
   return {};
@@ -381,7 +386,7 @@ Config text_config(const Config& config) {
   };
   if (!architecture.empty()) add("architectures", fmt::format("[\"{}\"]", architecture));
   for (const char* key : {"dtype", "torch_dtype", "quantization_config", "tie_word_embeddings",
-                          "vision_config", "vision_feature_layer"})
+                          "vision_config", "vision_feature_layer", "spatial_merge_size"})
     if (nested && config.has(key) && !text.has(key)) add(key, config.json(key));
   for (const std::string& key : text.keys())
     if (key != "architectures" || architecture.empty()) add(key, text.json(key));

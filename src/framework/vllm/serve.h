@@ -28,6 +28,8 @@ inline constexpr std::array kFlags{
     ServeFlag{"--tensor-parallel-size --tp -tp", "N", "ranks of tensor parallelism"},
     ServeFlag{"--pipeline-parallel-size --pp -pp", "N", "pipeline stages"},
     ServeFlag{"--data-parallel-size --dp -dp", "N", "ranks of data parallelism"},
+    ServeFlag{"--decode-context-parallel-size --dcp -dcp", "N",
+              "tensor parallel ranks that share a context's cache"},
     ServeFlag{"--enable-expert-parallel --ep", "[on|off]", "whole experts per rank"},
     ServeFlag{"--enforce-eager", "", "no CUDA graphs, no compilation"},
     ServeFlag{"--compilation-config -O", "JSON", "mode and cudagraph_mode are read"},

@@ -21,6 +21,7 @@ struct Parallel {
   int tp = 1, tp_rank = 0;
   int pp = 1, pp_rank = 0;
   int dp = 1, dp_rank = 0;
+  int dcp = 1;  ///< ranks of a tensor parallel group that each hold a part of a context
   bool expert_parallel = false;
 
   bool first_stage() const { return pp_rank == 0; }

@@ -61,7 +61,7 @@ class Worker {
         runtime_.kept.push_back(std::move(buffer));
     startup.stages.weights = at();
     if (settings_.parallel.last_stage() && is_v2_)
-      sampler_.emplace(settings_, runtime_.config.dimension("vocab_size"));
+      sampler_.emplace(settings_, runtime_.config.dimension({"vocab_size", "padded_vocab_size"}));
     if (!settings_.parallel.first_stage()) make_intermediate_tensors();
     if (std::ranges::any_of(runtime_.kv_layers,
                             [](const KvLayer& layer) { return layer.kind == KvKind::mamba; }))
@@ -137,7 +137,8 @@ class Worker {
   /// Of one recorded start-up: a copy of the embedding's table and two hidden states.
   Bytes compile_peak() const {
     const Bytes hidden = model_->hidden_size();
-    const Bytes rows = runtime_.config.dimension("vocab_size") / settings_.parallel.tp;
+    const Bytes rows =
+        runtime_.config.dimension({"vocab_size", "padded_vocab_size"}) / settings_.parallel.tp;
     return bytes_of(settings_.dtype, (rows + 2 * settings_.max_num_batched_tokens) * hidden);
   }
 
@@ -180,7 +181,8 @@ class Worker {
     const DummyBatch batch(requests);
     const Tensor pos = indexed(runner_->positions(), requests);
     const Tensor input_ids = indexed(runner_->input_ids(), requests);
-    const std::int64_t blocks = (runtime_.config.dimension("vocab_size") + kBlock - 1) / kBlock;
+    const std::int64_t blocks =
+        (runtime_.config.dimension({"vocab_size", "padded_vocab_size"}) + kBlock - 1) / kBlock;
     Tensor sampled;
     {
       const Tensor argmax = kernel_output("empty", {requests, blocks}, DType::int64);

@@ -196,6 +196,10 @@ Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
   const std::string method = c.text("quant_method", "");
   if (method == "awq") return packed(c, PackedLayout::awq);
   if (method == "gptq") return packed(c, PackedLayout::gptq);
+  if (method == "auto-round" || method == "intel/auto-round") {
+    const bool awq = c.text("packing_format", "auto_round:auto_gptq").ends_with("awq");
+    return packed(c, awq ? PackedLayout::awq : PackedLayout::gptq);
+  }
   if (method == "fp8") return fp8(c);
   if (method == "compressed-tensors") return compressed(c);
   if (method == "mxfp4") {
@@ -205,8 +209,9 @@ Result<std::unique_ptr<Quantization>> read_quantization(const Config& config,
   }
   if (method.starts_with("modelopt")) return modelopt(c);
   if (method == "bitsandbytes") return bitsandbytes(c);
-  return unsupported("quantization " + method + " is not modelled for vLLM", config.where(),
-                     "awq, gptq, fp8, compressed-tensors, modelopt, bitsandbytes or mxfp4");
+  return unsupported(
+      "quantization " + method + " is not modelled for vLLM", config.where(),
+      "awq, gptq, auto-round, fp8, compressed-tensors, modelopt, bitsandbytes or mxfp4");
 }
 
 }  // namespace memtape::vllm

@@ -248,6 +248,52 @@ class DbrxLayer : public nn::Module<DbrxLayer> {
   MoeBlock experts_;
 };
 
+/// chatglm.py, GLMBlock: the residual is what the layer began with, or its norm.
+class GlmLayer : public nn::Module<GlmLayer> {
+ public:
+  GlmLayer(const Place& place, std::int64_t hidden)
+      : Module(place.scope()),
+        normed_residual_(place.config().boolean("apply_residual_connection_post_layernorm", false)),
+        first_(place / "input_layernorm", hidden),
+        attention_(place / "self_attention", hidden, heads(place),
+                   {.qkv_bias = linear_bias(place) || place.config().boolean("add_qkv_bias", false),
+                    .output_bias = linear_bias(place),
+                    .default_max_position = place.config().integer("seq_length", 8192),
+                    .partial_rotary_factor = 0.5,
+                    .names = {"query_key_value", "dense", "attn"}}),
+        second_(place / "post_attention_layernorm", hidden),
+        mlp_(place / "mlp", hidden, place.config().dimension("ffn_hidden_size"),
+             {.bias = linear_bias(place), .drops_projection = true}) {}
+
+  Tensor forward(const Tensor& input) {
+    Tensor normed = first_(input);
+    const Tensor attention_output = attention_(normed);
+    Tensor residual = normed_residual_ ? normed : input;
+    const Tensor sum = residual.add(attention_output);
+    normed = second_(sum);
+    residual = normed_residual_ ? normed : sum;
+    return mlp_(normed).add(residual);
+  }
+
+ private:
+  static bool linear_bias(const Place& place) {
+    return place.config().boolean("add_bias_linear", false);
+  }
+  static Heads heads(const Place& place) {
+    const Config& c = place.config();
+    const std::int64_t count = c.dimension("num_attention_heads");
+    const std::int64_t kv =
+        c.boolean("multi_query_attention", false) ? c.dimension("multi_query_group_num", 1) : count;
+    return {place.runtime(), count, kv, c.dimension("hidden_size") / count};
+  }
+
+  bool normed_residual_;
+  RMSNorm first_;
+  AttentionBlock attention_;
+  RMSNorm second_;
+  GatedMlp mlp_;
+};
+
 /// Where these models keep their parts, and which they have.
 struct ClassicNames {
   const char *body, *embedding, *layers, *norm;
@@ -257,7 +303,8 @@ struct ClassicNames {
   bool has_norm = true;
   bool keeps_residual = false;  ///< layers pass on their input beside their output (Cohere)
   bool norm_bias = true;
-  bool tied = true;  ///< where the configuration does not say
+  bool tied = true;              ///< where the configuration does not say
+  bool keeps_embedding = false;  ///< a local of the model's forward() (ChatGLM)
 };
 
 /// Embedding, blocks, a last norm and a head.
@@ -270,7 +317,7 @@ class ClassicDecoder final : public ServedModel {
         hidden_(place.config().dimension({"hidden_size", "n_embd", "d_model"})) {
     const Config& c = place.config();
     const Place body = place / names.body;
-    const std::int64_t vocabulary = c.dimension("vocab_size");
+    const std::int64_t vocabulary = c.dimension({"vocab_size", "padded_vocab_size"});
     const std::int64_t width = c.optional_dimension("word_embed_proj_dim").value_or(hidden_);
     embedding_.emplace(body / names.embedding, vocabulary, width);
     if (names.positions)
@@ -287,8 +334,9 @@ class ClassicDecoder final : public ServedModel {
                           replicated);
     }
     if (names.embedding_norm) embedding_norm_.emplace(body / names.embedding_norm, hidden_);
-    const StageLayers range = stage_layers(
-        runtime_.parallel(), c.layers(Keys("num_hidden_layers", "n_layer", "n_layers")));
+    const StageLayers range =
+        stage_layers(runtime_.parallel(),
+                     c.layers(Keys("num_hidden_layers", "n_layer", "n_layers", "num_layers")));
     for (std::int64_t i = range.first; i < range.last; ++i) add_layer(body / names.layers / i);
     if (names.has_norm) make_norm(body / names.norm);
     head_.emplace(place / "lm_head", vocabulary, width);
@@ -307,6 +355,7 @@ class ClassicDecoder final : public ServedModel {
         hidden = embeds.add(position_embeds);
       }
       if (embedding_norm_) hidden = (*embedding_norm_)(hidden);
+      if (names_.keeps_embedding) embeds = hidden;
     }
     for (Layer& layer : layers_) {
       Tensor next = layer(hidden);
@@ -401,6 +450,17 @@ std::unique_ptr<ServedModel> make_cohere(const Place& place) {
                           .layers = "layers",
                           .norm = "norm",
                           .keeps_residual = true});
+}
+
+std::unique_ptr<ServedModel> make_chatglm(const Place& place) {
+  return std::make_unique<ClassicDecoder<GlmLayer, RMSNorm>>(
+      place, ClassicNames{.body = "transformer",
+                          .embedding = "embedding",
+                          .layers = "encoder.layers",
+                          .norm = "encoder.final_layernorm",
+                          .has_norm = place.config().boolean("post_layer_norm", true),
+                          .tied = false,
+                          .keeps_embedding = true});
 }
 
 std::unique_ptr<ServedModel> make_dbrx(const Place& place) {

@@ -10,6 +10,7 @@ std::unique_ptr<ServedModel> make_gpt2(const Place& place);
 std::unique_ptr<ServedModel> make_opt(const Place& place);
 std::unique_ptr<ServedModel> make_bloom(const Place& place);
 std::unique_ptr<ServedModel> make_cohere(const Place& place);
+std::unique_ptr<ServedModel> make_chatglm(const Place& place);
 std::unique_ptr<ServedModel> make_dbrx(const Place& place);
 std::unique_ptr<ServedModel> make_falcon(const Place& place);
 

@@ -55,6 +55,8 @@ constexpr std::array kModels{
     Row{"Gemma4ForCausalLM", make_gemma4},
     Row{"DeciLMForCausalLM", make_deci},
     Row{"DbrxForCausalLM", make_dbrx},
+    Row{"ChatGLMModel", make_chatglm},
+    Row{"ChatGLMForConditionalGeneration", make_chatglm},
     Row{"OPTForCausalLM", make_opt},
     Row{"BloomForCausalLM", make_bloom},
     Row{"CohereForCausalLM", make_cohere},

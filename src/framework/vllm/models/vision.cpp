@@ -25,9 +25,9 @@ class Maker {
     if (bias) make({out});
   }
   /// Cut by its outputs over the ranks, its bias, too.
-  void column(std::int64_t out, std::int64_t in) { matrix(out / tp_, in); }
+  void column(std::int64_t out, std::int64_t in, bool bias = true) { matrix(out / tp_, in, bias); }
   /// Cut by its inputs; the bias is whole.
-  void row(std::int64_t out, std::int64_t in) { matrix(out, in / tp_); }
+  void row(std::int64_t out, std::int64_t in, bool bias = true) { matrix(out, in / tp_, bias); }
   void norm(std::int64_t width, bool bias) {
     make({width});
     if (bias) make({width});
@@ -128,6 +128,25 @@ void gemma3(Maker& maker, const Config& c, const Config& text) {
   maker.norm(t.hidden, false);
 }
 
+/// Pixtral behind Mistral 3: RMS norms, no biases, rotated positions, patches merged by squares.
+void pixtral(Maker& maker, const Config& c, const Config& text) {
+  const std::int64_t hidden = c.dimension("hidden_size"), inner = c.dimension("intermediate_size");
+  maker.matrix(hidden, 3 * squared(c.dimension("patch_size", 14)), false);
+  maker.norm(hidden, false);
+  for (std::int64_t i = 0, layers = c.layers("num_hidden_layers"); i < layers; ++i) {
+    for (int norm = 0; norm < 2; ++norm) maker.norm(hidden, false);
+    maker.column(3 * hidden, hidden, false);
+    maker.row(hidden, hidden, false);
+    maker.column(2 * inner, hidden, false);
+    maker.row(hidden, inner, false);
+  }
+  const std::int64_t width = text.dimension("hidden_size");
+  maker.norm(hidden, false);
+  maker.matrix(hidden, hidden * squared(text.dimension("spatial_merge_size", 2)), false);
+  maker.column(width, hidden, false);
+  maker.row(width, width, false);
+}
+
 void llava(Maker& maker, const Config& c, const Config& text) {
   Tower t = encoder(c, true);
   t.layers = layers_read(text, t.layers);
@@ -148,6 +167,8 @@ bool make_vision_tower(const Place& place) {
   Maker maker(place);
   if (type == "siglip_vision_model" && whole.starts_with("gemma3"))
     gemma3(maker, c, text);
+  else if (type == "pixtral")
+    pixtral(maker, c, text);
   else if (type == "clip_vision_model")
     llava(maker, c, text);
   else if (type.starts_with("qwen2_5_vl") || whole == "qwen2_5_vl")
