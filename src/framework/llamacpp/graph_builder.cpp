@@ -76,11 +76,21 @@ void GraphBuilder::make_caches() {
 
 Tensor* GraphBuilder::input_embeddings() {
   Tensor* tokens = g.input(Type::i32, {n_tokens, 1, 1, 1});
-  Tensor* vectors = g.input(Type::f32, {hp.n_embd, n_tokens, 1, 1});
-  Tensor* x = g.select({g.get_rows(w("token_embd.weight"), tokens), vectors}, 0);
+  const std::int64_t deep = hp.n_embd * hp.n_deepstack;
+  Tensor* vectors = g.input(Type::f32, {hp.n_embd + deep, n_tokens, 1, 1});
+  Tensor* x = g.get_rows(w("token_embd.weight"), tokens);
+  if (deep > 0) x = g.pad(x, {deep, 0, 0, 0});
+  x = g.select({x, vectors}, 0);
+  if (deep > 0) x = g.view_2d(x, {hp.n_embd, n_tokens, 1, 1}, x->nb[1], 0);
+  embedded_ = x;
   if (hp.embedding_scale != 0) x = g.scale(x);
   g.expand(x);
   return x;
+}
+
+Tensor* GraphBuilder::image_features(std::int64_t il) {
+  return g.view_2d(embedded_, {hp.n_embd, n_tokens, 1, 1}, embedded_->nb[1],
+                   ggml::row_size(Type::f32, (il + 1) * hp.n_embd));
 }
 
 Tensor* GraphBuilder::input_positions() {

@@ -83,6 +83,8 @@ class GraphBuilder {
   Tensor* output_matrix() const { return output_; }
 
   Tensor* input_embeddings();
+  /// What comes beside the embeddings for a layer's output (deepstack).
+  Tensor* image_features(std::int64_t il);
   Tensor* input_positions();
   Tensor* input_output_rows();
   Tensor* input_attention_scale();
@@ -167,7 +169,7 @@ class GraphBuilder {
   const GraphJob& job_;
   std::unordered_map<std::string_view, Tensor*> weights_;
   std::vector<Tensor*> rope_long_, rope_short_;  ///< by layer
-  Tensor* output_ = nullptr;
+  Tensor *output_ = nullptr, *embedded_ = nullptr;
   struct KeyValue {
     Tensor *k = nullptr, *v = nullptr;
   };

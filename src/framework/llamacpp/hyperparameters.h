@@ -24,7 +24,7 @@ struct Hyperparameters {
 
   std::int64_t n_expert = 0, n_expert_used = 0, n_expert_shared = 0, n_expert_groups = 0;
   std::int64_t n_group_used = 0, n_ff_shexp = 0, n_layer_dense_lead = 0, expert_layer_step = 0;
-  bool expert_weights_norm = false;
+  bool expert_weights_norm = false, expert_bias = false;
   double expert_weights_scale = 0;
   Gating gating = Gating::none;
 
@@ -35,7 +35,9 @@ struct Hyperparameters {
   std::vector<bool> swa_layer;  ///< per layer
   std::vector<bool> recurrent;  ///< per layer
   std::int64_t n_layer_kv_from_start = -1;
-  std::int64_t no_rope_step = 0;  ///< every so many layers one without rotation
+  std::int64_t no_rope_step = 0;      ///< every so many layers one without rotation
+  bool rotates_windows_only = false;  ///< where some layers have a window
+  bool parallel_residual = true;      ///< gptneox
 
   std::int64_t ssm_conv = 0, ssm_inner = 0, ssm_state = 0, ssm_dt_rank = 0, ssm_groups = 0;
   bool ssm_dt_b_c_rms = false;
@@ -43,7 +45,8 @@ struct Hyperparameters {
 
   bool causal = true;
   bool attn_soft_cap = false;
-  bool mrope = false;  ///< four positions a token
+  bool mrope = false;            ///< four positions a token
+  std::int64_t n_deepstack = 0;  ///< layers that add image features of their own
   double clamp_kqv = 0, max_alibi_bias = 0, embedding_scale = 0, residual_scale = 0;
   double logit_scale = 0, final_logit_softcapping = 0, attn_temp_scale = 0;
   bool usually_tied = false;  ///< models of this kind have no output matrix of their own
@@ -63,6 +66,10 @@ struct Hyperparameters {
   bool is_mla() const { return head_k_mla != 0 && head_v_mla != 0; }
   bool is_swa(std::int64_t il) const { return swa_layer[static_cast<std::size_t>(il)]; }
   bool is_recurrent(std::int64_t il) const { return recurrent[static_cast<std::size_t>(il)]; }
+  bool has_experts(std::int64_t il) const {
+    return n_expert > 0 && il >= n_layer_dense_lead &&
+           (expert_layer_step <= 1 || (il + 1) % expert_layer_step == 0);
+  }
   bool has_kv(std::int64_t il) const {
     return n_layer_kv_from_start < 0 || il < n_layer_kv_from_start;
   }

@@ -89,6 +89,17 @@ void WeightList::token_embeddings(const Hyperparameters& hp) {
 
 void WeightList::output(const Hyperparameters& hp, bool always_tied) {
   add(-1, "output_norm.weight", {hp.n_embd});
+  output_matrix(hp, always_tied);
+}
+
+void WeightList::of_first_layer(std::string_view local, std::initializer_list<std::int64_t> ne) {
+  Weight weight = made(-1, local, ne);
+  weight.layer = 0;
+  weight.place = Place::repeating;
+  keep(std::move(weight));
+}
+
+void WeightList::output_matrix(const Hyperparameters& hp, bool always_tied) {
   const bool own = choices_.tied ? !*choices_.tied : !hp.usually_tied;
   if (!always_tied && maybe(-1, "output.weight", {hp.n_embd, hp.n_vocab}, own)) return;
   Weight again = made(-1, "token_embd.weight", {hp.n_embd, hp.n_vocab});

@@ -54,10 +54,14 @@ class WeightList {
   bool maybe(std::int64_t il, std::string_view local, std::initializer_list<std::int64_t> ne,
              bool usual);
   bool is_stored(std::int64_t il, std::string_view local) const;
+  bool knows_stored() const { return stored_ != nullptr; }
 
   void token_embeddings(const Hyperparameters& hp);
   /// output_norm and the output matrix, which may be the embeddings'.
   void output(const Hyperparameters& hp, bool always_tied = false);
+  void output_matrix(const Hyperparameters& hp, bool always_tied = false);
+  /// Named as if it belonged to no layer, placed with the first.
+  void of_first_layer(std::string_view local, std::initializer_list<std::int64_t> ne);
   /// A layer's rope factors, which all layers share.
   void rope_factors(const Hyperparameters& hp, std::int64_t il);
   /// Q, K, V as three or as one, with biases where stored or `biased`.

@@ -23,10 +23,14 @@ std::span<const Architecture> architectures();
 const Architecture* find_architecture(std::string_view name);
 
 namespace arch {
-extern const Architecture kCommandR, kCohere2, kDeepseek2, kDots1, kErnie45, kErnie45Moe, kGemma,
-    kGemma2, kGemma3, kGlm4, kGlm4Moe, kGptOss, kGranite, kGraniteMoe, kInternLm2, kLlama, kMamba,
-    kMamba2, kMinimaxM2, kOlmo2, kOlmoe, kPhi3, kQwen2, kQwen2Moe, kQwen3, kQwen35, kQwen35Moe,
-    kQwen3Moe, kSeedOss, kSmolLm3, kStarcoder2;
+extern const Architecture kArcee, kBaichuan, kBailingMoe, kBloom, kChatGlm, kCodeShell, kCohere2,
+    kCommandR, kDbrx, kDeepseek, kDeepseek2, kDots1, kErnie45, kErnie45Moe, kExaone, kExaone4,
+    kFalcon, kGemma, kGemma2, kGemma3, kGlm4, kGlm4Moe, kGpt2, kGptNeoX, kGptOss, kGranite,
+    kGraniteMoe, kHunyuanDense, kHunyuanMoe, kHunyuanVl, kInternLm2, kJais, kLlama, kMamba, kMamba2,
+    kMiniCpm, kMinimaxM2, kMistral3, kMpt, kNemotron, kOlmo, kOlmo2, kOlmoe, kOpenElm, kOrion,
+    kPhi2, kPhi3, kPhiMoe, kQwen, kQwen2, kQwen2Moe, kQwen2Vl, kQwen3, kQwen35, kQwen35Moe,
+    kQwen3Moe, kQwen3Vl, kQwen3VlMoe, kRefact, kSeedOss, kSmolLm3, kStableLm, kStarcoder,
+    kStarcoder2, kXverse;
 }
 
 }  // namespace memtape::llamacpp

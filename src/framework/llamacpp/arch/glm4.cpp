@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // glm4: GLM-4-9B and 32B: norms before and after each part, a fused gate.
 #include "framework/llamacpp/arch/architectures.h"
-#include "framework/llamacpp/arch/rotated_decoder.h"
+#include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -42,7 +42,7 @@ Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
   return b.g.add(b.rms(y, b.w(il, "post_ffw_norm.weight"), il), middle);
 }
 
-void build(GraphBuilder& b) { build_rotated_decoder(b, rest_of_layer); }
+void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }
 
 }  // namespace
 

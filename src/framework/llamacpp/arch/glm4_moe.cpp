@@ -2,7 +2,7 @@
 // glm4moe: GLM-4.5 to 4.7: dense layers first, then routed and shared experts; the last block is a
 // draft head, which is stored and not loaded.
 #include "framework/llamacpp/arch/architectures.h"
-#include "framework/llamacpp/arch/rotated_decoder.h"
+#include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -67,7 +67,7 @@ Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
   return b.g.add(feed_forward(b, il, y), middle);
 }
 
-void build(GraphBuilder& b) { build_rotated_decoder(b, rest_of_layer); }
+void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // qwen2moe: Qwen1.5 and Qwen2 with experts and a shared expert behind a gate of its own.
 #include "framework/llamacpp/arch/architectures.h"
-#include "framework/llamacpp/arch/rotated_decoder.h"
+#include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -44,7 +44,7 @@ Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
   return b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
 }
 
-void build(GraphBuilder& b) { build_rotated_decoder(b, rest_of_layer); }
+void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }
 
 }  // namespace
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What most decoders share: a norm, attention over heads that are rotated and normed where the
+// model has weights for it, and in the last layer only the rows that are wanted. Layers differ in
+// what comes behind.
+#pragma once
+
+#include "framework/llamacpp/arch/architectures.h"
+
+namespace memtape::llamacpp::arch {
+
+/// Attention's output, the layer's input that it is added to, and that input normed.
+struct Attended {
+  Tensor *y, *residual, *normed;
+};
+
+/// What layer `il` makes of them.
+using RestOfLayer = Tensor* (*)(GraphBuilder& b, std::int64_t il, Attended attended);
+
+struct DecoderSpec {
+  RestOfLayer rest = nullptr;
+  Norm norm = Norm::rms;              ///< before attention and at the end
+  Norm head_norm = Norm::rms;         ///< of Q and K
+  bool norm_first = true;             ///< else attention takes the layer's input
+  std::string_view second_norm = "";  ///< of the layer's input, for attention alone, where it is
+  bool norms_rows = false;            ///< all of Q and all of K, not their heads
+  bool rotates_first = false;         ///< then norms Q and K
+  bool scales_queries = false;        ///< before attention, instead of within
+};
+
+/// The whole graph of such a model.
+void build_decoder(GraphBuilder& b, const DecoderSpec& spec);
+
+}  // namespace memtape::llamacpp::arch

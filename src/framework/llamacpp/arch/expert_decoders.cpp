@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain decoders with experts behind RMS norms: dense layers first, then routed and maybe shared
+// experts.
+#include "framework/llamacpp/arch/plain_decoder.h"
+
+namespace memtape::llamacpp::arch {
+namespace {
+
+constexpr PlainDecoder kLike{};
+constexpr PlainDecoder kHeadNorms{.head_norms = true};
+constexpr PlainDecoder kRowNorms{.row_norms = true};
+constexpr PlainDecoder kRotatedThenNormed{
+    .head_norms = true, .rotates_first = true, .rope_factors = true};
+constexpr PlainDecoder kBiasesEverywhere{.norm_bias = true,
+                                         .qkv_bias = true,
+                                         .output_bias = true,
+                                         .scales_queries = true,
+                                         .rope_factors = true,
+                                         .vocabulary_bias = true,
+                                         .residual_first = true};
+constexpr PlainDecoder kDbrxLike{
+    .norm = Norm::layer, .fused_qkv = true, .ffn_norm = "attn_output_norm"};
+
+void read_experts(Hyperparameters& hp, KeyReader& keys) {
+  hp.ff_exp = keys.per_layer("expert_feed_forward_length", hp.n_layer_all, 0);
+  hp.n_layer_dense_lead = keys.count("leading_dense_block_count", 0);
+  hp.expert_weights_scale = keys.number("expert_weights_scale", 0);
+  hp.expert_weights_norm = keys.flag("expert_weights_norm", false);
+  if (hp.n_expert == 0) keys.fail("expert_count", "is missing");
+}
+
+Gating gating_of(KeyReader& keys) {
+  const std::int64_t gating = keys.count("expert_gating_func", 0);
+  if (gating < 1 || gating > 2) keys.fail("expert_gating_func", "must be 1 or 2");
+  return gating == 2 ? Gating::sigmoid : Gating::softmax;
+}
+
+/// The width of experts is the dense one's share where the file does not say.
+void share_width(Hyperparameters& hp) {
+  if (hp.n_ff_exp() == 0 && hp.n_expert_used > 0)
+    hp.ff_exp.assign(hp.ff_exp.size(), hp.n_ff() / hp.n_expert_used);
+}
+
+void read_shared(Hyperparameters& hp, KeyReader& keys) {
+  read_experts(hp, keys);
+  hp.n_ff_shexp = keys.dimension("expert_shared_count") * hp.n_ff_exp();
+}
+
+void read_qwen3moe(Hyperparameters& hp, KeyReader& keys) {
+  read_experts(hp, keys);
+  share_width(hp);
+  hp.n_layer_dense_lead = 0;
+  hp.expert_weights_norm = true;
+}
+
+void read_qwen3vlmoe(Hyperparameters& hp, KeyReader& keys) {
+  read_qwen3moe(hp, keys);
+  hp.mrope = true;
+  hp.n_deepstack = keys.count("n_deepstack_layers", 0);
+  if (hp.n_deepstack > hp.n_layer()) keys.fail("n_deepstack_layers", "is more than there are");
+}
+
+void read_ernie(Hyperparameters&, KeyReader&) {}
+
+void read_ernie_moe(Hyperparameters& hp, KeyReader& keys) {
+  read_experts(hp, keys);
+  hp.n_ff_shexp = keys.count("expert_shared_feed_forward_length", 0);
+  hp.expert_layer_step = keys.dimension("interleave_moe_layer_step");
+  hp.expert_weights_norm = hp.expert_bias = true;
+}
+
+void read_dots1(Hyperparameters& hp, KeyReader& keys) {
+  read_shared(hp, keys);
+  hp.expert_bias = true;
+  hp.gating = gating_of(keys);
+}
+
+void read_deepseek(Hyperparameters& hp, KeyReader& keys) {
+  read_shared(hp, keys);
+  hp.expert_weights_norm = false;
+}
+
+void read_bailing(Hyperparameters& hp, KeyReader& keys) {
+  read_shared(hp, keys);
+  hp.n_layer_dense_lead = 0;
+}
+
+void read_hunyuan(Hyperparameters& hp, KeyReader& keys) {
+  read_experts(hp, keys);
+  hp.n_ff_shexp = keys.dimension("expert_shared_feed_forward_length");
+  hp.ff_exp.assign(hp.ff_exp.size(), 0);
+  hp.expert_weights_norm = true;
+}
+
+void read_phimoe(Hyperparameters& hp, KeyReader& keys) {
+  read_experts(hp, keys);
+  hp.ff_exp.assign(hp.ff_exp.size(), 0);
+  hp.expert_weights_norm = true;
+}
+
+void read_olmoe(Hyperparameters& hp, KeyReader& keys) {
+  if (hp.n_expert == 0) keys.fail("expert_count", "is missing");
+}
+
+void read_minimax(Hyperparameters& hp, KeyReader& keys) {
+  read_olmoe(hp, keys);
+  hp.expert_weights_norm = hp.expert_bias = true;
+  hp.gating = gating_of(keys);
+}
+
+void read_dbrx(Hyperparameters& hp, KeyReader& keys) {
+  read_phimoe(hp, keys);
+  hp.clamp_kqv = keys.number("attention.clamp_kqv", 0);
+}
+
+}  // namespace
+
+const Architecture kQwen3Moe = plain_decoder<kHeadNorms>("qwen3moe", read_qwen3moe);
+const Architecture kQwen3VlMoe = plain_decoder<kHeadNorms>("qwen3vlmoe", read_qwen3vlmoe);
+const Architecture kErnie45 = plain_decoder<kLike>("ernie4_5", read_ernie);
+const Architecture kErnie45Moe = plain_decoder<kLike>("ernie4_5-moe", read_ernie_moe);
+const Architecture kDots1 = plain_decoder<kHeadNorms>("dots1", read_dots1);
+const Architecture kDeepseek = plain_decoder<kLike>("deepseek", read_deepseek);
+const Architecture kBailingMoe = plain_decoder<kLike>("bailingmoe", read_bailing);
+const Architecture kHunyuanMoe = plain_decoder<kRotatedThenNormed>("hunyuan-moe", read_hunyuan);
+const Architecture kPhiMoe = plain_decoder<kBiasesEverywhere>("phimoe", read_phimoe);
+const Architecture kDbrx = plain_decoder<kDbrxLike>("dbrx", read_dbrx);
+const Architecture kOlmoe = plain_decoder<kRowNorms>("olmoe", read_olmoe);
+const Architecture kMinimaxM2 = plain_decoder<kRowNorms>("minimax-m2", read_minimax);
+
+}  // namespace memtape::llamacpp::arch
