@@ -165,6 +165,7 @@ bool CudaBackend::supports_op(const Tensor& op) const {
     case Op::ssm_conv: return op.src[0]->ne[1] % 128 == 0;
     case Op::rope:
       return op.src[0]->nb[0] == block_bytes(op.src[0]->type) && is_contiguous_from(*op.src[0], 2);
+    case Op::mean:
     case Op::sum_rows: return is_single_rows(op);
     case Op::flash_attn_ext:
       return attention_kernel(op, device_.capability) != AttentionKernel::none;

@@ -58,7 +58,8 @@ class Graph {
   Tensor* norm(Tensor* a) { return alike(Op::norm, a); }
   Tensor* rms_norm(Tensor* a) { return alike(Op::rms_norm, a); }
   Tensor* l2_norm(Tensor* a) { return alike(Op::l2_norm, a); }
-  Tensor* sum_rows(Tensor* a);
+  Tensor* sum_rows(Tensor* a) { return by_row(Op::sum_rows, a); }
+  Tensor* mean(Tensor* a) { return by_row(Op::mean, a); }
   Tensor* fill(Tensor* a) { return alike(Op::fill, a); }
   Tensor* mul_mat(Tensor* a, Tensor* b);
   Tensor* mul_mat_id(Tensor* as, Tensor* b, Tensor* ids);
@@ -103,6 +104,7 @@ class Graph {
   Tensor* made(Op op, Type type, Extents ne, std::initializer_list<Tensor*> sources);
   Tensor* alike(Op op, Tensor* a) { return made(op, a->type, a->ne, {a}); }
   Tensor* elementwise(Op op, Tensor* a, Tensor* b);
+  Tensor* by_row(Op op, Tensor* a);
   Tensor* view_of(Tensor* a, Bytes offset);
   bool wants(bool condition, const char* op, const Tensor* a, const Tensor* b = nullptr);
   void expand(Tensor* tensor, bool compute);

@@ -54,8 +54,8 @@ Tensor* Graph::glu(Glu kind, Tensor* gate, Tensor* up) {
   return result;
 }
 
-Tensor* Graph::sum_rows(Tensor* a) {
-  return made(Op::sum_rows, a->type, {1, a->ne[1], a->ne[2], a->ne[3]}, {a});
+Tensor* Graph::by_row(Op op, Tensor* a) {
+  return made(op, a->type, {1, a->ne[1], a->ne[2], a->ne[3]}, {a});
 }
 
 Tensor* Graph::mul_mat(Tensor* a, Tensor* b) {

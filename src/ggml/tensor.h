@@ -31,6 +31,7 @@ enum class Op : std::uint8_t {
   glu,
   group_norm,
   l2_norm,
+  mean,
   mul,
   mul_mat,
   mul_mat_id,

@@ -83,8 +83,8 @@ void GraphBuilder::store(const CacheInputs& in, std::size_t at, Qkv qkv) {
 Tensor* GraphBuilder::k_view(const CacheInputs& in, std::size_t at, std::int64_t il) {
   Tensor* k = (in.cache == &job_.caches.full ? full_ : window_)[at].k;
   const Bytes row = ggml::row_size(k->type, k->ne[0]);
-  return g.view(k, {.ne = {hp.head_k, hp.n_head_kv(il), in.cache->cells, job_.caches.streams},
-                    .nb1 = ggml::row_size(k->type, hp.head_k),
+  return g.view(k, {.ne = {hp.k_head(il), hp.n_head_kv(il), in.cache->cells, job_.caches.streams},
+                    .nb1 = ggml::row_size(k->type, hp.k_head(il)),
                     .nb2 = row,
                     .nb3 = row * in.cache->cells});
 }
@@ -94,12 +94,12 @@ Tensor* GraphBuilder::v_view(const CacheInputs& in, std::size_t at, std::int64_t
   const std::int64_t cells = in.cache->cells, heads = hp.n_head_kv(il);
   const Bytes all = ggml::row_size(v->type, v->ne[0] * cells);
   if (!job_.caches.transposed_v)
-    return g.view(v, {.ne = {hp.head_v, heads, cells, job_.caches.streams},
-                      .nb1 = ggml::row_size(v->type, hp.head_v),
+    return g.view(v, {.ne = {hp.v_head(il), heads, cells, job_.caches.streams},
+                      .nb1 = ggml::row_size(v->type, hp.v_head(il)),
                       .nb2 = ggml::row_size(v->type, v->ne[0]),
                       .nb3 = all});
-  return g.view(v, {.ne = {cells, heads, hp.head_v, job_.caches.streams},
-                    .nb1 = ggml::row_size(v->type, cells * hp.head_v),
+  return g.view(v, {.ne = {cells, heads, hp.v_head(il), job_.caches.streams},
+                    .nb1 = ggml::row_size(v->type, cells * hp.v_head(il)),
                     .nb2 = ggml::row_size(v->type, cells),
                     .nb3 = all});
 }
@@ -112,21 +112,34 @@ Tensor* GraphBuilder::attention(const AttentionInputs& in, std::int64_t il, Qkv 
     g.fail("attention in a layer without a cache");
     return qkv.q;
   }
-  qkv.q = rotated(qkv.q, of.k_rotation);
-  qkv.k = rotated(qkv.k, of.k_rotation);
-  qkv.v = rotated(qkv.v, of.v_rotation);
-  g.expand(qkv.q);
-  const bool windows = in.window.cache != nullptr;  // the two kinds differ in their order
-  g.expand(windows ? qkv.k : qkv.v);
-  g.expand(windows ? qkv.v : qkv.k);
   const auto index = static_cast<std::size_t>(at);
-  store(of, index, qkv);
+  qkv.q = rotated(qkv.q, of.k_rotation);
+  if (qkv.k) {
+    qkv.k = rotated(qkv.k, of.k_rotation);
+    qkv.v = rotated(qkv.v, of.v_rotation);
+  }
+  g.expand(qkv.q);
+  if (qkv.k) {
+    const bool windows = in.window.cache != nullptr;  // the two kinds differ in their order
+    g.expand(windows ? qkv.k : qkv.v);
+    g.expand(windows ? qkv.v : qkv.k);
+    store(of, index, qkv);
+  }
   Tensor* k = k_view(of, index, il);
   Tensor* v = v_view(of, index, il);
   Tensor* x = mha({qkv.q, k, v}, of.mask, extras, il);
   x = rotated(x, of.v_rotation);
   if (wo) x = mm(wo, x);
   return biased(x, extras.wo_bias);
+}
+
+Tensor* GraphBuilder::attention_in_batch(Tensor* mask, std::int64_t il, Qkv qkv, Tensor* wo,
+                                         const AttentionExtras& extras) {
+  g.expand(qkv.q);
+  g.expand(qkv.k);
+  g.expand(qkv.v);
+  Tensor* x = mha(qkv, mask, extras, il);
+  return biased(wo ? mm(wo, x) : x, extras.wo_bias);
 }
 
 /// The cache holds what K and V have in common: V is the beginning of K.

@@ -58,7 +58,7 @@ class Planner {
   }
 
   bool belongs(std::int64_t il, bool window) const {
-    return !hp_.is_recurrent(il) && il < hp_.n_layer() && hp_.is_swa(il) == window;
+    return !hp_.no_cache && hp_.has_attention(il) && il < hp_.n_layer() && hp_.is_swa(il) == window;
   }
 
   void fill(KvCachePlan& cache, bool window) {
@@ -73,10 +73,18 @@ class Planner {
                               &memory_of(il)});
     }
     if (cache.layers.empty()) return;
-    if (ggml::is_quantized(plan_.type_k) && hp_.head_k % kLeastRotation == 0)
-      cache.rotation_k = key_rotation(hp_.head_k);
-    if (!hp_.is_mla() && ggml::is_quantized(plan_.type_v) && hp_.head_v % kLeastRotation == 0)
+    share_last(cache, window);
+    if (ggml::is_quantized(plan_.type_k) && hp_.k_head(0) % kLeastRotation == 0)
+      cache.rotation_k = key_rotation(hp_.k_head(cache.layers.front().layer));
+    if (!hp_.is_mla() && ggml::is_quantized(plan_.type_v) && hp_.v_head(0) % kLeastRotation == 0)
       cache.rotation_v = kLeastRotation;
+  }
+
+  /// Layers without keys and values of their own take those of the last that has them.
+  void share_last(KvCachePlan& cache, bool window) const {
+    for (std::int64_t il = 0; il < hp_.n_layer(); ++il)
+      if (belongs(il, window) && !hp_.has_kv(il))
+        cache.index_of[static_cast<std::size_t>(il)] = static_cast<int>(cache.layers.size()) - 1;
   }
 
   const Hyperparameters& hp_;

@@ -57,11 +57,13 @@ Tensor* GraphBuilder::expert_scores(std::int64_t il, Tensor* probs, const MoeSpe
 Tensor* GraphBuilder::expert_weights(std::int64_t il, Tensor* x, const MoeSpec& spec,
                                      Tensor*& chosen) {
   const std::int64_t rows = x->ne[1];
-  Tensor* logits = biased(mm(w(il, "ffn_gate_inp.weight"), x), w(il, "ffn_gate_inp.bias"));
+  Tensor* logits = spec.logits ? spec.logits : mm(w(il, "ffn_gate_inp.weight"), x);
+  logits = biased(logits, w(il, "ffn_gate_inp.bias"));
   Tensor* probs = logits;
   if (spec.gating == Gating::softmax) probs = g.soft_max(logits);
   if (spec.gating == Gating::sigmoid) probs = g.unary(Unary::sigmoid, logits);
-  chosen = g.argsort_top_k(expert_scores(il, probs, spec), spec.n_used);
+  chosen =
+      g.argsort_top_k(spec.weights_first ? logits : expert_scores(il, probs, spec), spec.n_used);
   Tensor* weights = g.get_rows(g.reshape(probs, {1, spec.n_expert, rows, 1}), chosen);
   const ggml::Extents flat{spec.n_used, rows, 1, 1}, deep{1, spec.n_used, rows, 1};
   if (spec.gating == Gating::softmax_weight)
@@ -96,6 +98,7 @@ Tensor* GraphBuilder::moe(std::int64_t il, Tensor* x, const MoeSpec& spec) {
   Tensor* chosen = nullptr;
   Tensor* weights = expert_weights(il, x, spec, chosen);
   x = g.reshape(x, {x->ne[0], 1, rows, 1});
+  if (spec.weights_first) x = g.mul(g.repeat(x, {x->ne[0], spec.n_used, rows, 1}), weights);
   const auto one = [&](std::string_view name, Tensor* of) {
     Tensor* y = g.mul_mat_id(w(il, fmt::format("ffn_{}_exps.weight", name)), of, chosen);
     Tensor* bias = w(il, fmt::format("ffn_{}_exps.bias", name));
@@ -112,7 +115,8 @@ Tensor* GraphBuilder::moe(std::int64_t il, Tensor* x, const MoeSpec& spec) {
     if (w(il, "ffn_gate_exps.weight")) gate = one("gate", x);
   }
   Tensor* y = activated(gate ? gate : up, gate ? up : nullptr, spec.activation);
-  Tensor* experts = g.mul(one("down", y), weights);
+  Tensor* experts = one("down", y);
+  if (!spec.weights_first) experts = g.mul(experts, weights);
   g.expand(experts);
   return summed(experts, spec.n_used, rows);
 }

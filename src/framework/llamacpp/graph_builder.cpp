@@ -130,6 +130,10 @@ AttentionInputs GraphBuilder::input_attention() {
   return in;
 }
 
+Tensor* GraphBuilder::input_mask() {
+  return g.input(job_.flash ? Type::f16 : Type::f32, {n_tokens, n_tokens, 1, 1});
+}
+
 AttentionInputs GraphBuilder::input_attention_k() {
   return {cache_inputs(job_.caches.full, false), {}};
 }
@@ -157,6 +161,14 @@ Tensor* GraphBuilder::rope_factors(std::int64_t il) const {
 
 void GraphBuilder::head(Tensor* x, Norm kind) {
   x = norm(x, w("output_norm.weight"), w("output_norm.bias"), kind, -1);
+  set_output(x);
+  finish(logits(x));
+}
+
+void GraphBuilder::head_for_drafts(Tensor* x, Tensor* rows) {
+  x = rms(x, w("output_norm.weight"), -1);
+  set_output(x);
+  x = g.get_rows(x, rows);
   set_output(x);
   finish(logits(x));
 }

@@ -63,6 +63,8 @@ struct MoeSpec {
   bool normalize = false;
   double scale = 0;
   Gating gating = Gating::softmax;
+  Tensor* logits = nullptr;    ///< else the router's of the input
+  bool weights_first = false;  ///< the input is weighted, and the choice is by logits
 };
 
 struct RecurrentInputs {
@@ -89,6 +91,8 @@ class GraphBuilder {
   Tensor* input_output_rows();
   Tensor* input_attention_scale();
   AttentionInputs input_attention();
+  /// The mask of attention without a cache.
+  Tensor* input_mask();
   /// For K-only caches.
   AttentionInputs input_attention_k();
   RecurrentInputs input_recurrent();
@@ -111,8 +115,11 @@ class GraphBuilder {
   Qkv qkv(std::int64_t il, Tensor* x, Heads heads);
   /// Rows of all heads, not taken apart.
   Qkv qkv_flat(std::int64_t il, Tensor* x, std::int64_t q, std::int64_t k, std::int64_t v);
+  /// Without K and V: those that an earlier layer stored.
   Tensor* attention(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                     const AttentionExtras& extras = {});
+  Tensor* attention_in_batch(Tensor* mask, std::int64_t il, Qkv qkv, Tensor* wo,
+                             const AttentionExtras& extras = {});
   Tensor* attention_k(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                       const AttentionExtras& extras);
 
@@ -133,6 +140,8 @@ class GraphBuilder {
 
   /// The last norm, the output matrix and what comes out.
   void head(Tensor* x, Norm kind = Norm::rms);
+  /// The same, whose last norm is of all rows: draft heads read it.
+  void head_for_drafts(Tensor* x, Tensor* rows);
   /// What the output matrix makes of an already normed `x`.
   Tensor* logits(Tensor* x);
   void finish(Tensor* logits);

@@ -19,6 +19,7 @@ struct Hyperparameters {
   std::int64_t n_layer_all = 0, n_layer_nextn = 0;
   std::vector<std::int64_t> head, head_kv, ff, ff_exp;  ///< per layer
   std::int64_t head_k = 0, head_v = 0, n_rot = 0;
+  std::int64_t head_k_swa = 0, head_v_swa = 0;  ///< in layers with a window; 0: the same
   std::int64_t n_ctx_orig = 0;
   bool longrope = false;
 
@@ -34,6 +35,7 @@ struct Hyperparameters {
   bool swa = false;             ///< there are layers with a window
   std::vector<bool> swa_layer;  ///< per layer
   std::vector<bool> recurrent;  ///< per layer
+  std::vector<bool> attention;  ///< per layer; empty: where it is not recurrent
   std::int64_t n_layer_kv_from_start = -1;
   std::int64_t no_rope_step = 0;      ///< every so many layers one without rotation
   bool rotates_windows_only = false;  ///< where some layers have a window
@@ -41,9 +43,11 @@ struct Hyperparameters {
 
   std::int64_t ssm_conv = 0, ssm_inner = 0, ssm_state = 0, ssm_dt_rank = 0, ssm_groups = 0;
   bool ssm_dt_b_c_rms = false;
-  std::int64_t n_shortconv = 0;
+  std::int64_t n_shortconv = 0, n_latent_expert = 0;
+  std::int64_t n_embd_per_layer = 0;  ///< of a second embedding, which every layer has a part of
 
   bool causal = true;
+  bool no_cache = false;  ///< attention within the batch alone
   bool attn_soft_cap = false;
   bool mrope = false;            ///< four positions a token
   std::int64_t n_deepstack = 0;  ///< layers that add image features of their own
@@ -60,8 +64,14 @@ struct Hyperparameters {
   std::int64_t n_ff(std::int64_t il = 0) const { return ff[static_cast<std::size_t>(il)]; }
   std::int64_t n_ff_exp(std::int64_t il = 0) const { return ff_exp[static_cast<std::size_t>(il)]; }
   std::int64_t n_gqa() const { return n_head_kv() > 0 ? n_head() / n_head_kv() : 0; }
-  std::int64_t k_gqa(std::int64_t il = 0) const { return head_k * n_head_kv(il); }
-  std::int64_t v_gqa(std::int64_t il = 0) const { return head_v * n_head_kv(il); }
+  std::int64_t k_head(std::int64_t il) const {
+    return head_k_swa > 0 && is_swa(il) ? head_k_swa : head_k;
+  }
+  std::int64_t v_head(std::int64_t il) const {
+    return head_v_swa > 0 && is_swa(il) ? head_v_swa : head_v;
+  }
+  std::int64_t k_gqa(std::int64_t il = 0) const { return k_head(il) * n_head_kv(il); }
+  std::int64_t v_gqa(std::int64_t il = 0) const { return v_head(il) * n_head_kv(il); }
   std::int64_t v_gqa_max() const;
   bool is_mla() const { return head_k_mla != 0 && head_v_mla != 0; }
   bool is_swa(std::int64_t il) const { return swa_layer[static_cast<std::size_t>(il)]; }
@@ -69,6 +79,9 @@ struct Hyperparameters {
   bool has_experts(std::int64_t il) const {
     return n_expert > 0 && il >= n_layer_dense_lead &&
            (expert_layer_step <= 1 || (il + 1) % expert_layer_step == 0);
+  }
+  bool has_attention(std::int64_t il) const {
+    return attention.empty() ? !is_recurrent(il) : attention[static_cast<std::size_t>(il)];
   }
   bool has_kv(std::int64_t il) const {
     return n_layer_kv_from_start < 0 || il < n_layer_kv_from_start;

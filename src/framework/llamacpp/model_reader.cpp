@@ -56,7 +56,7 @@ WeightList fitting_list(const Model& model, std::optional<std::int64_t> count,
 /// Heads that a layer with attention can have.
 void check_heads(const Hyperparameters& hp, KeyReader& keys) {
   for (std::int64_t il = 0; il < hp.n_layer_all; ++il) {
-    if (hp.is_recurrent(il)) continue;
+    if (!hp.has_attention(il)) continue;
     if (hp.n_head(il) < 1) return keys.fail("attention.head_count", "is missing");
     if (hp.n_head_kv(il) < 1 || hp.n_head(il) % hp.n_head_kv(il) != 0)
       return keys.fail("attention.head_count_kv", "must divide attention.head_count");

@@ -114,7 +114,8 @@ class Loader {
     std::set<std::string_view> seen;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const Weight& w = model_.weights[i];
-      if (buffers_[i] != &buffer || w.skipped || !seen.insert(w.name).second) continue;
+      if (buffers_[i] != &buffer || w.skipped) continue;
+      if (!w.separate && !seen.insert(w.name).second) continue;
       ggml::Tensor t;
       t.type = w.type;
       t.ne = w.ne;

@@ -12,8 +12,9 @@ namespace {
 
 Place place_of(std::int64_t il, std::string_view local) {
   if (il >= 0) return Place::repeating;
-  constexpr std::array<std::string_view, 3> kInputs{"token_embd.weight", "position_embd.weight",
-                                                    "token_types.weight"};
+  constexpr std::array<std::string_view, 4> kInputs{"token_embd.weight", "position_embd.weight",
+                                                    "token_types.weight",
+                                                    "per_layer_token_embd.weight"};
   return std::ranges::find(kInputs, local) != kInputs.end() ? Place::input : Place::output;
 }
 
@@ -105,23 +106,27 @@ void WeightList::output_matrix(const Hyperparameters& hp, bool always_tied) {
   Weight again = made(-1, "token_embd.weight", {hp.n_embd, hp.n_vocab});
   again.place = Place::output;
   again.duplicate = true;
+  again.separate = std::ranges::find(weights_, again.name, &Weight::name) == weights_.end();
   keep(std::move(again));
 }
 
+void WeightList::shared(std::int64_t il, std::string_view local, std::int64_t n, bool first) {
+  Weight weight = made(-1, local, {n});
+  weight.layer = il;
+  weight.place = Place::repeating;
+  weight.duplicate = !first;
+  keep(std::move(weight));
+}
+
 void WeightList::rope_factors(const Hyperparameters& hp, std::int64_t il) {
-  const auto shared = [&](std::string_view name, bool usual) {
-    if (!(stored_ ? is_stored(-1, name) : usual)) return;
-    Weight factors = made(-1, name, {hp.n_rot / 2});
-    factors.layer = il;
-    factors.place = Place::repeating;
-    factors.duplicate = il != 0;
-    keep(std::move(factors));
+  const auto factors = [&](std::string_view name, bool usual) {
+    if (stored_ ? is_stored(-1, name) : usual) shared(il, name, hp.n_rot / 2, il == 0);
   };
   if (hp.longrope) {
-    shared("rope_factors_long.weight", true);
-    shared("rope_factors_short.weight", true);
+    factors("rope_factors_long.weight", true);
+    factors("rope_factors_short.weight", true);
   } else {
-    shared("rope_freqs.weight", choices_.rope_factors);
+    factors("rope_freqs.weight", choices_.rope_factors);
   }
 }
 

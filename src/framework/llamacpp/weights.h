@@ -27,6 +27,7 @@ struct Weight {
   Place place = Place::repeating;
   bool skipped = false;    ///< in the file, but not loaded: a draft head
   bool duplicate = false;  ///< a tensor that is stored under another's name and loaded again
+  bool separate = false;   ///< a duplicate even within one buffer: asked for before the original
 
   Bytes bytes() const;
 };
@@ -62,6 +63,8 @@ class WeightList {
   void output_matrix(const Hyperparameters& hp, bool always_tied = false);
   /// Named as if it belonged to no layer, placed with the first.
   void of_first_layer(std::string_view local, std::initializer_list<std::int64_t> ne);
+  /// What layers share by one name: stored once, by the first.
+  void shared(std::int64_t il, std::string_view local, std::int64_t n, bool first);
   /// A layer's rope factors, which all layers share.
   void rope_factors(const Hyperparameters& hp, std::int64_t il);
   /// Q, K, V as three or as one, with biases where stored or `biased`.

@@ -8,19 +8,25 @@ namespace memtape::llamacpp {
 
 std::span<const Architecture> architectures() {
   static const std::array kAll{
-      arch::kArcee,     arch::kBaichuan,   arch::kBailingMoe,   arch::kBloom,      arch::kChatGlm,
-      arch::kCodeShell, arch::kCohere2,    arch::kCommandR,     arch::kDbrx,       arch::kDeepseek,
-      arch::kDeepseek2, arch::kDots1,      arch::kErnie45,      arch::kErnie45Moe, arch::kExaone,
-      arch::kExaone4,   arch::kFalcon,     arch::kGemma,        arch::kGemma2,     arch::kGemma3,
-      arch::kGlm4,      arch::kGlm4Moe,    arch::kGpt2,         arch::kGptNeoX,    arch::kGptOss,
-      arch::kGranite,   arch::kGraniteMoe, arch::kHunyuanDense, arch::kHunyuanMoe, arch::kHunyuanVl,
-      arch::kInternLm2, arch::kJais,       arch::kLlama,        arch::kMamba,      arch::kMamba2,
-      arch::kMiniCpm,   arch::kMinimaxM2,  arch::kMistral3,     arch::kMpt,        arch::kNemotron,
-      arch::kOlmo,      arch::kOlmo2,      arch::kOlmoe,        arch::kOpenElm,    arch::kOrion,
-      arch::kPhi2,      arch::kPhi3,       arch::kPhiMoe,       arch::kQwen,       arch::kQwen2,
-      arch::kQwen2Moe,  arch::kQwen2Vl,    arch::kQwen3,        arch::kQwen35,     arch::kQwen35Moe,
-      arch::kQwen3Moe,  arch::kQwen3Vl,    arch::kQwen3VlMoe,   arch::kRefact,     arch::kSeedOss,
-      arch::kSmolLm3,   arch::kStableLm,   arch::kStarcoder,    arch::kStarcoder2, arch::kXverse};
+      arch::kArcee,      arch::kBaichuan,      arch::kBailingMoe, arch::kBloom,
+      arch::kChatGlm,    arch::kCodeShell,     arch::kCohere2,    arch::kCommandR,
+      arch::kDbrx,       arch::kDeepseek,      arch::kDeepseek2,  arch::kDots1,
+      arch::kErnie45,    arch::kErnie45Moe,    arch::kExaone,     arch::kExaone4,
+      arch::kFalcon,     arch::kFalconH1,      arch::kGemma,      arch::kGemma2,
+      arch::kGemma3,     arch::kGemma3n,       arch::kGemma4,     arch::kGlm4,
+      arch::kGlm4Moe,    arch::kGpt2,          arch::kGptNeoX,    arch::kGptOss,
+      arch::kGranite,    arch::kGraniteHybrid, arch::kGraniteMoe, arch::kHunyuanDense,
+      arch::kHunyuanMoe, arch::kHunyuanVl,     arch::kInternLm2,  arch::kJais,
+      arch::kJamba,      arch::kLfm2,          arch::kLfm2Moe,    arch::kLlama,
+      arch::kLlama4,     arch::kMamba,         arch::kMamba2,     arch::kMiniCpm,
+      arch::kMinimaxM2,  arch::kMistral3,      arch::kMpt,        arch::kNemotron,
+      arch::kNemotronH,  arch::kNemotronHMoe,  arch::kOlmo,       arch::kOlmo2,
+      arch::kOlmoe,      arch::kOpenElm,       arch::kOrion,      arch::kPhi2,
+      arch::kPhi3,       arch::kPhiMoe,        arch::kQwen,       arch::kQwen2,
+      arch::kQwen2Moe,   arch::kQwen2Vl,       arch::kQwen3,      arch::kQwen35,
+      arch::kQwen35Moe,  arch::kQwen3Moe,      arch::kQwen3Next,  arch::kQwen3Vl,
+      arch::kQwen3VlMoe, arch::kRefact,        arch::kSeedOss,    arch::kSmolLm3,
+      arch::kStableLm,   arch::kStarcoder,     arch::kStarcoder2, arch::kXverse};
   return kAll;
 }
 

@@ -8,6 +8,7 @@ using ggml::Unary;
 
 constexpr Bytes kFloat = 4;
 constexpr std::int64_t kFullAttentionEvery = 4;
+constexpr std::string_view kPaired = "qwen3next";  ///< decay and beta of a head lie together
 
 struct Sizes {
   std::int64_t head, k_heads, v_heads, channels;
@@ -68,6 +69,70 @@ Gates gates_of(GraphBuilder& b, std::int64_t il, Tensor* x) {
   return {g.reshape(decay, {1, heads, tokens, b.n_seqs}), beta};
 }
 
+Gates paired_gates(GraphBuilder& b, std::int64_t il, Tensor* x) {
+  ggml::Graph& g = b.g;
+  const Sizes s = sizes_of(b.hp);
+  const std::int64_t each = s.v_heads / s.k_heads, tokens = b.n_seq_tokens;
+  Tensor* both = b.mm(b.w(il, "ssm_ba.weight"), x);
+  both = g.reshape(both, {2 * each, s.k_heads, tokens, b.n_seqs});
+  const auto half = [&](Bytes offset) {
+    return g.view(both, {.ne = {each, s.k_heads, tokens, b.n_seqs},
+                         .nb1 = both->nb[1],
+                         .nb2 = both->nb[2],
+                         .nb3 = both->nb[3],
+                         .offset = offset});
+  };
+  Tensor *first = half(0), *second = half(each * kFloat);
+  Tensor* beta = g.unary(Unary::sigmoid, g.cont(first));
+  Tensor* alpha = g.cont(second, {s.v_heads, tokens, b.n_seqs, 1});
+  alpha = g.unary(Unary::softplus, g.add(alpha, b.w(il, "ssm_dt.bias")));
+  Tensor* decay = g.mul(alpha, b.w(il, "ssm_a"));
+  beta = g.reshape(beta, {1, s.v_heads, tokens, b.n_seqs});
+  return {g.reshape(decay, {1, s.v_heads, tokens, b.n_seqs}), beta};
+}
+
+struct Mixed {
+  Tensor *qkv, *z;
+};
+
+/// Q, K and V as one and what gates the output; in older files all interleaved by head.
+Mixed mixed_of(GraphBuilder& b, std::int64_t il, Tensor* x) {
+  ggml::Graph& g = b.g;
+  const Sizes s = sizes_of(b.hp);
+  const std::int64_t tokens = b.n_seq_tokens, seqs = b.n_seqs;
+  Tensor* in = b.w(il, "ssm_in.weight");
+  if (!in) {
+    Tensor* qkv = b.mm(b.w(il, "attn_qkv.weight"), x);
+    qkv = g.reshape(qkv, {qkv->ne[0], tokens, seqs, 1});
+    return {qkv, b.mm(b.w(il, "attn_gate.weight"), x)};
+  }
+  const std::int64_t values = s.head * s.v_heads / s.k_heads;
+  Tensor* all = g.reshape(b.mm(in, x), {2 * s.head + 2 * values, s.k_heads, tokens, seqs});
+  const auto part = [&](std::int64_t width, std::int64_t from) {
+    return g.view(all, {.ne = {width, s.k_heads, tokens, seqs},
+                        .nb1 = all->nb[1],
+                        .nb2 = all->nb[2],
+                        .nb3 = all->nb[3],
+                        .offset = from * kFloat});
+  };
+  Tensor* z = g.cont(part(values, 2 * s.head + values));
+  const auto flat = [&](std::int64_t width, std::int64_t from) {
+    return g.cont(part(width, from), {width * s.k_heads, tokens, seqs, 1});
+  };
+  Tensor *q = flat(s.head, 0), *k = flat(s.head, s.head), *v = flat(values, 2 * s.head);
+  return {g.concat(g.concat(q, k, 0), v, 0), z};
+}
+
+/// Each head of keys for all heads of values that belong to it.
+Tensor* repeated(GraphBuilder& b, Tensor* x) {
+  const Sizes s = sizes_of(b.hp);
+  if (b.hp.arch != kPaired || s.k_heads == s.v_heads) return x;
+  const std::int64_t each = s.v_heads / s.k_heads, all = b.n_seq_tokens * b.n_seqs;
+  Tensor* y = b.g.reshape(x, {s.head, 1, s.k_heads, all});
+  y = b.g.repeat(y, {s.head, each, s.k_heads, all});
+  return b.g.reshape(y, {s.head, s.v_heads, b.n_seq_tokens, b.n_seqs});
+}
+
 }  // namespace
 
 void read_delta_net(Hyperparameters& hp, KeyReader& keys) {
@@ -76,6 +141,8 @@ void read_delta_net(Hyperparameters& hp, KeyReader& keys) {
   hp.ssm_state = keys.dimension("ssm.state_size");
   hp.ssm_dt_rank = keys.dimension("ssm.time_step_rank");
   hp.ssm_groups = keys.dimension("ssm.group_count");
+  if (hp.ssm_dt_rank % hp.ssm_groups != 0)
+    keys.fail("ssm.group_count", "must divide the heads of values");
   if (hp.ssm_inner != hp.ssm_state * hp.ssm_dt_rank)
     keys.fail("ssm.inner_size", "must be the state size times the heads");
   const auto pattern = keys.array("attention.recurrent_layers");
@@ -89,13 +156,23 @@ void read_delta_net(Hyperparameters& hp, KeyReader& keys) {
 void list_delta_net(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
   const Sizes s = sizes_of(hp);
   const std::int64_t values = s.head * s.v_heads;
-  weights.add(il, "attn_qkv.weight", {hp.n_embd, s.channels});
-  weights.add(il, "attn_gate.weight", {hp.n_embd, values});
+  const bool one = weights.knows_stored() ? weights.is_stored(il, "ssm_in.weight")
+                                          : hp.arch == kPaired && weights.choices().extra;
+  if (one) {
+    weights.add(il, "ssm_in.weight", {hp.n_embd, s.channels + values});
+  } else {
+    weights.add(il, "attn_qkv.weight", {hp.n_embd, s.channels});
+    weights.add(il, "attn_gate.weight", {hp.n_embd, values});
+  }
   weights.add(il, "ssm_conv1d.weight", {hp.ssm_conv, s.channels});
   weights.add(il, "ssm_dt.bias", {s.v_heads});
   weights.add(il, "ssm_a", {s.v_heads});
-  weights.add(il, "ssm_beta.weight", {hp.n_embd, s.v_heads});
-  weights.add(il, "ssm_alpha.weight", {hp.n_embd, s.v_heads});
+  if (hp.arch == kPaired) {
+    weights.add(il, "ssm_ba.weight", {hp.n_embd, 2 * s.v_heads});
+  } else {
+    weights.add(il, "ssm_beta.weight", {hp.n_embd, s.v_heads});
+    weights.add(il, "ssm_alpha.weight", {hp.n_embd, s.v_heads});
+  }
   weights.add(il, "ssm_norm.weight", {s.head});
   weights.add(il, "ssm_out.weight", {values, hp.n_embd});
 }
@@ -136,11 +213,9 @@ Tensor* delta_net_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t
   ggml::Graph& g = b.g;
   const Sizes s = sizes_of(hp);
   const std::int64_t tokens = b.n_seq_tokens, seqs = b.n_seqs;
-  Tensor* mixed = b.mm(b.w(il, "attn_qkv.weight"), x);
-  mixed = g.reshape(mixed, {mixed->ne[0], tokens, seqs, 1});
-  Tensor* z = b.mm(b.w(il, "attn_gate.weight"), x);
-  const Gates gates = gates_of(b, il, x);
-  Tensor* joined = with_history(b, in, il, mixed);
+  const Mixed mixed = mixed_of(b, il, x);
+  const Gates gates = hp.arch == kPaired ? paired_gates(b, il, x) : gates_of(b, il, x);
+  Tensor* joined = with_history(b, in, il, mixed.qkv);
   Tensor* state = b.states_of(in, b.s_of(il), hp.n_embd_s());
   state = g.reshape(state, {s.head, s.head, s.v_heads, seqs});
   Tensor* conv = g.unary(Unary::silu, g.ssm_conv(joined, b.w(il, "ssm_conv1d.weight")));
@@ -158,10 +233,10 @@ Tensor* delta_net_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t
                             .gate = gates.decay,
                             .beta = gates.beta,
                             .state = state};
-  net.q = g.scale(g.rms_norm(net.q));  // to length one
-  net.k = g.scale(g.rms_norm(net.k));
+  net.q = repeated(b, g.scale(g.rms_norm(net.q)));  // to length one
+  net.k = repeated(b, g.scale(g.rms_norm(net.k)));
   Tensor* y = delta_net(b, il, net);
-  Tensor* shaped_z = g.reshape(z, {s.head, s.v_heads, tokens, seqs});
+  Tensor* shaped_z = g.reshape(mixed.z, {s.head, s.v_heads, tokens, seqs});
   y = b.rms(y, b.w(il, "ssm_norm.weight"), il);
   y = g.mul(y, g.unary(Unary::silu, shaped_z));
   y = g.reshape(y, {s.head * s.v_heads, tokens, seqs, 1});

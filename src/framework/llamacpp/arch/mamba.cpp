@@ -7,27 +7,22 @@
 namespace memtape::llamacpp::arch {
 namespace {
 
-void read_sizes(Hyperparameters& hp, KeyReader& keys) {
-  hp.ssm_conv = keys.dimension("ssm.conv_kernel");
-  hp.ssm_inner = keys.dimension("ssm.inner_size");
-  hp.ssm_state = keys.dimension("ssm.state_size");
-  hp.ssm_dt_rank = keys.dimension("ssm.time_step_rank");
+void all_recurrent(Hyperparameters& hp) {
   hp.recurrent.assign(hp.recurrent.size(), true);
   hp.usually_tied = true;  // as state-spaces publishes them
 }
 
 void read_mamba(Hyperparameters& hp, KeyReader& keys) {
-  read_sizes(hp, keys);
+  read_mamba_sizes(hp, keys);
+  all_recurrent(hp);
   hp.ssm_dt_b_c_rms = keys.flag("ssm.dt_b_c_rms", false);
   if (2 * hp.n_embd != hp.ssm_inner)
     keys.fail("ssm.inner_size", "must be twice the embedding length");
 }
 
 void read_mamba2(Hyperparameters& hp, KeyReader& keys) {
-  read_sizes(hp, keys);
-  hp.ssm_groups = keys.dimension("ssm.group_count");
-  if (hp.ssm_inner % hp.ssm_dt_rank != 0 || hp.ssm_inner % hp.ssm_groups != 0)
-    keys.fail("ssm.inner_size", "must be a multiple of its heads and groups");
+  read_mamba2_sizes(hp, keys);
+  all_recurrent(hp);
 }
 
 void list(const Hyperparameters& hp, WeightList& weights) {

@@ -6,8 +6,13 @@
 
 namespace memtape::llamacpp::arch {
 
+/// Sizes of the states; which layers have them is the architecture's.
+void read_mamba_sizes(Hyperparameters& hp, KeyReader& keys);
+void read_mamba2_sizes(Hyperparameters& hp, KeyReader& keys);
+
 void list_mamba_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights);
-void list_mamba2_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights);
+void list_mamba2_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights,
+                       bool normed = true);
 
 Tensor* mamba_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il, Tensor* x);
 Tensor* mamba2_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il, Tensor* x);

@@ -33,6 +33,20 @@ Tensor* convolved(GraphBuilder& b, std::int64_t il, Tensor* x) {
 
 }  // namespace
 
+void read_mamba_sizes(Hyperparameters& hp, KeyReader& keys) {
+  hp.ssm_conv = keys.dimension("ssm.conv_kernel");
+  hp.ssm_inner = keys.dimension("ssm.inner_size");
+  hp.ssm_state = keys.dimension("ssm.state_size");
+  hp.ssm_dt_rank = keys.dimension("ssm.time_step_rank");
+}
+
+void read_mamba2_sizes(Hyperparameters& hp, KeyReader& keys) {
+  read_mamba_sizes(hp, keys);
+  hp.ssm_groups = keys.dimension("ssm.group_count");
+  if (hp.ssm_inner % hp.ssm_dt_rank != 0 || hp.ssm_inner % hp.ssm_groups != 0)
+    keys.fail("ssm.inner_size", "must be a multiple of its heads and groups");
+}
+
 void list_mamba_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
   const std::int64_t inner = hp.ssm_inner, rank = hp.ssm_dt_rank;
   weights.add(il, "ssm_in.weight", {hp.n_embd, 2 * inner});
@@ -46,7 +60,8 @@ void list_mamba_layer(const Hyperparameters& hp, std::int64_t il, WeightList& we
   weights.add(il, "ssm_out.weight", {inner, hp.n_embd});
 }
 
-void list_mamba2_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
+void list_mamba2_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights,
+                       bool normed) {
   const std::int64_t inner = hp.ssm_inner, heads = hp.ssm_dt_rank;
   const std::int64_t channels = inner + 2 * hp.ssm_groups * hp.ssm_state;
   weights.add(il, "ssm_in.weight", {hp.n_embd, inner + channels + heads});
@@ -55,7 +70,7 @@ void list_mamba2_layer(const Hyperparameters& hp, std::int64_t il, WeightList& w
   weights.add(il, "ssm_dt.bias", {heads});
   weights.add(il, "ssm_a", {1, heads});
   weights.add(il, "ssm_d", {1, heads});
-  weights.add(il, "ssm_norm.weight", {inner / hp.ssm_groups, hp.ssm_groups});
+  weights.maybe(il, "ssm_norm.weight", {inner / hp.ssm_groups, hp.ssm_groups}, normed);
   weights.add(il, "ssm_out.weight", {inner, hp.n_embd});
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// qwen35 and qwen35moe: Qwen3.5: three layers of gated delta nets, then one with gated attention.
+// qwen3next, qwen35 and qwen35moe: Qwen3-Next and Qwen3.5: three layers of gated delta nets, then
+// one with gated attention.
 #include "framework/llamacpp/arch/architectures.h"
 #include "framework/llamacpp/arch/delta_net.h"
 
@@ -17,6 +18,11 @@ void read_moe(Hyperparameters& hp, KeyReader& keys) {
   hp.n_ff_shexp = keys.count("expert_shared_feed_forward_length", 0);
   hp.expert_weights_scale = keys.number("expert_weights_scale", 0);
   if (hp.n_expert == 0) keys.fail("expert_count", "is missing");
+}
+
+void read_next(Hyperparameters& hp, KeyReader& keys) {
+  read_moe(hp, keys);
+  hp.mrope = false;
 }
 
 void list_feed_forward(const Hyperparameters& hp, std::int64_t il, WeightList& weights) {
@@ -76,15 +82,12 @@ void build(GraphBuilder& b) {
     y = b.rms(middle, b.w(il, "post_attention_norm.weight"), il);
     x = b.g.add(feed_forward(b, il, y), middle);
   }
-  x = b.rms(x, b.w("output_norm.weight"), -1);
-  b.set_output(x);  // read by draft heads
-  x = b.g.get_rows(x, rows);
-  b.set_output(x);
-  b.finish(b.logits(x));
+  b.head_for_drafts(x, rows);
 }
 
 }  // namespace
 
+const Architecture kQwen3Next{"qwen3next", read_next, list, build};
 const Architecture kQwen35{"qwen35", read, list, build};
 const Architecture kQwen35Moe{"qwen35moe", read_moe, list, build};
 
