@@ -106,6 +106,7 @@ Tensor* GraphBuilder::v_view(const CacheInputs& in, std::size_t at, std::int64_t
 
 Tensor* GraphBuilder::attention(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                                 const AttentionExtras& extras) {
+  if (hp.no_cache) return attention_in_batch(in, il, qkv, wo, extras);
   const CacheInputs& of = hp.is_swa(il) && in.window.cache ? in.window : in.full;
   const int at = of.cache->index_of[static_cast<std::size_t>(il)];
   if (at < 0) {
@@ -133,12 +134,12 @@ Tensor* GraphBuilder::attention(const AttentionInputs& in, std::int64_t il, Qkv 
   return biased(x, extras.wo_bias);
 }
 
-Tensor* GraphBuilder::attention_in_batch(Tensor* mask, std::int64_t il, Qkv qkv, Tensor* wo,
-                                         const AttentionExtras& extras) {
+Tensor* GraphBuilder::attention_in_batch(const AttentionInputs& in, std::int64_t il, Qkv qkv,
+                                         Tensor* wo, const AttentionExtras& extras) {
   g.expand(qkv.q);
   g.expand(qkv.k);
   g.expand(qkv.v);
-  Tensor* x = mha(qkv, mask, extras, il);
+  Tensor* x = mha(qkv, (hp.is_swa(il) ? in.window : in.full).mask, extras, il);
   return biased(wo ? mm(wo, x) : x, extras.wo_bias);
 }
 

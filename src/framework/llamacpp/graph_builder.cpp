@@ -117,6 +117,11 @@ CacheInputs GraphBuilder::cache_inputs(const KvCachePlan& cache, bool with_v) {
 AttentionInputs GraphBuilder::input_attention() {
   const CachePlan& plan = job_.caches;
   AttentionInputs in;
+  if (hp.no_cache) {
+    for (CacheInputs* of : {&in.full, &in.window})
+      of->mask = g.input(job_.flash ? Type::f16 : Type::f32, {n_tokens, n_tokens, 1, 1});
+    return in;
+  }
   in.full = cache_inputs(plan.full, true);
   if (plan.has_window) in.window = cache_inputs(plan.window, true);
   const auto rotation = [&](std::int64_t rows) {
@@ -128,10 +133,6 @@ AttentionInputs GraphBuilder::input_attention() {
     of->v_rotation = rotation(of->cache->rotation_v);
   }
   return in;
-}
-
-Tensor* GraphBuilder::input_mask() {
-  return g.input(job_.flash ? Type::f16 : Type::f32, {n_tokens, n_tokens, 1, 1});
 }
 
 AttentionInputs GraphBuilder::input_attention_k() {
@@ -162,7 +163,7 @@ Tensor* GraphBuilder::rope_factors(std::int64_t il) const {
 void GraphBuilder::head(Tensor* x, Norm kind) {
   x = norm(x, w("output_norm.weight"), w("output_norm.bias"), kind, -1);
   set_output(x);
-  finish(logits(x));
+  finish(hp.embeds ? x : logits(x));
 }
 
 void GraphBuilder::head_for_drafts(Tensor* x, Tensor* rows) {

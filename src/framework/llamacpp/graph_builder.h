@@ -29,7 +29,15 @@ struct GraphJob {
 };
 
 enum class Norm : std::uint8_t { layer, rms };
-enum class Activation : std::uint8_t { silu, gelu, relu, relu_sqr, swiglu_oai, swiglu_fused };
+enum class Activation : std::uint8_t {
+  silu,
+  gelu,
+  relu,
+  relu_sqr,
+  swiglu_oai,
+  swiglu_fused,
+  geglu_fused
+};
 
 struct Qkv {
   Tensor *q, *k, *v;
@@ -91,8 +99,6 @@ class GraphBuilder {
   Tensor* input_output_rows();
   Tensor* input_attention_scale();
   AttentionInputs input_attention();
-  /// The mask of attention without a cache.
-  Tensor* input_mask();
   /// For K-only caches.
   AttentionInputs input_attention_k();
   RecurrentInputs input_recurrent();
@@ -118,8 +124,6 @@ class GraphBuilder {
   /// Without K and V: those that an earlier layer stored.
   Tensor* attention(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                     const AttentionExtras& extras = {});
-  Tensor* attention_in_batch(Tensor* mask, std::int64_t il, Qkv qkv, Tensor* wo,
-                             const AttentionExtras& extras = {});
   Tensor* attention_k(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                       const AttentionExtras& extras);
 
@@ -159,6 +163,8 @@ class GraphBuilder {
   Tensor* placed(ggml::Type type, ggml::Extents ne, const ggml::BufferType* buffer);
   CacheInputs cache_inputs(const KvCachePlan& cache, bool with_v);
   Tensor* rotated(Tensor* x, Tensor* rotation);
+  Tensor* attention_in_batch(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
+                             const AttentionExtras& extras);
   void store(const CacheInputs& in, std::size_t at, Qkv qkv);
   Tensor* store_v(Tensor* cache, Tensor* v, Tensor* rows);
   Tensor* k_view(const CacheInputs& in, std::size_t at, std::int64_t il);

@@ -15,7 +15,7 @@ enum class Gating : std::uint8_t { none, softmax, sigmoid, softmax_weight };
 
 struct Hyperparameters {
   std::string arch;
-  std::int64_t n_vocab = 0, n_ctx_train = 0, n_embd = 0;
+  std::int64_t n_token_types = 0, n_vocab = 0, n_ctx_train = 0, n_embd = 0;
   std::int64_t n_layer_all = 0, n_layer_nextn = 0;
   std::vector<std::int64_t> head, head_kv, ff, ff_exp;  ///< per layer
   std::int64_t head_k = 0, head_v = 0, n_rot = 0;
@@ -48,6 +48,7 @@ struct Hyperparameters {
 
   bool causal = true;
   bool no_cache = false;  ///< attention within the batch alone
+  bool embeds = false;    ///< what comes out are not logits
   bool attn_soft_cap = false;
   bool mrope = false;            ///< four positions a token
   std::int64_t n_deepstack = 0;  ///< layers that add image features of their own

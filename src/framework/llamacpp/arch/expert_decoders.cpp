@@ -108,6 +108,14 @@ void read_minimax(Hyperparameters& hp, KeyReader& keys) {
   hp.gating = gating_of(keys);
 }
 
+void read_llada(Hyperparameters& hp, KeyReader& keys) {
+  read_experts(hp, keys);
+  share_width(hp);
+  hp.n_layer_dense_lead = 0;
+  hp.expert_weights_norm = hp.causal = false;
+  hp.no_cache = true;
+}
+
 void read_dbrx(Hyperparameters& hp, KeyReader& keys) {
   read_phimoe(hp, keys);
   hp.clamp_kqv = keys.number("attention.clamp_kqv", 0);
@@ -117,6 +125,7 @@ void read_dbrx(Hyperparameters& hp, KeyReader& keys) {
 
 const Architecture kQwen3Moe = plain_decoder<kHeadNorms>("qwen3moe", read_qwen3moe);
 const Architecture kQwen3VlMoe = plain_decoder<kHeadNorms>("qwen3vlmoe", read_qwen3vlmoe);
+const Architecture kLladaMoe = plain_decoder<kHeadNorms>("llada-moe", read_llada);
 const Architecture kErnie45 = plain_decoder<kLike>("ernie4_5", read_ernie);
 const Architecture kErnie45Moe = plain_decoder<kLike>("ernie4_5-moe", read_ernie_moe);
 const Architecture kDots1 = plain_decoder<kHeadNorms>("dots1", read_dots1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemma, gemma2 and gemma3: embeddings that are the output matrix, too; the latter two have norms
-// before and after each part, and every other (sixth) layer without a window.
+// gemma, gemma2, gemma3 and gemma-embedding: embeddings that are the output matrix, too; the latter
+// two have norms before and after each part, and every other (sixth) layer without a window.
 #include "framework/llamacpp/arch/architectures.h"
 
 namespace memtape::llamacpp::arch {
@@ -23,8 +23,15 @@ void read_gemma3(Hyperparameters& hp, KeyReader& keys) {
   hp.final_logit_softcapping = keys.number("final_logit_softcapping", 0);
 }
 
+void read_embedding(Hyperparameters& hp, KeyReader& keys) {
+  hp.swa = hp.no_cache = hp.embeds = true;
+  hp.causal = false;
+  hp.n_swa = keys.dimension("attention.sliding_window");
+  hp.read_swa_pattern(keys, 6);
+}
+
 void list(const Hyperparameters& hp, WeightList& weights) {
-  const bool third = hp.arch == "gemma3", first = hp.arch == "gemma";
+  const bool third = hp.arch == "gemma3" || hp.embeds, first = hp.arch == "gemma";
   weights.token_embeddings(hp);
   weights.output(hp, !third || !weights.is_stored(-1, "output.weight"));
   for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
@@ -76,6 +83,7 @@ void build(GraphBuilder& b) {
 }  // namespace
 
 const Architecture kGemma{"gemma", read_gemma, list, build};
+const Architecture kGemmaEmbedding{"gemma-embedding", read_embedding, list, build};
 const Architecture kGemma2{"gemma2", read_gemma2, list, build};
 const Architecture kGemma3{"gemma3", read_gemma3, list, build};
 

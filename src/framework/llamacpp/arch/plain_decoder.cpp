@@ -59,10 +59,8 @@ void list_plain(const PlainDecoder& kind, const Hyperparameters& hp, WeightList&
     weights.of_first_layer("token_embd_norm.weight", {hp.n_embd});
     weights.of_first_layer("token_embd_norm.bias", {hp.n_embd});
   }
-  if (kind.norm_weights)
-    weights.output(hp, kind.tied);
-  else
-    weights.output_matrix(hp);
+  if (kind.norm_weights) weights.add(-1, "output_norm.weight", {hp.n_embd});
+  if (!hp.embeds) weights.output_matrix(hp, kind.tied);
   if (kind.norm_weights) weights.maybe(-1, "output_norm.bias", {hp.n_embd}, kind.norm_bias);
   weights.maybe(-1, "output.bias", {hp.n_vocab}, kind.vocabulary_bias);
   for (std::int64_t il = 0; il < hp.n_layer(); ++il) list_layer(kind, hp, weights, il);

@@ -95,6 +95,12 @@ void read_sections(Hyperparameters& hp, KeyReader& keys) {
   hp.mrope = sections.size() > 1 && sections[0] > 0 && sections[1] > 0;
 }
 
+/// Diffusion: the whole batch sees itself.
+void read_diffusion(Hyperparameters& hp, KeyReader&) {
+  hp.causal = false;
+  hp.no_cache = true;
+}
+
 void list_openelm(const Hyperparameters& hp, WeightList& weights) {
   list_plain(kFusedHeadNorms, hp, weights);
 }
@@ -132,6 +138,8 @@ const Architecture kHunyuanDense =
 const Architecture kHunyuanVl = plain_decoder<kRotatedThenNormed>("hunyuan_vl", read_sections);
 const Architecture kOpenElm{"openelm", read_nothing, list_openelm, build_openelm};
 const Architecture kChatGlm = plain_decoder<kFusedGate>("chatglm", read_nothing);
+const Architecture kDream = plain_decoder<kBiasedQkv>("dream", read_diffusion);
+const Architecture kLlada = plain_decoder<kLike>("llada", read_diffusion);
 const Architecture kPhi3 = plain_decoder<kPhi>("phi3", read_nothing);
 
 }  // namespace memtape::llamacpp::arch
