@@ -36,6 +36,7 @@ constexpr std::array kAnswer{
     ServeFlag{"--json", "", "the answer as JSON, alone on the output"},
     ServeFlag{"--quiet", "", "only the answer itself"},
     ServeFlag{"--explain", "", "show how each number comes about"},
+    ServeFlag{"--html", "FILE", "write a page with a bar for each GPU"},
     ServeFlag{"--help -h", "", "this text"},
 };
 
@@ -114,6 +115,7 @@ class Reader {
     left_ = left_.subspan(1);
     if (!text.starts_with('-') || text == "-") return operand(text);
     const Word word = word_of(text);
+    if (word.flag == "--html") return html_file(word);
     if (find_flag(kAnswer, word.flag)) return answer_flag(word);
     for (const std::span<const ServeFlag> flags :
          {std::span<const ServeFlag>(kCommon), engine_.flags})
@@ -137,6 +139,12 @@ class Reader {
       words_.command.output.explain = true;
     else
       words_.help = help();
+    return {};
+  }
+
+  Result<void> html_file(const Word& word) {
+    if (!word.value && left_.empty()) return mistake("--html needs a file");
+    words_.command.html = word.value ? *word.value : take();
     return {};
   }
 

@@ -5,7 +5,9 @@
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
 #include "ghost/session.h"
 
 namespace memtape::family {
@@ -33,6 +35,27 @@ Tensor tail(const Tensor& states, std::int64_t tokens) {
 
 }  // namespace
 
+void CacheLayer::reorder(const Tensor& beam_idx) {
+  if (seen == 0 || !keys_.defined()) return;  // in host memory
+  keys_ = ghost::index_select(keys_, beam_idx);
+  bill_to_cache(keys_);
+  values_ = ghost::index_select(values_, beam_idx);
+  bill_to_cache(values_);
+}
+
+void CacheLayer::offload() {
+  offloaded_ = {keys_.sizes(), values_.sizes(), keys_.dtype()};
+  keys_.reset();
+  values_.reset();
+}
+
+void CacheLayer::prefetch() {
+  if (!offloaded_ || keys_.defined()) return;
+  const ghost::Op op("_to_copy", {});
+  keys_ = ghost::empty(offloaded_->keys, offloaded_->dtype, Category::kv_cache);
+  values_ = ghost::empty(offloaded_->values, offloaded_->dtype, Category::kv_cache);
+}
+
 void DynamicLayer::update(Tensor& key_states, Tensor& value_states) {
   const DType dtype = key_states.dtype();
   seen += key_states.size(-2);
@@ -58,13 +81,54 @@ void DynamicSlidingWindowLayer::update(Tensor& key_states, Tensor& value_states)
   value_states = full_value_states;
 }
 
+void QuantizedLayer::quantize(const Tensor& keys, const Tensor& values) {
+  {
+    const Tensor packed = keys.contiguous();
+    quantized_keys_.quantize(packed, settings_.axis_key, settings_);
+  }
+  const Tensor packed = values.contiguous();
+  quantized_values_.quantize(packed, settings_.axis_value, settings_);
+}
+
+void QuantizedLayer::update(Tensor& key_states, Tensor& value_states) {
+  const bool is_first = seen == 0;
+  seen += key_states.size(-2);
+  if (is_first) return quantize(key_states, value_states);
+
+  const auto with_residual = [](const Tensor& before, const Tensor& held, const Tensor& states) {
+    return held.defined() ? ghost::cat({before, held, states}, -2)
+                          : ghost::cat({before, states}, -2);
+  };
+  const Tensor dequant_keys = quantized_keys_.dequantize();
+  const Tensor dequant_values = quantized_values_.dequantize();
+  Tensor keys_to_return = with_residual(dequant_keys, keys_, key_states);
+  Tensor values_to_return = with_residual(dequant_values, values_, value_states);
+  if (keys_.defined() && keys_.size(-2) + 1 >= settings_.residual_length) {
+    quantize(keys_to_return, values_to_return);
+    keys_.reset();
+    values_.reset();
+  } else {
+    const DType dtype = key_states.dtype();
+    keys_ = joined(keys_, key_states, dtype);
+    values_ = joined(values_, value_states, dtype);
+    bill_to_cache(keys_);
+    bill_to_cache(values_);
+  }
+  key_states = std::move(keys_to_return);
+  value_states = std::move(values_to_return);
+}
+
+void QuantizedLayer::reorder(const Tensor& beam_idx) {
+  if (keys_.defined()) CacheLayer::reorder(beam_idx);
+}
+
 MaskSizes DynamicSlidingWindowLayer::mask_sizes(std::int64_t queries) const {
   const std::int64_t held = seen >= window_ ? window_ - 1 : seen;
   return {held + queries, std::max<std::int64_t>(seen - window_ + 1, 0)};
 }
 
 void StaticLayer::initialize(const Tensor& key_states, const Tensor& value_states) {
-  if (keys_.defined()) return;
+  if (cumulative_length_.defined()) return;
   const auto held = [this](const Tensor& states, DType dtype) {
     return ghost::zeros({states.size(0), states.size(1), length_, states.size(-1)}, dtype,
                         Category::kv_cache);
@@ -84,6 +148,14 @@ void StaticLayer::update(Tensor& key_states, Tensor& value_states) {
   seen += key_states.size(-2);
   key_states = keys_;
   value_states = values_;
+}
+
+/// Whether there is anything to reorder is asked of the device.
+void StaticLayer::reorder(const Tensor& beam_idx) {
+  {
+    const Tensor holds_tokens = ghost::comparison("gt", cumulative_length_);
+  }
+  CacheLayer::reorder(beam_idx);
 }
 
 /// A full window moves on by one: rolled copies, written into and copied back.

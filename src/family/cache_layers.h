@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four layers of cache_utils.py that hold keys and values (DynamicLayer,
-// DynamicSlidingWindowLayer, StaticLayer, StaticSlidingWindowLayer).
+// The layers of cache_utils.py that hold keys and values (DynamicLayer, DynamicSlidingWindowLayer,
+// QuantoQuantizedLayer, StaticLayer, StaticSlidingWindowLayer).
 #pragma once
 
 #include "family/key_value_cache.h"
@@ -11,9 +11,6 @@ class DynamicLayer : public CacheLayer {
  public:
   void update(Tensor& key_states, Tensor& value_states) override;
   MaskSizes mask_sizes(std::int64_t queries) const override { return {seen + queries, 0}; }
-
- protected:
-  Tensor keys_, values_;
 };
 
 /// Attends to what it held and the new states, and then keeps the window's tail: a view, so that
@@ -29,11 +26,27 @@ class DynamicSlidingWindowLayer final : public DynamicLayer {
   Tensor window_on_device_;
 };
 
+/// The last tokens as they are, up to residual_length of them, and what was before in few bits.
+class QuantizedLayer final : public DynamicLayer {
+ public:
+  explicit QuantizedLayer(const QuantizedStates::Settings& settings) : settings_(settings) {}
+  void update(Tensor& key_states, Tensor& value_states) override;
+  /// Of the tokens that are not quantized; the others stay where they are.
+  void reorder(const Tensor& beam_idx) override;
+
+ private:
+  void quantize(const Tensor& keys, const Tensor& values);
+
+  QuantizedStates::Settings settings_;
+  QuantizedStates quantized_keys_, quantized_values_;
+};
+
 class StaticLayer : public CacheLayer {
  public:
   explicit StaticLayer(std::int64_t length) : length_(length) {}
   void update(Tensor& key_states, Tensor& value_states) override;
   MaskSizes mask_sizes(std::int64_t) const override { return {length_, 0}; }
+  void reorder(const Tensor& beam_idx) override;
 
  protected:
   void initialize(const Tensor& key_states, const Tensor& value_states);
@@ -41,7 +54,7 @@ class StaticLayer : public CacheLayer {
   void write_in_place(std::int64_t tokens);
 
   std::int64_t length_;
-  Tensor keys_, values_, cumulative_length_;
+  Tensor cumulative_length_;
 };
 
 class StaticSlidingWindowLayer final : public StaticLayer {
@@ -50,6 +63,7 @@ class StaticSlidingWindowLayer final : public StaticLayer {
       : StaticLayer(std::min(length, window)) {}
   void update(Tensor& key_states, Tensor& value_states) override;
   MaskSizes mask_sizes(std::int64_t queries) const override;
+  void reorder(const Tensor& beam_idx) override { CacheLayer::reorder(beam_idx); }
 
  private:
   void roll_in() const;

@@ -42,6 +42,8 @@ struct ChunkGatedDeltaRule {
 
   /// `keeps_state`: output_final_state.
   Tensor run(bool keeps_state);
+  /// torch_recurrent_gated_delta_rule, of one token.
+  Tensor run_step();
 
  private:
   void prepare();
@@ -91,8 +93,9 @@ void ChunkGatedDeltaRule::pad_and_scale() {
 
 /// The sequential scan over chunks.
 Tensor ChunkGatedDeltaRule::scan() {
-  last_recurrent_state =
-      ghost::zeros({key.size(0), key.size(1), key.size(-1), value.size(-1)}, new_values.dtype());
+  if (!last_recurrent_state.defined())
+    last_recurrent_state =
+        ghost::zeros({key.size(0), key.size(1), key.size(-1), value.size(-1)}, new_values.dtype());
   Tensor core_attn_out = ghost::zeros_like(new_values);
   query = query.mul(ghost::exp(cum_decay).unsqueeze(-1));
   key = key.mul(ghost::exp(cum_decay.slice(-1, kChunk - 1, kChunk).sub(cum_decay)).unsqueeze(-1));
@@ -132,6 +135,24 @@ Tensor ChunkGatedDeltaRule::run(bool keeps_state) {
   core_attn_out = core_attn_out.reshape(padded_output_shape);
   core_attn_out = core_attn_out.slice(2, 0, sequence_length);
   return ghost::to_packed(core_attn_out.transpose(1, 2), initial_dtype);
+}
+
+Tensor ChunkGatedDeltaRule::run_step() {
+  const DType initial_dtype = query.dtype();
+  prepare();
+  last_recurrent_state = last_recurrent_state.to(value.dtype());
+  Tensor core_attn_out = ghost::zeros_like(value);
+  const Tensor q_t = query.select(2), k_t = key.select(2), v_t = value.select(2);
+  const Tensor decay_t = ghost::exp(decay.select(2)).unsqueeze(-1).unsqueeze(-1);
+  last_recurrent_state = last_recurrent_state.mul(decay_t);
+  const Tensor beta_t = beta.select(2).unsqueeze(-1);
+  const Tensor kv_mem = last_recurrent_state.mul(k_t.unsqueeze(-1)).sum(-2);
+  const Tensor delta = v_t.sub(kv_mem).mul(beta_t);
+  last_recurrent_state = last_recurrent_state.add(k_t.unsqueeze(-1).mul(delta.unsqueeze(-2)));
+  {
+    const Tensor attended = last_recurrent_state.mul(q_t.unsqueeze(-1)).sum(-2);
+  }
+  return core_attn_out.transpose(1, 2).contiguous().to(initial_dtype);
 }
 
 struct Shape {
@@ -244,10 +265,9 @@ Tensor GatedDeltaNet::forward(const Tensor& x) {
   const GatedDeltaNetConfig& c = config_;
   const std::int64_t batch = x.size(0), seq = x.size(1);
   Projected p = c.joint_projections ? project_jointly(x) : project(x);
-  KeyValueCache::update_conv_state(p.mixed_qkv, c.conv_kernel_size);
-  p.mixed_qkv = causal_conv1d(p.mixed_qkv, conv1d_, c.activation);
-  if (KeyValueCache::passed() != nullptr)  // x[:, :, -seq:], a slice even of all
-    p.mixed_qkv = ghost::strided_slice(p.mixed_qkv, -1, p.mixed_qkv.size(-1) - seq, 1);
+  LinearLayer* const layer = KeyValueCache::linear_layer();
+  const bool steps = is_one_more_token(layer, seq);
+  p.mixed_qkv = cached_conv1d(std::move(p.mixed_qkv), layer, conv1d_, c.activation);
   p.mixed_qkv = p.mixed_qkv.transpose(1, 2);
   const std::array<std::int64_t, 3> lengths{c.key_dim(), c.key_dim(), c.value_dim()};
   std::vector<Tensor> split = p.mixed_qkv.split(lengths, -1);
@@ -267,10 +287,11 @@ Tensor GatedDeltaNet::forward(const Tensor& x) {
     key = ghost::repeat_interleave(key, c.heads_per_key(), 2);
   }
   ChunkGatedDeltaRule rule{.query = query, .key = key, .value = value, .decay = g, .beta = beta};
-  Tensor core_attn_out = rule.run(KeyValueCache::passed() != nullptr);
+  if (layer) rule.last_recurrent_state = layer->recurrent_states;
+  Tensor core_attn_out = steps ? rule.run_step() : rule.run(layer != nullptr);
   const Tensor last_recurrent_state = rule.last_recurrent_state;
   rule = {};
-  KeyValueCache::update_recurrent_state(last_recurrent_state);
+  if (layer) layer->update_recurrent_state(last_recurrent_state);
 
   core_attn_out = core_attn_out.reshape({-1, c.head_v_dim});
   core_attn_out = norm_(core_attn_out, p.z.reshape({-1, c.head_v_dim}));

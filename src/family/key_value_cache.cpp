@@ -6,7 +6,10 @@
 #include "family/cache_layers.h"
 #include "ghost/ops/copy_into.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/joins.h"
 #include "ghost/ops/padding.h"
+#include "ghost/session.h"
 
 namespace memtape::family {
 namespace {
@@ -16,17 +19,51 @@ thread_local KeyValueCache* current = nullptr;
 }  // namespace
 
 KeyValueCache::Passed::Passed(KeyValueCache* cache) : outer_(std::exchange(current, cache)) {
-  if (cache) cache->next_ = 0;
+  if (cache) cache->next_ = cache->next_linear_ = 0;
 }
 KeyValueCache::Passed::~Passed() { current = outer_; }
 
 KeyValueCache* KeyValueCache::passed() { return current; }
 
 void KeyValueCache::update(Tensor& key_states, Tensor& value_states) {
-  if (!current) return;
-  if (current->next_ == current->layers_.size())
-    current->layers_.push_back(current->make_layer(current->next_));
-  current->layers_[current->next_++]->update(key_states, value_states);
+  if (current) current->update_next(key_states, value_states);
+}
+
+void KeyValueCache::update_next(Tensor& key_states, Tensor& value_states) {
+  const std::size_t layer = next_++;
+  if (layer == layers_.size()) layers_.push_back(make_layer(layer));
+  if (settings_.offloads) prefetch(layer + 1);
+  layers_[layer]->update(key_states, value_states);
+  if (settings_.offloads && window(layer) == 0) layers_[layer]->offload();
+}
+
+/// The next layer that goes to host memory, from `layer` on and around.
+void KeyValueCache::prefetch(std::size_t layer) {
+  const auto all = static_cast<std::size_t>(settings_.layers);
+  if (prefetch_stream_ == 0) prefetch_stream_ = ghost::session().make_stream();
+  const auto is_offloaded = [&](std::size_t i) { return i < all && window(i) == 0; };
+  while (layer < all && !is_offloaded(layer)) ++layer;
+  if (layer >= all)
+    for (layer = 0; layer < all && !is_offloaded(layer);) ++layer;
+  if (layer >= layers_.size()) return;
+  const ghost::StreamGuard on_stream(prefetch_stream_);
+  layers_[layer]->prefetch();
+}
+
+LinearLayer* KeyValueCache::linear_layer() {
+  if (!current) return nullptr;
+  if (current->settings_.offloads || current->settings_.kind != CacheKind::dynamic)
+    ghost::session().fail({ErrorKind::unsupported,
+                           "layers with a recurrent state are modelled in a dynamic cache",
+                           "--cache_implementation", "dynamic"});
+  if (current->next_linear_ == current->linear_layers_.size())
+    current->linear_layers_.push_back(std::make_unique<LinearLayer>());
+  return current->linear_layers_[current->next_linear_++].get();
+}
+
+void KeyValueCache::reorder(const Tensor& beam_idx) {
+  for (const auto& layer : layers_) layer->reorder(beam_idx);
+  for (const auto& layer : linear_layers_) layer->reorder(beam_idx);
 }
 
 std::int64_t KeyValueCache::window(std::size_t layer) const {
@@ -40,6 +77,8 @@ std::unique_ptr<CacheLayer> KeyValueCache::make_layer(std::size_t layer) const {
       return std::make_unique<StaticSlidingWindowLayer>(settings_.max_length, sliding);
     return std::make_unique<StaticLayer>(settings_.max_length);
   }
+  if (settings_.kind == CacheKind::quantized)
+    return std::make_unique<QuantizedLayer>(settings_.quantized);
   if (sliding > 0) return std::make_unique<DynamicSlidingWindowLayer>(sliding);
   return std::make_unique<DynamicLayer>();
 }
@@ -52,26 +91,33 @@ MaskSizes KeyValueCache::mask_sizes(bool sliding, std::int64_t queries) const {
   return make_layer(layer)->mask_sizes(queries);
 }
 
-/// Generation would go on from these states, which is not modelled.
-void KeyValueCache::update_conv_state(Tensor& conv_states, std::int64_t conv_kernel_size) {
-  if (!current) return;
-  if (!ghost::session().grad_enabled)
-    ghost::session().fail({ErrorKind::unsupported, "generation with linear attention", "model_type",
-                           "layers with a recurrent state are modelled in training"});
-  Dims sizes = conv_states.sizes();
-  sizes[-1] = conv_kernel_size;
-  const Tensor kept = ghost::zeros(sizes, conv_states.dtype());
-  ghost::copy_into(kept, kept, conv_states);
-  current->linear_states_.push_back(kept);
-  if (conv_states.size(-1) < conv_kernel_size)
-    conv_states = ghost::pad_last(conv_states, conv_kernel_size - conv_states.size(-1), 0);
+void LinearLayer::update_conv_state(Tensor& inputs, std::int64_t conv_kernel_size) {
+  const bool is_first = !has_previous_state();
+  if (is_first) {
+    Dims sizes = inputs.sizes();
+    sizes[-1] = conv_kernel_size;
+    conv_states = ghost::zeros(sizes, inputs.dtype(), Category::kv_cache);
+  } else {
+    inputs = ghost::cat({conv_states, inputs}, -1);
+  }
+  ghost::copy_into(conv_states, conv_states, inputs);
+  if (inputs.size(-1) < conv_kernel_size)
+    inputs = ghost::pad_last(inputs, conv_kernel_size - inputs.size(-1), 0);
 }
 
-void KeyValueCache::update_recurrent_state(const Tensor& recurrent_states) {
-  if (!current) return;
-  const Tensor kept = ghost::zeros_like(recurrent_states);
-  ghost::copy_into(kept, kept, recurrent_states);  // and with it the state's history
-  current->linear_states_.push_back(kept);
+void LinearLayer::update_recurrent_state(const Tensor& state) {
+  if (!recurrent_states.defined()) recurrent_states = ghost::zeros_like(state, Category::kv_cache);
+  ghost::copy_into(recurrent_states, recurrent_states, state);  // and with it the state's history
+}
+
+void LinearLayer::reorder(const Tensor& beam_idx) {
+  const auto reordered = [&beam_idx](const Tensor& states) {
+    Tensor rows = ghost::index_select(states, beam_idx);
+    ghost::session().set_category(rows, Category::kv_cache);
+    return rows;
+  };
+  if (conv_states.defined()) conv_states = reordered(conv_states);
+  if (recurrent_states.defined()) recurrent_states = reordered(recurrent_states);
 }
 
 }  // namespace memtape::family

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeyValueCache: the past_key_values of transformers 5.17 (cache_utils.py), a layer of it per layer
 // of the model. A dynamic layer grows by concatenation; a static one is allocated once for the
-// longest sequence and written into; either may keep a sliding window only.
+// longest sequence and written into; either may keep a sliding window only. An offloaded cache
+// keeps its layers in host memory and brings each back, on a stream of its own, while the one
+// before it runs. A layer of linear attention holds states of fixed size instead.
 //
 // Training has one, too, where a configuration says use_cache: the text model of a vision-language
 // model, whose own configuration is left at its default when the outer one's use_cache is turned
@@ -9,9 +11,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "family/pretrained.h"
+#include "family/quantized_states.h"
 
 namespace memtape::family {
 
@@ -27,11 +31,41 @@ class CacheLayer {
   /// Takes the new states in; what is attended to takes their place.
   virtual void update(Tensor& key_states, Tensor& value_states) = 0;
   virtual MaskSizes mask_sizes(std::int64_t queries) const = 0;
+  /// reorder_cache: row `beam_idx[i]` takes the place of row i.
+  virtual void reorder(const Tensor& beam_idx);
+  /// To host memory, and back.
+  void offload();
+  void prefetch();
   /// Tokens seen so far.
   std::int64_t seen = 0;
+
+ protected:
+  Tensor keys_, values_;
+
+ private:
+  /// What an offloaded layer comes back as.
+  struct Offloaded {
+    Dims keys, values;
+    DType dtype;
+  };
+  std::optional<Offloaded> offloaded_;
 };
 
-enum class CacheKind { dynamic, fixed };
+/// A layer of linear attention (LinearAttentionLayer): the last inputs of its convolution, and the
+/// state that it ended with.
+class LinearLayer {
+ public:
+  bool has_previous_state() const { return conv_states.defined(); }
+  /// What the convolution sees takes the place of the new inputs: padded where there are too few,
+  /// or behind those that were held.
+  void update_conv_state(Tensor& inputs, std::int64_t conv_kernel_size);
+  void update_recurrent_state(const Tensor& state);
+  void reorder(const Tensor& beam_idx);
+
+  Tensor conv_states, recurrent_states;
+};
+
+enum class CacheKind { dynamic, fixed, quantized };
 
 class KeyValueCache {
  public:
@@ -39,6 +73,9 @@ class KeyValueCache {
     CacheKind kind = CacheKind::dynamic;
     std::int64_t max_length = 0;                ///< of a fixed cache
     std::vector<std::int64_t> sliding_windows;  ///< by layer, 0 for none; empty: none slides
+    bool offloads = false;                      ///< layers that do not slide go to host memory
+    std::int64_t layers = 0;  ///< of an offloaded cache: how many layers have keys and values
+    QuantizedStates::Settings quantized = {};  ///< of a quantized cache
   };
   explicit KeyValueCache(Settings settings) : settings_(std::move(settings)) {}
   KeyValueCache(const KeyValueCache&) = delete;
@@ -60,10 +97,8 @@ class KeyValueCache {
   static KeyValueCache* passed();
   /// past_key_values.update of the next layer; nothing without a cache.
   static void update(Tensor& key_states, Tensor& value_states);
-  /// The same of a linear layer's first pass (LinearAttentionLayer): the last inputs of its
-  /// convolution, which may have to be padded, and the state it ends with.
-  static void update_conv_state(Tensor& conv_states, std::int64_t conv_kernel_size);
-  static void update_recurrent_state(const Tensor& recurrent_states);
+  /// The next layer of linear attention; null without a cache.
+  static LinearLayer* linear_layer();
 
   bool is_fixed() const { return settings_.kind == CacheKind::fixed; }
   std::int64_t seen() const { return layers_.empty() ? 0 : layers_.front()->seen; }
@@ -71,16 +106,20 @@ class KeyValueCache {
   MaskSizes mask_sizes(bool sliding, std::int64_t queries) const;
   /// Past tokens are a number on the device once a fixed layer exists.
   bool counts_on_device() const { return is_fixed() && !layers_.empty(); }
-  std::size_t layers() const { return layers_.size(); }
+  bool holds_anything() const { return !layers_.empty() || !linear_layers_.empty(); }
+  void reorder(const Tensor& beam_idx);
 
  private:
   std::unique_ptr<CacheLayer> make_layer(std::size_t layer) const;
   std::int64_t window(std::size_t layer) const;
+  void update_next(Tensor& key_states, Tensor& value_states);
+  void prefetch(std::size_t layer);
 
   Settings settings_;
   std::vector<std::unique_ptr<CacheLayer>> layers_;
-  std::size_t next_ = 0;  ///< the layer that updates next
-  std::vector<Tensor> linear_states_;
+  std::vector<std::unique_ptr<LinearLayer>> linear_layers_;
+  std::size_t next_ = 0, next_linear_ = 0;  ///< the layers that update next
+  StreamId prefetch_stream_ = 0;
 };
 
 }  // namespace memtape::family

@@ -86,6 +86,7 @@ class WeightlessRMSNorm : public nn::Module<WeightlessRMSNorm> {
 /// What mamba_selective_scan is given: [B, I, S] and [B, I, S], [I, N], and twice [B, S, N].
 struct SelectiveScan {
   Tensor hidden_states, dt, A, B, C, D, z, delta_bias;
+  Tensor ssm_state = {};
 
   Tensor run();
 };
@@ -100,8 +101,7 @@ Tensor SelectiveScan::run() {
   const Tensor discrete_B = dt.unsqueeze(3).mul(B.unsqueeze(1).to_float());
   const Tensor deltaB_u = discrete_B.mul(hidden_states.unsqueeze(3).to_float());
 
-  Tensor ssm_state =
-      ghost::zeros({hidden_states.size(0), hidden_states.size(1), A.size(-1)}, input_dtype);
+  ssm_state = ghost::zeros({hidden_states.size(0), hidden_states.size(1), A.size(-1)}, input_dtype);
   std::vector<Tensor> scan_outputs;
   Tensor scan_output;
   for (std::int64_t index = 0; index < seq_len; ++index) {
@@ -112,6 +112,27 @@ Tensor SelectiveScan::run() {
   scan_output = ghost::stack_last(scan_outputs);
   scan_output = scan_output.add(hidden_states.mul(D.unsqueeze(0).unsqueeze(2)));
   return scan_output.mul(ghost::silu(z));
+}
+
+/// What mamba_selective_state_update is given: one token of each sequence.
+struct StateUpdate {
+  Tensor hidden_states, dt, A, B, C, D, z, dt_bias;
+
+  Tensor run(const Tensor& state);
+};
+
+Tensor StateUpdate::run(const Tensor& state) {
+  const DType input_dtype = hidden_states.dtype();
+  dt = dt.add(dt_bias.to(dt.dtype()));
+  dt = ghost::softplus(dt);
+  const Tensor dA = ghost::exp(dt.to_float().unsqueeze(-1).mul(A));
+  const Tensor dB = dt.to_float().unsqueeze(-1).mul(B.to_float().unsqueeze(1));
+  const Tensor dBx = dB.mul(hidden_states.to_float().unsqueeze(-1));
+  const Tensor ssm_state = state.mul(dA).add(dBx);
+  Tensor out = ssm_state.to(C.dtype()).matmul(C.unsqueeze(-1)).squeeze(-1);
+  out = out.add(hidden_states.mul(D));
+  out = out.mul(ghost::silu(z));
+  return out.to(input_dtype);
 }
 
 class MambaMixer : public nn::Module<MambaMixer> {
@@ -144,6 +165,9 @@ class MambaMixer : public nn::Module<MambaMixer> {
   }
 
  private:
+  /// The scan's arguments and what it gives, as locals of forward.
+  Tensor scan(SelectiveScan scan, LinearLayer* layer) const;
+
   /// What the fused kernel would be given, before it is found missing.
   void look_for_mamba_inner_fn() const {
     Tensor out_proj_bias;
@@ -160,16 +184,37 @@ class MambaMixer : public nn::Module<MambaMixer> {
   std::optional<WeightlessRMSNorm> dt_layernorm_, b_layernorm_, c_layernorm_;
 };
 
+/// One token by the state that is held, which it changes; a prompt by the whole scan, whose last
+/// state is kept.
+Tensor MambaMixer::scan(SelectiveScan scan, LinearLayer* layer) const {
+  if (is_one_more_token(layer, scan.hidden_states.size(2)))
+    return StateUpdate{.hidden_states = scan.hidden_states.select(2),
+                       .dt = scan.dt.select(2),
+                       .A = scan.A,
+                       .B = scan.B.select(1),
+                       .C = scan.C.select(1),
+                       .D = d_,
+                       .z = scan.z.select(2),
+                       .dt_bias = scan.delta_bias}
+        .run(layer->recurrent_states)
+        .unsqueeze(-1);
+  scan.D = d_.to_float();
+  Tensor scan_output = scan.run();
+  const Tensor final_state = layer ? scan.ssm_state : Tensor();
+  scan = {};
+  if (layer) layer->update_recurrent_state(final_state);
+  return scan_output;
+}
+
 Tensor MambaMixer::forward(const Tensor& x, const Tensor& attention_mask) {
+  LinearLayer* const layer = KeyValueCache::linear_layer();
   const DType dtype = x.dtype();
   const Tensor hidden_states = without_padding(x, attention_mask);
   const Tensor projected_states = in_proj_(hidden_states).transpose(1, 2);
   const Tensor A = ghost::exp(a_log_.to_float()).neg();
-  look_for_mamba_inner_fn();
-  std::vector<Tensor> halves = projected_states.chunk(2, 1);
-  Tensor hidden_states_B_C = std::move(halves[0]);
-  const Tensor& gate = halves[1];
-  hidden_states_B_C = causal_conv1d(hidden_states_B_C, conv1d_, config_.activation);
+  if (ghost::session().training && !layer) look_for_mamba_inner_fn();
+  const std::vector<Tensor> halves = projected_states.chunk(2, 1);
+  Tensor hidden_states_B_C = cached_conv1d(halves[0], layer, conv1d_, config_.activation);
   hidden_states_B_C = without_padding(hidden_states_B_C.transpose(1, 2), attention_mask);
 
   const std::array<std::int64_t, 3> parts{config_.time_step_rank, config_.state_size,
@@ -183,15 +228,15 @@ Tensor MambaMixer::forward(const Tensor& x, const Tensor& attention_mask) {
   }
   time_step = dt_proj_.weight.matmul(time_step.transpose(1, 2));
   const Tensor time_proj_bias = dt_proj_.bias.to_float();
-  const Tensor scan_output = SelectiveScan{.hidden_states = hidden_states_B_C.transpose(1, 2),
-                                           .dt = time_step,
-                                           .A = A,
-                                           .B = B,
-                                           .C = C,
-                                           .D = d_.to_float(),
-                                           .z = gate,
-                                           .delta_bias = time_proj_bias}
-                                 .run();
+  const Tensor scan_output = scan({.hidden_states = hidden_states_B_C.transpose(1, 2),
+                                   .dt = time_step,
+                                   .A = A,
+                                   .B = B,
+                                   .C = C,
+                                   .D = {},
+                                   .z = halves[1],
+                                   .delta_bias = time_proj_bias},
+                                  layer);
   return out_proj_(scan_output.transpose(1, 2).to(dtype));
 }
 

@@ -3,6 +3,7 @@
 // transformers 5.17 models/mamba/modeling_mamba.py, which Mamba 2 and FalconMamba follow.
 #pragma once
 
+#include "family/forward_arguments.h"
 #include "family/llama.h"
 #include "family/loss.h"
 #include "nn/checkpointing.h"
@@ -53,7 +54,7 @@ class MambaForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = run_backbone(batch);
-    Tensor logits = lm_head_(hidden_states.to(lm_head_.weight.dtype())).to_float();
+    Tensor logits = lm_head_(kept_for_logits(hidden_states).to(lm_head_.weight.dtype())).to_float();
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     return {std::move(loss), std::move(logits)};
   }

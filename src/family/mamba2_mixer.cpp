@@ -9,11 +9,13 @@
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/matmul.h"
 #include "ghost/ops/padding.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/scan.h"
 #include "ghost/ops/softplus.h"
+#include "ghost/ops/views.h"
 
 namespace memtape::family {
 namespace {
@@ -53,7 +55,7 @@ struct ChunkScan {
   Tensor hidden_states, dt, A, B, C;
   Tensor D, dt_bias;
   std::int64_t chunk_size;
-  Tensor D_residual = {};
+  Tensor D_residual = {}, final_state = {};
 
   Tensor run();
 
@@ -112,7 +114,7 @@ Tensor ChunkScan::run() {
       ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3), 1, 0))).transpose(1, 3);
   const Tensor new_states = decay_chunk.unsqueeze(-1).unsqueeze(-1).mul(states.unsqueeze(2)).sum(1);
   states = new_states.slice(1, 0, -1);
-  const Tensor final_state = new_states.select(1);
+  final_state = new_states.select(1);
 
   const Tensor state_decay_out = ghost::exp(A_cumsum);
   const Tensor C_times_states = C.unsqueeze(-2).mul(states.unsqueeze(2));
@@ -178,8 +180,86 @@ Tensor causal_conv1d(const Tensor& hidden_states, const nn::Convolution& conv1d,
   return out.to(hidden_states.dtype());
 }
 
+Tensor causal_conv1d_update(const Tensor& hidden_states, LinearLayer& layer,
+                            const nn::Convolution& conv1d, const nn::Activation& activation) {
+  const Tensor weight = conv1d.weight.squeeze(1);
+  const std::int64_t seq_len = hidden_states.size(-1);
+  const Tensor hidden_states_new =
+      ghost::cat({layer.conv_states, hidden_states}, -1).to(weight.dtype());
+  Tensor out = ghost::depthwise_conv1d(hidden_states_new, weight.unsqueeze(1), conv1d.bias, 0);
+  out = out.slice(-1, out.size(-1) - seq_len, out.size(-1));
+  out = activation(out);
+  return out.to(hidden_states.dtype());
+}
+
+Tensor cached_conv1d(Tensor hidden_states, LinearLayer* layer, const nn::Convolution& conv1d,
+                     const nn::Activation& activation) {
+  const std::int64_t seq_len = hidden_states.size(-1);
+  if (is_one_more_token(layer, seq_len))
+    return causal_conv1d_update(hidden_states, *layer, conv1d, activation);
+  if (layer) layer->update_conv_state(hidden_states, conv1d.weight.size(-1));
+  hidden_states = causal_conv1d(hidden_states, conv1d, activation);
+  if (layer)  // x[:, :, -seq:], a slice even of all
+    hidden_states = ghost::strided_slice(hidden_states, -1, hidden_states.size(-1) - seq_len, 1);
+  return hidden_states;
+}
+
+/// mamba2_selective_state_update
+Tensor Mamba2Mixer::update_state(Step step, LinearLayer& layer) const {
+  const Mamba2MixerConfig& c = config_;
+  const std::int64_t batch_size = step.hidden_states.size(0);
+  const Dims of_groups{batch_size, c.n_groups, 1, c.state_size};
+  const Dims of_heads{batch_size, c.n_groups, c.num_heads / c.n_groups, c.state_size};
+  const Tensor hidden_states = step.hidden_states.view({batch_size, c.num_heads, c.head_dim});
+  Tensor dt = step.dt.transpose(1, 2).expand({-1, -1, c.head_dim});
+  const Tensor dt_bias = dt_bias_.unsqueeze(-1).expand({-1, c.head_dim});
+  dt = dt.add(dt_bias.to(dt.dtype()));
+  dt = ghost::softplus(dt);
+  dt = dt.unsqueeze(-1);
+  const Tensor A = step.A.unsqueeze(-1).unsqueeze(-1).expand({-1, c.head_dim, c.state_size});
+  const Tensor dA = ghost::exp(dt.to_float().mul(A));
+  Tensor B = step.B.reshape(of_groups);
+  B = B.expand(of_heads).contiguous();
+  B = B.reshape({batch_size, c.num_heads, 1, c.state_size});
+  const Tensor dB = dt.mul(B);
+  const Tensor dBx = dB.mul(hidden_states.unsqueeze(-1));
+  Tensor ssm_states = layer.recurrent_states.mul(dA).add(dBx);
+  Tensor C = step.C.reshape(of_groups);
+  C = C.expand(of_heads).contiguous();
+  C = C.reshape({batch_size, c.num_heads, c.state_size});
+  ssm_states = ssm_states.to(C.dtype());
+  const Tensor states = ssm_states.view({batch_size * c.num_heads, c.head_dim, c.state_size});
+  Tensor out = ghost::bmm(states, C.view({batch_size * c.num_heads, c.state_size, 1}));
+  out = out.view({batch_size, c.num_heads, c.head_dim});
+  out = out.add(hidden_states.mul(d_.unsqueeze(-1).expand({-1, c.head_dim}))).to(out.dtype());
+  return out.to(hidden_states.dtype()).view({batch_size, 1, -1});
+}
+
+/// mamba2_chunk_scan
+Tensor Mamba2Mixer::scan_chunks(const Step& whole, LinearLayer* layer) const {
+  const Mamba2MixerConfig& c = config_;
+  const std::int64_t batch_size = whole.hidden_states.size(0),
+                     seq_len = whole.hidden_states.size(1);
+  const Dims of_groups{batch_size, seq_len, c.n_groups, c.state_size};
+  ChunkScan scan{
+      .hidden_states = whole.hidden_states.view({batch_size, seq_len, c.num_heads, c.head_dim}),
+      .dt = whole.dt,
+      .A = whole.A,
+      .B = whole.B.view(of_groups),
+      .C = whole.C.view(of_groups),
+      .D = d_,
+      .dt_bias = dt_bias_,
+      .chunk_size = c.chunk_size};
+  const Tensor scan_result = scan.run();
+  const Tensor final_state = layer ? scan.final_state : Tensor();
+  scan = {};
+  if (layer) layer->update_recurrent_state(final_state);
+  return scan_result.reshape({batch_size, seq_len, -1});
+}
+
 Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
-  const std::int64_t batch_size = x.size(0), seq_len = x.size(1);
+  LinearLayer* const layer = KeyValueCache::linear_layer();
+  const bool steps = is_one_more_token(layer, x.size(1));
   const DType dtype = x.dtype();
   const Mamba2MixerConfig& c = config_;
   const Tensor projected_states = in_proj_(x);
@@ -187,25 +267,14 @@ Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
   const std::array<std::int64_t, 3> parts{c.intermediate_size, c.conv_dim(), c.num_heads};
   const std::vector<Tensor> split = projected_states.split(parts, -1);
   const Tensor &gate = split[0], &dt = split[2];
-  Tensor hidden_states_B_C = split[1].transpose(1, 2);
-  hidden_states_B_C = causal_conv1d(hidden_states_B_C, conv1d_, c.activation);
-  hidden_states_B_C = hidden_states_B_C.transpose(1, 2);
+  const Tensor hidden_states_B_C =
+      cached_conv1d(split[1].transpose(1, 2), layer, conv1d_, c.activation).transpose(1, 2);
 
   const std::int64_t state = c.n_groups * c.state_size;
   const std::array<std::int64_t, 3> lengths{c.intermediate_size, state, state};
   const std::vector<Tensor> x_B_C = hidden_states_B_C.split(lengths, -1);
-  const Dims of_groups{batch_size, seq_len, c.n_groups, c.state_size};
-  const Tensor scan_result =
-      ChunkScan{.hidden_states = x_B_C[0].view({batch_size, seq_len, c.num_heads, c.head_dim}),
-                .dt = dt,
-                .A = A,
-                .B = x_B_C[1].view(of_groups),
-                .C = x_B_C[2].view(of_groups),
-                .D = d_,
-                .dt_bias = dt_bias_,
-                .chunk_size = c.chunk_size}
-          .run();
-  Tensor scan_output = scan_result.reshape({batch_size, seq_len, -1});
+  const Step step{.hidden_states = x_B_C[0], .B = x_B_C[1], .C = x_B_C[2], .dt = dt, .A = A};
+  Tensor scan_output = steps ? update_state(step, *layer) : scan_chunks(step, layer);
   scan_output = norm_(scan_output, gate);
   return out_proj_(scan_output.to(dtype));
 }

@@ -5,6 +5,7 @@
 // models/nemotron_h/modeling_nemotron_h.py, which share it.
 #pragma once
 
+#include "family/key_value_cache.h"
 #include "family/pretrained.h"
 #include "nn/activations.h"
 #include "nn/convolution.h"
@@ -48,6 +49,13 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
   const Tensor& out_proj_weight() const { return out_proj_.weight; }
 
  private:
+  /// Of one token, [B, H] time steps and [B, 1, ...] x, B and C.
+  struct Step {
+    Tensor hidden_states, B, C, dt, A;
+  };
+  Tensor update_state(Step step, LinearLayer& layer) const;
+  Tensor scan_chunks(const Step& whole, LinearLayer* layer) const;
+
   Mamba2MixerConfig config_;
   nn::Convolution conv1d_;
   nn::Linear in_proj_;
@@ -60,6 +68,19 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
 /// causal_conv1d_fn: each channel [B, C, S] over the tokens before, through `activation`.
 Tensor causal_conv1d(const Tensor& hidden_states, const nn::Convolution& conv1d,
                      const nn::Activation& activation);
+
+/// The same of one more token behind those that a layer's state holds (causal_conv1d_update).
+Tensor causal_conv1d_update(const Tensor& hidden_states, LinearLayer& layer,
+                            const nn::Convolution& conv1d, const nn::Activation& activation);
+
+/// The convolution of a mixer with or without a cache, whose state it brings up to date.
+Tensor cached_conv1d(Tensor hidden_states, LinearLayer* layer, const nn::Convolution& conv1d,
+                     const nn::Activation& activation);
+
+/// Whether a pass is one more token of a sequence that `layer` knows.
+inline bool is_one_more_token(const LinearLayer* layer, std::int64_t tokens) {
+  return layer && layer->has_previous_state() && tokens == 1;
+}
 
 /// What a mixer's time steps begin with: the inverse softplus of random steps between two bounds.
 /// Both live until the caller has copied them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/masking.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "family/key_value_cache.h"
@@ -17,6 +18,7 @@ namespace memtape::family {
 namespace {
 
 thread_local bool rows_are_packed = false;
+thread_local MasksForGenerate* made_before = nullptr;
 
 /// find_packed_sequence_indices: positions that step by one everywhere mean one sequence a row, and
 /// no mask; else the number of its sequence for each token.
@@ -47,7 +49,8 @@ void fast_all(const Tensor& mask) {
 /// may see which.
 struct MaskCall {
   const MaskRequest& request;
-  Tensor padding_mask;  ///< [B, Skv] bool, may be undefined
+  Tensor padding_mask;     ///< [B, Skv] bool, may be undefined
+  Tensor given_mask = {};  ///< the same before it was padded: the caller holds it
   std::int64_t batch, queries, keys;
   std::int64_t query_offset = 0, key_offset = 0;
   DType dtype;
@@ -101,6 +104,7 @@ void prepare_padding_mask(MaskCall& call) {
   if (!call.padding_mask.defined()) return;
   const std::int64_t missing = call.keys + call.key_offset - call.padding_mask.size(-1);
   if (missing <= 0) return;
+  call.given_mask = call.padding_mask;
   call.padding_mask = ghost::pad_last(call.padding_mask, 0, missing);
   call.hides_future = true;
 }
@@ -221,14 +225,34 @@ PackedSequences::PackedSequences(bool packed) : before_(std::exchange(rows_are_p
 
 PackedSequences::~PackedSequences() { rows_are_packed = before_; }
 
+MasksForGenerate::MasksForGenerate(const MaskRequest& request,
+                                   std::span<const std::int64_t> windows,
+                                   const Tensor& inputs_embeds, const Tensor& position_ids)
+    : outer_(std::exchange(made_before, nullptr)) {
+  const auto slides = [](std::int64_t window) { return window > 0; };
+  const auto first = std::ranges::find_if(windows, slides);
+  if (!std::ranges::all_of(windows, slides) || windows.empty())
+    full_attention = create_causal_mask(request, inputs_embeds, position_ids);
+  if (first != windows.end()) {
+    MaskRequest sliding = request;
+    sliding.sliding_window = *first;
+    sliding_attention = create_sliding_window_causal_mask(sliding, inputs_embeds, position_ids);
+  }
+  made_before = this;
+}
+
+MasksForGenerate::~MasksForGenerate() { made_before = outer_; }
+
 Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                           const Tensor& position_ids) {
+  if (made_before) return made_before->full_attention;
   return mask_interface(
       preprocess_mask_arguments(request, inputs_embeds, position_ids, MaskKind::causal));
 }
 
 Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                          const Tensor& position_ids) {
+  if (made_before) return made_before->sliding_attention;
   return mask_interface(
       preprocess_mask_arguments(request, inputs_embeds, position_ids, MaskKind::sliding_causal));
 }

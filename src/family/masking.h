@@ -4,6 +4,8 @@
 // model's dtype for eager attention.
 #pragma once
 
+#include <span>
+
 #include "family/pretrained.h"
 
 namespace memtape::family {
@@ -28,6 +30,24 @@ class PackedSequences {
 
  private:
   bool before_;
+};
+
+/// The masks that generate() makes before a pass with a fixed cache (create_masks_for_generate):
+/// while it lives, models take them instead of making their own.
+class MasksForGenerate {
+ public:
+  /// `windows`: what each layer sees, 0 for all; empty: none slides. `inputs_embeds` has sizes and
+  /// a dtype only.
+  MasksForGenerate(const MaskRequest& request, std::span<const std::int64_t> windows,
+                   const Tensor& inputs_embeds, const Tensor& position_ids);
+  ~MasksForGenerate();
+  MasksForGenerate(const MasksForGenerate&) = delete;
+  MasksForGenerate& operator=(const MasksForGenerate&) = delete;
+
+  Tensor full_attention, sliding_attention;
+
+ private:
+  MasksForGenerate* outer_;
 };
 
 /// create_causal_mask; `position_ids` may be undefined.

@@ -9,6 +9,8 @@
 #include "family/activations.h"
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/forward_arguments.h"
+#include "family/key_value_cache.h"
 #include "family/mamba.h"
 #include "family/mamba2_mixer.h"
 #include "ghost/ops/pointwise.h"
@@ -120,8 +122,9 @@ class NemotronHAttention : public nn::Module<NemotronHAttention> {
     const Dims input_shape = hidden_states.sizes().leading();
     const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
     const Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    const Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    KeyValueCache::update(key_states, value_states);
     Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
@@ -199,7 +202,7 @@ class NemotronHForCausalLM : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = run_model(batch);
-    Tensor logits = lm_head_(hidden_states).to_float();
+    Tensor logits = lm_head_(kept_for_logits(hidden_states)).to_float();
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     return {std::move(loss), std::move(logits)};
   }

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "report/headline.h"
 #include "report/html_assets.h"
+#include "report/html_page.h"
 #include "report/json_writer.h"
 #include "report/measured_step.h"
 #include "report/why.h"
@@ -277,13 +278,6 @@ void write_tables(JsonWriter& out, const Prediction& p, const RankReport& rank) 
   write_texts(out, "notes", notes(p));
 }
 
-/// JSON that may stand in a script element: "</" would end it.
-std::string in_script(std::string json) {
-  for (std::size_t at = json.find("</"); at != std::string::npos; at = json.find("</", at + 3))
-    json.insert(at + 1, 1, '\\');
-  return json;
-}
-
 std::string page_data(const Prediction& p, const Trace& trace, TensorNames names) {
   const RankReport& rank = peak_rank(p);
   std::optional<Bytes> limit;
@@ -296,23 +290,13 @@ std::string page_data(const Prediction& p, const Trace& trace, TensorNames names
   out.key("step");
   StepData(trace, names, out).write(rank, limit);
   out.end_object();
-  return in_script(std::move(out).take());
+  return std::move(out).take();
 }
 
 }  // namespace
 
 std::string html(const Prediction& prediction, const Trace& trace, TensorNames names) {
-  const std::string data = page_data(prediction, trace, names);
-  const std::array<std::pair<std::string_view, std::string_view>, 3> parts{
-      {{"@style@", kStyle}, {"@data@", data}, {"@script@", kScript}}};
-  std::string page;
-  std::string_view rest = kPage;
-  for (const auto& [mark, text] : parts) {
-    const std::size_t at = rest.find(mark);
-    page.append(rest.substr(0, at)).append(text);
-    rest.remove_prefix(at + mark.size());
-  }
-  return page.append(rest);
+  return html_page(kPage, kScript, page_data(prediction, trace, names));
 }
 
 }  // namespace memtape::report

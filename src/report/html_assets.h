@@ -9,7 +9,8 @@ namespace memtape::report {
 
 extern const std::string_view
     kPage;  ///< page.html: @style@, @data@ and @script@ mark where the rest goes
-extern const std::string_view kStyle;   ///< style.css
-extern const std::string_view kScript;  ///< timeline.js
+extern const std::string_view kStyle;                    ///< style.css
+extern const std::string_view kScript;                   ///< timeline.js
+extern const std::string_view kServePage, kServeScript;  ///< serve.html and serve.js
 
 }  // namespace memtape::report

@@ -48,6 +48,7 @@ int serve(const launch::Translation& said, RawOptions raw, const LaunchOptions& 
                         [&](std::span<const launch::Change> changes) {
                           return launch::corrected_command(said, options.command, changes);
                         },
+                    .html = std::move(raw.html),
                     .output = raw.output},
                    terminal);
 }

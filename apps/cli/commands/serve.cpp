@@ -6,9 +6,11 @@
 #include "comparison_table.h"
 #include "framework/vllm/resolve.h"
 #include "predict/kv_arithmetic.h"
+#include "report/serve_html.h"
 #include "report/serve_json.h"
 #include "report/serve_text.h"
 #include "serve_request.h"
+#include "sources/files.h"
 #include "sources/gguf_file.h"
 #include "sources/model_source.h"
 
@@ -35,9 +37,18 @@ int show(const ServeAnswer& answer, const OutputOptions& output, Terminal& termi
   return answer.fits.value_or(true) ? ExitCode::fits : ExitCode::does_not_fit;
 }
 
+/// The arithmetic of a token's keys and values.
+std::vector<std::string> arithmetic(const ServeAnswer& answer, const ServedModel& model) {
+  if (!model.config) return {};
+  return kv_arithmetic(answer, vllm::text_config(*model.config));
+}
+
 int answered(const ServeCommand& command, const ServedModel& model,
              const std::vector<std::string>& warnings, Terminal& terminal) {
   if (compares(command)) {
+    if (!command.html.empty())
+      return terminal.fail(
+          {ErrorKind::bad_input, "shows one server, --compare many", "--html", {}});
     const Result<Comparison> comparison = compare_servers(command, model);
     if (!comparison) return terminal.fail(comparison.error());
     return show(*comparison, command.output, terminal);
@@ -45,12 +56,18 @@ int answered(const ServeCommand& command, const ServedModel& model,
   Result<ServeAnswer> answer = answer_serve(command, model);
   if (!answer) return terminal.fail(answer.error());
   if (!command.output.quiet) add_correction(*answer, command, model);
-  if (command.output.explain && model.config)
-    for (std::string& line : kv_arithmetic(*answer, vllm::text_config(*model.config)))
-      answer->notes.push_back(std::move(line));
+  const std::vector<std::string> by_hand = command.output.explain || !command.html.empty()
+                                               ? arithmetic(*answer, model)
+                                               : std::vector<std::string>{};
   answer->warnings.insert(answer->warnings.begin(), command.warnings.begin(),
                           command.warnings.end());
   answer->warnings.insert(answer->warnings.begin(), warnings.begin(), warnings.end());
+  if (!command.html.empty())
+    if (const auto written = sources::write_file(command.html, report::html(*answer, by_hand));
+        !written)
+      return terminal.fail(written.error());
+  if (command.output.explain)
+    answer->notes.insert(answer->notes.end(), by_hand.begin(), by_hand.end());
   return show(*answer, command.output, terminal);
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// generate(): GenerationMixin of transformers 5.17 (generation/utils.py), greedy: a prefill, whole
-// or in chunks, and a pass per new token, with a dynamic or a static cache and without compiling.
+// generate(): GenerationMixin of transformers 5.17 (generation/utils.py), greedy or by beam search:
+// a prefill, whole or in chunks, and a pass per new token, with a dynamic or a static cache and
+// without compiling.
 // The prompts have no padding; no end-of-sequence token is set, so that every token asked for is
 // made.
 #pragma once
 
 #include "base/result.h"
+#include "family/key_value_cache.h"
 #include "family/pretrained.h"
 #include "ghost/session.h"
 #include "model/config.h"
@@ -17,8 +19,11 @@ struct GenerateRecipe {
   DType dtype = DType::bfloat16;
   AttentionChoice attention = AttentionChoice::sdpa;
   std::int64_t batch_size = 1, prompt_length = 512, max_new_tokens = 20;
-  bool static_cache = false;
+  family::CacheKind cache = family::CacheKind::dynamic;
+  bool offloads_cache = false;
+  family::QuantizedStates::Settings quantized = {};
   std::optional<std::int64_t> prefill_chunk_size;
+  std::int64_t num_beams = 1;
 };
 
 struct GenerateRun {

@@ -15,7 +15,36 @@ constexpr std::array<std::string_view, 3> kDtypes{"bfloat16", "float16", "float3
 constexpr std::array kDtypeValues{DType::bfloat16, DType::float16, DType::float32};
 constexpr std::array<std::string_view, 2> kAttentions{"sdpa", "eager"};
 constexpr std::array kAttentionValues{AttentionChoice::sdpa, AttentionChoice::eager};
-constexpr std::array<std::string_view, 2> kCaches{"dynamic", "static"};
+constexpr std::array<std::string_view, 5> kCaches{"dynamic", "static", "offloaded",
+                                                  "offloaded_static", "quantized"};
+constexpr std::array kCacheKinds{family::CacheKind::dynamic, family::CacheKind::fixed,
+                                 family::CacheKind::dynamic, family::CacheKind::fixed,
+                                 family::CacheKind::quantized};
+
+bool offloads(std::string_view cache) { return cache.starts_with("offloaded"); }
+
+/// QuantizedCache's arguments by their own names.
+Result<family::QuantizedStates::Settings> quantized_states(const ServeOptions& options) {
+  family::QuantizedStates::Settings settings;
+  const std::string* const text = options.find("cache_config");
+  if (!text) return settings;
+  const Result<Config> given = Config::parse(*text, "--cache_config");
+  if (!given) return tl::unexpected(given.error());
+  if (const std::string backend = given->text("backend", "quanto"); backend != "quanto")
+    return unsupported("this backend is not modelled", "--cache_config: backend: " + backend,
+                       "quanto");
+  settings.nbits = given->dimension("nbits", settings.nbits);
+  settings.axis_key = given->integer("axis_key", settings.axis_key);
+  settings.axis_value = given->integer("axis_value", settings.axis_value);
+  settings.q_group_size = given->dimension("q_group_size", settings.q_group_size);
+  settings.residual_length = given->dimension("residual_length", settings.residual_length);
+  if (settings.nbits != 2 && settings.nbits != 4) given->fail("nbits", "must be 2 or 4");
+  for (const auto& [name, axis] :
+       {std::pair("axis_key", settings.axis_key), std::pair("axis_value", settings.axis_value)})
+    if (axis != 0 && axis != -1) given->fail(name, "must be 0 or -1");
+  if (const Result<void> read = given->check(); !read) return tl::unexpected(read.error());
+  return settings;
+}
 
 /// Reads flags one after the other; the first mistake is kept.
 class Flags {
@@ -49,13 +78,18 @@ Result<GenerateRecipe> recipe_of(const ServeOptions& options) {
   recipe.batch_size = flags.count("batch-size", recipe.batch_size);
   recipe.prompt_length = flags.count("prompt-length", recipe.prompt_length);
   recipe.max_new_tokens = flags.count("max_new_tokens", recipe.max_new_tokens);
-  recipe.static_cache = flags.choice("cache_implementation", kCaches) == 1;
+  const std::size_t cache = flags.choice("cache_implementation", kCaches);
+  recipe.cache = kCacheKinds[cache];
+  recipe.offloads_cache = offloads(kCaches[cache]);
   if (options.has("prefill_chunk_size"))
     recipe.prefill_chunk_size = flags.count("prefill_chunk_size", 1);
-  const std::int64_t beams = flags.count("num_beams", 1);
+  recipe.num_beams = flags.count("num_beams", recipe.num_beams);
   if (flags.mistake()) return tl::unexpected(*flags.mistake());
-  if (beams != 1) return unsupported("beam search is not modelled", "--num_beams", "1");
-  if (recipe.batch_size > (std::int64_t{1} << 31) / (recipe.prompt_length + recipe.max_new_tokens))
+  const auto quantized = quantized_states(options);
+  if (!quantized) return tl::unexpected(quantized.error());
+  recipe.quantized = *quantized;
+  if (recipe.batch_size * recipe.num_beams >
+      (std::int64_t{1} << 31) / (recipe.prompt_length + recipe.max_new_tokens))
     return bad_input("more than 2^31 tokens at a time", "--batch-size x --prompt-length",
                      "a batch that a GPU could hold");
   return recipe;
@@ -63,7 +97,7 @@ Result<GenerateRecipe> recipe_of(const ServeOptions& options) {
 
 /// The peaks of what comes after loading, and the moment of the highest.
 struct Peaks {
-  Levels all, prefill, decode;
+  Levels all, prefill, chunks, decode;
   std::size_t event = 0;
   Bytes loaded = 0;  ///< allocated when the model is on the device
 };
@@ -77,8 +111,11 @@ Peaks peaks_of(const Tape& tape, const Timeline& timeline) {
     begun = true;
     if (window.peak.allocated > peaks.all.allocated) peaks.event = window.peak_event;
     peaks.all.raise_to(window.peak);
-    if (window.mark.phase == Phase::forward)
-      (window.mark.step == 0 ? peaks.prefill : peaks.decode).raise_to(window.peak);
+    if (window.mark.phase != Phase::forward) continue;
+    Levels& of_stage = window.mark.step > 0      ? peaks.decode
+                       : peaks.prefill.allocated ? peaks.chunks
+                                                 : peaks.prefill;
+    of_stage.raise_to(window.peak);
   }
   while (peaks.event > 0 && tape.events[peaks.event].kind == EventKind::mark) --peaks.event;
   return peaks;
@@ -89,11 +126,19 @@ KvCache cache_of(const GenerateRun& run, const Played& played, const GenerateRec
   const Lifetimes lifetimes(run.tape);
   const std::size_t last = run.tape.events.size() - 1;
   cache.bytes = lifetimes.alive_by_category(played.sizes, last)[Category::kv_cache];
-  cache.tokens = recipe.batch_size * (recipe.prompt_length + recipe.max_new_tokens - 1);
+  cache.tokens =
+      recipe.batch_size * recipe.num_beams * (recipe.prompt_length + recipe.max_new_tokens - 1);
   const bool slides =
       std::ranges::any_of(run.sliding_windows, [](std::int64_t window) { return window > 0; });
   if (!slides) cache.bytes_per_token = cache.bytes / cache.tokens;
   return cache;
+}
+
+std::string_view cache_name(const GenerateRecipe& recipe) {
+  for (std::size_t i = 0; i < kCaches.size(); ++i)
+    if (kCacheKinds[i] == recipe.cache && offloads(kCaches[i]) == recipe.offloads_cache)
+      return kCaches[i];
+  return {};
 }
 
 std::vector<Setting> settings_of(const GenerateRecipe& recipe) {
@@ -106,7 +151,8 @@ std::vector<Setting> settings_of(const GenerateRecipe& recipe) {
           {"batch_size", std::to_string(recipe.batch_size)},
           {"prompt_length", std::to_string(recipe.prompt_length)},
           {"max_new_tokens", std::to_string(recipe.max_new_tokens)},
-          {"cache_implementation", quoted(kCaches[recipe.static_cache ? 1 : 0])},
+          {"cache_implementation", quoted(cache_name(recipe))},
+          {"num_beams", std::to_string(recipe.num_beams)},
           {"prefill_chunk_size",
            recipe.prefill_chunk_size ? std::to_string(*recipe.prefill_chunk_size) : "null"}};
 }
@@ -152,7 +198,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   rank.at_peak[Category::unknown] += peaks.all.reserved - peaks.all.allocated;
   rank.peak = peaks.all;
   rank.peak_device_bytes = peaks.all.reserved + rank.non_torch_bytes;
-  rank.phases = {{"prefill", peaks.prefill}, {"decode", peaks.decode}};
+  rank.phases = {{"prefill", peaks.prefill}};
+  if (peaks.chunks.allocated) rank.phases.emplace_back("chunks", peaks.chunks);
+  rank.phases.emplace_back("decode", peaks.decode);
   answer.ranks.push_back(std::move(rank));
   return answer;
 }

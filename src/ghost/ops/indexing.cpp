@@ -178,6 +178,21 @@ Tensor index(const In& self, const In& indices) {
   return pick<IndexBackward0>("index", self, indices, sizes);
 }
 
+Tensor index_select(const In& self, const In& rows) {
+  Op op("index_select", {&self, &rows});
+  Dims sizes = self->sizes();
+  sizes[0] = rows->numel();
+  return empty(sizes, self->dtype());
+}
+
+Tensor take_along_rows(const In& self, const In& rows) {
+  Op op("take_along_dim", {&self, &rows});
+  Dims sizes = self->sizes();
+  sizes[1] = rows->size(1);
+  const Tensor wrapped = int64s(sizes);
+  return empty(sizes, self->dtype());
+}
+
 Tensor index_columns(const In& self, const In& indices) {
   Op op("index", {&self, &indices});
   return empty({self->size(0), indices->numel()}, self->dtype());

@@ -10,6 +10,13 @@ namespace memtape::ghost {
 /// self[indices] with int64 indices: picks along the first dimension.
 Tensor index(const In& self, const In& indices);
 
+/// self.index_select(0, rows), without gradients.
+Tensor index_select(const In& self, const In& rows);
+
+/// torch.take_along_dim(self, rows, dim=1), whose rows broadcast over the other dimensions: the
+/// indices, broadcast and with negative ones wrapped, and the result. Without gradients.
+Tensor take_along_rows(const In& self, const In& rows);
+
 /// self[:, indices] of a matrix, without gradients.
 Tensor index_columns(const In& self, const In& indices);
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// BeamSearch: _beam_search of GenerationMixin. Sequences, scores and indices of beams have places
+// for the whole length from the start; after each pass the cache's rows are reordered to follow the
+// beams that go on.
+#pragma once
+
+#include "framework/transformers/generation/generation.h"
+
+namespace memtape::transformers {
+
+class BeamSearch final : public Generation {
+ public:
+  BeamSearch(family::PretrainedModel& model, const Config& config, const GenerateRecipe& recipe);
+
+ private:
+  /// Of each prompt: tokens, log-probabilities, and which beam each token came from.
+  struct Beams {
+    Tensor sequences, scores, indices;
+  };
+
+  void decode() override;
+  void place();
+  void choose(Tensor logits);
+  Beams top_continuations(const Tensor& log_probs) const;
+  Beams running_beams(const Beams& top, const Tensor& hits_criteria) const;
+  void update_finished(const Beams& top);
+  void check_early_stop();
+  void look_for_the_end();
+
+  std::int64_t beams_, kept_, total_length_, vocabulary_;
+  std::int64_t current_length_;
+  Tensor top_beam_mask_;
+  Beams running_, finished_;
+  Tensor is_finished_, may_improve_, hits_criteria_;
+  Tensor flat_sequences_, logits_, log_probs_;
+  Beams top_;
+};
+
+}  // namespace memtape::transformers

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/generation/generation.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/copies.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::transformers {
+namespace {
+
+using family::Batch;
+
+/// MambaForCausalLM and those named after it: their forward takes no position ids, and no mask
+/// after the first pass.
+constexpr std::array<std::string_view, 3> kMambas{"mamba", "mamba2", "falcon_mamba"};
+
+bool is_mamba(const Config& config) {
+  return std::ranges::find(kMambas, config.text("model_type", "")) != kMambas.end();
+}
+
+/// Families that know no other attention.
+constexpr std::array<std::string_view, 4> kEagerOnly{"bloom", "gpt_oss", "gptj", "mpt"};
+
+family::AttentionImplementation attention_of(const Config& config, const GenerateRecipe& recipe) {
+  const bool is_eager =
+      recipe.attention == AttentionChoice::eager ||
+      std::ranges::find(kEagerOnly, config.text("model_type", "")) != kEagerOnly.end();
+  return is_eager ? family::AttentionImplementation::eager : family::AttentionImplementation::sdpa;
+}
+
+/// Families whose configuration class names no bos_token_id.
+constexpr std::array<std::string_view, 11> kWithoutBos{"mpt",       "olmo",      "olmo2",  "olmo3",
+                                                       "olmoe",     "glm4_moe",  "qwen2",  "qwen3",
+                                                       "qwen2_moe", "qwen3_moe", "gpt_oss"};
+
+bool has_bos_token(const Config& config) {
+  if (config.has("bos_token_id")) return !config.is_null("bos_token_id");
+  return std::ranges::find(kWithoutBos, config.text("model_type", "")) == kWithoutBos.end();
+}
+
+Tensor int64s(const ghost::Dims& sizes) {
+  return ghost::ones(sizes, DType::int64, Category::input);
+}
+
+/// The layers that have keys and values of their own.
+std::int64_t layers_of(const Config& config) {
+  const Config text = config.has("text_config") ? config.object("text_config") : config;
+  return text.layers({"num_hidden_layers", "n_layer", "n_layers"}, 1) -
+         text.count("num_kv_shared_layers", 0);
+}
+
+KeyValueCache::Settings cache_settings(const family::PretrainedModel& model, const Config& config,
+                                       const GenerateRecipe& recipe) {
+  return {.kind = recipe.cache,
+          .max_length = recipe.prompt_length + recipe.max_new_tokens - 1,
+          .sliding_windows = model.sliding_windows(),
+          .offloads = recipe.offloads_cache,
+          .layers = layers_of(config),
+          .quantized = recipe.quantized};
+}
+
+}  // namespace
+
+Generation::Generation(family::PretrainedModel& model, const Config& config,
+                       const GenerateRecipe& recipe)
+    : recipe_(recipe),
+      cache_(cache_settings(model, config, recipe)),
+      model_(model),
+      session_(ghost::session()),
+      attention_(attention_of(config, recipe)),
+      has_bos_(has_bos_token(config)),
+      is_mamba_(is_mamba(config)) {}
+
+void Generation::run() {
+  session_.mark(Phase::prepare, 0, 0);
+  prepare();
+  decode();
+}
+
+/// What generate() makes before the first pass: _prepare_special_tokens, position ids, and all of
+/// it once for each sequence. Its own arguments live until it returns.
+void Generation::prepare() {
+  const ghost::Dims sizes{recipe_.batch_size, recipe_.prompt_length};
+  given_ = {ghost::zeros(sizes, DType::int64, Category::input), int64s(sizes), {}};
+  if (has_bos_) bos_token_ = int64s({});
+  pad_token_ = int64s({});
+  if (recipe_.batch_size > 1) {  // is a prompt padded on the right?
+    const Tensor last = ghost::comparison("eq", given_.input_ids.select(1));
+    const Tensor padded = ghost::any(last);
+  }
+  if (!is_mamba_) {
+    const Tensor counted = ghost::cumsum(given_.attention_mask).add(-1);
+    given_.position_ids =
+        ghost::masked_fill(counted, ghost::comparison("eq", given_.attention_mask));
+  }
+  expand();
+  so_far_ = expanded_;
+}
+
+/// _expand_inputs_for_generation
+void Generation::expand() {
+  expanded_ = given_;
+  if (recipe_.num_beams == 1) return;
+  const auto expand = [this](Tensor& x) { x = ghost::repeat_interleave(x, recipe_.num_beams, 0); };
+  expand(expanded_.input_ids);
+  expand(expanded_.attention_mask);
+  if (!is_mamba_) expand(expanded_.position_ids);
+  given_.position_ids.reset();
+}
+
+Tensor Generation::prefill() {
+  const std::int64_t length = recipe_.prompt_length;
+  const std::int64_t chunk = recipe_.prefill_chunk_size.value_or(length);
+  Inputs model_inputs;
+  Tensor logits;
+  for (std::int64_t past = 0; past < length; past += chunk) {
+    const std::int64_t end = std::min(past + chunk, length);
+    model_inputs = {
+        so_far_.input_ids.slice(1, past, end).clone(), so_far_.attention_mask.slice(1, 0, end), {}};
+    if (!is_mamba_) model_inputs.position_ids = so_far_.position_ids.slice(1, past, end);
+    logits = forward(model_inputs, Stage::prefill);
+  }
+  return logits;
+}
+
+Tensor Generation::next_pass(std::int64_t made, Stage stage) {
+  pass_ = static_cast<int>(made);
+  const std::int64_t length = so_far_.input_ids.size(1);
+  const auto last = [length](const Tensor& x) { return x.slice(1, length - 1, length).clone(); };
+  Inputs next;
+  next.input_ids = last(so_far_.input_ids);
+  if (!is_mamba_) {
+    next.position_ids = last(so_far_.position_ids);
+    next.attention_mask = so_far_.attention_mask;
+  }
+  model_inputs_ = std::move(next);
+  return forward(model_inputs_, stage);
+}
+
+/// Only the last token's logits are made (logits_to_keep=1). What follows prepares the next pass.
+Tensor Generation::forward(const Inputs& inputs, Stage stage) {
+  const std::unique_ptr<family::MasksForGenerate> masks = prepared_masks(inputs);
+  const family::ForwardArguments arguments(&cache_, inputs.position_ids, 1, stage);
+  Batch batch;
+  batch.input_ids = inputs.input_ids;
+  batch.attention_mask = inputs.attention_mask;
+  session_.mark(Phase::forward, pass_, 0);
+  Tensor logits = model_.forward(batch).logits;
+  session_.mark(Phase::prepare, pass_, 0);
+  return logits;
+}
+
+/// prepare_inputs_for_generation makes the masks where the cache can be compiled.
+std::unique_ptr<family::MasksForGenerate> Generation::prepared_masks(const Inputs& inputs) {
+  if (!cache_.is_fixed()) return nullptr;
+  const family::KeyValueCache::Passed passed(&cache_);
+  const Tensor embeds =
+      ghost::empty({inputs.input_ids.size(0), inputs.input_ids.size(1), 0}, recipe_.dtype);
+  const std::vector<std::int64_t> windows = model_.sliding_windows();
+  return std::make_unique<family::MasksForGenerate>(
+      family::MaskRequest{.attention = attention_, .attention_mask = inputs.attention_mask},
+      windows, embeds, inputs.position_ids);
+}
+
+void Generation::lengthen_arguments() {
+  const Tensor positions = so_far_.position_ids, mask = so_far_.attention_mask;  // locals of it
+  if (!is_mamba_) {
+    const Tensor next = ghost::arange(1, DType::int64)
+                            .view({1, -1})
+                            .add(positions.slice(1, positions.size(1) - 1, positions.size(1)))
+                            .add(1);
+    so_far_.position_ids = ghost::cat({positions, next}, -1);
+  }
+  so_far_.attention_mask = ghost::cat({mask, int64s({mask.size(0), 1})}, -1);
+}
+
+Tensor copied_to_float(const Tensor& logits) {
+  const ghost::Op op("_to_copy", {});
+  return ghost::empty({logits.size(0), logits.size(-1)}, DType::float32);
+}
+
+Tensor stopping_criteria(std::int64_t sequences) {
+  Tensor is_done = ghost::full({sequences}, DType::boolean);
+  const Tensor is_long = ghost::full({sequences}, DType::boolean);
+  return ghost::logical("bitwise_or", is_done, is_long);
+}
+
+}  // namespace memtape::transformers

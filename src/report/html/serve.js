@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a server: what stands in the answer's JSON (docs/json.md), drawn. `data` is written by src/report/serve_html.cpp.
+'use strict';
+
+const {answer, arithmetic} = JSON.parse(document.getElementById('data').textContent);
+const byId = id => document.getElementById(id);
+
+// ---- words and numbers ---------------------------------------------------------------------------------------------
+
+function bytesText(bytes) {
+  const units = [['GiB', 2 ** 30, 2], ['MiB', 2 ** 20, 2], ['KiB', 1024, 1]];
+  for (const [name, size, digits] of units)
+    if (Math.abs(bytes) >= size) return (bytes / size).toFixed(digits) + ' ' + name;
+  return bytes + ' B';
+}
+const exact = bytes => bytes.toLocaleString('en-US') + ' B';
+const count = number => number.toLocaleString('en-US');
+
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'class') node.className = value;
+    else if (name === 'style') node.style.cssText = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+// What a category is to the one who runs the server, in the order of the bar.
+const PARTS = {parameter: 'weights', buffer: 'buffers', kv_cache: 'KV cache', activation: 'activation peak', temporary: 'temporaries',
+  input: 'inputs', workspace: 'workspaces', cuda_graph: 'CUDA graphs', communication: 'communication', context: 'outside the allocator',
+  unknown: 'kept by the allocator'};
+const partsOf = rank => [...new Set([...Object.keys(PARTS), ...Object.keys(rank.at_peak)])]
+  .filter(category => rank.at_peak[category] > 0).map(category => [category, PARTS[category] || category, rank.at_peak[category]]);
+const swatch = category => element('span', {class: 'swatch', style: `background:var(--${category})`});
+
+function table(id, head, rows) {
+  const row = (cells, tag) => element('tr', {}, ...cells.map((cell, i) => element(tag, i ? {class: 'number'} : {}, ...[cell].flat())));
+  byId(id).append(row(head, 'th'), ...rows.map(cells => row(cells, 'td')));
+}
+
+const hideWithout = (id, something) => { byId(id).hidden = !something; };
+
+// ---- the answer ----------------------------------------------------------------------------------------------------
+
+const fullest = answer.ranks.reduce((a, b) => (a && a.peak_device_bytes >= b.peak_device_bytes ? a : b), null);
+
+byId('model').textContent = answer.model.id;
+document.title = `${answer.model.id} · memtape`;
+byId('settings').textContent = [answer.engine, ...[answer.workload, answer.mesh].flatMap(settings => Object.entries(settings))
+  .filter(([, value]) => value !== null && value !== false && typeof value !== 'object')
+  .map(([name, value]) => `${name} ${value}`)].slice(0, 40).map(part => (Array.isArray(part) ? part.join(' ') : part)).join(' · ');
+
+if (fullest) {
+  const fits = answer.fits !== false;
+  byId('verdict').append(element('b', {}, bytesText(fullest.peak_device_bytes)));
+  if (answer.device)
+    byId('verdict').append(element('p', {}, `of ${bytesText(answer.device.total_bytes)} on ${answer.device.name}: `,
+      element('span', {class: 'word ' + (fits ? 'good' : 'bad')}, fits ? 'fits' : 'does not fit')));
+  if (answer.failure) byId('verdict').append(element('p', {class: 'bad'}, answer.failure));
+}
+if (answer.corrected_command) {
+  byId('correction').hidden = false;
+  byId('correction').querySelector('code').textContent = answer.corrected_command;
+}
+
+// ---- a bar for each rank -------------------------------------------------------------------------------------------
+
+function bar(rank, whole) {
+  const node = element('div', {class: 'device-bar'});
+  for (const [category, words, bytes] of partsOf(rank))
+    node.append(element('i', {style: `width:${100 * bytes / whole}%;background:var(--${category})`,
+      title: `${words}: ${bytesText(bytes)} (${exact(bytes)})`}));
+  return node;
+}
+
+const seen = new Map();
+for (const rank of answer.ranks) {
+  const total = answer.device ? answer.device.total_bytes : rank.peak_device_bytes;
+  const free = total - rank.peak_device_bytes;
+  const names = rank.ranks.length > 1 ? `ranks ${rank.ranks[0]} to ${rank.ranks[rank.ranks.length - 1]}` : `rank ${rank.ranks[0] ?? 0}`;
+  byId('ranks').append(element('div', {class: 'rank'},
+    element('div', {class: 'head'}, element('span', {}, names),
+      element('span', {class: free < 0 ? 'number bad' : 'number'}, `${bytesText(rank.peak_device_bytes)}, `
+        + (free < 0 ? `${bytesText(-free)} too much` : `${bytesText(free)} free`))),
+    bar(rank, Math.max(total, rank.peak_device_bytes))));
+  for (const [category, words] of partsOf(rank)) seen.set(category, words);
+}
+byId('key').append(...[...seen].map(([category, words]) => element('li', {}, swatch(category), ' ' + words)),
+  ...(answer.device ? [element('li', {}, element('span', {class: 'swatch', style: 'background:var(--line)'}), ' free')] : []));
+
+// ---- what the fullest holds ----------------------------------------------------------------------------------------
+
+if (fullest) {
+  table('parts', ['', 'size', 'bytes'], [...partsOf(fullest).map(([category, words, bytes]) =>
+    [[swatch(category), words], bytesText(bytes), exact(bytes)]), ['in all', bytesText(fullest.peak_device_bytes), exact(fullest.peak_device_bytes)]]);
+  const cache = fullest.kv_cache;
+  table('cache', ['layers', 'how many', 'tokens', 'per token', 'size'], cache.layers.map(group =>
+    [group.kind, count(group.layers), group.tokens ? count(group.tokens) : '', group.bytes_per_token ? exact(group.bytes_per_token) : '',
+      bytesText(group.bytes)]));
+  const says = [`${bytesText(cache.bytes)} hold ${count(cache.tokens)} tokens`];
+  if (cache.num_blocks) says.push(`in ${count(cache.num_blocks)} blocks of ${cache.block_size}`);
+  if (cache.bytes_per_token) says.push(`${exact(cache.bytes_per_token)} a token`);
+  if (cache.max_concurrency) says.push(`${cache.max_concurrency.toFixed(2)} requests of the full context at a time`);
+  byId('capacity').textContent = says.join(', ');
+  byId('arithmetic').append(...arithmetic.map(line => element('li', {}, line)));
+  hideWithout('cache-card', cache.tokens || cache.layers.length);
+}
+hideWithout('parts-card', fullest);
+
+const buffers = Object.entries(answer.buffers || {});
+table('buffers', ['', 'model', 'context', 'compute'], buffers.map(([name, b]) =>
+  [name, bytesText(b.model_bytes), bytesText(b.context_bytes), bytesText(b.compute_bytes)]));
+hideWithout('buffers-card', buffers.length);
+
+const notes = [...answer.notes, ...answer.advice.map(a => `${a.change}: ${bytesText(a.peak_device_bytes)}, costs ${a.cost}`),
+  ...answer.warnings];
+byId('notes').append(...notes.map(note => element('li', {}, note)));
+hideWithout('notes-card', notes.length);
