@@ -221,39 +221,65 @@ Variables variables_of(const std::string& text) {
   return all;
 }
 
-/// compose's own order of default names.
-Result<std::string> default_file() {
+/// compose's own order of default names, and of those that override them.
+Result<std::vector<std::string>> default_files() {
   constexpr std::array<const char*, 4> kNames{"compose.yaml", "compose.yml", "docker-compose.yaml",
                                               "docker-compose.yml"};
-  for (const char* name : kNames)
-    if (is_there(name)) return std::string(name);
-  return bad_input("there is no compose.yaml here", "docker compose", "name the file with -f");
+  constexpr std::array<const char*, 4> kOverrides{"compose.override.yaml", "compose.override.yml",
+                                                  "docker-compose.override.yaml",
+                                                  "docker-compose.override.yml"};
+  const auto* const name = std::ranges::find_if(kNames, is_there);
+  if (name == kNames.end())
+    return bad_input("there is no compose.yaml here", "docker compose", "name the file with -f");
+  std::vector<std::string> files{*name};
+  const auto* const more = std::ranges::find_if(kOverrides, is_there);
+  if (more != kOverrides.end()) files.emplace_back(*more);
+  return files;
+}
+
+Result<std::vector<Container>> containers_of(const std::string& file,
+                                             const launch::Lookup& lookup) {
+  const Result<std::string> text = read_text_file(file, kLargestFile);
+  if (!text) return tl::unexpected(text.error());
+  const auto documents = launch::read_yaml_documents(*text, file);
+  if (!documents) return tl::unexpected(documents.error());
+  return Reader(file, lookup).read(*documents);
+}
+
+/// The .env file beside the first file.
+Variables dotenv_of(const launch::ContainerRequest& request) {
+  const std::filesystem::path beside =
+      std::filesystem::path(request.files.front()).parent_path() / ".env";
+  if (!is_there(beside)) return {};
+  const Result<std::string> text = read_text_file(beside.string(), kLargestFile);
+  return text ? variables_of(*text) : Variables{};
 }
 
 }  // namespace
 
 Result<std::vector<Container>> read_containers(launch::ContainerRequest& request) {
-  if (request.file.empty()) {
-    const Result<std::string> file = default_file();
-    if (!file) return tl::unexpected(file.error());
-    request.file = *file;
+  if (request.files.empty()) {
+    Result<std::vector<std::string>> files = default_files();
+    if (!files) return tl::unexpected(files.error());
+    request.files = *std::move(files);
   }
-  const Result<std::string> text = read_text_file(request.file, kLargestFile);
-  if (!text) return tl::unexpected(text.error());
-  const auto documents = launch::read_yaml_documents(*text, request.file);
-  if (!documents) return tl::unexpected(documents.error());
-  const std::filesystem::path beside = std::filesystem::path(request.file).parent_path() / ".env";
-  Variables variables;
-  if (is_there(beside))
-    if (const auto dotenv = read_text_file(beside.string(), kLargestFile))
-      variables = variables_of(*dotenv);
+  const Variables variables = dotenv_of(request);
   const auto lookup = [&](std::string_view name) -> std::optional<std::string> {
     if (const std::string* value = find(request.environment, name)) return *value;
     if (const char* value = std::getenv(std::string(name).c_str())) return value;
     if (const std::string* value = find(variables, name)) return *value;
     return std::nullopt;
   };
-  return Reader(request.file, lookup).read(*documents);
+  std::vector<Container> all;
+  for (const std::string& file : request.files) {
+    Result<std::vector<Container>> containers = containers_of(file, lookup);
+    if (!containers) return containers;
+    if (request.merges)
+      launch::merge_containers(all, *std::move(containers));
+    else
+      all.insert(all.end(), containers->begin(), containers->end());
+  }
+  return all;
 }
 
 }  // namespace memtape::sources

@@ -11,8 +11,9 @@
 
 namespace memtape::sources {
 
-/// The containers of `request`'s file. Variables of a compose file are filled in from what stands
-/// before the command, from this process and from the .env file beside it.
+/// The containers of `request`'s files; without one, of the folder's compose file and of what
+/// overrides it. Variables of compose files are filled in from what stands before the command, from
+/// this process and from the .env file beside the first.
 Result<std::vector<launch::Container>> read_containers(launch::ContainerRequest& request);
 
 }  // namespace memtape::sources

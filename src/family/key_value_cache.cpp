@@ -34,14 +34,15 @@ void KeyValueCache::update_next(Tensor& key_states, Tensor& value_states) {
   if (layer == layers_.size()) layers_.push_back(make_layer(layer));
   if (settings_.offloads) prefetch(layer + 1);
   layers_[layer]->update(key_states, value_states);
-  if (settings_.offloads && window(layer) == 0) layers_[layer]->offload();
+  if (settings_.offloads && (!is_fixed() || window(layer) == 0)) layers_[layer]->offload();
 }
 
-/// The next layer that goes to host memory, from `layer` on and around.
+/// The next layer that goes to host memory, from `layer` on and around; offload_only_non_sliding is
+/// StaticCache's default and not DynamicCache's.
 void KeyValueCache::prefetch(std::size_t layer) {
   const auto all = static_cast<std::size_t>(settings_.layers);
   if (prefetch_stream_ == 0) prefetch_stream_ = ghost::session().make_stream();
-  const auto is_offloaded = [&](std::size_t i) { return i < all && window(i) == 0; };
+  const auto is_offloaded = [&](std::size_t i) { return !is_fixed() || window(i) == 0; };
   while (layer < all && !is_offloaded(layer)) ++layer;
   if (layer >= all)
     for (layer = 0; layer < all && !is_offloaded(layer);) ++layer;

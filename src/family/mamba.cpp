@@ -166,7 +166,10 @@ class MambaMixer : public nn::Module<MambaMixer> {
 
  private:
   /// The scan's arguments and what it gives, as locals of forward.
-  Tensor scan(SelectiveScan scan, LinearLayer* layer) const;
+  struct Scanned {
+    Tensor output, final_state;
+  };
+  Scanned scan(SelectiveScan scan, LinearLayer* layer) const;
 
   /// What the fused kernel would be given, before it is found missing.
   void look_for_mamba_inner_fn() const {
@@ -186,24 +189,27 @@ class MambaMixer : public nn::Module<MambaMixer> {
 
 /// One token by the state that is held, which it changes; a prompt by the whole scan, whose last
 /// state is kept.
-Tensor MambaMixer::scan(SelectiveScan scan, LinearLayer* layer) const {
-  if (is_one_more_token(layer, scan.hidden_states.size(2)))
-    return StateUpdate{.hidden_states = scan.hidden_states.select(2),
-                       .dt = scan.dt.select(2),
-                       .A = scan.A,
-                       .B = scan.B.select(1),
-                       .C = scan.C.select(1),
-                       .D = d_,
-                       .z = scan.z.select(2),
-                       .dt_bias = scan.delta_bias}
-        .run(layer->recurrent_states)
-        .unsqueeze(-1);
+MambaMixer::Scanned MambaMixer::scan(SelectiveScan scan, LinearLayer* layer) const {
+  Scanned scanned;
+  if (is_one_more_token(layer, scan.hidden_states.size(2))) {
+    scanned.output = StateUpdate{.hidden_states = scan.hidden_states.select(2),
+                                 .dt = scan.dt.select(2),
+                                 .A = scan.A,
+                                 .B = scan.B.select(1),
+                                 .C = scan.C.select(1),
+                                 .D = d_,
+                                 .z = scan.z.select(2),
+                                 .dt_bias = scan.delta_bias}
+                         .run(layer->recurrent_states)
+                         .unsqueeze(-1);
+    return scanned;
+  }
   scan.D = d_.to_float();
-  Tensor scan_output = scan.run();
-  const Tensor final_state = layer ? scan.ssm_state : Tensor();
+  scanned.output = scan.run();
+  if (layer) scanned.final_state = scan.ssm_state;
   scan = {};
-  if (layer) layer->update_recurrent_state(final_state);
-  return scan_output;
+  if (layer) layer->update_recurrent_state(scanned.final_state);
+  return scanned;
 }
 
 Tensor MambaMixer::forward(const Tensor& x, const Tensor& attention_mask) {
@@ -228,16 +234,16 @@ Tensor MambaMixer::forward(const Tensor& x, const Tensor& attention_mask) {
   }
   time_step = dt_proj_.weight.matmul(time_step.transpose(1, 2));
   const Tensor time_proj_bias = dt_proj_.bias.to_float();
-  const Tensor scan_output = scan({.hidden_states = hidden_states_B_C.transpose(1, 2),
-                                   .dt = time_step,
-                                   .A = A,
-                                   .B = B,
-                                   .C = C,
-                                   .D = {},
-                                   .z = halves[1],
-                                   .delta_bias = time_proj_bias},
-                                  layer);
-  return out_proj_(scan_output.transpose(1, 2).to(dtype));
+  const Scanned scanned = scan({.hidden_states = hidden_states_B_C.transpose(1, 2),
+                                .dt = time_step,
+                                .A = A,
+                                .B = B,
+                                .C = C,
+                                .D = {},
+                                .z = halves[1],
+                                .delta_bias = time_proj_bias},
+                               layer);
+  return out_proj_(scanned.output.transpose(1, 2).to(dtype));
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ Tensor Mamba2Mixer::update_state(Step step, LinearLayer& layer) const {
 }
 
 /// mamba2_chunk_scan
-Tensor Mamba2Mixer::scan_chunks(const Step& whole, LinearLayer* layer) const {
+Mamba2Mixer::Scanned Mamba2Mixer::scan_chunks(const Step& whole, LinearLayer* layer) const {
   const Mamba2MixerConfig& c = config_;
   const std::int64_t batch_size = whole.hidden_states.size(0),
                      seq_len = whole.hidden_states.size(1);
@@ -250,11 +250,13 @@ Tensor Mamba2Mixer::scan_chunks(const Step& whole, LinearLayer* layer) const {
       .D = d_,
       .dt_bias = dt_bias_,
       .chunk_size = c.chunk_size};
-  const Tensor scan_result = scan.run();
-  const Tensor final_state = layer ? scan.final_state : Tensor();
+  Scanned scanned;
+  scanned.output = scan.run();
+  if (layer) scanned.final_state = scan.final_state;
   scan = {};
-  if (layer) layer->update_recurrent_state(final_state);
-  return scan_result.reshape({batch_size, seq_len, -1});
+  if (layer) layer->update_recurrent_state(scanned.final_state);
+  scanned.output = scanned.output.reshape({batch_size, seq_len, -1});
+  return scanned;
 }
 
 Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
@@ -274,7 +276,9 @@ Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
   const std::array<std::int64_t, 3> lengths{c.intermediate_size, state, state};
   const std::vector<Tensor> x_B_C = hidden_states_B_C.split(lengths, -1);
   const Step step{.hidden_states = x_B_C[0], .B = x_B_C[1], .C = x_B_C[2], .dt = dt, .A = A};
-  Tensor scan_output = steps ? update_state(step, *layer) : scan_chunks(step, layer);
+  const Scanned scanned =
+      steps ? Scanned{update_state(step, *layer), {}} : scan_chunks(step, layer);
+  Tensor scan_output = scanned.output;
   scan_output = norm_(scan_output, gate);
   return out_proj_(scan_output.to(dtype));
 }

@@ -54,7 +54,11 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
     Tensor hidden_states, B, C, dt, A;
   };
   Tensor update_state(Step step, LinearLayer& layer) const;
-  Tensor scan_chunks(const Step& whole, LinearLayer* layer) const;
+  /// The scan and its last state, which forward's frame holds until it returns.
+  struct Scanned {
+    Tensor output, final_state;
+  };
+  Scanned scan_chunks(const Step& whole, LinearLayer* layer) const;
 
   Mamba2MixerConfig config_;
   nn::Convolution conv1d_;

@@ -76,11 +76,10 @@ Result<std::optional<ContainerRequest>> request_of(Words words, std::span<const 
                                                    const char* program) {
   const Result<ReadFlags> flags = read_flags(words, table, {.program = program});
   if (!flags) return tl::unexpected(flags.error());
-  const auto files = std::ranges::count_if(
-      flags->given, [](const GivenFlag& given) { return given.flag->meaning == "file"; });
-  if (files > 1) return unsupported("several files are merged", program, "one -f FILE");
   ContainerRequest request;
-  request.file = flags->value("file").value_or("");
+  for (const GivenFlag& given : flags->given)
+    if (given.flag->meaning == "file") request.files.push_back(given.values.back());
+  request.merges = table.data() == kCompose.data();
   request.names = flags->operands;
   if (!request.names.empty() &&
       std::ranges::find(kVerbs, std::string_view(request.names.front())) != kVerbs.end())
@@ -116,6 +115,26 @@ Result<Container> named(const std::vector<Container>& containers, const std::str
 }
 
 }  // namespace
+
+std::string ContainerRequest::where() const { return fmt::format("{}", fmt::join(files, ", ")); }
+
+void merge_containers(std::vector<Container>& into, std::vector<Container> more) {
+  for (Container& later : more) {
+    const auto at = std::ranges::find(into, later.name, &Container::name);
+    if (at == into.end()) {
+      into.push_back(std::move(later));
+      continue;
+    }
+    if (!later.image.empty()) at->image = std::move(later.image);
+    if (!later.entry_point.empty()) at->entry_point = std::move(later.entry_point);
+    if (!later.command.empty()) at->command = std::move(later.command);
+    if (later.gpus) at->gpus = at->gpus.value_or(0) + *later.gpus;
+    for (auto& [name, value] : later.environment) {
+      std::erase_if(at->environment, [&](const auto& held) { return held.first == name; });
+      at->environment.emplace_back(std::move(name), std::move(value));
+    }
+  }
+}
 
 std::vector<std::string> docker_words(const Container& container) {
   std::vector<std::string> words{"docker", "run"};
@@ -155,9 +174,10 @@ Result<std::optional<ContainerRequest>> container_request(Words words) {
   else if (first == "kubectl")
     request = request_of(words.subspan(1), kKubectl, "kubectl");
   else if (is_yaml(first))
-    request = ContainerRequest{first, {words.begin() + 1, words.end()}, {}};
+    request = ContainerRequest{
+        .files = {first}, .names = {words.begin() + 1, words.end()}, .environment = {}};
   if (!request || !*request) return request;
-  if (first == "kubectl" && (*request)->file.empty())
+  if (first == "kubectl" && (*request)->files.empty())
     return bad_input("names no file", "kubectl", "kubectl apply -f FILE");
   (*request)->environment = std::move(environment);
   return request;
@@ -166,12 +186,12 @@ Result<std::optional<ContainerRequest>> container_request(Words words) {
 Result<Container> chosen_container(const std::vector<Container>& containers,
                                    const ContainerRequest& request, const Files& files) {
   if (containers.empty())
-    return bad_input("describes no container", request.file,
+    return bad_input("describes no container", request.where(),
                      "a compose file with services, or a Kubernetes pod with containers");
   if (request.names.size() > 1)
     return bad_input(fmt::format("one at a time: {}", fmt::join(request.names, ", ")),
-                     request.file);
-  if (!request.names.empty()) return named(containers, request.names.front(), request.file);
+                     request.where());
+  if (!request.names.empty()) return named(containers, request.names.front(), request.where());
   std::vector<const Container*> known, all;
   for (const Container& container : containers) {
     all.push_back(&container);
@@ -179,11 +199,11 @@ Result<Container> chosen_container(const std::vector<Container>& containers,
   }
   if (known.size() == 1) return *known.front();
   if (known.size() > 1)
-    return bad_input(fmt::format("describes several servers: {}", names_of(known)), request.file,
+    return bad_input(fmt::format("describes several servers: {}", names_of(known)), request.where(),
                      "name one of them after it");
   if (containers.size() == 1) return containers.front();
   return unsupported(fmt::format("none of {} starts a program that is known", names_of(all)),
-                     request.file);
+                     request.where());
 }
 
 }  // namespace memtape::launch

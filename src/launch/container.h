@@ -29,10 +29,18 @@ std::vector<std::string> docker_words(const Container& container);
 
 /// A command that starts containers of a file.
 struct ContainerRequest {
-  std::string file;                ///< "": the compose file of the folder
+  std::vector<std::string> files;  ///< none: the compose file of the folder
+  bool merges = false;             ///< compose: a later file goes on with what an earlier one says
   std::vector<std::string> names;  ///< the services or containers asked for
   std::vector<std::pair<std::string, std::string>> environment;  ///< set before the command
+
+  /// The files, as messages name them.
+  std::string where() const;
 };
+
+/// The containers of one file after another: services of one name are one (the merge rules of the
+/// Compose specification: words and images are replaced, variables and devices come together).
+void merge_containers(std::vector<Container>& into, std::vector<Container> more);
 
 /// docker compose, docker-compose, kubectl, or a .yaml file itself; nothing for other commands.
 Result<std::optional<ContainerRequest>> container_request(std::span<const std::string> words);

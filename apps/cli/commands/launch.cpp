@@ -25,16 +25,25 @@ class FilesOnDisk final : public launch::Files {
   }
 };
 
-Result<std::vector<std::string>> words_to_run(const std::vector<std::string>& typed) {
+/// The command to read, and which container of several starts it.
+struct Words {
+  std::vector<std::string> words, remarks;
+};
+
+Result<Words> words_to_run(const std::vector<std::string>& typed) {
   Result<std::optional<launch::ContainerRequest>> request = launch::container_request(typed);
   if (!request) return tl::unexpected(request.error());
-  if (!*request) return typed;
+  if (!*request) return Words{typed, {}};
   const auto containers = sources::read_containers(**request);
   if (!containers) return tl::unexpected(containers.error());
   const Result<launch::Container> container =
       launch::chosen_container(*containers, **request, FilesOnDisk());
   if (!container) return tl::unexpected(container.error());
-  return launch::docker_words(*container);
+  Words found{launch::docker_words(*container), {}};
+  if (containers->size() > 1)
+    found.remarks.push_back(fmt::format("{}: of {} containers, {} serves", (*request)->where(),
+                                        containers->size(), container->name));
+  return found;
 }
 
 int serve(const launch::Translation& said, RawOptions raw, const LaunchOptions& options,
@@ -56,15 +65,16 @@ int serve(const launch::Translation& said, RawOptions raw, const LaunchOptions& 
 }  // namespace
 
 int run_launch(const LaunchOptions& options, Terminal& terminal) {
-  const Result<std::vector<std::string>> words = words_to_run(options.command);
+  const Result<Words> words = words_to_run(options.command);
   if (!words) return terminal.fail(words.error());
-  const Result<launch::Translation> said = launch::translate(*words, FilesOnDisk());
+  const Result<launch::Translation> said = launch::translate(words->words, FilesOnDisk());
   if (!said) return terminal.fail(said.error());
   RawOptions raw = options.given;
   raw.model = said->model;
   raw.config = said->config;
   raw.environment = said->environment;
-  raw.warnings = said->warnings;
+  raw.warnings = words->remarks;
+  raw.warnings.insert(raw.warnings.end(), said->warnings.begin(), said->warnings.end());
   raw.values = said->options;
   raw.values.insert(raw.values.end(), options.given.values.begin(), options.given.values.end());
   if (said->command == launch::Translation::Command::train) {

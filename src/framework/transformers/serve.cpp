@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "allocator/placement.h"
 #include "timeline/play.h"
 #include "workload/device_traits.h"
@@ -141,6 +143,14 @@ std::string_view cache_name(const GenerateRecipe& recipe) {
   return {};
 }
 
+std::string cache_config(const GenerateRecipe& recipe) {
+  if (recipe.cache != family::CacheKind::quantized) return "null";
+  const family::QuantizedStates::Settings& q = recipe.quantized;
+  return fmt::format(
+      R"({{"backend": "quanto", "nbits": {}, "axis_key": {}, "axis_value": {}, "q_group_size": {}, "residual_length": {}}})",
+      q.nbits, q.axis_key, q.axis_value, q.q_group_size, q.residual_length);
+}
+
 std::vector<Setting> settings_of(const GenerateRecipe& recipe) {
   const auto quoted = [](std::string_view text) { return '"' + std::string(text) + '"'; };
   const auto at = [](const auto& values, auto value) {
@@ -152,6 +162,7 @@ std::vector<Setting> settings_of(const GenerateRecipe& recipe) {
           {"prompt_length", std::to_string(recipe.prompt_length)},
           {"max_new_tokens", std::to_string(recipe.max_new_tokens)},
           {"cache_implementation", quoted(cache_name(recipe))},
+          {"cache_config", cache_config(recipe)},
           {"num_beams", std::to_string(recipe.num_beams)},
           {"prefill_chunk_size",
            recipe.prefill_chunk_size ? std::to_string(*recipe.prefill_chunk_size) : "null"}};
