@@ -18,14 +18,15 @@ namespace {
 
 thread_local RouterLogits* collector = nullptr;
 
-/// config.experts_implementation; "eager" loops over the experts that were hit, and its sizes are
-/// those of each expert's share.
-void read_experts_implementation(const Config& c, MoeConfig& config) {
+/// config.experts_implementation; "deepgemm" and "sonicmoe" are kernels of other libraries.
+ExpertsImplementation read_experts_implementation(const Config& c) {
   const std::string name = c.text("experts_implementation", "grouped_mm");
-  config.batches_experts = name == "batched_mm";
-  if (name != "grouped_mm" && name != "batched_mm")
+  if (name == "eager") return ExpertsImplementation::eager;
+  if (name == "batched_mm") return ExpertsImplementation::batched_mm;
+  if (name != "grouped_mm")
     c.fail("experts_implementation",
-           "only grouped_mm and batched_mm are modelled, found \"" + name + '"');
+           "only eager, batched_mm and grouped_mm are modelled, found \"" + name + '"');
+  return ExpertsImplementation::grouped_mm;
 }
 
 }  // namespace
@@ -37,8 +38,9 @@ MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const Decoder
       num_experts_per_tok(c.dimension(moe.experts_per_tok_key, moe.num_experts_per_tok)),
       moe_intermediate_size(c.dimension(moe.intermediate_key, moe.intermediate_size)),
       norm_topk_prob(c.boolean("norm_topk_prob", false)),
-      output_router_logits(c.boolean("output_router_logits", false)) {
-  read_experts_implementation(c, *this);
+      output_router_logits(c.boolean("output_router_logits", false)),
+      experts_implementation(read_experts_implementation(c)),
+      expert_load(options.expert_load) {
   if (num_experts_per_tok > num_experts)
     c.fail(*moe.experts_per_tok_key.begin(), "must be at most " +
                                                  std::string(*moe.experts_key.begin()) + " " +
@@ -84,10 +86,14 @@ Routing TopKRouter::forward(const Tensor& x) {
 Experts::Experts(const nn::Scope& scope, const MoeConfig& c, const ExpertsLayout& layout)
     : Module(scope),
       num_experts_(c.num_experts),
-      batched_(c.batches_experts),
+      implementation_(c.experts_implementation),
+      load_(c.expert_load),
       layout_(layout),
-      gate_up_(make_linear(scope, "gate_up_proj", c.hidden_size, 2 * c.moe_intermediate_size)),
-      down_(make_linear(scope, "down_proj", c.moe_intermediate_size, c.hidden_size)),
+      gate_up_(make_linear(scope, layout.has_gate ? "gate_up_proj" : "up_proj",
+                           layout.input_size > 0 ? layout.input_size : c.hidden_size,
+                           (layout.has_gate ? 2 : 1) * c.moe_intermediate_size)),
+      down_(make_linear(scope, "down_proj", c.moe_intermediate_size,
+                        layout.input_size > 0 ? layout.input_size : c.hidden_size)),
       act_fn_(c.hidden_act) {}
 
 Experts::Linear Experts::make_linear(const nn::Scope& scope, const char* name, std::int64_t in,
@@ -116,12 +122,20 @@ Tensor Experts::grouped_linear(const Tensor& input, const Linear& linear,
 
 Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index,
                         const Tensor& top_k_weights) {
-  if (batched_ && layout_.has_bias && !is_decoding())  // biases are added to views of the products
+  const bool batched = implementation_ == ExpertsImplementation::batched_mm || is_decoding();
+  if (implementation_ == ExpertsImplementation::eager)
+    return eager_forward(hidden_states, top_k_index, top_k_weights);
+  if (batched && layout_.has_bias && !is_decoding())  // biases are added to views of the products
     ghost::session().fail({ErrorKind::unsupported,
                            "experts with biases are not modelled in batched_mm",
                            "experts_implementation", "grouped_mm"});
-  return batched_ || is_decoding() ? batched_forward(hidden_states, top_k_index, top_k_weights)
-                                   : grouped_forward(hidden_states, top_k_index, top_k_weights);
+  return batched ? batched_forward(hidden_states, top_k_index, top_k_weights)
+                 : grouped_forward(hidden_states, top_k_index, top_k_weights);
+}
+
+/// _apply_gate, or the activation function of experts without a gate.
+Tensor Experts::activated(const Tensor& up_out) const {
+  return layout_.has_gate ? layout_.apply_gate(up_out, act_fn_) : act_fn_(up_out);
 }
 
 /// _batched_linear: a product a row, each with a weight of its own.
@@ -146,7 +160,7 @@ Tensor Experts::batched_forward(const Tensor& hidden_states, const Tensor& top_k
   };
   Tensor selected_weights = selected(gate_up_.weight), selected_biases = selected(gate_up_.bias);
   Tensor proj_out = batched_linear(selected_hidden_states, selected_weights, selected_biases);
-  proj_out = layout_.apply_gate(proj_out, act_fn_);
+  proj_out = activated(proj_out);
   selected_weights = selected(down_.weight);
   selected_biases = selected(down_.bias);
   proj_out = batched_linear(proj_out, selected_weights, selected_biases);
@@ -178,7 +192,7 @@ Tensor Experts::grouped_forward(const Tensor& hidden_states, const Tensor& top_k
   Tensor proj_out =
       grouped_linear(selected_hidden_states_g, gate_up_, selected_biases, groups.offsets);
   proj_out = ghost::masked_fill(proj_out, sentinel_mask);
-  proj_out = layout_.apply_gate(proj_out, act_fn_);
+  proj_out = activated(proj_out);
   if (layout_.has_bias) selected_biases = ghost::index(down_.bias, expert_ids_g);
   proj_out = grouped_linear(proj_out, down_, selected_biases, groups.offsets);
   proj_out = ghost::masked_fill(proj_out, sentinel_mask);

@@ -6,9 +6,8 @@
 // get_correct_experts_implementation), on every device and in every dtype; where torch's grouped_mm
 // wants a newer device, transformers' own loop stands in for it. generate() goes over to
 // "batched_mm" after the prefill; a configuration may ask for that in training, too. No size in
-// either depends on how the tokens are spread over the experts, so the tape holds for every
-// routing. The recordings it was checked against have no values: there all tokens go to expert 0
-// and every group ends at 0.
+// either depends on how the tokens are spread over the experts. "eager" runs the experts that were
+// hit one after the other (experts_eager.cpp): there each one's sizes are those of its tokens.
 #pragma once
 
 #include <string_view>
@@ -28,13 +27,16 @@ struct MoeDefaults {
   Keys experts_per_tok_key = "num_experts_per_tok";
 };
 
+enum class ExpertsImplementation { eager, batched_mm, grouped_mm };
+
 struct MoeConfig : DecoderConfig {
   MoeConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults,
             const MoeDefaults& moe);
 
   std::int64_t num_experts, num_experts_per_tok, moe_intermediate_size;
   bool norm_topk_prob, output_router_logits;
-  bool batches_experts = false;  ///< experts_implementation "batched_mm"
+  ExpertsImplementation experts_implementation = ExpertsImplementation::grouped_mm;
+  ExpertLoad expert_load;
 };
 
 /// What a router gives.
@@ -84,6 +86,8 @@ struct ExpertsLayout {
 
   bool transposed = false;  ///< weights of [experts, in, out] instead of [experts, out, in]
   bool has_bias = false;
+  bool has_gate = true;         ///< else up_proj alone, and the activation function after it
+  std::int64_t input_size = 0;  ///< 0: hidden_size
   ApplyGate apply_gate = default_apply_gate;
 };
 
@@ -99,6 +103,8 @@ class Experts : public nn::Module<Experts> {
   struct Linear {
     Tensor weight, bias;
   };
+  Tensor eager_forward(const Tensor& hidden_states, const Tensor& top_k_index,
+                       const Tensor& top_k_weights);
   Tensor grouped_forward(const Tensor& hidden_states, const Tensor& top_k_index,
                          const Tensor& top_k_weights);
   Tensor batched_forward(const Tensor& hidden_states, const Tensor& top_k_index,
@@ -108,9 +114,11 @@ class Experts : public nn::Module<Experts> {
                         const Tensor& offsets) const;
   Linear make_linear(const nn::Scope& scope, const char* name, std::int64_t in,
                      std::int64_t out) const;
+  Tensor activated(const Tensor& up_out) const;
 
   std::int64_t num_experts_;
-  bool batched_;
+  ExpertsImplementation implementation_;
+  ExpertLoad load_;
   ExpertsLayout layout_;
   Linear gate_up_, down_;
   nn::Activation act_fn_;

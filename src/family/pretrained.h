@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "model/config.h"
+#include "model/expert_load.h"
 #include "nn/module.h"
 
 namespace memtape::family {
@@ -24,6 +25,7 @@ enum class AttentionImplementation { eager, sdpa, flash };
 struct ModelOptions {
   DType dtype = DType::bfloat16;
   AttentionImplementation attention = AttentionImplementation::sdpa;
+  ExpertLoad expert_load = {};
 };
 
 /// Inputs of one micro-batch; [B, S] int64. Labels as long as the inputs; the mask may be

@@ -83,10 +83,14 @@ Bytes routed_bytes(const Tape& tape) {
   return dispatches ? most : 0;
 }
 
-void widen_by_routing(Bounds& bounds, const Tape& tape) {
+void widen_by_routing(Bounds& bounds, const Tape& tape, const ExpertLoad& load) {
   const Bytes routed = routed_bytes(tape);
   if (routed == 0) return;
   bounds.low_bytes -= routed;
+  if (!load.is_balanced()) {
+    bounds.causes.push_back("the figures are those of the GPU that gets most tokens");
+    return;
+  }
   bounds.high_bytes += routed;
   bounds.causes.push_back(
       "tokens are taken to be spread evenly over the experts: within are ranks that get none of "
@@ -95,12 +99,13 @@ void widen_by_routing(Bounds& bounds, const Tape& tape) {
 
 }  // namespace
 
-Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank) {
+Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank,
+                 const ExpertLoad& load) {
   Bounds bounds{
       .low_bytes = rank.peak_device_bytes, .high_bytes = rank.peak_device_bytes, .causes = {}};
   widen_by_context(bounds, device, rank);
   widen_by_cudnn(bounds, tape, device);
-  widen_by_routing(bounds, tape);
+  widen_by_routing(bounds, tape, load);
   return bounds;
 }
 

@@ -7,6 +7,7 @@
 
 namespace memtape {
 
-Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank);
+Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank,
+                 const ExpertLoad& load);
 
 }  // namespace memtape

@@ -63,6 +63,10 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
         {"prepare_model_for_kbit_training",
          r.prepare_for_kbit_training.value_or(!r.trainer.is_of_trl()) ? "true" : "false"});
   }
+  if (!r.expert_load.is_balanced())
+    settings.push_back({"imbalance", r.expert_load.worst
+                                         ? quoted("worst")
+                                         : fmt::format("{}", r.expert_load.imbalance)});
   settings.push_back({"freeze", r.freeze.empty() ? "null" : joined(r.freeze)});
   return settings;
 }

@@ -47,6 +47,13 @@ ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& 
 
 /// Where the checkpoint's header does not agree with what the family builds, and what is run
 /// shorter than asked.
+/// Megatron's dispatchers move rows to where their experts are, a loop over experts cuts them up;
+/// transformers' other implementations have rows of all experts in one tensor.
+bool depends_on_routing(const Config& config, const TrainRecipe& recipe) {
+  return recipe.framework == Framework::megatron_core ||
+         config.text("experts_implementation", "") == "eager";
+}
+
 void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
                   std::vector<std::string>& warnings) {
   const std::string model_type = model.config.text("model_type", "");
@@ -63,6 +70,10 @@ void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
     warnings.push_back(
         "how many columns of the inputs hold outliers depends on the data; LLM.int8() is counted "
         "with none");
+  if (!recipe.expert_load.is_balanced() && !depends_on_routing(model.config, recipe))
+    warnings.push_back(
+        "--imbalance changes nothing here: no size depends on it how tokens are "
+        "spread over experts");
   warnings.insert(warnings.end(), recipe.not_modelled.begin(), recipe.not_modelled.end());
   if (recipe.gradient_accumulation > torch::kMostMicroBatches)
     warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",
@@ -197,7 +208,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.workload = resolved_settings(recipe);
   prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(device.gpu, {device.total_bytes, device.context_bytes});
-  prediction.bounds = bounds_of(run->tape, device, peak);
+  prediction.bounds = bounds_of(run->tape, device, peak, recipe.expert_load);
   add_warnings(model, recipe, prediction.warnings);
   if (run->statics.managed_bytes > 0)
     prediction.warnings.push_back(fmt::format(

@@ -150,6 +150,14 @@ Result<void> set_max_grad_norm(const NamedValue& option, TrainRecipe& recipe) {
   return put(real(option, 0.0, 1e30, "a positive number, or none"), recipe.max_grad_norm);
 }
 
+/// X, or worst.
+Result<void> set_imbalance(const NamedValue& option, TrainRecipe& recipe) {
+  recipe.expert_load = {.worst = option.second == "worst"};
+  if (recipe.expert_load.worst) return {};
+  return put(real(option, 1.0, 1e9, "1 or more: the fullest expert over the mean; or worst"),
+             recipe.expert_load.imbalance);
+}
+
 Result<void> set_framework(const NamedValue& option, TrainRecipe& recipe) {
   std::vector<std::string_view> known;
   for (const Choice<Framework>& choice : kFrameworks) {
@@ -305,6 +313,7 @@ constexpr auto kRules = std::to_array<Rule>({
        return put(choose(o, kImpls), r.optimizer_impl);
      }},
     {"max-grad-norm", set_max_grad_norm},
+    {"imbalance", set_imbalance},
     {"trainer", check_trainer},
     {"transformers-version", set_transformers_version},
     {"lora-rank",

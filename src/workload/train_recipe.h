@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "model/expert_load.h"
 #include "workload/layout_recipe.h"
 
 namespace memtape {
@@ -143,6 +144,7 @@ struct TrainRecipe {
   /// Whether peft's prepare_model_for_kbit_training is called on the quantized model; not said:
   /// yes.
   std::optional<bool> prepare_for_kbit_training;
+  ExpertLoad expert_load;
   LayoutRecipe layout;
   std::vector<std::string> freeze;  ///< globs over parameter names
   std::vector<std::string>

@@ -404,6 +404,7 @@ Result<Arguments> read_arguments(const Config& config, const TrainRecipe& recipe
                             ? from_launch(config, recipe)
                             : from_transformers(config, recipe);
   if (!a) return a;
+  a->moe.load = recipe.expert_load;
   if (const auto checked = check_interleaving(*a); !checked) return tl::unexpected(checked.error());
   return a;
 }

@@ -30,6 +30,7 @@ struct MoeArguments {
   bool gathers_tokens = false;  ///< the dispatcher "allgather"
   bool grouped_gemm = false, shared_gate = false, expert_bias = false;
   std::optional<double> capacity_factor;
+  ExpertLoad load;
 };
 
 /// Multi-latent attention; `on` false: q, k, v come from one product.

@@ -81,9 +81,9 @@ Tensor MoeLayer::run_experts(const Tensor& rows, const Tensor& weights) {
   std::vector<Tensor> outputs;
   for (std::int64_t i = 0; i < local; ++i) {
     const Expert& expert = experts_[static_cast<std::size_t>(i)];
-    const Tensor mine = rows.slice(0, i * share, (i + 1) * share);
-    const Tensor weight =
-        weights.defined() ? weights.slice(0, i * share, (i + 1) * share) : Tensor();
+    const std::int64_t end = i + 1 < local ? (i + 1) * share : rows.size(0);
+    const Tensor mine = rows.slice(0, i * share, end);
+    const Tensor weight = weights.defined() ? weights.slice(0, i * share, end) : Tensor();
     const Tensor between = (*expert.fc1)(mine);
     outputs.push_back((*expert.fc2)(weighted_activation(a, between, expert.fc1->bias, weight)));
   }
@@ -97,7 +97,7 @@ Tensor MoeLayer::routed_by_gathering(const Tensor& rows) {
   const auto local = static_cast<std::int64_t>(experts_.size());
   const std::int64_t tokens = rows.size(0), width = rows.size(1), group = a.ep * a.etp;
   const std::int64_t all = tokens * group;
-  const std::int64_t mine = all * a.moe.topk / a.moe.num_experts * local;
+  const std::int64_t mine = a.moe.load.of_fullest_gpu({all, a.moe.topk, a.moe.num_experts}, local);
   const Tensor probs = router_probs(rows);
   if (group > 1) const Tensor gathered = rank_.global_buffer({all, width}, rows.dtype());
   {
@@ -148,12 +148,17 @@ Tensor MoeLayer::routed_by_exchange(const Tensor& rows) {
   const Arguments& a = rank_.a;
   const std::int64_t tokens = rows.size(0), local = a.moe.num_experts / a.ep;
   const Tensor probs = router_probs(rows);
-  std::int64_t each = tokens * a.moe.topk / a.moe.num_experts;
-  if (a.moe.capacity_factor)
-    each = static_cast<std::int64_t>(std::ceil(static_cast<double>(tokens * a.moe.topk) /
-                                               static_cast<double>(a.moe.num_experts) *
-                                               *a.moe.capacity_factor));
-  const std::int64_t sent = each * a.moe.num_experts, received = each * a.ep * local * a.etp;
+  const std::int64_t group = a.ep * a.etp;
+  std::int64_t sent = tokens * a.moe.topk;
+  std::int64_t received =
+      a.moe.load.of_fullest_gpu({tokens * group, a.moe.topk, a.moe.num_experts}, local);
+  if (a.moe.capacity_factor) {  // dropped or padded to it, whatever the routing
+    const auto each = static_cast<std::int64_t>(
+        std::ceil(static_cast<double>(sent) / static_cast<double>(a.moe.num_experts) *
+                  *a.moe.capacity_factor));
+    sent = each * a.moe.num_experts;
+    received = each * local * group;
+  }
   {
     const ghost::Op op("dispatch_preprocess", {});
     local_map_ = empty({tokens, a.moe.num_experts}, DType::boolean, Category::buffer);
@@ -161,13 +166,13 @@ Tensor MoeLayer::routed_by_exchange(const Tensor& rows) {
   }
   local_probs_ = probs.detach();
   Tensor dispatched = moved("PermuteBackward", rows, sent);
-  if (a.ep > 1 || a.etp > 1) dispatched = moved("_AllToAllBackward", dispatched, received);
+  if (group > 1) dispatched = moved("_AllToAllBackward", dispatched, received);
   if (local > 1) dispatched = moved("SortChunksBackward", dispatched, received);
   Tensor combined =
       run_experts(dispatched, moved("_AllToAllBackward", probs.reshape({-1, 1}), received));
   dispatched.reset();
   if (local > 1) combined = moved("SortChunksBackward", combined, received);
-  if (a.ep > 1 || a.etp > 1) combined = moved("_AllToAllBackward", combined, sent);
+  if (group > 1) combined = moved("_AllToAllBackward", combined, sent);
   return moved("UnpermuteBackward", combined, tokens);
 }
 

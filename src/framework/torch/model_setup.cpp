@@ -33,7 +33,9 @@ Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
       family::find_family(config, family_task(recipe.task));
   if (!family) return tl::unexpected(family.error());
   std::unique_ptr<family::PretrainedModel> model = (*family)->build(
-      config, {.dtype = recipe.parameter_dtype(), .attention = attention_of(recipe.attention)});
+      config, {.dtype = recipe.parameter_dtype(),
+               .attention = attention_of(recipe.attention),
+               .expert_load = recipe.expert_load});
   if (!model) return tl::unexpected(config.check().error());
   return model;
 }

@@ -7,6 +7,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/cub.h"
+#include "ghost/ops/views.h"
 
 namespace memtape::ghost {
 namespace {
@@ -109,6 +110,45 @@ struct IndexBackward0 final : PickBackward {
   int dimension;
 };
 
+/// Elements picked by pairs go back into zeros, at linear places.
+struct IndexPairsBackward final : Node {
+  explicit IndexPairsBackward(const Dims& input) : Node("IndexBackward0"), sizes(input) {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor rows = first.unpack(), columns = second.unpack();
+    out[0] = zeros(sizes, in[0].dtype());
+    Op op("index_put_", {});
+    const Tensor linear = linear_index(rows);
+    {
+      const Tensor added = linear_index(columns);
+    }
+    const Tensor packed = in[0].contiguous();
+    if (rows.numel() > 0) sort_places(out[0], rows.numel(), 1);
+  }
+  void release() override {
+    first.reset();
+    second.reset();
+  }
+  Saved first, second;
+  Dims sizes;
+};
+
+/// grad for self, grad.index_select(0, index) for the source, which is kept for its sizes alone.
+struct IndexAddBackward0 final : Node {
+  IndexAddBackward0() : Node("IndexAddBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor where = indices.unpack(), kept = source.unpack();
+    if (wants(0)) out[0] = in[0];
+    if (!wants(1)) return;
+    Op op("index_select", {});
+    out[1] = empty(kept.sizes(), in[0].dtype());
+  }
+  void release() override {
+    indices.reset();
+    source.reset();
+  }
+  Saved indices, source;
+};
+
 /// gather_backward(grad, self, ...): scatter_add_ needs no memory of its own; `self` is kept for
 /// its sizes alone.
 struct GatherBackward0 final : PickBackward {
@@ -163,13 +203,14 @@ Tensor pick(const char* name, const In& self, const In& indices, const Dims& siz
 
 Tensor nonzero(const Tensor& mask, std::int64_t count) {
   Op op("nonzero", {});
+  const Tensor packed = mask.contiguous();
   const Tensor found = empty({}, DType::int32);
   {
     const Tensor temporary = scratch(cub::reduce_bytes(session().device, mask.numel()));
   }
-  Tensor places = int64s({count, mask.dim()});
+  Tensor places = int64s({mask.dim(), count});
   const Tensor temporary = scratch(cub::select_flagged_bytes(session().device, mask.numel()));
-  return places;
+  return alias(places, {count, mask.dim()}, {1, count});
 }
 
 Tensor index(const In& self, const In& indices) {
@@ -191,6 +232,37 @@ Tensor take_along_rows(const In& self, const In& rows) {
   sizes[1] = rows->size(1);
   const Tensor wrapped = int64s(sizes);
   return empty(sizes, self->dtype());
+}
+
+Tensor index_pairs(const In& self, const Tensor& first, const Tensor& second) {
+  const Tensor columns = self->unsqueeze(-1);
+  Op op("index", {&self});
+  Ptr<IndexPairsBackward> node;
+  if (op.differentiable()) {
+    node = op.node<IndexPairsBackward>({&columns}, columns.sizes());
+    node->first.keep(first);
+    node->second.keep(second);
+  }
+  Tensor out = empty({first.numel(), 1}, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+void index_add_(const Tensor& self, const Tensor& indices, const In& source) {
+  const In target(self);
+  Op op("index_add_", {&target, &source});
+  if (!op.differentiable()) return;
+  const Ptr<IndexAddBackward0> node = op.node<IndexAddBackward0>({&self, &*source});
+  if (node->wants(1)) {
+    node->indices.keep(indices);
+    node->source.keep(*source);
+  }
+  set_history(self, node);
+}
+
+Tensor one_hot(const Tensor& indices, std::int64_t classes) {
+  Op op("one_hot", {});
+  return int64s(indices.sizes().with(classes));
 }
 
 Tensor index_columns(const In& self, const In& indices) {

@@ -16,6 +16,14 @@ Tensor index_select(const In& self, const In& rows);
 /// torch.take_along_dim(self, rows, dim=1), whose rows broadcast over the other dimensions: the
 /// indices, broadcast and with negative ones wrapped, and the result. Without gradients.
 Tensor take_along_rows(const In& self, const In& rows);
+/// self[first, second, None]: one element of the matrix for each pair, as a column.
+Tensor index_pairs(const In& self, const Tensor& first, const Tensor& second);
+
+/// self.index_add_(0, indices, source).
+void index_add_(const Tensor& self, const Tensor& indices, const In& source);
+
+/// torch.nn.functional.one_hot(indices, classes): int64, a dimension more.
+Tensor one_hot(const Tensor& indices, std::int64_t classes);
 
 /// self[:, indices] of a matrix, without gradients.
 Tensor index_columns(const In& self, const In& indices);
@@ -32,7 +40,8 @@ void scatter_(Tensor& self, const In& indices, const In& source);
 /// self.scatter(-1, indices, number): a copy in which those elements are the number.
 Tensor scatter_number(const In& self, const In& indices);
 
-/// The places of the `count` true elements, [count, dim] (nonzero_cuda_out_impl of Nonzero.cu).
+/// The places of the `count` elements that are not zero, [count, dim] with the places of each
+/// dimension side by side (nonzero_cuda_out_impl of Nonzero.cu).
 Tensor nonzero(const Tensor& mask, std::int64_t count);
 
 /// self[mask] where `count` elements of the bool mask over its first dimensions are true.

@@ -157,6 +157,14 @@ Tensor sum_to(const In& self, const Dims& sizes) {
   return out;
 }
 
+Tensor sum_last_two(const In& self) {
+  Op op("sum", {&self});
+  const int rank = self->dim();
+  Tensor out = empty(self->sizes().leading().leading(), self->dtype());
+  reduce_scratch(*self, dim_set(rank - 1) | dim_set(rank - 2), self->dtype());
+  return out;
+}
+
 Tensor sum_all(const In& self) {
   Op op("sum", {&self});
   Tensor out = reduced_to_number(*self, reduction_dtype(*self));

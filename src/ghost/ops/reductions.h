@@ -10,6 +10,9 @@ namespace memtape::ghost {
 /// `self` summed down to `sizes` (at::sum_to): what broadcasting spread comes together again.
 Tensor sum_to(const In& self, const Dims& sizes);
 
+/// self.sum(dim=(-1, -2)) of what wants no gradient.
+Tensor sum_last_two(const In& self);
+
 /// Sum of all elements, a tensor without dimensions.
 Tensor sum_all(const In& self);
 
