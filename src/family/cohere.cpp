@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cohere (Command R, Aya): layer norms spelled out in float32, neighbours rotated instead of
-// halves, attention and MLP side by side on the same input, scaled logits; mirroring
-// transformers 5.17 models/cohere/modular_cohere.py.
+// halves, attention and MLP side by side on the same input, scaled logits; its second generation
+// (Command A, R7B) has sliding layers, which alone rotate. Mirroring transformers 5.17
+// models/cohere/modular_cohere.py and models/cohere2/modular_cohere2.py.
 #include <memory>
 #include <tuple>
 
@@ -28,6 +29,28 @@ struct CohereConfig : DecoderConfig {
     rope.interleaved = true;
   }
   bool use_qk_norm;
+
+  bool rotates(std::int64_t) const { return true; }
+};
+
+struct Cohere2Config : CohereConfig {
+  Cohere2Config(const Config& c, const ModelOptions& options) : CohereConfig(c, options) {
+    use_qk_norm = false;
+    sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
+    const std::int64_t every = c.dimension("sliding_window_pattern", 4);
+    layer_types = read_layer_types(c, num_hidden_layers,
+                                   [](std::int64_t) { return LayerType::full_attention; });
+    if (c.is_null("layer_types"))
+      for (std::int64_t i = 0; i < num_hidden_layers; ++i)
+        if ((i + 1) % every != 0)
+          layer_types[static_cast<std::size_t>(i)] = LayerType::sliding_attention;
+    if (!sliding_window) c.fail("sliding_window", "is null, but the model makes a sliding mask");
+    masks_by_layer_type = masks_both_types = true;
+  }
+
+  bool rotates(std::int64_t layer) const {
+    return layer_type(layer) == LayerType::sliding_attention;
+  }
 };
 
 class CohereLayerNorm : public nn::Module<CohereLayerNorm> {
@@ -53,10 +76,12 @@ class CohereLayerNorm : public nn::Module<CohereLayerNorm> {
 
 class CohereAttention : public nn::Module<CohereAttention> {
  public:
-  CohereAttention(const nn::Scope& scope, const CohereConfig& c)
+  template <class Settings>
+  CohereAttention(const nn::Scope& scope, const Settings& c, std::int64_t layer)
       : Module(scope),
         call_(attention_call(c)),
         head_dim_(c.head_dim),
+        rotates_(c.rotates(layer)),
         q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
         k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
         v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
@@ -82,8 +107,9 @@ class CohereAttention : public nn::Module<CohereAttention> {
     query_states = query_states.transpose(1, 2);
     key_states = key_states.transpose(1, 2);
     value_states = value_states.transpose(1, 2);
-    std::tie(query_states, key_states) =
-        apply_interleaved_rotary_pos_emb(query_states, key_states, position_embeddings);
+    if (rotates_)
+      std::tie(query_states, key_states) =
+          apply_interleaved_rotary_pos_emb(query_states, key_states, position_embeddings);
     KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
@@ -95,15 +121,17 @@ class CohereAttention : public nn::Module<CohereAttention> {
  private:
   AttentionCall call_;
   std::int64_t head_dim_;
+  bool rotates_;
   nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
   std::unique_ptr<CohereLayerNorm> q_norm_, k_norm_;
 };
 
 class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLayer> {
  public:
-  CohereDecoderLayer(const nn::Scope& scope, const CohereConfig& c)
+  template <class Settings>
+  CohereDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
       : GradientCheckpointingLayer(scope),
-        self_attn_(scope / "self_attn", c),
+        self_attn_(scope / "self_attn", c, layer),
         mlp_(scope / "mlp", c),
         input_layernorm_(scope / "input_layernorm", c.hidden_size) {}
 
@@ -122,8 +150,9 @@ class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLa
   CohereLayerNorm input_layernorm_;
 };
 
+template <class Config>
 struct CohereParts : DecoderParts {
-  using Settings = CohereConfig;
+  using Settings = Config;
   using DecoderLayer = CohereDecoderLayer;
   using Norm = CohereLayerNorm;
   static void cap_logits(Tensor& logits, const CohereConfig&) { logits = logits.mul(0.0625); }
@@ -132,7 +161,13 @@ struct CohereParts : DecoderParts {
 }  // namespace
 
 ModelPointer build_cohere(const Config& c, const ModelOptions& options) {
-  return build_checked<DecoderForCausalLM<CohereParts>>(c, CohereConfig(c, options), options);
+  return build_checked<DecoderForCausalLM<CohereParts<CohereConfig>>>(c, CohereConfig(c, options),
+                                                                      options);
+}
+
+ModelPointer build_cohere2(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<CohereParts<Cohere2Config>>>(c, Cohere2Config(c, options),
+                                                                       options);
 }
 
 }  // namespace memtape::family

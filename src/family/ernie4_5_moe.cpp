@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// ERNIE 4.5 MoE: Llama with neighbours rotated in float32, and in some layers experts beside shared
-// ones, whose router works in float32 outside autocast; mirroring transformers 5.17
-// models/ernie4_5_moe/modular_ernie4_5_moe.py.
+// ERNIE 4.5: Llama with neighbours rotated in float32; its mixtures have in some layers experts
+// beside shared ones, whose router works in float32 outside autocast. Mirroring transformers 5.17
+// models/ernie4_5/modular_ernie4_5.py and models/ernie4_5_moe/modular_ernie4_5_moe.py.
 #include <optional>
-#include <tuple>
 
+#include "family/attention_of.h"
 #include "family/families.h"
-#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
 #include "family/qwen2_moe.h"
+#include "family/rotate_pairs.h"
 #include "ghost/autocast.h"
-#include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/matmul.h"
@@ -21,6 +20,13 @@
 
 namespace memtape::family {
 namespace {
+
+using Ernie4_5Attention = AttentionOf<Rotated<rotate_pairs_in_float>>;
+
+struct Ernie4_5Parts : DecoderParts {
+  using DecoderLayer = PreNormDecoderLayer<Ernie4_5Attention>;
+  using Norm = LlamaRMSNorm;
+};
 
 struct Ernie4_5MoeConfig : MoeConfig {
   Ernie4_5MoeConfig(const Config& c, const ModelOptions& options)
@@ -51,55 +57,6 @@ struct Ernie4_5MoeConfig : MoeConfig {
   bool has_experts(std::int64_t layer) const {
     return (layer + 1) % interval == 0 && layer >= first_layer && layer <= last_layer;
   }
-};
-
-/// apply_rotary_pos_emb: each frequency twice in a row, q and k in float32.
-std::pair<Tensor, Tensor> rotate_pairs_in_float(const Tensor& q, const Tensor& k,
-                                                const CosSin& cos_sin) {
-  const std::int64_t half = cos_sin.first.size(-1) / 2;
-  const auto of_pairs = [half](const Tensor& x) {
-    return ghost::repeat_interleave(x.unsqueeze(1).slice(-1, 0, half), 2, -1);
-  };
-  const Tensor cos = of_pairs(cos_sin.first);
-  const Tensor sin = of_pairs(cos_sin.second);
-  const Tensor q_embed = q.to_float().mul(cos).add(rotate_every_two(q).to_float().mul(sin));
-  const Tensor k_embed = k.to_float().mul(cos).add(rotate_every_two(k).to_float().mul(sin));
-  Tensor q_cast = q_embed.to(q.dtype());
-  return {std::move(q_cast), k_embed.to(q.dtype())};
-}
-
-class Ernie4_5MoeAttention : public nn::Module<Ernie4_5MoeAttention> {
- public:
-  Ernie4_5MoeAttention(const nn::Scope& scope, const DecoderConfig& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) =
-        rotate_pairs_in_float(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    return o_proj_(attn_output);
-  }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
 };
 
 /// The bias that keeps the load even: a parameter that is not trained.
@@ -181,11 +138,27 @@ class Ernie4_5MoeSparseMoeBlock : public nn::Module<Ernie4_5MoeSparseMoeBlock> {
 struct Ernie4_5MoeParts : MoeParts {
   using Settings = Ernie4_5MoeConfig;
   using DecoderLayer =
-      PreNormDecoderLayer<Ernie4_5MoeAttention, MaybeSparseMlp<Ernie4_5MoeSparseMoeBlock>>;
+      PreNormDecoderLayer<Ernie4_5Attention, MaybeSparseMlp<Ernie4_5MoeSparseMoeBlock>>;
   using Norm = LlamaRMSNorm;
 };
 
 }  // namespace
+
+ModelPointer build_ernie4_5(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options,
+                       {.vocab_size = 103424,
+                        .hidden_size = 1024,
+                        .intermediate_size = 3072,
+                        .num_hidden_layers = 18,
+                        .num_attention_heads = 16,
+                        .num_key_value_heads = 2,
+                        .head_dim = c.has("head_dim") ? 0 : 128,
+                        .tie_word_embeddings = true});
+  config.qkv_bias = config.o_bias = config.mlp_bias = c.boolean("use_bias", false);
+  config.attention_dropout = 0.0;
+  config.rope.keeps_float32 = true;
+  return build_checked<DecoderForCausalLM<Ernie4_5Parts>>(c, config, options);
+}
 
 ModelPointer build_ernie4_5_moe(const Config& c, const ModelOptions& options) {
   return build_checked<MoeForCausalLM<Ernie4_5MoeParts>>(c, Ernie4_5MoeConfig(c, options), options);

@@ -74,5 +74,18 @@ ModelPointer build_smollm3(const Config& config, const ModelOptions& options);
 ModelPointer build_stablelm(const Config& config, const ModelOptions& options);
 ModelPointer build_starcoder2(const Config& config, const ModelOptions& options);
 ModelPointer build_t5(const Config& config, const ModelOptions& options);
+ModelPointer build_arcee(const Config& config, const ModelOptions& options);
+ModelPointer build_seed_oss(const Config& config, const ModelOptions& options);
+ModelPointer build_ministral(const Config& config, const ModelOptions& options);
+ModelPointer build_glm(const Config& config, const ModelOptions& options);
+ModelPointer build_glm4(const Config& config, const ModelOptions& options);
+ModelPointer build_exaone4(const Config& config, const ModelOptions& options);
+ModelPointer build_hunyuan_v1_dense(const Config& config, const ModelOptions& options);
+ModelPointer build_helium(const Config& config, const ModelOptions& options);
+ModelPointer build_ernie4_5(const Config& config, const ModelOptions& options);
+ModelPointer build_cohere2(const Config& config, const ModelOptions& options);
+ModelPointer build_dots1(const Config& config, const ModelOptions& options);
+ModelPointer build_granitemoe(const Config& config, const ModelOptions& options);
+ModelPointer build_nemotron(const Config& config, const ModelOptions& options);
 
 }  // namespace memtape::family

@@ -38,6 +38,7 @@ class MoeForCausalLM : public PretrainedModel {
     const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
     const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Parts::cap_logits(logits, config_);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     Tensor aux_loss;
     if (config_.output_router_logits) {

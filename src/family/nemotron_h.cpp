@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nemotron-H: layers of one mixer each, which is Mamba 2's, attention without a rope, or an MLP;
-// mirroring transformers 5.17 models/nemotron_h/modeling_nemotron_h.py.
+// Nemotron-H: layers of one mixer each, which is Mamba 2's, attention without a rope, an MLP, or
+// experts without gates beside a shared one, in a space of their own where there is one; mirroring
+// transformers 5.17 models/nemotron_h/modeling_nemotron_h.py.
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -8,17 +10,19 @@
 #include "base/text.h"
 #include "family/activations.h"
 #include "family/decoder.h"
+#include "family/deepseek_moe.h"
 #include "family/families.h"
 #include "family/forward_arguments.h"
 #include "family/key_value_cache.h"
 #include "family/mamba.h"
 #include "family/mamba2_mixer.h"
+#include "family/ungated_mlp.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
 
-enum class BlockType { linear_attention, full_attention, mlp };
+enum class BlockType { linear_attention, full_attention, mlp, moe };
 
 /// Its name among layer_types, the older one, and its letter in hybrid_override_pattern.
 struct BlockName {
@@ -26,10 +30,10 @@ struct BlockName {
   char letter;
   BlockType type;
 };
-constexpr std::array<BlockName, 3> kBlocks{
+constexpr std::array<BlockName, 4> kBlocks{
     BlockName{"linear_attention", "mamba", 'M', BlockType::linear_attention},
     BlockName{"full_attention", "attention", '*', BlockType::full_attention},
-    BlockName{"mlp", "mlp", '-', BlockType::mlp}};
+    BlockName{"mlp", "mlp", '-', BlockType::mlp}, BlockName{"moe", "moe", 'E', BlockType::moe}};
 
 std::vector<BlockType> named_blocks(const Config& c, const std::vector<std::string>& names) {
   std::vector<BlockType> types;
@@ -38,8 +42,8 @@ std::vector<BlockType> named_blocks(const Config& c, const std::vector<std::stri
       return block.name == name || block.legacy == name;
     });
     if (at == kBlocks.end())
-      c.fail("layers_block_type", "unknown or not modelled: \"" + name +
-                                      "\", use linear_attention, full_attention or mlp");
+      c.fail("layers_block_type",
+             "unknown: \"" + name + "\", use linear_attention, full_attention, mlp or moe");
     else
       types.push_back(at->type);
   }
@@ -53,7 +57,7 @@ std::vector<BlockType> pattern_blocks(const Config& c, const std::string& patter
                                  [&](const BlockName& block) { return block.letter == letter; });
     if (at == kBlocks.end())
       c.fail("hybrid_override_pattern",
-             std::string("letter unknown or not modelled: '") + letter + "', use M, * or -");
+             std::string("unknown letter: '") + letter + "', use M, *, - or E");
     else
       types.push_back(at->type);
   }
@@ -69,15 +73,21 @@ std::vector<BlockType> block_types(const Config& c) {
   return pattern_blocks(c, c.text("hybrid_override_pattern"));
 }
 
-struct NemotronHConfig : DecoderConfig {
+struct NemotronHConfig : DeepseekMoeConfig {
   NemotronHConfig(const Config& c, const ModelOptions& options)
-      : DecoderConfig(c, options,
-                      {.vocab_size = 131072,
-                       .intermediate_size = 21504,
-                       .num_hidden_layers = 4,
-                       .num_key_value_heads = 8,
-                       .head_dim = 128}),
+      : DeepseekMoeConfig(c, options,
+                          {.vocab_size = 131072,
+                           .intermediate_size = 21504,
+                           .num_hidden_layers = 4,
+                           .num_key_value_heads = 8,
+                           .head_dim = 128},
+                          {.experts_key = {"n_routed_experts", "num_local_experts"},
+                           .num_experts = 8,
+                           .num_experts_per_tok = 2,
+                           .intermediate_size = 7688}),
         blocks(block_types(c)),
+        shared_expert_size(c.dimension("moe_shared_expert_intermediate_size", 7688)),
+        latent_size(c.optional_dimension("moe_latent_size").value_or(0)),
         rescale_prenorm_residual(c.boolean("rescale_prenorm_residual", true)),
         mixer{.hidden_size = hidden_size,
               .intermediate_size = 0,
@@ -99,10 +109,14 @@ struct NemotronHConfig : DecoderConfig {
     mixer.intermediate_size = mixer.num_heads * mixer.head_dim;
     mixer.norm_group_size = mixer.intermediate_size / mixer.n_groups;
     check_mixer(c, "mamba_num_heads", mixer);
+    norm_topk_prob = c.boolean("norm_topk_prob", true);
+    if (std::ranges::find(blocks, BlockType::moe) != blocks.end()) read_groups_of_two_best(c, 1, 1);
   }
   BlockType block_type(std::int64_t layer) const { return blocks[static_cast<std::size_t>(layer)]; }
 
   std::vector<BlockType> blocks;
+  std::int64_t shared_expert_size;
+  std::int64_t latent_size;  ///< of what the experts are given; 0: hidden_size
   bool rescale_prenorm_residual;
   Mamba2MixerConfig mixer;
 };
@@ -137,18 +151,34 @@ class NemotronHAttention : public nn::Module<NemotronHAttention> {
   nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
 };
 
-class NemotronHMLP : public nn::Module<NemotronHMLP> {
+class NemotronHMoE : public nn::Module<NemotronHMoE> {
  public:
-  NemotronHMLP(const nn::Scope& scope, const DecoderConfig& c)
+  NemotronHMoE(const nn::Scope& scope, const NemotronHConfig& c)
       : Module(scope),
-        up_proj_(scope / "up_proj", c.hidden_size, c.intermediate_size, c.mlp_bias),
-        down_proj_(scope / "down_proj", c.intermediate_size, c.hidden_size, c.mlp_bias),
-        act_fn_(c.hidden_act) {}
-  Tensor forward(const Tensor& x) { return down_proj_(act_fn_(up_proj_(x))); }
+        experts_(scope / "experts", c, {.has_gate = false, .input_size = c.latent_size}),
+        gate_(scope / "gate", c),
+        shared_experts_(scope / "shared_experts", with_intermediate_size(c, c.shared_expert_size)) {
+    if (c.latent_size == 0) return;
+    fc1_latent_proj_.emplace(scope / "fc1_latent_proj", c.hidden_size, c.latent_size, c.mlp_bias);
+    fc2_latent_proj_.emplace(scope / "fc2_latent_proj", c.latent_size, c.hidden_size, c.mlp_bias);
+  }
+
+  Tensor forward(const Tensor& residuals) {
+    const Routing routing = gate_(residuals);
+    Tensor hidden_states = residuals.view({-1, residuals.size(-1)});
+    if (fc1_latent_proj_) hidden_states = (*fc1_latent_proj_)(hidden_states);
+    hidden_states = experts_(hidden_states, routing.indices, routing.weights);
+    if (fc2_latent_proj_) hidden_states = (*fc2_latent_proj_)(hidden_states);
+    hidden_states = hidden_states.view(residuals.sizes());
+    hidden_states = hidden_states.add(shared_experts_(residuals));
+    return hidden_states;
+  }
 
  private:
-  nn::Linear up_proj_, down_proj_;
-  nn::Activation act_fn_;
+  Experts experts_;
+  DeepseekV3TopkRouter gate_;
+  UngatedMlp shared_experts_;
+  std::optional<nn::Linear> fc1_latent_proj_, fc2_latent_proj_;
 };
 
 class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
@@ -162,6 +192,7 @@ class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
       case BlockType::linear_attention: mamba.emplace(mixer, c.mixer); break;
       case BlockType::full_attention: attention_.emplace(mixer, c); break;
       case BlockType::mlp: mlp_.emplace(mixer, c); break;
+      case BlockType::moe: moe_.emplace(mixer, c); break;
     }
   }
 
@@ -173,7 +204,7 @@ class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
     else if (attention_)
       hidden_states = (*attention_)(hidden_states, attention_mask);
     else
-      hidden_states = (*mlp_)(hidden_states);
+      hidden_states = moe_ ? (*moe_)(hidden_states) : (*mlp_)(hidden_states);
     return residual.add(hidden_states);
   }
 
@@ -186,7 +217,8 @@ class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
 
  private:
   std::optional<NemotronHAttention> attention_;
-  std::optional<NemotronHMLP> mlp_;
+  std::optional<UngatedMlp> mlp_;
+  std::optional<NemotronHMoE> moe_;
 };
 
 class NemotronHForCausalLM : public PretrainedModel {

@@ -4,7 +4,7 @@
 // transformers 5.17 models/olmo2/modular_olmo2.py and models/olmo3/modular_olmo3.py.
 #include "family/decoder.h"
 #include "family/families.h"
-#include "family/llama.h"
+#include "family/post_norm_layer.h"
 #include "family/rms_norms.h"
 #include "family/whole_norm_attention.h"
 
@@ -13,33 +13,7 @@ namespace {
 
 using Olmo2Attention = WholeNormAttention<Olmo2RMSNorm, apply_rotary_pos_emb_in_float>;
 
-class Olmo2DecoderLayer : public nn::GradientCheckpointingLayer<Olmo2DecoderLayer> {
- public:
-  Olmo2DecoderLayer(const nn::Scope& scope, const DecoderConfig& c)
-      : GradientCheckpointingLayer(scope),
-        self_attn_(scope / "self_attn", c),
-        mlp_(scope / "mlp", c),
-        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size),
-        post_feedforward_layernorm_(scope / "post_feedforward_layernorm", c.hidden_size) {}
-
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
-                 const Tensor&) {
-    Tensor residual = x;
-    Tensor hidden_states = self_attn_(x, attention_mask, position_embeddings);
-    hidden_states = post_attention_layernorm_(hidden_states);
-    hidden_states = residual.add(hidden_states);
-
-    residual = hidden_states;
-    hidden_states = mlp_(hidden_states);
-    hidden_states = post_feedforward_layernorm_(hidden_states);
-    return residual.add(hidden_states);
-  }
-
- private:
-  Olmo2Attention self_attn_;
-  LlamaMLP mlp_;
-  Olmo2RMSNorm post_attention_layernorm_, post_feedforward_layernorm_;
-};
+using Olmo2DecoderLayer = PostNormDecoderLayer<Olmo2Attention, Olmo2RMSNorm>;
 
 struct Olmo2Parts : DecoderParts {
   using DecoderLayer = Olmo2DecoderLayer;

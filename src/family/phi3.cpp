@@ -7,6 +7,7 @@
 #include "family/families.h"
 #include "family/key_value_cache.h"
 #include "family/llama.h"
+#include "family/phi3_mlp.h"
 
 namespace memtape::family {
 namespace {
@@ -20,28 +21,6 @@ struct Phi3Config : DecoderConfig {
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
   }
   double resid_pdrop;
-};
-
-class Phi3MLP : public nn::Module<Phi3MLP> {
- public:
-  Phi3MLP(const nn::Scope& scope, const DecoderConfig& c)
-      : Module(scope),
-        gate_up_proj_(scope / "gate_up_proj", c.hidden_size, 2 * c.intermediate_size, false),
-        down_proj_(scope / "down_proj", c.intermediate_size, c.hidden_size, false),
-        activation_fn_(c.hidden_act) {}
-
-  Tensor forward(const Tensor& hidden_states) {
-    Tensor up_states = gate_up_proj_(hidden_states);
-    std::vector<Tensor> halves = up_states.chunk(2, -1);
-    const Tensor gate = std::move(halves[0]);
-    up_states = std::move(halves[1]);
-    up_states = up_states.mul(activation_fn_(gate));
-    return down_proj_(up_states);
-  }
-
- private:
-  nn::Linear gate_up_proj_, down_proj_;
-  nn::Activation activation_fn_;
 };
 
 class Phi3Attention : public nn::Module<Phi3Attention> {
