@@ -87,5 +87,6 @@ ModelPointer build_cohere2(const Config& config, const ModelOptions& options);
 ModelPointer build_dots1(const Config& config, const ModelOptions& options);
 ModelPointer build_granitemoe(const Config& config, const ModelOptions& options);
 ModelPointer build_nemotron(const Config& config, const ModelOptions& options);
+ModelPointer build_jamba(const Config& config, const ModelOptions& options);
 
 }  // namespace memtape::family

@@ -73,6 +73,7 @@ constexpr std::array kFamilies{
     Family{"granitemoe", Task::causal_lm, build_granitemoe},
     Family{"nemotron", Task::causal_lm, build_nemotron},
     Family{"granitemoeshared", Task::causal_lm, build_granitemoe},
+    Family{"jamba", Task::causal_lm, build_jamba},
     // Code of hub repositories, by its nearest family (remote_code.h).
     Family{"baichuan", Task::causal_lm, build_baichuan},
     Family{"chatglm", Task::causal_lm, build_chatglm},

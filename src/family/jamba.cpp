@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jamba: layers of Mamba's mixer, every eighth of attention without a rope instead, and experts in
+// place of every second MLP; mirroring transformers 5.17 models/jamba/modular_jamba.py.
+#include <optional>
+
+#include "family/attention_of.h"
+#include "family/families.h"
+#include "family/mamba_mixer.h"
+#include "family/moe_decoder.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/ops/sorting.h"
+
+namespace memtape::family {
+namespace {
+
+struct JambaConfig : MoeConfig {
+  JambaConfig(const Config& c, const ModelOptions& options)
+      : MoeConfig(c, options,
+                  {.vocab_size = 65536, .intermediate_size = 14336, .num_key_value_heads = 8},
+                  {.experts_key = {"num_experts", "num_local_experts"},
+                   .num_experts = 16,
+                   .num_experts_per_tok = 2,
+                   .intermediate_key = "intermediate_size",
+                   .intermediate_size = 14336}),
+        expert_period(c.dimension("expert_layer_period", 2)),
+        expert_offset(c.count("expert_layer_offset", 1)),
+        attention_period(c.dimension("attn_layer_period", 8)),
+        attention_offset(c.count("attn_layer_offset", 4)),
+        mixer{.hidden_size = hidden_size,
+              .intermediate_size = c.dimension("mamba_expand", 2) * hidden_size,
+              .state_size = c.dimension("mamba_d_state", 16),
+              .conv_kernel = c.dimension("mamba_d_conv", 4),
+              .time_step_rank = time_step_rank(c),
+              .use_bias = c.boolean("mamba_proj_bias", false),
+              .use_conv_bias = c.boolean("mamba_conv_bias", true),
+              .activation = hidden_act,
+              .norms = ScanNorms::rms} {
+    if (attention_offset >= attention_period)
+      c.fail("attn_layer_offset", "must be less than attn_layer_period");
+    if (expert_offset >= expert_period)
+      c.fail("expert_layer_offset", "must be less than expert_layer_period");
+  }
+
+  bool attends(std::int64_t layer) const { return layer % attention_period == attention_offset; }
+  bool has_experts(std::int64_t layer) const {
+    return num_experts > 1 && layer % expert_period == expert_offset;
+  }
+
+  std::int64_t expert_period, expert_offset, attention_period, attention_offset;
+  MambaMixerConfig mixer;
+
+ private:
+  std::int64_t time_step_rank(const Config& c) const {
+    if (!c.has("mamba_dt_rank") || c.json("mamba_dt_rank") == "\"auto\"")
+      return ceil_div(hidden_size, std::int64_t{16});
+    return c.dimension("mamba_dt_rank");
+  }
+};
+
+struct NoRope {
+  NoRope(const nn::Scope&, const DecoderConfig&, std::int64_t) {}
+  void operator()(Tensor&, Tensor&, const CosSin&) const {}
+};
+
+class JambaSparseMoeBlock : public nn::Module<JambaSparseMoeBlock> {
+ public:
+  JambaSparseMoeBlock(const nn::Scope& scope, const JambaConfig& c)
+      : Module(scope),
+        top_k_(c.num_experts_per_tok),
+        router_(scope / "router", c.hidden_size, c.num_experts, false),
+        experts_(scope / "experts", c) {}
+
+  Tensor forward(const Tensor& x) {
+    Tensor hidden_states = x.view({-1, x.size(-1)});
+    const Tensor router_logits = router_(hidden_states);
+    const auto [top_k_index, top_k_weights] = route(hidden_states, router_logits);
+    hidden_states = experts_(hidden_states, top_k_index, top_k_weights);
+    return hidden_states.reshape(x.sizes());
+  }
+
+ private:
+  std::pair<Tensor, Tensor> route(const Tensor& hidden_states, const Tensor& router_logits) const {
+    const Tensor routing_weights = ghost::softmax(router_logits, DType::float32);
+    auto [top_k_weights, top_k_index] = ghost::topk(routing_weights, top_k_);
+    return {top_k_index, top_k_weights.to(hidden_states.dtype())};
+  }
+
+  std::int64_t top_k_;
+  nn::Linear router_;
+  Experts experts_;
+};
+
+class JambaDecoderLayer : public nn::GradientCheckpointingLayer<JambaDecoderLayer> {
+ public:
+  JambaDecoderLayer(const nn::Scope& scope, const JambaConfig& c, std::int64_t layer)
+      : GradientCheckpointingLayer(scope) {
+    if (c.attends(layer))
+      self_attn_.emplace(scope / "self_attn", c, layer);
+    else
+      mamba.emplace(scope / "mamba", c.mixer);
+    if (c.has_experts(layer))
+      experts_.emplace(scope / "feed_forward", c);
+    else
+      mlp_.emplace(scope / "feed_forward", c);
+    input_layernorm_.emplace(scope / "input_layernorm", c.hidden_size);
+    pre_ff_layernorm_.emplace(scope / "pre_ff_layernorm", c.hidden_size);
+  }
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
+    Tensor residual = x;
+    Tensor hidden_states = (*input_layernorm_)(x);
+    hidden_states = self_attn_ ? (*self_attn_)(hidden_states, attention_mask, CosSin())
+                               : (*mamba)(hidden_states, attention_mask);
+    hidden_states = residual.add(hidden_states);
+    residual = hidden_states;
+    hidden_states = (*pre_ff_layernorm_)(hidden_states);
+    hidden_states = experts_ ? (*experts_)(hidden_states) : (*mlp_)(hidden_states);
+    return residual.add(hidden_states);
+  }
+
+ private:
+  std::optional<AttentionOf<NoRope>> self_attn_;
+
+ public:
+  std::optional<MambaMixer> mamba;
+
+ private:
+  std::optional<JambaSparseMoeBlock> experts_;
+  std::optional<LlamaMLP> mlp_;
+  std::optional<LlamaRMSNorm> input_layernorm_, pre_ff_layernorm_;
+};
+
+class JambaForCausalLM : public PretrainedModel {
+ public:
+  JambaForCausalLM(const JambaConfig& c, const ModelOptions& options)
+      : PretrainedModel(options),
+        config_(c),
+        model_(root() / "model"),
+        embed_tokens_(model_ / "embed_tokens", c.vocab_size, c.hidden_size),
+        layers_(model_ / "layers", c.num_hidden_layers, c),
+        final_layernorm_(model_ / "final_layernorm", c.hidden_size),
+        lm_head_(init_weights() / "lm_head", c.hidden_size, c.vocab_size, false) {
+    if (c.tie_word_embeddings) nn::tie(lm_head_, embed_tokens_.weight);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor hidden_states = run_model(batch);
+    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
+    return {std::move(loss), std::move(logits)};
+  }
+
+ private:
+  /// _init_weights of the mixers, before the head is made.
+  nn::Scope init_weights() {
+    for (JambaDecoderLayer& layer : layers_)
+      if (layer.mamba) layer.mamba->init_weights();
+    return root();
+  }
+
+  Tensor run_model(const Batch& batch) {
+    const Tensor inputs_embeds = embed_tokens_(batch.input_ids);
+    const Tensor position_ids = position_ids_for(inputs_embeds);
+    const Tensor full_attention =
+        create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
+                           inputs_embeds, position_ids);
+    const Tensor linear_attention = create_recurrent_attention_mask(batch.attention_mask);
+    Tensor hidden_states = inputs_embeds;
+    std::int64_t layer = 0;
+    for (JambaDecoderLayer& decoder_layer : layers_)
+      hidden_states =
+          decoder_layer(hidden_states, config_.attends(layer++) ? full_attention : linear_attention,
+                        position_ids);
+    return final_layernorm_(hidden_states);
+  }
+
+  JambaConfig config_;
+  nn::Scope model_;
+  nn::Embedding embed_tokens_;
+  nn::ModuleList<JambaDecoderLayer> layers_;
+  LlamaRMSNorm final_layernorm_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+ModelPointer build_jamba(const Config& c, const ModelOptions& options) {
+  return build_checked<JambaForCausalLM>(c, JambaConfig(c, options), options);
+}
+
+}  // namespace memtape::family
