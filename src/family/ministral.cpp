@@ -16,6 +16,7 @@ ModelPointer build_ministral(const Config& c, const ModelOptions& options) {
                             : [](std::int64_t) { return LayerType::full_attention; });
   if (!config.sliding_window)
     c.fail("sliding_window", "is null, but the model makes a sliding mask");
+  if (c.is_null("head_dim")) c.fail("head_dim", "must be given: the class has no default");
   config.masks_by_layer_type = config.masks_both_types = true;
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
 }
