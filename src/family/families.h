@@ -88,5 +88,8 @@ ModelPointer build_dots1(const Config& config, const ModelOptions& options);
 ModelPointer build_granitemoe(const Config& config, const ModelOptions& options);
 ModelPointer build_nemotron(const Config& config, const ModelOptions& options);
 ModelPointer build_jamba(const Config& config, const ModelOptions& options);
+ModelPointer build_distilbert(const Config& config, const ModelOptions& options);
+ModelPointer build_gpt_bigcode(const Config& config, const ModelOptions& options);
+ModelPointer build_xlm_roberta(const Config& config, const ModelOptions& options);
 
 }  // namespace memtape::family

@@ -74,6 +74,11 @@ constexpr std::array kFamilies{
     Family{"nemotron", Task::causal_lm, build_nemotron},
     Family{"granitemoeshared", Task::causal_lm, build_granitemoe},
     Family{"jamba", Task::causal_lm, build_jamba},
+    Family{"gpt_bigcode", Task::causal_lm, build_gpt_bigcode},
+    Family{"distilbert", Task::masked_lm, build_distilbert},
+    Family{"xlm-roberta", Task::masked_lm, build_xlm_roberta},
+    Family{"camembert", Task::masked_lm, build_xlm_roberta},
+    Family{"mt5", Task::seq2seq_lm, build_t5},
     // Code of hub repositories, by its nearest family (remote_code.h).
     Family{"baichuan", Task::causal_lm, build_baichuan},
     Family{"chatglm", Task::causal_lm, build_chatglm},

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoBERTa with its masked-language-model head: BERT's encoder, positions counted over the tokens
-// that are no padding, and a head of one module; mirroring transformers 5.17
-// models/roberta/modeling_roberta.py.
+// RoBERTa, XLM-RoBERTa and CamemBERT with their masked-language-model head: BERT's encoder,
+// positions counted over the tokens that are no padding, and a head of one module; mirroring
+// transformers 5.17 models/roberta/modeling_roberta.py, models/xlm_roberta/modeling_xlm_roberta.py
+// and models/camembert/modeling_camembert.py.
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "family/bert_encoder.h"
@@ -108,29 +110,32 @@ class RobertaLMHead : public nn::Module<RobertaLMHead> {
   Tensor bias_;
 };
 
+/// XLM-RoBERTa and CamemBERT make the head before the body.
+enum class MadeFirst { body, head };
+
 class RobertaForMaskedLM : public PretrainedModel {
  public:
-  RobertaForMaskedLM(const BertConfig& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        roberta_(root() / "roberta", c),
-        lm_head_(root() / "lm_head", c) {
-    if (c.tie_word_embeddings) lm_head_.tie(roberta_.embeddings.word_embeddings.weight);
+  RobertaForMaskedLM(const BertConfig& c, const ModelOptions& options, MadeFirst first)
+      : PretrainedModel(options), vocab_size_(c.vocab_size) {
+    if (first == MadeFirst::head) lm_head_.emplace(root() / "lm_head", c);
+    roberta_.emplace(root() / "roberta", c);
+    if (first == MadeFirst::body) lm_head_.emplace(root() / "lm_head", c);
+    if (c.tie_word_embeddings) lm_head_->tie(roberta_->embeddings.word_embeddings.weight);
   }
 
   std::string_view output_embeddings() const override { return "lm_head.decoder"; }
 
   ModelOutput forward(const Batch& batch) override {
-    const Tensor sequence_output = roberta_(batch.input_ids, batch.attention_mask);
-    Tensor prediction_scores = lm_head_(sequence_output);
+    const Tensor sequence_output = (*roberta_)(batch.input_ids, batch.attention_mask);
+    Tensor prediction_scores = (*lm_head_)(sequence_output);
     Tensor loss = masked_lm_loss(prediction_scores, batch, vocab_size_);
     return {std::move(loss), std::move(prediction_scores)};
   }
 
  private:
   std::int64_t vocab_size_;
-  BertModel<RobertaEmbeddings> roberta_;
-  RobertaLMHead lm_head_;
+  std::optional<BertModel<RobertaEmbeddings>> roberta_;
+  std::optional<RobertaLMHead> lm_head_;
 };
 
 /// nn.Embedding's padding_idx must be a row of its table.
@@ -142,12 +147,22 @@ void check_padding(const Config& c, const BertConfig& config) {
                                std::to_string(rows) + " or more");
 }
 
+ModelPointer build(const Config& c, const ModelOptions& options, std::int64_t vocab_size,
+                   MadeFirst first) {
+  const BertConfig config(c, options, vocab_size);
+  check_padding(c, config);
+  if (!c.check()) return nullptr;
+  return std::make_unique<RobertaForMaskedLM>(config, options, first);
+}
+
 }  // namespace
 
 ModelPointer build_roberta(const Config& c, const ModelOptions& options) {
-  const BertConfig config(c, options, 50265);
-  check_padding(c, config);
-  return build_checked<RobertaForMaskedLM>(c, config, options);
+  return build(c, options, 50265, MadeFirst::body);
+}
+
+ModelPointer build_xlm_roberta(const Config& c, const ModelOptions& options) {
+  return build(c, options, 30522, MadeFirst::head);
 }
 
 }  // namespace memtape::family
