@@ -20,7 +20,10 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
      kHardware},
     {"driver-placement", "{linux,first-fit}", "where the driver puts segments", kHardware},
 
-    {"framework", "NAME", "torch; transformers: Trainer, with its TrainingArguments", kStep},
+    {"framework", "NAME",
+     "torch, transformers (Trainer, with its TrainingArguments), ddp, fsdp1, fsdp2, deepspeed, "
+     "torch-tp, torch-pp, torch-cp, litgpt, megatron-core",
+     kStep},
     {"trainer", "{trainer,sft,dpo}", "which of transformers' and trl's trainers", kStep},
     {"transformers-version", "X.Y", "the release whose loss is computed (5.17)", kStep},
     {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, ...", kStep},

@@ -36,6 +36,9 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"axolotl", "train", translate_axolotl},
     {"axolotl.cli.train", "", translate_axolotl},
     {"tune", "run", translate_tune_run},
+    {"litgpt", "finetune", translate_litgpt_lora},
+    {"litgpt", "finetune_lora", translate_litgpt_lora},
+    {"litgpt", "finetune_full", translate_litgpt_full},
 });
 
 std::string spelled(const Program& program) {

@@ -12,6 +12,7 @@
 #include "framework/deepspeed/engine.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
+#include "framework/litgpt/finetune.h"
 #include "framework/megatron/pretrain.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch_cp/context_parallel.h"
@@ -64,6 +65,11 @@ constexpr auto kDialects = std::to_array<Dialect>({
     {Framework::torch_tp, torch_tp::run_training, torch_tp::rank_classes},
     {Framework::torch_pp, torch_pp::run_training, torch_pp::rank_classes},
     {Framework::torch_cp, torch_cp::run_training, torch_cp::rank_classes},
+    {Framework::litgpt,
+     [](const Config& c, const TrainRecipe& r, const ghost::DeviceTraits& d, int) {
+       return litgpt::run_training(c, r, d);
+     },
+     all_alike},
     {Framework::megatron_core, megatron::run_training, megatron::rank_classes},
 });
 
@@ -118,6 +124,7 @@ std::vector<Setting> mesh_settings(const TrainRecipe& recipe) {
 
 TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (!recipe.names_task) recipe.task = torch::default_task(config);
+  if (recipe.framework == Framework::litgpt) return litgpt::resolved(std::move(recipe));
   if (recipe.lora && recipe.lora->targets == std::vector{std::string(kDefaultLoraTargets)})
     if (auto known = default_lora_targets(config.text("model_type", "")); !known.empty())
       recipe.lora->targets = std::move(known);

@@ -34,6 +34,7 @@ constexpr auto kFrameworks =
                                       {"torch-tp", Framework::torch_tp},
                                       {"torch-pp", Framework::torch_pp},
                                       {"torch-cp", Framework::torch_cp},
+                                      {"litgpt", Framework::litgpt},
                                       {"megatron-core", Framework::megatron_core}});
 constexpr auto kPrecisions = std::to_array<Choice<Precision>>({{"fp32", Precision::fp32},
                                                                {"bf16", Precision::bf16},

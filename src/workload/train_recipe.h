@@ -28,6 +28,7 @@ enum class Framework {
   torch_tp,
   torch_pp,
   torch_cp,
+  litgpt,
   megatron_core
 };
 enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16 };

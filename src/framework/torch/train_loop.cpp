@@ -69,24 +69,24 @@ class TrainLoop {
   }
 
   void run_step(int step) {
-    Batch data;
     const auto micro_batches =
         static_cast<int>(std::min(recipe_.gradient_accumulation, kMostMicroBatches));
     for (int micro = 0; micro < micro_batches; ++micro) {
       session_.mark(Phase::forward, step, micro);
       model_.set_gradient_sync(micro + 1 == micro_batches);
-      data = make_batch();
-      Tensor loss = forward(data);
+      data_ = make_batch();
+      Tensor loss = forward(data_);
       session_.mark(Phase::backward, step, micro);
       if (recipe_.gradient_accumulation > 1) loss = loss.div(2.0);
       ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
       loss.reset();
-      if (habits_.labels_are_inputs) data = {};
+      if (habits_.labels_are_inputs) data_ = {};
     }
     if (session_.error) return;
     session_.mark(Phase::optimizer, step, 0);
     gradient_bytes_ = gradient_bytes(optimizer_->parameters());
     update_parameters();
+    if (!habits_.keeps_batch) data_ = {};
   }
 
   void update_parameters() {
@@ -108,6 +108,7 @@ class TrainLoop {
   ghost::Session& session_;
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<GradScaler> scaler_;
+  Batch data_;
   Bytes gradient_bytes_ = 0;
 };
 

@@ -84,6 +84,7 @@ class DrivenModel {
 /// What differs between loops as people write them.
 struct LoopHabits {
   bool labels_are_inputs = false;  ///< labels=input_ids, and the batch goes with its micro-batch
+  bool keeps_batch = false;        ///< until the next takes its place, not until the step's end
   bool empties_cache = false;      ///< torch.cuda.empty_cache() once the model is wrapped
 };
 

@@ -18,7 +18,6 @@
 #include "framework/transformers/liger/apply.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/quantized_model.h"
-#include "framework/transformers/sum_of_bools.h"
 #include "framework/transformers/trainer_objective.h"
 #include "framework/transformers/trl/dpo_objective.h"
 #include "framework/transformers/trl/sft_objective.h"
@@ -27,6 +26,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/sum_of_bools.h"
 #include "nn/layers.h"
 
 namespace memtape::transformers {

@@ -185,6 +185,21 @@ struct ScatterBackward0 final : Node {
   Saved indices;
 };
 
+/// grad.index_select(dim, index).expand_as(source): `source` is kept for its sizes alone.
+struct IndexCopyBackward0 final : Node {
+  IndexCopyBackward0() : Node("IndexCopyBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor where = indices.unpack(), put = source.unpack();
+    Op op("index_select", {});
+    out[0] = empty(put.sizes(), in[0].dtype());
+  }
+  void release() override {
+    indices.reset();
+    source.reset();
+  }
+  Saved indices, source;
+};
+
 template <class N, class... Args>
 Tensor pick(const char* name, const In& self, const In& indices, const Dims& sizes, Args... args) {
   Op op(name, {&self, &indices});
@@ -292,6 +307,16 @@ void scatter_(Tensor& self, const In& indices, const In& source) {
   const Ptr<ScatterBackward0> node = op.node<ScatterBackward0>({&*source});
   node->indices.keep(*indices);
   set_history(self, node);
+}
+
+Tensor index_copy_last(const Tensor& self, const Tensor& indices, const In& source) {
+  Op op("index_copy_", {&source});
+  if (!op.differentiable()) return self;
+  const Ptr<IndexCopyBackward0> node = op.node<IndexCopyBackward0>({&*source});
+  node->indices.keep(indices);
+  node->source.keep(*source);
+  set_history(self, node);
+  return self;
 }
 
 Tensor scatter_number(const In& self, const In& indices) {

@@ -37,6 +37,10 @@ Tensor gather(const In& self, const In& indices);
 /// self.scatter_(-1, indices, source), where `self` wants no gradient.
 void scatter_(Tensor& self, const In& indices, const In& source);
 
+/// self.index_copy_(-1, indices, source) into a `self` that wants no gradient: `self`, with the
+/// history of what was put there.
+Tensor index_copy_last(const Tensor& self, const Tensor& indices, const In& source);
+
 /// self.scatter(-1, indices, number): a copy in which those elements are the number.
 Tensor scatter_number(const In& self, const In& indices);
 

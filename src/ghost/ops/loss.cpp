@@ -24,7 +24,8 @@ struct NllLossBackward0 final : Node {
   Saved self, target, total_weight;
 };
 
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
+/// `sizes`: of the loss, [] for the mean or [rows].
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const Dims& sizes) {
   const Autocasted cast(log_probabilities, CastPolicy::fp32);
   const Tensor& input = *cast;
   Op op("nll_loss_forward", {});
@@ -35,7 +36,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
     node->self.keep(input);
     node->target.keep(target);
   }
-  Tensor loss = empty({}, input.dtype());
+  Tensor loss = empty(sizes, input.dtype());
   const Tensor total_weight = empty({}, input.dtype());
   if (node) {
     set_history(loss, node);
@@ -48,10 +49,17 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
 
 /// log_softmax is asked for the dtype of the logits, which autocast leaves as it is.
 Tensor cross_entropy(const In& logits, const In& labels) {
-  Tensor loss = nll_loss(log_softmax(*logits, logits->dtype()), *labels);
+  Tensor loss = nll_loss(log_softmax(*logits, logits->dtype()), *labels, {});
   logits.release();
   labels.release();
   return loss;
+}
+
+Tensor cross_entropy_of_rows(const In& logits, const In& labels) {
+  Tensor losses = nll_loss(log_softmax(*logits, logits->dtype()), *labels, labels->sizes());
+  logits.release();
+  labels.release();
+  return losses;
 }
 
 }  // namespace memtape::ghost

@@ -10,4 +10,7 @@ namespace memtape::ghost {
 /// labels that count.
 Tensor cross_entropy(const In& logits, const In& labels);
 
+/// The same of each row: [rows] (reduction="none").
+Tensor cross_entropy_of_rows(const In& logits, const In& labels);
+
 }  // namespace memtape::ghost

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "framework/transformers/sum_of_bools.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/sum_of_bools.h"
 #include "ghost/ops/views.h"
 #include "nn/layers.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/fused_lm_head.h"
 
-#include "framework/transformers/sum_of_bools.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/sum_of_bools.h"
 #include "nn/layers.h"
 
 namespace memtape::transformers::trl {

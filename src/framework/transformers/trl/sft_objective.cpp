@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/sft_objective.h"
 
-#include "framework/transformers/sum_of_bools.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/sum_of_bools.h"
 
 namespace memtape::transformers::trl {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "ghost/tensor.h"
 
-namespace memtape::transformers {
+namespace memtape::ghost {
 
-ghost::Tensor sum_of_bools(const ghost::Tensor& operand);
+Tensor sum_of_bools(const Tensor& operand);
 
-}  // namespace memtape::transformers
+}  // namespace memtape::ghost

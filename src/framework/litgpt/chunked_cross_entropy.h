@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// chunked_cross_entropy of litgpt (0.5.13, utils.py): cross entropy in chunks of 128 tokens, so
+// that the first gradient of a backward is not as large as all logits.
+#pragma once
+
+#include <vector>
+
+#include "ghost/tensor.h"
+
+namespace memtape::litgpt {
+
+using ghost::Tensor;
+
+inline constexpr std::int64_t kChunkSize = 128;
+
+/// [0, total) in steps of kChunkSize: the sizes torch.split makes.
+std::vector<std::int64_t> chunk_sizes(std::int64_t total);
+
+/// Of logits [B, T - 1, V] in one tensor, and targets [B, T - 1].
+Tensor chunked_cross_entropy(const Tensor& logits, const Tensor& targets);
+/// Of logits that the head made in chunks along T.
+Tensor chunked_cross_entropy(const std::vector<Tensor>& logits, const Tensor& targets);
+
+}  // namespace memtape::litgpt

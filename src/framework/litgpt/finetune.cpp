@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/litgpt/finetune.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "base/text.h"
+#include "framework/litgpt/gpt.h"
+#include "framework/torch/optimizer.h"
+#include "framework/torch/strategy.h"
+#include "ghost/ops/creation.h"
+#include "nn/module.h"
+#include "workload/lora_config.h"
+
+namespace memtape::litgpt {
+namespace {
+
+/// --lora_query ... --lora_head
+Result<std::optional<Lora>> read_lora(const TrainRecipe& recipe) {
+  if (!recipe.lora) return std::optional<Lora>();
+  Lora lora{
+      .r = recipe.lora->rank, .dropout = recipe.lora->dropout, .query = false, .value = false};
+  struct Target {
+    std::string_view name;
+    bool Lora::* adapted;
+  };
+  constexpr auto kTargets = std::to_array<Target>({{"query", &Lora::query},
+                                                   {"key", &Lora::key},
+                                                   {"value", &Lora::value},
+                                                   {"projection", &Lora::projection},
+                                                   {"mlp", &Lora::mlp},
+                                                   {"head", &Lora::head}});
+  std::vector<std::string_view> known;
+  for (const Target& target : kTargets) known.push_back(target.name);
+  for (const std::string& name : recipe.lora->targets) {
+    const auto found = std::ranges::find(kTargets, name, &Target::name);
+    if (found == kTargets.end())
+      return bad_input("\"" + name + "\" is no part that litgpt adapts", "--lora-targets",
+                       suggestion(name, known));
+    lora.*(found->adapted) = true;
+  }
+  return lora;
+}
+
+Result<void> check(const TrainRecipe& recipe) {
+  if (recipe.task != TaskName::causal_lm)
+    return unsupported("litgpt trains causal language models", "--task", "causal-lm");
+  if (recipe.precision == Precision::fp16 || recipe.precision == Precision::amp_fp16)
+    return unsupported("litgpt's programs take bf16-true, bf16-mixed and 32-true", "--precision",
+                       "bf16, amp-bf16 or fp32");
+  if (recipe.checkpointing != Checkpointing::none)
+    return unsupported("litgpt checkpoints activations only where it shards a model over GPUs",
+                       "--gradient-checkpointing", "none");
+  if (recipe.quantization)
+    return unsupported("quantized bases are not modelled by --framework litgpt", "--quantization");
+  if (!recipe.freeze.empty())
+    return unsupported("litgpt's programs freeze nothing by name", "--freeze");
+  if (const auto one = torch::check_axes(recipe.layout, {}); !one) return one;
+  if (recipe.layout.gpus > 1)
+    return unsupported("several GPUs are not modelled by --framework litgpt", "--gpus", "1");
+  return torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl);
+}
+
+/// The model as fit() drives it.
+class Finetuned final : public torch::DrivenModel {
+ public:
+  Finetuned(Gpt& model, const TrainRecipe& recipe)
+      : DrivenModel(model), recipe_(recipe), gpt_(model) {}
+
+  /// fabric.backward(loss / gradient_accumulation_iters); the loop divides where there are several.
+  Tensor loss_of(const family::Batch& batch) override {
+    loss_ = gpt_.forward(batch).loss;
+    return recipe_.gradient_accumulation > 1 ? loss_ : loss_.div(1.0);
+  }
+  void clip_grad_norm(const std::vector<Tensor>&) override {}  // neither program clips
+
+ private:
+  const TrainRecipe& recipe_;
+  Gpt& gpt_;
+  Tensor loss_;  ///< fit()'s local
+};
+
+/// mark_only_lora_as_trainable
+void freeze_base(Gpt& model) {
+  for (const nn::ModuleNode::Named& p : nn::named_parameters(model.tree.root()))
+    if (p.name.find("lora_") == std::string::npos) p.tensor.impl().requires_grad = false;
+}
+
+struct Program {
+  const TrainRecipe& recipe;
+  GptConfig config;
+  std::optional<Lora> lora;
+};
+
+Result<torch::TrainRun> run_program(const Program& program, const ghost::DeviceTraits& device,
+                                    torch::EqualLayerRuns runs) {
+  const TrainRecipe& recipe = program.recipe;
+  ghost::Session session(device);
+  session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
+  session.mark(Phase::init, -1, 0);
+  const DType dtype = recipe.precision == Precision::bf16 ? DType::bfloat16 : DType::float32;
+  Gpt model(program.config, program.lora, dtype, recipe.autocasts());
+  if (program.lora) freeze_base(model);
+  model.set_up(dtype);
+  model.set_max_seq_length(recipe.sequence_length);
+  // fit()'s sanity check, of batches as long as those it trains on.
+  model.validate({recipe.micro_batch_size, recipe.sequence_length});
+  Finetuned finetuned(model, recipe);
+  TrainRecipe loop = recipe;
+  loop.precision = Precision::fp32;  // the model's forward alone is under autocast
+  const torch::StaticBytes statics = torch::run_steps(loop, finetuned, {.keeps_batch = true});
+  if (session.error) return tl::unexpected(*session.error);
+  return torch::TrainRun{std::move(session.tape), statics, session.layers_differ};
+}
+
+}  // namespace
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device) {
+  if (const Result<void> fine = check(recipe); !fine) return tl::unexpected(fine.error());
+  const Result<GptConfig> read = read_gpt_config(config);
+  if (!read) return tl::unexpected(read.error());
+  const Result<std::optional<Lora>> lora = read_lora(recipe);
+  if (!lora) return tl::unexpected(lora.error());
+  if (recipe.sequence_length > read->block_size)
+    return bad_input("more tokens than the model's block_size", "--sequence-length",
+                     "at most " + std::to_string(read->block_size));
+  const Program program{recipe, *read, *lora};
+  return torch::run_equal_layers(
+      [&](torch::EqualLayerRuns runs) { return run_program(program, device, runs); });
+}
+
+TrainRecipe resolved(TrainRecipe recipe) {
+  recipe.max_grad_norm.reset();
+  if (recipe.lora && recipe.lora->targets == std::vector{std::string(kDefaultLoraTargets)})
+    recipe.lora->targets = {"query", "value"};
+  const auto in_qkv = [](const std::string& t) {
+    return t == "query" || t == "key" || t == "value";
+  };
+  if (recipe.lora && std::ranges::any_of(recipe.lora->targets, in_qkv))
+    recipe.not_modelled.emplace_back(
+        "litgpt's adapters of queries, keys and values are a convolution of cuDNN's, whose "
+        "workspace "
+        "is not modelled");
+  return recipe;
+}
+
+}  // namespace memtape::litgpt
