@@ -58,6 +58,8 @@ Result<void> set_vocabulary(const Config& c, Arguments& a) {
   return {};
 }
 
+constexpr std::int64_t kMostDepths = 64;
+
 DType dtype_named(const std::string& name) {
   if (name == "bf16") return DType::bfloat16;
   return name == "fp16" ? DType::float16 : DType::float32;
@@ -128,6 +130,8 @@ void read_model(const Config& c, Arguments& a) {
   a.hidden_dropout = c.number("hidden_dropout", 0.1);
   a.attention_dropout = c.number("attention_dropout", 0.1);
   a.mtp_num_layers = c.count("mtp_num_layers", 0);
+  if (a.mtp_num_layers > kMostDepths) c.fail("mtp_num_layers", "1 to 64 would do");
+  a.mtp_repeats_layer = c.boolean("mtp_use_repeated_layer", false);
   a.bert_binary_head = c.boolean("bert_binary_head", true);
   if (a.program != "pretrain_t5.py") return;
   a.decoder_layers = c.dimension("decoder_num_layers", a.num_layers);

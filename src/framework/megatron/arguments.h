@@ -54,6 +54,8 @@ struct Arguments {
   MoeArguments moe;
   MlaArguments mla;
   std::int64_t mtp_num_layers = 0;
+  bool mtp_repeats_layer = false;          ///< one layer serves all depths
+  std::optional<std::int64_t> mtp_stage;   ///< of the layout; none: the last
   std::int64_t decoder_layers = 0, decoder_seq_length = 0;  ///< T5's
 
   std::int64_t seq_length = 0, micro_batch_size = 1, num_microbatches = 1;

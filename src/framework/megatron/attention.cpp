@@ -15,8 +15,10 @@ Attention::Attention(const nn::Scope& scope, Rank& rank, bool crosses)
   const std::int64_t heads = a.num_attention_heads, h = a.hidden_size;
   if (a.mla.on) {
     const std::int64_t qk = heads * (a.mla.qk_head_dim + a.mla.qk_pos_emb_head_dim);
-    const bool te = a.transformer_engine;
+    const bool te = a.transformer_engine && a.qk_layernorm;
+    const bool apart = !a.transformer_engine && a.qk_layernorm;  // norms of their own
     if (a.mla.q_lora_rank > 0) {
+      if (apart) q_norm_.emplace(scope / "q_layernorm", rank, a.mla.q_lora_rank);
       q_down_.emplace(scope / "linear_q_down_proj", rank,
                       LinearShape{.in = h, .out = a.mla.q_lora_rank, .parts = 1});
       q_up_.emplace(scope / "linear_q_up_proj", rank,
@@ -24,6 +26,7 @@ Attention::Attention(const nn::Scope& scope, Rank& rank, bool crosses)
     } else {
       q_up_.emplace(scope / "linear_q_proj", rank, LinearShape{.in = h, .out = qk});
     }
+    if (apart) k_norm_.emplace(scope / "kv_layernorm", rank, a.mla.kv_lora_rank);
     kv_down_.emplace(
         scope / "linear_kv_down_proj", rank,
         LinearShape{.in = h, .out = a.mla.kv_lora_rank + a.mla.qk_pos_emb_head_dim, .parts = 1});
@@ -101,13 +104,15 @@ Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs) {
   const Arguments& a = rank_.a;
   const std::int64_t heads = a.num_attention_heads / a.tp, nope = a.mla.qk_head_dim,
                      turned = a.mla.qk_pos_emb_head_dim;
-  const Tensor q_compressed = q_down_ ? (*q_down_)(x) : x;
+  Tensor q_compressed = q_down_ ? (*q_down_)(x) : x;
   Tensor kv_combined = (*kv_down_)(x);
   const std::array<std::int64_t, 2> latent{a.mla.kv_lora_rank, turned};
   const std::vector<Tensor> kv_parts = kv_combined.split(latent, -1);
+  if (q_norm_) q_compressed = (*q_norm_)(q_compressed);
+  const Tensor kv_latent = k_norm_ ? (*k_norm_)(kv_parts[0]) : kv_parts[0];
   const Tensor q = (*q_up_)(q_compressed).view({-1, x.size(1), heads, nope + turned});
   const Tensor kv =
-      (*kv_up_)(kv_parts[0].contiguous()).view({-1, x.size(1), heads, nope + a.mla.v_head_dim});
+      (*kv_up_)(kv_latent.contiguous()).view({-1, x.size(1), heads, nope + a.mla.v_head_dim});
   const std::array<std::int64_t, 2> q_split{nope, turned}, kv_split{nope, a.mla.v_head_dim};
   const std::vector<Tensor> qs = q.split(q_split, -1), kvs = kv.split(kv_split, -1);
   const Tensor q_pos = rotary(a, qs[1], freqs);

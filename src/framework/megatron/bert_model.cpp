@@ -26,7 +26,7 @@ BertModel::BertModel(Rank& rank, const ChunkPlace& place) : StageModel(rank, pla
   encoder_.emplace(
       at("encoder"), rank,
       TransformerBlock::Shape{
-          .first_layer = place.first_layer, .layers = place.layers, .final_norm = place.last});
+          .first_layer = place.first_layer, .layers = place.layers, .final_norm = place.final_norm});
   if (!place.last) return;
   head_ = dense("lm_head_dense", a.hidden_size);
   const nn::Scope norm = at("lm_head_layer_norm");

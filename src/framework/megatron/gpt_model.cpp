@@ -9,7 +9,7 @@ using ghost::empty;
 
 GptModel::GptModel(Rank& rank, const ChunkPlace& place) : StageModel(rank, place) {
   const Arguments& a = rank.a;
-  if (place.first) embedding_.emplace(at("embedding"), rank, 0);
+  if (place.first || place.mtp) embedding_.emplace(at("embedding"), rank, 0);
   if (a.position_embedding == PositionEmbedding::rope && !a.mla.on) {
     const auto rotated =
         static_cast<std::int64_t>(static_cast<double>(a.kv_channels) * a.rotary_percent);
@@ -18,10 +18,11 @@ GptModel::GptModel(Rank& rank, const ChunkPlace& place) : StageModel(rank, place
   decoder_.emplace(
       at("decoder"), rank,
       TransformerBlock::Shape{
-          .first_layer = place.first_layer, .layers = place.layers, .final_norm = place.last});
+          .first_layer = place.first_layer, .layers = place.layers, .final_norm = place.final_norm});
+  if (place.mtp) mtp_.emplace(at("mtp"), rank, !a.moe.layers.empty() && a.moe.layers.back());
   if (!place.last) return;
   output_weight_ =
-      a.tied() && place.first
+      a.tied() && (place.first || place.mtp)
           ? embedding_->word_weight()
           : at("output_layer").parameter("weight", {a.padded_vocab_size / a.tp, a.hidden_size});
 }
@@ -31,13 +32,15 @@ MicroBatch GptModel::batch() const {
   const ghost::Op op("get_batch", {});
   const Dims tokens{a.micro_batch_size, a.seq_length / a.cp};
   MicroBatch batch;
-  if (!place_.first && !place_.last) return batch;
+  if (!place_.first && !place_.last && !place_.mtp) return batch;
   if (!a.pretrain_loop) {  // tokens, which are their own labels
     batch.tokens = batch.labels = empty(tokens, DType::int64, Category::input);
+    if ((place_.first || place_.mtp) && a.position_embedding == PositionEmbedding::learned_absolute)
+      batch.position_ids = empty(tokens, DType::int64, Category::input);
     return batch;
   }
   const bool all = rank_.tp_rank == 0;  // the others get by broadcast what they need
-  const bool first = all || place_.first, last = all || place_.last;
+  const bool first = all || place_.first || place_.mtp, last = all || place_.last || place_.mtp;
   if (first) batch.tokens = empty(tokens, DType::int64, Category::input);
   if (last) {
     batch.labels = empty(tokens, DType::int64, Category::input);
@@ -68,7 +71,14 @@ Tensor GptModel::forward(const MicroBatch& batch, const Tensor& from_before) {
       place_.first ? (*embedding_)(batch.tokens, batch.position_ids) : from_before;
   const LayerInputs inputs{.mask = {batch.attention_mask}, .rotary_freqs = rotary_freqs()};
   hidden_states = (*decoder_)(std::move(hidden_states), inputs);
+  if (mtp_)
+    hidden_states = (*mtp_)(
+        hidden_states, {.tokens = batch.tokens, .position_ids = batch.position_ids, .layer = inputs},
+        *embedding_);
   if (!place_.last) return hidden_states;
+  if (rank_.a.mtp_num_layers > 0)
+    hidden_states = with_mtp_losses(rank_, hidden_states, output_weight_,
+                                    {.labels = batch.labels, .loss_mask = batch.loss_mask});
   const Tensor logits = output_layer(rank_, hidden_states, output_weight_, {});
   return language_model_loss(rank_.a, logits, batch.labels);
 }

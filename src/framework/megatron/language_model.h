@@ -15,6 +15,8 @@ namespace memtape::megatron {
 struct ChunkPlace {
   std::int64_t first_layer = 0, layers = 0;
   bool first = false, last = false;  ///< pre_process, post_process
+  bool mtp = false;                  ///< the layers that predict further tokens
+  bool final_norm = false;
 };
 
 class StageModel {

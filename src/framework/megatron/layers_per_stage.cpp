@@ -84,6 +84,8 @@ Result<void> by_letters(const StageSplit& split, Arguments& a) {
       layers.push_back(0);
     else if (c == 't')
       ++layers.back();
+    else if (c == 'm')
+      a.mtp_stage = static_cast<std::int64_t>(layers.size()) - 1;
   }
   const auto stages = static_cast<std::int64_t>(layers.size());
   if (stages % a.pp != 0) return uneven("stages of the layout", stages, a.pp);

@@ -96,13 +96,14 @@ BufferLayout lay_out(std::span<const Parameter> parameters, const BufferOptions&
 
 std::vector<Range> shards(const BufferLayout& layout, std::int64_t ranks, std::int64_t rank) {
   std::vector<Range> held(layout.parameters.size());
+  std::size_t i = held.size();  // parameters lie in reverse order, each within one bucket
   for (const Range& bucket : layout.buckets) {
     const std::int64_t each = (bucket.to - bucket.from) / ranks;
     const Range shard{bucket.from + rank * each, bucket.from + (rank + 1) * each};
-    for (std::size_t i = 0; i < held.size(); ++i) {
-      const Range& parameter = layout.parameters[i];
+    for (; i > 0 && layout.parameters[i - 1].from < bucket.to; --i) {
+      const Range& parameter = layout.parameters[i - 1];
       const Range common{std::max(parameter.from, shard.from), std::min(parameter.to, shard.to)};
-      if (common.from < common.to) held[i] = common;
+      if (common.from < common.to) held[i - 1] = common;
     }
   }
   return held;

@@ -14,7 +14,7 @@ namespace {
 using ghost::empty;
 
 /// Micro-batches beyond those in flight repeat what was; so many more are run at most.
-constexpr std::int64_t kMostRepeats = 16;
+constexpr std::int64_t kMostRepeats = 4;
 
 }  // namespace
 
@@ -56,6 +56,7 @@ Tensor Schedule::backward(StageModel& chunk, const InFlight& flight, const Tenso
 
 void Schedule::without_pipelining(int step) {
   const std::int64_t count = std::min(rank_.a.num_microbatches, kMostRepeats);
+  skipped_ = rank_.a.num_microbatches - count;
   InFlight current;
   for (std::int64_t i = 0; i < count; ++i) {
     current = forward(*chunks_[0], {}, {step, i});
@@ -70,6 +71,7 @@ void Schedule::one_forward_one_backward(int step) {
   const std::int64_t total = rank_.a.num_microbatches;
   const std::int64_t warmup = std::min(total, rank_.a.pp - pp_rank_ - 1);
   const std::int64_t count = std::min(total, warmup + kMostRepeats);
+  skipped_ = total - count;
   std::deque<InFlight> alive;
   Tensor input, output, output_grad, input_grad;
   const auto run_forward = [&](std::int64_t i) {
@@ -107,11 +109,13 @@ void Schedule::one_forward_one_backward(int step) {
 }
 
 /// What loss_func gives beside the loss: the number of tokens, and the loss for the log, which is
-/// kept for every micro-batch (forward_data_store).
+/// kept for every micro-batch (forward_data_store), also of those that are not run.
 void Schedule::report(const Tensor&) {
   const ghost::Op op("loss_func", {});
   if (rank_.a.pretrain_loop) num_tokens_ = empty({}, DType::int32);
   const std::int64_t values = rank_.a.pretrain_loop ? 2 : 1;
+  for (; skipped_ > 0 && !reports_.empty(); --skipped_)
+    reports_.push_back(empty({values}, DType::float32));
   reports_.push_back(empty({values}, DType::float32));
 }
 

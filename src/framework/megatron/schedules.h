@@ -45,6 +45,7 @@ class Schedule {
   Rank& rank_;
   std::vector<std::unique_ptr<StageModel>>& chunks_;
   std::int64_t pp_rank_;
+  std::int64_t skipped_ = 0;  ///< micro-batches that are not run, whose losses are still to come
   Tensor num_tokens_;
   std::vector<Tensor> reports_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -13,17 +14,24 @@ namespace memtape::megatron {
 namespace {
 
 constexpr auto kFamilies =
-    std::to_array<std::string_view>({"llama", "mistral", "mixtral", "qwen3"});
+    std::to_array<std::string_view>({"llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe",
+                                     "deepseek_v3", "gpt2"});
 
 constexpr auto kStrategy = std::to_array<std::string_view>(
     {"tp", "sp", "pp", "vp", "cp", "ep", "etp", "experts", "topk", "capacity_factor", "recompute",
      "recompute_method", "recompute_num_layers", "recompute_modules", "ce_fusion", "swiglu_fusion",
      "tie", "ddp"});
+/// Arguments of Megatron-LM that are handed on as they are.
+constexpr auto kArguments = std::to_array<std::string_view>(
+    {"transformer_impl", "attention_backend", "qk_layernorm", "gradient_accumulation_fusion",
+     "moe_token_dispatcher_type", "moe_grouped_gemm", "decoder_first_pipeline_num_layers",
+     "decoder_last_pipeline_num_layers", "account_for_embedding_in_pipeline_split",
+     "account_for_loss_in_pipeline_split", "pipeline_model_parallel_layout"});
 constexpr auto kDdp = std::to_array<std::string_view>(
     {"use_distributed_optimizer", "overlap_grad_reduce", "overlap_param_gather",
      "grad_reduce_in_fp32", "bucket_size", "pad_buckets_for_high_nccl_busbw"});
 
-Result<void> known_keys(const Config& object, std::span<const std::string_view> known) {
+Result<void> known_keys(const Config& object, std::vector<std::string_view> known) {
   for (const std::string& key : object.keys())
     if (std::ranges::find(known, key) == known.end())
       return bad_input(fmt::format("unknown key {}", key), "--strategy", suggestion(key, known));
@@ -36,15 +44,99 @@ class Attributes {
   void truth(std::string_view name, bool value) { set(name, value ? "true" : "false"); }
   void text(std::string_view name, std::string_view value) { set(name, json_quoted(value)); }
   void set(std::string_view name, std::string json) {
-    lines_.push_back(fmt::format("{}: {}", json_quoted(name), json));
+    values_.insert_or_assign(std::string(name), std::move(json));
   }
-  std::string object() const { return fmt::format("{{{}}}", fmt::join(lines_, ",\n")); }
+  std::string object() const {
+    std::vector<std::string> lines;
+    for (const auto& [name, json] : values_)
+      lines.push_back(fmt::format("{}: {}", json_quoted(name), json));
+    return fmt::format("{{{}}}", fmt::join(lines, ",\n"));
+  }
 
  private:
-  std::vector<std::string> lines_;
+  std::map<std::string, std::string> values_;
 };
 
-void add_model(const Config& c, const Config& strategy, Attributes& a) {
+/// A mixture of experts as the configuration has it, or as --strategy says of a dense one.
+struct Experts {
+  std::int64_t count = 0, topk = 2, width = 0, shared_width = 0;
+  std::string layers = "1";  ///< --moe-layer-freq
+};
+
+/// "[0, 1, 1]": which of the layers are of experts.
+std::string layer_list(std::int64_t layers, const auto& is_expert) {
+  std::string list;
+  for (std::int64_t i = 0; i < layers; ++i)
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", is_expert(i) ? 1 : 0);
+  return fmt::format("[{}]", list);
+}
+
+Experts experts_of(const Config& c) {
+  const std::string family = c.text("model_type", "");
+  const std::int64_t layers = c.has("num_hidden_layers") ? c.layers("num_hidden_layers") : 0;
+  if (family == "mixtral")
+    return {.count = c.dimension("num_local_experts", 8),
+            .topk = c.dimension("num_experts_per_tok", 2)};
+  if (family == "qwen3_moe") {
+    const std::int64_t every = c.dimension("decoder_sparse_step", 1);
+    const std::vector<std::int64_t> dense = c.integers("mlp_only_layers");
+    return {.count = c.dimension("num_experts"),
+            .topk = c.dimension("num_experts_per_tok", 8),
+            .width = c.dimension("moe_intermediate_size"),
+            .layers = layer_list(layers, [&](std::int64_t i) {
+              return (i + 1) % every == 0 && std::ranges::find(dense, i) == dense.end();
+            })};
+  }
+  if (family != "deepseek_v3") return {};
+  const std::int64_t width = c.dimension("moe_intermediate_size");
+  const std::int64_t dense = c.count("first_k_dense_replace", 3);
+  return {.count = c.dimension("n_routed_experts"),
+          .topk = c.dimension("num_experts_per_tok", 8),
+          .width = width,
+          .shared_width = c.count("n_shared_experts", 1) * width,
+          .layers = layer_list(layers, [dense](std::int64_t i) { return i >= dense; })};
+}
+
+void add_experts(const Config& c, const Config& strategy, Attributes& a) {
+  Experts experts = experts_of(c);
+  experts.count = strategy.count("experts", experts.count);
+  if (experts.count == 0) return;
+  a.number("num_experts", experts.count);
+  a.number("moe_router_topk", strategy.dimension("topk", experts.topk));
+  if (experts.width > 0) a.number("moe_ffn_hidden_size", experts.width);
+  if (experts.shared_width > 0)
+    a.number("moe_shared_expert_intermediate_size", experts.shared_width);
+  a.text("moe_layer_freq", experts.layers);
+  if (strategy.has("capacity_factor"))
+    a.set("moe_expert_capacity_factor", strategy.json("capacity_factor"));
+}
+
+/// Multi-latent attention, and a router whose bias keeps experts balanced.
+void add_deepseek(const Config& c, Attributes& a) {
+  a.truth("multi_latent_attention", true);
+  a.number("q_lora_rank", c.count("q_lora_rank", 0));
+  a.number("kv_lora_rank", c.dimension("kv_lora_rank"));
+  a.number("qk_head_dim", c.dimension("qk_nope_head_dim"));
+  a.number("qk_pos_emb_head_dim", c.dimension("qk_rope_head_dim"));
+  a.number("v_head_dim", c.dimension("v_head_dim"));
+  a.truth("qk_layernorm", true);
+  a.truth("moe_router_enable_expert_bias", true);
+  a.text("moe_token_dispatcher_type", "alltoall");
+}
+
+void add_gpt2(const Config& c, const Config& strategy, Attributes& a) {
+  const std::int64_t hidden = c.dimension("n_embd");
+  a.number("num_layers", c.layers("n_layer"));
+  a.number("hidden_size", hidden);
+  a.number("ffn_hidden_size", c.dimension("n_inner", 4 * hidden));
+  a.number("num_attention_heads", c.dimension("n_head"));
+  a.number("max_position_embeddings", c.dimension("n_positions", 1024));
+  a.number("vocab_size", c.dimension("vocab_size"));
+  a.truth("untie_embeddings_and_output_weights", !strategy.boolean("tie", true));
+}
+
+void add_decoder(const Config& c, const Config& strategy, Attributes& a) {
+  const std::string family = c.text("model_type", "");
   const std::int64_t heads = c.dimension("num_attention_heads");
   const std::int64_t hidden = c.dimension("hidden_size");
   a.number("num_layers", c.layers("num_hidden_layers"));
@@ -57,23 +149,35 @@ void add_model(const Config& c, const Config& strategy, Attributes& a) {
   a.number("max_position_embeddings", c.dimension("max_position_embeddings", 2048));
   a.number("vocab_size", c.dimension("vocab_size"));
   a.truth("add_bias_linear", false);
-  a.truth("add_qkv_bias", c.boolean("attention_bias", false));
+  a.truth("add_qkv_bias", c.boolean("attention_bias", family == "qwen2"));
   a.text("normalization", "RMSNorm");
   a.text("position_embedding_type", "rope");
   a.truth("swiglu", true);
   a.truth("untie_embeddings_and_output_weights", !strategy.boolean("tie", false));
+  if (family == "deepseek_v3") add_deepseek(c, a);
 }
 
-void add_experts(const Config& strategy, Attributes& a) {
-  const std::int64_t experts = strategy.count("experts", 0);
-  if (experts == 0) return;
-  a.number("num_experts", experts);
-  a.number("moe_router_topk", strategy.dimension("topk", 2));
-  if (strategy.has("capacity_factor"))
-    a.set("moe_expert_capacity_factor", strategy.json("capacity_factor"));
+/// How the layers of well-known models that do not divide are laid out: Llama 3.1 405B's 126 as if
+/// embedding and loss were layers, DeepSeek-V3's 61 with what is over on the last stage
+/// (Megatron-Bridge's recipes/llama/llama3.py and recipes/deepseek/deepseek_v3.py).
+void add_split(const Config& c, const Config& s, std::int64_t stages, Attributes& a) {
+  constexpr std::array<std::string_view, 5> kSaid{
+      "decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers",
+      "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split",
+      "pipeline_model_parallel_layout"};
+  const std::string family = c.text("model_type", "");
+  if (std::ranges::any_of(kSaid, [&](const auto key) { return s.has(key); })) return;
+  const std::int64_t layers = family == "gpt2" ? 0 : c.layers("num_hidden_layers");
+  if (layers % stages == 0) return;
+  if (family == "llama" && (layers + 2) % stages == 0) {
+    a.truth("account_for_embedding_in_pipeline_split", true);
+    a.truth("account_for_loss_in_pipeline_split", true);
+  }
+  const std::int64_t each = (layers + stages - 1) / stages, last = layers - each * (stages - 1);
+  if (family == "deepseek_v3" && last > 0) a.number("decoder_last_pipeline_num_layers", last);
 }
 
-void add_layout(const Config& s, const LayoutRecipe& layout, Attributes& a) {
+void add_layout(const Config& c, const Config& s, const LayoutRecipe& layout, Attributes& a) {
   const auto size = [&](std::string_view name, const char* key,
                         const std::optional<std::int64_t>& option) {
     a.number(name, s.dimension(key, option.value_or(1)));
@@ -81,6 +185,8 @@ void add_layout(const Config& s, const LayoutRecipe& layout, Attributes& a) {
   size("tensor_model_parallel_size", "tp", layout.tp);
   size("pipeline_model_parallel_size", "pp", layout.pp);
   size("num_virtual_stages_per_pipeline_rank", "vp", layout.vpp);
+  add_split(c, s,
+            s.dimension("pp", layout.pp.value_or(1)) * s.dimension("vp", layout.vpp.value_or(1)), a);
   size("context_parallel_size", "cp", layout.cp);
   size("expert_model_parallel_size", "ep", layout.ep);
   if (s.has("etp") || layout.etp) size("expert_tensor_parallel_size", "etp", layout.etp);
@@ -139,16 +245,24 @@ Result<Config> megatron_configuration(const Config& c, const TrainRecipe& recipe
   const Result<Config> strategy = Config::parse(text.empty() ? "{}" : text, "--strategy");
   if (!strategy) return tl::unexpected(strategy.error());
   const Config ddp = strategy->object("ddp");
-  for (const auto& known : {known_keys(*strategy, kStrategy), known_keys(ddp, kDdp)})
+  std::vector<std::string_view> own(kStrategy.begin(), kStrategy.end());
+  own.insert(own.end(), kArguments.begin(), kArguments.end());
+  for (const auto& known :
+       {known_keys(*strategy, std::move(own)), known_keys(ddp, {kDdp.begin(), kDdp.end()})})
     if (!known) return tl::unexpected(known.error());
   Attributes attributes;
   attributes.text("model_type", "megatron");
-  add_model(c, *strategy, attributes);
-  add_experts(*strategy, attributes);
-  add_layout(*strategy, recipe.layout, attributes);
+  if (family == "gpt2")
+    add_gpt2(c, *strategy, attributes);
+  else
+    add_decoder(c, *strategy, attributes);
+  add_experts(c, *strategy, attributes);
+  add_layout(c, *strategy, recipe.layout, attributes);
   add_buffers(ddp, attributes);
   add_recompute(*strategy, recipe, attributes);
   add_numbers(*strategy, recipe, attributes);
+  for (const std::string_view key : kArguments)
+    if (strategy->has(key)) attributes.set(key, strategy->json(key));
   for (const auto& checked : {c.check(), strategy->check()})
     if (!checked) return tl::unexpected(checked.error());
   return Config::parse(attributes.object(), "--strategy");

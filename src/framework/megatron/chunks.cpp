@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/chunks.h"
+
+#include "framework/megatron/bert_model.h"
+#include "framework/megatron/gpt_model.h"
+#include "framework/megatron/place.h"
+#include "framework/megatron/t5_model.h"
+
+namespace memtape::megatron {
+namespace {
+
+/// model_provider of the program.
+std::unique_ptr<StageModel> make_model(Rank& rank, const ChunkPlace& place) {
+  if (rank.a.program == "pretrain_bert.py") return std::make_unique<BertModel>(rank, place);
+  if (rank.a.program == "pretrain_t5.py") return std::make_unique<T5Model>(rank, place);
+  return std::make_unique<GptModel>(rank, place);
+}
+
+/// The parameters of a chunk as DDP and the optimizer tell them apart.
+std::vector<Parameter> parameters_of(const Arguments& a, StageModel& chunk) {
+  std::vector<Parameter> parameters;
+  for (const nn::ModuleNode::Named& named : nn::named_parameters(chunk.root())) {
+    const std::string& name = named.name;
+    // Word embeddings have copies where the output layer is tied to them and where MTP looks up
+    // further tokens (setup_embeddings_and_output_layer).
+    const bool words = name.ends_with("word_embeddings.weight");
+    const bool shared =
+        a.pp > 1 && ((words && (a.tied() || a.mtp_num_layers > 0)) ||
+                     (name == "output_layer.weight" && a.tied()));
+    parameters.push_back({.tensor = named.tensor,
+                          .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
+                          .shared_embedding = shared,
+                          .copy = shared && !chunk.place().first,
+                          .decays = named.tensor.dim() > 1 && !name.ends_with("bias")});
+  }
+  return parameters;
+}
+
+}  // namespace
+
+Chunks make_chunks(Rank& rank, std::int64_t pp) {
+  Chunks chunks;
+  for (const ChunkPlace& place : chunks_of(rank.a, pp)) chunks.push_back(make_model(rank, place));
+  return chunks;
+}
+
+std::vector<ParamAndGradBuffer> buffers_of(const Arguments& a, const Chunks& chunks) {
+  std::vector<ParamAndGradBuffer> buffers;
+  for (std::size_t i = 0; i < chunks.size(); ++i)
+    for (ParamAndGradBuffer& buffer : make_buffers(a, parameters_of(a, *chunks[i]), i == 0))
+      buffers.push_back(std::move(buffer));
+  return buffers;
+}
+
+}  // namespace memtape::megatron

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/place.h"
+
+#include <algorithm>
+
+namespace memtape::megatron {
+namespace {
+
+std::int64_t expert_replicas(const Arguments& a) { return a.gpus / (a.etp * a.ep * a.pp); }
+
+std::int64_t shards_of(const Arguments& a, std::int64_t replicas) {
+  return std::max<std::int64_t>(1, replicas / a.num_distributed_optimizer_instances);
+}
+
+}  // namespace
+
+Places::Places(const Arguments& a)
+    : dense_({{"pp", a.pp}, {"dp", a.dp}, {"cp", a.cp}, {"tp", a.tp}}),
+      expert_({{"pp", a.pp}, {"dp", expert_replicas(a)}, {"ep", a.ep}, {"tp", a.etp}}),
+      cp_(a.cp),
+      shards_(shards_of(a, a.dp * a.cp)),
+      expert_shards_(shards_of(a, expert_replicas(a))) {}
+
+Place Places::of(std::int64_t rank) const {
+  Place place;
+  place.pp = dense_.coordinate(rank, "pp");
+  place.tp = dense_.coordinate(rank, "tp");
+  place.shard[0] =
+      (dense_.coordinate(rank, "cp") + cp_ * dense_.coordinate(rank, "dp")) % shards_;
+  place.shard[1] = expert_.coordinate(rank, "dp") % expert_shards_;
+  return place;
+}
+
+std::vector<ChunkPlace> chunks_of(const Arguments& a, std::int64_t pp) {
+  std::vector<ChunkPlace> places;
+  const bool has_mtp = a.mtp_num_layers > 0;
+  const std::int64_t mtp_stage = a.mtp_stage.value_or(a.pp * a.vpp - 1);
+  std::int64_t layer = 0;
+  for (std::int64_t v = 0; v < a.vpp; ++v)
+    for (std::int64_t rank = 0; rank < a.pp; ++rank) {
+      const std::int64_t layers =
+          a.stage_layers[static_cast<std::size_t>(rank)][static_cast<std::size_t>(v)];
+      const bool last = rank == a.pp - 1 && v == a.vpp - 1;
+      // With MTP the final norm is where the decoder's last layer is.
+      const bool ends_decoder = layers > 0 && layer + layers == a.num_layers;
+      if (rank == pp)
+        places.push_back({.first_layer = layer,
+                          .layers = layers,
+                          .first = rank == 0 && v == 0,
+                          .last = last,
+                          .mtp = has_mtp && v * a.pp + rank == mtp_stage,
+                          .final_norm = has_mtp ? ends_decoder : last});
+      layer += layers;
+    }
+  return places;
+}
+
+}  // namespace memtape::megatron
