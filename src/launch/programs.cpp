@@ -14,6 +14,8 @@ namespace {
 constexpr auto kPrograms = std::to_array<Program>({
     {"pretrain_gpt.py", "", translate_megatron},
     {"pretrain_bert.py", "", translate_megatron},
+    {"pretrain_hybrid.py", "", translate_megatron},
+    {"pretrain_mamba.py", "", translate_megatron},
     {"pretrain_t5.py", "", translate_megatron},
     {"vllm", "serve", translate_vllm},
     {"vllm.entrypoints.openai.api_server", "", translate_vllm},

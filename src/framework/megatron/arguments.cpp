@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/megatron/hybrid_arguments.h"
 #include "framework/megatron/layers_per_stage.h"
 #include "framework/megatron/transformers_model.h"
 
@@ -92,7 +93,8 @@ Result<std::vector<bool>> expert_layers(std::string text, std::int64_t layers) {
 }
 
 void read_model(const Config& c, Arguments& a) {
-  a.num_layers = c.layers({"num_layers", "encoder_num_layers"});
+  const bool named = c.has("hybrid_layer_pattern") || c.has("hybrid_override_pattern");
+  if (!named) a.num_layers = c.layers({"num_layers", "encoder_num_layers"});
   a.hidden_size = c.dimension("hidden_size");
   a.num_attention_heads = c.dimension("num_attention_heads");
   const bool swiglu = c.boolean("swiglu", false);
@@ -259,7 +261,8 @@ tl::unexpected<Error> indivisible(std::string_view what, std::int64_t n, std::st
                    fmt::format("{} would", would));
 }
 
-Result<void> read_layout(const Config& c, std::int64_t gpus, Arguments& a) {
+Result<void> read_layout(const Config& c, std::int64_t gpus, const std::string& layout,
+                         Arguments& a) {
   a.gpus = gpus;
   a.tp = c.dimension("tensor_model_parallel_size", 1);
   a.pp = c.dimension("pipeline_model_parallel_size", 1);
@@ -268,11 +271,12 @@ Result<void> read_layout(const Config& c, std::int64_t gpus, Arguments& a) {
   a.etp = c.dimension("expert_tensor_parallel_size", a.tp);
   a.sequence_parallel = c.boolean("sequence_parallel", false) && a.tp > 1;
   a.vpp = c.dimension("num_virtual_stages_per_pipeline_rank", 1);
-  StageSplit split{.first = c.optional_dimension("decoder_first_pipeline_num_layers"),
-                   .last = c.optional_dimension("decoder_last_pipeline_num_layers"),
-                   .embedding_counts = c.boolean("account_for_embedding_in_pipeline_split", false),
-                   .loss_counts = c.boolean("account_for_loss_in_pipeline_split", false),
-                   .layout = c.text("pipeline_model_parallel_layout", "")};
+  StageSplit split{
+      .first = c.optional_dimension("decoder_first_pipeline_num_layers"),
+      .last = c.optional_dimension("decoder_last_pipeline_num_layers"),
+      .embedding_counts = c.boolean("account_for_embedding_in_pipeline_split", false),
+      .loss_counts = c.boolean("account_for_loss_in_pipeline_split", false),
+      .layout = layout.empty() ? c.text("pipeline_model_parallel_layout", "") : layout};
   if (const auto each = c.optional_dimension("num_layers_per_virtual_pipeline_stage")) {
     const std::int64_t stage = (a.num_layers + split.embedding_counts + split.loss_counts) / a.pp;
     if (stage % *each != 0)
@@ -369,12 +373,14 @@ Result<Arguments> from_launch(const Config& c, const TrainRecipe& recipe) {
   if (const auto fine = refuse_others(c, a.program); !fine) return tl::unexpected(fine.error());
   read_model(c, a);
   read_mla(c, a);
+  std::string layout;
+  if (const auto read = read_hybrid(c, a, layout); !read) return tl::unexpected(read.error());
   if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
   if (const auto read = read_moe(c, a); !read) return tl::unexpected(read.error());
   read_numbers(c, a);
   read_kernels(c, a);
   read_recompute(c, a);
-  if (const auto read = read_layout(c, recipe.layout.gpus, a); !read)
+  if (const auto read = read_layout(c, recipe.layout.gpus, layout, a); !read)
     return tl::unexpected(read.error());
   a.seq_length = c.dimension({"seq_length", "encoder_seq_length"});
   if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());

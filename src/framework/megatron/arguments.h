@@ -40,6 +40,11 @@ struct MlaArguments {
                v_head_dim = 128;
 };
 
+/// Mamba's mixer.
+struct MambaArguments {
+  std::int64_t heads = 0, head_dim = 64, state = 128, groups = 8;
+};
+
 struct Arguments {
   std::string program = "pretrain_gpt.py";
 
@@ -53,9 +58,11 @@ struct Arguments {
   double hidden_dropout = 0.1, attention_dropout = 0.1, rotary_percent = 1.0;
   MoeArguments moe;
   MlaArguments mla;
+  MambaArguments mamba;
+  std::string hybrid_layers, mtp_layers;  ///< a letter a layer, of hybrid models
   std::int64_t mtp_num_layers = 0;
-  bool mtp_repeats_layer = false;          ///< one layer serves all depths
-  std::optional<std::int64_t> mtp_stage;   ///< of the layout; none: the last
+  bool mtp_repeats_layer = false;                           ///< one layer serves all depths
+  std::optional<std::int64_t> mtp_stage;                    ///< of the layout; none: the last
   std::int64_t decoder_layers = 0, decoder_seq_length = 0;  ///< T5's
 
   std::int64_t seq_length = 0, micro_batch_size = 1, num_microbatches = 1;

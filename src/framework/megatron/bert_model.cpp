@@ -23,10 +23,10 @@ BertModel::Dense BertModel::dense(std::string_view name, std::int64_t out) {
 BertModel::BertModel(Rank& rank, const ChunkPlace& place) : StageModel(rank, place) {
   const Arguments& a = rank.a;
   if (place.first) embedding_.emplace(at("embedding"), rank, a.bert_binary_head ? 2 : 0);
-  encoder_.emplace(
-      at("encoder"), rank,
-      TransformerBlock::Shape{
-          .first_layer = place.first_layer, .layers = place.layers, .final_norm = place.final_norm});
+  encoder_.emplace(at("encoder"), rank,
+                   TransformerBlock::Shape{.first_layer = place.first_layer,
+                                           .layers = place.layers,
+                                           .final_norm = place.final_norm});
   if (!place.last) return;
   head_ = dense("lm_head_dense", a.hidden_size);
   const nn::Scope norm = at("lm_head_layer_norm");

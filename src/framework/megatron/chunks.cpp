@@ -24,9 +24,8 @@ std::vector<Parameter> parameters_of(const Arguments& a, StageModel& chunk) {
     // Word embeddings have copies where the output layer is tied to them and where MTP looks up
     // further tokens (setup_embeddings_and_output_layer).
     const bool words = name.ends_with("word_embeddings.weight");
-    const bool shared =
-        a.pp > 1 && ((words && (a.tied() || a.mtp_num_layers > 0)) ||
-                     (name == "output_layer.weight" && a.tied()));
+    const bool shared = a.pp > 1 && ((words && (a.tied() || a.mtp_num_layers > 0)) ||
+                                     (name == "output_layer.weight" && a.tied()));
     parameters.push_back({.tensor = named.tensor,
                           .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
                           .shared_embedding = shared,

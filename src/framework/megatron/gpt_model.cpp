@@ -15,10 +15,17 @@ GptModel::GptModel(Rank& rank, const ChunkPlace& place) : StageModel(rank, place
         static_cast<std::int64_t>(static_cast<double>(a.kv_channels) * a.rotary_percent);
     inverse_frequencies_ = empty({rotated / 2}, DType::float32, Category::buffer);
   }
-  decoder_.emplace(
-      at("decoder"), rank,
-      TransformerBlock::Shape{
-          .first_layer = place.first_layer, .layers = place.layers, .final_norm = place.final_norm});
+  if (a.hybrid_layers.empty())
+    decoder_.emplace(at("decoder"), rank,
+                     TransformerBlock::Shape{.first_layer = place.first_layer,
+                                             .layers = place.layers,
+                                             .final_norm = place.final_norm});
+  else
+    stack_.emplace(at("decoder"), rank,
+                   std::string_view(a.hybrid_layers)
+                       .substr(static_cast<std::size_t>(place.first_layer),
+                               static_cast<std::size_t>(place.layers)),
+                   place.last);
   if (place.mtp) mtp_.emplace(at("mtp"), rank, !a.moe.layers.empty() && a.moe.layers.back());
   if (!place.last) return;
   output_weight_ =
@@ -70,11 +77,12 @@ Tensor GptModel::forward(const MicroBatch& batch, const Tensor& from_before) {
   Tensor hidden_states =
       place_.first ? (*embedding_)(batch.tokens, batch.position_ids) : from_before;
   const LayerInputs inputs{.mask = {batch.attention_mask}, .rotary_freqs = rotary_freqs()};
-  hidden_states = (*decoder_)(std::move(hidden_states), inputs);
+  hidden_states = stack_ ? (*stack_)(std::move(hidden_states), inputs)
+                         : (*decoder_)(std::move(hidden_states), inputs);
   if (mtp_)
     hidden_states = (*mtp_)(
-        hidden_states, {.tokens = batch.tokens, .position_ids = batch.position_ids, .layer = inputs},
-        *embedding_);
+        hidden_states,
+        {.tokens = batch.tokens, .position_ids = batch.position_ids, .layer = inputs}, *embedding_);
   if (!place_.last) return hidden_states;
   if (rank_.a.mtp_num_layers > 0)
     hidden_states = with_mtp_losses(rank_, hidden_states, output_weight_,

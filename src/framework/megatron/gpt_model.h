@@ -2,6 +2,7 @@
 // GPTModel (megatron/core/models/gpt/gpt_model.py) as pretrain_gpt.py runs it.
 #pragma once
 
+#include "framework/megatron/hybrid_stack.h"
 #include "framework/megatron/mtp.h"
 
 namespace memtape::megatron {
@@ -25,6 +26,7 @@ class GptModel final : public StageModel {
   Tensor inverse_frequencies_, cached_freqs_;
   std::optional<Embedding> embedding_;
   std::optional<TransformerBlock> decoder_;
+  std::optional<HybridStack> stack_;  ///< instead of the decoder, in hybrid models
   std::optional<MtpBlock> mtp_;
   Tensor output_weight_;
 };

@@ -23,32 +23,30 @@ Tensor rolled(const Tensor& t) {
 /// gather_from_tensor_model_parallel_region: the columns of all ranks, gathered as rows and joined.
 Tensor gather_columns(const Tensor& x, std::int64_t parts) {
   if (parts == 1) return x;
-  return apply({.name = "_GatherFromModelParallelRegionBackward",
-                .inputs = {x},
-                .forward =
-                    [&](ToSave&) {
-                      const ghost::Op op("all_gather", {});
-                      const Dims& sizes = x.sizes();
-                      Dims stacked = sizes;
-                      stacked[0] *= parts;
-                      const Tensor gathered = empty(stacked, x.dtype());
-                      return empty(sizes.leading().with(sizes.back() * parts), x.dtype());
-                    },
-                .backward = [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
-                                                Gradients& in) {
-                  in[0] = empty(sizes, grad.dtype());
-                }});
+  return apply(
+      {.name = "_GatherFromModelParallelRegionBackward",
+       .inputs = {x},
+       .forward =
+           [&](ToSave&) {
+             const ghost::Op op("all_gather", {});
+             const Dims& sizes = x.sizes();
+             Dims stacked = sizes;
+             stacked[0] *= parts;
+             const Tensor gathered = empty(stacked, x.dtype());
+             return empty(sizes.leading().with(sizes.back() * parts), x.dtype());
+           },
+       .backward = [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
+                                       Gradients& in) { in[0] = empty(sizes, grad.dtype()); }});
 }
 
 /// scatter_to_sequence_parallel_region: this rank's rows, within the memory of all.
 Tensor own_rows(const Tensor& x, std::int64_t parts) {
-  return apply({.name = "_ScatterToSequenceParallelRegionBackward",
-                .inputs = {x},
-                .forward = [&](ToSave&) { return x.slice(0, 0, x.size(0) / parts); },
-                .backward = [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
-                                                Gradients& in) {
-                  in[0] = empty(sizes, grad.dtype());
-                }});
+  return apply(
+      {.name = "_ScatterToSequenceParallelRegionBackward",
+       .inputs = {x},
+       .forward = [&](ToSave&) { return x.slice(0, 0, x.size(0) / parts); },
+       .backward = [sizes = x.sizes()](std::span<const Tensor>, const Tensor& grad,
+                                       Gradients& in) { in[0] = empty(sizes, grad.dtype()); }});
 }
 
 /// MTPLossAutoScaler: hands the hidden states on; backward makes the loss's gradient.
@@ -75,8 +73,12 @@ MtpBlock::Layer::Layer(const nn::Scope& scope, Rank& r, bool experts)
       enorm(scope / "enorm", r, r.a.hidden_size),
       hnorm(scope / "hnorm", r, r.a.hidden_size),
       eh_proj(scope / "eh_proj", r, {.in = 2 * r.a.hidden_size, .out = r.a.hidden_size}),
-      layer(scope / "mtp_model_layer", r, {.experts = experts}),
-      final_norm(scope / "final_layernorm", r, r.a.hidden_size) {}
+      final_norm(scope / "final_layernorm", r, r.a.hidden_size) {
+  if (r.a.mtp_layers.empty())
+    layer.emplace(scope / "mtp_model_layer", r, LayerKind{.experts = experts});
+  else
+    stack.emplace(scope / "mtp_model_layer", r, r.a.mtp_layers, false);
+}
 
 /// _concat_embeddings.
 Tensor MtpBlock::Layer::joined(const Tensor& hidden_states, const Tensor& embedded) {
@@ -92,13 +94,15 @@ Tensor MtpBlock::Layer::operator()(const Tensor& hidden_states, MtpInputs& input
   inputs.tokens = rolled(inputs.tokens);
   if (inputs.position_ids.defined()) inputs.position_ids = rolled(inputs.position_ids);
   const Tensor embedded = embedding(inputs.tokens, inputs.position_ids);
-  Tensor output = layer(joined(hidden_states, embedded), inputs.layer);
+  const Tensor both = joined(hidden_states, embedded);
+  const Tensor output = stack ? (*stack)(both, inputs.layer) : (*layer)(both, inputs.layer);
   return final_norm(output);
 }
 
 MtpBlock::MtpBlock(const nn::Scope& scope, Rank& rank, bool experts) : rank_(rank) {
   const std::int64_t built = rank.a.mtp_repeats_layer ? 1 : rank.a.mtp_num_layers;
-  for (std::int64_t i = 0; i < built; ++i) layers_.emplace_back(scope / "layers" / i, rank, experts);
+  for (std::int64_t i = 0; i < built; ++i)
+    layers_.emplace_back(scope / "layers" / i, rank, experts);
 }
 
 Tensor MtpBlock::operator()(const Tensor& hidden_states, MtpInputs inputs, Embedding& embedding) {

@@ -7,6 +7,7 @@
 
 #include <deque>
 
+#include "framework/megatron/hybrid_stack.h"
 #include "framework/megatron/language_model.h"
 
 namespace memtape::megatron {
@@ -33,7 +34,8 @@ class MtpBlock {
     Rank& rank;
     Norm enorm, hnorm;
     Linear eh_proj;
-    TransformerLayer layer;
+    std::optional<TransformerLayer> layer;
+    std::optional<HybridStack> stack;  ///< of hybrid models
     Norm final_norm;
   };
   std::deque<Layer> layers_;

@@ -25,8 +25,7 @@ Place Places::of(std::int64_t rank) const {
   Place place;
   place.pp = dense_.coordinate(rank, "pp");
   place.tp = dense_.coordinate(rank, "tp");
-  place.shard[0] =
-      (dense_.coordinate(rank, "cp") + cp_ * dense_.coordinate(rank, "dp")) % shards_;
+  place.shard[0] = (dense_.coordinate(rank, "cp") + cp_ * dense_.coordinate(rank, "dp")) % shards_;
   place.shard[1] = expert_.coordinate(rank, "dp") % expert_shards_;
   return place;
 }

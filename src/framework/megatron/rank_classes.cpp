@@ -82,8 +82,8 @@ class StageClasses {
     std::vector<torch::RankClass> all;
     for (auto& [pieces, one] : found) all.push_back(std::move(one));
     const bool runs_one = asked && std::ranges::any_of(all, [&](const torch::RankClass& one) {
-      return std::ranges::binary_search(one.ranks, static_cast<int>(*asked));
-    });
+                            return std::ranges::binary_search(one.ranks, static_cast<int>(*asked));
+                          });
     return all.size() <= kMostCuts || runs_one ? all : std::vector{merged(std::move(all))};
   }
 

@@ -14,7 +14,7 @@ namespace {
 using ghost::empty;
 
 /// Micro-batches beyond those in flight repeat what was; so many more are run at most.
-constexpr std::int64_t kMostRepeats = 4;
+constexpr std::int64_t kMostRepeats = 16;
 
 }  // namespace
 

@@ -13,9 +13,8 @@
 namespace memtape::megatron {
 namespace {
 
-constexpr auto kFamilies =
-    std::to_array<std::string_view>({"llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe",
-                                     "deepseek_v3", "gpt2"});
+constexpr auto kFamilies = std::to_array<std::string_view>(
+    {"llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "deepseek_v3", "gpt2"});
 
 constexpr auto kStrategy = std::to_array<std::string_view>(
     {"tp", "sp", "pp", "vp", "cp", "ep", "etp", "experts", "topk", "capacity_factor", "recompute",
@@ -186,7 +185,8 @@ void add_layout(const Config& c, const Config& s, const LayoutRecipe& layout, At
   size("pipeline_model_parallel_size", "pp", layout.pp);
   size("num_virtual_stages_per_pipeline_rank", "vp", layout.vpp);
   add_split(c, s,
-            s.dimension("pp", layout.pp.value_or(1)) * s.dimension("vp", layout.vpp.value_or(1)), a);
+            s.dimension("pp", layout.pp.value_or(1)) * s.dimension("vp", layout.vpp.value_or(1)),
+            a);
   size("context_parallel_size", "cp", layout.cp);
   size("expert_model_parallel_size", "ep", layout.ep);
   if (s.has("etp") || layout.etp) size("expert_tensor_parallel_size", "etp", layout.etp);
