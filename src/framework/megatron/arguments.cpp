@@ -186,6 +186,11 @@ void read_numbers(const Config& c, Arguments& a) {
   a.clip_grad = c.number("clip_grad", 1.0);
   a.counts_zeros = c.boolean("log_num_zeros_in_grad", false);
   a.decoupled_lr = c.optional_number("decoupled_lr").has_value();
+  const std::string optimizer = c.text("optimizer", "adam");
+  a.muon = optimizer.ends_with("muon");
+  a.muon_steps = c.dimension("muon_num_ns_steps", 5);
+  a.layer_wise = a.muon && (a.use_distributed_optimizer || optimizer == "dist_muon");
+  if (a.muon) a.use_distributed_optimizer = false;
 }
 
 /// ":4096:8" of CUBLAS_WORKSPACE_CONFIG: so many buffers of so many KiB (CublasHandlePool.cpp).
@@ -358,8 +363,16 @@ Result<void> refuse_others(const Config& c, const std::string& program) {
   if (program == "pretrain_t5.py" && c.dimension("pipeline_model_parallel_size", 1) > 1)
     return bad_input("T5 has no pipeline", "--pipeline-model-parallel-size", "1 is possible");
   const std::string optimizer = c.text("optimizer", "adam");
-  if (optimizer != "adam")
-    return unsupported(fmt::format("\"{}\" is not modelled", optimizer), "--optimizer", "adam is");
+  const bool muon = optimizer == "muon" || optimizer == "dist_muon";
+  if (optimizer != "adam" && !muon)
+    return unsupported(fmt::format("\"{}\" is not modelled", optimizer), "--optimizer",
+                       "adam, muon and dist_muon are");
+  const bool layer_wise = optimizer == "dist_muon" || c.boolean("use_distributed_optimizer", false);
+  if (muon && layer_wise && c.boolean("use_layer_wise_param_layout", true))
+    return unsupported("the layer-wise layout of parameters is not modelled", "--optimizer muon",
+                       "--no-use-layer-wise-param-layout is");
+  if (muon && c.boolean("fp16", false))
+    return bad_input("has no fp16", "--optimizer muon", "--bf16 is possible");
   for (const char* key : {"use_megatron_fsdp", "use_torch_fsdp2"})
     if (c.boolean(key, false))
       return unsupported("sharded parameters are not modelled", key,

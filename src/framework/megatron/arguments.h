@@ -84,6 +84,9 @@ struct Arguments {
   bool precision_aware_optimizer = false;
   double clip_grad = 1.0;
   bool decoupled_lr = false;
+  bool muon = false;
+  bool layer_wise = false;  ///< Muon with the distributed optimizer: whole parameters are dealt out
+  std::int64_t muon_steps = 5;
 
   bool transformer_engine = true;
   AttentionBackend attention_backend = AttentionBackend::automatic;

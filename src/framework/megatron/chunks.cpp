@@ -30,7 +30,10 @@ std::vector<Parameter> parameters_of(const Arguments& a, StageModel& chunk) {
                           .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
                           .shared_embedding = shared,
                           .copy = shared && !chunk.place().first,
-                          .decays = named.tensor.dim() > 1 && !name.ends_with("bias")});
+                          .decays = named.tensor.dim() > 1 && !name.ends_with("bias"),
+                          .matrix = named.tensor.dim() == 2 && !words &&
+                                    name != "output_layer.weight" &&
+                                    !name.ends_with("mixer.in_proj.weight")});
   }
   return parameters;
 }

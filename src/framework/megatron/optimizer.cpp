@@ -21,30 +21,50 @@ Tensor scalar(const char* op_name, DType dtype) {
 
 MegatronOptimizer::MegatronOptimizer(const Arguments& a, std::vector<ParamAndGradBuffer>& buffers,
                                      std::array<std::int64_t, 2> shard)
-    : a_(a) {
+    : a_(a), buffers_(buffers) {
   const ghost::GradMode without(false);
   take_scalars(std::ranges::any_of(
       buffers, [](const ParamAndGradBuffer& buffer) { return buffer.parameters.front().expert; }));
-  for (const bool decays : {true, false})
-    for (const ParamAndGradBuffer& buffer : buffers) {
-      const std::int64_t rank = shard[buffer.parameters.front().expert ? 1 : 0];
-      const std::vector<Range> held = shards(buffer.layout, buffer.options.ranks, rank);
-      const std::size_t count = buffer.parameters.size();
-      for (std::size_t k = 0; k < count; ++k) {
-        // Shards come in the order of the buffer, which is the reverse of the model's.
-        const std::size_t i = a.use_distributed_optimizer ? count - 1 - k : k;
-        const Parameter& parameter = buffer.parameters[i];
-        if (parameter.decays != decays) continue;
-        add_main(buffer, parameter,
-                 a.use_distributed_optimizer ? held[i] : buffer.layout.parameters[i]);
+  std::vector<Dealt> mine = in_order(buffers);
+  if (a.layer_wise) mine = dealt_to(mine, shard);
+  std::vector<std::vector<Range>> held;
+  for (const ParamAndGradBuffer& buffer : buffers) {
+    const std::int64_t rank = shard[buffer.parameters.front().expert ? 1 : 0];
+    held.push_back(a.use_distributed_optimizer ? shards(buffer.layout, buffer.options.ranks, rank)
+                                               : buffer.layout.parameters);
+  }
+  for (const Dealt& one : mine) {
+    const auto at = static_cast<std::size_t>(one.buffer - buffers.data());
+    add_main(*one.buffer, one.buffer->parameters[one.index], held[at][one.index]);
+  }
+}
+
+/// By optimizer (Muon's matrices first), by group, by buffer; shards come in the order of the
+/// buffer, which is the reverse of the model's.
+std::vector<Dealt> MegatronOptimizer::in_order(
+    const std::vector<ParamAndGradBuffer>& buffers) const {
+  std::vector<Dealt> all;
+  for (const bool matrices : {true, false})
+    for (const bool decays : {true, false})
+      for (const ParamAndGradBuffer& buffer : buffers) {
+        const std::size_t count = buffer.parameters.size();
+        for (std::size_t k = 0; k < count; ++k) {
+          const std::size_t i = a_.use_distributed_optimizer ? count - 1 - k : k;
+          const Parameter& parameter = buffer.parameters[i];
+          const bool managed = a_.muon && parameter.matrix;
+          if (managed == matrices && parameter.decays == decays) all.push_back({&buffer, i});
+        }
       }
-    }
+  return all;
 }
 
 /// FusedAdam's _dummy_overflow_buf; _scale_one of bf16 or, of fp16, found_inf, another overflow
-/// buffer and DynamicGradScaler's four. Experts have an optimizer of their own.
+/// buffer and DynamicGradScaler's four. Experts have an optimizer of their own, and so have Muon's
+/// matrices, which takes a scale alone.
 void MegatronOptimizer::take_scalars(bool experts) {
-  for (int i = 0; i < (experts ? 2 : 1); ++i) {
+  for (int i = 0; a_.muon && i < (experts && !a_.layer_wise ? 2 : 1); ++i)
+    scalars_.push_back(scalar("_scale", DType::float32));
+  for (int i = 0; i < (experts && !a_.muon ? 2 : 1); ++i) {
     if (a_.fused_kernels) scalars_.push_back(scalar("_dummy_overflow_buf", DType::int32));
     if (a_.params_dtype == DType::float32) continue;
     const bool scales = a_.params_dtype == DType::float16 && a_.fused_kernels;
@@ -61,6 +81,7 @@ void MegatronOptimizer::add_main(const ParamAndGradBuffer& buffer, const Paramet
   main.buffer = &buffer;
   main.decays = parameter.decays;
   main.copy = parameter.copy;
+  main.muon = a_.muon && parameter.matrix;
   const Tensor& model = parameter.tensor;
   main.sizes = a_.use_distributed_optimizer ? Dims{main.elements} : model.sizes();
   const ghost::Op op("float", {});
@@ -102,8 +123,10 @@ void MegatronOptimizer::step() {
   const ghost::GradMode without(false);
   for (const Main& main : mains_) gradients_.push_back(gradient_of(main));
   if (a_.counts_zeros) count_zeros();
+  if (a_.muon) step_muon();
   if (a_.fused_kernels) {
     step_fused();
+    if (a_.layer_wise) gather_dealt(buffers_);
     return;
   }
   for (std::size_t i = 0; i < mains_.size(); ++i)
@@ -115,7 +138,7 @@ void MegatronOptimizer::step() {
 void MegatronOptimizer::step_fused() {
   const ghost::Op op("initialize_state", {});
   for (Main& main : mains_) {
-    if (main.exp_avg.defined()) continue;
+    if (main.muon || main.exp_avg.defined()) continue;
     const auto state = [&](DType dtype) {
       return empty(main.sizes, dtype, Category::optimizer_state);
     };
@@ -123,6 +146,18 @@ void MegatronOptimizer::step_fused() {
     main.exp_avg_sq = state(a_.exp_avg_sq_dtype);
     if (a_.precision_aware_optimizer && a_.params_dtype != DType::float32)
       main.master = state(a_.main_params_dtype);
+  }
+}
+
+/// OrthogonalizedOptimizer.step: one matrix after the other.
+void MegatronOptimizer::step_muon() {
+  for (Main& main : mains_) {
+    if (!main.muon) continue;
+    if (!main.exp_avg.defined()) {
+      const ghost::Op op("zeros_like", {});
+      main.exp_avg = empty(main.sizes, DType::float32, Category::optimizer_state);
+    }
+    orthogonalize(main.sizes, a_.muon_steps);
   }
 }
 
@@ -144,7 +179,8 @@ Bytes MegatronOptimizer::state_bytes() const {
   Bytes bytes = torch_adam_ ? torch_adam_->state_bytes() : 0;
   for (const Main& main : mains_) {
     if (main.master.defined() && a_.params_dtype != DType::float32) bytes += main.master.nbytes();
-    if (main.exp_avg.defined()) bytes += main.exp_avg.nbytes() + main.exp_avg_sq.nbytes();
+    for (const Tensor* state : {&main.exp_avg, &main.exp_avg_sq})
+      if (state->defined()) bytes += state->nbytes();
   }
   return bytes;
 }

@@ -2,12 +2,13 @@
 // Megatron's optimizers (megatron/core/optimizer): Adam on float32 copies of the parameters, whole
 // (Float16OptimizerWithFloat16Params) or of the shard this rank holds (DistributedOptimizer).
 // Adam is Transformer Engine's FusedAdam, whose kernels take no memory, or, where that is not
-// installed, torch's.
+// installed, torch's. With Muon the matrices are its own.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "framework/megatron/muon.h"
 #include "framework/megatron/param_and_grad_buffer.h"
 #include "framework/torch/optimizer.h"
 
@@ -30,16 +31,19 @@ class MegatronOptimizer {
     std::int64_t elements = 0;
     const ParamAndGradBuffer* buffer = nullptr;
     Dims sizes;
-    bool decays = true, copy = false;
+    bool decays = true, copy = false, muon = false;
   };
   void add_main(const ParamAndGradBuffer& buffer, const Parameter& parameter, const Range& held);
   void take_scalars(bool experts);
   void count_zeros() const;
+  std::vector<Dealt> in_order(const std::vector<ParamAndGradBuffer>& buffers) const;
   void step_fused();
+  void step_muon();
   void step_torch();
   Tensor gradient_of(const Main& main) const;
 
   const Arguments& a_;
+  const std::vector<ParamAndGradBuffer>& buffers_;
   std::vector<Main> mains_;
   std::vector<Tensor> gradients_;  ///< main_param.grad of each
   std::vector<Tensor> scalars_;

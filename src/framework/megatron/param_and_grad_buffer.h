@@ -22,6 +22,7 @@ struct Parameter {
   bool shared_embedding = false;  ///< on the first and the last stage
   bool copy = false;              ///< the last stage's of the first stage's embedding
   bool decays = true;             ///< weight decay: not for biases and norms
+  bool matrix = false;            ///< Muon's: two dimensions, no embedding
 };
 
 /// Elements [from, to).

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ranks run alike. Ranks of one stage differ in what the distributed optimizer gives them: a
+// Which ranks run alike. Stages differ in their layers, in their ends and in how many micro-batches
+// they have in flight; where none of that differs they are one program, reported under the number
+// of the first of them. Ranks of one stage differ in what the distributed optimizer gives them: a
 // slice of each bucket, which begins and ends somewhere within parameters. Equal pieces make equal
 // tapes. On hundreds of replicas nearly every slice is cut differently, though each holds the same
 // number of elements; then one of a stage stands for all (--rank runs the very rank).
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 
@@ -18,6 +21,23 @@ namespace {
 constexpr std::size_t kMostCuts = 8;
 
 using Pieces = std::vector<std::int64_t>;
+using StageProgram = std::vector<std::int64_t>;
+
+/// What a stage's program depends on.
+StageProgram program_of(const Arguments& a, std::int64_t pp) {
+  const bool turns = a.vpp > 1;  // interleaved: each rank has a table of its own
+  StageProgram program{turns ? pp : std::min(a.num_microbatches, a.pp - 1 - pp)};
+  for (const ChunkPlace& chunk : chunks_of(a, pp)) {
+    program.push_back(chunk.first + 2 * chunk.last + 4 * chunk.mtp + 8 * chunk.final_norm);
+    program.push_back(chunk.layers);
+    const auto to = static_cast<std::size_t>(chunk.first_layer + chunk.layers);
+    for (auto i = static_cast<std::size_t>(chunk.first_layer); i < to; ++i)
+      program.push_back(!a.hybrid_layers.empty()  ? a.hybrid_layers[i]
+                        : i < a.moe.layers.size() ? a.moe.layers[i]
+                                                  : 0);
+  }
+  return program;
+}
 
 /// Ranks that stand at the same place.
 struct Alike {
@@ -27,7 +47,7 @@ struct Alike {
 
 /// A rank's place as one number: what of it the tape depends on.
 std::uint64_t key_of(const Arguments& a, const Place& place) {
-  const bool sharded = a.use_distributed_optimizer;
+  const bool sharded = a.use_distributed_optimizer || a.layer_wise;
   const auto part = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
   std::uint64_t key = part(place.pp);
   key = key << 22U | part(sharded ? place.shard[0] : 0);
@@ -49,7 +69,9 @@ std::vector<Alike> by_place(const Arguments& a) {
 }
 
 /// How many elements of each parameter this place's optimizer holds.
-Pieces pieces_of(const std::vector<ParamAndGradBuffer>& buffers, const Place& place) {
+Pieces pieces_of(const Arguments& a, const std::vector<ParamAndGradBuffer>& buffers,
+                 const Place& place) {
+  if (a.layer_wise) return {place.shard[0], place.shard[1]};
   Pieces pieces;
   for (const ParamAndGradBuffer& buffer : buffers) {
     const std::int64_t shard = place.shard[buffer.parameters.front().expert ? 1 : 0];
@@ -61,10 +83,9 @@ Pieces pieces_of(const std::vector<ParamAndGradBuffer>& buffers, const Place& pl
 
 void join(torch::RankClass& into, const std::vector<int>& ranks) {
   into.ranks.insert(into.ranks.end(), ranks.begin(), ranks.end());
-  std::sort(into.ranks.begin(), into.ranks.end());
 }
 
-/// The places of one stage and one end of its tensor parallel group, told apart by their pieces.
+/// The places of one program and one end of its tensor parallel group, told apart by their pieces.
 class StageClasses {
  public:
   StageClasses(const Arguments& a, std::vector<const Alike*> places)
@@ -72,15 +93,8 @@ class StageClasses {
 
   /// `asked`: a rank that must be run itself, if any.
   std::vector<torch::RankClass> classes(std::optional<std::int64_t> asked) const {
-    std::map<Pieces, torch::RankClass> found;
-    const std::vector<ParamAndGradBuffer> buffers = make();
-    for (const Alike* alike : places_) {
-      torch::RankClass& one = found[sharded() ? pieces_of(buffers, alike->place) : Pieces{}];
-      join(one, alike->ranks);
-      one.stage = static_cast<int>(alike->place.pp);
-    }
-    std::vector<torch::RankClass> all;
-    for (auto& [pieces, one] : found) all.push_back(std::move(one));
+    std::vector<torch::RankClass> all = by_pieces();
+    for (torch::RankClass& one : all) std::ranges::sort(one.ranks);
     const bool runs_one = asked && std::ranges::any_of(all, [&](const torch::RankClass& one) {
                             return std::ranges::binary_search(one.ranks, static_cast<int>(*asked));
                           });
@@ -88,7 +102,9 @@ class StageClasses {
   }
 
  private:
-  bool sharded() const { return a_.use_distributed_optimizer && places_.size() > 1; }
+  bool sharded() const {
+    return (a_.use_distributed_optimizer || a_.layer_wise) && places_.size() > 1;
+  }
 
   std::vector<ParamAndGradBuffer> make() const {
     if (!sharded()) return {};
@@ -97,12 +113,29 @@ class StageClasses {
     return buffers_of(a_, chunks);
   }
 
-  /// One class, whose last rank is the one that is run: it comes first.
+  std::vector<torch::RankClass> by_pieces() const {
+    const int stage = static_cast<int>(places_.front()->place.pp);
+    std::map<std::array<std::int64_t, 2>, std::vector<const Alike*>> by_shard;
+    for (const Alike* alike : places_)
+      by_shard[sharded() ? alike->place.shard : std::array<std::int64_t, 2>{}].push_back(alike);
+    std::map<Pieces, torch::RankClass> found;
+    const std::vector<ParamAndGradBuffer> buffers = make();
+    for (const auto& [shard, alike] : by_shard) {
+      torch::RankClass& one =
+          found[sharded() ? pieces_of(a_, buffers, alike.front()->place) : Pieces{}];
+      one.stage = stage;
+      for (const Alike* each : alike) join(one, each->ranks);
+    }
+    std::vector<torch::RankClass> all;
+    for (auto& [pieces, one] : found) all.push_back(std::move(one));
+    return all;
+  }
+
+  /// One class, of which the first rank is run.
   static torch::RankClass merged(std::vector<torch::RankClass> all) {
     torch::RankClass one = std::move(all.front());
-    for (std::size_t i = 1; i < all.size(); ++i)
-      one.ranks.insert(one.ranks.end(), all[i].ranks.begin(), all[i].ranks.end());
-    std::sort(one.ranks.begin(), one.ranks.end());
+    for (std::size_t i = 1; i < all.size(); ++i) join(one, all[i].ranks);
+    std::ranges::sort(one.ranks);
     return one;
   }
 
@@ -118,14 +151,20 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   if (!arguments) return tl::unexpected(arguments.error());
   const ghost::Session session{ghost::DeviceTraits{}};
   const std::vector<Alike> places = by_place(*arguments);
-  std::map<std::pair<std::int64_t, bool>, std::vector<const Alike*>> stages;
+  std::vector<StageProgram> programs;
+  for (std::int64_t pp = 0; pp < arguments->pp; ++pp)
+    programs.push_back(program_of(*arguments, pp));
+  std::map<std::pair<StageProgram, bool>, std::vector<const Alike*>> stages;
   for (const Alike& alike : places)
-    stages[{alike.place.pp, arguments->pretrain_loop && alike.place.tp > 0}].push_back(&alike);
+    stages[{programs[static_cast<std::size_t>(alike.place.pp)],
+            arguments->pretrain_loop && alike.place.tp > 0}]
+        .push_back(&alike);
   std::vector<torch::RankClass> found;
   for (auto& [stage, alike] : stages)
     for (torch::RankClass& one :
          StageClasses(*arguments, std::move(alike)).classes(recipe.layout.rank))
       found.push_back(std::move(one));
+  std::ranges::sort(found, {}, [](const torch::RankClass& one) { return one.ranks.front(); });
   return found;
 }
 

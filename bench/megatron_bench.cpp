@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two trainings on thousands of GPUs, all distinct ranks: which ranks run alike, their ghost runs
+// and the allocator.
+#include <benchmark/benchmark.h>
+
+#include "heap.h"
+#include "mesh/gpu_catalog.h"
+#include "model/catalog.h"
+#include "predict/train.h"
+
+namespace memtape {
+namespace {
+
+/// The heap that the command line runs on.
+const bool is_heap_prepared = (cli::prepare_heap(), true);
+
+struct Job {
+  const char* model;
+  LayoutRecipe layout;
+  std::int64_t sequence, micro_batches;
+};
+
+void all_ranks(benchmark::State& state, const Job& job) {
+  const ModelRequest model{.id = job.model,
+                           .config = *Config::parse(find_model(job.model)->config, "config.json")};
+  TrainRecipe recipe;
+  recipe.framework = Framework::megatron_core;
+  recipe.weights = DType::bfloat16;
+  recipe.layout = job.layout;
+  recipe.sequence_length = job.sequence;
+  recipe.gradient_accumulation = job.micro_batches;
+  const DeviceSetup device{.gpu = find_gpu("h100-80gb")};
+  for (auto _ : state) benchmark::DoNotOptimize(predict_train(model, recipe, device));
+}
+
+Job deepseek_v3(std::int64_t micro_batches) {
+  return {.model = "deepseek-ai/DeepSeek-V3",
+          .layout = {.gpus = 1024,
+                     .pp = 16,
+                     .ep = 64,
+                     .strategy = R"({"ddp": {"use_distributed_optimizer": true}})"},
+          .sequence = 4096,
+          .micro_batches = micro_batches};
+}
+
+/// Tensor, context, pipeline and data parallel.
+Job llama_405b(std::int64_t micro_batches) {
+  return {.model = "meta-llama/Llama-3.1-405B",
+          .layout = {.gpus = 16384,
+                     .tp = 8,
+                     .pp = 16,
+                     .cp = 16,
+                     .strategy = R"({"sp": true, "transformer_impl": "transformer_engine",
+                                     "ddp": {"use_distributed_optimizer": true}})"},
+          .sequence = 131072,
+          .micro_batches = micro_batches};
+}
+
+void deepseek_v3_on_1024(benchmark::State& state) { all_ranks(state, deepseek_v3(state.range(0))); }
+BENCHMARK(deepseek_v3_on_1024)->Arg(1)->Arg(16)->Unit(benchmark::kMillisecond);
+
+void llama_405b_on_16384(benchmark::State& state) { all_ranks(state, llama_405b(state.range(0))); }
+BENCHMARK(llama_405b_on_16384)->Arg(1)->Arg(16)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace memtape
