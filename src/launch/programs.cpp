@@ -41,6 +41,9 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"litgpt", "finetune", translate_litgpt_lora},
     {"litgpt", "finetune_lora", translate_litgpt_lora},
     {"litgpt", "finetune_full", translate_litgpt_full},
+    {"torchtitan.train", "", translate_torchtitan},
+    {"run_train.sh", "", translate_torchtitan},
+    {"run_llama_train.sh", "", translate_torchtitan},
 });
 
 std::string spelled(const Program& program) {

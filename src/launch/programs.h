@@ -35,6 +35,7 @@ Result<Translation> translate_axolotl(const LaunchCommand& command);
 Result<Translation> translate_tune_run(const LaunchCommand& command);
 Result<Translation> translate_litgpt_lora(const LaunchCommand& command);
 Result<Translation> translate_litgpt_full(const LaunchCommand& command);
+Result<Translation> translate_torchtitan(const LaunchCommand& command);
 
 /// A script that has no row but whose arguments are TrainingArguments.
 bool looks_like_trainer_script(const LaunchCommand& command);

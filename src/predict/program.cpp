@@ -18,6 +18,8 @@
 #include "framework/torch_cp/context_parallel.h"
 #include "framework/torch_pp/pipeline.h"
 #include "framework/torch_tp/parallelize.h"
+#include "framework/torchtitan/job_config.h"
+#include "framework/torchtitan/trainer.h"
 #include "framework/transformers/trainer.h"
 #include "workload/lora_config.h"
 #include "workload/train_options.h"
@@ -71,6 +73,7 @@ constexpr auto kDialects = std::to_array<Dialect>({
      },
      all_alike},
     {Framework::megatron_core, megatron::run_training, megatron::rank_classes},
+    {Framework::torchtitan, torchtitan::run_training, torchtitan::rank_classes},
 });
 
 Result<const Dialect*> find_dialect(Framework framework) {
@@ -128,6 +131,7 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (recipe.lora && recipe.lora->targets == std::vector{std::string(kDefaultLoraTargets)})
     if (auto known = default_lora_targets(config.text("model_type", "")); !known.empty())
       recipe.lora->targets = std::move(known);
+  if (recipe.framework == Framework::torchtitan) return torchtitan::resolved(std::move(recipe));
   if (recipe.framework == Framework::deepspeed) return deepspeed::resolved(std::move(recipe));
   if (recipe.framework != Framework::transformers || recipe.weights) return recipe;
   const std::string stored = config.text("dtype", config.text("torch_dtype", "float32"));

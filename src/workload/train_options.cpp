@@ -35,7 +35,8 @@ constexpr auto kFrameworks =
                                       {"torch-pp", Framework::torch_pp},
                                       {"torch-cp", Framework::torch_cp},
                                       {"litgpt", Framework::litgpt},
-                                      {"megatron-core", Framework::megatron_core}});
+                                      {"megatron-core", Framework::megatron_core},
+                                      {"torchtitan", Framework::torchtitan}});
 constexpr auto kPrecisions = std::to_array<Choice<Precision>>({{"fp32", Precision::fp32},
                                                                {"bf16", Precision::bf16},
                                                                {"fp16", Precision::fp16},
@@ -237,8 +238,10 @@ NamedValue in_common_words(const NamedValue& option, const TrainRecipe& recipe) 
 Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
   const Result<Checkpointing> chosen = choose(option, kCheckpointings);
   if (!chosen) return tl::unexpected(chosen.error());
-  if (*chosen == Checkpointing::selective && recipe.framework != Framework::megatron_core)
-    return wrong(option.first, option.second, "none or full; selective is Megatron-LM's");
+  if (*chosen == Checkpointing::selective && recipe.framework != Framework::megatron_core &&
+      recipe.framework != Framework::torchtitan)
+    return wrong(option.first, option.second,
+                 "none or full; selective is Megatron-LM's and torchtitan's");
   if (*chosen == Checkpointing::layer && recipe.framework != Framework::torch_pp)
     return wrong(option.first, option.second, "none or full; layer is for --framework torch-pp");
   recipe.checkpointing = *chosen;

@@ -29,7 +29,8 @@ enum class Framework {
   torch_pp,
   torch_cp,
   litgpt,
-  megatron_core
+  megatron_core,
+  torchtitan
 };
 enum class Precision { fp32, bf16, fp16, amp_bf16, amp_fp16 };
 enum class OptimizerName {
@@ -45,8 +46,8 @@ enum class OptimizerName {
   adafactor_hf
 };
 enum class OptimizerImpl { fused, foreach, for_loop };
-/// `selective` recomputes parts of a layer, as Megatron does; `layer` is torch.utils.checkpoint
-/// around each layer of a pipeline's stage.
+/// `selective` recomputes parts of a layer or some layers, as Megatron and torchtitan do; `layer`
+/// is torch.utils.checkpoint around each layer of a pipeline's stage.
 enum class Checkpointing { none, full, full_reentrant, selective, layer };
 enum class AttentionChoice { eager, sdpa, flash };
 enum class TaskName { causal_lm, masked_lm, seq2seq_lm, image_text_to_text };

@@ -38,7 +38,8 @@ FsdpParam::FsdpParam(const Tensor& parameter, ShardPlace place, const Options& o
   Dims own = parameter.sizes();
   own[0] = shard(rows(), place.shards, place.index);
   const ghost::Session& s = ghost::session();
-  const ghost::ScopeGuard scope(s.tape.why[parameter.impl().storage->block].scope);
+  const ghost::Storage* const whole = parameter.impl().storage.get();
+  const ghost::ScopeGuard scope(whole ? s.tape.why[whole->block].scope : s.scope);
   const ghost::GradMode no_grad(false);
   sharded_data_ = ghost::zeros(padded, orig_dtype, Category::parameter);
   if (offloads_) sharded_data_ = on_host(padded, orig_dtype);
@@ -53,6 +54,19 @@ void FsdpParam::drop_original() {
   impl.storage.reset();
   impl.dtype = gathered_dtype();
   original_.reset();
+}
+
+/// DTensor's local tensor comes in its own size; where that is not the padded one, the first
+/// forward makes it so (FSDPParam.reset_sharded_param).
+void FsdpParam::to_empty() {
+  const ghost::GradMode no_grad(false);
+  if (offloads_) return;
+  const Op op("empty_like", {});
+  Tensor made = ghost::empty(sharded.sizes(), orig_dtype, Category::parameter);
+  if (sharded.numel() != sharded_data_.numel())
+    made = ghost::zeros(sharded_data_.sizes(), orig_dtype, Category::parameter);
+  sharded_data_.impl().storage = made.impl().storage;
+  if (sharded.numel() > 0) sharded.impl().storage = made.impl().storage;
 }
 
 std::int64_t FsdpParam::row_elements() const { return unsharded.numel() / rows(); }

@@ -27,6 +27,8 @@ class FsdpParam {
 
   /// fully_shard has returned: the whole parameter goes.
   void drop_original();
+  /// model.to_empty(device="cuda") of a shard that was made on the meta device.
+  void to_empty();
 
   /// What the rank puts into the gather, in the order torch makes it; `post_forward`: from the
   /// smaller mesh.

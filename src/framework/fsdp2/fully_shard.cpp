@@ -24,11 +24,11 @@ using nn::ModuleNode;
 constexpr std::array<std::string_view, 4> kFinalNorms{"norm", "final_layernorm", "ln_f",
                                                       "final_layer_norm"};
 
-class ShardedModel final : public torch::DrivenModel {
+class ShardedModel final : public ShardedProgram {
  public:
   ShardedModel(family::PretrainedModel& model, const Options& options, std::int64_t rank,
                LossProgram loss)
-      : DrivenModel(model),
+      : ShardedProgram(model),
         options_(options),
         rank_(rank),
         loss_(std::move(loss)),
@@ -36,6 +36,8 @@ class ShardedModel final : public torch::DrivenModel {
     ModuleNode& root = model.tree.root();
     for (const nn::NamedModule& module : nn::named_modules(root))
       if (module.node->is_layer) shard({module.node});
+    if (options_.keeps_last_layer && !states_.empty() && states_.back()->group())
+      states_.back()->group()->keep_unsharded_after_forward();
     if (options_.wrap_ends) shard_ends();
     shard({&root});
     std::rotate(states_.begin(), states_.end() - 1, states_.end());
@@ -56,6 +58,8 @@ class ShardedModel final : public torch::DrivenModel {
       if (p.tensor.requires_grad()) found.push_back(shards.at(p.tensor.ptr().get()));
     return found;
   }
+
+  void to_empty() override { to_empty(model_.tree.root()); }
 
   Tensor loss_of(const family::Batch& batch) override {
     const Forward forward = [this](const family::Batch& inputs) {
@@ -87,6 +91,17 @@ class ShardedModel final : public torch::DrivenModel {
   }
 
  private:
+  /// nn.Module._apply: what the children hold first.
+  void to_empty(const ModuleNode& module) {
+    for (const ModuleNode* child : module.children) to_empty(*child);
+    const ghost::ScopeGuard scope(module.scope);
+    for (const ModuleNode::Named& parameter : module.parameters)
+      for (const auto& state : states_)
+        if (state->group())
+          for (FsdpParam& param : state->group()->params)
+            if (param.unsharded.ptr() == parameter.tensor.ptr()) param.to_empty();
+  }
+
   /// fully_shard(modules).
   void shard(std::vector<ModuleNode*> modules) {
     std::vector<Tensor> parameters;
@@ -144,16 +159,15 @@ class ShardedModel final : public torch::DrivenModel {
 
 }  // namespace
 
-std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
-                                                const Options& options, std::int64_t rank) {
+std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, const Options& options,
+                                            std::int64_t rank) {
   return shard_model(model, options, rank, [](const Forward& forward, const family::Batch& batch) {
     return forward(batch).loss;
   });
 }
 
-std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
-                                                const Options& options, std::int64_t rank,
-                                                LossProgram loss) {
+std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, const Options& options,
+                                            std::int64_t rank, LossProgram loss) {
   return std::make_unique<ShardedModel>(model, options, rank, std::move(loss));
 }
 

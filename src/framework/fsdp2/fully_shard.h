@@ -19,13 +19,20 @@ namespace memtape::fsdp2 {
 using Forward = std::function<family::ModelOutput(const family::Batch&)>;
 using LossProgram = std::function<ghost::Tensor(const Forward& forward, const family::Batch&)>;
 
+/// A model whose parameters are shards.
+class ShardedProgram : public torch::DrivenModel {
+ public:
+  using DrivenModel::DrivenModel;
+  /// model.to_empty(device="cuda"), where the model was made on the meta device: without memory.
+  virtual void to_empty() = 0;
+};
+
 /// fully_shard on every layer and the model, as a program whose loss is the model's own does it.
-std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
-                                                const Options& options, std::int64_t rank);
+std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, const Options& options,
+                                            std::int64_t rank);
 /// The same for a program that makes its loss itself.
-std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
-                                                const Options& options, std::int64_t rank,
-                                                LossProgram loss);
+std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, const Options& options,
+                                            std::int64_t rank, LossProgram loss);
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank);

@@ -29,6 +29,7 @@ struct Options {
   bool cpu_offload = false;                   ///< CPUOffloadPolicy
   bool reshard_after_backward = true;         ///< set_reshard_after_backward while accumulating
   bool wrap_ends = false;                     ///< embedding, and norm with head, are units too
+  bool keeps_last_layer = false;              ///< the last layer is not resharded after forward
   Layout mesh{{}};                            ///< axes "replicate" and "shard"
   /// Over parameters that are DTensors already: a gradient in the placement of its parameter
   /// (FSDPParam._get_grad_inner_tensor).

@@ -11,9 +11,9 @@ namespace memtape::torch {
 namespace {
 
 /// Attribute names that families' get_input_embeddings return (EmbeddingAccessMixin and its
-/// overrides).
-constexpr std::array<std::string_view, 6> kInputEmbeddings{
-    "embed_tokens", "wte", "word_embeddings", "embed_in", "embeddings", "shared"};
+/// overrides), and torchtitan's.
+constexpr std::array<std::string_view, 7> kInputEmbeddings{
+    "embed_tokens", "wte", "word_embeddings", "embed_in", "embeddings", "shared", "tok_embeddings"};
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
+#include "framework/torch_tp/distributed_modules.h"
 #include "framework/torch_tp/options.h"
 #include "framework/torch_tp/parallel_loss.h"
 #include "ghost/ops/creation.h"
@@ -30,8 +31,8 @@ class ParallelModel final : public torch::DrivenModel {
                 std::int64_t rank)
       : DrivenModel(model),
         options_(options),
-        mesh_(options.mesh(rank)),
-        whole_(torch::count_statics(model)) {
+        whole_(torch::count_statics(model)),
+        modules_(options.mesh(rank)) {
     if (options_.sequence_parallel) check_windows(recipe.sequence_length / options_.size);
     parallelize();
     if (options_.fsdp2) shard_rest(rank);
@@ -45,18 +46,18 @@ class ParallelModel final : public torch::DrivenModel {
     if (sharded_) return sharded_->parameters();
     std::vector<Tensor> all = torch::trainable_parameters(model_);
     std::stable_partition(all.begin(), all.end(),
-                          [this](const Tensor& p) { return is_distributed(p); });
+                          [this](const Tensor& p) { return modules_.is_distributed(p); });
     return all;
   }
 
   void set_up(torch::Optimizer& optimizer) override {
     if (sharded_) return;
     const std::vector<Tensor>& all = optimizer.parameters();
-    const auto plain = std::find_if(all.begin(), all.end(),
-                                    [this](const Tensor& p) { return !is_distributed(p); });
+    const auto plain = std::find_if(
+        all.begin(), all.end(), [this](const Tensor& p) { return !modules_.is_distributed(p); });
     optimizer.second_group_from(static_cast<std::size_t>(plain - all.begin()));
     optimizer.reads_gradients_as([this](const Tensor& p) {
-      return needs_placement(p, p.grad()) ? in_placement(p, p.grad()) : Tensor();
+      return modules_.needs_placement(p, p.grad()) ? modules_.in_placement(p, p.grad()) : Tensor();
     });
   }
 
@@ -101,7 +102,7 @@ class ParallelModel final : public torch::DrivenModel {
       const PlannedStyle* const planned = planned_for(options_.plan, module.name);
       if (!planned) return;
       const bool is_first = used.insert(planned).second;
-      if (is_first || is_of_layer(*planned)) apply(*module.node, planned->style);
+      if (is_first || is_of_layer(*planned)) modules_.apply(*module.node, planned->style);
     };
     if (options_.plan_name == PlanName::colrow)
       for (const PlannedStyle& planned : options_.plan)
@@ -141,18 +142,12 @@ class ParallelModel final : public torch::DrivenModel {
                                "--strategy: plan", "hf, where transformers has a plan for it"});
   }
 
-  void apply(nn::ModuleNode& node, const Style& style) {
-    std::vector<Tensor> distributed;
-    hooks_.push_back(apply_style(node, style, mesh_, distributed));
-    for (const Tensor& parameter : distributed) distributed_.insert(parameter.ptr().get());
-    if (style.kind != Style::Kind::sequence) return;
-    for (const Tensor& parameter : distributed) summed_.insert(parameter.ptr().get());
-  }
-
   void shard_rest(std::int64_t rank) {
     fsdp2::Options options = *options_.fsdp2;
     options.local_gradient = [this](const Tensor& parameter, Tensor gradient) {
-      return needs_placement(parameter, gradient) ? in_placement(parameter, gradient) : gradient;
+      return modules_.needs_placement(parameter, gradient)
+                 ? modules_.in_placement(parameter, gradient)
+                 : gradient;
     };
     sharded_ = fsdp2::shard_model(
         model_, options, rank, [this](const fsdp2::Forward& forward, const family::Batch& batch) {
@@ -173,23 +168,9 @@ class ParallelModel final : public torch::DrivenModel {
                                   : ghost::cross_entropy(std::move(scores), labels);
   }
 
-  bool is_distributed(const Tensor& p) const { return distributed_.contains(p.ptr().get()); }
-
-  /// Whether a gradient lies otherwise than its parameter: whole where that is cut, or summands.
-  bool needs_placement(const Tensor& parameter, const Tensor& gradient) const {
-    return mesh_.size > 1 && (summed_.contains(parameter.ptr().get()) ||
-                              (is_distributed(parameter) && gradient.numel() != parameter.numel()));
-  }
-  Tensor in_placement(const Tensor& parameter, const Tensor& gradient) const {
-    if (!summed_.contains(parameter.ptr().get())) return select_shard(gradient, mesh_, 0);
-    return redistribute_local(gradient, {.mesh = mesh_, .from = kPartial, .to = kReplicate});
-  }
-
   Options options_;
-  Mesh mesh_;
   torch::StaticBytes whole_;
-  std::vector<std::unique_ptr<nn::ForwardHooks>> hooks_;
-  std::unordered_set<const ghost::TensorImpl*> distributed_, summed_;
+  DistributedModules modules_;
   std::unique_ptr<torch::DrivenModel> sharded_;
   Tensor position_ids_;
 };

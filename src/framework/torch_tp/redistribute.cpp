@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ghost/autograd/node.h"
+#include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "mesh/shards.h"
@@ -65,7 +66,10 @@ Tensor reduce_scatter(const Tensor& partial, const Redistribution& change) {
   Dims sizes = partial.sizes();
   sizes[d] /= change.mesh.size;
   const Op op("reduce_scatter_tensor", {});
-  Tensor output = scratch(sizes, partial.dtype());
+  Tensor output;
+  if (ghost::recalled("reduce_scatter_tensor", {&output})) return output;
+  output = scratch(sizes, partial.dtype());
+  ghost::offer("reduce_scatter_tensor", {&output});
   if (change.async && output.impl().storage)
     ghost::session().pending_collectives.push_back({output.impl().storage, input});
   return output;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ghost/autograd/node.h"
+#include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/creation.h"
 
 namespace memtape::ghost {
@@ -133,7 +134,13 @@ Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
     node->query.keep(q);
     node->value.keep(v);
   }
-  auto [out, logsumexp, rng_state, unused] = flash_forward(q, k, v, options.dropout);
+  constexpr const char* kName = "_scaled_dot_product_flash_attention";
+  FlashForward made;
+  if (!recalled(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused})) {
+    made = flash_forward(q, k, v, options.dropout);
+    offer(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused});
+  }
+  auto [out, logsumexp, rng_state, unused] = std::move(made);
   if (node) {
     set_history(out, node);
     node->logsumexp.keep_result(logsumexp);

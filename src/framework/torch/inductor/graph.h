@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graph: what torch.compile makes of a part of a model, as far as memory goes: one graph for the
+// forward and one for the backward, cut apart by AOTAutograd's partitioner.
+//
+// Two kinds of values. A kernel's (a product, attention, a collective, a product of complex
+// numbers) is a buffer of its own. A fused value (pointwise, norms) becomes a buffer only where a
+// kernel reads it or the graph returns it; else it is computed in the registers of its readers
+// (inductor/scheduler.py). A buffer goes with its last reader (`del buf`); a fused value takes over
+// the buffer of an operand of its size that ends there (buffer reuse in place).
+//
+// What the forward saves is the partitioner's rule (functorch/_aot_autograd, partitioners.py,
+// min_cut_rematerialization_partition): kernels are never computed twice and fused values always
+// are, so that the inputs and the outputs of kernels that the backward reads are saved; where
+// checkpointing tags say what to keep, that is saved and all else is computed again.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "ghost/tensor.h"
+
+namespace memtape::torch::inductor {
+
+using ghost::Dims;
+using ghost::Tensor;
+
+/// A value's place in its graph.
+using ValueId = std::size_t;
+
+struct Value {
+  enum class Kind { input, kernel, fused };
+  Kind kind = Kind::kernel;
+  const char* op = "";
+  Dims sizes;
+  DType dtype = DType::bfloat16;
+  std::vector<ValueId> reads;
+  Bytes scratch = 0;          ///< that a kernel takes while it runs
+  bool backward = false;      ///< of the backward
+  bool checkpoint = false;    ///< tagged to be saved
+  bool recomputable = false;  ///< a kernel that the partitioner takes for as cheap as a fused value
+};
+
+/// What a checkpoint around the part asks for.
+enum class Tags { none, recompute_all, selected };
+
+class Graph {
+ public:
+  ValueId input(const char* op, const Dims& sizes, DType dtype);
+  ValueId kernel(const char* op, const Dims& sizes, DType dtype, std::vector<ValueId> reads);
+  ValueId fused(const char* op, const Dims& sizes, DType dtype, std::vector<ValueId> reads);
+
+  /// From here on values are of the backward.
+  void begin_backward() { in_backward_ = true; }
+
+  Value& operator[](ValueId id) { return values_[id]; }
+  const Value& operator[](ValueId id) const { return values_[id]; }
+  std::size_t size() const { return values_.size(); }
+
+  ValueId hidden = 0, output = 0;           ///< what the part is given, what it gives
+  ValueId grad_output = 0, grad_input = 0;  ///< the same of the backward
+  std::vector<ValueId> weight_gradients;    ///< in the order of the weights
+  Tags tags = Tags::none;
+
+ private:
+  ValueId add(Value value);
+
+  std::vector<Value> values_;
+  bool in_backward_ = false;
+};
+
+/// Runs the graph's forward on `hidden`; its backward is one node (CompiledFunctionBackward), which
+/// gives the gradients of `weights` at its end.
+Tensor run_compiled(const std::shared_ptr<const Graph>& graph, const Tensor& hidden,
+                    const std::vector<Tensor>& weights);
+
+}  // namespace memtape::torch::inductor

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torchtitan/activation_checkpoint.h"
+
+namespace memtape::torchtitan {
+
+ghost::KeepPolicy save_ops() {
+  return [products = 0](std::string_view op) mutable {
+    if (op == "mm") return ++products % 2 == 1;
+    return op == "_scaled_dot_product_flash_attention" || op == "reduce_scatter_tensor";
+  };
+}
+
+}  // namespace memtape::torchtitan

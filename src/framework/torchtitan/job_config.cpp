@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torchtitan/job_config.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "base/text.h"
+#include "framework/torch/strategy.h"
+
+namespace memtape::torchtitan {
+namespace {
+
+constexpr auto kKnown = std::to_array<std::string_view>(
+    {"version", "selective_ac_option", "compile", "components", "mixed_precision_param",
+     "mixed_precision_reduce", "fsdp_reshard_after_forward", "disable_loss_parallel",
+     "data_parallel_replicate_degree", "enable_cpu_offload", "context_parallel_rotate_method",
+     "chunked_loss"});
+
+std::string text_of(std::int64_t number) { return std::to_string(number); }
+
+/// "2025-06-04" as a number.
+Result<Version> read_version(const Config& json) {
+  const std::string text = json.text("version", "");
+  if (text.empty()) return kDefaultVersion;
+  std::string digits = text;
+  std::erase(digits, '-');
+  Version version = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, version);
+  if (text.size() != 10 || digits.size() != 8 || error != std::errc() || at != end)
+    return bad_input("\"" + text + "\" is no day", "--strategy: version",
+                     "the day of the checkout, as 2025-06-04");
+  if (version < 20240301)
+    return bad_input("torchtitan began in March 2024", "--strategy: version",
+                     "2024-03-01 or later");
+  return version;
+}
+
+Result<void> read_activation_checkpoint(const Config& json, const TrainRecipe& recipe,
+                                        JobConfig& job) {
+  if (recipe.checkpointing == Checkpointing::none) return {};
+  if (recipe.checkpointing == Checkpointing::full) {
+    job.activation_checkpoint = ActivationCheckpoint::full;
+    return {};
+  }
+  if (recipe.checkpointing != Checkpointing::selective)
+    return bad_input("torchtitan's checkpointing is not reentrant", "--gradient-checkpointing",
+                     "none, full or selective");
+  const std::string option =
+      json.has("selective_ac_option") ? json.json("selective_ac_option") : "";
+  job.activation_checkpoint = ActivationCheckpoint::ops;
+  if (option.empty() || option == "\"op\"") return {};
+  std::string digits = option;
+  std::erase(digits, '"');
+  const char* const end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, job.checkpoint_every);
+  if (error != std::errc() || at != end || job.checkpoint_every < 1)
+    return bad_input("unusable value " + option, "--strategy: selective_ac_option",
+                     "op, or every how many layers one is checkpointed");
+  job.activation_checkpoint = ActivationCheckpoint::layers;
+  return {};
+}
+
+void read_compile(const Config& json, JobConfig& job) {
+  if (!json.boolean("compile", false)) return;
+  const std::vector<std::string> components = json.texts("components");
+  const auto compiles = [&](std::string_view component) {
+    return components.empty() ||
+           std::find(components.begin(), components.end(), component) != components.end();
+  };
+  job.compiles_blocks = compiles("model");
+  job.compiles_loss = job.since(kCompiledLoss) && compiles("loss");
+}
+
+/// apply_fsdp.
+Result<void> read_fsdp(const Config& json, JobConfig& job) {
+  const auto dtype = [&](const char* key, DType otherwise) -> Result<DType> {
+    const auto said = torch::optional_dtype(json, key);
+    if (!said) return tl::unexpected(said.error());
+    return said->value_or(otherwise);
+  };
+  const auto param = dtype("mixed_precision_param", DType::bfloat16);
+  if (!param) return tl::unexpected(param.error());
+  const auto reduce = dtype("mixed_precision_reduce", DType::float32);
+  if (!reduce) return tl::unexpected(reduce.error());
+  job.fsdp2.mixed_precision.param_dtype = *param;
+  job.fsdp2.mixed_precision.reduce_dtype = *reduce;
+  job.fsdp2.cpu_offload = json.boolean("enable_cpu_offload", false);
+  job.fsdp2.wrap_ends = job.since(kEndsAreUnits);
+  constexpr auto kPolicies = std::to_array<std::string_view>({"default", "always", "never"});
+  const std::string policy = json.text("fsdp_reshard_after_forward", "default");
+  if (policy == "never")
+    job.fsdp2.reshard_after_forward = false;
+  else if (policy == "default")
+    job.fsdp2.keeps_last_layer = !job.fsdp2.wrap_ends;
+  else if (policy == "always" && job.fsdp2.wrap_ends)
+    job.fsdp2.reshard_after_forward = true;
+  else if (policy != "always")
+    return bad_input("unusable value \"" + policy + "\"", "--strategy: fsdp_reshard_after_forward",
+                     suggestion(policy, kPolicies));
+  return {};
+}
+
+/// ParallelDims and its mesh: pp, dp_replicate, dp_shard, cp, tp, the last fastest; fully_shard
+/// sees dp_shard and cp as one axis.
+Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfig& job) {
+  const LayoutRecipe& layout = recipe.layout;
+  if (const Result<void> fine = torch::check_axes(layout, {"dp", "tp", "cp"}); !fine) return fine;
+  const std::int64_t replicas =
+      json.optional_dimension("data_parallel_replicate_degree").value_or(1);
+  const std::int64_t cp = layout.cp.value_or(1), tp = layout.tp.value_or(1);
+  const auto given =
+      layout.dp ? std::optional(*layout.dp / std::max<std::int64_t>(1, replicas)) : std::nullopt;
+  const auto shards = torch::remaining_axis(layout, "dp", given, replicas * cp * tp);
+  if (!shards) return tl::unexpected(shards.error());
+  job.layout = Layout({{"replicate", replicas}, {"dp_shard", *shards}, {"cp", cp}, {"tp", tp}});
+  job.fsdp2.mesh = Layout({{"replicate", replicas}, {"shard", *shards * cp}, {"tp", tp}});
+  job.shards = *shards * cp > 1;
+  if (!job.shards && replicas > 1)
+    return unsupported("DDP in torchtitan is not modelled",
+                       "--strategy: "
+                       "data_parallel_replicate_degree",
+                       "a shard degree of more than 1, or "
+                       "--framework ddp");
+  job.loss_parallel = tp > 1 && !json.boolean("disable_loss_parallel", false);
+  const std::string rotate = json.text("context_parallel_rotate_method", "allgather");
+  constexpr auto kRotations = std::to_array<std::string_view>({"allgather", "alltoall"});
+  if (rotate != "allgather" && rotate != "alltoall")
+    return bad_input("unknown rotation \"" + rotate + "\"",
+                     "--strategy: context_parallel_rotate_method", suggestion(rotate, kRotations));
+  job.rotation =
+      rotate == "allgather" ? torch_cp::Rotation::all_gather : torch_cp::Rotation::all_to_all;
+  return {};
+}
+
+/// Sizes that must divide.
+Result<void> check_sizes(const Config& model, const TrainRecipe& recipe, const JobConfig& job) {
+  const std::int64_t tp = job.size("tp"), cp = job.size("cp");
+  const std::int64_t heads = model.dimension("num_attention_heads", 32);
+  struct Divided {
+    const char* what;
+    std::int64_t number;
+  };
+  const std::array<Divided, 3> by_tp{
+      {{"num_attention_heads", heads},
+       {"num_key_value_heads", model.optional_dimension("num_key_value_heads").value_or(heads)},
+       {"intermediate_size", model.dimension("intermediate_size", 11008)}}};
+  for (const Divided& one : by_tp)
+    if (one.number % tp != 0)
+      return bad_input(text_of(one.number) + " do not divide by " + text_of(tp) + " GPUs", one.what,
+                       "a multiple of the tensor parallel degree");
+  const std::int64_t pieces = tp * (cp > 1 ? 2 * cp : 1);
+  if (recipe.sequence_length % pieces != 0)
+    return bad_input(text_of(recipe.sequence_length) + " tokens do not divide by " +
+                         text_of(pieces) + " (tp" + (cp > 1 ? " x 2 cp)" : ")"),
+                     "--sequence-length", "seq_len % (tp * 2 * cp) must be 0");
+  return {};
+}
+
+Result<void> check_recipe(const TrainRecipe& recipe, const JobConfig& job) {
+  if (recipe.lora || recipe.quantization)
+    return unsupported("adapters and quantized layers are not modelled", "--framework torchtitan",
+                       "a training of all parameters");
+  if (recipe.autocasts() || recipe.parameter_dtype() != DType::float32)
+    return bad_input("torchtitan holds its parameters in float32", "--weights",
+                     "fp32; --strategy: mixed_precision_param says what they are cast to");
+  if (recipe.optimizer != OptimizerName::adamw && recipe.optimizer != OptimizerName::adam)
+    return bad_input("torchtitan has Adam and AdamW", "--optimizer", "adamw or adam");
+  if (job.size("cp") > 1 && job.size("tp") > 1)
+    return unsupported("context and tensor parallelism together are not modelled",
+                       "--framework torchtitan", "--cp 1 or --tp 1");
+  if (job.size("tp") > 1 && job.compiles_blocks &&
+      job.activation_checkpoint == ActivationCheckpoint::layers)
+    return {};
+  return {};
+}
+
+}  // namespace
+
+Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe) {
+  const Result<Config> json = torch::read_strategy(recipe, kKnown);
+  if (!json) return tl::unexpected(json.error());
+  JobConfig job;
+  const Result<Version> version = read_version(*json);
+  if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
+  if (!version) return tl::unexpected(version.error());
+  job.version = *version;
+  if (const auto fine = read_activation_checkpoint(*json, recipe, job); !fine)
+    return tl::unexpected(fine.error());
+  read_compile(*json, job);
+  if (json->boolean("chunked_loss", false)) job.loss = LossKind::chunked;
+  if (const auto fine = read_fsdp(*json, job); !fine) return tl::unexpected(fine.error());
+  if (const auto fine = read_layout(*json, recipe, job); !fine) return tl::unexpected(fine.error());
+  if (const auto fine = json->check(); !fine) return tl::unexpected(fine.error());
+  if (const auto fine = check_sizes(model, recipe, job); !fine) return tl::unexpected(fine.error());
+  if (const auto fine = check_recipe(recipe, job); !fine) return tl::unexpected(fine.error());
+  return job;
+}
+
+TrainRecipe resolved(TrainRecipe recipe) {
+  if (!recipe.weights) {
+    recipe.weights = DType::float32;
+    recipe.precision = Precision::fp32;
+  }
+  if (recipe.names_optimizer_impl) return recipe;
+  const Result<Config> json = torch::read_strategy(recipe, kKnown);
+  if (!json) return recipe;
+  const Result<Version> version = read_version(*json);
+  if (version && *version >= kFusedOptimizer) recipe.optimizer_impl = OptimizerImpl::fused;
+  return recipe;
+}
+
+}  // namespace memtape::torchtitan

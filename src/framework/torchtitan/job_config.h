@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// JobConfig: torchtitan's options that decide memory, by the names of its toml
+// (torchtitan/config_manager.py), and what its trainer does depending on when it was checked out.
+//
+// torchtitan is used from its repository, so a version is a date. What changed, with the commit
+// that changed it:
+//     2024-06-12  e29b6b4d4  logits are let go of before backward
+//     2024-10-22  e10cb9494  logits become float32 in the loss, not in the model
+//     2025-02-24  6e4988550  AdamW is fused, not foreach
+//     2025-03-19  3b39d7ab0  nn.RMSNorm in place of a module of its own
+//     2025-04-02  bbb1b616e  the loss is compiled where the model is
+//     2025-07-28  83e694105  embedding, and norm with head, are fully_shard units of their own
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "framework/fsdp2/options.h"
+#include "framework/torch_cp/ring_attention.h"
+#include "mesh/layout.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torchtitan {
+
+/// A day, comparable: 20250604.
+using Version = std::int64_t;
+inline constexpr Version kFloatInLoss = 20241022, kFusedOptimizer = 20250224,
+                         kNativeNorm = 20250319, kCompiledLoss = 20250402, kEndsAreUnits = 20250728,
+                         kFreesLogits = 20240612;
+/// That of release 0.2.0, the last line with toml files.
+inline constexpr Version kDefaultVersion = 20251031;
+
+enum class ActivationCheckpoint { none, full, layers, ops };
+enum class LossKind { cross_entropy, chunked };
+
+struct JobConfig {
+  Version version = kDefaultVersion;
+  ActivationCheckpoint activation_checkpoint = ActivationCheckpoint::none;
+  std::int64_t checkpoint_every = 1;  ///< selective_ac_option as a number
+  bool compiles_blocks = false, compiles_loss = false;
+  LossKind loss = LossKind::cross_entropy;
+  std::int64_t loss_chunks = 8;
+  bool loss_parallel = false;
+  bool shards = false;  ///< fully_shard at all: dp_shard or cp are more than one
+  fsdp2::Options fsdp2;
+  torch_cp::Rotation rotation = torch_cp::Rotation::all_gather;
+  /// Axes "replicate", "shard" (dp_shard x cp, as fully_shard sees it), "cp" within it, and "tp".
+  Layout layout{{}};
+
+  bool since(Version change) const { return version >= change; }
+  std::int64_t size(std::string_view axis) const { return layout.size(axis); }
+};
+
+Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe);
+
+/// The recipe with torchtitan's own defaults where it says nothing: float32 parameters, the
+/// optimizer's form of the day.
+TrainRecipe resolved(TrainRecipe recipe);
+
+}  // namespace memtape::torchtitan

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// models/llama3/infra/parallelize.py: what is done to the model between its construction on the
+// meta device and fully_shard.
+#pragma once
+
+#include "framework/torch_tp/distributed_modules.h"
+#include "framework/torchtitan/job_config.h"
+#include "framework/torchtitan/model.h"
+
+namespace memtape::torchtitan {
+
+/// apply_tp: sequence parallel norms, columns and rows; logits stay cut under loss parallelism.
+void apply_tensor_parallel(Transformer& model, const JobConfig& job,
+                           torch_tp::DistributedModules& modules);
+
+/// apply_compile: each block is a graph of its own.
+void compile_blocks(Transformer& model, const JobConfig& job);
+
+}  // namespace memtape::torchtitan

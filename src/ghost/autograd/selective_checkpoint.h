@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selective checkpointing (torch/utils/checkpoint.py, create_selective_checkpoint_contexts): a
+// checkpointed part whose forward keeps the outputs of some ops, by a policy that sees each op in
+// turn. When the part runs again those ops are not run; they give what was kept, which goes with
+// its last user.
+//
+// Ops that a policy may name ask recalled() before they work and offer() what they made.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ghost/autograd/checkpoint.h"
+
+namespace memtape::ghost {
+
+/// Whether the outputs of this op are kept. A new one is made for each run of the part: it may
+/// count.
+using KeepPolicy = std::function<bool(std::string_view op)>;
+using MakeKeepPolicy = std::function<KeepPolicy()>;
+
+class KeptOutputs {
+ public:
+  explicit KeptOutputs(MakeKeepPolicy make_policy) : make_policy_(std::move(make_policy)) {}
+
+  void begin(bool again) {
+    policy_ = make_policy_();
+    recalls_ = again;
+  }
+  bool recall(std::string_view op, std::initializer_list<Tensor*> outputs);
+  void offer(std::string_view op, std::initializer_list<const Tensor*> outputs);
+
+ private:
+  MakeKeepPolicy make_policy_;
+  KeepPolicy policy_;
+  bool recalls_ = false;
+  std::map<std::string, std::deque<std::vector<Tensor>>, std::less<>> kept_;
+};
+
+/// The part at work on this thread; null outside one.
+extern constinit thread_local KeptOutputs* kept_outputs;
+
+/// Gives `outputs` what was kept of the op; false: the op has to run.
+inline bool recalled(std::string_view op, std::initializer_list<Tensor*> outputs) {
+  return kept_outputs && kept_outputs->recall(op, outputs);
+}
+inline void offer(std::string_view op, std::initializer_list<const Tensor*> outputs) {
+  if (kept_outputs) kept_outputs->offer(op, outputs);
+}
+
+/// checkpoint(function, input, context_fn=...) with use_reentrant=False.
+Tensor checkpoint_selectively(const std::function<Tensor(const Tensor&)>& function,
+                              const Tensor& input, const MakeKeepPolicy& make_policy);
+
+}  // namespace memtape::ghost

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchtitan while it was configured by toml (March 2024 to February 2026):
+// `torchrun ... -m torchtitan.train --job.config_file llama3_8b.toml [--section.key value ...]`, or
+// its script run_train.sh, which takes CONFIG_FILE and NGPU from the environment.
+//
+// Sections and names moved over time; those that a configuration uses tell how old its checkout can
+// be at most, which decides what the trainer does.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "launch/programs.h"
+#include "launch/settings.h"
+#include "launch/toml.h"
+
+namespace memtape::launch {
+namespace {
+
+constexpr auto kModelled =
+    std::to_array<std::string_view>({"job.config_file",
+                                     "model.name",
+                                     "model.flavor",
+                                     "model.converters",
+                                     "model.norm_type",
+                                     "optimizer.name",
+                                     "optimizer.implementation",
+                                     "optimizer.fused",
+                                     "training.batch_size",
+                                     "training.local_batch_size",
+                                     "training.global_batch_size",
+                                     "training.seq_len",
+                                     "training.max_norm",
+                                     "training.compile",
+                                     "training.enable_cpu_offload",
+                                     "training.mixed_precision_param",
+                                     "training.mixed_precision_reduce",
+                                     "training.data_parallel_degree",
+                                     "training.data_parallel_replicate_degree",
+                                     "training.data_parallel_shard_degree",
+                                     "training.tensor_parallel_degree",
+                                     "training.pipeline_parallel_degree",
+                                     "training.fsdp_reshard_after_forward",
+                                     "parallelism.data_parallel_replicate_degree",
+                                     "parallelism.data_parallel_shard_degree",
+                                     "parallelism.fsdp_reshard_after_forward",
+                                     "parallelism.tensor_parallel_degree",
+                                     "parallelism.disable_loss_parallel",
+                                     "parallelism.pipeline_parallel_degree",
+                                     "parallelism.context_parallel_degree",
+                                     "parallelism.context_parallel_rotate_method",
+                                     "parallelism.expert_parallel_degree",
+                                     "experimental.context_parallel_degree",
+                                     "experimental.context_parallel_rotate_method",
+                                     "experimental.pipeline_parallel_degree",
+                                     "activation_checkpoint.mode",
+                                     "activation_checkpoint.selective_ac_option",
+                                     "compile.enable",
+                                     "compile.components",
+                                     "float8.enable_float8_linear"});
+constexpr auto kNotModelled = std::to_array<std::string_view>(
+    {"optimizer.early_step_in_backward", "parallelism.enable_async_tensor_parallel",
+     "experimental.enable_async_tensor_parallel", "parallelism.enable_compiled_autograd",
+     "experimental.enable_compiled_autograd", "activation_checkpoint.memory_budget",
+     "training.dtype", "fault_tolerance.enable", "validation.enable"});
+/// Whole sections that the step's memory does not hang on, and prefixes of names.
+constexpr auto kNeutralSections = std::to_array<std::string_view>(
+    {"job", "profiling", "metrics", "lr_scheduler", "checkpoint", "comm", "memory_estimation",
+     "fault_tolerance", "validation", "debug", "float8", "mx", "quantize", "experimental"});
+constexpr auto kNeutral = std::to_array<std::string_view>(
+    {"model.tokenizer_path",
+     "model.hf_assets_path",
+     "model.print_after_conversion",
+     "model.tokenizer_backend",
+     "optimizer.lr",
+     "optimizer.beta1",
+     "optimizer.beta2",
+     "optimizer.eps",
+     "optimizer.weight_decay",
+     "training.dataset",
+     "training.dataset_path",
+     "training.steps",
+     "training.warmup_steps",
+     "training.seed",
+     "training.deterministic",
+     "training.gc_freq",
+     "training.gc_debug",
+     "training.data_parallel_type",
+     "training.enable_loss_parallel",
+     "training.enable_float8_linear",
+     "parallelism.pipeline_parallel_schedule",
+     "parallelism.pipeline_parallel_schedule_csv",
+     "parallelism.pipeline_parallel_microbatch_size",
+     "parallelism.pipeline_parallel_microbatches",
+     "parallelism.pipeline_parallel_split_points",
+     "parallelism.pipeline_parallel_layers_per_stage",
+     "parallelism.pipeline_parallel_first_stage_less_layers",
+     "parallelism.pipeline_parallel_last_stage_less_layers",
+     "parallelism.module_fqns_per_model_part",
+     "parallelism.expert_tensor_parallel_degree",
+     "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns",
+     "activation_checkpoint.early_stop",
+     "activation_checkpoint.preserve_rng_state",
+     "activation_checkpoint.determinism_check",
+     "activation_checkpoint.debug",
+     "activation_checkpoint.visualize_memory_budget_pareto",
+     "compile.backend"});
+
+/// Flavors by model (models/*/__init__.py) and what they are on the hub.
+struct Flavor {
+  std::string_view model, flavor, id;
+};
+constexpr auto kFlavors = std::to_array<Flavor>({
+    {"llama3", "1B", "meta-llama/Llama-3.2-1B"},
+    {"llama3", "3B", "meta-llama/Llama-3.2-3B"},
+    {"llama3", "8B", "meta-llama/Llama-3.1-8B"},
+    {"llama3", "70B", "meta-llama/Llama-3.1-70B"},
+    {"llama3", "405B", "meta-llama/Llama-3.1-405B"},
+    {"llama2", "7B", "meta-llama/Llama-2-7b-hf"},
+    {"llama2", "13B", "meta-llama/Llama-2-13b-hf"},
+    {"llama2", "70B", "meta-llama/Llama-2-70b-hf"},
+    {"qwen3", "0.6B", "Qwen/Qwen3-0.6B"},
+    {"qwen3", "1.7B", "Qwen/Qwen3-1.7B"},
+    {"qwen3", "4B", "Qwen/Qwen3-4B"},
+    {"qwen3", "8B", "Qwen/Qwen3-8B"},
+    {"qwen3", "14B", "Qwen/Qwen3-14B"},
+    {"qwen3", "32B", "Qwen/Qwen3-32B"},
+});
+constexpr const char* kDebugModel =
+    R"({"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 6, "num_attention_heads": 16,)"
+    R"( "num_key_value_heads": 16, "intermediate_size": 768, "vocab_size": 2048})";
+
+/// A name that says how old a checkout can be: the last day it was there, or the first.
+struct Dated {
+  std::string_view name, day;
+};
+constexpr auto kUntil =
+    std::to_array<Dated>({{"training.data_parallel_degree", "2024-09-10"},
+                          {"optimizer.fused", "2025-02-27"},
+                          {"training.warmup_steps", "2025-02-27"},
+                          {"training.data_parallel_shard_degree", "2025-03-17"},
+                          {"training.tensor_parallel_degree", "2025-03-17"},
+                          {"experimental.context_parallel_degree", "2025-03-17"},
+                          {"model.norm_type", "2025-04-16"},
+                          {"training.batch_size", "2025-06-04"},
+                          {"training.compile", "2025-08-19"}});
+
+class TitanCommand {
+ public:
+  explicit TitanCommand(const LaunchCommand& command) : command_(command) {}
+
+  Result<void> read() {
+    std::string file;
+    if (const std::string* named = command_.variable("CONFIG_FILE")) file = *named;
+    std::vector<Setting> words;
+    if (const Result<void> done = read_words(words, file); !done) return done;
+    if (file.empty())
+      return bad_input("no configuration is named", command_.path,
+                       "--job.config_file FILE.toml, or CONFIG_FILE for run_train.sh");
+    const Result<std::string> text = command_.files->read(file);
+    if (!text) return tl::unexpected(text.error());
+    const Result<YamlNode> document = read_toml(*text, file);
+    if (!document) return tl::unexpected(document.error());
+    flatten(*document, "", file);
+    for (Setting& word : words) settings.set(std::move(word));
+    return check_names();
+  }
+
+  Settings settings;
+  std::vector<std::string> warnings;
+
+ private:
+  /// --section.key value, --section.key=value, or a switch.
+  Result<void> read_words(std::vector<Setting>& words, std::string& file) const {
+    const std::vector<std::string>& arguments = command_.arguments;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const std::string& word = arguments[i];
+      if (!word.starts_with("--"))
+        return bad_input(fmt::format("unexpected word {}", word), command_.path,
+                         "--section.key value");
+      const std::size_t equals = word.find('=');
+      std::string name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+      std::ranges::replace(name, '-', '_');
+      std::string value = "true";
+      if (equals != std::string::npos)
+        value = word.substr(equals + 1);
+      else if (i + 1 < arguments.size() && !arguments[i + 1].starts_with("--"))
+        value = arguments[++i];
+      if (const std::size_t no = name.find(".no_"); no != std::string::npos && value == "true") {
+        name.erase(no + 1, 3);
+        value = "false";
+      }
+      if (name == "job.config_file") file = value;
+      words.push_back({.name = name, .value = value_of(name, value), .where = "--" + name});
+    }
+    return {};
+  }
+
+  /// Lists come with commas between.
+  static YamlNode value_of(const std::string& name, const std::string& value) {
+    YamlNode node{.kind = YamlNode::Kind::scalar, .key = name, .text = value, .children = {}};
+    if (name != "compile.components" && name != "model.converters") return node;
+    node.kind = YamlNode::Kind::sequence;
+    node.text.clear();
+    for (std::size_t at = 0; at <= value.size();) {
+      const std::size_t comma = std::min(value.find(',', at), value.size());
+      node.children.push_back({.kind = YamlNode::Kind::scalar,
+                               .key = {},
+                               .text = value.substr(at, comma - at),
+                               .children = {}});
+      at = comma + 1;
+    }
+    return node;
+  }
+
+  void flatten(const YamlNode& table, const std::string& prefix, const std::string& file) {
+    for (const YamlNode& member : table.children) {
+      const std::string name = prefix + member.key;
+      if (member.kind == YamlNode::Kind::mapping)
+        flatten(member, name + ".", file);
+      else
+        settings.set({.name = name,
+                      .value = member,
+                      .where = fmt::format("{}: {}", place_in(file, member.line), name)});
+    }
+  }
+
+  static bool has(std::span<const std::string_view> names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  }
+
+  Result<void> check_names() {
+    for (const Setting& setting : settings.all()) {
+      const std::string section = setting.name.substr(0, setting.name.find('.'));
+      if (has(kModelled, setting.name) || has(kNeutral, setting.name)) continue;
+      if (has(kNotModelled, setting.name)) {
+        if (setting.says_something() && setting.value.text != "float32" &&
+            setting.value.text != "0.5")
+          warnings.push_back(fmt::format("{}: what it does is not modelled", setting.where));
+        continue;
+      }
+      if (has(kNeutralSections, section)) continue;
+      std::vector<std::string_view> names(kModelled.begin(), kModelled.end());
+      names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+      names.insert(names.end(), kNotModelled.begin(), kNotModelled.end());
+      return bad_input(fmt::format("torchtitan has no {}", setting.name), setting.where,
+                       suggestion(setting.name, names));
+    }
+    return {};
+  }
+
+  const LaunchCommand& command_;
+};
+
+/// The day of the newest checkout that has all these names.
+std::string newest_day(const Settings& settings) {
+  std::string_view day = "2025-10-31";
+  for (const Dated& dated : kUntil)
+    if (settings.find(dated.name)) day = std::min(day, dated.day);
+  return std::string(day);
+}
+
+/// One value by the key it has in whichever section was its home.
+const Setting* in_sections(const Settings& settings, std::string_view key) {
+  for (const char* section : {"parallelism", "training", "experimental"})
+    if (const Setting* found = settings.find(fmt::format("{}.{}", section, key))) return found;
+  return nullptr;
+}
+
+std::int64_t degree(Settings& settings, std::string_view key, std::int64_t otherwise) {
+  const Setting* const found = in_sections(settings, key);
+  return found ? settings.whole(found->name).value_or(otherwise) : otherwise;
+}
+
+Result<void> add_model(Settings& settings, Translation& translation) {
+  const std::string model = settings.text("model.name").value_or("llama3"),
+                    flavor = settings.text("model.flavor").value_or("debugmodel");
+  if (flavor == "debugmodel" && model == "llama3") {
+    translation.config = kDebugModel;
+    return {};
+  }
+  std::vector<std::string_view> flavors, models;
+  for (const Flavor& known : kFlavors) {
+    if (known.model == model && known.flavor == flavor) translation.model = known.id;
+    if (known.model == model) flavors.push_back(known.flavor);
+    if (models.empty() || models.back() != known.model) models.push_back(known.model);
+  }
+  if (!translation.model.empty()) return {};
+  const bool knows_model = !flavors.empty();
+  const Setting* const where = settings.find(knows_model ? "model.flavor" : "model.name");
+  return unsupported(fmt::format("torchtitan's {} {} is not modelled", model, flavor),
+                     where ? where->where : std::string("model.name"),
+                     knows_model ? suggestion(flavor, flavors) : suggestion(model, models));
+}
+
+/// How many GPUs there are, and the sizes of the mesh.
+void add_mesh(Settings& settings, const LaunchCommand& command, Translation& translation) {
+  const auto add = [&](const char* option, std::int64_t size) {
+    if (size > 1) translation.options.emplace_back(option, fmt::format("{}", size));
+  };
+  const std::int64_t tp = degree(settings, "tensor_parallel_degree", 1),
+                     pp = degree(settings, "pipeline_parallel_degree", 1),
+                     cp = degree(settings, "context_parallel_degree", 1),
+                     replicate = degree(settings, "data_parallel_replicate_degree", 1),
+                     shard = degree(settings, "data_parallel_shard_degree",
+                                    degree(settings, "data_parallel_degree", -1));
+  add("tp", tp);
+  add("pp", pp);
+  add("cp", cp);
+  if (shard > 0) translation.options.emplace_back("dp", fmt::format("{}", shard * replicate));
+  if (!command.gpus() && shard > 0)
+    translation.options.emplace_back("gpus", fmt::format("{}", shard * replicate * tp * pp * cp));
+  const std::int64_t gpus = command.gpus().value_or(shard * replicate * tp * pp * cp);
+  const std::int64_t batch = settings.whole("training.local_batch_size")
+                                 .value_or(settings.whole("training.batch_size").value_or(8));
+  translation.options.emplace_back("micro-batch-size", fmt::format("{}", batch));
+  const std::int64_t global = settings.whole("training.global_batch_size").value_or(-1);
+  const std::int64_t at_once = batch * std::max<std::int64_t>(1, gpus / (tp * pp * cp));
+  if (global < 1) return;
+  if (global % at_once != 0)
+    settings.fail(*settings.find("training.global_batch_size"),
+                  fmt::format("{} is no multiple of local batches times data parallel GPUs, {}",
+                              global, at_once),
+                  fmt::format("a multiple of {}", at_once));
+  add("gradient-accumulation", global / at_once);
+}
+
+void add_checkpointing(Settings& settings, Translation& translation) {
+  constexpr auto kModes = std::to_array<std::string_view>({"none", "selective", "full"});
+  translation.options.emplace_back(
+      "gradient-checkpointing",
+      settings.choice("activation_checkpoint.mode", kModes).value_or("selective"));
+}
+
+void add_optimizer(Settings& settings, Translation& translation) {
+  constexpr auto kNames = std::to_array<std::string_view>({"AdamW", "Adam"});
+  const std::string name = settings.choice("optimizer.name", kNames).value_or("AdamW");
+  translation.options.emplace_back("optimizer", name == "AdamW" ? "adamw" : "adam");
+  constexpr auto kForms = std::to_array<std::string_view>({"for-loop", "foreach", "fused"});
+  if (const auto form = settings.choice("optimizer.implementation", kForms))
+    translation.options.emplace_back("optimizer-impl", *form);
+  else if (settings.find("optimizer.fused"))
+    translation.options.emplace_back("optimizer-impl",
+                                     settings.on("optimizer.fused") ? "fused" : "foreach");
+  if (const auto norm = settings.number("training.max_norm"))
+    translation.options.emplace_back("max-grad-norm", fmt::format("{}", *norm));
+}
+
+std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+
+/// What memtape's --strategy takes by torchtitan's own names.
+std::string strategy_of(Settings& settings) {
+  std::vector<std::string> members{fmt::format("\"version\": {}", quoted(newest_day(settings)))};
+  const auto add = [&](std::string_view key, const Setting* setting) {
+    if (setting) members.push_back(fmt::format("{}: {}", quoted(key), quoted(setting->value.text)));
+  };
+  add("selective_ac_option", settings.find("activation_checkpoint.selective_ac_option"));
+  add("mixed_precision_param", settings.find("training.mixed_precision_param"));
+  add("mixed_precision_reduce", settings.find("training.mixed_precision_reduce"));
+  add("fsdp_reshard_after_forward", in_sections(settings, "fsdp_reshard_after_forward"));
+  add("context_parallel_rotate_method", in_sections(settings, "context_parallel_rotate_method"));
+  if (const std::int64_t n = degree(settings, "data_parallel_replicate_degree", 1); n > 1)
+    members.push_back(fmt::format("\"data_parallel_replicate_degree\": {}", n));
+  if (settings.on("training.enable_cpu_offload"))
+    members.emplace_back("\"enable_cpu_offload\": true");
+  if (settings.on("parallelism.disable_loss_parallel"))
+    members.emplace_back("\"disable_loss_parallel\": true");
+  if (settings.on("training.compile") || settings.on("compile.enable")) {
+    members.emplace_back("\"compile\": true");
+    if (settings.find("compile.components"))
+      members.push_back(fmt::format("\"components\": [\"{}\"]",
+                                    fmt::join(settings.words("compile.components"), "\", \"")));
+  }
+  return fmt::format("{{{}}}", fmt::join(members, ", "));
+}
+
+/// float8 is a converter of linear layers.
+void warn_of_float8(Settings& settings, Translation& translation) {
+  const std::vector<std::string> converters = settings.words("model.converters");
+  const bool converts = std::ranges::any_of(
+      converters, [](const std::string& name) { return name.find("float8") != std::string::npos; });
+  if (!converts && !settings.on("float8.enable_float8_linear")) return;
+  translation.warnings.emplace_back(
+      settings.on("training.compile") || settings.on("compile.enable")
+          ? "float8 linear layers are counted as bfloat16: compiled, their casts are fused into "
+            "their neighbours, and what is saved for backward stays bfloat16"
+          : "float8 linear layers are counted as bfloat16; without compile each keeps casts and "
+            "scales of its own, which take a great deal more");
+}
+
+}  // namespace
+
+Result<Translation> translate_torchtitan(const LaunchCommand& command) {
+  TitanCommand titan(command);
+  if (const Result<void> done = titan.read(); !done) return tl::unexpected(done.error());
+  Settings& settings = titan.settings;
+  Translation translation = begin_translation(command, Translation::Command::train);
+  for (std::string& line : titan.warnings) translation.warnings.push_back(std::move(line));
+  const bool is_script = command.program.ends_with(".sh");
+  if (is_script && !command.gpus()) {
+    const std::string* const gpus = command.variable("NGPU");
+    translation.options.emplace_back("gpus", gpus ? *gpus : "8");
+  }
+  if (is_script)
+    translation.environment.emplace_back("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True");
+  translation.options.emplace_back("framework", "torchtitan");
+  if (const Result<void> done = add_model(settings, translation); !done)
+    return tl::unexpected(done.error());
+  add_mesh(settings, command, translation);
+  translation.options.emplace_back(
+      "sequence-length", fmt::format("{}", settings.whole("training.seq_len").value_or(2048)));
+  add_checkpointing(settings, translation);
+  add_optimizer(settings, translation);
+  translation.options.emplace_back("strategy", strategy_of(settings));
+  warn_of_float8(settings, translation);
+  if (settings.failure()) return tl::unexpected(*settings.failure());
+  return translation;
+}
+
+}  // namespace memtape::launch
