@@ -90,7 +90,8 @@ void FsdpParam::alloc_all_gather_output(std::int64_t elements) {
     const ghost::ScopeGuard scope(ghost::session().scope);
     all_gather_output_ = ghost::empty({elements}, gathered_dtype(), Category::parameter);
     unsharded.impl().storage = all_gather_output_.impl().storage;
-  } else if (const auto& storage = all_gather_output_.impl().storage; storage->is_empty) {
+  } else if (const auto& storage = all_gather_output_.impl().storage;
+             storage && storage->is_empty) {
     const Op op("resize_", {});
     ghost::session().refill(*storage, all_gather_output_.nbytes());
   }

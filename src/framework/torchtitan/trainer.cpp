@@ -9,6 +9,7 @@
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
+#include "framework/torch_cp/context.h"
 #include "framework/torchtitan/loss.h"
 #include "framework/torchtitan/model.h"
 #include "framework/torchtitan/parallelize.h"
@@ -27,7 +28,8 @@ class TitanModel final : public torch::DrivenModel {
         transformer_(model),
         job_(job),
         whole_(torch::count_statics(model)),
-        modules_({job.size("tp"), job.layout.coordinate(rank, "tp")}) {
+        modules_({job.size("tp"), job.layout.coordinate(rank, "tp")}),
+        context_({job.size("cp"), job.layout.coordinate(rank, "cp"), job.rotation}) {
     if (job.size("tp") > 1) apply_tensor_parallel(model, job, modules_);
     if (job.compiles_blocks) compile_blocks(model, job);
     if (job.shards) shard(rank);
@@ -94,8 +96,15 @@ class TitanModel final : public torch::DrivenModel {
   Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) {
     family::Batch inputs;
     inputs.input_ids = batch.input_ids;
+    Tensor labels = batch.labels;
+    const bool is_cut = job_.size("cp") > 1;
+    if (is_cut)
+      context_.enter({{&inputs.input_ids},
+                      {&labels},
+                      {.tensor = &transformer_.freqs_cis, .dim = 0, .restored = true}});
     Tensor pred = forward(inputs).logits;
-    Tensor loss = torchtitan::loss_of(pred, batch.labels, job_);
+    Tensor loss = torchtitan::loss_of(pred, labels, job_);
+    if (is_cut) context_.leave_after_backward(loss);
     if (!job_.since(kFreesLogits)) kept_pred_ = std::move(pred);
     return loss;
   }
@@ -104,6 +113,7 @@ class TitanModel final : public torch::DrivenModel {
   const JobConfig& job_;
   torch::StaticBytes whole_;
   torch_tp::DistributedModules modules_;
+  torch_cp::Context context_;
   std::unique_ptr<fsdp2::ShardedProgram> sharded_;
   Tensor kept_pred_;
 };

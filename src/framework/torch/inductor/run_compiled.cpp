@@ -39,16 +39,23 @@ class Execution {
   void make(const Step& step, std::size_t at) {
     const Value& value = graph_[step.value];
     const ghost::Op op(value.op, {});
-    if (value.kind == Value::Kind::fused)
-      for (const ValueId read : step.reads)
-        if (last_[read] == at && buffers_[read].defined() && is_made_here(read) &&
-            buffers_[read].nbytes() == bytes_of(value.dtype, ghost::numel(value.sizes))) {
-          buffers_[step.value] = std::move(buffers_[read]);
-          return;
-        }
+    if (value.kind == Value::Kind::fused && takes_over_buffer(step, at)) return;
     buffers_[step.value] = ghost::empty(value.sizes, value.dtype);
     if (std::string_view(value.op) == "mm") ghost::use_cublas();
     if (value.scratch > 0) const Tensor scratch = ghost::empty({value.scratch}, DType::uint8);
+  }
+
+  /// In place of an operand of its size that ends here.
+  bool takes_over_buffer(const Step& step, std::size_t at) {
+    const Value& value = graph_[step.value];
+    for (const ValueId read : step.reads) {
+      Tensor& operand = buffers_[read];
+      if (last_[read] != at || !operand.defined() || !is_made_here(read)) continue;
+      if (operand.dtype() != value.dtype || operand.numel() != ghost::numel(value.sizes)) continue;
+      buffers_[step.value] = std::exchange(operand, {}).view(value.sizes);
+      return true;
+    }
+    return false;
   }
 
   /// Inputs belong to the caller.
