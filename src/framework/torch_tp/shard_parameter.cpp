@@ -45,7 +45,8 @@ Tensor scatter(const Tensor& whole, const Mesh& mesh, int dim) {
 
 Tensor shard_parameter(const Tensor& whole, const Mesh& mesh, int dim, bool scatters) {
   ghost::Session& s = ghost::session();
-  const ghost::ScopeGuard scope(s.tape.why[whole.impl().storage->block].scope);
+  const ghost::Storage* const storage = whole.impl().storage.get();
+  const ghost::ScopeGuard scope(storage ? s.tape.why[storage->block].scope : s.scope);
   const ghost::GradMode no_grad(false);
   dim = ghost::wrap(dim, whole.dim());
   Tensor piece = scatters ? scatter(whole, mesh, dim) : select_shard(whole, mesh, dim);

@@ -89,6 +89,21 @@ Tensor precompute_freqs_cis(const ModelArgs& args) {
   return ghost::cat({cosines, sines}, -1);
 }
 
+/// rms_norm_symint of layer_norm.cpp up to PyTorch 2.8: C++ temporaries live to the end of their
+/// expression, locals to that of the function.
+Tensor composite_rms_norm(const Tensor& x, const Tensor& weight) {
+  const Tensor upcasted_input = x.to_float();
+  Tensor rqrst_input;
+  {
+    const Tensor squares = upcasted_input.pow(2);
+    const Tensor mean = squares.mean(-1, true);
+    rqrst_input = ghost::rsqrt(mean.add(1e-5));
+  }
+  const Tensor normalized = upcasted_input.mul(rqrst_input);
+  const Tensor result = normalized.to(x.dtype());
+  return result.mul(weight);
+}
+
 /// The model_types that torchtitan has a decoder for.
 struct Known {
   std::string_view model_type;
@@ -129,18 +144,24 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
     return bad_input(std::to_string(args.n_heads) + " heads do not divide by " +
                          std::to_string(args.n_kv_heads) + " of keys and values",
                      config.where() + ": num_key_value_heads", "a divisor of the heads");
-  args.native_norm = job.since(kNativeNorm);
+  args.norm = job.since(kFusedNorm)    ? NormKind::fused
+              : job.since(kNativeNorm) ? NormKind::composite
+                                       : NormKind::own;
   args.float_in_model = !job.since(kFloatInLoss);
   args.activation_checkpoint = job.activation_checkpoint;
   args.checkpoint_every = job.checkpoint_every;
   return args;
 }
 
-Norm::Norm(const nn::Scope& scope, std::int64_t width, bool native)
-    : Module(scope), weight_(scope.parameter("weight", {width})), native_(native) {}
+Norm::Norm(const nn::Scope& scope, std::int64_t width, NormKind kind)
+    : Module(scope), weight_(scope.parameter("weight", {width})), kind_(kind) {}
 
 Tensor Norm::forward(const Tensor& x) {
-  if (native_) return ghost::rms_norm(x, weight_);
+  switch (kind_) {
+    case NormKind::fused: return ghost::rms_norm(x, weight_);
+    case NormKind::composite: return composite_rms_norm(x, weight_);
+    case NormKind::own: break;
+  }
   const Tensor upcast = x.to_float();
   Tensor output = upcast.mul(ghost::rsqrt(upcast.pow(2).mean(-1, true).add(1e-5)));
   output = std::move(output).to(x.dtype());
@@ -157,8 +178,8 @@ Attention::Attention(const nn::Scope& scope, const ModelArgs& args)
       wv_(scope / "wv", args.dim, args.n_kv_heads * args.head_dim, false),
       wo_(scope / "wo", args.n_heads * args.head_dim, args.dim, false) {
   if (!args.qk_norm) return;
-  q_norm_.emplace(scope / "q_norm", args.head_dim, args.native_norm);
-  k_norm_.emplace(scope / "k_norm", args.head_dim, args.native_norm);
+  q_norm_.emplace(scope / "q_norm", args.head_dim, args.norm);
+  k_norm_.emplace(scope / "k_norm", args.head_dim, args.norm);
 }
 
 Tensor Attention::forward(const Tensor& x, const Tensor& freqs_cis) {
@@ -200,8 +221,8 @@ TransformerBlock::TransformerBlock(const nn::Scope& scope, const ModelArgs& args
       args_(args),
       attention_(scope / "attention", args),
       feed_forward_(scope / "feed_forward", args),
-      attention_norm_(scope / "attention_norm", args.dim, args.native_norm),
-      ffn_norm_(scope / "ffn_norm", args.dim, args.native_norm),
+      attention_norm_(scope / "attention_norm", args.dim, args.norm),
+      ffn_norm_(scope / "ffn_norm", args.dim, args.norm),
       checkpoint_(args.activation_checkpoint) {
   scope.node().is_layer = true;
   if (checkpoint_ == ActivationCheckpoint::layers)
@@ -237,7 +258,7 @@ Transformer::Transformer(const ModelArgs& args, const family::ModelOptions& opti
       args_(args),
       tok_embeddings_(root() / "tok_embeddings", args.vocab_size, args.dim),
       layers_(root() / "layers", args.n_layers, args),
-      norm_(root() / "norm", args.dim, args.native_norm),
+      norm_(root() / "norm", args.dim, args.norm),
       output_(root() / "output", args.dim, args.vocab_size, false) {
   if (args.tied) nn::tie(output_, tok_embeddings_.weight);
 }

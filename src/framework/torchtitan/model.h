@@ -23,13 +23,15 @@ using ghost::In;
 using ghost::Tensor;
 
 enum class Rope { complex, cos_sin };
+/// models/norms.py's RMSNorm; nn.RMSNorm as PyTorch made it of simple ops; as one kernel.
+enum class NormKind { own, composite, fused };
 
 struct ModelArgs {
   std::int64_t dim, n_layers, n_heads, n_kv_heads, head_dim, hidden_dim, vocab_size;
   std::int64_t max_seq_len;
   Rope rope = Rope::complex;
   bool qk_norm = false, tied = false;
-  bool native_norm = true;      ///< nn.RMSNorm
+  NormKind norm = NormKind::fused;
   bool float_in_model = false;  ///< output(h).float()
   ActivationCheckpoint activation_checkpoint = ActivationCheckpoint::none;
   std::int64_t checkpoint_every = 1;
@@ -39,15 +41,14 @@ struct ModelArgs {
 Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recipe,
                                   const JobConfig& job);
 
-/// models/norms.py's RMSNorm, or nn.RMSNorm.
 class Norm : public nn::Module<Norm> {
  public:
-  Norm(const nn::Scope& scope, std::int64_t width, bool native);
+  Norm(const nn::Scope& scope, std::int64_t width, NormKind kind);
   Tensor forward(const Tensor& x);
 
  private:
   Tensor weight_;
-  bool native_;
+  NormKind kind_;
 };
 
 class Attention : public nn::Module<Attention> {
