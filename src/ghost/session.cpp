@@ -44,6 +44,7 @@ Session::Session(DeviceTraits traits) : device(traits), outer_(current_session) 
 Session::~Session() {
   equal_layers.reset();
   autocast.cache.clear();
+  pending_collectives.clear();
   for (Tensor& workspace : cublas_workspaces) workspace.reset();
   for (Tensor& workspace : cublaslt_workspaces) workspace.reset();
   current_session = outer_;

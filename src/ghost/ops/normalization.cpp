@@ -93,7 +93,8 @@ struct FusedRmsNormBackward0 final : Node {
   FusedRmsNormBackward0() : Node("FusedRmsNormBackward0") {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor x = input.unpack(), scale = weight.defined() ? weight.unpack() : Tensor();
-    Op op("_fused_rms_norm_backward", {});
+    const In gradient(in[0]);
+    Op op("_fused_rms_norm_backward", {&gradient});
     const Tensor packed = x.contiguous();
     if (wants(0)) out[0] = empty(packed.sizes(), packed.dtype());
     if (wants(1)) out[1] = empty_like(scale, scale.dtype());

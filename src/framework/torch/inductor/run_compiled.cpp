@@ -75,6 +75,10 @@ struct CompiledFunctionBackward final : ghost::Node {
 
   void apply(ghost::Gradients& in, ghost::Gradients& out) override {
     const ghost::GradMode no_grad(false);
+    {
+      const ghost::In gradient(in[0]);
+      const ghost::Op read("CompiledFunctionBackward", {&gradient});
+    }
     Buffers buffers(graph->size());
     std::vector<ValueId> given = ids, outputs = graph->weight_gradients;
     for (std::size_t i = 0; i < ids.size(); ++i) {
