@@ -90,6 +90,7 @@ Result<void> read_fsdp(const Config& json, JobConfig& job) {
   job.fsdp2.cpu_offload = json.boolean("enable_cpu_offload", false);
   job.fsdp2.wrap_ends = job.since(kEndsAreUnits);
   constexpr auto kPolicies = std::to_array<std::string_view>({"default", "always", "never"});
+  if (job.since(kRootReshards) && !job.fsdp2.wrap_ends) job.fsdp2.reshard_after_forward = true;
   const std::string policy = json.text("fsdp_reshard_after_forward", "default");
   if (policy == "never")
     job.fsdp2.reshard_after_forward = false;

@@ -9,6 +9,7 @@
 //     2025-02-24  6e4988550  AdamW is fused, not foreach
 //     2025-03-19  3b39d7ab0  nn.RMSNorm in place of a module of its own
 //     2025-04-02  bbb1b616e  the loss is compiled where the model is
+//     2025-06-03             PyTorch's nightlies reshard a root that asks for it (#154704)
 //     2025-07-25             PyTorch's nightlies have a kernel for nn.RMSNorm
 //     2025-07-28  83e694105  embedding, and norm with head, are fully_shard units of their own
 #pragma once
@@ -29,8 +30,8 @@ namespace memtape::torchtitan {
 /// A day, comparable: 20250604.
 using Version = std::int64_t;
 inline constexpr Version kFloatInLoss = 20241022, kFusedOptimizer = 20250224,
-                         kNativeNorm = 20250319, kCompiledLoss = 20250402, kFusedNorm = 20250725, kEndsAreUnits = 20250728,
-                         kFreesLogits = 20240612;
+                         kNativeNorm = 20250319, kCompiledLoss = 20250402, kRootReshards = 20250603,
+                         kFusedNorm = 20250725, kEndsAreUnits = 20250728, kFreesLogits = 20240612;
 /// That of release 0.2.0, the last line with toml files.
 inline constexpr Version kDefaultVersion = 20251031;
 
