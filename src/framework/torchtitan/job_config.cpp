@@ -108,6 +108,9 @@ Result<void> read_fsdp(const Config& json, JobConfig& job) {
 /// sees dp_shard and cp as one axis.
 Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfig& job) {
   const LayoutRecipe& layout = recipe.layout;
+  if (layout.pp.value_or(1) > 1)
+    return unsupported("torchtitan's pipeline parallelism is not modelled", "--pp",
+                       "1; --framework torch-pp has torch's schedules");
   if (const Result<void> fine = torch::check_axes(layout, {"dp", "tp", "cp"}); !fine) return fine;
   const std::int64_t replicas =
       json.optional_dimension("data_parallel_replicate_degree").value_or(1);
@@ -172,9 +175,8 @@ Result<void> check_recipe(const TrainRecipe& recipe, const JobConfig& job) {
   if (job.size("cp") > 1 && job.size("tp") > 1)
     return unsupported("context and tensor parallelism together are not modelled",
                        "--framework torchtitan", "--cp 1 or --tp 1");
-  if (job.size("tp") > 1 && job.compiles_blocks &&
-      job.activation_checkpoint == ActivationCheckpoint::layers)
-    return {};
+  if (recipe.attention != AttentionChoice::sdpa)
+    return bad_input("torchtitan's attention is sdpa", "--attention", "sdpa");
   return {};
 }
 
