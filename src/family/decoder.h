@@ -196,14 +196,17 @@ class DecoderForCausalLM : public PretrainedModel {
       : PretrainedModel(options),
         config_(config),
         model_(root() / "model", config),
-        lm_head_(root() / "lm_head", config.hidden_size, config.vocab_size, config.head_bias) {
-    if (config.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
+        scores_(options.num_labels > 0),
+        lm_head_(root() / output_embeddings(), config.hidden_size,
+                 scores_ ? options.num_labels : config.vocab_size, !scores_ && config.head_bias) {
+    if (config.tie_word_embeddings && !scores_) nn::tie(lm_head_, model_.embed_tokens.weight);
   }
 
   Tensor last_hidden_state(const Batch& batch) override {
     return model_(batch.input_ids, batch.attention_mask);
   }
   nn::Projection* head() override { return &lm_head_; }
+  std::string_view output_embeddings() const final { return scores_ ? "score" : "lm_head"; }
   StageParts* stage_parts() override { return &stages_; }
 
   ModelOutput forward(const Batch& batch) override {
@@ -220,6 +223,7 @@ class DecoderForCausalLM : public PretrainedModel {
  private:
   Settings config_;
   Model model_;
+  bool scores_;
   nn::Linear lm_head_;
   DecoderStages<Parts, Model> stages_{model_, lm_head_, config_};
 };

@@ -26,6 +26,8 @@ struct ModelOptions {
   DType dtype = DType::bfloat16;
   AttentionImplementation attention = AttentionImplementation::sdpa;
   ExpertLoad expert_load = {};
+  /// Above 0: AutoModelForSequenceClassification's head, `score`, in place of the language model's.
+  std::int64_t num_labels = 0;
 };
 
 /// Inputs of one micro-batch; [B, S] int64. Labels as long as the inputs; the mask may be

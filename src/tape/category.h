@@ -36,7 +36,7 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
 
 constexpr std::string_view name(Category c) { return kCategoryNames[static_cast<std::size_t>(c)]; }
 
-/// Trainer tells its clipping, its fetching of batches and its zero_grad apart.
+/// Trainer tells its clipping, its fetching of batches, its zero_grad and its evaluation apart.
 /// A pipeline's forwards and backwards are reported as one, its schedule.
 enum class Phase : std::uint8_t {
   init,
@@ -46,11 +46,13 @@ enum class Phase : std::uint8_t {
   prepare,
   clip,
   zero_grad,
-  schedule
+  schedule,
+  evaluation
 };
-inline constexpr std::size_t kPhases = 8;
+inline constexpr std::size_t kPhases = 9;
 inline constexpr std::array<std::string_view, kPhases> kPhaseNames{
-    "init", "forward", "backward", "optimizer", "prepare", "clip", "zero_grad", "schedule"};
+    "init", "forward",   "backward", "optimizer", "prepare",
+    "clip", "zero_grad", "schedule", "evaluation"};
 
 constexpr std::string_view name(Phase p) { return kPhaseNames[static_cast<std::size_t>(p)]; }
 

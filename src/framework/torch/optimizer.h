@@ -44,7 +44,7 @@ class Optimizer {
   /// optimizer.zero_grad(set_to_none=True)
   void zero_grad();
   /// Bytes of all state tensors on the GPU.
-  Bytes state_bytes() const;
+  virtual Bytes state_bytes() const;
   bool has_gradients() const { return !places_with_gradient().empty(); }
   /// Whether the kernels scale and skip by themselves (_step_supports_amp_scaling: fused ones do).
   virtual bool step_supports_amp_scaling() const { return false; }
