@@ -21,8 +21,31 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GIB = 2**30
 
-# What the rows call a model, and the catalog's entry of the same architecture.
+# What the rows call a model, and the catalog's entry of the same architecture; in a pair, what its own config.json says otherwise.
+QWEN15 = {"max_position_embeddings": 32768, "tie_word_embeddings": False, "rope_theta": 1e6}
+PIXTRAL = {"model_type": "pixtral", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "patch_size": 14}
 MODELS = [
+    ("Mistral-Small-3.2-24B", ("mistralai/Mistral-Small-24B-Instruct-2501", {"vision_config": PIXTRAL, "max_position_embeddings": 131072})),
+    ("Llama-3.2-1B", ("meta-llama/Llama-3.2-3B", {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
+                                                 "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64})),
+    ("opt-125m", ("facebook/opt-1.3b", {"hidden_size": 768, "ffn_dim": 3072, "num_hidden_layers": 12, "num_attention_heads": 12,
+                                        "word_embed_proj_dim": 768})),
+    ("google/gemma-2b", ("google/gemma-7b", {"hidden_size": 2048, "intermediate_size": 16384, "num_hidden_layers": 18,
+                                             "num_attention_heads": 8, "num_key_value_heads": 1})),
+    ("Qwen1.5-4B", ("Qwen/Qwen2-0.5B-Instruct", {**QWEN15, "hidden_size": 2560, "intermediate_size": 6912, "num_hidden_layers": 40,
+                                                 "num_attention_heads": 20, "num_key_value_heads": 20})),
+    ("Qwen1.5-7B", ("Qwen/Qwen2-0.5B-Instruct", {**QWEN15, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+                                                 "num_attention_heads": 32, "num_key_value_heads": 32})),
+    ("Qwen1.5-14B", ("Qwen/Qwen2-0.5B-Instruct", {**QWEN15, "hidden_size": 5120, "intermediate_size": 13696, "num_hidden_layers": 40,
+                                                  "num_attention_heads": 40, "num_key_value_heads": 40, "vocab_size": 152064})),
+    ("deepseek-coder-6.7b", ("meta-llama/Llama-2-7b-hf", {"vocab_size": 32256, "max_position_embeddings": 16384})),
+    ("Alpaca-2", ("meta-llama/Llama-2-7b-hf", {"vocab_size": 55296})),
+    ("Qwen2.5-VL-72B", ("Qwen/Qwen2.5-VL-7B-Instruct", {"hidden_size": 8192, "intermediate_size": 29568, "num_hidden_layers": 80,
+                                                        "num_attention_heads": 64, "num_key_value_heads": 8})),
+    ("GLM-5.1-NVFP4", "zai-org/GLM-5"), ("GLM-5 NVFP4", "zai-org/GLM-5"), ("qwen3.6-27b", "Qwen/Qwen3.5-27B"),
+    ("qwen3.5_text hybrid (27B", "Qwen/Qwen3.5-27B"), ("qwen3_5_text hybrid (27B", "Qwen/Qwen3.5-27B"),
+    ("Qwen3.8-27B-FP8", "Qwen/Qwen3.5-27B"), ("qwen3.6-35b-a3b", "Qwen/Qwen3.5-35B-A3B"),
+    ("qwen3.5-122b-a10b-8bit", None), ("DeepSeek-V4-Pro", None), ("DeepSeek-V4-Flash", None),
     ("gpt-oss-20b", "openai/gpt-oss-20b"), ("gpt-oss-120b", "openai/gpt-oss-120b"),
     ("Llama-3.3-70B", "meta-llama/Llama-3.3-70B-Instruct"), ("Llama-3.1-70B", "meta-llama/Llama-3.1-70B"),
     ("Llama-3 70B", "meta-llama/Meta-Llama-3-70B"), ("Llama-3.1-8B", "meta-llama/Llama-3.1-8B"),
@@ -30,7 +53,7 @@ MODELS = [
     ("Llama-3.2-11B-Vision", "meta-llama/Llama-3.2-11B-Vision-Instruct"), ("Llama-2-7B", "meta-llama/Llama-2-7b-hf"),
     ("Llama-2-70B", "meta-llama/Llama-2-70b-hf"), ("mistral-7b-instruct-v0.3", "mistralai/Mistral-7B-Instruct-v0.3"), ("DeepSeek-R1-Distill-Qwen-14B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B"),
     ("DeepSeek-R1-Distill-Qwen-7B", "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"), ("DeepSeek-R1-0528-Qwen3-8B", "Qwen/Qwen3-8B"),
-    ("DeepSeek-R1 AWQ", "deepseek-ai/DeepSeek-R1"), ("DeepSeek-R1-AWQ", "deepseek-ai/DeepSeek-R1"), ("opt-125m", None),
+    ("DeepSeek-R1 AWQ", "deepseek-ai/DeepSeek-R1"), ("DeepSeek-R1-AWQ", "deepseek-ai/DeepSeek-R1"),
     ("Qwen3-235B-A22B-FP8", "Qwen/Qwen3-235B-A22B-FP8"), ("Qwen3-30B-A3B", "Qwen/Qwen3-30B-A3B"),
     ("Qwen3-Coder-30B-A3B", "Qwen/Qwen3-30B-A3B"), ("qwen3-4b", "Qwen/Qwen3-4B"), ("Qwen3-0.6B", "Qwen/Qwen3-0.6B"),
     ("Qwen3-32B", "Qwen/Qwen3-32B"), ("Qwen3-14B", "Qwen/Qwen3-14B"), ("Qwen3-8B", "Qwen/Qwen3-8B"),
@@ -44,6 +67,15 @@ GPUS = [
     ("RTX 5090", "rtx-5090"), ("V100", "v100-32gb"), ("A10 class", "a10"), ("B200", "b200-180gb"), ("RTX PRO 6000", "rtx-pro-6000"),
 ]
 FP8_BLOCK = {"quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [128, 128]}
+
+
+NVFP4 = {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16}
+
+
+def kept_in_16_bits(model):
+    """What NVFP4 checkpoints of experts leave as it is; the weights in the logs agree with it."""
+    return ["*self_attn*", "*shared_expert*", "*linear_attn*", "*mlp.gate", "*.layers.[0-2].mlp.*"] if "GLM" not in model else [
+        "*self_attn*", "*shared_experts*", *(f"model.layers.{layer}.mlp.{part}" for layer in range(3) for part in ("gate_up_proj", "down_proj"))]
 
 
 def compressed(kind, bits, strategy, activations):
@@ -74,8 +106,14 @@ def quantization(row):
         return compressed("int", 8, "channel", "token")
     if "compressed" in text and "block" not in text:
         return compressed("float", 8, "channel", "token")
-    if "fp8" in text and "block" in text:
+    if "fp8" in text and ("block" in text or "Qwen3.8-27B" in model):
         return FP8_BLOCK
+    if "nvfp4" in text and "mixed" not in text:
+        return NVFP4 | {"exclude_modules": ["lm_head", *kept_in_16_bits(model)]}
+    if "auto_round" in text:
+        return {"quant_method": "auto-round", "bits": 4, "group_size": 128, "sym": True, "packing_format": "auto_round:auto_gptq"}
+    if text == "fp8 (online)":
+        return None
     if "bitsandbytes" in text and "dynamic" not in text and "unsloth-bnb" not in model:
         return {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
     if "gptq" in text:
@@ -94,19 +132,26 @@ def catalog_config(model):
 
 
 def config_of(row):
-    config = catalog_config(looked_up(MODELS, row["model"], "the model"))
+    entry = looked_up(MODELS, row["model"], "the model")
+    model, own = entry if isinstance(entry, tuple) else (entry, {})
+    config = catalog_config(model)
+    (config["text_config"] if "text_config" in config else config).update(own)
     if "1.5B-Instruct" in row["model"]:
         config["max_position_embeddings"] = 32768  # the base model's is 131072
     scheme = quantization(row)
     if scheme:
         config["quantization_config"] = scheme
-    if row["dtype"]:
+    if row["dtype"] and row["dtype"] != "float32":
         config.pop("dtype", None)
         config["torch_dtype"] = row["dtype"]
     return config
 
 
 def arguments(row, config):
+    found = re.search(r"max_lora_rank (\d+), max_loras (\d+)", row["note"])
+    row["max_lora_rank"], row["max_loras"] = found.groups() if found else (None, None)
+    if "MTP 3" in row["note"] or "MTP on" in row["note"] or "DFlash" in row["note"] or "MTP-" in row["id"]:
+        raise Left("it speculates with a drafter, whose weights and cache are not modelled")
     if not row["tp"] and (row["num_gpus"] or 1) > 1:
         raise Left("how the ranks are laid out is not said")
     version = re.search(r"(\d+\.\d+\.\d+)", (row["version"] or "").replace(".x", ".0"))
@@ -134,6 +179,14 @@ def arguments(row, config):
         args[args.index("--max-model-len") + 1] = str(length)
     if row["kv_cache_dtype"] and row["kv_cache_dtype"] not in ("auto", "bfloat16"):
         args += ["--kv-cache-dtype", "fp8"]
+    if measured.get("decode_context_parallel"):
+        args += ["--decode-context-parallel-size", str(measured["decode_context_parallel"])]
+    if vllm and row["quantization"] == "fp8 (online)":
+        args += ["--quantization", "fp8"]
+    if vllm and row["dtype"] == "float32":
+        args += ["--dtype", "float32"]
+    if vllm and row["max_loras"]:
+        args += ["--enable-lora", "--max-loras", str(row["max_loras"]), "--max-lora-rank", str(row["max_lora_rank"])]
     if vllm:
         args += ["--usage-context", "api-server" if "serve" in row["note"] or "llmd" in row["id"] else "llm", "--enforce-eager"]
     if "mem_fraction_static" in measured:

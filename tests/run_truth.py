@@ -4,7 +4,7 @@
 
     run_truth.py PROGRAM FILE.jsonl[.gz] [--exact KEY]... [--within KEY PERCENT ROWS]...
 
---exact: every row's figure must agree to the byte. --within: at least ROWS percent of the rows must lie within PERCENT.
+--exact: every row's figure (a dotted path) must agree to the byte. --within: at least ROWS percent of the rows must lie within PERCENT.
 A row's `rank` picks the entry of `ranks` that is compared: a number, or "last".
 """
 import concurrent.futures
@@ -38,6 +38,12 @@ def answer_of(program, row):
     return next(entry for entry in ranks if wanted in entry["ranks"]), ""
 
 
+def at(figures, path):
+    for key in path.split("."):
+        figures = figures[key]
+    return figures
+
+
 def demands(words):
     exact, within = [], []
     while words:
@@ -62,8 +68,9 @@ def main():
     faults = []
     for row, (answer, complaint) in zip(rows, answers):
         for key in exact:
-            if answer is None or answer[key] != row["expect"][key]:
-                faults.append(f"{row['id']}: {key}: {answer[key] if answer else complaint}, not {row['expect'][key]}")
+            wanted = at(row["expect"], key)
+            if answer is None or at(answer, key) != wanted:
+                faults.append(f"{row['id']}: {key}: {at(answer, key) if answer else complaint}, not {wanted}")
     for key, percent, share in within:
         near = sum(
             answer is not None and abs(answer[key] - row["expect"][key]) * 100 <= percent * row["expect"][key]

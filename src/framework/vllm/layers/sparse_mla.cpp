@@ -109,7 +109,12 @@ void SparseMlaAttention::make_index_group(const Place&, bool is_new) {
         kernel_output("physical_topk_indices", {rows, top_k(runtime_.config)}, DType::int32));
     runtime_.kept.push_back(kernel_output("valid_topk_counts", {rows}, DType::int32));
   }
-  if (s.kv_dtype == KvDType::fp8) return reserve_flash_mla();
+  // FlashMLA is built for Hopper and data centre Blackwell only.
+  constexpr int kConsumerBlackwell = 120;
+  if (s.kv_dtype == KvDType::fp8) {
+    if (s.device.capability() < kConsumerBlackwell) reserve_flash_mla();
+    return;
+  }
   // FlashAttention's sparse kernel.
   runtime_.kept.push_back(
       kernel_output("cu_seqlens_q_buffer", {s.max_num_batched_tokens + 1}, DType::int32));

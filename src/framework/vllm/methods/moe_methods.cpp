@@ -162,8 +162,10 @@ class Mxfp4Experts final : public MoeMethod {
       runtime.kept.push_back(HopperLayout::value(w.get(name).nbytes()));
       runtime.kept.push_back(HopperLayout::scale(s.local_experts, rows, columns / kBlock));
     }
-    for (const char* name : {"w13_weight", "w2_weight", "w13_weight_scale", "w2_weight_scale"})
-      w.drop(name);
+    for (const char* name : {"w13_weight", "w2_weight"}) w.drop(name);
+    // Releases with the first runner kept the scales as they were loaded beside their own layout.
+    if (runtime.settings.runner == Runner::v2)
+      for (const char* name : {"w13_weight_scale", "w2_weight_scale"}) w.drop(name);
     w.replace("w13_bias", biases[0]);
     w.replace("w2_bias", biases[1]);
   }
