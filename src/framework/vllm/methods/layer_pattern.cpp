@@ -71,12 +71,18 @@ class Matcher {
 
   bool one(std::string_view item, std::size_t at, const Next& next) {
     if (item.empty()) return next(at);
+    if ((item[0] == '(' && !closed(item, ')')) || (item[0] == '[' && !closed(item, ']')))
+      return false;
     if (item[0] == '(') {
       item = item.substr(1, item.size() - 2);
       if (item.starts_with("?:")) item.remove_prefix(2);
       return alternatives(item, at, next);
     }
     return at < name_.size() && accepts(item, name_[at]) && next(at + 1);
+  }
+
+  static bool closed(std::string_view item, char by) {
+    return item.size() >= 2 && item.back() == by;
   }
 
   static bool accepts(std::string_view item, char c) {
