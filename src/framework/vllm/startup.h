@@ -37,7 +37,6 @@ struct Startup {
   std::vector<KvLayer> kv_layers;
   std::int64_t parameters = 0;
   std::int64_t full_graphs = 0;  ///< how many the real capture takes
-  Bytes compile_peak = 0;        ///< what Inductor holds while it compiles
 };
 
 /// What the allocator stood at after each stage, and the figures that follow.

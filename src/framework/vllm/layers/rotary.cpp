@@ -82,7 +82,7 @@ RotaryEmbedding::RotaryEmbedding(const Place& place, const RopeShape& shape,
   const bool is_gemma3 = place.config().text("model_type", "").starts_with("gemma3");
   if (p.type == "linear" && (place.settings().gemma_ropes_scaled || !is_gemma3))
     positions = static_cast<std::int64_t>(static_cast<double>(positions) * p.factor);
-  positions *= p.position_factor;
+  if (!place.settings().float32_ropes) positions *= p.position_factor;  // SGLang's are as given
   const bool scales = p.type == "yarn" || p.type == "deepseek_yarn";
   Tensor cache = table(positions, shape.rotary_dim, scales);
   if (p.type == "linear")
