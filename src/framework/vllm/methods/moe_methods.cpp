@@ -2,6 +2,7 @@
 #include "framework/vllm/methods/moe_methods.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "framework/vllm/ops.h"
@@ -222,19 +223,16 @@ class PackedExperts final : public MoeMethod {
   void process_weights(Weights& w, const ExpertShape& s, Runtime&) const override {
     w.drop("w13_bias");
     w.drop("w2_bias");
-    std::vector<Tensor> turned;
-    for (const char* name :
-         {"w13_qweight", "w2_qweight", "w13_scales", "w2_scales", "w13_qzeros", "w2_qzeros"}) {
-      const Tensor held = w.get(name);
-      if (!held.defined()) continue;
-      turned.push_back(kernel_output("contiguous", held.sizes(), held.dtype()));
-    }
-    for (const char* name : {"w13_qweight", "w2_qweight"})
-      w.replace(name, repacked_experts(s.local_experts, w.get(name).nbytes() / s.local_experts));
-    for (const char* name : {"w13_scales", "w2_scales"}) {
-      const Tensor held = w.get(name);
-      w.replace(name, kernel_output("marlin_moe_permute_scales", held.sizes(), held.dtype()));
-    }
+    constexpr std::array kNames{"w13_qweight", "w2_qweight", "w13_scales",
+                                "w2_scales",   "w13_qzeros", "w2_qzeros"};
+    std::vector<Tensor> canonical;
+    for (const char* name : kNames) canonical.push_back(w.get(name));
+    // auto_gptq.py turns its layout to the canonical one before Marlin turns that again.
+    if (scheme_.layout == PackedLayout::gptq) canonical = turned(canonical);
+    const std::vector<Tensor> made = for_marlin(canonical, s.local_experts);
+    canonical.clear();
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (made[i].defined()) w.replace(kNames[i], made[i]);
   }
 
   Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
@@ -242,6 +240,50 @@ class PackedExperts final : public MoeMethod {
   }
 
  private:
+  static std::vector<Tensor> turned(const std::vector<Tensor>& tensors) {
+    std::vector<Tensor> made;
+    for (const Tensor& held : tensors)
+      made.push_back(held.defined() ? kernel_output("contiguous", held.sizes(), held.dtype())
+                                    : Tensor());
+    return made;
+  }
+  /// _process_weights_marlin of oracle/int_wna16.py: weights, scales and zeros, each expert by
+  /// expert into one tensor.
+  static std::vector<Tensor> for_marlin(const std::vector<Tensor>& canonical,
+                                        std::int64_t experts) {
+    std::vector<Tensor> held = turned(canonical), made;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      if (!held[i].defined()) {
+        made.push_back({});
+        continue;
+      }
+      made.push_back(kernel_output("empty", held[i].sizes(), held[i].dtype()));
+      const Dims each{held[i].numel() / experts};
+      for (std::int64_t e = 0; e < experts; ++e) {
+        if (i < 2)
+          kernel_output("gptq_marlin_repack", each, held[i].dtype());
+        else if (i < 4)
+          marlin_permute_scales(each, held[i].dtype(), true);
+        else
+          repack_zeros(each[0]);
+      }
+      if (i >= 4) held[i].reset();
+    }
+    return made;
+  }
+  /// moe_packed_to_marlin_zero_points, of one expert: unpacked, permuted, interleaved, packed.
+  static void repack_zeros(std::int64_t packed) {
+    constexpr std::int64_t kPack = 8;
+    const Dims values{packed * kPack};
+    const Tensor unpacked = kernel_output("unpack_cols", values, DType::int32);
+    Tensor zeros = marlin_permute_scales(values, DType::int32, true);
+    {
+      const Tensor interleave = kernel_output("tensor", {kPack}, DType::int64);
+      zeros = kernel_output("index", values, DType::int32);
+    }
+    kernel_output("pack_cols", {packed}, DType::int32);
+  }
+
   PackedScheme scheme_;
 };
 
