@@ -222,7 +222,6 @@ class PackedExperts final : public MoeMethod {
 
   void process_weights(Weights& w, const ExpertShape& s, Runtime&) const override {
     w.drop("w13_bias");
-    w.drop("w2_bias");
     constexpr std::array kNames{"w13_qweight", "w2_qweight", "w13_scales",
                                 "w2_scales",   "w13_qzeros", "w2_qzeros"};
     std::vector<Tensor> canonical;
@@ -233,6 +232,7 @@ class PackedExperts final : public MoeMethod {
     canonical.clear();
     for (std::size_t i = 0; i < made.size(); ++i)
       if (made[i].defined()) w.replace(kNames[i], made[i]);
+    w.drop("w2_bias");
   }
 
   Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
@@ -259,23 +259,25 @@ class PackedExperts final : public MoeMethod {
       }
       made.push_back(kernel_output("empty", held[i].sizes(), held[i].dtype()));
       const Dims each{held[i].numel() / experts};
+      Tensor unpacked;
       for (std::int64_t e = 0; e < experts; ++e) {
         if (i < 2)
           kernel_output("gptq_marlin_repack", each, held[i].dtype());
         else if (i < 4)
           marlin_permute_scales(each, held[i].dtype(), true);
         else
-          repack_zeros(each[0]);
+          repack_zeros(each[0], unpacked);
       }
       if (i >= 4) held[i].reset();
     }
     return made;
   }
   /// moe_packed_to_marlin_zero_points, of one expert: unpacked, permuted, interleaved, packed.
-  static void repack_zeros(std::int64_t packed) {
+  /// `unpacked` is the last expert's until this one's is there.
+  static void repack_zeros(std::int64_t packed, Tensor& unpacked) {
     constexpr std::int64_t kPack = 8;
     const Dims values{packed * kPack};
-    const Tensor unpacked = kernel_output("unpack_cols", values, DType::int32);
+    unpacked = kernel_output("unpack_cols", values, DType::int32);
     Tensor zeros = marlin_permute_scales(values, DType::int32, true);
     {
       const Tensor interleave = kernel_output("tensor", {kPack}, DType::int64);
