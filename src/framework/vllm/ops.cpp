@@ -6,6 +6,19 @@
 #include "ghost/ops/matmul.h"
 
 namespace memtape::vllm {
+namespace {
+
+/// PyTorch 2.13, which vLLM 0.32 runs on, gives data centre Blackwell the workspace of Hopper.
+void use_cublas() {
+  constexpr Bytes kLarge = Bytes{4096} * 8 * 1024;
+  ghost::Session& s = ghost::session();
+  Tensor& workspace = s.cublas_workspaces[0];
+  if (s.device.major == 10 && !workspace.defined() && !s.skipping)
+    workspace = ghost::empty({kLarge}, DType::uint8, Category::workspace);
+  ghost::use_cublas();
+}
+
+}  // namespace
 
 Tensor kernel_output(const char* name, const Dims& sizes, DType dtype) {
   const ghost::Op op(name, {});
@@ -15,7 +28,7 @@ Tensor kernel_output(const char* name, const Dims& sizes, DType dtype) {
 Tensor unquantized_gemm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const ghost::Op op(bias.defined() ? "addmm" : "mm", {});
   Tensor out = ghost::empty(x.sizes().leading().with(weight.size(0)), x.dtype());
-  ghost::use_cublas();
+  use_cublas();
   return out;
 }
 

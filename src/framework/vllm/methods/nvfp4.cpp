@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/vllm/methods/nvfp4.h"
 
-#include <array>
+#include <algorithm>
+#include <vector>
 
 #include "framework/vllm/methods/moe_methods.h"
 #include "framework/vllm/methods/weight_only.h"
@@ -130,14 +131,47 @@ class NvFp4Experts final : public MoeMethod {
 
   Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
     if (!multiplies_in_fp4(runtime)) return marlin_experts(runtime, padded(s), x);
-    const std::int64_t pairs = x.size(0) * s.top_k;
-    Tensor output = kernel_output("fused_experts", x.sizes(), x.dtype());
-    runtime.workspace.reserve({bytes_of(x.dtype(), pairs * std::max(s.up(), s.hidden)),
-                               bytes_of(x.dtype(), pairs * s.hidden)});
-    return output;
+    return run_cutlass(runtime, s, x);
   }
 
  private:
+  /// run_cutlass_moe_fp4 of experts/cutlass_moe.py: rows in the experts' order, quantized for each
+  /// product, and the weighed sum of what comes back.
+  Tensor run_cutlass(Runtime& runtime, const ExpertShape& s, const Tensor& x) const {
+    const std::int64_t pairs = x.size(0) * s.top_k;
+    const DType dtype = x.dtype();
+    Tensor output = kernel_output("fused_experts", x.sizes(), dtype);
+    runtime.workspace.reserve(
+        {bytes_of(dtype, pairs * std::max(2 * s.up(), s.hidden)), bytes_of(dtype, pairs * s.up())});
+    const std::int64_t e = s.local_experts;
+    const Tensor offsets = kernel_output("empty", {e + 1}, DType::int32);
+    const Tensor scale_offsets = kernel_output("empty", {e + 1}, DType::int32);
+    const Tensor first_sizes = kernel_output("empty", {e, 3}, DType::int32);
+    const Tensor second_sizes = kernel_output("empty", {e, 3}, DType::int32);
+    const Tensor a_map = kernel_output("empty", {pairs}, DType::int32);
+    const Tensor c_map = kernel_output("empty", {pairs}, DType::int32);
+    const Dims rows{pairs, s.hidden};
+    const Tensor shuffled = kernel_output("shuffle_rows", rows, dtype);
+    quantize_rows(s, pairs, s.hidden);
+    quantize_rows(s, pairs, s.intermediate);
+    const Tensor back = kernel_output("shuffle_rows", rows, dtype);
+    {
+      const Tensor weighed = kernel_output("mul", rows, dtype);
+      const Tensor sum = kernel_output("sum", x.sizes(), dtype);
+    }
+    return output;
+  }
+  /// scaled_fp4_experts_quant: scales for as many rows as one expert could be given.
+  static void quantize_rows(const ExpertShape& s, std::int64_t pairs, std::int64_t width) {
+    constexpr std::int64_t kMostRows = 163840;  // VLLM_MAX_TOKENS_PER_EXPERT_FP4_MOE
+    constexpr std::int64_t kGroup = 16, kPacked = 4;
+    const Tensor values =
+        kernel_output("scaled_fp4_experts_quant", {pairs, width / kPerByte}, DType::uint8);
+    const Tensor scales =
+        kernel_output("scaled_fp4_experts_quant",
+                      {kMostRows * s.top_k, ceil_div(width / kGroup, kPacked)}, DType::int32);
+  }
+
   /// prepare_nvfp4_moe_layer_for_marlin: Marlin's tiles.
   static ExpertShape padded(ExpertShape s) {
     s.intermediate = round_up(s.intermediate, s.hidden % 128 == 0 ? 64 : 128);
