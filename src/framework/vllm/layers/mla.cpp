@@ -13,6 +13,14 @@ std::unique_ptr<Linear> linear(const Place& place, std::int64_t in, std::vector<
   return std::make_unique<Linear>(place, in, std::move(outs), LinearOptions{.cut = cut});
 }
 
+/// Tokens of a page: FlashInfer's kernels for data centre Blackwell take 32, FlashMLA and its kin
+/// 64, what runs bf16 elsewhere takes any.
+std::int64_t cache_block(const Settings& s) {
+  const bool flashinfer = s.device.traits.major == 10;
+  const std::int64_t usual = flashinfer ? 32 : s.kv_dtype == KvDType::fp8 ? 64 : 16;
+  return s.block_size.value_or(usual);
+}
+
 }  // namespace
 
 RopeParameters mla_rope(const Config& config) {
@@ -71,13 +79,14 @@ MlaAttention::MlaAttention(const Place& place)
     const ghost::ScopeGuard guard(node().scope);
     expand_latent_heads(place_, *kv_b_proj_, shape_);
   });
+  // cutlass_mla.py makes its workspace when it is imported, to see which backends there are.
+  constexpr Bytes kCutlass = Bytes{128} << 20;
+  if (runtime_.settings.device.traits.major == 10) runtime_.workspace.keep("cutlass_mla", kCutlass);
   KvLayer spec;
   spec.kind = KvKind::mla;
   spec.head_size = s.kv_lora_rank + s.rope;
   spec.dtype = runtime_.settings.kv_torch_dtype();
-  // FlashMLA and its kin take pages of 64 tokens; what runs bf16 here takes any.
-  spec.block_size =
-      runtime_.settings.block_size.value_or(runtime_.settings.kv_dtype == KvDType::fp8 ? 64 : 16);
+  spec.block_size = cache_block(runtime_.settings);
   runtime_.kv_layers.push_back(spec);
 }
 
@@ -85,7 +94,7 @@ MlaAttention::MlaAttention(const Place& place)
 std::int64_t MlaAttention::prefill_workspace_rows() const {
   constexpr std::int64_t kMost = 64 * 1024;
   const Settings& s = runtime_.settings;
-  const std::int64_t block = s.block_size.value_or(s.kv_dtype == KvDType::fp8 ? 64 : 16);
+  const std::int64_t block = cache_block(s);
   const std::int64_t rows =
       std::min(std::max(8 * s.max_model_len, 4 * s.max_num_seqs * block), kMost);
   return std::max(rows, s.max_num_seqs * block);
