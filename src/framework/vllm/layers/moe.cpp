@@ -169,12 +169,10 @@ Tensor MoeBlock::forward(const Tensor& hidden_states) {
   if (shared_) shared_output = shared_(hidden_states);
   Tensor fused_output = routed(hidden_states, router_logits);
   router_logits.reset();
-  if (shared_) {
-    Tensor sum = kernel_output("add", fused_output.sizes(), fused_output.dtype());
-    shared_output.reset();
-    fused_output = sum;
-  }
-  return all_reduce(runtime_, fused_output);
+  if (!shared_) return all_reduced(fused_output);
+  // Both parts are held until the sum has been reduced.
+  const Tensor sum = kernel_output("add", fused_output.sizes(), fused_output.dtype());
+  return all_reduced(sum);
 }
 
 }  // namespace memtape::vllm
