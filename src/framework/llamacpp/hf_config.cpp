@@ -4,87 +4,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/text.h"
+#include "framework/llamacpp/arch/architectures.h"
+#include "framework/llamacpp/hf_converter.h"
 
 namespace memtape::llamacpp {
 namespace {
-
-/// Writes an architecture's keys from a config's.
-class Converter {
- public:
-  Converter(const Config& config, std::string_view arch) : c(config), prefix_(arch) {
-    prefix_ += '.';
-    out.metadata.where = config.where();
-    set_text("general.architecture", arch);
-  }
-
-  void set(std::string_view key, std::int64_t value) {
-    MetaValue& v = out.metadata.values[prefix_ + std::string(key)];
-    v.integer = value;
-    v.number = static_cast<double>(value);
-  }
-  void set_real(std::string_view key, double value) {
-    out.metadata.values[prefix_ + std::string(key)].number = value;
-  }
-  void set_text(std::string_view key, std::string_view value) {
-    out.metadata.values[std::string(key)].text = value;
-  }
-  void copy(std::string_view key, Keys from) {
-    if (const auto value = c.optional_integer(from)) set(key, *value);
-  }
-  void copy_real(std::string_view key, Keys from) {
-    if (const auto value = c.optional_number(from)) set_real(key, *value);
-  }
-
-  /// What all text models have.
-  void common() {
-    set("vocab_size", c.dimension("vocab_size"));
-    copy("context_length", {"max_position_embeddings", "n_ctx", "n_positions", "model_max_length"});
-    set("embedding_length", c.dimension({"hidden_size", "n_embd", "d_model"}));
-    set("block_count", c.layers({"num_hidden_layers", "n_layers", "n_layer"}));
-    copy("feed_forward_length", {"intermediate_size", "n_inner"});
-    copy("attention.head_count", {"num_attention_heads", "n_head"});
-    copy("attention.head_count_kv", "num_key_value_heads");
-    copy("attention.key_length", "head_dim");
-    copy("attention.value_length", "head_dim");
-    copy("expert_count", {"num_local_experts", "num_experts", "n_routed_experts"});
-    copy("expert_used_count", "num_experts_per_tok");
-    copy("expert_feed_forward_length", "moe_intermediate_size");
-    rope();
-  }
-
-  void otherwise(std::string_view key, std::int64_t value) {
-    if (!out.metadata.find(prefix_ + std::string(key))) set(key, value);
-  }
-
-  void rope() {
-    const Config scaling = c.object({"rope_scaling", "rope_parameters"});
-    const std::string type = scaling.text({"rope_type", "type"}, "default");
-    if (type == "llama3") out.choices.rope_factors = true;
-    if (type == "longrope" || type == "su") {
-      set_text(prefix_ + "rope.scaling.type", "longrope");
-      copy("rope.scaling.original_context_length", "original_max_position_embeddings");
-    }
-  }
-
-  void partial_rotation(double usual) {
-    const Config rope = c.object("rope_parameters");
-    const double part =
-        c.optional_number("partial_rotary_factor")
-            .value_or(rope.optional_number("partial_rotary_factor").value_or(usual));
-    const std::int64_t head =
-        c.optional_dimension("head_dim")
-            .value_or(c.dimension("hidden_size") / c.dimension("num_attention_heads"));
-    if (!(part >= 0 && part <= 1)) return c.fail("partial_rotary_factor", "must be from 0 to 1");
-    set("rope.dimension_count", static_cast<std::int64_t>(static_cast<double>(head) * part));
-  }
-
-  const Config& c;
-  Converted out;
-
- private:
-  std::string prefix_;
-};
 
 void as_is(Converter&) {}
 
@@ -188,53 +112,13 @@ void ernie(Converter& w) {
     w.set("expert_shared_feed_forward_length", shared * w.c.dimension("moe_intermediate_size"));
 }
 
-void qwen35(Converter& w) {
-  const std::int64_t values = w.c.dimension("linear_num_value_heads", 32);
-  const std::int64_t drafts = w.c.count("mtp_num_hidden_layers", 0);
-  w.set("block_count", w.c.layers("num_hidden_layers") + drafts);
-  if (drafts > 0) w.set("nextn_predict_layers", drafts);
-  w.set("ssm.conv_kernel", w.c.dimension("linear_conv_kernel_dim", 4));
-  w.set("ssm.state_size", w.c.dimension("linear_key_head_dim", 128));
-  w.set("ssm.group_count", w.c.dimension("linear_num_key_heads", 16));
-  w.set("ssm.time_step_rank", values);
-  w.set("ssm.inner_size", w.c.dimension("linear_value_head_dim", 128) * values);
-  w.set("full_attention_interval", w.c.dimension("full_attention_interval", 4));
-  w.otherwise("attention.key_length", 256);
-  w.otherwise("attention.value_length", 256);
-  w.partial_rotation(0.25);
-  qwen2_moe(w);
-}
-
-void mamba(Converter& w) {
-  const std::int64_t width = w.c.dimension({"hidden_size", "d_model"});
-  const std::int64_t inner = w.c.optional_dimension({"intermediate_size", "d_inner"})
-                                 .value_or(w.c.dimension("expand", 2) * width);
-  w.set("context_length", std::int64_t{1} << 20);
-  w.set("feed_forward_length", 0);
-  w.set("attention.head_count", 0);
-  w.set("ssm.conv_kernel", w.c.dimension({"conv_kernel", "d_conv"}, 4));
-  w.set("ssm.inner_size", inner);
-}
-
-void mamba1(Converter& w) {
-  mamba(w);
-  const std::int64_t width = w.c.dimension({"hidden_size", "d_model"});
-  const bool derived = w.c.json("time_step_rank") == "\"auto\"" || w.c.is_null("time_step_rank");
-  w.set("ssm.state_size", w.c.dimension({"state_size", "d_state"}, 16));
-  w.set("ssm.time_step_rank", derived ? (width + 15) / 16 : w.c.dimension("time_step_rank"));
-}
-
-void mamba2(Converter& w) {
-  mamba(w);
-  const std::int64_t head = w.c.dimension({"head_dim", "headdim"}, 64);
-  const std::int64_t inner = w.c.dimension("expand", 2) * w.c.dimension({"hidden_size", "d_model"});
-  w.set("ssm.state_size", w.c.dimension({"state_size", "d_state"}, 128));
-  w.set("ssm.group_count", w.c.dimension({"n_groups", "ngroups"}, 1));
-  w.set("ssm.inner_size", inner);
-  w.set("ssm.time_step_rank", inner / head);
-}
-
 /// Where a config leaves the class's default; --ctx-size is given then.
+void ministral(Converter& w) {
+  const Config rope = w.c.object("rope_parameters");
+  if (const auto scale = rope.optional_number("llama_4_scaling_beta"))
+    w.set_real("attention.temperature_scale", *scale);
+}
+
 constexpr std::int64_t kUsualContext = 32768;
 
 struct Kind {
@@ -250,10 +134,10 @@ constexpr std::array kKinds{Kind{"llama", "llama", false, as_is},
                             Kind{"qwen2_moe", "qwen2moe", false, qwen2_moe},
                             Kind{"qwen3", "qwen3", false, as_is},
                             Kind{"qwen3_moe", "qwen3moe", false, as_is},
-                            Kind{"qwen3_5", "qwen35", false, qwen35},
-                            Kind{"qwen3_5_text", "qwen35", false, qwen35},
-                            Kind{"qwen3_5_moe", "qwen35moe", false, qwen35},
-                            Kind{"qwen3_5_moe_text", "qwen35moe", false, qwen35},
+                            Kind{"qwen3_5", "qwen35", false, convert_delta_net},
+                            Kind{"qwen3_5_text", "qwen35", false, convert_delta_net},
+                            Kind{"qwen3_5_moe", "qwen35moe", false, convert_delta_net},
+                            Kind{"qwen3_5_moe_text", "qwen35moe", false, convert_delta_net},
                             Kind{"phi3", "phi3", false, as_is},
                             Kind{"gemma", "gemma", true, gemma2},
                             Kind{"gemma2", "gemma2", true, gemma2},
@@ -281,22 +165,64 @@ constexpr std::array kKinds{Kind{"llama", "llama", false, as_is},
                             Kind{"granitemoeshared", "granitemoe", false, granite},
                             Kind{"smollm3", "smollm3", true, as_is},
                             Kind{"starcoder2", "starcoder2", true, as_is},
-                            Kind{"mamba", "mamba", true, mamba1},
-                            Kind{"mamba2", "mamba2", false, mamba2}};
+                            Kind{"kimi_k25", "deepseek2", false, deepseek},
+                            Kind{"deepseek", "deepseek", false, routed},
+                            Kind{"qwen", "qwen", false, as_is},
+                            Kind{"baichuan", "baichuan", false, as_is},
+                            Kind{"dbrx", "dbrx", false, convert_dbrx},
+                            Kind{"falcon_mamba", "mamba", false, convert_falcon_mamba},
+                            Kind{"qwen3_next", "qwen3next", false, convert_delta_net},
+                            Kind{"qwen2_vl", "qwen2vl", false, as_is},
+                            Kind{"qwen2_5_vl", "qwen2vl", false, as_is},
+                            Kind{"qwen3_vl", "qwen3vl", false, as_is},
+                            Kind{"qwen3_vl_moe", "qwen3vlmoe", false, as_is},
+                            Kind{"ministral3", "mistral3", false, ministral},
+                            Kind{"llama4", "llama4", false, convert_llama4},
+                            Kind{"llama4_text", "llama4", false, convert_llama4},
+                            Kind{"gemma3n", "gemma3n", true, convert_gemma3n},
+                            Kind{"gemma3n_text", "gemma3n", true, convert_gemma3n},
+                            Kind{"gemma4", "gemma4", true, convert_gemma4},
+                            Kind{"gemma4_text", "gemma4", true, convert_gemma4},
+                            Kind{"jamba", "jamba", false, convert_jamba},
+                            Kind{"falcon_h1", "falcon-h1", false, convert_falcon_h1},
+                            Kind{"granitemoehybrid", "granitehybrid", true, convert_granite_hybrid},
+                            Kind{"nemotron_h", "nemotron_h", false, convert_nemotron_h},
+                            Kind{"lfm2", "lfm2", true, convert_lfm2},
+                            Kind{"lfm2_moe", "lfm2moe", true, convert_lfm2},
+                            Kind{"gpt2", "gpt2", true, convert_gpt2},
+                            Kind{"gpt_bigcode", "starcoder", true, convert_gpt_bigcode},
+                            Kind{"gpt_neox", "gptneox", false, convert_neox},
+                            Kind{"bloom", "bloom", true, convert_bloom},
+                            Kind{"mpt", "mpt", true, convert_mpt},
+                            Kind{"falcon", "falcon", false, convert_falcon},
+                            Kind{"phi", "phi2", false, convert_phi},
+                            Kind{"phimoe", "phimoe", false, as_is},
+                            Kind{"stablelm", "stablelm", false, convert_stablelm},
+                            Kind{"nemotron", "nemotron", false, convert_nemotron},
+                            Kind{"olmo", "olmo", false, convert_olmo},
+                            Kind{"exaone4", "exaone4", false, windowed},
+                            Kind{"arcee", "arcee", false, as_is},
+                            Kind{"hunyuan_v1_dense", "hunyuan-dense", false, as_is},
+                            Kind{"bert", "bert", true, convert_bert},
+                            Kind{"nomic_bert", "nomic-bert", true, convert_bert},
+                            Kind{"mamba", "mamba", true, convert_mamba},
+                            Kind{"mamba2", "mamba2", false, convert_mamba2}};
 
 }  // namespace
 
 Result<Converted> convert(const Config& config) {
-  const std::string type = config.text("model_type", "");
+  std::string type = config.text("model_type", "");
+  if (type == "mistral3") type = config.object("text_config").text("model_type", "mistral");
   const auto kind = std::ranges::find(kKinds, type, &Kind::model_type);
   if (kind == kKinds.end()) {
     std::array<std::string_view, kKinds.size()> names;
     std::ranges::transform(kKinds, names.begin(), &Kind::model_type);
     return unsupported("model_type \"" + type + "\" has no llama.cpp architecture that is modelled",
-                       config.where(), suggestion(type, names));
+                       config.where(), hint_at(type, names));
   }
   const Config text = config.has("text_config") ? config.object("text_config") : config;
-  Converter writer(text, kind->arch);
+  const bool experts = type == "nemotron_h" && text.count("n_routed_experts", 0) > 0;
+  Converter writer(text, experts ? "nemotron_h_moe" : kind->arch);
   writer.common();
   kind->write(writer);
   writer.otherwise("context_length", kUsualContext);

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
-
 namespace memtape::llamacpp {
 namespace {
 
@@ -29,7 +27,7 @@ Result<const Architecture*> architecture_of(const Metadata& metadata) {
   std::vector<std::string_view> names;
   for (const Architecture& a : architectures()) names.push_back(a.name);
   return unsupported(fmt::format("llama.cpp's architecture {} is not modelled", named),
-                     metadata.where, suggestion(named, names));
+                     metadata.where, hint_at(named, names));
 }
 
 WeightList listed(const Model& model, const StoredWeights* stored, Choices choices) {

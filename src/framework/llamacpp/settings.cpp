@@ -113,6 +113,9 @@ class Reader {
     const std::string layers = options_.text("n-gpu-layers", "-1");
     if (layers != "auto" && layers != "all")
       take(options_.integer("n-gpu-layers", -1, {-2, 1 << 20}), s_.n_gpu_layers);
+    if (const std::string* mode = options_.find("split-mode"); mode && *mode == "row")
+      return fail("split-mode", "this version's CUDA backend has no buffers split by rows",
+                  "layer");
     constexpr std::array<std::string_view, 2> kSplits{"none", "layer"};
     std::size_t split = 1;
     take(options_.choice("split-mode", kSplits, "layer"), split);

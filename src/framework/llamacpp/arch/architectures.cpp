@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+
 namespace memtape::llamacpp {
 
 std::span<const Architecture> architectures() {
@@ -43,6 +45,11 @@ const Architecture* find_architecture(std::string_view name) {
   const auto all = architectures();
   const auto at = std::ranges::find(all, name, &Architecture::name);
   return at == all.end() ? nullptr : &*at;
+}
+
+std::string hint_at(std::string_view typed, std::span<const std::string_view> names) {
+  const std::string_view near = nearest(typed, names);
+  return near.empty() ? "docs/serving.md lists them" : "did you mean " + std::string(near) + "?";
 }
 
 }  // namespace memtape::llamacpp

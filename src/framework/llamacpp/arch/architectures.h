@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "framework/llamacpp/graph_builder.h"
@@ -21,6 +22,9 @@ std::span<const Architecture> architectures();
 
 /// Null where there is none of that name.
 const Architecture* find_architecture(std::string_view name);
+
+/// A hint at one of many names: the nearest, or where they are listed.
+std::string hint_at(std::string_view typed, std::span<const std::string_view> names);
 
 namespace arch {
 extern const Architecture kArcee, kBaichuan, kBailingMoe, kBert, kBloom, kChatGlm, kCodeShell,
