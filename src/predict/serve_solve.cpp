@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -60,22 +61,9 @@ class Search {
     if (!fits(best))
       return bad_input(fmt::format("does not fit even with {}", scale_.text(1)),
                        fmt::format("--solve {}", scale_.flag), "a larger GPU or a smaller model");
-    Probe low{first, best->headroom_bytes}, high{first + 1, std::nullopt};
-    while (high.at <= scale_.most()) {
-      Result<ServeAnswer> tried = ask(high.at);
-      high.headroom = headroom(tried);
-      if (!fits(tried)) break;
-      best = std::move(tried);
-      low = high;
-      high = {std::min(high.at * 8, scale_.most() + 1), std::nullopt};
-    }
-    for (bool halves = false; high.at - low.at > 1; halves = !halves) {
-      const std::int64_t at = between(low, high, halves);
-      Result<ServeAnswer> tried = ask(at);
-      (fits(tried) ? low : high) = {at, headroom(tried)};
-      if (low.at == at) best = std::move(tried);
-    }
-    name_solution(*best, low.at);
+    bracket(first, *best);
+    close(*best);
+    name_solution(*best);
     return best;
   }
 
@@ -84,25 +72,72 @@ class Search {
     std::int64_t at = 0;
     std::optional<Bytes> headroom;  ///< negative where it does not fit
   };
-  static std::optional<Bytes> headroom(const Result<ServeAnswer>& answer) {
-    return answer ? answer->headroom_bytes : std::nullopt;
+
+  /// Asks for `at`; the answer becomes the best, or what lies beyond it. True where it fits.
+  bool probe(std::int64_t at, ServeAnswer& best) {
+    Result<ServeAnswer> tried = ask(at);
+    const Probe here{at, tried ? tried->headroom_bytes : std::nullopt};
+    if (fits(tried)) {
+      before_ = std::exchange(low_, here);
+      best = *std::move(tried);
+      return true;
+    }
+    high_ = here;
+    beyond_ = why_not(tried);
+    return false;
   }
 
-  /// Where a straight line through both crosses zero, or the middle: in turns, since memory grows
-  /// nearly in a line, but not quite. Lengths are mostly padded to 256: far apart, multiples of
-  /// that are tried, and beyond the last one that fits the next number first.
-  static std::int64_t between(const Probe& low, const Probe& high, bool halves) {
+  /// From the least value up to one that does not fit: where the line through the last two values
+  /// crosses zero, or eight times as far.
+  void bracket(std::int64_t first, ServeAnswer& best) {
+    constexpr std::int64_t kStride = 8;
+    low_ = {first, best.headroom_bytes};
+    high_ = {scale_.most() + 1, std::nullopt};
+    std::int64_t next = first + 1;
+    while (next < high_.at && probe(next, best)) {
+      const std::int64_t most = std::min(low_.at * kStride, scale_.most());
+      const std::optional<std::int64_t> crossing = crossing_of(before_, low_);
+      // Beyond the next number the line is trusted as far as it has been followed.
+      next = std::max(low_.at + 1, crossing && before_.at > first ? *crossing + 1 : most);
+      next = std::min(next, scale_.most() + 1);
+    }
+  }
+
+  /// Until what fits and what does not are neighbours. Memory grows nearly in a line, so that the
+  /// crossing is near the end of the search: from there ever longer steps look for its other side,
+  /// and each fourth probe halves what is left, whatever the line says.
+  void close(ServeAnswer& best) {
+    constexpr std::int64_t kLonger = 4;
+    std::int64_t up = 0, down = 0;
+    for (int probes = 1; high_.at - low_.at > 1; ++probes) {
+      const std::optional<std::int64_t> crossing =
+          probes % 4 == 0 ? std::nullopt : crossing_of(low_, high_);
+      std::int64_t at = crossing ? std::min(std::max(*crossing, low_.at + up), high_.at - down)
+                                 : low_.at + (high_.at - low_.at) / 2;
+      const bool fitted = probe(padded(at), best);
+      up = fitted ? std::max<std::int64_t>(1, up * kLonger) : 0;
+      down = fitted ? 0 : std::max<std::int64_t>(1, down * kLonger);
+    }
+  }
+
+  /// Where a straight line through both crosses zero.
+  static std::optional<std::int64_t> crossing_of(const Probe& a, const Probe& b) {
+    if (!a.headroom || !b.headroom || *a.headroom <= *b.headroom) return std::nullopt;
+    const double slope =
+        static_cast<double>(*a.headroom - *b.headroom) / static_cast<double>(b.at - a.at);
+    const double at = static_cast<double>(a.at) + static_cast<double>(*a.headroom) / slope;
+    return static_cast<std::int64_t>(std::min(at, static_cast<double>(kMost)));
+  }
+
+  /// Lengths are mostly padded to 256: far apart, multiples of that are tried, and beyond the last
+  /// one that fits the next number first.
+  std::int64_t padded(std::int64_t at) const {
     constexpr std::int64_t kPad = 256;
-    const std::int64_t span = high.at - low.at;
-    if (span <= kPad && low.at % kPad == 0) return low.at + 1;
-    std::int64_t step = span / 2;
-    if (!halves && low.headroom && high.headroom && *low.headroom > *high.headroom)
-      step =
-          static_cast<std::int64_t>(static_cast<double>(span) * static_cast<double>(*low.headroom) /
-                                    static_cast<double>(*low.headroom - *high.headroom));
-    const std::int64_t at = low.at + std::clamp<std::int64_t>(step, 1, span - 1);
-    const std::int64_t padded = at - at % kPad;
-    return span > kPad && padded > low.at ? padded : at;
+    const std::int64_t span = high_.at - low_.at;
+    if (span <= kPad && low_.at % kPad == 0) return low_.at + 1;
+    at = std::clamp(at, low_.at + 1, high_.at - 1);
+    const std::int64_t whole = at - at % kPad;
+    return span > kPad && whole > low_.at ? whole : at;
   }
 
   Result<ServeAnswer> ask(std::int64_t at) const {
@@ -114,24 +149,26 @@ class Search {
     return answer && answer->fits.value_or(false);
   }
 
-  void name_solution(ServeAnswer& answer, std::int64_t at) const {
-    std::string beyond = "the most there can be";
-    if (at < scale_.most()) {
-      const Result<ServeAnswer> next = ask(at + 1);
-      beyond = fmt::format("{}: {}", scale_.text(at + 1),
-                           !next                   ? next.error().line()
-                           : next->failure.empty() ? "does not fit"
-                                                   : next->failure);
-    }
-    answer.solved = Solved{std::string(scale_.flag), scale_.text(at), beyond};
+  static std::string why_not(const Result<ServeAnswer>& answer) {
+    if (!answer) return answer.error().line();
+    return answer->failure.empty() ? "does not fit" : answer->failure;
+  }
+
+  void name_solution(ServeAnswer& answer) const {
+    const std::string beyond = low_.at < scale_.most()
+                                   ? fmt::format("{}: {}", scale_.text(high_.at), beyond_)
+                                   : "the most there can be";
+    answer.solved = Solved{std::string(scale_.flag), scale_.text(low_.at), beyond};
     answer.notes.insert(answer.notes.begin(),
                         fmt::format("{} --{} that fits: {} ({})", scale_.wanted(), scale_.flag,
-                                    scale_.text(at), beyond));
+                                    scale_.text(low_.at), beyond));
   }
 
   const ServeEngine& engine_;
   const ServeRequest& request_;
   const Scale scale_;
+  Probe before_, low_, high_;  ///< low_ fits, before_ did before it, high_ does not
+  std::string beyond_;         ///< why high_ does not
 };
 
 }  // namespace

@@ -123,9 +123,9 @@ Peaks peaks_of(const Tape& tape, const Timeline& timeline) {
   return peaks;
 }
 
-KvCache cache_of(const GenerateRun& run, const Played& played, const GenerateRecipe& recipe) {
+KvCache cache_of(const GenerateRun& run, const Lifetimes& lifetimes, const Played& played,
+                 const GenerateRecipe& recipe) {
   KvCache cache;
-  const Lifetimes lifetimes(run.tape);
   const std::size_t last = run.tape.events.size() - 1;
   cache.bytes = lifetimes.alive_by_category(played.sizes, last)[Category::kv_cache];
   cache.tokens =
@@ -190,6 +190,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   Played played;
   const Timeline timeline = play(run->tape, allocator, played, {});
   const Peaks peaks = peaks_of(run->tape, timeline);
+  const Lifetimes lifetimes(run->tape);
 
   ServeAnswer answer;
   answer.model = {.id = request.id,
@@ -200,9 +201,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   answer.mesh = {{"gpus", "1"}};
   ServeRank rank;
   rank.weights_bytes = peaks.loaded;
-  rank.kv_cache = cache_of(*run, played, *recipe);
+  rank.kv_cache = cache_of(*run, lifetimes, played, *recipe);
   rank.non_torch_bytes = request.device.context_bytes();
-  rank.at_peak = Lifetimes(run->tape).alive_by_category(played.sizes, peaks.event);
+  rank.at_peak = lifetimes.alive_by_category(played.sizes, peaks.event);
   rank.activation_peak_bytes =
       peaks.all.allocated - peaks.loaded - rank.at_peak[Category::kv_cache];
   rank.at_peak[Category::context] = rank.non_torch_bytes;
