@@ -118,10 +118,6 @@ void QuantizedLayer::update(Tensor& key_states, Tensor& value_states) {
   value_states = std::move(values_to_return);
 }
 
-void QuantizedLayer::reorder(const Tensor& beam_idx) {
-  if (keys_.defined()) CacheLayer::reorder(beam_idx);
-}
-
 MaskSizes DynamicSlidingWindowLayer::mask_sizes(std::int64_t queries) const {
   const std::int64_t held = seen >= window_ ? window_ - 1 : seen;
   return {held + queries, std::max<std::int64_t>(seen - window_ + 1, 0)};

@@ -31,8 +31,6 @@ class QuantizedLayer final : public DynamicLayer {
  public:
   explicit QuantizedLayer(const QuantizedStates::Settings& settings) : settings_(settings) {}
   void update(Tensor& key_states, Tensor& value_states) override;
-  /// Of the tokens that are not quantized; the others stay where they are.
-  void reorder(const Tensor& beam_idx) override;
 
  private:
   void quantize(const Tensor& keys, const Tensor& values);

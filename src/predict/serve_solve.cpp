@@ -2,6 +2,7 @@
 #include "predict/serve_solve.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -88,36 +89,51 @@ class Search {
   }
 
   /// From the least value up to one that does not fit: where the line through the last two values
-  /// crosses zero, or eight times as far.
+  /// crosses zero, as far as it can be trusted, or eight times as far.
   void bracket(std::int64_t first, ServeAnswer& best) {
-    constexpr std::int64_t kStride = 8;
+    constexpr std::int64_t kStride = 8, kTrusted = 8192;
     low_ = {first, best.headroom_bytes};
     high_ = {scale_.most() + 1, std::nullopt};
-    std::int64_t next = first + 1;
+    std::int64_t next = std::min(first * kStride, scale_.most());
     while (next < high_.at && probe(next, best)) {
-      const std::int64_t most = std::min(low_.at * kStride, scale_.most());
       const std::optional<std::int64_t> crossing = crossing_of(before_, low_);
-      // Beyond the next number the line is trusted as far as it has been followed.
-      next = std::max(low_.at + 1, crossing && before_.at > first ? *crossing + 1 : most);
-      next = std::min(next, scale_.most() + 1);
+      next = crossing ? std::clamp(*crossing + 1, low_.at + 1, low_.at * kTrusted)
+                      : std::min(low_.at * kStride, scale_.most());
+      next = std::min(std::max(next, low_.at + 1), scale_.most() + 1);
     }
   }
 
-  /// Until what fits and what does not are neighbours. Memory grows nearly in a line, so that the
-  /// crossing is near the end of the search: from there ever longer steps look for its other side,
-  /// and each fourth probe halves what is left, whatever the line says.
+  /// Until what fits and what does not are neighbours. Memory grows nearly in a line, so that its
+  /// crossing is near the end of the search: from there ever longer steps look for the other side.
   void close(ServeAnswer& best) {
     constexpr std::int64_t kLonger = 4;
-    std::int64_t up = 0, down = 0;
-    for (int probes = 1; high_.at - low_.at > 1; ++probes) {
-      const std::optional<std::int64_t> crossing =
-          probes % 4 == 0 ? std::nullopt : crossing_of(low_, high_);
-      std::int64_t at = crossing ? std::min(std::max(*crossing, low_.at + up), high_.at - down)
-                                 : low_.at + (high_.at - low_.at) / 2;
-      const bool fitted = probe(padded(at), best);
-      up = fitted ? std::max<std::int64_t>(1, up * kLonger) : 0;
-      down = fitted ? 0 : std::max<std::int64_t>(1, down * kLonger);
+    std::int64_t up = 1, down = 1;
+    while (high_.at - low_.at > 1) {
+      const bool fitted = probe(between(up, down), best);
+      up = fitted ? up * kLonger : 1;
+      down = fitted ? 1 : down * kLonger;
     }
+  }
+
+  /// The value to ask for between what fits and what does not: at least `up` above the one and
+  /// `down` below the other, where there is a line to follow; else the middle, of magnitudes if
+  /// they are far apart. Lengths are often padded to 256: near the end a multiple of that is tried,
+  /// and the next number.
+  std::int64_t between(std::int64_t up, std::int64_t down) const {
+    constexpr std::int64_t kPad = 256, kFar = 4;
+    const std::int64_t last = high_.at - 1, multiple = last - last % kPad;
+    if (low_.at >= kPad && high_.at - low_.at <= 2 * kPad) {
+      if (multiple > low_.at) return multiple;
+      if (low_.at % kPad == 0) return low_.at + 1;
+    }
+    std::int64_t at = low_.at + (high_.at - low_.at) / 2;
+    if (high_.at > kFar * low_.at)
+      at = static_cast<std::int64_t>(std::sqrt(static_cast<double>(low_.at)) *
+                                     std::sqrt(static_cast<double>(high_.at)));
+    const std::optional<std::int64_t> crossing = crossing_of(low_, high_);
+    if (crossing && *crossing >= low_.at && *crossing < high_.at)
+      at = std::max(low_.at + up, std::min(*crossing, high_.at - down));
+    return std::clamp(at, low_.at + 1, last);
   }
 
   /// Where a straight line through both crosses zero.
@@ -127,17 +143,6 @@ class Search {
         static_cast<double>(*a.headroom - *b.headroom) / static_cast<double>(b.at - a.at);
     const double at = static_cast<double>(a.at) + static_cast<double>(*a.headroom) / slope;
     return static_cast<std::int64_t>(std::min(at, static_cast<double>(kMost)));
-  }
-
-  /// Lengths are mostly padded to 256: far apart, multiples of that are tried, and beyond the last
-  /// one that fits the next number first.
-  std::int64_t padded(std::int64_t at) const {
-    constexpr std::int64_t kPad = 256;
-    const std::int64_t span = high_.at - low_.at;
-    if (span <= kPad && low_.at % kPad == 0) return low_.at + 1;
-    at = std::clamp(at, low_.at + 1, high_.at - 1);
-    const std::int64_t whole = at - at % kPad;
-    return span > kPad && whole > low_.at ? whole : at;
   }
 
   Result<ServeAnswer> ask(std::int64_t at) const {

@@ -90,6 +90,9 @@ Result<GenerateRecipe> recipe_of(const ServeOptions& options) {
   const auto quantized = quantized_states(options);
   if (!quantized) return tl::unexpected(quantized.error());
   recipe.quantized = *quantized;
+  if (recipe.cache == family::CacheKind::quantized && recipe.num_beams > 1)
+    return bad_input("a quantized cache cannot be reordered: transformers fails at the first token",
+                     "--num_beams", "another --cache_implementation");
   if (recipe.batch_size * recipe.num_beams >
       (std::int64_t{1} << 31) / (recipe.prompt_length + recipe.max_new_tokens))
     return bad_input("more than 2^31 tokens at a time", "--batch-size x --prompt-length",
