@@ -25,6 +25,9 @@ def numbers(value, path=()):
 
 
 def at(answer, path):
+    """The value at the path: of the answer, else of its first rank."""
+    if path[0] not in answer and answer.get("ranks"):
+        answer = answer["ranks"][0]
     for key in path:
         answer = answer.get(key) if isinstance(answer, dict) else None
     return answer or 0

@@ -32,7 +32,8 @@ struct Mamba2Config {
   }
 
   static Tensor mixer_mask(const Tensor& attention_mask) {
-    return create_recurrent_attention_mask(attention_mask);
+    return create_recurrent_attention_mask(attention_mask,
+                                           attention_mask.defined() ? attention_mask.size(1) : 0);
   }
 
   std::int64_t vocab_size, hidden_size, num_hidden_layers;

@@ -298,8 +298,8 @@ InitialTimeSteps::InitialTimeSteps(std::int64_t count, DType dtype) {
 }
 
 /// torch.all(attention_mask == 1): batches without padding get none.
-Tensor create_recurrent_attention_mask(const Tensor& attention_mask) {
-  if (!attention_mask.defined() || attention_mask.size(1) == 1) return {};
+Tensor create_recurrent_attention_mask(const Tensor& attention_mask, std::int64_t queries) {
+  if (!attention_mask.defined() || queries == 1) return {};
   ghost::all(ghost::comparison("eq", attention_mask));
   return {};
 }

@@ -93,7 +93,7 @@ struct InitialTimeSteps {
   Tensor dt, inv_dt;
 };
 
-/// create_recurrent_attention_mask: the mask where it hides some token.
-Tensor create_recurrent_attention_mask(const Tensor& attention_mask);
+/// create_recurrent_attention_mask: the mask where it hides some token of `queries`.
+Tensor create_recurrent_attention_mask(const Tensor& attention_mask, std::int64_t queries);
 
 }  // namespace memtape::family

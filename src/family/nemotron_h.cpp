@@ -262,7 +262,8 @@ class NemotronHForCausalLM : public PretrainedModel {
     const Tensor full_attention =
         create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
                            inputs_embeds, position_ids);
-    const Tensor linear_attention = create_recurrent_attention_mask(batch.attention_mask);
+    const Tensor linear_attention =
+        create_recurrent_attention_mask(batch.attention_mask, inputs_embeds.size(1));
     std::int64_t layer = 0;
     for (NemotronHBlock& mixer_block : layers_) {
       const BlockType type = config_.block_type(layer++);

@@ -11,6 +11,7 @@
 #include "family/gated_delta_net.h"
 #include "family/gemma.h"
 #include "family/key_value_cache.h"
+#include "family/mamba2_mixer.h"
 #include "family/multimodal_rope.h"
 #include "family/qwen2_moe.h"
 #include "ghost/ops/joins.h"
@@ -172,6 +173,12 @@ struct Qwen3NextParts : DecoderParts {
     int kind = c.is_linear(i) ? 1 : 0;
     if constexpr (requires { c.has_experts(i); }) kind += c.has_experts(i) ? 2 : 0;
     return kind;
+  }
+  static LayerMasks make_masks(const Config& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    LayerMasks masks = create_layer_masks(c, attention_mask, inputs_embeds, position_ids);
+    create_recurrent_attention_mask(attention_mask, inputs_embeds.size(1));
+    return masks;
   }
 };
 

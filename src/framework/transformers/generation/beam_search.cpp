@@ -115,8 +115,8 @@ void BeamSearch::choose(Tensor logits) {
   }
   running_ = running_beams(top_, hits_criteria_);
   update_finished(top_);
-  const Tensor beam_idx = flatten_beam_dim(running_.indices.select(2));
-  cache_.reorder(beam_idx);
+  beam_idx_ = flatten_beam_dim(running_.indices.select(2));
+  cache_.reorder(beam_idx_);
 }
 
 /// _get_top_k_continuations

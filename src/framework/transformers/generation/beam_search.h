@@ -33,6 +33,7 @@ class BeamSearch final : public Generation {
   Beams running_, finished_;
   Tensor is_finished_, may_improve_, hits_criteria_;
   Tensor flat_sequences_, logits_, log_probs_;
+  Tensor beam_idx_;  ///< a view of the indices of the pass before
   Beams top_;
 };
 

@@ -36,9 +36,10 @@ family::AttentionImplementation attention_of(const Config& config, const Generat
 }
 
 /// Families whose configuration class names no bos_token_id.
-constexpr std::array<std::string_view, 11> kWithoutBos{"mpt",       "olmo",      "olmo2",  "olmo3",
-                                                       "olmoe",     "glm4_moe",  "qwen2",  "qwen3",
-                                                       "qwen2_moe", "qwen3_moe", "gpt_oss"};
+constexpr std::array<std::string_view, 16> kWithoutBos{
+    "qwen3_next", "qwen3_5",   "qwen3_5_moe", "qwen3_vl", "qwen3_vl_moe", "mpt",
+    "olmo",       "olmo2",     "olmo3",       "olmoe",    "glm4_moe",     "qwen2",
+    "qwen3",      "qwen2_moe", "qwen3_moe",   "gpt_oss"};
 
 bool has_bos_token(const Config& config) {
   if (config.has("bos_token_id")) return !config.is_null("bos_token_id");
@@ -88,7 +89,8 @@ void Generation::run() {
 /// it once for each sequence. Its own arguments live until it returns.
 void Generation::prepare() {
   const ghost::Dims sizes{recipe_.batch_size, recipe_.prompt_length};
-  given_ = {ghost::zeros(sizes, DType::int64, Category::input), int64s(sizes), {}};
+  given_.input_ids = ghost::zeros(sizes, DType::int64, Category::input);
+  given_.attention_mask = int64s(sizes);
   if (has_bos_) bos_token_ = int64s({});
   pad_token_ = int64s({});
   if (recipe_.batch_size > 1) {  // is a prompt padded on the right?
@@ -122,9 +124,12 @@ Tensor Generation::prefill() {
   Tensor logits;
   for (std::int64_t past = 0; past < length; past += chunk) {
     const std::int64_t end = std::min(past + chunk, length);
-    model_inputs = {
-        so_far_.input_ids.slice(1, past, end).clone(), so_far_.attention_mask.slice(1, 0, end), {}};
-    if (!is_mamba_) model_inputs.position_ids = so_far_.position_ids.slice(1, past, end);
+    Inputs next;
+    next.input_ids = so_far_.input_ids.slice(1, past, end).clone();
+    next.attention_mask = so_far_.attention_mask.slice(1, 0, end);
+    if (!is_mamba_) next.position_ids = so_far_.position_ids.slice(1, past, end);
+    const std::unique_ptr<family::MasksForGenerate> masks = prepare_masks(next);
+    model_inputs = std::move(next);
     logits = forward(model_inputs, Stage::prefill);
   }
   return logits;
@@ -132,21 +137,20 @@ Tensor Generation::prefill() {
 
 Tensor Generation::next_pass(std::int64_t made, Stage stage) {
   pass_ = static_cast<int>(made);
-  const std::int64_t length = so_far_.input_ids.size(1);
-  const auto last = [length](const Tensor& x) { return x.slice(1, length - 1, length).clone(); };
+  const auto last = [at = length()](const Tensor& x) { return x.slice(1, at - 1, at).clone(); };
   Inputs next;
   next.input_ids = last(so_far_.input_ids);
   if (!is_mamba_) {
     next.position_ids = last(so_far_.position_ids);
     next.attention_mask = so_far_.attention_mask;
   }
+  const std::unique_ptr<family::MasksForGenerate> masks = prepare_masks(next);
   model_inputs_ = std::move(next);
   return forward(model_inputs_, stage);
 }
 
 /// Only the last token's logits are made (logits_to_keep=1). What follows prepares the next pass.
 Tensor Generation::forward(const Inputs& inputs, Stage stage) {
-  const std::unique_ptr<family::MasksForGenerate> masks = prepared_masks(inputs);
   const family::ForwardArguments arguments(&cache_, inputs.position_ids, 1, stage);
   Batch batch;
   batch.input_ids = inputs.input_ids;
@@ -157,16 +161,20 @@ Tensor Generation::forward(const Inputs& inputs, Stage stage) {
   return logits;
 }
 
-/// prepare_inputs_for_generation makes the masks where the cache can be compiled.
-std::unique_ptr<family::MasksForGenerate> Generation::prepared_masks(const Inputs& inputs) {
+/// prepare_inputs_for_generation makes the masks where the cache can be compiled; they are in force
+/// while the result lives.
+std::unique_ptr<family::MasksForGenerate> Generation::prepare_masks(Inputs& inputs) {
   if (!cache_.is_fixed()) return nullptr;
   const family::KeyValueCache::Passed passed(&cache_);
   const Tensor embeds =
       ghost::empty({inputs.input_ids.size(0), inputs.input_ids.size(1), 0}, recipe_.dtype);
   const std::vector<std::int64_t> windows = model_.sliding_windows();
-  return std::make_unique<family::MasksForGenerate>(
+  auto masks = std::make_unique<family::MasksForGenerate>(
       family::MaskRequest{.attention = attention_, .attention_mask = inputs.attention_mask},
       windows, embeds, inputs.position_ids);
+  inputs.full_mask = masks->full_attention;
+  inputs.sliding_mask = masks->sliding_attention;
+  return masks;
 }
 
 void Generation::lengthen_arguments() {

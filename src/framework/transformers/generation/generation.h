@@ -32,6 +32,7 @@ class Generation {
   /// What prepare_inputs_for_generation hands to the model.
   struct Inputs {
     Tensor input_ids, attention_mask, position_ids;
+    Tensor full_mask, sliding_mask;  ///< made before the pass, with a fixed cache
   };
 
   /// The decoding method: _sample, _beam_search.
@@ -57,7 +58,7 @@ class Generation {
   void prepare();
   void expand();
   Tensor forward(const Inputs& inputs, Stage stage);
-  std::unique_ptr<family::MasksForGenerate> prepared_masks(const Inputs& inputs);
+  std::unique_ptr<family::MasksForGenerate> prepare_masks(Inputs& inputs);
 
   family::PretrainedModel& model_;
   ghost::Session& session_;
