@@ -7,19 +7,11 @@
 
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/granite_moe.h"
 #include "family/llama.h"
-#include "family/moe_decoder.h"
-#include "ghost/autocast.h"
-#include "ghost/ops/matmul.h"
-#include "ghost/ops/pointwise.h"
-#include "ghost/ops/reductions.h"
-#include "ghost/ops/sorting.h"
 
 namespace memtape::family {
 namespace {
-
-/// Any number: a product is made even with 1.
-constexpr double kMultiplier = 1.0;
 
 class GraniteDecoderLayer : public nn::GradientCheckpointingLayer<GraniteDecoderLayer> {
  public:
@@ -56,80 +48,6 @@ struct GraniteParts : DecoderParts {
     inputs_embeds = inputs_embeds.mul(kMultiplier);
   }
   static void cap_logits(Tensor& logits, const DecoderConfig&) { logits = logits.div(kMultiplier); }
-};
-
-struct GraniteMoeConfig : MoeConfig {
-  GraniteMoeConfig(const Config& c, const ModelOptions& options)
-      : MoeConfig(c, options, {},
-                  {.experts_key = {"num_local_experts", "num_experts"},
-                   .num_experts = 8,
-                   .num_experts_per_tok = 2,
-                   .intermediate_key = "intermediate_size",
-                   .intermediate_size = 11008}),
-        shared_intermediate_size(c.text("model_type", "") == "granitemoeshared"
-                                     ? c.count("shared_intermediate_size", 0)
-                                     : 0) {
-    qkv_bias = o_bias = c.boolean("attention_bias", false);
-  }
-  std::int64_t shared_intermediate_size;
-};
-
-class GraniteMoeTopKRouter : public nn::Module<GraniteMoeTopKRouter> {
- public:
-  GraniteMoeTopKRouter(const nn::Scope& scope, const MoeConfig& c)
-      : Module(scope),
-        top_k_(c.num_experts_per_tok),
-        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
-
-  Routing forward(const Tensor& hidden_states) {
-    Tensor router_logits = ghost::linear(hidden_states, weight_, {}).to_float();
-    const auto [top_k_logits, top_k_index] = ghost::topk(router_logits, top_k_);
-    Tensor top_k_weights = ghost::softmax(top_k_logits, ghost::reduction_dtype(top_k_logits))
-                               .to(hidden_states.dtype());
-    RouterLogits::record(router_logits);
-    return {std::move(router_logits), std::move(top_k_weights), top_k_index};
-  }
-
- private:
-  std::int64_t top_k_;
-  Tensor weight_;
-};
-
-class GraniteMoe : public nn::Module<GraniteMoe> {
- public:
-  GraniteMoe(const nn::Scope& scope, const MoeConfig& c)
-      : Module(scope), router_(scope / "router", c), experts_(scope / "experts", c) {}
-
-  Tensor forward(const Tensor& layer_input) {
-    const Tensor hidden_states = layer_input.reshape({-1, layer_input.size(-1)});
-    const Routing routing = router_(hidden_states);
-    const Tensor layer_output = experts_(hidden_states, routing.indices, routing.weights);
-    return layer_output.view(layer_input.sizes());
-  }
-
- private:
-  GraniteMoeTopKRouter router_;
-  Experts experts_;
-};
-
-class GraniteMoeSharedMLP : public nn::Module<GraniteMoeSharedMLP> {
- public:
-  GraniteMoeSharedMLP(const nn::Scope& scope, const GraniteMoeConfig& c)
-      : Module(scope),
-        activation_(c.hidden_act),
-        input_linear_(scope / "input_linear", c.hidden_size, 2 * c.shared_intermediate_size, false),
-        output_linear_(scope / "output_linear", c.shared_intermediate_size, c.hidden_size, false) {}
-
-  Tensor forward(const Tensor& x) {
-    Tensor hidden_states = input_linear_(x);
-    const std::vector<Tensor> chunked_hidden_states = hidden_states.chunk(2, -1);
-    hidden_states = activation_(chunked_hidden_states[0]).mul(chunked_hidden_states[1]);
-    return output_linear_(hidden_states);
-  }
-
- private:
-  nn::Activation activation_;
-  nn::Linear input_linear_, output_linear_;
 };
 
 class GraniteMoeDecoderLayer : public nn::GradientCheckpointingLayer<GraniteMoeDecoderLayer> {
