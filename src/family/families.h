@@ -92,5 +92,6 @@ ModelPointer build_distilbert(const Config& config, const ModelOptions& options)
 ModelPointer build_gpt_bigcode(const Config& config, const ModelOptions& options);
 ModelPointer build_xlm_roberta(const Config& config, const ModelOptions& options);
 ModelPointer build_granitemoehybrid(const Config& config, const ModelOptions& options);
+ModelPointer build_dbrx(const Config& config, const ModelOptions& options);
 
 }  // namespace memtape::family

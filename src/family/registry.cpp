@@ -80,6 +80,7 @@ constexpr std::array kFamilies{
     Family{"camembert", Task::masked_lm, build_xlm_roberta},
     Family{"mt5", Task::seq2seq_lm, build_t5},
     Family{"granitemoehybrid", Task::causal_lm, build_granitemoehybrid},
+    Family{"dbrx", Task::causal_lm, build_dbrx},
     // Code of hub repositories, by its nearest family (remote_code.h).
     Family{"baichuan", Task::causal_lm, build_baichuan},
     Family{"chatglm", Task::causal_lm, build_chatglm},

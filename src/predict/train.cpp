@@ -51,7 +51,8 @@ ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& 
 /// transformers' other implementations have rows of all experts in one tensor.
 bool depends_on_routing(const Config& config, const TrainRecipe& recipe) {
   return recipe.framework == Framework::megatron_core ||
-         config.text("experts_implementation", "") == "eager";
+         config.text("experts_implementation", "") == "eager" ||
+         config.text("model_type", "") == "dbrx";
 }
 
 void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,

@@ -58,6 +58,21 @@ struct MeanBackward1 final : Node {
   bool keepdim;
 };
 
+/// linalg_vector_norm_backward of the sum of magnitudes: self.sgn() * grad.
+struct LinalgVectorNormBackward0 final : Node {
+  LinalgVectorNormBackward0() : Node("LinalgVectorNormBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor kept = self.unpack(), norm = result.unpack();
+    const Tensor sign = plain_unary("sgn", kept);
+    out[0] = sign.mul(in[0]);
+  }
+  void release() override {
+    self.reset();
+    result.reset();
+  }
+  Saved self, result;
+};
+
 /// softmax and log_softmax: keep the result; backward is a kernel that writes the input's dtype.
 struct SoftmaxBackward final : Node {
   SoftmaxBackward(const char* node_name, bool of_log, DType dtype)
@@ -154,6 +169,21 @@ Tensor sum_to(const In& self, const Dims& sizes) {
   Op op("sum", {&self});
   Tensor out = empty(sizes, self->dtype());
   reduce_scratch(*self, gone, self->dtype());
+  return out;
+}
+
+Tensor norm_1(const In& self) {
+  Op op("linalg_vector_norm", {&self});
+  Ptr<LinalgVectorNormBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<LinalgVectorNormBackward0>({&*self});
+    node->self.keep(*self);
+  }
+  Tensor out = reduced_along(*self, -1, true, reduction_dtype(*self));
+  if (node) {
+    set_history(out, node);
+    node->result.keep_result(out);
+  }
   return out;
 }
 

@@ -10,6 +10,9 @@ namespace memtape::ghost {
 /// `self` summed down to `sizes` (at::sum_to): what broadcasting spread comes together again.
 Tensor sum_to(const In& self, const Dims& sizes);
 
+/// torch.norm(self, p=1, dim=-1, keepdim=True).
+Tensor norm_1(const In& self);
+
 /// self.sum(dim=(-1, -2)) of what wants no gradient.
 Tensor sum_last_two(const In& self);
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// ExpertsLoop: `for expert_idx in expert_hit` of the classes of experts that run one after the
+// other: which tokens each has, and where its results are added (MixtralExperts.forward of
+// transformers 5.17 models/mixtral/modeling_mixtral.py).
+#pragma once
+
+#include <vector>
+
+#include "family/pretrained.h"
+
+namespace memtape::family {
+
+/// What a router gives for each token, [T, k].
+struct Picked {
+  const Tensor& top_k_index;
+  const Tensor& top_k_weights;
+};
+
+/// How a loop differs from MixtralExperts'.
+struct LoopStyle {
+  DType result;
+  bool asks_each = true;  ///< `expert_idx == self.num_experts` makes a tensor
+};
+
+class ExpertsLoop {
+ public:
+  ExpertsLoop(const Tensor& hidden_states, const Picked& picked,
+              std::vector<std::int64_t> tokens_by_expert, const LoopStyle& style);
+
+  /// Goes to the next expert that has tokens.
+  bool next();
+  Tensor current_state() const;
+  Tensor weights() const;
+  void add(const Tensor& current) const;
+  const Tensor& final_hidden_states() const { return final_hidden_states_; }
+
+ private:
+  const Tensor& hidden_states_;
+  const Tensor& top_k_weights_;
+  std::vector<std::int64_t> tokens_;
+  bool asks_each_;
+  std::size_t expert_ = 0;
+  Tensor final_hidden_states_, expert_mask_, expert_hit_, top_k_pos_, token_idx_;
+};
+
+}  // namespace memtape::family
