@@ -5,57 +5,9 @@
 #include "family/bert_encoder.h"
 #include "family/families.h"
 #include "family/loss.h"
-#include "ghost/ops/creation.h"
 
 namespace memtape::family {
 namespace {
-
-class BertEmbeddings : public nn::Module<BertEmbeddings> {
- public:
-  BertEmbeddings(const nn::Scope& scope, const BertConfig& c)
-      : Module(scope),
-        word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size),
-        position_embeddings_(scope / "position_embeddings", c.max_position_embeddings,
-                             c.hidden_size),
-        token_type_embeddings_(scope / "token_type_embeddings", c.type_vocab_size, c.hidden_size),
-        layer_norm_(scope / "LayerNorm", c.hidden_size),
-        dropout_(scope / "dropout", c.hidden_dropout_prob) {
-    const ghost::ScopeGuard guard(node().scope);
-    position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
-    scope.buffer("position_ids", position_ids_);
-    token_type_ids_ = ghost::zeros(position_ids_.sizes(), DType::int64);
-    scope.buffer("token_type_ids", token_type_ids_);
-  }
-
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const {
-    const ghost::ScopeGuard guard(node().scope);
-    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-  }
-
-  Tensor forward(const Tensor& input_ids) {
-    const std::int64_t batch_size = input_ids.size(0), seq_length = input_ids.size(1);
-    const Tensor position_ids = position_ids_.slice(1, 0, seq_length);
-    const Tensor buffered_token_type_ids = gather_token_types(token_type_ids_, position_ids);
-    const Tensor token_type_ids = buffered_token_type_ids.expand({batch_size, seq_length});
-    const Tensor inputs_embeds = word_embeddings(input_ids);
-    const Tensor token_type_embeddings = token_type_embeddings_(token_type_ids);
-    Tensor embeddings = inputs_embeds.add(token_type_embeddings);
-    const Tensor position_embeddings = position_embeddings_(position_ids);
-    embeddings = embeddings.add(position_embeddings);
-    embeddings = layer_norm_(embeddings);
-    embeddings = dropout_(embeddings);
-    return embeddings;
-  }
-
-  nn::Embedding word_embeddings;
-
- private:
-  nn::Embedding position_embeddings_, token_type_embeddings_;
-  nn::LayerNorm layer_norm_;
-  nn::Dropout dropout_;
-  Tensor position_ids_, token_type_ids_;
-};
 
 class BertPredictionHeadTransform : public nn::Module<BertPredictionHeadTransform> {
  public:

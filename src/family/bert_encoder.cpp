@@ -4,6 +4,7 @@
 #include "family/activations.h"
 #include "family/config_checks.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
 
 namespace memtape::family {
 
@@ -92,6 +93,43 @@ Tensor BertLayer::forward(const Tensor& hidden_states, const Tensor& attention_m
   const Tensor attention_output = attention_(hidden_states, attention_mask);
   const Tensor intermediate_output = intermediate_(attention_output);
   return output_(intermediate_output, attention_output);
+}
+
+BertEmbeddings::BertEmbeddings(const nn::Scope& scope, const BertConfig& c)
+    : BertEmbeddings(scope, c, c.hidden_size) {}
+
+BertEmbeddings::BertEmbeddings(const nn::Scope& scope, const BertConfig& c, std::int64_t width)
+    : Module(scope),
+      word_embeddings(scope / "word_embeddings", c.vocab_size, width),
+      position_embeddings_(scope / "position_embeddings", c.max_position_embeddings, width),
+      token_type_embeddings_(scope / "token_type_embeddings", c.type_vocab_size, width),
+      layer_norm_(scope / "LayerNorm", width),
+      dropout_(scope / "dropout", c.hidden_dropout_prob) {
+  const ghost::ScopeGuard guard(node().scope);
+  position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
+  scope.buffer("position_ids", position_ids_);
+  token_type_ids_ = ghost::zeros(position_ids_.sizes(), DType::int64);
+  scope.buffer("token_type_ids", token_type_ids_);
+}
+
+void BertEmbeddings::init_weights() const {
+  const ghost::ScopeGuard guard(node().scope);
+  const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
+}
+
+Tensor BertEmbeddings::forward(const Tensor& input_ids) {
+  const std::int64_t batch_size = input_ids.size(0), seq_length = input_ids.size(1);
+  const Tensor position_ids = position_ids_.slice(1, 0, seq_length);
+  const Tensor buffered_token_type_ids = gather_token_types(token_type_ids_, position_ids);
+  const Tensor token_type_ids = buffered_token_type_ids.expand({batch_size, seq_length});
+  const Tensor inputs_embeds = word_embeddings(input_ids);
+  const Tensor token_type_embeddings = token_type_embeddings_(token_type_ids);
+  Tensor embeddings = inputs_embeds.add(token_type_embeddings);
+  const Tensor position_embeddings = position_embeddings_(position_ids);
+  embeddings = embeddings.add(position_embeddings);
+  embeddings = layer_norm_(embeddings);
+  embeddings = dropout_(embeddings);
+  return embeddings;
 }
 
 Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids) {

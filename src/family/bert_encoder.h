@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BERT's encoder, mirroring transformers 5.17 models/bert/modeling_bert.py: attention without a
 // mask for whole batches, and norms after each branch. RoBERTa inherits it
-// (models/roberta/modular_roberta.py).
+// (models/roberta/modular_roberta.py), ELECTRA repeats it.
 #pragma once
 
 #include "family/attention_interface.h"
@@ -76,6 +76,24 @@ class BertLayer : public nn::GradientCheckpointingLayer<BertLayer> {
   BertAttention attention_;
   BertIntermediate intermediate_;
   BertOutput output_;
+};
+
+/// Tables of words, positions and token types, summed up and normed; of `width`.
+class BertEmbeddings : public nn::Module<BertEmbeddings> {
+ public:
+  BertEmbeddings(const nn::Scope& scope, const BertConfig& config);
+  BertEmbeddings(const nn::Scope& scope, const BertConfig& config, std::int64_t width);
+  /// _init_weights copies a new range into position_ids.
+  void init_weights() const;
+  Tensor forward(const Tensor& input_ids);
+
+  nn::Embedding word_embeddings;
+
+ private:
+  nn::Embedding position_embeddings_, token_type_embeddings_;
+  nn::LayerNorm layer_norm_;
+  nn::Dropout dropout_;
+  Tensor position_ids_, token_type_ids_;
 };
 
 /// The tables of a batch's token types, seen at its positions (torch.gather of the buffer).

@@ -93,5 +93,7 @@ ModelPointer build_gpt_bigcode(const Config& config, const ModelOptions& options
 ModelPointer build_xlm_roberta(const Config& config, const ModelOptions& options);
 ModelPointer build_granitemoehybrid(const Config& config, const ModelOptions& options);
 ModelPointer build_dbrx(const Config& config, const ModelOptions& options);
+ModelPointer build_electra(const Config& config, const ModelOptions& options);
+ModelPointer build_lfm2(const Config& config, const ModelOptions& options);
 
 }  // namespace memtape::family

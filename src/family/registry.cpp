@@ -81,6 +81,8 @@ constexpr std::array kFamilies{
     Family{"mt5", Task::seq2seq_lm, build_t5},
     Family{"granitemoehybrid", Task::causal_lm, build_granitemoehybrid},
     Family{"dbrx", Task::causal_lm, build_dbrx},
+    Family{"electra", Task::masked_lm, build_electra},
+    Family{"lfm2", Task::causal_lm, build_lfm2},
     // Code of hub repositories, by its nearest family (remote_code.h).
     Family{"baichuan", Task::causal_lm, build_baichuan},
     Family{"chatglm", Task::causal_lm, build_chatglm},
