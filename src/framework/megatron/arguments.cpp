@@ -228,6 +228,11 @@ void read_kernels(const Config& c, Arguments& a) {
                         : backend == "fused" ? AttentionBackend::fused
                                              : AttentionBackend::automatic;
   if (!a.transformer_engine) a.attention_backend = AttentionBackend::local;
+  a.fp8 = a.transformer_engine && !c.text("fp8", "").empty();
+  const std::string recipe = c.text("fp8_recipe", "delayed");
+  a.fp8_blocks = recipe == "mxfp8" || recipe == "blockwise";
+  a.fp8_param_gather = a.fp8 && c.boolean("fp8_param_gather", false);
+  a.tp_comm_overlap = a.transformer_engine && c.boolean("tp_comm_overlap", false);
   a.gradient_accumulation_fusion = c.boolean("gradient_accumulation_fusion", true);
   a.bias_activation_fusion = a.activation == Activation::swiglu
                                  ? c.boolean("bias_swiglu_fusion", true)
@@ -274,6 +279,8 @@ Result<void> read_layout(const Config& c, std::int64_t gpus, const std::string& 
   a.cp = c.dimension("context_parallel_size", 1);
   a.ep = c.dimension("expert_model_parallel_size", 1);
   a.etp = c.dimension("expert_tensor_parallel_size", a.tp);
+  const std::vector<std::string> exchange = c.texts("cp_comm_type");
+  a.rings_keys = a.cp > 1 && (exchange.empty() || exchange.front() == "p2p");
   a.sequence_parallel = c.boolean("sequence_parallel", false) && a.tp > 1;
   a.vpp = c.dimension("num_virtual_stages_per_pipeline_rank", 1);
   StageSplit split{

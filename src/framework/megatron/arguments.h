@@ -69,6 +69,7 @@ struct Arguments {
 
   std::int64_t gpus = 1, tp = 1, pp = 1, vpp = 1, cp = 1, dp = 1, ep = 1, etp = 1;
   bool sequence_parallel = false;
+  bool rings_keys = false;  ///< context parallel by "p2p": keys and values go round the ring
   std::int64_t microbatch_group_size = 1;
   bool overlaps_p2p = true, overlaps_p2p_flush = false;  ///< of interleaved schedules
   std::vector<std::vector<std::int64_t>> stage_layers;   ///< [pp rank][virtual stage]: how many
@@ -96,6 +97,9 @@ struct Arguments {
   /// For how many micro-batches the output layer's weight gradient waits (0: for all); none: it
   /// does not.
   std::optional<std::int64_t> wgrad_deferral_limit;
+  bool fp8 = false, fp8_param_gather = false;
+  bool fp8_blocks = false;       ///< a scale for each block of elements (mxfp8, blockwise)
+  bool tp_comm_overlap = false;  ///< products overlap with the tensor parallel group's messages
   bool creates_attention_mask = true, deterministic = false;
   bool deterministic_attention = false;  ///< NVTE_ALLOW_NONDETERMINISTIC_ALGO=0
   bool pretrain_loop = true;  ///< Megatron-LM's training program, not a loop of one's own

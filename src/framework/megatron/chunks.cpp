@@ -16,6 +16,12 @@ std::unique_ptr<StageModel> make_model(Rank& rank, const ChunkPlace& place) {
   return std::make_unique<GptModel>(rank, place);
 }
 
+/// Whether a weight is one of Transformer Engine's products, which can be held in fp8.
+bool is_product(std::string_view name) {
+  return name.ends_with("_proj.weight") ||
+         (name.ends_with(".weight") && name.find("linear_") != std::string_view::npos);
+}
+
 /// The parameters of a chunk as DDP and the optimizer tell them apart.
 std::vector<Parameter> parameters_of(const Arguments& a, StageModel& chunk) {
   std::vector<Parameter> parameters;
@@ -33,7 +39,8 @@ std::vector<Parameter> parameters_of(const Arguments& a, StageModel& chunk) {
                           .decays = named.tensor.dim() > 1 && !name.ends_with("bias"),
                           .matrix = named.tensor.dim() == 2 && !words &&
                                     name != "output_layer.weight" &&
-                                    !name.ends_with("mixer.in_proj.weight")});
+                                    !name.ends_with("mixer.in_proj.weight"),
+                          .fp8 = a.fp8_param_gather && is_product(name)});
   }
   return parameters;
 }

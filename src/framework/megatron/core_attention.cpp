@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "framework/megatron/attention.h"
+#include "framework/megatron/ring_attention.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
@@ -116,12 +117,11 @@ Tensor unfused(Rank& rank, const Tensor& query, const Tensor& key_, const Tensor
   return context.view({size[2], size[0], size[1] * depth});
 }
 
-/// What a fused kernel's backward takes beside the gradients of query, key and value.
-using Scratch = std::function<void(const Tensor& query, const Tensor& key)>;
-
 /// Kernels that keep q, k, v, the output, a float32 statistic per row and head, and the random
 /// state.
-Tensor fused_kernel(const std::array<Tensor, 3>& qkv, const Dims& rows, Scratch scratch) {
+Tensor fused_kernel(Rank& rank, const std::array<Tensor, 3>& qkv, const Dims& rows,
+                    AttentionScratch scratch) {
+  if (rank.a.rings_keys) return ring_attention(rank, qkv, rows, std::move(scratch));
   const Tensor& query = qkv[0];
   const std::int64_t depth = qkv[2].size(-1);
   return apply({.name = "FusedAttnFuncBackward",
@@ -143,9 +143,9 @@ Tensor fused_kernel(const std::array<Tensor, 3>& qkv, const Dims& rows, Scratch 
 }
 
 /// cuDNN's, on [s, b, heads, d].
-Tensor fused(const Tensor& query, const Tensor& key, const Tensor& value) {
+Tensor fused(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& value) {
   const Dims rows{query.size(1), query.size(2), query.size(0), 1};
-  return fused_kernel({query, key, value}, rows, {})
+  return fused_kernel(rank, {query, key, value}, rows, {})
       .view({query.size(0), query.size(1), query.size(2) * value.size(-1)});
 }
 
@@ -173,10 +173,11 @@ Tensor sequence_second(const Tensor& t) { return t.transpose(0, 1).contiguous();
 
 /// flash-attn behind Transformer Engine's FlashAttention: turned copies of q, k, v go in, and the
 /// output is turned back into a copy.
-Tensor flash(const Tensor& query, const Tensor& key, const Tensor& value, bool deterministic) {
+Tensor flash(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& value) {
+  const bool deterministic = rank.a.deterministic_attention;
   const Tensor q = sequence_second(query), k = sequence_second(key), v = sequence_second(value);
   const Tensor out =
-      fused_kernel({q, k, v}, {q.size(0), q.size(2), q.size(1)},
+      fused_kernel(rank, {q, k, v}, {q.size(0), q.size(2), q.size(1)},
                    [deterministic](const Tensor& saved_query, const Tensor& saved_key) {
                      flash_scratch(saved_query, saved_key, deterministic);
                    });
@@ -204,8 +205,7 @@ Tensor core_attention(Rank& rank, const Tensor& query, const Tensor& key, const 
   const Tensor q = slices ? query : query.contiguous(), k = slices ? key : key.contiguous(),
                v = slices ? value : value.contiguous();
   if (backend == AttentionBackend::unfused) return unfused(rank, q, k, v, mask);
-  return backend == AttentionBackend::flash ? flash(q, k, v, rank.a.deterministic_attention)
-                                            : fused(q, k, v);
+  return backend == AttentionBackend::flash ? flash(rank, q, k, v) : fused(rank, q, k, v);
 }
 
 }  // namespace memtape::megatron

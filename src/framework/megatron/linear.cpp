@@ -24,11 +24,28 @@ Tensor gathered(const Tensor& x, std::int64_t parts) {
   return empty(sizes, x.dtype());
 }
 
-Tensor te_workspace() {
+Tensor te_workspace(Bytes times = 1) {
   constexpr Bytes kMiB = 1024 * 1024;
-  const Bytes bytes = ghost::session().device.major >= 9 ? 32 * kMiB + 1024 : 4 * kMiB;
+  const Bytes bytes = times * (ghost::session().device.major >= 9 ? 32 * kMiB + 1024 : 4 * kMiB);
   const ghost::Op op("get_cublas_workspace", {});
   return empty({bytes}, DType::uint8, Category::workspace);
+}
+
+/// Before Blackwell products want both operands along the reduced dimension, so that what is used
+/// both ways is there twice, as it is and transposed; scales of blocks differ both ways, too.
+bool two_ways(const Arguments& a) { return a.fp8_blocks || ghost::session().device.major < 10; }
+
+/// One scale for all, or 4 bytes for 128 elements (1 for 32).
+std::int64_t scale_bytes(const Arguments& a, const Tensor& x) {
+  return a.fp8_blocks ? (x.numel() + 31) / 32 : 4;
+}
+
+/// A tensor in fp8 as the weight's gradient will read it; the other copy goes.
+Tensor quantized(const Arguments& a, const Tensor& x) {
+  const ghost::Op op("quantize", {});
+  Tensor rows = empty(x.sizes(), DType::uint8);
+  const Tensor row_scales = empty({scale_bytes(a, x)}, DType::uint8);
+  return two_ways(a) ? empty(x.sizes(), DType::uint8) : rows;
 }
 
 Tensor flat(const Tensor& x) { return x.view({-1, x.size(-1)}); }
@@ -84,9 +101,20 @@ Tensor Rank::global_buffer(const Dims& sizes, DType dtype) {
   return buffer_.slice(0, 0, wanted).view(sizes);
 }
 
+StreamId Rank::cp_stream() {
+  if (!cp_stream_) cp_stream_ = ghost::session().make_stream();
+  return *cp_stream_;
+}
+
 void Rank::use_te_workspace() {
   if (te_workspace_.defined() || ghost::session().skipping) return;
   te_workspace_ = te_workspace();
+}
+
+void Rank::use_overlap_workspace() {
+  constexpr Bytes kStreams = 3;  // _NUM_MAX_UB_STREAMS
+  if (overlap_workspace_.defined() || ghost::session().skipping) return;
+  overlap_workspace_ = te_workspace(kStreams);
 }
 
 void Rank::use_grouped_workspaces() {
@@ -194,61 +222,84 @@ Tensor Linear::local_forward(const Tensor& x) {
                                     Gradients& in) { in[0] = gathered(grad, parts); }});
 }
 
+void Linear::cache_weight() {
+  if (!rank_.a.fp8 || weight_scale_.defined() || ghost::session().skipping) return;
+  const ghost::Op op("get_weight_workspace", {});
+  const auto copy = [&] { return empty(weight.sizes(), DType::uint8, Category::parameter); };
+  if (!rank_.a.fp8_param_gather) weight_rows_ = copy();
+  if (two_ways(rank_.a)) weight_columns_ = copy();
+  const std::int64_t ways = rank_.a.fp8_blocks ? 2 : 1;
+  weight_scale_ = empty({ways * scale_bytes(rank_.a, weight)}, DType::uint8, Category::parameter);
+}
+
 /// _Linear and _LayerNormLinear.
 Tensor Linear::te_forward(const Tensor& x) {
   const bool column = shape_.split == Split::column, sp = sequence_parallel();
   const std::int64_t parts = shape_.parts;
   Rank& rank = rank_;
-  const bool fused = rank.a.gradient_accumulation_fusion, norm = shape_.norm;
-  return apply(
-      {.name = norm ? "_LayerNormLinearBackward" : "_LinearBackward",
-       .inputs = {x, weight, norm_weight, norm_bias, added_bias()},
-       .forward =
-           [&](ToSave& save) {
-             rank.use_te_workspace();
-             Normalized n;
-             if (norm) n = te_normalize(x, norm_bias);
-             const Tensor& input = norm ? n.out : x;
-             save = {norm ? input : x, weight};
-             if (norm) {
-               save.insert(save.end(), {x, norm_weight, norm_bias, n.mean, n.rsigma});
-               n.out.reset();
-             }
-             const Tensor total = sp && column ? gathered(save[0], parts) : save[0];
-             const ghost::Op op("general_gemm", {});
-             Tensor out = empty(total.sizes().leading().with(weight.size(0)), x.dtype());
-             return sp && !column ? scattered(out, parts) : out;
-           },
-       .backward =
-           [&rank, column, sp, parts, fused, norm, adds = shape_.adds_bias && bias.defined()](
-               std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
-             rank.use_te_workspace();
-             const Tensor total_grad = sp && !column ? gathered(grad, parts) : grad;
-             const Tensor total = sp && column ? gathered(saved[0], parts) : saved[0];
-             Tensor dgrad;
-             {
-               const ghost::Op op("general_gemm", {});
-               dgrad = empty(total_grad.sizes().leading().with(saved[1].size(1)), grad.dtype());
-             }
-             Tensor shard;
-             if (sp && column) shard = scattered(dgrad, parts);
-             {
-               const ghost::Op op("general_gemm", {});
-               in[1] = fused ? rank.dummy_wgrad(saved[1].sizes(), saved[1].dtype())
-                             : empty(saved[1].sizes(), saved[1].dtype());
-             }
-             if (adds) in[4] = empty({saved[1].size(0)}, grad.dtype());
-             if (sp && column) dgrad = shard;
-             if (!norm) {
-               in[0] = dgrad;
-               return;
-             }
-             std::array<Tensor, 3> grads;
-             te_normalize_backward(dgrad, saved[3], saved[4], grads);
-             in[0] = grads[0];
-             in[2] = grads[1];
-             in[3] = grads[2];
-           }});
+  const bool fused = rank.a.gradient_accumulation_fusion, norm = shape_.norm, fp8 = rank.a.fp8;
+  const bool overlaps = rank.a.tp_comm_overlap && sp;
+  cache_weight();
+  const auto use_workspace = [&rank, overlaps] {
+    if (overlaps)
+      rank.use_overlap_workspace();
+    else
+      rank.use_te_workspace();
+  };
+  return apply({.name = norm ? "_LayerNormLinearBackward" : "_LinearBackward",
+                .inputs = {x, weight, norm_weight, norm_bias, added_bias()},
+                .forward =
+                    [&](ToSave& save) {
+                      use_workspace();
+                      Normalized n;
+                      if (norm) n = te_normalize(x, norm_bias);
+                      Tensor input = norm ? n.out : x;
+                      if (fp8) input = quantized(rank.a, input);
+                      save = {input, weight};
+                      if (norm) {
+                        save.insert(save.end(), {x, norm_weight, norm_bias, n.mean, n.rsigma});
+                        n.out.reset();
+                      }
+                      const Tensor total = sp && column ? gathered(save[0], parts) : save[0];
+                      const ghost::Op op("general_gemm", {});
+                      Tensor out = empty(total.sizes().leading().with(weight.size(0)), x.dtype());
+                      return sp && !column ? scattered(out, parts) : out;
+                    },
+                .backward =
+                    [&rank, column, sp, parts, fused, norm, fp8, use_workspace,
+                     adds = shape_.adds_bias && bias.defined()](std::span<const Tensor> saved,
+                                                                const Tensor& grad, Gradients& in) {
+                      use_workspace();
+                      rank.use_te_workspace();
+                      Tensor quantized_grad;
+                      if (fp8) quantized_grad = quantized(rank.a, grad);
+                      const Tensor total_grad = sp && !column ? gathered(grad, parts) : grad;
+                      const Tensor total = sp && column ? gathered(saved[0], parts) : saved[0];
+                      Tensor dgrad;
+                      {
+                        const ghost::Op op("general_gemm", {});
+                        dgrad = empty(total_grad.sizes().leading().with(saved[1].size(1)),
+                                      grad.dtype());
+                      }
+                      Tensor shard;
+                      if (sp && column) shard = scattered(dgrad, parts);
+                      {
+                        const ghost::Op op("general_gemm", {});
+                        in[1] = fused ? rank.dummy_wgrad(saved[1].sizes(), saved[1].dtype())
+                                      : empty(saved[1].sizes(), saved[1].dtype());
+                      }
+                      if (adds) in[4] = empty({saved[1].size(0)}, grad.dtype());
+                      if (sp && column) dgrad = shard;
+                      if (!norm) {
+                        in[0] = dgrad;
+                        return;
+                      }
+                      std::array<Tensor, 3> grads;
+                      te_normalize_backward(dgrad, saved[3], saved[4], grads);
+                      in[0] = grads[0];
+                      in[2] = grads[1];
+                      in[3] = grads[2];
+                    }});
 }
 
 Norm::Norm(const nn::Scope& scope, Rank& rank, std::int64_t width)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "framework/megatron/arguments.h"
 #include "framework/megatron/function.h"
@@ -29,11 +30,16 @@ class Rank {
   /// Transformer Engine's cuBLAS workspace, taken at its first product and kept
   /// (get_cublas_workspace_size_bytes of pytorch/module/base.py).
   void use_te_workspace();
+  /// That of products that overlap with messages, for as many streams as may be in use.
+  void use_overlap_workspace();
   /// Those of its grouped products, one for each of four streams.
   void use_grouped_workspaces();
   /// get_dummy_wgrad of pytorch/module/base.py: what autograd is handed instead of a gradient that
   /// was accumulated into the buffer; one per shape, kept.
   Tensor dummy_wgrad(const Dims& sizes, DType dtype);
+
+  /// get_cp_stream: the other of the two streams that ring attention takes turns on.
+  StreamId cp_stream();
 
   /// grad_output_buffer: gradients of logits whose product with the input waits for the end of the
   /// schedule (defer_embedding_wgrad_compute).
@@ -45,8 +51,9 @@ class Rank {
   const std::int64_t tp_rank;
 
  private:
-  Tensor buffer_, te_workspace_;
+  Tensor buffer_, te_workspace_, overlap_workspace_;
   std::vector<Tensor> dummies_, grouped_workspaces_;
+  std::optional<StreamId> cp_stream_;
 };
 
 enum class Split { column, row };
@@ -73,11 +80,15 @@ class Linear {
   Tensor local_forward(const Tensor& x);
   Tensor te_forward(const Tensor& x);
   bool sequence_parallel() const;
+  /// get_weight_workspace of pytorch/module/base.py: the weight in fp8, kept from micro-batch to
+  /// micro-batch and step to step.
+  void cache_weight();
   Tensor added_bias() const;
 
   Rank& rank_;
   LinearShape shape_;
   ScopeId scope_;
+  Tensor weight_rows_, weight_columns_, weight_scale_;  ///< fp8
 };
 
 /// An input gradient or an output that sequence parallelism scatters: 1/tp of the rows.

@@ -69,7 +69,9 @@ BufferOptions options_for(const Arguments& a, bool expert, bool first_chunk) {
 void allocate(const Arguments& a, ParamAndGradBuffer& buffer) {
   const ghost::Op op("zeros", {});
   if (a.use_distributed_optimizer)
-    buffer.param_data = ghost::empty({buffer.layout.elements}, a.params_dtype, Category::parameter);
+    buffer.param_data = ghost::empty({buffer.layout.elements},
+                                     buffer.parameters.front().fp8 ? DType::uint8 : a.params_dtype,
+                                     Category::parameter);
   buffer.grad_data =
       ghost::empty({buffer.layout.elements},
                    a.grad_reduce_in_fp32 ? DType::float32 : a.params_dtype, Category::gradient);
@@ -112,16 +114,18 @@ std::vector<Range> shards(const BufferLayout& layout, std::int64_t ranks, std::i
 std::vector<ParamAndGradBuffer> make_buffers(const Arguments& a, std::vector<Parameter> parameters,
                                              bool first_chunk) {
   std::vector<ParamAndGradBuffer> buffers;
-  for (const bool expert : {false, true}) {
-    ParamAndGradBuffer buffer;
-    for (const Parameter& parameter : parameters)
-      if (parameter.expert == expert) buffer.parameters.push_back(parameter);
-    if (buffer.parameters.empty()) continue;
-    buffer.options = options_for(a, expert, first_chunk);
-    buffer.layout = lay_out(buffer.parameters, buffer.options);
-    allocate(a, buffer);
-    buffers.push_back(std::move(buffer));
-  }
+  for (const bool expert : {false, true})
+    for (const bool fp8 : {true, false}) {
+      ParamAndGradBuffer buffer;
+      for (const Parameter& parameter : parameters)
+        if (parameter.expert == expert && parameter.fp8 == fp8)
+          buffer.parameters.push_back(parameter);
+      if (buffer.parameters.empty()) continue;
+      buffer.options = options_for(a, expert, first_chunk);
+      buffer.layout = lay_out(buffer.parameters, buffer.options);
+      allocate(a, buffer);
+      buffers.push_back(std::move(buffer));
+    }
   return buffers;
 }
 

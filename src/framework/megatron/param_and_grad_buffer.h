@@ -23,6 +23,7 @@ struct Parameter {
   bool copy = false;              ///< the last stage's of the first stage's embedding
   bool decays = true;             ///< weight decay: not for biases and norms
   bool matrix = false;            ///< Muon's: two dimensions, no embedding
+  bool fp8 = false;               ///< held in fp8 alone (--fp8-param-gather)
 };
 
 /// Elements [from, to).
