@@ -15,18 +15,21 @@ std::int64_t shards_of(const Arguments& a, std::int64_t replicas) {
 }  // namespace
 
 Places::Places(const Arguments& a)
-    : dense_({{"pp", a.pp}, {"dp", a.dp}, {"cp", a.cp}, {"tp", a.tp}}),
-      expert_({{"pp", a.pp}, {"dp", expert_replicas(a)}, {"ep", a.ep}, {"tp", a.etp}}),
+    : tp_(a.tp),
       cp_(a.cp),
+      dp_(a.dp),
+      inner_experts_(a.etp * a.ep),
+      expert_dp_(expert_replicas(a)),
       shards_(shards_of(a, a.dp * a.cp)),
-      expert_shards_(shards_of(a, expert_replicas(a))) {}
+      expert_shards_(shards_of(a, expert_dp_)) {}
 
 Place Places::of(std::int64_t rank) const {
+  const std::int64_t replica = rank / tp_ % (cp_ * dp_);  // dp x cp, cp fastest
   Place place;
-  place.pp = dense_.coordinate(rank, "pp");
-  place.tp = dense_.coordinate(rank, "tp");
-  place.shard[0] = (dense_.coordinate(rank, "cp") + cp_ * dense_.coordinate(rank, "dp")) % shards_;
-  place.shard[1] = expert_.coordinate(rank, "dp") % expert_shards_;
+  place.pp = rank / (tp_ * cp_ * dp_);
+  place.tp = rank % tp_;
+  place.shard[0] = replica % shards_;
+  place.shard[1] = rank / inner_experts_ % expert_dp_ % expert_shards_;
   return place;
 }
 

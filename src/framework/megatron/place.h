@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "framework/megatron/language_model.h"
-#include "mesh/layout.h"
 
 namespace memtape::megatron {
 
@@ -17,14 +16,14 @@ struct Place {
   std::array<std::int64_t, 2> shard{};  ///< of the dense and of the experts' buffers
 };
 
+/// Of thousands of ranks, each in a few divisions.
 class Places {
  public:
   explicit Places(const Arguments& a);
   Place of(std::int64_t rank) const;
 
  private:
-  Layout dense_, expert_;
-  std::int64_t cp_, shards_, expert_shards_;
+  std::int64_t tp_, cp_, dp_, inner_experts_, expert_dp_, shards_, expert_shards_;
 };
 
 /// The chunks of pipeline rank `pp`: virtual stage v of it is stage v * pp_size + pp of the model.

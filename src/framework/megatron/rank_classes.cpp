@@ -59,6 +59,7 @@ std::vector<Alike> by_place(const Arguments& a) {
   const Places places(a);
   std::vector<Alike> found;
   std::unordered_map<std::uint64_t, std::size_t> known;
+  known.reserve(static_cast<std::size_t>(std::min<std::int64_t>(a.gpus, 1 << 14)));
   for (std::int64_t rank = 0; rank < a.gpus; ++rank) {
     const Place place = places.of(rank);
     const auto [at, is_new] = known.try_emplace(key_of(a, place), found.size());
