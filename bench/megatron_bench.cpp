@@ -29,31 +29,35 @@ void all_ranks(benchmark::State& state, const Job& job) {
   recipe.layout = job.layout;
   recipe.sequence_length = job.sequence;
   recipe.gradient_accumulation = job.micro_batches;
-  const DeviceSetup device{.gpu = find_gpu("h100-80gb")};
+  const DeviceSetup device{.gpu = *find_gpu("h100-80gb")};
   for (auto _ : state) benchmark::DoNotOptimize(predict_train(model, recipe, device));
 }
 
 Job deepseek_v3(std::int64_t micro_batches) {
-  return {.model = "deepseek-ai/DeepSeek-V3",
-          .layout = {.gpus = 1024,
-                     .pp = 16,
-                     .ep = 64,
-                     .strategy = R"({"ddp": {"use_distributed_optimizer": true}})"},
+  Job job{.model = "deepseek-ai/DeepSeek-V3",
+          .layout = {},
           .sequence = 4096,
           .micro_batches = micro_batches};
+  job.layout.gpus = 1024;
+  job.layout.pp = 16;
+  job.layout.ep = 64;
+  job.layout.strategy = R"({"ddp": {"use_distributed_optimizer": true}})";
+  return job;
 }
 
 /// Tensor, context, pipeline and data parallel.
 Job llama_405b(std::int64_t micro_batches) {
-  return {.model = "meta-llama/Llama-3.1-405B",
-          .layout = {.gpus = 16384,
-                     .tp = 8,
-                     .pp = 16,
-                     .cp = 16,
-                     .strategy = R"({"sp": true, "transformer_impl": "transformer_engine",
-                                     "ddp": {"use_distributed_optimizer": true}})"},
+  Job job{.model = "meta-llama/Llama-3.1-405B",
+          .layout = {},
           .sequence = 131072,
           .micro_batches = micro_batches};
+  job.layout.gpus = 16384;
+  job.layout.tp = 8;
+  job.layout.pp = 16;
+  job.layout.cp = 16;
+  job.layout.strategy = R"({"sp": true, "transformer_impl": "transformer_engine",
+                            "ddp": {"use_distributed_optimizer": true}})";
+  return job;
 }
 
 void deepseek_v3_on_1024(benchmark::State& state) { all_ranks(state, deepseek_v3(state.range(0))); }
