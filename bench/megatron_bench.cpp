@@ -29,7 +29,8 @@ void all_ranks(benchmark::State& state, const Job& job) {
   recipe.layout = job.layout;
   recipe.sequence_length = job.sequence;
   recipe.gradient_accumulation = job.micro_batches;
-  const DeviceSetup device{.gpu = *find_gpu("h100-80gb")};
+  DeviceSetup device;
+  device.gpu = *find_gpu("h100-80gb");
   for (auto _ : state) benchmark::DoNotOptimize(predict_train(model, recipe, device));
 }
 
