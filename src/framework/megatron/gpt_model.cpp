@@ -34,6 +34,29 @@ GptModel::GptModel(Rank& rank, const ChunkPlace& place) : StageModel(rank, place
           : at("output_layer").parameter("weight", {a.padded_vocab_size / a.tp, a.hidden_size});
 }
 
+/// get_batch_on_this_tp_rank, and in a context parallel group of all ranks' tokens first, of which
+/// each tensor's own are picked by index (get_batch_on_this_cp_rank).
+void GptModel::load(const std::vector<Part>& parts) const {
+  const Arguments& a = rank_.a;
+  const auto make = [&](const Part& part, std::int64_t tokens) {
+    const Dims sizes = part.keys > 0 ? Dims{a.micro_batch_size, 1, tokens, part.keys}
+                                     : Dims{a.micro_batch_size, tokens};
+    return empty(sizes, part.dtype, Category::input);
+  };
+  std::vector<Tensor> whole;
+  for (const Part& part : parts)
+    whole.push_back(a.cp > 1 && (part.keys == 0 || part.wanted) ? make(part, a.seq_length)
+                                                                : Tensor());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!parts[i].wanted) whole[i].reset();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].wanted) continue;
+    const Tensor index = a.cp > 1 ? empty({2}, DType::int64) : Tensor();
+    *parts[i].tensor = make(parts[i], a.seq_length / a.cp);
+    whole[i].reset();
+  }
+}
+
 MicroBatch GptModel::batch() const {
   const Arguments& a = rank_.a;
   const ghost::Op op("get_batch", {});
@@ -48,15 +71,16 @@ MicroBatch GptModel::batch() const {
   }
   const bool all = rank_.tp_rank == 0;  // the others get by broadcast what they need
   const bool first = all || place_.first || place_.mtp, last = all || place_.last || place_.mtp;
-  if (first) batch.tokens = empty(tokens, DType::int64, Category::input);
-  if (last) {
-    batch.labels = empty(tokens, DType::int64, Category::input);
-    batch.loss_mask = empty(tokens, DType::float32, Category::input);
-  }
-  if (a.creates_attention_mask)
-    batch.attention_mask =
-        empty({a.micro_batch_size, 1, tokens[1], a.seq_length}, DType::boolean, Category::input);
-  if (first) batch.position_ids = empty(tokens, DType::int64, Category::input);
+  std::vector<Part> parts{{&batch.tokens, DType::int64, first},
+                          {&batch.labels, DType::int64, last},
+                          {&batch.loss_mask, DType::float32, last}};
+  const Part mask{&batch.attention_mask, DType::boolean, a.creates_attention_mask, a.seq_length};
+  const Part positions{&batch.position_ids, DType::int64, first};
+  if (a.cp > 1)
+    parts.insert(parts.end(), {positions, mask});
+  else
+    parts.insert(parts.end(), {mask, positions});
+  load(parts);
   return batch;
 }
 

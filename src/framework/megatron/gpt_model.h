@@ -19,6 +19,14 @@ class GptModel final : public StageModel {
   Tensor forward_step(const Tensor& from_before) override;
 
  private:
+  /// One tensor of a batch: [b, s], or [b, 1, s, keys] where `keys` says how many.
+  struct Part {
+    Tensor* tensor;
+    DType dtype;
+    bool wanted = false;
+    std::int64_t keys = 0;
+  };
+  void load(const std::vector<Part>& parts) const;
   MicroBatch batch() const;
   Tensor forward(const MicroBatch& batch, const Tensor& from_before);
   Tensor rotary_freqs();
