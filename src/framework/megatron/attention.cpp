@@ -144,8 +144,7 @@ Tensor Attention::operator()(const Tensor& x, const Inputs& inputs) {
   } else {
     context = core_attention(rank_, heads.query, heads.key, heads.value, mask);
   }
-  heads = {};
-  return (*proj_)(context);
+  return (*proj_)(context);  // query, key and value live until forward() returns
 }
 
 }  // namespace memtape::megatron
