@@ -13,13 +13,6 @@
 namespace memtape {
 namespace {
 
-using namespace literals;
-
-/// CUDA contexts of PyTorch processes that were measured and published range from 256 MiB (RTX
-/// 3090, torch 2.7, InvokeAI issue 9413) to 616 MiB (eight-GPU server, LMCache issue 4019), with
-/// kernels loaded lazily.
-constexpr Bytes kLeastContext = 256_MiB, kMostContext = 616_MiB;
-
 /// The largest scratch of flash attention's backward: what cuDNN's kernels would have in its place
 /// is theirs to say.
 Bytes flash_scratch(const Tape& tape) {
@@ -30,15 +23,19 @@ Bytes flash_scratch(const Tape& tape) {
   return largest;
 }
 
-void widen_by_context(Bounds& bounds, const DeviceSetup& device, const RankReport& rank) {
-  const bool is_guessed =
-      !device.context_bytes && device.gpu && device.gpu->context_certainty != Certainty::exact;
-  if (!is_guessed) return;
-  bounds.low_bytes = std::min(bounds.low_bytes, rank.peak.reserved + kLeastContext);
-  bounds.high_bytes = std::max(bounds.high_bytes, rank.peak.reserved + kMostContext);
-  bounds.causes.push_back(
-      fmt::format("the CUDA context takes {} to {}, by driver and kernels loaded",
-                  human_bytes(kLeastContext), human_bytes(kMostContext)));
+/// By what lies outside the allocator and is known as a range only.
+void widen_by_outside(Bounds& bounds, const RankReport& rank) {
+  Bytes low = rank.peak.reserved, high = rank.peak.reserved;
+  for (const OutsideMemory& item : rank.outside) {
+    low += item.low_bytes;
+    high += item.high_bytes;
+    if (item.low_bytes != item.high_bytes)
+      bounds.causes.push_back(fmt::format("{} takes {} to {}", item.what,
+                                          human_bytes(item.low_bytes),
+                                          human_bytes(item.high_bytes)));
+  }
+  bounds.low_bytes = std::min(bounds.low_bytes, low);
+  bounds.high_bytes = std::max(bounds.high_bytes, high);
 }
 
 void widen_by_cudnn(Bounds& bounds, const Tape& tape, const DeviceSetup& device) {
@@ -103,7 +100,7 @@ Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& 
                  const ExpertLoad& load) {
   Bounds bounds{
       .low_bytes = rank.peak_device_bytes, .high_bytes = rank.peak_device_bytes, .causes = {}};
-  widen_by_context(bounds, device, rank);
+  widen_by_outside(bounds, rank);
   widen_by_cudnn(bounds, tape, device);
   widen_by_routing(bounds, tape, load);
   return bounds;

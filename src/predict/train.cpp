@@ -14,6 +14,7 @@
 #include "predict/advice.h"
 #include "predict/bounds.h"
 #include "predict/device_summary.h"
+#include "predict/outside.h"
 #include "predict/program.h"
 #include "predict/rank_report.h"
 #include "predict/settings.h"
@@ -175,6 +176,7 @@ Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
     RankReport report = rank_report(*run, play, outside_of(device), options.largest);
     report.ranks = alike.ranks;
     report.stage = alike.stage;
+    report.outside = outside_memory(recipe, device);
     if (report.peak_device_bytes > highest) {
       highest = report.peak_device_bytes;
       fullest.emplace(FullestRank{std::move(*run), std::move(play)});

@@ -16,8 +16,10 @@
 #include "report/headline.h"
 #include "report/html_assets.h"
 #include "report/html_page.h"
+#include "report/in_flight.h"
 #include "report/json_writer.h"
 #include "report/measured_step.h"
+#include "report/rank_grid.h"
 #include "report/why.h"
 
 namespace memtape::report {
@@ -278,6 +280,41 @@ void write_tables(JsonWriter& out, const Prediction& p, const RankReport& rank) 
   write_texts(out, "notes", notes(p));
 }
 
+/// The ranks as a grid, where they differ; and when each micro-batch of a pipeline is alive.
+void write_ranks(JsonWriter& out, const Prediction& p, const Trace& trace) {
+  constexpr std::size_t kMostCells = 256;
+  out.key("grid");
+  out.begin_array();
+  if (p.ranks.size() > 1)
+    for (const RankGrid::Row& row : rank_grid(p.ranks, kMostCells).rows) {
+      out.begin_object();
+      out.member("stage", row.stage);
+      out.key("cells");
+      out.begin_array();
+      for (std::size_t i = 0; i < row.peaks.size(); ++i) {
+        out.begin_array();
+        out.value(static_cast<std::int64_t>(row.first_rank[i]));
+        out.value(row.peaks[i]);
+        out.end_array();
+      }
+      out.end_array();
+      out.end_object();
+    }
+  out.end_array();
+  const MeasuredStep step = measured_step(trace);
+  out.key("flights");
+  out.begin_array();
+  for (const InFlight& flight : micro_batches_in_flight(step.windows)) {
+    out.begin_array();
+    for (const std::size_t value :
+         {static_cast<std::size_t>(flight.stage), static_cast<std::size_t>(flight.micro_batch),
+          flight.from - step.first, flight.to - step.first})
+      out.value(static_cast<std::int64_t>(value));
+    out.end_array();
+  }
+  out.end_array();
+}
+
 std::string page_data(const Prediction& p, const Trace& trace, TensorNames names) {
   const RankReport& rank = peak_rank(p);
   std::optional<Bytes> limit;
@@ -287,6 +324,7 @@ std::string page_data(const Prediction& p, const Trace& trace, TensorNames names
   out.member("by_place", names == TensorNames::by_place);
   write_answer(out, p, rank);
   write_tables(out, p, rank);
+  write_ranks(out, p, trace);
   out.key("step");
   StepData(trace, names, out).write(rank, limit);
   out.end_object();

@@ -48,6 +48,16 @@ void write(JsonWriter& out, const PeakMoment& moment) {
   out.end_object();
 }
 
+void write(JsonWriter& out, const OutsideMemory& item) {
+  out.begin_object();
+  out.member("what", item.what);
+  out.member("counted_bytes", item.counted_bytes);
+  out.member("low_bytes", item.low_bytes);
+  out.member("high_bytes", item.high_bytes);
+  out.member("source", item.source);
+  out.end_object();
+}
+
 void write(JsonWriter& out, const RankReport& rank) {
   out.begin_object();
   out.key("ranks");
@@ -72,6 +82,10 @@ void write(JsonWriter& out, const RankReport& rank) {
   out.key("largest");
   out.begin_array();
   for (const LargestTensor& tensor : rank.largest) write(out, tensor);
+  out.end_array();
+  out.key("outside");
+  out.begin_array();
+  for (const OutsideMemory& item : rank.outside) write(out, item);
   out.end_array();
   out.end_object();
 }

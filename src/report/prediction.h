@@ -43,6 +43,15 @@ struct PeakMoment {
   std::string module, op, node;
 };
 
+/// Something a process takes on the device that the allocator does not know of. What it takes is
+/// counted where one figure is known, and a range where only that is.
+struct OutsideMemory {
+  std::string what;         ///< "the CUDA context", "NCCL for tp of 8 ranks"
+  Bytes counted_bytes = 0;  ///< in peak_device_bytes
+  Bytes low_bytes = 0, high_bytes = 0;
+  std::string source;
+};
+
 struct RankReport {
   std::vector<int> ranks{0};
   int stage = 0;
@@ -55,6 +64,7 @@ struct RankReport {
   CategoryBytes at_peak;
   std::vector<PhaseReport> phases;  ///< those the framework has, in order
   std::vector<LargestTensor> largest;
+  std::vector<OutsideMemory> outside;
 };
 
 /// Why it does not fit: the step, phase, op and request at which the device runs out.

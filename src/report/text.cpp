@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "report/headline.h"
 #include "report/picture.h"
+#include "report/rank_grid.h"
 #include "report/unit.h"
 
 namespace memtape::report {
@@ -50,6 +51,7 @@ class TextReport {
     at_peak();
     phases();
     ranks();
+    outside();
     largest();
     advice();
     notes();
@@ -273,6 +275,30 @@ class TextReport {
            number(r.peak_device_bytes) + pad_left(unit_.text(r.peak.allocated), 12) +
            pad_left(unit_.text(r.steady.allocated), 12));
     }
+    grid();
+  }
+
+  /// The same ranks as a picture.
+  void grid() {
+    constexpr int kStageWidth = 10;
+    const auto cells = static_cast<std::size_t>(width_ - 2 * kIndent - kStageWidth);
+    const RankGrid ranks = rank_grid(p_.ranks, cells);
+    const std::string share =
+        ranks.ranks_per_cell > 1 ? fmt::format(", {} a cell", ranks.ranks_per_cell) : "";
+    head("ranks by their peak",
+         fmt::format("{} to {}{}", unit_.text(ranks.lowest), with_unit(ranks.highest), share));
+    for (const std::string& row : text_lines(ranks, style_)) line("  " + row);
+  }
+
+  /// What the allocator does not know of, where there is more than the context.
+  void outside() {
+    if (rank_.outside.size() < 2) return;
+    head("outside the allocator",
+         pad_left("counted", kNumberWidth) + pad_left("at least", 12) + pad_left("at most", 12));
+    for (const OutsideMemory& item : rank_.outside)
+      line(pad_right(shorten("  " + item.what, kLabelWidth, style_), kLabelWidth) +
+           number(item.counted_bytes) + pad_left(unit_.text(item.low_bytes), 12) +
+           pad_left(unit_.text(item.high_bytes), 12));
   }
 
   void largest() {

@@ -568,8 +568,41 @@ function buildTables() {
   byId('notes-card').hidden = data.notes.length === 0;
 }
 
+/// A row a stage, a cell a rank, as strong as its peak between the lowest and the highest.
+function buildGrid() {
+  if (data.grid.length === 0) return;
+  const peaks = data.grid.flatMap(row => row.cells.map(([, bytes]) => bytes));
+  const low = Math.min(...peaks), high = Math.max(...peaks);
+  byId('ranks').hidden = false;
+  byId('ranks-range').textContent = `${bytesText(low)} to ${bytesText(high)}`;
+  for (const {stage, cells} of data.grid)
+    byId('grid').append(element('span', {}, `stage ${stage}`), element('div', {}, ...cells.map(([rank, bytes]) =>
+      element('i', {title: `from rank ${rank}: ${bytesText(bytes)}`,
+        style: `opacity:${high === low ? 1 : 0.25 + 0.75 * (bytes - low) / (high - low)}`}))));
+}
+
+/// A strip a stage: each micro-batch from its forward to its last backward, over the events of the step.
+function buildFlights() {
+  if (data.flights.length === 0) return;
+  byId('schedule').hidden = false;
+  for (const stage of new Set(data.flights.map(f => f[0]))) {
+    const own = data.flights.filter(f => f[0] === stage), ends = [];
+    const bars = own.map(([, micro, from, to]) => {
+      let lane = ends.findIndex(end => end <= from);
+      if (lane < 0) lane = ends.length;
+      ends[lane] = to;
+      return element('i', {title: `micro-batch ${micro}`,
+        style: `left:${100 * from / count}%;width:${100 * (to - from) / count}%;top:${5 * lane}px`});
+    });
+    byId('flights').append(element('span', {}, `stage ${stage}`),
+      element('div', {style: `height:${5 * ends.length}px`}, ...bars));
+  }
+}
+
 buildHead();
 buildDeviceBar();
+buildGrid();
+buildFlights();
 buildTables();
 if (count > 0) {
   buildLegend();

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank takes on its device outside the allocator: the CUDA context with its modules, and
+// NCCL's buffers for each communicator that the framework makes of the mesh.
+#pragma once
+
+#include <vector>
+
+#include "mesh/nccl.h"
+#include "predict/train.h"
+#include "report/prediction.h"
+#include "workload/train_recipe.h"
+
+namespace memtape {
+
+/// The communicators of a training: one for each axis of the mesh that has more than one rank.
+std::vector<Communicator> communicators(const TrainRecipe& recipe);
+
+std::vector<OutsideMemory> outside_memory(const TrainRecipe& recipe, const DeviceSetup& device);
+
+}  // namespace memtape
