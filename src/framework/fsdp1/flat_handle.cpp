@@ -16,9 +16,6 @@ namespace {
 using ghost::GradMode;
 using ghost::Op;
 
-/// _get_aligned_numel: with use_orig_params parameters start at multiples of 16 bytes.
-constexpr Bytes kAlignment = 16;
-
 void free_storage(const Tensor& tensor) {
   if (tensor.impl().storage) ghost::session().release(*tensor.impl().storage);
 }
@@ -48,7 +45,10 @@ FlatHandle::FlatHandle(const std::vector<Tensor>& parameters, std::int64_t rank,
       reduce_dtype_(options.reduce_dtype.value_or(options.param_dtype.value_or(orig_dtype_))),
       parameters_(parameters) {
   const GradMode no_grad(false);
-  lay_out(parameters);
+  std::vector<std::int64_t> sizes;
+  for (const Tensor& parameter : parameters) sizes.push_back(parameter.numel());
+  layout_ = flat_layout(sizes, options, param_dtype_);
+  local_numel_ = padded_shard(layout_.numel, shards_);
   flatten(parameters);
   flat = ghost::alias(local_shard_, {local_numel_}, {1});
   flat.impl().base.reset();
@@ -57,28 +57,10 @@ FlatHandle::FlatHandle(const std::vector<Tensor>& parameters, std::int64_t rank,
   if (options.use_orig_params) make_orig_params(parameters);
 }
 
-void FlatHandle::lay_out(const std::vector<Tensor>& parameters) {
-  const std::int64_t aligned =
-      options_.use_orig_params ? kAlignment / bytes_of(param_dtype_, 1) : 1;
-  const auto pad_to = [&](std::int64_t multiple) {
-    const std::int64_t padding = (multiple - numel_ % multiple) % multiple;
-    if (padding == 0) return;
-    pieces_.push_back({padding, std::nullopt});
-    numel_ += padding;
-  };
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    pad_to(aligned);
-    pieces_.push_back({parameters[i].numel(), i});
-    numel_ += parameters[i].numel();
-  }
-  if (options_.use_orig_params) pad_to(options_.mesh.size("shard"));
-  local_numel_ = padded_shard(numel_, shards_);
-}
-
 /// flatten_tensors_into_flat_param, then shard().
 void FlatHandle::flatten(const std::vector<Tensor>& parameters) {
   std::vector<Tensor> side_by_side;
-  for (const Piece& piece : pieces_) {
+  for (const FlatPiece& piece : layout_.pieces) {
     if (piece.parameter) {
       side_by_side.push_back(parameters[*piece.parameter].view({-1}));
       continue;
@@ -89,7 +71,7 @@ void FlatHandle::flatten(const std::vector<Tensor>& parameters) {
   Tensor whole = ghost::cat(side_by_side, 0);
   side_by_side.clear();
   if (options_.is_sharded()) {
-    const std::int64_t held = shard(numel_, shards_, index_);
+    const std::int64_t held = shard(layout_.numel, shards_, index_);
     local_shard_ = whole.slice(0, 0, held).clone();
     if (held < local_numel_) local_shard_ = ghost::pad_last(local_shard_, 0, local_numel_ - held);
     whole.reset();
@@ -105,15 +87,12 @@ void FlatHandle::flatten(const std::vector<Tensor>& parameters) {
 }
 
 void FlatHandle::make_orig_params(const std::vector<Tensor>& parameters) {
-  std::int64_t at = 0;
-  const std::int64_t first = index_ * local_numel_, last = first + local_numel_;
-  for (const Piece& piece : pieces_) {
-    const std::int64_t begin = std::max(at, first), end = std::min(at + piece.numel, last);
-    at += piece.numel;
-    if (!piece.parameter) continue;
-    const Tensor& parameter = parameters[*piece.parameter];
-    OrigParam orig{.parameter = parameter, .piece = {}, .offset = begin - first};
-    const std::int64_t held = std::max<std::int64_t>(0, end - begin);
+  const std::int64_t first = index_ * local_numel_;
+  const std::vector<FlatLayout::Part> parts = layout_.within(first, first + local_numel_);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Tensor& parameter = parameters[i];
+    OrigParam orig{.parameter = parameter, .piece = {}, .offset = parts[i].begin - first};
+    const std::int64_t held = parts[i].length();
     const Dims sizes = options_.is_sharded() ? Dims{held} : parameter.sizes();
     orig.piece = ghost::alias(local_shard_, sizes, ghost::contiguous_strides(sizes));
     orig.piece.impl().base.reset();
@@ -124,13 +103,10 @@ void FlatHandle::make_orig_params(const std::vector<Tensor>& parameters) {
 }
 
 Bytes FlatHandle::held_bytes() const {
-  std::int64_t at = 0, held = 0;
-  const std::int64_t first = index_ * local_numel_, last = first + local_numel_;
-  for (const Piece& piece : pieces_) {
-    if (piece.parameter)
-      held += std::max<std::int64_t>(0, std::min(at + piece.numel, last) - std::max(at, first));
-    at += piece.numel;
-  }
+  const std::int64_t first = index_ * local_numel_;
+  std::int64_t held = 0;
+  for (const FlatLayout::Part& part : layout_.within(first, first + local_numel_))
+    held += part.length();
   return bytes_of(orig_dtype_, held);
 }
 
@@ -175,7 +151,7 @@ void FlatHandle::unshard() {
     alloc_storage(full_padded_);
     if (options_.cpu_offload) s.record_stream(flat, s.stream);
   }
-  if (options_.is_sharded()) set_data(full_padded_, {numel_});
+  if (options_.is_sharded()) set_data(full_padded_, {layout_.numel});
   if (state == TrainingState::forward) use_unsharded_views();
 }
 
@@ -183,11 +159,11 @@ void FlatHandle::unshard() {
 void FlatHandle::use_unsharded_views() {
   const GradMode enable_grad(true);
   std::vector<std::int64_t> lengths;
-  for (const Piece& piece : pieces_) lengths.push_back(piece.numel);
+  for (const FlatPiece& piece : layout_.pieces) lengths.push_back(piece.numel);
   const std::vector<Tensor> splits = flat.split(lengths, 0);
   for (std::size_t i = 0; i < splits.size(); ++i) {
-    if (!pieces_[i].parameter) continue;
-    ghost::TensorImpl& impl = parameters_[*pieces_[i].parameter].impl();
+    if (!layout_.pieces[i].parameter) continue;
+    ghost::TensorImpl& impl = parameters_[*layout_.pieces[i].parameter].impl();
     const Tensor view = splits[i].view(impl.sizes);
     impl.storage = view.impl().storage;
     impl.dtype = view.dtype();
@@ -249,7 +225,7 @@ void FlatHandle::reset_grad_if_unused() {
 
 void FlatHandle::prepare_gradient_for_backward() {
   const Tensor grad = flat.grad();
-  if (!grad.defined() || grad.numel() == numel_) return;
+  if (!grad.defined() || grad.numel() == layout_.numel) return;
   saved_grad_shard = grad;
   flat.impl().grad.reset();
 }

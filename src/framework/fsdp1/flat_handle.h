@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "framework/fsdp1/flat_layout.h"
 #include "framework/fsdp1/options.h"
 #include "ghost/autograd/node.h"
 #include "ghost/tensor.h"
@@ -73,12 +74,6 @@ class FlatHandle {
   std::optional<std::size_t> pre_forward_index, post_forward_index;
 
  private:
-  struct Piece {
-    std::int64_t numel;
-    std::optional<std::size_t> parameter;  ///< none: padding
-  };
-
-  void lay_out(const std::vector<Tensor>& parameters);
   void flatten(const std::vector<Tensor>& parameters);
   void make_orig_params(const std::vector<Tensor>& parameters);
   void use_unsharded_views();
@@ -88,8 +83,8 @@ class FlatHandle {
   std::int64_t shards_, index_;
   DType orig_dtype_, param_dtype_, reduce_dtype_;
   std::vector<Tensor> parameters_;
-  std::vector<Piece> pieces_;
-  std::int64_t numel_ = 0, local_numel_ = 0;
+  FlatLayout layout_;
+  std::int64_t local_numel_ = 0;
   Tensor local_shard_, mp_shard_, full_padded_;
   bool is_local_ = true;
 };

@@ -1,20 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
+#include "framework/fsdp1/flat_layout.h"
 #include "framework/fsdp1/fsdp_state.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/session.h"
+#include "mesh/shards.h"
 
 namespace memtape::fsdp1 {
 namespace {
 
 using nn::ModuleNode;
+
+/// A module that is wrapped, and the parameters that its flat tensor holds.
+struct Unit {
+  ModuleNode* module = nullptr;
+  std::vector<Tensor> parameters;
+};
+
+/// The units of a model: its layers, then the rest of it.
+class Units {
+ public:
+  explicit Units(ModuleNode& root) {
+    for (const nn::NamedModule& module : nn::named_modules(root))
+      if (module.node->is_layer) add(*module.node);
+    add(root);
+  }
+  std::vector<Unit> take() { return std::move(units_); }
+
+ private:
+  void add(ModuleNode& module) {
+    Unit unit{.module = &module, .parameters = {}};
+    collect(module, unit.parameters);
+    wrapped_.insert(&module);
+    units_.push_back(std::move(unit));
+  }
+
+  /// The module's parameters that no unit inside it holds, in the order of named_modules().
+  void collect(ModuleNode& module, std::vector<Tensor>& found) {
+    for (const ModuleNode::Named& parameter : module.parameters)
+      if (managed_.insert(parameter.tensor.ptr().get()).second) found.push_back(parameter.tensor);
+    for (ModuleNode* child : module.children)
+      if (!wrapped_.contains(child)) collect(*child, found);
+  }
+
+  std::vector<Unit> units_;
+  std::unordered_set<const ModuleNode*> wrapped_;
+  std::unordered_set<const ghost::TensorImpl*> managed_;
+};
 
 class FullyShardedDataParallel final : public torch::DrivenModel {
  public:
@@ -22,9 +64,8 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
                            std::int64_t rank)
       : DrivenModel(model), shared_(options), rank_(rank), whole_(torch::count_statics(model)) {
     ModuleNode& root = model.tree.root();
-    for (const nn::NamedModule& module : nn::named_modules(root))
-      if (module.node->is_layer) wrap(*module.node, false);
-    wrap(root, true);
+    const std::vector<Unit> units = Units(root).take();
+    for (const Unit& unit : units) wrap(unit, unit.module == &root);
     shared_.all_states.push_back(states_.back().get());
     for (std::size_t i = 0; i + 1 < states_.size(); ++i)
       shared_.all_states.push_back(states_[i].get());
@@ -96,23 +137,12 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   }
 
  private:
-  /// The module's parameters that no unit inside it holds, in the order of named_modules().
-  void collect(ModuleNode& module, std::vector<Tensor>& found) {
-    for (const ModuleNode::Named& parameter : module.parameters)
-      if (managed_.insert(parameter.tensor.ptr().get()).second) found.push_back(parameter.tensor);
-    for (ModuleNode* child : module.children)
-      if (!wrapped_.contains(child)) collect(*child, found);
-  }
-
-  void wrap(ModuleNode& module, bool is_root) {
-    std::vector<Tensor> parameters;
-    collect(module, parameters);
-    auto handle = parameters.empty()
+  void wrap(const Unit& unit, bool is_root) {
+    auto handle = unit.parameters.empty()
                       ? nullptr
-                      : std::make_unique<FlatHandle>(parameters, rank_, shared_.options);
+                      : std::make_unique<FlatHandle>(unit.parameters, rank_, shared_.options);
     states_.push_back(std::make_unique<FsdpState>(shared_, std::move(handle), is_root));
-    wrapped_.insert(&module);
-    if (!is_root) module.hooks.push_back(states_.back().get());
+    if (!is_root) unit.module->hooks.push_back(states_.back().get());
   }
 
   void collect_buffers(ModuleNode& module) {
@@ -124,8 +154,6 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   std::int64_t rank_;
   torch::StaticBytes whole_;
   std::vector<std::unique_ptr<FsdpState>> states_;
-  std::unordered_set<const ModuleNode*> wrapped_;
-  std::unordered_set<const ghost::TensorImpl*> managed_;
   std::vector<ModuleNode::Named*> buffers_;
   Tensor zero_scalar_;
 };
@@ -142,17 +170,70 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   return torch::run_wrapped(config, recipe, device, wrap);
 }
 
-/// Every shard is cut in another place, and the last may be padded.
-Result<std::vector<torch::RankClass>> rank_classes(const Config&, const TrainRecipe& recipe) {
+namespace {
+
+/// Layouts of a model's units, by which ranks are told apart.
+class HeldParts {
+ public:
+  HeldParts(ModuleNode& root, const Options& options)
+      : shards_(options.is_sharded() ? options.mesh.size("shard") : 1),
+        by_parameter_(options.use_orig_params) {
+    for (const Unit& unit : Units(root).take()) {
+      if (unit.parameters.empty()) continue;
+      std::vector<std::int64_t> sizes;
+      for (const Tensor& parameter : unit.parameters) sizes.push_back(parameter.numel());
+      const DType own = unit.parameters.front().dtype();
+      layouts_.push_back(flat_layout(sizes, options, options.param_dtype.value_or(own)));
+    }
+  }
+
+  /// What shard number `index` holds of each unit: of all its parameters together, or of each one
+  /// that it has a part of. Which parameters those are makes no difference to memory.
+  std::vector<std::int64_t> of(std::int64_t index) const {
+    std::vector<std::int64_t> held;
+    for (const FlatLayout& layout : layouts_) {
+      const std::int64_t local = padded_shard(layout.numel, shards_), first = index * local;
+      held.push_back(-shard(layout.numel, shards_, index));
+      std::int64_t sum = 0;
+      for (const FlatLayout::Part& part : layout.within(first, first + local)) {
+        sum += part.length();
+        if (by_parameter_ && part.length() > 0) held.push_back(part.length());
+      }
+      held.push_back(-sum);
+    }
+    return held;
+  }
+
+  std::int64_t shards() const { return shards_; }
+
+ private:
+  std::int64_t shards_;
+  bool by_parameter_;
+  std::vector<FlatLayout> layouts_;
+};
+
+}  // namespace
+
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
+                                                   const TrainRecipe& recipe) {
   const Result<Options> options = read_options(recipe);
   if (!options) return tl::unexpected(options.error());
-  const std::int64_t shards = options->is_sharded() ? options->mesh.size("shard") : 1;
-  std::vector<torch::RankClass> classes(static_cast<std::size_t>(shards));
+  ghost::Session session({});
+  const ghost::HostGuard nothing_is_taken;
+  const auto model = torch::build_model(config, recipe);
+  if (!model) return tl::unexpected(model.error());
+  const HeldParts parts((*model)->tree.root(), *options);
+  session.finished = true;
+  std::vector<std::vector<std::int64_t>> held;
+  for (std::int64_t index = 0; index < parts.shards(); ++index) held.push_back(parts.of(index));
+  std::map<std::vector<std::int64_t>, torch::RankClass> classes;
   for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {
-    const std::int64_t index = options->mesh.coordinate(rank, "shard") % shards;
-    classes[static_cast<std::size_t>(index)].ranks.push_back(static_cast<int>(rank));
+    const std::int64_t index = options->mesh.coordinate(rank, "shard") % parts.shards();
+    classes[held[static_cast<std::size_t>(index)]].ranks.push_back(static_cast<int>(rank));
   }
-  return classes;
+  std::vector<torch::RankClass> found;
+  for (auto& [same, alike] : classes) found.push_back(std::move(alike));
+  return found;
 }
 
 }  // namespace memtape::fsdp1
