@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "family/forward_arguments.h"
-#include "framework/fsdp2/fully_shard.h"
+#include "framework/fsdp2/program_over_shards.h"
 #include "framework/torch_cp/context.h"
 #include "framework/torch_cp/options.h"
 #include "ghost/ops/creation.h"
@@ -17,35 +17,19 @@ namespace {
 
 using ghost::Tensor;
 
-class ContextParallelModel final : public torch::DrivenModel {
+class ContextParallelModel final : public fsdp2::ProgramOverShards {
  public:
   ContextParallelModel(family::PretrainedModel& model, const Options& options, const Ring& ring)
-      : DrivenModel(model), context_(ring) {
-    if (options.fsdp2)
-      sharded_ =
-          fsdp2::shard_model(model, *options.fsdp2, ring.rank,
-                             [this](const fsdp2::Forward& forward, const family::Batch& batch) {
-                               return loss_by(forward, batch);
-                             });
+      : ProgramOverShards(model), context_(ring) {
+    if (options.fsdp2) shard(*options.fsdp2, ring.rank);
   }
 
-  std::vector<Tensor> parameters() override {
-    return sharded_ ? sharded_->parameters() : DrivenModel::parameters();
-  }
-  Tensor loss_of(const family::Batch& batch) override {
-    if (sharded_) return sharded_->loss_of(batch);
-    return loss_by([this](const family::Batch& b) { return model_.forward(b); }, batch);
-  }
-  void set_gradient_sync(bool sync) override {
-    if (sharded_) sharded_->set_gradient_sync(sync);
-  }
-  bool updates_on_host() const override { return sharded_ && sharded_->updates_on_host(); }
   torch::StaticBytes statics() override {
     return sharded_ ? sharded_->statics() : DrivenModel::statics();
   }
 
  private:
-  Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) {
+  Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) override {
     family::Batch piece;
     piece.input_ids = batch.input_ids;
     Tensor labels = batch.labels.clone();
@@ -61,7 +45,6 @@ class ContextParallelModel final : public torch::DrivenModel {
   }
 
   Context context_;
-  std::unique_ptr<torch::DrivenModel> sharded_;
 };
 
 }  // namespace

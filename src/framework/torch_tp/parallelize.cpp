@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "family/forward_arguments.h"
-#include "framework/fsdp2/fully_shard.h"
+#include "framework/fsdp2/program_over_shards.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
@@ -25,11 +25,11 @@
 namespace memtape::torch_tp {
 namespace {
 
-class ParallelModel final : public torch::DrivenModel {
+class ParallelModel final : public fsdp2::ProgramOverShards {
  public:
   ParallelModel(family::PretrainedModel& model, const Options& options, const TrainRecipe& recipe,
                 std::int64_t rank)
-      : DrivenModel(model),
+      : ProgramOverShards(model),
         options_(options),
         whole_(torch::count_statics(model)),
         modules_(options.mesh(rank)) {
@@ -60,16 +60,6 @@ class ParallelModel final : public torch::DrivenModel {
       return modules_.needs_placement(p, p.grad()) ? modules_.in_placement(p, p.grad()) : Tensor();
     });
   }
-
-  Tensor loss_of(const family::Batch& batch) override {
-    if (sharded_) return sharded_->loss_of(batch);
-    return loss_by([this](const family::Batch& b) { return model_.forward(b); }, batch);
-  }
-
-  void set_gradient_sync(bool sync) override {
-    if (sharded_) sharded_->set_gradient_sync(sync);
-  }
-  bool updates_on_host() const override { return sharded_ && sharded_->updates_on_host(); }
 
   torch::StaticBytes statics() override {
     torch::StaticBytes statics = whole_;
@@ -149,13 +139,10 @@ class ParallelModel final : public torch::DrivenModel {
                  ? modules_.in_placement(parameter, gradient)
                  : gradient;
     };
-    sharded_ = fsdp2::shard_model(
-        model_, options, rank, [this](const fsdp2::Forward& forward, const family::Batch& batch) {
-          return loss_by(forward, batch);
-        });
+    shard(options, rank);
   }
 
-  Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) {
+  Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) override {
     const family::ForwardArguments arguments(nullptr, position_ids_, 0,
                                              family::ForwardArguments::Stage::prefill);
     if (options_.plan_name == PlanName::hf) return forward(batch).loss;
@@ -171,7 +158,6 @@ class ParallelModel final : public torch::DrivenModel {
   Options options_;
   torch::StaticBytes whole_;
   DistributedModules modules_;
-  std::unique_ptr<torch::DrivenModel> sharded_;
   Tensor position_ids_;
 };
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "framework/fsdp2/fully_shard.h"
+#include "framework/fsdp2/program_over_shards.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torch_cp/context.h"
@@ -20,11 +20,11 @@
 namespace memtape::torchtitan {
 namespace {
 
-class TitanModel final : public torch::DrivenModel {
+class TitanModel final : public fsdp2::ProgramOverShards {
  public:
   /// On the meta device: nothing takes memory yet.
   TitanModel(Transformer& model, const JobConfig& job, std::int64_t rank)
-      : DrivenModel(model),
+      : ProgramOverShards(model),
         transformer_(model),
         job_(job),
         whole_(torch::count_statics(model)),
@@ -32,7 +32,7 @@ class TitanModel final : public torch::DrivenModel {
         context_({job.size("cp"), job.layout.coordinate(rank, "cp"), job.rotation}) {
     if (job.size("tp") > 1) apply_tensor_parallel(model, job, modules_);
     if (job.compiles_blocks) compile_blocks(model, job);
-    if (job.shards) shard(rank);
+    if (job.shards) shard_pieces(rank);
   }
 
   /// model.to_empty(device="cuda"); model.init_weights()
@@ -41,23 +41,12 @@ class TitanModel final : public torch::DrivenModel {
     transformer_.init_weights();
   }
 
-  std::vector<Tensor> parameters() override {
-    return sharded_ ? sharded_->parameters() : DrivenModel::parameters();
-  }
   void set_up(torch::Optimizer& optimizer) override {
     if (sharded_ || job_.size("tp") == 1) return;
     optimizer.reads_gradients_as([this](const Tensor& p) {
       return modules_.needs_placement(p, p.grad()) ? modules_.in_placement(p, p.grad()) : Tensor();
     });
   }
-  Tensor loss_of(const family::Batch& batch) override {
-    if (sharded_) return sharded_->loss_of(batch);
-    return loss_by([this](const family::Batch& b) { return model_.forward(b); }, batch);
-  }
-  void set_gradient_sync(bool sync) override {
-    if (sharded_) sharded_->set_gradient_sync(sync);
-  }
-  bool updates_on_host() const override { return sharded_ && sharded_->updates_on_host(); }
   torch::StaticBytes statics() override {
     torch::StaticBytes statics = torch::count_statics(model_);
     if (sharded_) statics.parameter_bytes = sharded_->statics().parameter_bytes;
@@ -68,7 +57,7 @@ class TitanModel final : public torch::DrivenModel {
   }
 
  private:
-  void shard(std::int64_t rank) {
+  void shard_pieces(std::int64_t rank) {
     fsdp2::Options options = job_.fsdp2;
     if (job_.size("tp") > 1)
       options.local_gradient = [this](const Tensor& parameter, Tensor gradient) {
@@ -76,10 +65,7 @@ class TitanModel final : public torch::DrivenModel {
                    ? modules_.in_placement(parameter, gradient)
                    : gradient;
       };
-    sharded_ = fsdp2::shard_model(model_, options, rank,
-                                  [this](const fsdp2::Forward& forward, const family::Batch& b) {
-                                    return loss_by(forward, b);
-                                  });
+    ProgramOverShards::shard(options, rank);
   }
 
   static void to_empty(const nn::ModuleNode& module) {
@@ -93,7 +79,7 @@ class TitanModel final : public torch::DrivenModel {
   }
 
   /// forward_backward_step: logits are let go of before backward.
-  Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) {
+  Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) override {
     family::Batch inputs;
     inputs.input_ids = batch.input_ids;
     Tensor labels = batch.labels;
@@ -114,7 +100,6 @@ class TitanModel final : public torch::DrivenModel {
   torch::StaticBytes whole_;
   torch_tp::DistributedModules modules_;
   torch_cp::Context context_;
-  std::unique_ptr<fsdp2::ShardedProgram> sharded_;
   Tensor kept_pred_;
 };
 
