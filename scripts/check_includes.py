@@ -14,7 +14,9 @@ ROOMS = ["base", "tape", "allocator", "timeline", "mesh", "model", "ghost", "nn"
 SOURCES = {".h", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 BUILDS_ON = {  # a framework that another is made of
+    "framework/fsdp1": {"framework/ddp"},
     "framework/sglang": {"framework/vllm"},
+    "framework/transformers": {"framework/ddp", "framework/fsdp1", "framework/fsdp2"},
     "framework/torch_tp": {"framework/fsdp2"},
     "framework/torch_cp": {"framework/fsdp2"},
     "framework/torchtitan": {"framework/fsdp2", "framework/torch_tp", "framework/torch_cp", "framework/torch_pp"},

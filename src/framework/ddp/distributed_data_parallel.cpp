@@ -5,32 +5,16 @@
 #include <utility>
 #include <vector>
 
+#include "framework/ddp/broadcast.h"
 #include "framework/ddp/reducer.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "ghost/autograd/node.h"
-#include "ghost/ops/joins.h"
 
 namespace memtape::ddp {
 namespace {
 
 using ghost::Tensor;
-
-/// Broadcasts go in flat copies of so many bytes, two in flight (broadcast_coalesced of
-/// torch/csrc/distributed/c10d/comm.cpp).
-constexpr Bytes kBroadcastBucket = 250 * 1024 * 1024;
-
-void broadcast_coalesced(const std::vector<Tensor>& tensors) {
-  Tensor before;
-  for (const Places& bucket :
-       ordered_buckets_by_size(tensors, {kBroadcastBucket, kBroadcastBucket})) {
-    std::vector<Tensor> flat;
-    for (std::size_t place : bucket) flat.push_back(tensors[place].view({-1}));
-    const ghost::GradMode no_grad(false);
-    Tensor joined = ghost::cat(flat, 0);
-    before = std::move(joined);
-  }
-}
 
 void collect_buffers(const nn::ModuleNode& node, std::vector<Tensor>& found) {
   for (const nn::ModuleNode::Named& buffer : node.buffers) found.push_back(buffer.tensor);
@@ -60,11 +44,11 @@ class DistributedDataParallel final : public torch::DrivenModel {
 
   void set_gradient_sync(bool sync) override { syncs_gradients_ = sync; }
 
-  Tensor loss_of(const family::Batch& batch) override {
+  family::ModelOutput forward(const Forward& module, const family::Batch& batch) override {
     pre_forward();
-    family::ModelOutput output = model_.forward(batch);
+    family::ModelOutput output = module(batch);
     post_forward(output);
-    return output.loss;
+    return output;
   }
 
  private:
@@ -118,12 +102,17 @@ class DistributedDataParallel final : public torch::DrivenModel {
 
 }  // namespace
 
+std::unique_ptr<torch::DrivenModel> wrap_model(family::PretrainedModel& model,
+                                               const Options& options) {
+  return std::make_unique<DistributedDataParallel>(model, options);
+}
+
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device) {
   const Result<Options> options = read_options(recipe);
   if (!options) return tl::unexpected(options.error());
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
-    return std::make_unique<DistributedDataParallel>(model, *options);
+    return wrap_model(model, *options);
   };
   return torch::run_wrapped(config, recipe, device, wrap);
 }

@@ -3,12 +3,18 @@
 // on every rank, its gradients reduced by a Reducer. All ranks run alike.
 #pragma once
 
+#include <memory>
+
 #include "base/result.h"
+#include "framework/ddp/options.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::ddp {
+
+std::unique_ptr<torch::DrivenModel> wrap_model(family::PretrainedModel& model,
+                                               const Options& options);
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device);

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "framework/ddp/broadcast.h"
 #include "framework/fsdp1/flat_layout.h"
 #include "framework/fsdp1/fsdp_state.h"
 #include "framework/torch/model_setup.h"
@@ -91,13 +92,13 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
     return found;
   }
 
-  Tensor loss_of(const family::Batch& batch) override {
+  family::ModelOutput forward(const Forward& module, const family::Batch& batch) override {
     FsdpState& root = *shared_.all_states.front();
     root.root_pre_forward(buffers_);
     root.pre_forward(nullptr);
-    family::ModelOutput output = model_.forward(batch);
+    family::ModelOutput output = module(batch);
     root.post_forward({&output.loss, &output.logits});
-    return output.loss;
+    return output;
   }
 
   void set_gradient_sync(bool sync) override {
@@ -107,7 +108,7 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   bool updates_on_host() const override { return shared_.options.cpu_offload; }
 
   /// FullyShardedDataParallel.clip_grad_norm_: a norm a gradient, then the norm of the norms.
-  void clip_grad_norm(const std::vector<Tensor>& parameters) override {
+  Tensor clip_grad_norm(const std::vector<Tensor>& parameters) override {
     const ghost::GradMode no_grad(false);
     if (!zero_scalar_.defined()) {
       const ghost::HostGuard device(false);
@@ -118,11 +119,17 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
     std::vector<Tensor> norms;
     for (const Tensor& parameter : parameters)
       if (parameter.impl().grad) norms.push_back(ghost::vector_norm(parameter.grad()).unsqueeze(0));
-    const Tensor local = norms.empty() ? zero_scalar_ : ghost::vector_norm(ghost::cat(norms, 0));
+    Tensor local = zero_scalar_;
+    if (!norms.empty()) {
+      Tensor joined = ghost::cat(norms, 0);
+      norms.clear();
+      local = ghost::vector_norm(std::move(joined));
+    }
     Tensor total_norm = local.pow(2.0);
     total_norm = total_norm.pow(0.5);
     const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));
     const Tensor clip_coef_clamped = ghost::plain_unary("clamp", clip_coef);
+    return total_norm;
   }
 
   torch::StaticBytes statics() override {
@@ -138,11 +145,26 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
 
  private:
   void wrap(const Unit& unit, bool is_root) {
+    if (shared_.options.sync_module_states) sync_module_states(*unit.module, unit.parameters);
     auto handle = unit.parameters.empty()
                       ? nullptr
                       : std::make_unique<FlatHandle>(unit.parameters, rank_, shared_.options);
     states_.push_back(std::make_unique<FsdpState>(shared_, std::move(handle), is_root));
     if (!is_root) unit.module->hooks.push_back(states_.back().get());
+  }
+
+  /// _sync_module_params_and_buffers: buffers that no unit inside has had broadcast come first.
+  void sync_module_states(const ModuleNode& module, const std::vector<Tensor>& parameters) {
+    std::vector<Tensor> states;
+    collect_unsynced(module, states);
+    states.insert(states.end(), parameters.begin(), parameters.end());
+    ddp::broadcast_coalesced(states);
+  }
+
+  void collect_unsynced(const ModuleNode& module, std::vector<Tensor>& found) {
+    for (const ModuleNode::Named& buffer : module.buffers)
+      if (synced_.insert(buffer.tensor.ptr().get()).second) found.push_back(buffer.tensor);
+    for (const ModuleNode* child : module.children) collect_unsynced(*child, found);
   }
 
   void collect_buffers(ModuleNode& module) {
@@ -155,17 +177,23 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   torch::StaticBytes whole_;
   std::vector<std::unique_ptr<FsdpState>> states_;
   std::vector<ModuleNode::Named*> buffers_;
+  std::unordered_set<const ghost::TensorImpl*> synced_;  ///< buffers that were broadcast
   Tensor zero_scalar_;
 };
 
 }  // namespace
+
+std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
+                                                const Options& options, std::int64_t rank) {
+  return std::make_unique<FullyShardedDataParallel>(model, options, rank);
+}
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank) {
   const Result<Options> options = read_options(recipe);
   if (!options) return tl::unexpected(options.error());
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
-    return std::make_unique<FullyShardedDataParallel>(model, *options, rank);
+    return shard_model(model, *options, rank);
   };
   return torch::run_wrapped(config, recipe, device, wrap);
 }
@@ -214,26 +242,31 @@ class HeldParts {
 
 }  // namespace
 
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const Options& options) {
   ghost::Session session({});
   const ghost::HostGuard nothing_is_taken;
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  const HeldParts parts((*model)->tree.root(), *options);
+  const HeldParts parts((*model)->tree.root(), options);
   session.finished = true;
   std::vector<std::vector<std::int64_t>> held;
   for (std::int64_t index = 0; index < parts.shards(); ++index) held.push_back(parts.of(index));
   std::map<std::vector<std::int64_t>, torch::RankClass> classes;
   for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {
-    const std::int64_t index = options->mesh.coordinate(rank, "shard") % parts.shards();
+    const std::int64_t index = options.mesh.coordinate(rank, "shard") % parts.shards();
     classes[held[static_cast<std::size_t>(index)]].ranks.push_back(static_cast<int>(rank));
   }
   std::vector<torch::RankClass> found;
   for (auto& [same, alike] : classes) found.push_back(std::move(alike));
   return found;
+}
+
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
+                                                   const TrainRecipe& recipe) {
+  const Result<Options> options = read_options(recipe);
+  if (!options) return tl::unexpected(options.error());
+  return rank_classes(config, recipe, *options);
 }
 
 }  // namespace memtape::fsdp1

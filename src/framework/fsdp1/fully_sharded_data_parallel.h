@@ -3,19 +3,26 @@
 // auto-wrap policy, the rest of the model the root unit.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "base/result.h"
+#include "framework/fsdp1/options.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::fsdp1 {
 
+std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
+                                                const Options& options, std::int64_t rank);
+
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank);
 
 /// Ranks whose shards are cut alike.
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const Options& options);
 
 }  // namespace memtape::fsdp1

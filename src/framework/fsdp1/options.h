@@ -21,8 +21,9 @@ struct Options {
   BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
   bool forward_prefetch = false;
   bool cpu_offload = false;
-  bool no_sync = true;  ///< while gradients are accumulated
-  Layout mesh{{}};      ///< axes "replicate" and "shard"
+  bool sync_module_states = false;  ///< each unit's states are broadcast before it is cut
+  bool no_sync = true;              ///< while gradients are accumulated
+  Layout mesh{{}};                  ///< axes "replicate" and "shard"
 
   bool is_sharded() const { return sharding_strategy != ShardingStrategy::no_shard; }
   bool reshards_after_forward() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/fsdp2/fsdp_state.h"
 
+#include <utility>
+
 #include "ghost/autograd/node.h"
 #include "ghost/ops/views.h"
 
@@ -83,8 +85,9 @@ void FsdpState::post_forward(std::initializer_list<Tensor*> outputs) {
         [this](ghost::Gradients&) { pre_backward(); });
   }
   state_ = TrainingState::idle;
+  Tensor all_gather_state;  // a local of the function, which frees it
   if (context_.iter_forward_root == this) {
-    context_.comm.all_gather_state.reset();
+    all_gather_state = std::exchange(context_.comm.all_gather_state, {});
     context_.iter_forward_root = nullptr;
   }
   if (!policy_.output_dtype) return;

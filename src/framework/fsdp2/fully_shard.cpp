@@ -38,11 +38,13 @@ class ShardedModel final : public ShardedProgram {
       if (module.node->is_layer) shard({module.node});
     if (options_.keeps_last_layer && !states_.empty() && states_.back()->group())
       states_.back()->group()->keep_unsharded_after_forward();
-    if (options_.wrap_ends) shard_ends();
+    if (options_.ends != WrappedEnds::none) shard_ends();
     shard({&root});
     std::rotate(states_.begin(), states_.end() - 1, states_.end());
     for (const auto& state : states_) context_.all_states.push_back(state.get());
-    if (!options_.reshard_after_forward && states_.front()->group())
+    const bool root_keeps =
+        !options_.reshard_after_forward || options_.ends == WrappedEnds::as_accelerate;
+    if (root_keeps && states_.front()->group())
       states_.front()->group()->keep_unsharded_after_forward();
   }
 
@@ -62,14 +64,16 @@ class ShardedModel final : public ShardedProgram {
   void to_empty() override { to_empty(model_.tree.root()); }
 
   Tensor loss_of(const family::Batch& batch) override {
-    const Forward forward = [this](const family::Batch& inputs) {
-      FsdpState& root = *states_.front();
-      root.root_before_forward();
-      family::ModelOutput output = model_.forward(inputs);
-      root.root_after_forward({&output.loss, &output.logits});
-      return output;
-    };
-    return loss_(forward, batch);
+    const Forward module = [this](const family::Batch& inputs) { return model_.forward(inputs); };
+    return loss_([&](const family::Batch& inputs) { return forward(module, inputs); }, batch);
+  }
+
+  family::ModelOutput forward(const Forward& module, const family::Batch& batch) override {
+    FsdpState& root = *states_.front();
+    root.root_before_forward();
+    family::ModelOutput output = module(batch);
+    root.root_after_forward({&output.loss, &output.logits});
+    return output;
   }
 
   void set_gradient_sync(bool sync) override {
@@ -136,6 +140,11 @@ class ShardedModel final : public ShardedProgram {
         norm = module.node;
       if (module.name == model_.output_embeddings()) head = module.node;
     }
+    options_.ends == WrappedEnds::apart ? shard_apart(embedding, norm, head)
+                                        : shard_as_accelerate(embedding, norm, head);
+  }
+
+  void shard_apart(ModuleNode* embedding, ModuleNode* norm, ModuleNode* head) {
     if (!embedding || !norm || !head) {
       ghost::session().fail({ErrorKind::unsupported, "no embedding, final norm and head to wrap",
                              "--strategy: wrap_ends", "false"});
@@ -145,6 +154,20 @@ class ShardedModel final : public ShardedProgram {
     shard({norm, head});
     if (!options_.reshard_after_forward && states_.back()->group())
       states_.back()->group()->keep_unsharded_after_forward();  // torchtitan's default policy
+  }
+
+  /// What of them the model has.
+  void shard_as_accelerate(ModuleNode* embedding, ModuleNode* norm, ModuleNode* head) {
+    const bool tied =
+        embedding && head &&
+        embedding->parameters.front().tensor.ptr() == head->parameters.front().tensor.ptr();
+    if (embedding && !tied) shard({embedding});
+    std::vector<ModuleNode*> tail;
+    for (ModuleNode* module : {norm, tied ? embedding : nullptr, head})
+      if (module) tail.push_back(module);
+    if (tail.empty()) return;
+    shard(std::move(tail));
+    if (states_.back()->group()) states_.back()->group()->keep_unsharded_after_forward();
   }
 
   Options options_;
@@ -185,6 +208,11 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
                                                    const TrainRecipe& recipe) {
   const Result<Options> options = read_options(recipe);
   if (!options) return tl::unexpected(options.error());
+  return rank_classes(config, recipe, *options);
+}
+
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const Options& options) {
   const auto parameters = torch::built_parameters(config, recipe);
   if (!parameters) return tl::unexpected(parameters.error());
   std::vector<std::int64_t> lengths;  // of dimension 0, each once: those decide how shards differ
@@ -192,12 +220,12 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
     if (!parameter.shape.empty()) lengths.push_back(parameter.shape.front());
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
-  const std::int64_t shards = options->mesh.size("shard");
+  const std::int64_t shards = options.mesh.size("shard");
   std::map<std::vector<std::int64_t>, torch::RankClass> classes;
   for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {
     std::vector<std::int64_t> held;
     for (std::int64_t length : lengths)
-      held.push_back(-shard(length, shards, options->mesh.coordinate(rank, "shard")));
+      held.push_back(-shard(length, shards, options.mesh.coordinate(rank, "shard")));
     classes[held].ranks.push_back(static_cast<int>(rank));
   }
   std::vector<torch::RankClass> found;

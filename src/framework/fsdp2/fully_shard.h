@@ -16,7 +16,7 @@
 namespace memtape::fsdp2 {
 
 /// How a program gets its loss: `forward` is the wrapped model's.
-using Forward = std::function<family::ModelOutput(const family::Batch&)>;
+using Forward = torch::DrivenModel::Forward;
 using LossProgram = std::function<ghost::Tensor(const Forward& forward, const family::Batch&)>;
 
 /// A model whose parameters are shards.
@@ -39,5 +39,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
 
 /// Ranks whose shards have equal sizes.
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const Options& options);
 
 }  // namespace memtape::fsdp2

@@ -66,7 +66,7 @@ Result<Options> read_policies(const Config& json) {
   read_reshard(json, options);
   options.cpu_offload = json.boolean({"cpu_offload", "offload_policy"}, false);
   options.reshard_after_backward = json.boolean("reshard_after_backward", true);
-  options.wrap_ends = json.boolean("wrap_ends", false);
+  if (json.boolean("wrap_ends", false)) options.ends = WrappedEnds::apart;
   return options;
 }
 

@@ -22,15 +22,20 @@ struct MixedPrecision {
   bool cast_forward_inputs = true;
 };
 
+/// Which of embedding, final norm and head are units of their own: none; embedding apart and norm
+/// with head; or the same, and all three one unit where embedding and head are tied
+/// (fsdp2_prepare_model of accelerate 1.15), which stays whole after the forward.
+enum class WrappedEnds { none, apart, as_accelerate };
+
 struct Options {
   MixedPrecision mixed_precision;
   std::optional<bool> reshard_after_forward;  ///< none: all but the root
   std::optional<std::int64_t> reshard_to;     ///< to so many shards, not to all
   bool cpu_offload = false;                   ///< CPUOffloadPolicy
   bool reshard_after_backward = true;         ///< set_reshard_after_backward while accumulating
-  bool wrap_ends = false;                     ///< embedding, and norm with head, are units too
-  bool keeps_last_layer = false;              ///< the last layer is not resharded after forward
-  Layout mesh{{}};                            ///< axes "replicate" and "shard"
+  WrappedEnds ends = WrappedEnds::none;
+  bool keeps_last_layer = false;  ///< the last layer is not resharded after forward
+  Layout mesh{{}};                ///< axes "replicate" and "shard"
   /// Over parameters that are DTensors already: a gradient in the placement of its parameter
   /// (FSDPParam._get_grad_inner_tensor).
   std::function<ghost::Tensor(const ghost::Tensor& parameter, ghost::Tensor gradient)>

@@ -116,8 +116,12 @@ class TrainLoop {
 
 std::vector<Tensor> DrivenModel::parameters() { return trainable_parameters(model_); }
 
-void DrivenModel::clip_grad_norm(const std::vector<Tensor>& parameters) {
-  torch::clip_grad_norm(parameters);
+Tensor DrivenModel::loss_of(const Batch& batch) {
+  return forward([this](const Batch& inputs) { return model_.forward(inputs); }, batch).loss;
+}
+
+Tensor DrivenModel::clip_grad_norm(const std::vector<Tensor>& parameters) {
+  return torch::clip_grad_norm(parameters);
 }
 
 StaticBytes DrivenModel::statics() { return count_statics(model_); }

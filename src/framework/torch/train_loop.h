@@ -67,12 +67,19 @@ class DrivenModel {
 
   /// What the optimizer is given.
   virtual std::vector<ghost::Tensor> parameters();
-  virtual ghost::Tensor loss_of(const family::Batch& batch) { return model_.forward(batch).loss; }
+  /// The wrapped module's own forward, or what a program has put in its place.
+  using Forward = std::function<family::ModelOutput(const family::Batch&)>;
+  /// model(**batch): `module`, and the wrapper's work before and after it.
+  virtual family::ModelOutput forward(const Forward& module, const family::Batch& batch) {
+    return module(batch);
+  }
+  virtual ghost::Tensor loss_of(const family::Batch& batch);
   /// What the program does to its optimizer once it is made.
   virtual void set_up(Optimizer&) {}
   /// Before each micro-batch: whether its gradients are to be shared with the other ranks.
   virtual void set_gradient_sync(bool) {}
-  virtual void clip_grad_norm(const std::vector<ghost::Tensor>& parameters);
+  /// The norm of all gradients, by which they have been scaled.
+  virtual ghost::Tensor clip_grad_norm(const std::vector<ghost::Tensor>& parameters);
   /// Whether parameters and gradients are offloaded: the optimizer then works in host memory.
   virtual bool updates_on_host() const { return false; }
   virtual StaticBytes statics();

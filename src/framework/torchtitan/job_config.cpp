@@ -88,15 +88,16 @@ Result<void> read_fsdp(const Config& json, JobConfig& job) {
   job.fsdp2.mixed_precision.param_dtype = *param;
   job.fsdp2.mixed_precision.reduce_dtype = *reduce;
   job.fsdp2.cpu_offload = json.boolean("enable_cpu_offload", false);
-  job.fsdp2.wrap_ends = job.since(kEndsAreUnits);
+  const bool ends_are_units = job.since(kEndsAreUnits);
+  if (ends_are_units) job.fsdp2.ends = fsdp2::WrappedEnds::apart;
   constexpr auto kPolicies = std::to_array<std::string_view>({"default", "always", "never"});
-  if (job.since(kRootReshards) && !job.fsdp2.wrap_ends) job.fsdp2.reshard_after_forward = true;
+  if (job.since(kRootReshards) && !ends_are_units) job.fsdp2.reshard_after_forward = true;
   const std::string policy = json.text("fsdp_reshard_after_forward", "default");
   if (policy == "never")
     job.fsdp2.reshard_after_forward = false;
   else if (policy == "default")
-    job.fsdp2.keeps_last_layer = !job.fsdp2.wrap_ends;
-  else if (policy == "always" && job.fsdp2.wrap_ends)
+    job.fsdp2.keeps_last_layer = !ends_are_units;
+  else if (policy == "always" && ends_are_units)
     job.fsdp2.reshard_after_forward = true;
   else if (policy != "always")
     return bad_input("unusable value \"" + policy + "\"", "--strategy: fsdp_reshard_after_forward",
