@@ -18,9 +18,7 @@ const std::string* value_of(const RawOptions& options, std::string_view name) {
 }
 
 /// Whether the framework knows no layout but one GPU.
-bool is_single(std::string_view framework) {
-  return framework == "torch" || framework == "transformers";
-}
+bool is_single(std::string_view framework) { return framework == "torch"; }
 
 /// Options that the dialect at hand does not model, as one error that names the first.
 Result<void> refuse_unmodelled(const RawOptions& options) {
@@ -46,7 +44,8 @@ Result<void> refuse_unmodelled(const RawOptions& options) {
 /// JSON|FILE: the text of a file whose name was given in place of JSON.
 Result<void> read_json_files(RawOptions& options) {
   for (auto& [name, value] : options.values) {
-    const bool is_json = name == "peft" || name == "quantization" || name == "strategy";
+    const bool is_json = name == "peft" || name == "quantization" || name == "strategy" ||
+                         name == "fsdp_config" || name == "deepspeed";
     if (!is_json || value.find_first_not_of(" \t\r\n") == std::string::npos) continue;
     if (value[value.find_first_not_of(" \t\r\n")] == '{') continue;
     Result<std::string> text = sources::read_text_file(value, kLargestJson);

@@ -45,11 +45,16 @@ std::string_view switch_of(std::string_view distributed_type) {
   return {};
 }
 
-void note_members(const Settings& settings, std::string_view name, LaunchCommand& command) {
+/// `prefix`: of the launcher's own names, which members may leave out.
+void note_members(const Settings& settings, std::string_view name, std::string_view prefix,
+                  LaunchCommand& command) {
   const Setting* nested = settings.find(name);
   if (!nested) return;
   for (const YamlNode& member : nested->value.children)
-    command.launcher_settings.emplace_back(member.key, option_text(member));
+    command.launcher_settings.emplace_back(prefix.empty() || member.key.starts_with(prefix)
+                                               ? member.key
+                                               : std::string(prefix) + member.key,
+                                           option_text(member));
 }
 
 }  // namespace
@@ -77,8 +82,8 @@ Result<void> note_accelerate_config(const std::string& path, LaunchCommand& comm
                      "a whole number of processes");
     command.processes = *processes;
   }
-  note_members(*settings, "deepspeed_config", command);
-  note_members(*settings, "fsdp_config", command);
+  note_members(*settings, "deepspeed_config", "", command);
+  note_members(*settings, "fsdp_config", "fsdp_", command);
   if (settings->failure()) return tl::unexpected(*settings->failure());
   return {};
 }

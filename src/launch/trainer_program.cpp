@@ -20,6 +20,12 @@ bool is_field(std::string_view name) {
   return std::ranges::find(fields, name) != fields.end();
 }
 
+/// A configuration of its own, which is read where the options are.
+bool names_file(const NamedValue& option) {
+  return (option.first == "fsdp_config" || option.first == "deepspeed") &&
+         !option.second.starts_with('{');
+}
+
 Result<void> add_argument(const Setting& setting, TrainRecipe& scratch, Translation& translation) {
   std::vector<std::string> values{option_text(setting.value)};
   if (setting.name == "loss_type" && setting.value.kind == YamlNode::Kind::sequence) {
@@ -28,6 +34,10 @@ Result<void> add_argument(const Setting& setting, TrainRecipe& scratch, Translat
   }
   for (std::string& value : values) {
     const NamedValue option{setting.name, std::move(value)};
+    if (names_file(option)) {
+      translation.options.push_back(option);
+      continue;
+    }
     if (const Result<void> fine = set_training_argument(option, scratch); !fine) {
       Error error = fine.error();
       error.where = setting.where;
@@ -53,15 +63,47 @@ const std::string* setting_of(const LaunchCommand& command, std::string_view nam
 
 bool is_on(const std::string* value) { return value && *value != "false" && *value != "no"; }
 
+/// What accelerate launch hands its FSDP plugin through the environment, with the launcher's own
+/// defaults (accelerate 1.15, commands/launch.py, utils/launch.py).
+void add_fsdp(const LaunchCommand& command, Translation& translation) {
+  struct Default {
+    std::string_view name, value;
+  };
+  constexpr auto kDefaults = std::to_array<Default>({{"fsdp_version", "1"},
+                                                     {"fsdp_sharding_strategy", "FULL_SHARD"},
+                                                     {"fsdp_reshard_after_forward", ""},
+                                                     {"fsdp_auto_wrap_policy", "NO_WRAP"},
+                                                     {"fsdp_min_num_params", "100000000"},
+                                                     {"fsdp_transformer_layer_cls_to_wrap", ""},
+                                                     {"fsdp_backward_prefetch", "NO_PREFETCH"},
+                                                     {"fsdp_forward_prefetch", "false"},
+                                                     {"fsdp_use_orig_params", "true"},
+                                                     {"fsdp_cpu_ram_efficient_loading", "true"},
+                                                     {"fsdp_sync_module_states", "true"},
+                                                     {"fsdp_offload_params", "false"},
+                                                     {"fsdp_activation_checkpointing", "false"}});
+  std::vector<std::string> members;
+  for (const Default& setting : kDefaults) {
+    const std::string* given = setting_of(command, setting.name);
+    const std::string value = given ? *given : std::string(setting.value);
+    const bool is_number = setting.name == "fsdp_min_num_params";
+    if (!value.empty())
+      members.push_back(
+          fmt::format("{}: {}", json_quoted(setting.name), is_number ? value : json_quoted(value)));
+  }
+  translation.options.emplace_back("fsdp", "true");
+  translation.options.emplace_back("fsdp_config", fmt::format("{{{}}}", fmt::join(members, ", ")));
+}
+
 /// What accelerate does to the run beside counting processes.
 Result<void> add_launcher(const LaunchCommand& command, Translation& translation) {
-  for (const auto& [name, what] :
-       {std::pair{"use_fsdp", "FSDP"}, std::pair{"use_deepspeed", "DeepSpeed"},
-        std::pair{"use_parallelism_config", "a parallelism_config"}})
+  for (const auto& [name, what] : {std::pair{"use_deepspeed", "DeepSpeed"},
+                                   std::pair{"use_parallelism_config", "a parallelism_config"}})
     if (is_on(setting_of(command, name)))
       return unsupported(fmt::format("Trainer over {} is not modelled", what), "accelerate launch",
-                         "memtape train --framework fsdp1, fsdp2 or deepspeed run the plain loop "
-                         "over them");
+                         "DDP and FSDP are; memtape train --framework deepspeed runs the plain "
+                         "loop over DeepSpeed");
+  if (is_on(setting_of(command, "use_fsdp"))) add_fsdp(command, translation);
   const std::string* precision = setting_of(command, "mixed_precision");
   if (!precision || *precision == "no") return {};
   if (*precision != "bf16" && *precision != "fp16")

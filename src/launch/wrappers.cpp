@@ -115,8 +115,8 @@ constexpr auto kAccelerate = std::to_array<Flag>({
     {"--fsdp_state_dict_type", one},
     {"--fsdp_forward_prefetch", one, Effect::modelled, "fsdp_forward_prefetch"},
     {"--fsdp_use_orig_params", one, Effect::modelled, "fsdp_use_orig_params"},
-    {"--fsdp_cpu_ram_efficient_loading", one},
-    {"--fsdp_sync_module_states", one},
+    {"--fsdp_cpu_ram_efficient_loading", one, Effect::modelled, "fsdp_cpu_ram_efficient_loading"},
+    {"--fsdp_sync_module_states", one, Effect::modelled, "fsdp_sync_module_states"},
     {"--fsdp_activation_checkpointing", one, Effect::modelled, "fsdp_activation_checkpointing"},
 });
 

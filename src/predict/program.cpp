@@ -20,6 +20,7 @@
 #include "framework/torch_tp/parallelize.h"
 #include "framework/torchtitan/job_config.h"
 #include "framework/torchtitan/trainer.h"
+#include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trainer.h"
 #include "workload/lora_config.h"
 #include "workload/train_options.h"
@@ -51,11 +52,7 @@ constexpr auto kDialects = std::to_array<Dialect>({
        return torch::run_training(c, r, d);
      },
      all_alike},
-    {Framework::transformers,
-     [](const Config& c, const TrainRecipe& r, const ghost::DeviceTraits& d, int) {
-       return transformers::run_trainer(c, r, d);
-     },
-     all_alike},
+    {Framework::transformers, transformers::run_trainer, transformers::rank_classes},
     {Framework::ddp,
      [](const Config& c, const TrainRecipe& r, const ghost::DeviceTraits& d, int) {
        return ddp::run_training(c, r, d);

@@ -9,8 +9,9 @@
 namespace memtape {
 namespace {
 
-constexpr std::array kStepPhases{Phase::prepare, Phase::forward,   Phase::backward, Phase::schedule,
-                                 Phase::clip,    Phase::optimizer, Phase::zero_grad};
+constexpr std::array kStepPhases{Phase::prepare,   Phase::forward,   Phase::backward,
+                                 Phase::schedule,  Phase::clip,      Phase::optimizer,
+                                 Phase::zero_grad, Phase::evaluation};
 
 /// Under which name a window is reported: where forwards and backwards take turns they are one.
 Phase reported_phase(Phase phase, bool is_pipeline) {

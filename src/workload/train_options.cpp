@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "workload/dpo_arguments.h"
+#include "workload/fsdp_arguments.h"
 #include "workload/lora_config.h"
 #include "workload/quantization_config.h"
 #include "workload/sft_arguments.h"
@@ -188,27 +189,26 @@ Result<void> set_rank(const NamedValue& option, TrainRecipe& recipe) {
   return put(up_to(option, kMostOf - 1), recipe.layout.rank);
 }
 
-/// What Trainer calls by another name, or decides itself.
+/// Adapters are peft's business there.
 Result<void> check_trainer_option(std::string_view option) {
-  struct Renamed {
-    std::string_view option, hint;
-  };
-  constexpr auto kRenamed =
-      std::to_array<Renamed>({{"precision", "use --weights with --bf16 or --fp16"},
-                              {"micro-batch-size", "use --per_device_train_batch_size"},
-                              {"gradient-accumulation", "use --gradient_accumulation_steps"},
-                              {"gradient-checkpointing", "use --gradient_checkpointing"},
-                              {"optimizer", "use --optim"},
-                              {"optimizer-impl", "use --optim"},
-                              {"max-grad-norm", "use --max_grad_norm"},
-                              {"lora-rank", "use --peft"},
-                              {"lora-targets", "use --peft"},
-                              {"lora-dropout", "use --peft"}});
-  for (const Renamed& renamed : kRenamed)
-    if (renamed.option == option)
-      return bad_input("--framework transformers takes TrainingArguments by their own names",
-                       "--" + std::string(option), std::string(renamed.hint));
-  return {};
+  if (!option.starts_with("lora-")) return {};
+  return bad_input("--framework transformers takes adapters as peft's LoraConfig",
+                   "--" + std::string(option), "use --peft");
+}
+
+/// What the options that all frameworks share mean to Trainer: the optim of an optimizer; weights
+/// of 16 bits for a precision without autocast.
+Result<void> finish_trainer(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  const bool names_optimizer = std::any_of(options.begin(), options.end(), [](const auto& option) {
+    return option.first == "optimizer" || option.first == "optimizer-impl";
+  });
+  if (names_optimizer)
+    if (const Result<void> known = set_optim_by_common_names(recipe); !known) return known;
+  if (recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16) {
+    if (!recipe.weights) recipe.weights = recipe.parameter_dtype();
+    recipe.precision = Precision::fp32;
+  }
+  return finish_fsdp(recipe);
 }
 
 Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options) {
@@ -318,6 +318,14 @@ constexpr auto kRules = std::to_array<Rule>({
      }},
     {"max-grad-norm", set_max_grad_norm},
     {"imbalance", set_imbalance},
+    {"attention-mask",
+     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
+       constexpr std::array<std::string_view, 2> kMasks{"default", "none"};
+       if (std::find(kMasks.begin(), kMasks.end(), o.second) == kMasks.end())
+         return wrong(o.first, o.second, suggestion(o.second, kMasks));
+       r.trainer.batch_has_mask = o.second == "default";
+       return {};
+     }},
     {"trainer", check_trainer},
     {"transformers-version", set_transformers_version},
     {"lora-rank",
@@ -394,6 +402,9 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
     if (const Result<void> done = apply_option(in_common_words(option, recipe), recipe); !done)
       return tl::unexpected(done.error());
   apply_max_length(options, recipe);
+  if (recipe.framework == Framework::transformers)
+    if (const Result<void> done = finish_trainer(options, recipe); !done)
+      return tl::unexpected(done.error());
   // torch.optim.Adafactor alone prefers its loop: its foreach takes a copy of the parameters.
   if (recipe.optimizer == OptimizerName::adafactor && !recipe.names_optimizer_impl)
     recipe.optimizer_impl = OptimizerImpl::for_loop;

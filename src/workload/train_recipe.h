@@ -104,6 +104,40 @@ struct DpoRecipe {
   bool disable_dropout = true;
 };
 
+/// accelerate's DistributedDataParallelKwargs as Trainer sets them; what is not said follows from
+/// the model.
+struct DdpRecipe {
+  std::optional<bool> find_unused_parameters;
+  std::optional<double> bucket_cap_mb;
+  bool broadcast_buffers = true, static_graph = false;
+};
+
+/// accelerate's FullyShardedDataParallelPlugin, as far as memory goes, with what Trainer puts in
+/// where fsdp_config says nothing.
+struct FsdpRecipe {
+  enum class Wrap { layers, by_size, nothing };
+  int version = 2;
+  bool reshard_after_forward = true;              ///< of version 2
+  std::string sharding_strategy = "FULL_SHARD";   ///< of version 1
+  std::string backward_prefetch = "NO_PREFETCH";  ///< of version 1, as forward_prefetch ...
+  bool forward_prefetch = false, use_orig_params = true, sync_module_states = true;
+  bool cpu_offload = false, activation_checkpointing = false;
+  Wrap wrap = Wrap::layers;
+  std::int64_t min_num_params = 0;
+  std::vector<std::string> layer_classes;  ///< none: the model's own
+};
+
+/// Trainer.evaluate between steps.
+struct EvaluationRecipe {
+  bool runs = false;  ///< eval_strategy, or do_eval with a strategy that runs it
+  std::int64_t batch_size = 8;
+  std::int64_t samples = 0;  ///< of the evaluation set on all ranks; 0: as many as show the peak
+  bool computes_metrics = false, prediction_loss_only = false;
+  bool batch_eval_metrics = false, concatenates = true;
+  bool includes_inputs = false;
+  std::optional<std::int64_t> accumulation_steps;
+};
+
 /// What only Trainer's TrainingArguments can ask for, by their names there.
 struct TrainerRecipe {
   std::string optim = "adamw_torch_fused";              ///< the name behind the recipe's optimizer
@@ -121,6 +155,13 @@ struct TrainerRecipe {
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;
   bool shifts_logits = false;  ///< as transformers before 4.49 does, in place of labels
+  bool batch_has_mask = true;  ///< tokenizers return one
+  bool averages_tokens_across_devices = true;
+  DdpRecipe ddp;
+  std::optional<FsdpRecipe> fsdp;
+  std::string fsdp_config;  ///< JSON, as it was typed
+  std::string deepspeed;    ///< a ds_config's JSON
+  EvaluationRecipe evaluation;
 
   bool is_of_trl() const { return sft || dpo; }
 };

@@ -7,6 +7,8 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "workload/dpo_arguments.h"
+#include "workload/evaluation_arguments.h"
+#include "workload/fsdp_arguments.h"
 #include "workload/liger_config.h"
 #include "workload/sft_arguments.h"
 #include "workload/typed_values.h"
@@ -27,7 +29,6 @@ constexpr auto kNeutral =
                                      "adam_beta1",
                                      "adam_beta2",
                                      "adam_epsilon",
-                                     "average_tokens_across_devices",
                                      "bf16_full_eval",
                                      "fp16_full_eval",
                                      "tf32",
@@ -76,10 +77,6 @@ constexpr auto kNeutral =
                                      "remove_unused_columns",
                                      "train_sampling_strategy",
                                      "length_column_name",
-                                     "ddp_find_unused_parameters",
-                                     "ddp_bucket_cap_mb",
-                                     "ddp_broadcast_buffers",
-                                     "ddp_static_graph",
                                      "ddp_backend",
                                      "ddp_timeout",
                                      "skip_memory_metrics",
@@ -87,15 +84,9 @@ constexpr auto kNeutral =
                                      "do_predict",
                                      "resume_from_checkpoint",
                                      "local_rank",
-                                     "per_device_eval_batch_size",
-                                     "prediction_loss_only",
                                      "eval_steps",
                                      "eval_delay",
-                                     "eval_do_concat_batches",
-                                     "eval_use_gather_object",
-                                     "eval_accumulation_steps",
-                                     "include_for_metrics",
-                                     "batch_eval_metrics"});
+                                     "eval_use_gather_object"});
 
 /// Modelled at their defaults only.
 struct Fixed {
@@ -114,9 +105,6 @@ constexpr auto kFixed = std::to_array<Fixed>({
     {"accelerator_config", ""},
     {"parallelism_config", ""},
     {"label_names", ""},
-    {"fsdp", ""},
-    {"fsdp_config", ""},
-    {"deepspeed", ""},
     {"debug", ""},
 });
 
@@ -243,12 +231,9 @@ Result<void> set_gradient_checkpointing_kwargs(const NamedValue& option, TrainRe
   return {};
 }
 
-/// Evaluation is another program between steps: the step's own figures stand.
-Result<void> note_evaluation(const NamedValue& option, TrainRecipe& recipe) {
-  if (option.second != "no" && option.second != "false")
-    recipe.not_modelled.push_back("--" + option.first +
-                                  ": evaluation between steps is not modelled, the figures are "
-                                  "those of training steps");
+/// A ds_config's JSON; a file's name has become its text before.
+Result<void> set_deepspeed(const NamedValue& option, TrainRecipe& recipe) {
+  recipe.trainer.deepspeed = option.second;
   return {};
 }
 
@@ -298,9 +283,29 @@ constexpr auto kModelled = std::to_array<Modelled>({
     {"liger_kernel_config", set_liger_kernel_config},
     {"scored_tokens",
      [](const NamedValue& o, TrainRecipe& r) { return put(whole(o), r.trainer.scored_tokens); }},
-    {"eval_strategy", note_evaluation},
-    {"eval_on_start", note_evaluation},
-    {"do_eval", note_evaluation},
+    {"average_tokens_across_devices",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.trainer.averages_tokens_across_devices);
+     }},
+    {"ddp_find_unused_parameters",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.trainer.ddp.find_unused_parameters);
+     }},
+    {"ddp_bucket_cap_mb",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(positive(o), r.trainer.ddp.bucket_cap_mb);
+     }},
+    {"ddp_broadcast_buffers",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.trainer.ddp.broadcast_buffers);
+     }},
+    {"ddp_static_graph",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.trainer.ddp.static_graph);
+     }},
+    {"fsdp", set_fsdp},
+    {"fsdp_config", set_fsdp_config},
+    {"deepspeed", set_deepspeed},
 });
 
 }  // namespace
@@ -308,6 +313,7 @@ constexpr auto kModelled = std::to_array<Modelled>({
 std::vector<std::string_view> training_argument_names() {
   std::vector<std::string_view> names;
   for (const Modelled& argument : kModelled) names.push_back(argument.name);
+  for (const std::string_view name : evaluation_argument_names()) names.push_back(name);
   for (const Fixed& argument : kFixed) names.push_back(argument.name);
   names.insert(names.end(), kNeutral.begin(), kNeutral.end());
   for (const std::string_view name : sft_argument_names()) names.push_back(name);
@@ -318,6 +324,18 @@ std::vector<std::string_view> training_argument_names() {
 bool is_training_argument(std::string_view name) {
   const std::vector<std::string_view> names = training_argument_names();
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Result<void> set_optim_by_common_names(TrainRecipe& recipe) {
+  const bool hf = recipe.optimizer == OptimizerName::adafactor;
+  const OptimizerName wanted = hf ? OptimizerName::adafactor_hf : recipe.optimizer;
+  for (const Optim& optim : kOptims) {
+    if (optim.optimizer != wanted) continue;
+    if (recipe.names_optimizer_impl && optim.form != recipe.optimizer_impl) continue;
+    return set_optim({"optim", std::string(optim.name)}, recipe);
+  }
+  return bad_input("Trainer has no such optimizer of that form", "--optimizer",
+                   "--optim names those it has");
 }
 
 void set_training_argument_defaults(TrainRecipe& recipe) {
@@ -332,6 +350,7 @@ Result<void> set_training_argument(const NamedValue& option, TrainRecipe& recipe
                      "it needs --framework transformers");
   for (const Modelled& argument : kModelled)
     if (argument.name == option.first) return argument.set(option, recipe);
+  if (is_evaluation_argument(option.first)) return set_evaluation_argument(option, recipe);
   if (is_sft_argument(option.first) || is_dpo_argument(option.first))
     return set_trl_argument(option, recipe);
   for (const Fixed& argument : kFixed)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/create_optimizer.h"
 
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "framework/torch/model_setup.h"
 #include "framework/transformers/decay_parameters.h"
 #include "framework/transformers/schedule_free.h"
 #include "framework/transformers/stable_adamw.h"
@@ -58,6 +60,22 @@ CreatedOptimizer created(const TrainRecipe& recipe, family::PretrainedModel& mod
 CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model) {
   GroupedParameters grouped = grouped_parameters(model);
   CreatedOptimizer made = created(recipe, model, std::move(grouped.parameters));
+  made.optimizer->second_group_from(grouped.decayed);
+  return made;
+}
+
+CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model,
+                                  torch::DrivenModel& wrapper) {
+  const GroupedParameters grouped = grouped_parameters(model);
+  const std::vector<Tensor> originals = torch::trainable_parameters(model);
+  std::vector<Tensor> wrapped = wrapper.parameters();
+  if (wrapped.size() != originals.size()) return created(recipe, model, std::move(wrapped));
+  std::unordered_map<const ghost::TensorImpl*, Tensor> stands_for;
+  for (std::size_t i = 0; i < originals.size(); ++i)
+    stands_for.emplace(originals[i].ptr().get(), wrapped[i]);
+  std::vector<Tensor> parameters;
+  for (const Tensor& p : grouped.parameters) parameters.push_back(stands_for.at(p.ptr().get()));
+  CreatedOptimizer made = created(recipe, model, std::move(parameters));
   made.optimizer->second_group_from(grouped.decayed);
   return made;
 }

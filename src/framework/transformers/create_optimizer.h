@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "family/pretrained.h"
+#include "framework/torch/train_loop.h"
 #include "framework/transformers/bitsandbytes_optimizer.h"
 #include "framework/transformers/lomo.h"
 #include "workload/train_recipe.h"
@@ -19,6 +20,10 @@ struct CreatedOptimizer {
 };
 
 CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model);
+/// The same for a wrapped model: its parameters stand one for one for those of the model, or are
+/// flat ones, whose names spare none the decay.
+CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model,
+                                  torch::DrivenModel& wrapper);
 
 /// What such an optimizer refuses, or is not modelled with.
 Result<void> check_optim(const TrainRecipe& recipe);

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "family/pretrained.h"
+#include "framework/torch/train_loop.h"
 #include "ghost/autocast.h"
 #include "workload/train_recipe.h"
 
@@ -19,6 +20,9 @@ class PreparedModel {
 
   /// model.forward = ...
   void replace_forward(Forward forward) { forward_ = std::move(forward); }
+  /// What wraps it for several GPUs.
+  void wrap_in(torch::DrivenModel& wrapper) { wrapper_ = &wrapper; }
+  void unwrap() { wrapper_ = nullptr; }
 
   /// model(**inputs)
   family::ModelOutput operator()(const family::Batch& inputs) const;
@@ -34,9 +38,14 @@ class PreparedModel {
   family::PretrainedModel& model() const { return model_; }
 
  private:
+  /// The forward as prepare_model patches it.
+  family::ModelOutput patched(const family::Batch& inputs) const;
+
   const TrainRecipe& recipe_;
   family::PretrainedModel& model_;
   Forward forward_;
+  torch::DrivenModel* wrapper_ = nullptr;
+  bool is_patched_;  ///< fully_shard's own mixed precision goes without autocast
 };
 
 }  // namespace memtape::transformers

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "family/loss_dialect.h"
-#include "framework/torch/clip_grad.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
+#include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
+#include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/liger/apply.h"
+#include "framework/transformers/parallel_model.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer_objective.h"
@@ -54,7 +56,7 @@ struct Models {
 
 class Trainer {
  public:
-  Trainer(const TrainRecipe& recipe, const Models& models, bool shifts_labels)
+  Trainer(const TrainRecipe& recipe, const Models& models, bool shifts_labels, int rank)
       : recipe_(recipe),
         loss_(recipe.trainer.shifts_logits),
         model_(models.trained),
@@ -63,11 +65,11 @@ class Trainer {
                        ? std::optional<PreparedModel>(std::in_place, recipe, *models.reference)
                        : std::nullopt),
         objective_(make_objective(recipe, prepared_, reference_ ? &*reference_ : nullptr)),
+        evaluated_(recipe, prepared_),
         session_(ghost::session()),
-        shifts_labels_(shifts_labels) {
+        shifts_labels_(shifts_labels),
+        rank_(rank) {
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
-    created_ = create_optimizer(recipe, model_);
-    optimizer_ = created_.optimizer.get();
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
 
@@ -86,10 +88,12 @@ class Trainer {
   /// _inner_training_loop
   torch::StaticBytes train() {
     session_.tape.empty_cache();  // Accelerator.free_memory
+    prepare_for_training();
     tr_loss_ = ghost::full({}, DType::float32, Category::buffer);
     Bytes gradients = 0;
     for (int step = 0; step < torch::kSteps; ++step) gradients = update_step(step);
-    torch::StaticBytes statics = torch::count_statics(model_);
+    evaluate(torch::kSteps - 1);
+    torch::StaticBytes statics = wrapper_->statics();
     statics.gradient_bytes = gradients;
     statics.optimizer_state_bytes = optimizer_->state_bytes();
     if (created_.bitsandbytes) statics.managed_bytes = created_.bitsandbytes->managed_bytes();
@@ -97,6 +101,14 @@ class Trainer {
   }
 
  private:
+  /// _prepare_for_training
+  void prepare_for_training() {
+    wrapper_ = prepare_parallel(model_, recipe_, rank_);
+    prepared_.wrap_in(*wrapper_);
+    created_ = create_optimizer(recipe_, model_, *wrapper_);
+    optimizer_ = created_.optimizer.get();
+  }
+
   /// integrations/neftune.py: a hook on the input embeddings.
   void activate_neftune() {
     for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
@@ -110,6 +122,7 @@ class Trainer {
     get_batch_samples();
     for (std::size_t i = 0; i < batch_samples_.size(); ++i) {
       inputs_ = batch_samples_[i];
+      wrapper_->set_gradient_sync(i + 1 == batch_samples_.size());
       tr_loss_step_ = training_step(inputs_, {step, static_cast<int>(i)});
       look_for_nan(tr_loss_step_);
     }
@@ -123,16 +136,23 @@ class Trainer {
     return gradients;
   }
 
-  /// default_data_collator's batch, sent to the GPU by accelerate's DataLoaderShard. trl's batches
-  /// of preferences hold a completion mask in place of labels; ref_chosen_logps stands where the
-  /// count of items does, ref_rejected_logps goes to `rejected`.
+  /// _maybe_log_save_evaluate, when an evaluation is due after the last step that is measured.
+  /// Without gradients the model goes without DDP.
+  void evaluate(int step) {
+    if (!recipe_.trainer.evaluation.runs || session_.error) return;
+    session_.mark(Phase::evaluation, step, 0);
+    if (parallelism_of(recipe_) == Parallelism::ddp) prepared_.unwrap();
+    nn::GradientCheckpointing& checkpointing = model_.tree.gradient_checkpointing;
+    const auto before = std::exchange(checkpointing, nn::GradientCheckpointing::off);
+    EvaluationLoop(recipe_, evaluated_, shifts_labels_).run();
+    checkpointing = before;
+  }
+
+  /// trl's batches of preferences hold a completion mask in place of labels; ref_chosen_logps
+  /// stands where the count of items does, ref_rejected_logps goes to `rejected`.
   Batch next_batch(std::vector<Tensor>& rejected) const {
     const std::int64_t pair = recipe_.trainer.dpo ? 2 : 1;  // chosen and rejected
-    const ghost::Dims sizes{pair * recipe_.micro_batch_size, recipe_.sequence_length};
-    Batch batch;
-    batch.input_ids = ghost::zeros(sizes, DType::int64, Category::input);
-    batch.attention_mask = ghost::ones(sizes, DType::int64, Category::input);
-    batch.labels = ghost::zeros(sizes, DType::int64, Category::input);
+    Batch batch = collated_batch(recipe_, pair * recipe_.micro_batch_size);
     if (recipe_.trainer.dpo && recipe_.trainer.dpo->precompute_ref_log_probs) {
       const ghost::Dims pairs{recipe_.micro_batch_size};
       batch.num_items_in_batch = ghost::zeros(pairs, DType::float32, Category::input);
@@ -151,18 +171,9 @@ class Trainer {
       batch_samples_ = std::move(samples);
       return;
     }
-    Tensor num_items_in_batch;
-    for (const Batch& batch : samples) count_items(batch.labels, num_items_in_batch);
-    session_.set_category(num_items_in_batch, Category::input);
-    for (Batch& batch : samples) batch.num_items_in_batch = num_items_in_batch;
+    const Tensor counted = num_items_in_batch(recipe_, samples, shifts_labels_);
+    for (Batch& batch : samples) batch.num_items_in_batch = counted;
     batch_samples_ = std::move(samples);
-  }
-
-  /// sum += labels.ne(-100).sum(); sum() starts from the number 0.
-  void count_items(const Tensor& labels, Tensor& sum) const {
-    const Tensor counted = sum_of_bools(
-        ghost::comparison("ne", shifts_labels_ ? labels.slice(-1, 1, labels.size(-1)) : labels));
-    sum = sum.defined() ? sum.add(counted) : counted.add(0);
   }
 
   struct Place {
@@ -195,21 +206,22 @@ class Trainer {
 
   /// logging_nan_inf_filter: isnan(loss), then tr_loss += tr_loss / steps. The branch of a finite
   /// loss takes a flag more for isinf instead; neither comes near a peak.
-  static void look_for_nan(const Tensor& loss) {
+  void look_for_nan(const Tensor& loss) const {
     const ghost::GradMode no_grad(false);
     {
       const Tensor isnan = ghost::comparison("ne", loss);
     }
-    const Tensor average = loss.div(2.0);
+    const Tensor average = tr_loss_.div(2.0);
   }
 
   void clip_grad_norm() {
     grad_norm_.reset();
     if (scaler_) scaler_->unscale(*optimizer_);
-    grad_norm_ = torch::clip_grad_norm(optimizer_->parameters());
+    grad_norm_ = wrapper_->clip_grad_norm(optimizer_->parameters());
   }
 
   void optimizer_step() {
+    const ghost::HostGuard host(wrapper_->updates_on_host());
     if (!scaler_) return optimizer_->step();
     scaler_->step(*optimizer_);
     scaler_->update();
@@ -221,8 +233,11 @@ class Trainer {
   PreparedModel prepared_;
   std::optional<PreparedModel> reference_;
   std::unique_ptr<Objective> objective_;
+  TrainerObjective evaluated_;
   ghost::Session& session_;
   bool shifts_labels_;
+  int rank_;
+  std::unique_ptr<torch::DrivenModel> wrapper_;
   CreatedOptimizer created_;
   torch::Optimizer* optimizer_ = nullptr;  ///< the created one
   std::optional<torch::GradScaler> scaler_;
@@ -262,6 +277,8 @@ Result<void> check(const TrainRecipe& recipe) {
     return bad_input("Trainer refuses to train a quantized model without adapters",
                      "--quantization", "add --peft");
   if (const Result<void> fine = check_trl(recipe); !fine) return fine;
+  if (const Result<void> fine = check_parallel(recipe); !fine) return fine;
+  if (const Result<void> fine = check_evaluation(recipe); !fine) return fine;
   return check_optim(recipe);
 }
 
@@ -303,10 +320,15 @@ Result<std::unique_ptr<family::PretrainedModel>> load_reference(const Config& co
   return torch::build_model(config, plain);
 }
 
+struct Place {
+  int rank = 0;
+  torch::EqualLayerRuns runs = torch::EqualLayerRuns::all_run;
+};
+
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
-                                    const ghost::DeviceTraits& device, torch::EqualLayerRuns runs) {
+                                    const ghost::DeviceTraits& device, Place place) {
   ghost::Session session(device);
-  session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
+  session.repeats_layers = place.runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
   const Result<QuantizedModel> loaded = load(config, recipe);
   if (!loaded) return tl::unexpected(loaded.error());
@@ -315,7 +337,7 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   const auto reference = load_reference(config, recipe);
   if (!reference) return tl::unexpected(reference.error());
   Trainer trainer(recipe, {.trained = *loaded->model, .reference = reference->get()},
-                  loss_shifts_labels(config));
+                  loss_shifts_labels(config), place.rank);
   if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)
     return tl::unexpected(ready.error());
   torch::StaticBytes statics = trainer.train();
@@ -328,7 +350,7 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
 }  // namespace
 
 Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& asked,
-                                    const ghost::DeviceTraits& device) {
+                                    const ghost::DeviceTraits& device, int rank) {
   TrainRecipe recipe = asked;
   // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
   if (recipe.lora && recipe.trainer.dpo && recipe.trainer.dpo->disable_dropout)
@@ -336,9 +358,12 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& ask
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
   // LOMO acts between the layers of a backward; LLM.int8() keeps what the engine does not release.
   if (recipe.trainer.optim.ends_with("lomo") || (recipe.quantization && recipe.quantization->int8))
-    return run_program(config, recipe, device, torch::EqualLayerRuns::all_run);
-  return torch::run_equal_layers(
-      [&](torch::EqualLayerRuns runs) { return run_program(config, recipe, device, runs); });
+    return run_program(config, recipe, device, {.rank = rank});
+  if (parallelism_of(recipe) != Parallelism::none)  // hooks act between the layers of a backward
+    return run_program(config, recipe, device, {.rank = rank});
+  return torch::run_equal_layers([&](torch::EqualLayerRuns runs) {
+    return run_program(config, recipe, device, {.rank = rank, .runs = runs});
+  });
 }
 
 }  // namespace memtape::transformers

@@ -13,6 +13,6 @@ namespace memtape::transformers {
 
 /// Runs the whole program on ghost tensors, as torch::run_training does.
 Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& recipe,
-                                    const ghost::DeviceTraits& device);
+                                    const ghost::DeviceTraits& device, int rank = 0);
 
 }  // namespace memtape::transformers

@@ -8,15 +8,15 @@ namespace memtape::transformers {
 
 using ghost::Tensor;
 
-Tensor TrainerObjective::compute_loss(const family::Batch& inputs) {
+family::ModelOutput TrainerObjective::compute(const family::Batch& inputs) {
   family::Batch model_inputs = inputs;
   if (smooths_labels_) model_inputs.labels.reset();  // the smoother keeps them for itself
   const family::ModelOutput outputs = model_(model_inputs);
   Tensor loss = outputs.loss;
   if (smooths_labels_)
     loss = label_smoother(outputs.logits, inputs.labels, inputs.num_items_in_batch);
-  ghost::mul_(loss, 1.0);  // average_tokens_across_devices, over one device
-  return loss;
+  ghost::mul_(loss, 1.0);  // average_tokens_across_devices
+  return {loss, outputs.logits};
 }
 
 }  // namespace memtape::transformers

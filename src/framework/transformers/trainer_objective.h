@@ -13,7 +13,9 @@ class TrainerObjective final : public Objective {
   TrainerObjective(const TrainRecipe& recipe, const PreparedModel& model)
       : model_(model), smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0) {}
 
-  ghost::Tensor compute_loss(const family::Batch& inputs) override;
+  ghost::Tensor compute_loss(const family::Batch& inputs) override { return compute(inputs).loss; }
+  /// compute_loss(return_outputs=True)
+  family::ModelOutput compute(const family::Batch& inputs);
 
  private:
   const PreparedModel& model_;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trainer's batches: default_data_collator's, sent to the GPU by accelerate's DataLoaderShard, and
+// the count of labels in them (Trainer._get_num_items_in_batch of transformers 5.17).
+#pragma once
+
+#include <span>
+
+#include "family/pretrained.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::transformers {
+
+/// Ids, mask and labels of so many rows.
+family::Batch collated_batch(const TrainRecipe& recipe, std::int64_t rows);
+
+/// sum(labels.ne(-100).sum()), over all ranks where tokens are averaged across them. Labels count
+/// from the second on where the loss shifts them.
+ghost::Tensor num_items_in_batch(const TrainRecipe& recipe, std::span<const family::Batch> batches,
+                                 bool shifts_labels);
+
+}  // namespace memtape::transformers

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/evaluation_loop.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/transformers/batches.h"
+#include "framework/transformers/gather.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/session.h"
+
+namespace memtape::transformers {
+namespace {
+
+using family::Batch;
+using ghost::Tensor;
+
+/// As many as show the peak where nothing but the losses piles up, and as are run at most.
+constexpr std::int64_t kFewBatches = 3, kMostBatches = 512;
+
+std::int64_t batches_of(const TrainRecipe& recipe) {
+  const EvaluationRecipe& evaluation = recipe.trainer.evaluation;
+  if (evaluation.samples == 0) return kFewBatches;
+  const std::int64_t at_once = evaluation.batch_size * recipe.layout.gpus;
+  return (evaluation.samples + at_once - 1) / at_once;
+}
+
+/// Whether a longer evaluation holds more.
+bool piles_up(const EvaluationRecipe& evaluation) {
+  return evaluation.computes_metrics && !evaluation.prediction_loss_only &&
+         !evaluation.batch_eval_metrics && !evaluation.accumulation_steps;
+}
+
+}  // namespace
+
+Result<void> check_evaluation(const TrainRecipe& recipe) {
+  const EvaluationRecipe& evaluation = recipe.trainer.evaluation;
+  if (!evaluation.runs) return {};
+  if (recipe.trainer.is_of_trl())
+    return unsupported("evaluation in trl's trainers is not modelled", "--eval_strategy", "no");
+  if (piles_up(evaluation) && batches_of(recipe) > kMostBatches)
+    return bad_input(
+        "more evaluation batches than are modelled", "--eval_samples",
+        "at most " + std::to_string(kMostBatches * evaluation.batch_size * recipe.layout.gpus));
+  return {};
+}
+
+void EvaluationLoop::run() const {
+  ghost::Session& session = ghost::session();
+  const bool training = std::exchange(session.training, false);
+  const EvaluationRecipe& evaluation = recipe_.trainer.evaluation;
+  const std::int64_t count = std::min(batches_of(recipe_), kMostBatches);
+  Containers all;
+  Batch inputs;
+  Prediction predicted;
+  for (std::int64_t i = 0; i < count; ++i) {
+    inputs = collated_batch(recipe_, evaluation.batch_size);
+    predicted = prediction_step(inputs);
+    gather_into(all, predicted, inputs);
+    const bool moves =
+        evaluation.accumulation_steps && (i + 1) % *evaluation.accumulation_steps == 0;
+    if (moves) all = {};  // to_cpu_and_numpy
+    if (!moves && !evaluation.batch_eval_metrics) continue;
+    predicted = {};
+    inputs = {};
+    session.tape.empty_cache();
+  }
+  session.training = training;
+}
+
+EvaluationLoop::Prediction EvaluationLoop::prediction_step(const Batch& inputs) const {
+  const ghost::GradMode no_grad(false);
+  Batch counted = inputs;
+  counted.num_items_in_batch = num_items_in_batch(recipe_, {&inputs, 1}, shifts_labels_);
+  const family::ModelOutput outputs = objective_.compute(counted);
+  Prediction predicted;
+  predicted.losses = ghost::plain_unary("mean", outputs.loss);
+  if (!keeps_logits()) return predicted;
+  predicted.logits = outputs.logits;
+  predicted.labels = inputs.labels;
+  return predicted;
+}
+
+/// EvalLoopContainer.add
+void EvaluationLoop::add(std::vector<Tensor>& container, const Tensor& tensor) const {
+  if (container.empty() || !recipe_.trainer.evaluation.concatenates)
+    return container.push_back(tensor);
+  container.front() = ghost::cat({container.front(), tensor}, 0);
+}
+
+void EvaluationLoop::gather_into(Containers& all, Prediction& predicted,
+                                 const Batch& inputs) const {
+  const std::int64_t ranks = recipe_.layout.gpus;
+  const EvaluationRecipe& evaluation = recipe_.trainer.evaluation;
+  const bool keeps = !evaluation.batch_eval_metrics;
+  {
+    const ghost::Op op("repeat", {});
+    const Tensor repeated = ghost::empty({evaluation.batch_size}, predicted.losses.dtype());
+    predicted.losses = gather(repeated, ranks);
+  }
+  add(all.losses, predicted.losses);
+  if (evaluation.includes_inputs) {
+    pad_across_processes(inputs.input_ids, ranks);
+    const Tensor inputs_decode = gather(inputs.input_ids, ranks);
+    if (keeps) add(all.inputs, inputs_decode);
+  }
+  if (!predicted.logits.defined()) return;
+  pad_across_processes(predicted.labels, ranks);
+  pad_across_processes(predicted.logits, ranks);
+  predicted.logits = gather(predicted.logits, ranks);
+  if (keeps) add(all.logits, predicted.logits);
+  predicted.labels = gather(predicted.labels, ranks);
+  if (keeps) add(all.labels, predicted.labels);
+}
+
+}  // namespace memtape::transformers

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// accelerate's collectives on tensors (accelerate 1.15, utils/operations.py), as one rank sees
+// them.
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::transformers {
+
+/// gather: every rank's rows in one tensor; a number becomes a row. On one GPU the tensor itself.
+ghost::Tensor gather(const ghost::Tensor& tensor, std::int64_t ranks);
+
+/// pad_across_processes between tensors of one size: only their sizes are looked at.
+void pad_across_processes(const ghost::Tensor& tensor, std::int64_t ranks);
+
+}  // namespace memtape::transformers

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/parallel_model.h"
+
+#include <utility>
+
+#include "framework/ddp/distributed_data_parallel.h"
+#include "framework/fsdp1/fully_sharded_data_parallel.h"
+#include "framework/fsdp2/fully_shard.h"
+#include "framework/torch/model_setup.h"
+#include "framework/torch/strategy.h"
+#include "framework/transformers/decay_parameters.h"
+#include "ghost/autograd/node.h"
+
+namespace memtape::transformers {
+namespace {
+
+/// DistributedDataParallelKwargs: a cap of 25 MiB is its default, which goes for none.
+ddp::Options ddp_options(const TrainRecipe& recipe) {
+  const DdpRecipe& asked = recipe.trainer.ddp;
+  ddp::Options options;
+  if (asked.bucket_cap_mb != 25.0) options.bucket_cap_mb = asked.bucket_cap_mb;
+  options.static_graph = asked.static_graph;
+  options.broadcast_buffers = asked.broadcast_buffers;
+  // _build_accelerator_args; a PeftModel is no PreTrainedModel.
+  const bool breaks_checkpointing = !recipe.lora && recipe.checkpointing != Checkpointing::none;
+  options.find_unused_parameters = asked.find_unused_parameters.value_or(!breaks_checkpointing);
+  return options;
+}
+
+Layout all_shard(const TrainRecipe& recipe) {
+  return Layout({{"replicate", 1}, {"shard", recipe.layout.gpus}});
+}
+
+/// set_mixed_precision: one dtype for all.
+std::optional<DType> mixed_dtype(const TrainRecipe& recipe) {
+  return recipe.autocasts() ? std::optional(recipe.autocast_dtype()) : std::nullopt;
+}
+
+fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
+  const FsdpRecipe& asked = *recipe.trainer.fsdp;
+  fsdp1::Options options;
+  options.sharding_strategy =
+      asked.sharding_strategy == "SHARD_GRAD_OP" ? fsdp1::ShardingStrategy::shard_grad_op
+      : asked.sharding_strategy == "NO_SHARD"    ? fsdp1::ShardingStrategy::no_shard
+                                                 : fsdp1::ShardingStrategy::full_shard;
+  options.param_dtype = options.reduce_dtype = options.buffer_dtype = mixed_dtype(recipe);
+  options.use_orig_params = asked.use_orig_params;
+  options.backward_prefetch =
+      asked.backward_prefetch == "BACKWARD_PRE"    ? fsdp1::BackwardPrefetch::pre
+      : asked.backward_prefetch == "BACKWARD_POST" ? fsdp1::BackwardPrefetch::post
+                                                   : fsdp1::BackwardPrefetch::none;
+  options.forward_prefetch = asked.forward_prefetch;
+  options.cpu_offload = asked.cpu_offload;
+  options.sync_module_states = asked.sync_module_states;
+  options.mesh = all_shard(recipe);
+  return options;
+}
+
+fsdp2::Options fsdp2_options(const TrainRecipe& recipe) {
+  const FsdpRecipe& asked = *recipe.trainer.fsdp;
+  fsdp2::Options options;
+  const std::optional<DType> dtype = mixed_dtype(recipe);
+  options.mixed_precision = {.param_dtype = dtype, .reduce_dtype = dtype, .output_dtype = dtype};
+  options.reshard_after_forward = asked.reshard_after_forward;
+  options.cpu_offload = asked.cpu_offload;
+  options.ends = fsdp2::WrappedEnds::as_accelerate;
+  options.mesh = all_shard(recipe);
+  return options;
+}
+
+/// fsdp2_prepare_model: one by one.
+void upcast_trainable(family::PretrainedModel& model) {
+  const ghost::GradMode no_grad(false);
+  for (const ghost::Tensor& p : torch::trainable_parameters(model)) {
+    if (p.dtype() == DType::float32) continue;
+    const ghost::Tensor whole = p.to(DType::float32);
+    ghost::session().set_category(whole, Category::parameter);
+    p.impl().storage = whole.impl().storage;
+    p.impl().dtype = DType::float32;
+  }
+}
+
+/// _prepare_fsdp2: while the model is cut, its old parameters live in a state_dict, and the
+/// optimizer, which has been made already, holds a number in the place of each.
+std::unique_ptr<torch::DrivenModel> prepare_fsdp2(family::PretrainedModel& model,
+                                                  const TrainRecipe& recipe, int rank) {
+  std::vector<ghost::Tensor> swapped;
+  for (const ghost::Tensor& p : grouped_parameters(model).parameters) {
+    const ghost::Op op("empty", {});
+    swapped.push_back(ghost::empty({1}, p.dtype()));
+  }
+  if (recipe.autocasts()) upcast_trainable(model);
+  std::vector<ghost::Ptr<ghost::Storage>> original_sd;
+  for (const ghost::Tensor& p : nn::parameters(model.tree.root()))
+    original_sd.push_back(p.impl().storage);
+  return fsdp2::shard_model(model, fsdp2_options(recipe), rank);
+}
+
+}  // namespace
+
+Parallelism parallelism_of(const TrainRecipe& recipe) {
+  if (recipe.trainer.fsdp)
+    return recipe.trainer.fsdp->version == 1 ? Parallelism::fsdp1 : Parallelism::fsdp2;
+  return recipe.layout.gpus > 1 ? Parallelism::ddp : Parallelism::none;
+}
+
+std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& model,
+                                                     const TrainRecipe& recipe, int rank) {
+  if (recipe.trainer.fsdp && recipe.trainer.fsdp->activation_checkpointing)  // checkpoint_wrapper
+    model.tree.gradient_checkpointing = nn::GradientCheckpointing::non_reentrant;
+  switch (parallelism_of(recipe)) {
+    case Parallelism::none: return std::make_unique<torch::DrivenModel>(model);
+    case Parallelism::ddp: return ddp::wrap_model(model, ddp_options(recipe));
+    case Parallelism::fsdp1: return fsdp1::shard_model(model, fsdp1_options(recipe), rank);
+    case Parallelism::fsdp2: return prepare_fsdp2(model, recipe, rank);
+  }
+  return nullptr;
+}
+
+Result<void> check_parallel(const TrainRecipe& recipe) {
+  if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine) return fine;
+  const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
+  if (!dp) return tl::unexpected(dp.error());
+  if (!recipe.trainer.deepspeed.empty())
+    return unsupported("Trainer over DeepSpeed is not modelled", "--deepspeed",
+                       "--framework deepspeed runs the plain loop over it");
+  if (recipe.layout.gpus == 1) return {};
+  if (recipe.trainer.is_of_trl())
+    return unsupported("trl's trainers on several GPUs are not modelled", "--gpus", "1");
+  if (!recipe.trainer.fsdp) return {};
+  const FsdpRecipe& fsdp = *recipe.trainer.fsdp;
+  if (recipe.lora)
+    return unsupported("adapters under Trainer's FSDP are not modelled", "--fsdp", "leave it out");
+  if (recipe.precision == Precision::amp_fp16)
+    return unsupported("the gradient scaler under Trainer's FSDP is not modelled", "--fp16",
+                       "--bf16");
+  if (fsdp.version == 1 && recipe.autocasts() && recipe.parameter_dtype() != DType::float32)
+    return unsupported("weights of 16 bits that accelerate makes float32 are not modelled",
+                       "--weights", "fp32, or --fsdp_config '{\"version\": 2}'");
+  if (fsdp.wrap == FsdpRecipe::Wrap::by_size)
+    return unsupported("wrapping by size is not modelled", "--fsdp_config: auto_wrap_policy",
+                       "TRANSFORMER_BASED_WRAP");
+  return {};
+}
+
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
+                                                   const TrainRecipe& recipe) {
+  switch (parallelism_of(recipe)) {
+    case Parallelism::fsdp1: return fsdp1::rank_classes(config, recipe, fsdp1_options(recipe));
+    case Parallelism::fsdp2: return fsdp2::rank_classes(config, recipe, fsdp2_options(recipe));
+    default: break;
+  }
+  torch::RankClass all;
+  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank)
+    all.ranks.push_back(static_cast<int>(rank));
+  return std::vector{all};
+}
+
+}  // namespace memtape::transformers

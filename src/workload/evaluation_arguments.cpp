@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/evaluation_arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "workload/typed_values.h"
+
+namespace memtape {
+namespace {
+
+Result<void> set_strategy(const NamedValue& option, TrainRecipe& recipe) {
+  constexpr auto kStrategies =
+      std::to_array<std::string_view>({"no", "steps", "epoch", "true", "false"});
+  if (std::find(kStrategies.begin(), kStrategies.end(), option.second) == kStrategies.end())
+    return wrong_value(option, "no, steps or epoch");
+  recipe.trainer.evaluation.runs = option.second != "no" && option.second != "false";
+  return {};
+}
+
+/// Scripts evaluate once when training is over.
+Result<void> set_do_eval(const NamedValue& option, TrainRecipe& recipe) {
+  const Result<bool> on = boolean(option);
+  if (!on) return tl::unexpected(on.error());
+  if (*on) recipe.trainer.evaluation.runs = true;
+  return {};
+}
+
+using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
+struct Field {
+  std::string_view name;
+  Setter set;
+};
+constexpr auto kFields = std::to_array<Field>({
+    {"eval_strategy", set_strategy},
+    {"do_eval", set_do_eval},
+    {"eval_on_start", set_do_eval},
+    {"per_device_eval_batch_size",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(positive(o), r.trainer.evaluation.batch_size);
+     }},
+    {"prediction_loss_only",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.trainer.evaluation.prediction_loss_only);
+     }},
+    {"eval_accumulation_steps",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(positive(o), r.trainer.evaluation.accumulation_steps);
+     }},
+    {"eval_do_concat_batches",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.trainer.evaluation.concatenates);
+     }},
+    {"batch_eval_metrics",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.trainer.evaluation.batch_eval_metrics);
+     }},
+    {"include_for_metrics",
+     [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
+       r.trainer.evaluation.includes_inputs = o.second.find("inputs") != std::string::npos;
+       return {};
+     }},
+    {"compute_metrics",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.trainer.evaluation.computes_metrics);
+     }},
+    {"eval_samples", [](const NamedValue& o,
+                        TrainRecipe& r) { return put(positive(o), r.trainer.evaluation.samples); }},
+});
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, kFields.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kFields[i].name;
+  return names;
+}();
+
+}  // namespace
+
+std::span<const std::string_view> evaluation_argument_names() { return kNames; }
+
+bool is_evaluation_argument(std::string_view name) {
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+Result<void> set_evaluation_argument(const NamedValue& option, TrainRecipe& recipe) {
+  for (const Field& field : kFields)
+    if (field.name == option.first) return field.set(option, recipe);
+  return {};
+}
+
+}  // namespace memtape
