@@ -39,7 +39,7 @@ bool ExpertsLoop::next() {
 Tensor ExpertsLoop::current_state() const { return ghost::index(hidden_states_, token_idx_); }
 
 Tensor ExpertsLoop::weights() const {
-  return ghost::index_pairs(top_k_weights_, token_idx_, top_k_pos_);
+  return ghost::index_pairs(top_k_weights_.unsqueeze(-1), token_idx_, top_k_pos_);
 }
 
 void ExpertsLoop::add(const Tensor& current) const {

@@ -5,7 +5,7 @@
 
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/generation/beam_search.h"
-#include "framework/transformers/generation/greedy_search.h"
+#include "framework/transformers/generation/sampling.h"
 #include "ghost/session.h"
 
 namespace memtape::transformers {
@@ -22,10 +22,20 @@ TrainRecipe loading(const GenerateRecipe& recipe) {
 std::unique_ptr<Generation> generation_mode(family::PretrainedModel& model, const Config& config,
                                             const GenerateRecipe& recipe) {
   if (recipe.num_beams > 1) return std::make_unique<BeamSearch>(model, config, recipe);
-  return std::make_unique<GreedySearch>(model, config, recipe);
+  return std::make_unique<Sampling>(model, config, recipe);
 }
 
 }  // namespace
+
+Tensor generate(family::PretrainedModel& model, const GenerateRecipe& recipe,
+                const LogitsOf& forward) {
+  Sampling generation(model, recipe, forward);
+  generation.run();
+  if (!generation.takes_cache())
+    ghost::session().fail({ErrorKind::unsupported, "generation is not modelled for this family",
+                           "--trainer", "sft, dpo or reward"});
+  return generation.token_ids();
+}
 
 Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& recipe,
                                  const ghost::DeviceTraits& device) {

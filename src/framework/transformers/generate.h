@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// generate(): GenerationMixin of transformers 5.17 (generation/utils.py), greedy or by beam search:
-// a prefill, whole or in chunks, and a pass per new token, with a dynamic or a static cache and
-// without compiling.
-// The prompts have no padding; no end-of-sequence token is set, so that every token asked for is
-// made.
+// generate(): GenerationMixin of transformers 5.17 (generation/utils.py), greedy, drawing from all
+// tokens or by beam search: a prefill, whole or in chunks, and a pass per new token, with a dynamic
+// or a static cache and without compiling.
+// The prompts have no padding; every token asked for is made, whether an end-of-sequence token is
+// looked for or not.
 #pragma once
+
+#include <functional>
 
 #include "base/result.h"
 #include "family/key_value_cache.h"
@@ -24,6 +26,9 @@ struct GenerateRecipe {
   family::QuantizedStates::Settings quantized = {};
   std::optional<std::int64_t> prefill_chunk_size;
   std::int64_t num_beams = 1;
+  bool do_sample = false;
+  bool changes_temperature = false;  ///< temperature is not 1: the scores are divided by it
+  bool looks_for_eos = false;        ///< there is an eos_token_id
 };
 
 struct GenerateRun {
@@ -33,6 +38,13 @@ struct GenerateRun {
   Bytes parameter_bytes = 0;
   std::vector<std::int64_t> sliding_windows;  ///< by layer; empty: none
 };
+
+/// generate() within another program, of a model that is on the device: `forward` is
+/// model(**inputs).logits. Gives prompts and completions [B, P + C]; an error of the session where
+/// the family's attention takes no cache.
+using LogitsOf = std::function<ghost::Tensor(const family::Batch&)>;
+ghost::Tensor generate(family::PretrainedModel& model, const GenerateRecipe& recipe,
+                       const LogitsOf& forward);
 
 /// Loads the model on the device and generates. An error where the family's attention takes no
 /// cache.

@@ -110,7 +110,7 @@ struct IndexBackward0 final : PickBackward {
   int dimension;
 };
 
-/// Elements picked by pairs go back into zeros, at linear places.
+/// The same with indices into two dimensions, put together to linear ones.
 struct IndexPairsBackward final : Node {
   explicit IndexPairsBackward(const Dims& input) : Node("IndexBackward0"), sizes(input) {}
   void apply(Gradients& in, Gradients& out) override {
@@ -122,7 +122,7 @@ struct IndexPairsBackward final : Node {
       const Tensor added = linear_index(columns);
     }
     const Tensor packed = in[0].contiguous();
-    if (rows.numel() > 0) sort_places(out[0], rows.numel(), 1);
+    if (rows.numel() > 0) sort_places(out[0], rows.numel(), out[0].strides()[1]);
   }
   void release() override {
     first.reset();
@@ -249,16 +249,18 @@ Tensor take_along_rows(const In& self, const In& rows) {
   return empty(sizes, self->dtype());
 }
 
-Tensor index_pairs(const In& self, const Tensor& first, const Tensor& second) {
-  const Tensor columns = self->unsqueeze(-1);
+Tensor index_pairs(const In& self, const Tensor& rows, const Tensor& columns) {
   Op op("index", {&self});
+  Dims sizes = self->sizes();
+  sizes.erase(0);
+  sizes[0] = rows.numel();
   Ptr<IndexPairsBackward> node;
   if (op.differentiable()) {
-    node = op.node<IndexPairsBackward>({&columns}, columns.sizes());
-    node->first.keep(first);
-    node->second.keep(second);
+    node = op.node<IndexPairsBackward>({&*self}, self->sizes());
+    node->first.keep(rows);
+    node->second.keep(columns);
   }
-  Tensor out = empty({first.numel(), 1}, self->dtype());
+  Tensor out = empty(sizes, self->dtype());
   if (node) set_history(out, node);
   return out;
 }

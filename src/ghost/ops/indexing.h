@@ -16,8 +16,9 @@ Tensor index_select(const In& self, const In& rows);
 /// torch.take_along_dim(self, rows, dim=1), whose rows broadcast over the other dimensions: the
 /// indices, broadcast and with negative ones wrapped, and the result. Without gradients.
 Tensor take_along_rows(const In& self, const In& rows);
-/// self[first, second, None]: one element of the matrix for each pair, as a column.
-Tensor index_pairs(const In& self, const Tensor& first, const Tensor& second);
+
+/// self[rows, columns] with as many int64 indices into each of the first two dimensions.
+Tensor index_pairs(const In& self, const Tensor& rows, const Tensor& columns);
 
 /// self.index_add_(0, indices, source).
 void index_add_(const Tensor& self, const Tensor& indices, const In& source);

@@ -238,6 +238,16 @@ Tensor max_all(const In& self) {
   return reduced_to_number(*self, self->dtype());
 }
 
+/// A partial result is a value and where it was found (ReduceArgMaxKernel.cu).
+Tensor argmax(const In& self) {
+  constexpr Bytes kValueAndPlace = 16;
+  Op op("argmax", {});
+  const int last = self->dim() - 1;
+  Tensor found = empty(self->sizes().leading(), DType::int64);
+  reduce_scratch(*self, dim_set(last), DType::int64, kValueAndPlace);
+  return found;
+}
+
 Tensor all(const In& self) {
   Op op("all", {&self});
   return reduced_to_number(*self, DType::boolean);

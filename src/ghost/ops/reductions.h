@@ -40,6 +40,9 @@ Tensor vector_norm(const In& self, int d);
 /// max(): the largest element, a tensor without dimensions.
 Tensor max_all(const In& self);
 
+/// argmax(-1), without gradients.
+Tensor argmax(const In& self);
+
 /// all(), any(): one bool.
 Tensor all(const In& self);
 Tensor any(const In& self);

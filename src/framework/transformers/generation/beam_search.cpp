@@ -111,7 +111,7 @@ void BeamSearch::choose(Tensor logits) {
   top_ = top_continuations(log_probs_);
   {
     const Tensor sequences = flatten_beam_dim(top_.sequences.slice(2, 0, current_length_ + 1));
-    hits_criteria_ = stopping_criteria(batch * kept_).view({batch, kept_});
+    hits_criteria_ = stopping_criteria(batch * kept_, recipe_.looks_for_eos).view({batch, kept_});
   }
   running_ = running_beams(top_, hits_criteria_);
   update_finished(top_);

@@ -74,13 +74,29 @@ Generation::Generation(family::PretrainedModel& model, const Config& config,
     : recipe_(recipe),
       cache_(cache_settings(model, config, recipe)),
       model_(model),
+      forward_([&model](const Batch& batch) { return model.forward(batch).logits; }),
       session_(ghost::session()),
       attention_(attention_of(config, recipe)),
       has_bos_(has_bos_token(config)),
       is_mamba_(is_mamba(config)) {}
 
+Generation::Generation(family::PretrainedModel& model, const GenerateRecipe& recipe,
+                       LogitsOf forward)
+    : recipe_(recipe),
+      cache_({.kind = recipe.cache,
+              .max_length = recipe.prompt_length + recipe.max_new_tokens - 1,
+              .sliding_windows = model.sliding_windows()}),
+      model_(model),
+      forward_(std::move(forward)),
+      marks_passes_(false),
+      session_(ghost::session()) {}
+
+void Generation::mark(Phase phase) {
+  if (marks_passes_) session_.mark(phase, pass_, 0);
+}
+
 void Generation::run() {
-  session_.mark(Phase::prepare, 0, 0);
+  mark(Phase::prepare);
   prepare();
   decode();
 }
@@ -92,6 +108,7 @@ void Generation::prepare() {
   given_.input_ids = ghost::zeros(sizes, DType::int64, Category::input);
   given_.attention_mask = int64s(sizes);
   if (has_bos_) bos_token_ = int64s({});
+  if (recipe_.looks_for_eos) eos_tokens_ = int64s({1});
   pad_token_ = int64s({});
   if (recipe_.batch_size > 1) {  // is a prompt padded on the right?
     const Tensor last = ghost::comparison("eq", given_.input_ids.select(1));
@@ -155,9 +172,9 @@ Tensor Generation::forward(const Inputs& inputs, Stage stage) {
   Batch batch;
   batch.input_ids = inputs.input_ids;
   batch.attention_mask = inputs.attention_mask;
-  session_.mark(Phase::forward, pass_, 0);
-  Tensor logits = model_.forward(batch).logits;
-  session_.mark(Phase::prepare, pass_, 0);
+  mark(Phase::forward);
+  Tensor logits = forward_(batch);
+  mark(Phase::prepare);
   return logits;
 }
 
@@ -194,10 +211,15 @@ Tensor copied_to_float(const Tensor& logits) {
   return ghost::empty({logits.size(0), logits.size(-1)}, DType::float32);
 }
 
-Tensor stopping_criteria(std::int64_t sequences) {
+Tensor stopping_criteria(std::int64_t sequences, bool looks_for_eos) {
   Tensor is_done = ghost::full({sequences}, DType::boolean);
-  const Tensor is_long = ghost::full({sequences}, DType::boolean);
-  return ghost::logical("bitwise_or", is_done, is_long);
+  const auto ask = [&] {
+    const Tensor is_met = ghost::full({sequences}, DType::boolean);
+    is_done = ghost::logical("bitwise_or", is_done, is_met);
+  };
+  ask();  // MaxLengthCriteria
+  if (looks_for_eos) ask();
+  return is_done;
 }
 
 }  // namespace memtape::transformers

@@ -18,13 +18,18 @@ using ghost::Tensor;
 
 class Generation {
  public:
+  /// Of a program that does nothing but generate: its passes are marked.
   Generation(family::PretrainedModel& model, const Config& config, const GenerateRecipe& recipe);
+  /// Within another program, whose own marks stand.
+  Generation(family::PretrainedModel& model, const GenerateRecipe& recipe, LogitsOf forward);
   virtual ~Generation() = default;
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
 
   void run();
   bool takes_cache() const { return cache_.holds_anything(); }
+  /// Prompts and completions.
+  const Tensor& token_ids() const { return so_far_.input_ids; }
 
  protected:
   using Stage = family::ForwardArguments::Stage;
@@ -53,29 +58,33 @@ class Generation {
   const GenerateRecipe& recipe_;
   KeyValueCache cache_;
   Inputs so_far_;  ///< with the tokens made since
+  Tensor pad_token_;
 
  private:
   void prepare();
   void expand();
   Tensor forward(const Inputs& inputs, Stage stage);
+  void mark(Phase phase);
   std::unique_ptr<family::MasksForGenerate> prepare_masks(Inputs& inputs);
 
   family::PretrainedModel& model_;
+  LogitsOf forward_;
+  bool marks_passes_ = true;
   ghost::Session& session_;
-  family::AttentionImplementation attention_;
-  bool has_bos_, is_mamba_;
+  family::AttentionImplementation attention_ = family::AttentionImplementation::sdpa;
+  bool has_bos_ = false, is_mamba_ = false;
   int pass_ = 0;
   Inputs given_;         ///< generate()'s own
   Inputs expanded_;      ///< those, once for each sequence
   Inputs model_inputs_;  ///< of the last pass
-  Tensor bos_token_, pad_token_;
+  Tensor bos_token_, eos_tokens_;
 };
 
 /// outputs.logits[:, -1].to(copy=True, dtype=torch.float32)
 Tensor copied_to_float(const Tensor& logits);
 
-/// stopping_criteria(input_ids, scores), of which there is the one about the length: whether each
-/// of so many sequences is done.
-Tensor stopping_criteria(std::int64_t sequences);
+/// stopping_criteria(input_ids, scores), of which there is the one about the length, and that about
+/// the end-of-sequence token where there is one: whether each of so many sequences is done.
+Tensor stopping_criteria(std::int64_t sequences, bool looks_for_eos);
 
 }  // namespace memtape::transformers

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// GreedySearch: _sample of GenerationMixin without sampling: the likeliest token of each sequence.
+// Sampling: _sample of GenerationMixin: the likeliest token of each sequence, or with do_sample one
+// that is drawn from all.
 #pragma once
 
 #include "framework/transformers/generation/generation.h"
 
 namespace memtape::transformers {
 
-class GreedySearch final : public Generation {
+class Sampling final : public Generation {
  public:
   using Generation::Generation;
 
  private:
   void decode() override;
   void take_next_token(const Tensor& logits);
+  void draw();
+  void pad_finished();
   void look_for_the_end();
 
-  Tensor unfinished_sequences_, next_token_logits_, next_tokens_;
+  Tensor unfinished_sequences_, next_token_logits_, next_token_scores_, probs_, next_tokens_;
   Tensor logits_;  ///< of the last pass
 };
 

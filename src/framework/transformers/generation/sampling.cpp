@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/generation/sampling.h"
+
+#include <utility>
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::transformers {
+namespace {
+
+/// (probs.max() < inf) & (probs.min() >= 0)
+Tensor numbers_are_valid(const Tensor& probs) {
+  const Tensor least = ghost::max_all(probs), not_below = ghost::comparison("ge", least);
+  const Tensor most = ghost::max_all(probs), below = ghost::comparison("lt", most);
+  return ghost::logical("bitwise_and", below, not_below);
+}
+
+}  // namespace
+
+void Sampling::decode() {
+  unfinished_sequences_ = ghost::ones({sequences()}, DType::int64, Category::input);
+  logits_ = prefill();
+  for (std::int64_t made = 0; !failed(); logits_ = next_pass(made, Stage::decode)) {
+    take_next_token(logits_);
+    if (++made >= recipe_.max_new_tokens) break;
+    logits_.reset();
+  }
+}
+
+/// The arguments of the next pass, the choice of a token, and the stopping criteria.
+void Sampling::take_next_token(const Tensor& logits) {
+  lengthen_arguments();
+  next_token_logits_ = copied_to_float(logits);
+  if (recipe_.do_sample)
+    draw();
+  else
+    next_tokens_ = ghost::argmax(next_token_logits_);
+  if (recipe_.looks_for_eos) pad_finished();
+  so_far_.input_ids = ghost::cat({so_far_.input_ids, next_tokens_.unsqueeze(-1)}, -1);
+  look_for_the_end();
+}
+
+/// probs = softmax(next_token_scores); next_tokens = multinomial(probs, 1).squeeze(1)
+void Sampling::draw() {
+  next_token_scores_ =
+      recipe_.changes_temperature ? next_token_logits_.div(2.0) : next_token_logits_;
+  probs_ = ghost::softmax(next_token_scores_, DType::float32);
+  const ghost::Op op("multinomial", {});
+  Tensor result = ghost::ones({sequences()}, DType::int64, Category::input);
+  {
+    const Tensor is_valid = numbers_are_valid(probs_);
+    const Tensor has_empty_row = ghost::any(ghost::comparison("eq", probs_.sum(1)));
+    const Tensor exponential = ghost::empty_like(probs_, DType::float32);
+    ghost::argmax(exponential);
+  }
+  next_tokens_ = std::move(result);
+}
+
+/// next_tokens * unfinished_sequences + pad_token_id * (1 - unfinished_sequences)
+void Sampling::pad_finished() {
+  const Tensor kept = next_tokens_.mul(unfinished_sequences_);
+  const Tensor finished = ghost::rsub(1.0, unfinished_sequences_);
+  next_tokens_ = kept.add(finished.mul(pad_token_));
+}
+
+/// unfinished_sequences & ~stopping_criteria(...), and whether its max() is 0.
+void Sampling::look_for_the_end() {
+  {
+    const Tensor goes_on = ghost::plain_unary("bitwise_not", stopping_criteria(sequences(), recipe_.looks_for_eos));
+    const ghost::Op op("bitwise_and", {});
+    unfinished_sequences_ = ghost::empty({sequences()}, DType::int64);
+  }
+  const Tensor none_left = ghost::comparison("eq", ghost::max_all(unfinished_sequences_));
+}
+
+}  // namespace memtape::transformers
