@@ -12,6 +12,7 @@
 #include "workload/dpo_arguments.h"
 #include "workload/fsdp_arguments.h"
 #include "workload/lora_config.h"
+#include "workload/optim_arguments.h"
 #include "workload/quantization_config.h"
 #include "workload/sft_arguments.h"
 #include "workload/training_arguments.h"
@@ -405,6 +406,8 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
   if (recipe.framework == Framework::transformers)
     if (const Result<void> done = finish_trainer(options, recipe); !done)
       return tl::unexpected(done.error());
+  if (const Result<void> settled = settle_optim_args(recipe); !settled)
+    return tl::unexpected(settled.error());
   // torch.optim.Adafactor alone prefers its loop: its foreach takes a copy of the parameters.
   if (recipe.optimizer == OptimizerName::adafactor && !recipe.names_optimizer_impl)
     recipe.optimizer_impl = OptimizerImpl::for_loop;

@@ -84,6 +84,22 @@ struct BitsAndBytesOptim {
   bool paged = false;
 };
 
+/// What optim_args says to optimizers of torch and torch-optimi beside numbers.
+struct OptimArgs {
+  bool momentum = false, centered = false, kahan_sum = false;
+};
+
+/// What GaLore and APOLLO are told: optim_args by the names there, and optim_target_modules.
+struct LowRankRecipe {
+  enum class Side : std::uint8_t { std, reverse_std, left, right, full };
+  std::int64_t rank = 128, update_proj_gap = 200;
+  Side proj_type = Side::std;
+  bool svd = false;         ///< APOLLO's proj="svd"; GaLore always projects so
+  bool per_tensor = false;  ///< APOLLO's scale_type="tensor"
+  std::vector<std::string> target_modules;
+  bool is_one_pattern = false;  ///< target_modules was a string: a pattern, or "all-linear"
+};
+
 /// liger_kernel_config: the kernels that take the place of the model's own modules.
 struct LigerRecipe {
   bool rope = true, rms_norm = true;
@@ -142,6 +158,8 @@ struct EvaluationRecipe {
 struct TrainerRecipe {
   std::string optim = "adamw_torch_fused";              ///< the name behind the recipe's optimizer
   std::optional<BitsAndBytesOptim> bitsandbytes_optim;  ///< in place of the recipe's optimizer
+  OptimArgs optim_args;                                 ///< what it says beside numbers
+  LowRankRecipe low_rank;                               ///< of galore_* and apollo_*
   bool use_reentrant = false;                           ///< of gradient_checkpointing_kwargs
   std::optional<std::int64_t> torch_empty_cache_steps;
   double label_smoothing_factor = 0.0;

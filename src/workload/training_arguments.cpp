@@ -10,6 +10,7 @@
 #include "workload/evaluation_arguments.h"
 #include "workload/fsdp_arguments.h"
 #include "workload/liger_config.h"
+#include "workload/optim_arguments.h"
 #include "workload/sft_arguments.h"
 #include "workload/typed_values.h"
 
@@ -93,8 +94,6 @@ struct Fixed {
   std::string_view name, value;
 };
 constexpr auto kFixed = std::to_array<Fixed>({
-    {"optim_args", ""},
-    {"optim_target_modules", ""},
     {"torch_compile", "false"},
     {"torch_compile_backend", ""},
     {"torch_compile_mode", ""},
@@ -109,85 +108,6 @@ constexpr auto kFixed = std::to_array<Fixed>({
 });
 
 /// OptimizerNames of transformers that are modelled.
-struct Optim {
-  std::string_view name;
-  OptimizerName optimizer;
-  OptimizerImpl form;
-};
-constexpr auto kOptims = std::to_array<Optim>({
-    {"adamw_torch_fused", OptimizerName::adamw, OptimizerImpl::fused},
-    {"adamw_torch", OptimizerName::adamw, OptimizerImpl::foreach},
-    {"sgd", OptimizerName::sgd, OptimizerImpl::foreach},
-    {"adagrad", OptimizerName::adagrad, OptimizerImpl::foreach},
-    {"rmsprop", OptimizerName::rmsprop, OptimizerImpl::foreach},
-    {"adafactor", OptimizerName::adafactor_hf, OptimizerImpl::for_loop},
-});
-struct BitsAndBytesName {
-  std::string_view name;
-  BitsAndBytesOptim optim;
-};
-using Algorithm = BitsAndBytesOptim::Algorithm;
-/// One state as Lion has (Optimizer1State).
-constexpr BitsAndBytesOptim kRmsProp{Algorithm::lion, 32, false};
-constexpr auto kBitsAndBytes = std::to_array<BitsAndBytesName>({
-    {"adamw_bnb_8bit", {Algorithm::adamw, 8, false}},
-    {"adamw_8bit", {Algorithm::adamw, 8, false}},
-    {"paged_adamw_32bit", {Algorithm::adamw, 32, true}},
-    {"paged_adamw_8bit", {Algorithm::adamw, 8, true}},
-    {"lion_32bit", {Algorithm::lion, 32, false}},
-    {"lion_8bit", {Algorithm::lion, 8, false}},
-    {"paged_lion_32bit", {Algorithm::lion, 32, true}},
-    {"paged_lion_8bit", {Algorithm::lion, 8, true}},
-    {"rmsprop_bnb", kRmsProp},
-    {"rmsprop_bnb_8bit", {kRmsProp.algorithm, 8, false}},
-    {"rmsprop_bnb_32bit", kRmsProp},
-    {"ademamix", {Algorithm::ademamix, 32, false}},
-    {"ademamix_8bit", {Algorithm::ademamix, 8, false}},
-    {"paged_ademamix_32bit", {Algorithm::ademamix, 32, true}},
-    {"paged_ademamix_8bit", {Algorithm::ademamix, 8, true}},
-});
-/// Of lomo-optim, schedulefree and torch-optimi.
-constexpr auto kOfOtherPackages =
-    std::to_array<std::string_view>({"lomo", "adalomo", "schedule_free_adamw",
-                                     "schedule_free_radam", "schedule_free_sgd", "stable_adamw"});
-constexpr auto kOtherOptims = std::to_array<std::string_view>(
-    {"adamw_torch_xla", "adamw_torch_npu_fused", "adamw_anyprecision", "adamw_torch_4bit",
-     "adamw_torch_8bit", "galore_adamw", "galore_adamw_8bit", "galore_adafactor",
-     "galore_adamw_layerwise", "galore_adamw_8bit_layerwise", "galore_adafactor_layerwise",
-     "grokadamw", "apollo_adamw", "apollo_adamw_layerwise"});
-
-Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
-  std::vector<std::string_view> names;
-  for (const Optim& optim : kOptims) {
-    names.push_back(optim.name);
-    if (optim.name != option.second) continue;
-    recipe.optimizer = optim.optimizer;
-    recipe.optimizer_impl = optim.form;
-    recipe.trainer.bitsandbytes_optim.reset();
-    recipe.trainer.optim = option.second;
-    return {};
-  }
-  for (const std::string_view known : kOfOtherPackages) {
-    names.push_back(known);
-    if (known != option.second) continue;
-    recipe.trainer.bitsandbytes_optim.reset();
-    recipe.trainer.optim = option.second;
-    return {};
-  }
-  for (const BitsAndBytesName& known : kBitsAndBytes) {
-    names.push_back(known.name);
-    if (known.name != option.second) continue;
-    recipe.trainer.bitsandbytes_optim = known.optim;
-    recipe.trainer.optim = option.second;
-    return {};
-  }
-  if (std::find(kOtherOptims.begin(), kOtherOptims.end(), option.second) != kOtherOptims.end())
-    return unsupported("the optimizer \"" + option.second + "\" is not modelled", "--optim",
-                       suggestion("", names));
-  names.insert(names.end(), kOtherOptims.begin(), kOtherOptims.end());
-  return wrong_value(option, suggestion(option.second, names));
-}
-
 Result<void> set_mixed_precision(const NamedValue& option, Precision precision,
                                  TrainRecipe& recipe) {
   const Result<bool> on = boolean(option);
@@ -255,6 +175,8 @@ constexpr auto kModelled = std::to_array<Modelled>({
     {"gradient_accumulation_steps",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
     {"optim", set_optim},
+    {"optim_args", set_optim_args},
+    {"optim_target_modules", set_optim_target_modules},
     {"bf16", [](const NamedValue& o,
                 TrainRecipe& r) { return set_mixed_precision(o, Precision::amp_bf16, r); }},
     {"fp16", [](const NamedValue& o,

@@ -12,7 +12,7 @@ namespace memtape::transformers {
 
 using ghost::Tensor;
 
-class BitsAndBytesOptimizer final : public torch::Optimizer {
+class BitsAndBytesOptimizer : public torch::Optimizer {
  public:
   /// `in_32_bit`: parameters that GlobalOptimManager overrides, Trainer's embeddings.
   BitsAndBytesOptimizer(torch::TensorList parameters, const BitsAndBytesOptim& optim,
@@ -21,14 +21,18 @@ class BitsAndBytesOptimizer final : public torch::Optimizer {
   /// Bytes of states in managed memory.
   Bytes managed_bytes() const { return managed_bytes_; }
 
- private:
+ protected:
   void step_over(const torch::Places& places) override;
   bool one_pass_over_groups() const override { return true; }
   std::vector<const torch::TensorList*> states() const override {
     return {&state1_, &state2_, &absmax1_, &absmax2_};
   }
 
+  bool is_initialized(std::size_t place) const { return initialized_[place]; }
+  bool is_in_bytes(std::size_t place) const { return absmax1_[place].defined(); }
   void init_state(std::size_t place);
+
+ private:
   void move_maps();
   void init_maxima(std::size_t place);
   void init_buffers(std::size_t place, DType dtype);

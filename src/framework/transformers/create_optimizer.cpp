@@ -8,9 +8,12 @@
 
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/decay_parameters.h"
+#include "framework/transformers/grokadamw.h"
+#include "framework/transformers/low_rank/create.h"
 #include "framework/transformers/schedule_free.h"
 #include "framework/transformers/stable_adamw.h"
 #include "nn/layers.h"
+#include "workload/optim_arguments.h"
 
 namespace memtape::transformers {
 namespace {
@@ -34,7 +37,11 @@ CreatedOptimizer created(const TrainRecipe& recipe, family::PretrainedModel& mod
                          std::vector<Tensor> parameters) {
   const std::string& optim = recipe.trainer.optim;
   CreatedOptimizer made;
-  if (optim.ends_with("lomo")) {
+  if (is_low_rank(recipe.trainer)) {
+    made.optimizer = create_low_rank(recipe.trainer, model);
+  } else if (optim == "grokadamw") {
+    made.optimizer = std::make_unique<GrokAdamW>(std::move(parameters));
+  } else if (optim.ends_with("lomo")) {
     auto lomo =
         std::make_unique<Lomo>(std::move(parameters), all_parameters(model), optim == "adalomo");
     made.lomo = lomo.get();
@@ -60,7 +67,7 @@ CreatedOptimizer created(const TrainRecipe& recipe, family::PretrainedModel& mod
 CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedModel& model) {
   GroupedParameters grouped = grouped_parameters(model);
   CreatedOptimizer made = created(recipe, model, std::move(grouped.parameters));
-  made.optimizer->second_group_from(grouped.decayed);
+  if (!is_low_rank(recipe.trainer)) made.optimizer->second_group_from(grouped.decayed);
   return made;
 }
 
@@ -87,6 +94,7 @@ Result<void> check_optim(const TrainRecipe& recipe) {
   if (optim.starts_with("rmsprop_bnb") && recipe.parameter_dtype() == DType::bfloat16)
     return bad_input("bitsandbytes' RMSprop takes no bfloat16 gradients", "--optim",
                      "rmsprop, or --weights fp32");
+  if (const Result<void> fine = check_low_rank(recipe); !fine) return fine;
   return torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl);
 }
 

@@ -30,6 +30,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 #include "nn/layers.h"
+#include "workload/optim_arguments.h"
 
 namespace memtape::transformers {
 namespace {
@@ -356,10 +357,11 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& ask
   if (recipe.lora && recipe.trainer.dpo && recipe.trainer.dpo->disable_dropout)
     recipe.lora->dropout = 0.0;
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
-  // LOMO acts between the layers of a backward; LLM.int8() keeps what the engine does not release.
-  if (recipe.trainer.optim.ends_with("lomo") || (recipe.quantization && recipe.quantization->int8))
-    return run_program(config, recipe, device, {.rank = rank});
-  if (parallelism_of(recipe) != Parallelism::none)  // hooks act between the layers of a backward
+  // Some optimizers, and the hooks of wrappers, act between the layers of a backward; LLM.int8()
+  // keeps what the engine does not release.
+  if (recipe.trainer.optim.ends_with("lomo") || is_layerwise(recipe.trainer) ||
+      (recipe.quantization && recipe.quantization->int8) ||
+      parallelism_of(recipe) != Parallelism::none)
     return run_program(config, recipe, device, {.rank = rank});
   return torch::run_equal_layers([&](torch::EqualLayerRuns runs) {
     return run_program(config, recipe, device, {.rank = rank, .runs = runs});

@@ -62,6 +62,7 @@ void AdafactorHf::step_over(const Places& places) {
     const Tensor& p = parameters_[place];
     grad = p.grad();
     if (is_half(grad)) grad = grad.to_float();
+    grad = project(std::move(grad), place);
     init_state(grad, place);
     p_data_fp32 = p;
     if (is_half(p)) p_data_fp32 = p_data_fp32.to_float();
@@ -72,6 +73,7 @@ void AdafactorHf::step_over(const Places& places) {
     {
       const Tensor clipped = rms(update).div(2.0);
     }
+    update = project_back(std::move(update), place);
     {
       const Tensor negative = update.neg();
     }

@@ -8,16 +8,21 @@
 
 namespace memtape::torch {
 
-class AdafactorHf final : public Optimizer {
+class AdafactorHf : public Optimizer {
  public:
   explicit AdafactorHf(TensorList parameters);
+
+ protected:
+  std::vector<const TensorList*> states() const override {
+    return {&exp_avg_sq_row_, &exp_avg_sq_col_, &exp_avg_sq_, &rms_};
+  }
+  /// What GaLore puts around the update of some parameters.
+  virtual Tensor project(Tensor grad, std::size_t /*place*/) { return grad; }
+  virtual Tensor project_back(Tensor update, std::size_t /*place*/) { return update; }
 
  private:
   void step_over(const Places& places) override;
   bool one_pass_over_groups() const override { return true; }
-  std::vector<const TensorList*> states() const override {
-    return {&exp_avg_sq_row_, &exp_avg_sq_col_, &exp_avg_sq_, &rms_};
-  }
   void init_state(const Tensor& grad, std::size_t place);
   Tensor factored_update(const Tensor& update, std::size_t place);
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// _setup_low_rank_optimizer (transformers 5.17, trainer_optimizer.py): which parameters GaLore and
+// APOLLO are for, in a group of their own behind all others, and the optimizer over them.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "family/pretrained.h"
+#include "framework/torch/optimizer.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::transformers {
+
+/// The optimizer that a galore_* or apollo_* names.
+std::unique_ptr<torch::Optimizer> create_low_rank(const TrainerRecipe& recipe,
+                                                  family::PretrainedModel& model);
+
+/// What these optimizers refuse before they are made.
+Result<void> check_low_rank(const TrainRecipe& recipe);
+
+}  // namespace memtape::transformers
