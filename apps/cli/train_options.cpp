@@ -22,9 +22,10 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
 
     {"framework", "NAME",
      "torch, transformers (Trainer, with its TrainingArguments), ddp, fsdp1, fsdp2, deepspeed, "
-     "torch-tp, torch-pp, torch-cp, litgpt, megatron-core",
+     "torch-tp, torch-pp, torch-cp, litgpt, megatron-core, torchtitan",
      kStep},
-    {"trainer", "{trainer,sft,dpo}", "which of transformers' and trl's trainers", kStep},
+    {"trainer", "{trainer,sft,dpo,reward,grpo}", "which of transformers' and trl's trainers",
+     kStep},
     {"transformers-version", "X.Y", "the release whose loss is computed (5.17)", kStep},
     {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, ...", kStep},
     {"micro-batch-size", "N", "sequences per GPU and forward pass", kStep},

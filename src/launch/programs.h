@@ -30,6 +30,8 @@ Result<Translation> translate_llama_bench(const LaunchCommand& command);
 Result<Translation> translate_run_clm(const LaunchCommand& command);
 Result<Translation> translate_trl_sft(const LaunchCommand& command);
 Result<Translation> translate_trl_dpo(const LaunchCommand& command);
+Result<Translation> translate_trl_reward(const LaunchCommand& command);
+Result<Translation> translate_trl_grpo(const LaunchCommand& command);
 Result<Translation> translate_llama_factory(const LaunchCommand& command);
 Result<Translation> translate_axolotl(const LaunchCommand& command);
 Result<Translation> translate_tune_run(const LaunchCommand& command);

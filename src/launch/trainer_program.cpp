@@ -8,9 +8,8 @@
 
 #include "base/json_reader.h"
 #include "base/text.h"
-#include "workload/dpo_arguments.h"
-#include "workload/sft_arguments.h"
 #include "workload/training_arguments.h"
+#include "workload/trl_trainer.h"
 
 namespace memtape::launch {
 namespace {
@@ -118,7 +117,7 @@ Result<void> add_launcher(const LaunchCommand& command, Translation& translation
 std::vector<std::string_view> training_argument_fields() {
   std::vector<std::string_view> names = training_argument_names();
   std::erase_if(names, [](std::string_view name) {
-    return is_sft_argument(name) || is_dpo_argument(name) || name == "scored_tokens" ||
+    return is_trl_argument(name) || name == "scored_tokens" ||
            name == "prepare_model_for_kbit_training";
   });
   return names;
@@ -138,14 +137,15 @@ Result<void> add_training_arguments(Settings& settings, Translation& translation
   scratch.framework = Framework::transformers;
   if (program == TrlProgram::sft) scratch.trainer.sft.emplace();
   if (program == TrlProgram::dpo) scratch.trainer.dpo.emplace();
+  if (program == TrlProgram::reward) scratch.trainer.reward.emplace();
+  if (program == TrlProgram::grpo) scratch.trainer.grpo.emplace();
   const bool says_precision = settings.find("bf16") || settings.find("fp16");
   if (says_precision)  // TrainingArguments' own come before what the launcher says
     std::erase_if(translation.options,
                   [](const auto& o) { return o.first == "bf16" || o.first == "fp16"; });
   for (const Setting& setting : settings.all()) {
-    const bool known = is_field(setting.name) ||
-                       (program != TrlProgram::none &&
-                        (is_sft_argument(setting.name) || is_dpo_argument(setting.name)));
+    const bool known =
+        is_field(setting.name) || (program != TrlProgram::none && is_trl_argument(setting.name));
     const bool unset = setting.value.kind == YamlNode::Kind::null ||
                        (setting.value.text == "None" && setting.name != "max_length");
     if (!known || unset) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// trl's programs (1.16): `trl sft|dpo ...` and trl/scripts/sft.py and dpo.py, with a configuration
-// in YAML
-// (--config) that sets defaults. Words that are accelerate's go to its launcher.
+// trl's programs (1.16): `trl sft|dpo|reward|grpo ...` and trl/scripts/sft.py, dpo.py, reward.py
+// and grpo.py, with a configuration in YAML (--config) that sets defaults. Words that are
+// accelerate's go to its launcher.
 #include <algorithm>
 #include <array>
 
@@ -10,6 +10,8 @@
 #include "launch/python_arguments.h"
 #include "launch/trainer_program.h"
 #include "workload/dpo_arguments.h"
+#include "workload/grpo_arguments.h"
+#include "workload/reward_arguments.h"
 #include "workload/sft_arguments.h"
 
 namespace memtape::launch {
@@ -25,21 +27,28 @@ constexpr auto kModelled = std::to_array<std::string_view>(
     {"model_name_or_path", "dtype", "attn_implementation", "use_peft", "lora_r", "lora_dropout",
      "lora_target_modules", "lora_modules_to_save", "use_dora", "load_in_8bit", "load_in_4bit",
      "bnb_4bit_quant_type", "use_bnb_nested_quant", "bnb_4bit_quant_storage", "config",
-     "accelerate_config", "num_processes", "mixed_precision"});
-constexpr auto kNotModelled = std::to_array<std::string_view>({"lora_target_parameters"});
+     "accelerate_config", "num_processes", "mixed_precision", "lora_task_type"});
+/// A reward model of GRPO's lies on the device, too.
+constexpr auto kNotModelled =
+    std::to_array<std::string_view>({"lora_target_parameters", "reward_model_name_or_path"});
 /// The rest of ModelConfig, ScriptArguments and DatasetMixtureConfig, and a launcher's ports.
 constexpr auto kNeutral = std::to_array<std::string_view>(
-    {"model_revision", "lora_alpha", "lora_task_type", "use_rslora", "dataset_name",
-     "dataset_config", "dataset_train_split", "dataset_test_split", "dataset_streaming",
-     "ignore_bias_buffers", "datasets", "streaming", "test_split_size", "env", "num_machines",
-     "machine_rank", "main_process_port", "main_process_ip"});
+    {"model_revision", "lora_alpha", "reward_funcs", "use_rslora", "dataset_name", "dataset_config",
+     "dataset_train_split", "dataset_test_split", "dataset_streaming", "ignore_bias_buffers",
+     "datasets", "streaming", "test_split_size", "env", "num_machines", "machine_rank",
+     "main_process_port", "main_process_ip"});
 
-/// The fields of the trainer's configuration: DPOConfig shares some of SFTConfig's.
+/// The fields of the trainer's configuration: they share some of SFTConfig's and DPOConfig's.
 std::vector<std::string_view> all_fields(TrlProgram program) {
   std::vector<std::string_view> names = training_argument_fields();
   for (const std::string_view name : sft_argument_names()) names.push_back(name);
-  if (program == TrlProgram::dpo)
-    for (const std::string_view name : dpo_argument_names()) names.push_back(name);
+  const auto add = [&](std::span<const std::string_view> fields) {
+    names.insert(names.end(), fields.begin(), fields.end());
+  };
+  if (program != TrlProgram::sft) add(dpo_argument_names());
+  if (program == TrlProgram::reward) add(reward_argument_names());
+  if (program == TrlProgram::grpo) add(grpo_argument_names());
+  std::erase(names, "prompt_length");  // memtape's own
   return names;
 }
 
@@ -80,11 +89,13 @@ void add_model(Settings& settings, Translation& translation) {
   else
     translation.options.emplace_back("weights", "fp32");  // ModelConfig's default
   add_attention(settings, "attn_implementation", translation);
+  std::vector<std::string> saved = settings.words("lora_modules_to_save");
+  if (settings.text("lora_task_type").value_or("") == "SEQ_CLS") saved.push_back("score");
   if (settings.on("use_peft"))
     add_lora({.rank = settings.whole("lora_r").value_or(16),
               .dropout = settings.number("lora_dropout").value_or(0.05),
               .targets = settings.words("lora_target_modules"),
-              .modules_to_save = settings.words("lora_modules_to_save"),
+              .modules_to_save = saved,
               .rank_pattern = {},
               .layers_to_transform = {},
               .use_dora = settings.on("use_dora")},
@@ -96,6 +107,28 @@ void add_model(Settings& settings, Translation& translation) {
                      translation);
   else if (settings.on("load_in_8bit"))
     add_quantization({.bits = 8}, translation);
+}
+
+std::string_view trainer_of(TrlProgram kind) {
+  switch (kind) {
+    case TrlProgram::dpo: return "dpo";
+    case TrlProgram::reward: return "reward";
+    case TrlProgram::grpo: return "grpo";
+    default: return "sft";
+  }
+}
+
+/// How long sequences are taken to be.
+void add_lengths(Settings& settings, TrlProgram kind, Translation& translation) {
+  if (kind == TrlProgram::grpo) {
+    translation.warnings.emplace_back(
+        "completions are taken to be max_completion_length long, and no longer than that");
+    return;
+  }
+  add_default(translation, "max_length", "1024");
+  if (!settings.on("packing"))
+    translation.warnings.emplace_back(
+        "sequences are padded to the longest of their batch; all are taken to be max_length long");
 }
 
 Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind) {
@@ -118,13 +151,10 @@ Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind)
   if (!model) return bad_input("no model is named", command.program, "--model_name_or_path MODEL");
   translation->model = *model;
   add_model(*settings, *translation);
-  translation->options.emplace_back("trainer", kind == TrlProgram::dpo ? "dpo" : "sft");
+  translation->options.emplace_back("trainer", trainer_of(kind));
   if (const auto done = add_training_arguments(*settings, *translation, kind); !done)
     return tl::unexpected(done.error());
-  add_default(*translation, "max_length", "1024");
-  if (!settings->on("packing"))
-    translation->warnings.push_back(
-        "sequences are padded to the longest of their batch; all are taken to be max_length long");
+  add_lengths(*settings, kind, *translation);
   if (settings->failure()) return tl::unexpected(*settings->failure());
   return translation;
 }
@@ -137,6 +167,14 @@ Result<Translation> translate_trl_sft(const LaunchCommand& command) {
 
 Result<Translation> translate_trl_dpo(const LaunchCommand& command) {
   return translate_trl(command, TrlProgram::dpo);
+}
+
+Result<Translation> translate_trl_reward(const LaunchCommand& command) {
+  return translate_trl(command, TrlProgram::reward);
+}
+
+Result<Translation> translate_trl_grpo(const LaunchCommand& command) {
+  return translate_trl(command, TrlProgram::grpo);
 }
 
 }  // namespace memtape::launch

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "workload/sft_arguments.h"
+#include "workload/trl_trainer.h"
 #include "workload/typed_values.h"
 
 namespace memtape {
@@ -43,13 +44,6 @@ Result<void> refuse(const NamedValue& option) {
   return {};
 }
 
-const std::string* trainer_of(std::span<const NamedValue> options) {
-  const std::string* last = nullptr;
-  for (const NamedValue& option : options)
-    if (option.first == "trainer") last = &option.second;
-  return last;
-}
-
 }  // namespace
 
 std::span<const std::string_view> dpo_argument_names() { return kOwn; }
@@ -57,8 +51,7 @@ std::span<const std::string_view> dpo_argument_names() { return kOwn; }
 bool is_dpo_argument(std::string_view name) { return std::ranges::find(kOwn, name) != kOwn.end(); }
 
 bool asks_for_dpo(std::span<const NamedValue> options) {
-  if (const std::string* trainer = trainer_of(options)) return *trainer == "dpo";
-  return std::ranges::any_of(options, [](const NamedValue& o) { return is_dpo_argument(o.first); });
+  return asks_for(options, "dpo", is_dpo_argument);
 }
 
 void set_dpo_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) {

@@ -11,9 +11,9 @@ namespace {
 
 /// Fields that say how adapters start, scale or are named.
 constexpr auto kNeutral = std::to_array<std::string_view>(
-    {"task_type", "peft_type", "inference_mode", "base_model_name_or_path", "revision",
-     "auto_mapping", "lora_alpha", "alpha_pattern", "runtime_config", "use_rslora",
-     "init_lora_weights", "fan_in_fan_out", "peft_version", "qalora_group_size"});
+    {"peft_type", "inference_mode", "base_model_name_or_path", "revision", "auto_mapping",
+     "lora_alpha", "alpha_pattern", "runtime_config", "use_rslora", "init_lora_weights",
+     "fan_in_fan_out", "peft_version", "qalora_group_size"});
 
 /// Fields that are modelled as long as they say nothing.
 constexpr auto kEmpty = std::to_array<std::string_view>(
@@ -23,8 +23,8 @@ constexpr auto kEmpty = std::to_array<std::string_view>(
      "alora_invocation_tokens", "monteclora_config", "use_bdlora", "kasa_config"});
 
 constexpr auto kModelled = std::to_array<std::string_view>(
-    {"r", "target_modules", "lora_dropout", "bias", "use_dora", "lora_bias", "modules_to_save",
-     "exclude_modules", "layers_to_transform", "rank_pattern"});
+    {"r", "target_modules", "lora_dropout", "bias", "use_dora", "lora_bias", "task_type",
+     "modules_to_save", "exclude_modules", "layers_to_transform", "rank_pattern"});
 
 template <std::size_t N>
 bool has(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -129,6 +129,13 @@ void read_targets(JsonReader& json, LoraRecipe& lora) {
     while (json.item()) lora.targets.push_back(json.text());
 }
 
+/// With SEQ_CLS peft trains the classifier, too, which a reward model calls `score`
+/// (PeftModelForSequenceClassification).
+void read_task_type(JsonReader& json, bool scores, LoraRecipe& lora) {
+  if (json.next() == JsonKind::null) return json.null();
+  if (json.text() == "SEQ_CLS" && scores) lora.modules_to_save.emplace_back("score");
+}
+
 /// null, false, {} or []: as if it were not there.
 bool says_nothing(JsonReader& json) {
   switch (json.next()) {
@@ -177,7 +184,12 @@ Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe) {
   lora.targets = {std::string(kDefaultLoraTargets)};
   JsonReader json(option.second);
   if (json.enter_object())
-    while (const auto field = json.key()) read_field(*field, json, lora);
+    while (const auto field = json.key()) {
+      if (*field == "task_type")
+        read_task_type(json, recipe.trainer.reward.has_value(), lora);
+      else
+        read_field(*field, json, lora);
+    }
   json.finish();
   if (json.failed()) return bad_input(json.problem(), "--peft", "a LoraConfig as JSON");
   if (lora.targets.empty())

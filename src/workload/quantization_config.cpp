@@ -52,6 +52,9 @@ void read_field(const std::string& field, JsonReader& json, Read& read) {
     read.recipe.int8_threshold = json.number().real;
   } else if (field == "llm_int8_has_fp16_weight") {
     if (json.boolean()) json.fail("llm_int8_has_fp16_weight is not modelled");
+  } else if (field == "quant_method") {
+    if (const std::string method = json.text(); method != "bitsandbytes")
+      json.fail("quant_method: " + method + " is not modelled, bitsandbytes is");
   } else if (field == "bnb_4bit_quant_type") {
     read_quant_type(json);
   } else if (field == "bnb_4bit_use_double_quant") {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "workload/trl_trainer.h"
 #include "workload/typed_values.h"
 
 namespace memtape {
@@ -98,9 +99,7 @@ bool is_sft_argument(std::string_view name) {
 }
 
 bool asks_for_sft(std::span<const NamedValue> options) {
-  if (const std::string* trainer = value_of(options, "trainer")) return *trainer == "sft";
-  return std::any_of(options.begin(), options.end(),
-                     [](const NamedValue& option) { return is_sft_argument(option.first); });
+  return asks_for(options, "sft", is_sft_argument);
 }
 
 void set_sft_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) {

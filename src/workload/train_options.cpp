@@ -9,13 +9,14 @@
 #include <functional>
 
 #include "base/text.h"
-#include "workload/dpo_arguments.h"
 #include "workload/fsdp_arguments.h"
+#include "workload/grpo_arguments.h"
 #include "workload/lora_config.h"
 #include "workload/optim_arguments.h"
 #include "workload/quantization_config.h"
 #include "workload/sft_arguments.h"
 #include "workload/training_arguments.h"
+#include "workload/trl_trainer.h"
 
 namespace memtape {
 namespace {
@@ -220,10 +221,7 @@ Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options) {
         return tl::unexpected(set.error());
   if (recipe.framework != Framework::transformers) return recipe;
   set_training_argument_defaults(recipe);
-  if (asks_for_dpo(options))
-    set_dpo_defaults(options, recipe);
-  else if (asks_for_sft(options))
-    set_sft_defaults(options, recipe);
+  set_defaults_of_trainer(options, recipe);
   return recipe;
 }
 
@@ -275,13 +273,13 @@ Result<void> set_transformers_version(const NamedValue& option, TrainRecipe& rec
   return {};
 }
 
-/// Read when the recipe starts (asks_for_dpo, asks_for_sft).
+/// Read when the recipe starts (set_defaults_of_trainer).
 Result<void> check_trainer(const NamedValue& option, TrainRecipe& recipe) {
-  constexpr std::array<std::string_view, 3> kTrainers{"trainer", "sft", "dpo"};
+  const std::span<const std::string_view> known = trainer_names();
   if (recipe.framework != Framework::transformers)
     return bad_input("which Trainer", "--trainer", "it needs --framework transformers");
-  if (std::find(kTrainers.begin(), kTrainers.end(), option.second) == kTrainers.end())
-    return wrong(option.first, option.second, suggestion(option.second, kTrainers));
+  if (std::find(known.begin(), known.end(), option.second) == known.end())
+    return wrong(option.first, option.second, suggestion(option.second, known));
   return {};
 }
 
@@ -407,6 +405,8 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
     if (const Result<void> done = finish_trainer(options, recipe); !done)
       return tl::unexpected(done.error());
   if (const Result<void> settled = settle_optim_args(recipe); !settled)
+    return tl::unexpected(settled.error());
+  if (const Result<void> settled = settle_grpo(options, recipe); !settled)
     return tl::unexpected(settled.error());
   // torch.optim.Adafactor alone prefers its loop: its foreach takes a copy of the parameters.
   if (recipe.optimizer == OptimizerName::adafactor && !recipe.names_optimizer_impl)

@@ -154,6 +154,26 @@ struct EvaluationRecipe {
   std::optional<std::int64_t> accumulation_steps;
 };
 
+/// trl's RewardConfig, as far as memory goes. A micro-batch is that many pairs.
+struct RewardRecipe {
+  bool centers_rewards = false;  ///< center_rewards_coefficient is set
+  bool disable_dropout = true;
+};
+
+/// trl's GRPOConfig, as far as memory goes. A micro-batch is that many completions.
+struct GrpoRecipe {
+  std::int64_t num_generations = 8, max_completion_length = 256, num_iterations = 1;
+  std::optional<std::int64_t> prompt_length;  ///< not said: what the sequence has beside
+  std::optional<std::int64_t> steps_per_generation, generation_batch_size;
+  double temperature = 1.0, top_p = 1.0;
+  std::int64_t top_k = 0;
+  double beta = 0.0;
+  std::string loss_type = "dapo";
+  bool per_sequence = false;     ///< importance_sampling_level="sequence"
+  bool clips_two_sided = false;  ///< delta is set
+  bool disable_dropout = false;
+};
+
 /// What only Trainer's TrainingArguments can ask for, by their names there.
 struct TrainerRecipe {
   std::string optim = "adamw_torch_fused";              ///< the name behind the recipe's optimizer
@@ -169,6 +189,8 @@ struct TrainerRecipe {
   std::optional<std::int64_t> max_length;  ///< trl's: sequences are cut to it
   std::optional<SftRecipe> sft;            ///< trl's SFTTrainer in place of Trainer
   std::optional<DpoRecipe> dpo;            ///< or its DPOTrainer
+  std::optional<RewardRecipe> reward;      ///< or its RewardTrainer
+  std::optional<GrpoRecipe> grpo;          ///< or its GRPOTrainer
   /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;
@@ -181,7 +203,7 @@ struct TrainerRecipe {
   std::string deepspeed;    ///< a ds_config's JSON
   EvaluationRecipe evaluation;
 
-  bool is_of_trl() const { return sft || dpo; }
+  bool is_of_trl() const { return sft || dpo || reward || grpo; }
 };
 
 struct TrainRecipe {

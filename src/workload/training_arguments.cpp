@@ -6,12 +6,11 @@
 
 #include "base/json_reader.h"
 #include "base/text.h"
-#include "workload/dpo_arguments.h"
 #include "workload/evaluation_arguments.h"
 #include "workload/fsdp_arguments.h"
 #include "workload/liger_config.h"
 #include "workload/optim_arguments.h"
-#include "workload/sft_arguments.h"
+#include "workload/trl_trainer.h"
 #include "workload/typed_values.h"
 
 namespace memtape {
@@ -157,13 +156,6 @@ Result<void> set_deepspeed(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-Result<void> set_trl_argument(const NamedValue& option, TrainRecipe& recipe) {
-  if (recipe.trainer.dpo) return set_dpo_argument(option, recipe);
-  if (recipe.trainer.sft && is_sft_argument(option.first)) return set_sft_argument(option, recipe);
-  return bad_input("a field of trl's configurations", "--" + option.first,
-                   recipe.trainer.sft ? "SFTConfig has none of that name" : "--trainer sft or dpo");
-}
-
 using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct Modelled {
   std::string_view name;
@@ -238,8 +230,7 @@ std::vector<std::string_view> training_argument_names() {
   for (const std::string_view name : evaluation_argument_names()) names.push_back(name);
   for (const Fixed& argument : kFixed) names.push_back(argument.name);
   names.insert(names.end(), kNeutral.begin(), kNeutral.end());
-  for (const std::string_view name : sft_argument_names()) names.push_back(name);
-  for (const std::string_view name : dpo_argument_names()) names.push_back(name);
+  for (const std::string_view name : trl_argument_names()) names.push_back(name);
   return names;
 }
 
@@ -273,8 +264,7 @@ Result<void> set_training_argument(const NamedValue& option, TrainRecipe& recipe
   for (const Modelled& argument : kModelled)
     if (argument.name == option.first) return argument.set(option, recipe);
   if (is_evaluation_argument(option.first)) return set_evaluation_argument(option, recipe);
-  if (is_sft_argument(option.first) || is_dpo_argument(option.first))
-    return set_trl_argument(option, recipe);
+  if (is_trl_argument(option.first)) return set_trl_argument(option, recipe);
   for (const Fixed& argument : kFixed)
     if (argument.name == option.first && argument.value != option.second)
       return unsupported("\"" + option.second + "\" is not modelled", "--" + option.first,

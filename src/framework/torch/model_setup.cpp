@@ -35,7 +35,8 @@ Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
   std::unique_ptr<family::PretrainedModel> model = (*family)->build(
       config, {.dtype = recipe.parameter_dtype(),
                .attention = attention_of(recipe.attention),
-               .expert_load = recipe.expert_load});
+               .expert_load = recipe.expert_load,
+               .num_labels = recipe.trainer.reward ? 1 : 0});
   if (!model) return tl::unexpected(config.check().error());
   return model;
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "framework/transformers/gather.h"
-#include "framework/transformers/sum_of_bools.h"
+#include "ghost/ops/sum_of_bools.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -30,7 +30,7 @@ Batch collated_batch(const TrainRecipe& recipe, std::int64_t rows) {
   batch.input_ids = ghost::zeros(sizes, DType::int64, Category::input);
   if (recipe.trainer.batch_has_mask || recipe.trainer.is_of_trl())
     batch.attention_mask = ghost::ones(sizes, DType::int64, Category::input);
-  batch.labels = ghost::zeros(sizes, DType::int64, Category::input);
+  if (!recipe.trainer.reward) batch.labels = ghost::zeros(sizes, DType::int64, Category::input);
   return batch;
 }
 

@@ -22,6 +22,8 @@
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer_objective.h"
 #include "framework/transformers/trl/dpo_objective.h"
+#include "framework/transformers/trl/grpo_objective.h"
+#include "framework/transformers/trl/reward_objective.h"
 #include "framework/transformers/trl/sft_objective.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
@@ -42,9 +44,16 @@ using ghost::Tensor;
 /// nothing (Trainer._loss_shifts_labels). Only GPT-2's is called GPT2LMHeadModel.
 bool loss_shifts_labels(const Config& config) { return config.text("model_type", "") != "gpt2"; }
 
+/// Whether a micro-batch holds a rejected sequence beside each chosen one.
+bool trains_on_pairs(const TrainRecipe& recipe) {
+  return recipe.trainer.dpo || recipe.trainer.reward;
+}
+
 std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const PreparedModel& model,
                                           const PreparedModel* reference) {
   if (recipe.trainer.dpo) return std::make_unique<trl::DpoObjective>(recipe, model, reference);
+  if (recipe.trainer.reward) return std::make_unique<trl::RewardObjective>(recipe, model);
+  if (recipe.trainer.grpo) return std::make_unique<trl::GrpoObjective>(recipe, model, reference);
   if (recipe.trainer.sft) return std::make_unique<trl::SftObjective>(recipe, model);
   return std::make_unique<TrainerObjective>(recipe, model);
 }
@@ -70,6 +79,9 @@ class Trainer {
         session_(ghost::session()),
         shifts_labels_(shifts_labels),
         rank_(rank) {
+    if (recipe.trainer.reward)
+      prepared_.replace_forward(
+          [this](const Batch& inputs) { return trl::classify_sequences(model_, inputs); });
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
@@ -152,7 +164,8 @@ class Trainer {
   /// trl's batches of preferences hold a completion mask in place of labels; ref_chosen_logps
   /// stands where the count of items does, ref_rejected_logps goes to `rejected`.
   Batch next_batch(std::vector<Tensor>& rejected) const {
-    const std::int64_t pair = recipe_.trainer.dpo ? 2 : 1;  // chosen and rejected
+    if (recipe_.trainer.grpo) return {};  // prompts, on the host
+    const std::int64_t pair = trains_on_pairs(recipe_) ? 2 : 1;
     Batch batch = collated_batch(recipe_, pair * recipe_.micro_batch_size);
     if (recipe_.trainer.dpo && recipe_.trainer.dpo->precompute_ref_log_probs) {
       const ghost::Dims pairs{recipe_.micro_batch_size};
@@ -182,10 +195,11 @@ class Trainer {
   };
 
   Tensor training_step(const Batch& inputs, Place place) {
+    objective_->prepare_inputs();
     session_.mark(Phase::forward, place.step, place.micro_batch);
     Tensor loss = objective_->compute_loss(inputs);
     session_.mark(Phase::backward, place.step, place.micro_batch);
-    if (!objective_->counts_items()) loss = loss.div(1.0);
+    if (objective_->divides_loss()) loss = loss.div(1.0);
     if (empties_cache(place.step)) session_.tape.empty_cache();
     accelerator_backward(loss);
     const bool last = place.micro_batch + 1 == static_cast<int>(batch_samples_.size());
@@ -252,10 +266,13 @@ class Trainer {
 
 Result<void> check_trl(const TrainRecipe& recipe) {
   const std::int64_t most =
-      (recipe.trainer.dpo ? 2 : 1) * recipe.micro_batch_size * (recipe.sequence_length - 1);
+      (trains_on_pairs(recipe) ? 2 : 1) * recipe.micro_batch_size * (recipe.sequence_length - 1);
   if (recipe.trainer.scored_tokens.value_or(0) > most)
     return bad_input("more labels than a micro-batch has", "--scored_tokens",
                      "at most " + std::to_string(most));
+  if (recipe.trainer.grpo && (recipe.trainer.grpo->top_k != 0 || recipe.trainer.grpo->top_p != 1.0))
+    return unsupported("drawing from some of the tokens is not modelled", "--top_k, --top_p",
+                       "0 and 1");
   if (recipe.trainer.is_of_trl() && recipe.trainer.label_smoothing_factor != 0.0)
     return unsupported("label smoothing in trl's trainers is not modelled",
                        "--label_smoothing_factor", "0");
@@ -265,10 +282,24 @@ Result<void> check_trl(const TrainRecipe& recipe) {
 /// The fused heads of trl and Liger start from the hidden states.
 Result<void> check_head(const Config& config, const TrainRecipe& recipe,
                         family::PretrainedModel& model) {
+  if (recipe.trainer.reward && !trl::scores_sequences(config.text("model_type", "")))
+    return unsupported(
+        "a reward model of type " + config.text("model_type", "") + " is not modelled", "--trainer",
+        "llama, qwen2, qwen3, mistral, gemma and others whose class is the generic one");
   if (model.head() || (!recipe.trainer.is_of_trl() && !recipe.trainer.use_liger_kernel)) return {};
   return unsupported("a fused head for " + config.text("model_type", "") + " is not modelled",
                      recipe.trainer.is_of_trl() ? "--max_length" : "--use_liger_kernel",
                      "plain Trainer is");
+}
+
+/// Checkpoints that were packed before: the kernels that multiply by them are chosen by what is
+/// installed where they run.
+Result<void> check_checkpoint(const Config& config) {
+  const std::string method = config.object("quantization_config").text("quant_method", "");
+  if (method != "gptq" && method != "awq") return {};
+  return unsupported("training over a checkpoint packed by " + method + " is not modelled",
+                     config.where() + ": quantization_config",
+                     "the model it was made from, with --quantization");
 }
 
 Result<void> check(const TrainRecipe& recipe) {
@@ -314,7 +345,8 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
 /// be switched off, or where its log-probabilities were computed before.
 Result<std::unique_ptr<family::PretrainedModel>> load_reference(const Config& config,
                                                                 const TrainRecipe& recipe) {
-  const bool wanted = recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs;
+  const bool wanted = (recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs) ||
+                      (recipe.trainer.grpo && recipe.trainer.grpo->beta != 0.0);
   if (!wanted || recipe.lora) return std::unique_ptr<family::PretrainedModel>();
   TrainRecipe plain = recipe;
   plain.checkpointing = Checkpointing::none;
@@ -325,6 +357,12 @@ struct Place {
   int rank = 0;
   torch::EqualLayerRuns runs = torch::EqualLayerRuns::all_run;
 };
+
+bool disables_dropout(const TrainerRecipe& trainer) {
+  if (trainer.reward) return trainer.reward->disable_dropout;
+  if (trainer.grpo) return trainer.grpo->disable_dropout;
+  return trainer.dpo && trainer.dpo->disable_dropout;
+}
 
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
                                     const ghost::DeviceTraits& device, Place place) {
@@ -354,9 +392,10 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& ask
                                     const ghost::DeviceTraits& device, int rank) {
   TrainRecipe recipe = asked;
   // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
-  if (recipe.lora && recipe.trainer.dpo && recipe.trainer.dpo->disable_dropout)
-    recipe.lora->dropout = 0.0;
+  if (recipe.lora && disables_dropout(recipe.trainer)) recipe.lora->dropout = 0.0;
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
+  if (const Result<void> known = check_checkpoint(config); !known)
+    return tl::unexpected(known.error());
   // Some optimizers, and the hooks of wrappers, act between the layers of a backward; LLM.int8()
   // keeps what the engine does not release.
   if (recipe.trainer.optim.ends_with("lomo") || is_layerwise(recipe.trainer) ||

@@ -4,13 +4,14 @@
 #include <utility>
 #include <vector>
 
+#include "framework/transformers/trl/pair.h"
+#include "framework/transformers/trl/switched_off.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 #include "ghost/ops/views.h"
-#include "nn/layers.h"
 
 namespace memtape::transformers::trl {
 namespace {
@@ -18,49 +19,6 @@ namespace {
 using ghost::Tensor;
 
 constexpr LogProbOutputs kPolicyOutputs{.entropy = true, .mean_logits = true, .is_top1 = true};
-
-/// chunk(2, dim=0)
-struct Pair {
-  Pair() = default;
-  explicit Pair(const Tensor& both) {
-    std::vector<Tensor> halves = both.chunk(2, 0);
-    chosen = std::move(halves[0]);
-    rejected = std::move(halves[1]);
-  }
-  Tensor chosen, rejected;
-};
-
-/// gather_for_metrics(x.sum()).sum()
-Tensor gathered(const Tensor& sum) { return ghost::plain_unary("sum", sum); }
-
-/// x.mean().item()
-void log_mean(const Tensor& x) {
-  const ghost::GradMode no_grad(false);
-  const Tensor mean = x.mean(0);
-}
-
-/// Adapters off and checkpointing off while it lives.
-class WithoutAdapters {
- public:
-  explicit WithoutAdapters(family::PretrainedModel& model)
-      : tree_(model.tree), checkpointing_(model.tree.gradient_checkpointing) {
-    tree_.gradient_checkpointing = nn::GradientCheckpointing::off;
-    for (const nn::NamedModule& module : nn::named_modules(tree_.root()))
-      if (module.node->projection && module.node->projection->adapter)
-        taken_.emplace_back(module.node->projection, std::move(module.node->projection->adapter));
-  }
-  ~WithoutAdapters() {
-    for (auto& [projection, adapter] : taken_) projection->adapter = std::move(adapter);
-    tree_.gradient_checkpointing = checkpointing_;
-  }
-  WithoutAdapters(const WithoutAdapters&) = delete;
-  WithoutAdapters& operator=(const WithoutAdapters&) = delete;
-
- private:
-  nn::ModuleTree& tree_;
-  nn::GradientCheckpointing checkpointing_;
-  std::vector<std::pair<nn::Projection*, std::unique_ptr<nn::ProjectionAdapter>>> taken_;
-};
 
 /// What the loss keeps for its metrics.
 struct Scores {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/sft_objective.h"
 
+#include "framework/transformers/trl/pair.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
@@ -9,9 +10,6 @@ namespace memtape::transformers::trl {
 namespace {
 
 using ghost::Tensor;
-
-/// gather_for_metrics(x.sum()).sum()
-Tensor gathered(const Tensor& sum) { return ghost::plain_unary("sum", sum); }
 
 /// (of / count).item() if count > 0 else 0.0
 void take_mean(const Tensor& of, const Tensor& count) {

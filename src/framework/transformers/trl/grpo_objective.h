@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// GRPOTrainer._prepare_inputs and _compute_loss (trl 1.16, trainer/grpo_trainer.py): completions
+// are made every steps_per_generation * num_iterations micro-batches and used again in between; the
+// loss weighs the log-probabilities of their tokens.
+#pragma once
+
+#include "framework/transformers/objective.h"
+#include "framework/transformers/trl/grpo_rollout.h"
+
+namespace memtape::transformers::trl {
+
+class GrpoObjective final : public Objective {
+ public:
+  GrpoObjective(const TrainRecipe& recipe, const PreparedModel& model,
+                const PreparedModel* reference)
+      : recipe_(recipe),
+        grpo_(*recipe.trainer.grpo),
+        model_(model),
+        rollout_(recipe, model, reference) {}
+
+  void prepare_inputs() override;
+  ghost::Tensor compute_loss(const family::Batch&) override;
+  bool counts_items() const override { return false; }
+  bool divides_loss() const override { return false; }
+
+ private:
+  using Tensor = ghost::Tensor;
+  Tensor importance_weights(const Tensor& log_ratio) const;
+  Tensor reduced(const Tensor& per_token_loss) const;
+
+  const TrainRecipe& recipe_;
+  const GrpoRecipe& grpo_;
+  const PreparedModel& model_;
+  GrpoRollout rollout_;
+  std::int64_t step_ = 0;
+  std::vector<Completions> buffered_inputs_;
+  Completions inputs_;  ///< of training_step, until the next one
+};
+
+}  // namespace memtape::transformers::trl

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/trl/grpo_rollout.h"
+
+#include <algorithm>
+
+#include "framework/transformers/generate.h"
+#include "framework/transformers/trl/switched_off.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/session.h"
+
+namespace memtape::transformers::trl {
+namespace {
+
+using ghost::Dims;
+using ghost::Tensor;
+
+Tensor tokens(const Dims& sizes) { return ghost::zeros(sizes, DType::int64, Category::input); }
+
+/// v[permutation], whose permutation comes from the CPU each time.
+void shuffle(Tensor& v, std::int64_t batch) {
+  if (!v.defined()) return;
+  const Tensor permutation = ghost::empty({batch}, DType::int64);
+  const Tensor shuffled = ghost::index(v, permutation);
+  ghost::session().set_category(shuffled, Category::input);
+  v = shuffled;
+}
+
+/// The policy's head makes entropies whether they are wanted or not.
+ScoredTokens of_policy(ScoredTokens what) {
+  what.makes_entropy = true;
+  return what;
+}
+
+/// Whether the policy of an earlier step may have made the completions of a micro-batch.
+bool is_misaligned(const TrainRecipe& recipe) {
+  const GrpoRecipe& grpo = *recipe.trainer.grpo;
+  return recipe.gradient_accumulation % (*grpo.steps_per_generation * grpo.num_iterations) != 0;
+}
+
+}  // namespace
+
+TokenScores score_tokens(const PreparedModel& model, const Tensor& input_ids,
+                         const Tensor& attention_mask, const ScoredTokens& what) {
+  const std::int64_t count = input_ids.size(0), keep = what.logits_to_keep;
+  std::vector<Tensor> all_logps, all_entropies;
+  family::Batch batch;
+  FusedOutput outputs;
+  for (std::int64_t start = 0; start < count; start += what.batch_size) {
+    const std::int64_t end = std::min(start + what.batch_size, count);
+    batch.input_ids = input_ids.slice(0, start, end);
+    batch.attention_mask = attention_mask.slice(0, start, end);
+    batch.labels =
+        ghost::masked_fill(batch.input_ids, ghost::comparison("eq", batch.attention_mask));
+    const FusedCount fused{.scored = what.scored.value_or((end - start) * keep),
+                           .outputs = {.entropy = what.wants_entropy || what.makes_entropy}};
+    outputs = model.autocasting([&] { return fused_forward(model.model(), batch, fused); });
+    const std::int64_t length = outputs.log_probs.size(1);
+    all_logps.push_back(outputs.log_probs.slice(1, length - keep, length));
+    if (what.wants_entropy)
+      all_entropies.push_back(outputs.entropy.slice(1, length - keep, length));
+  }
+  TokenScores scores;
+  scores.logps = ghost::cat(all_logps, 0);
+  if (what.wants_entropy) scores.entropies = ghost::cat(all_entropies, 0);
+  return scores;
+}
+
+GrpoRollout::GrpoRollout(const TrainRecipe& recipe, const PreparedModel& model,
+                         const PreparedModel* reference)
+    : recipe_(recipe), grpo_(*recipe.trainer.grpo), model_(model), reference_(reference) {}
+
+ScoredTokens GrpoRollout::scored_tokens() const {
+  return {.logits_to_keep = grpo_.max_completion_length,
+          .batch_size = recipe_.micro_batch_size,
+          .scored = recipe_.trainer.scored_tokens,
+          .wants_entropy = false};
+}
+
+/// _generate_single_turn: what it makes ends with it, as the completions go to the host.
+void GrpoRollout::generate() {
+  const GenerateRecipe how{.batch_size = *grpo_.generation_batch_size,
+                           .prompt_length = *grpo_.prompt_length,
+                           .max_new_tokens = grpo_.max_completion_length,
+                           .prefill_chunk_size = {},
+                           .do_sample = true,
+                           .changes_temperature = grpo_.temperature != 1.0,
+                           .looks_for_eos = true};
+  const WithoutCheckpointing plain(model_.model());
+  // accelerate's autocast is around the outer model: PeftModel.generate() calls the one within.
+  const Tensor sequences =
+      transformers::generate(model_.model(), how, [this](const family::Batch& batch) {
+        return recipe_.lora ? model_.model().forward(batch).logits : model_(batch).logits;
+      });
+  const Dims sizes{how.batch_size, how.max_new_tokens};
+  const Tensor is_eos = ghost::full(sizes, DType::boolean);
+  const Tensor eos_idx = tokens({how.batch_size});
+  const Tensor sequence_indices = ghost::arange(how.max_new_tokens, DType::int64);
+  const Tensor completion_mask = ghost::empty(sizes, DType::int32);
+}
+
+/// The reference is a model of its own, or the policy with its adapters off.
+Tensor GrpoRollout::reference_logps(const Tensor& input_ids, const Tensor& attention_mask) const {
+  if (reference_)
+    return score_tokens(*reference_, input_ids, attention_mask, scored_tokens()).logps;
+  const WithoutAdapters base(model_.model());
+  return score_tokens(model_, input_ids, attention_mask, of_policy(scored_tokens())).logps;
+}
+
+std::vector<Completions> GrpoRollout::generate_and_score() {
+  const ghost::GradMode no_grad(false);
+  generate();
+  const std::int64_t count = *grpo_.generation_batch_size;
+  const Dims prompts{count, *grpo_.prompt_length}, completed{count, grpo_.max_completion_length};
+  Completions all;
+  all.prompt_ids = tokens(prompts);
+  all.prompt_mask = tokens(prompts);
+  all.completion_ids = tokens(completed);
+  all.completion_mask = tokens(completed);
+  all.num_items_in_batch = ghost::plain_unary("sum", ghost::sum_all(all.completion_mask));
+  const Tensor input_ids = ghost::cat({all.prompt_ids, all.completion_ids}, 1);
+  const Tensor attention_mask = ghost::cat({all.prompt_mask, all.completion_mask}, 1);
+  {
+    const WithoutCheckpointing plain(model_.model());
+    if (is_misaligned(recipe_))
+      all.old_per_token_logps =
+          score_tokens(model_, input_ids, attention_mask, of_policy(scored_tokens())).logps;
+    if (grpo_.beta != 0.0) all.ref_per_token_logps = reference_logps(input_ids, attention_mask);
+  }
+  const Tensor rewards_per_func = ghost::zeros({count, 1}, DType::float32);
+  all.advantages = ghost::zeros({count}, DType::float32);
+  return shuffled_and_split(std::move(all));
+}
+
+std::vector<Completions> GrpoRollout::shuffled_and_split(Completions all) const {
+  const std::int64_t batch = recipe_.micro_batch_size;
+  std::vector<Tensor Completions::*> rows{
+      &Completions::prompt_ids,         &Completions::prompt_mask,
+      &Completions::completion_ids,     &Completions::completion_mask,
+      &Completions::advantages,         &Completions::old_per_token_logps,
+      &Completions::ref_per_token_logps};
+  Completions shuffled = all;  // the dictionary before it lives until the one behind it is whole
+  for (Tensor Completions::* row : rows) shuffle(shuffled.*row, *grpo_.generation_batch_size);
+  std::vector<Completions> parts;
+  for (std::int64_t i = 0; i < *grpo_.steps_per_generation; ++i) {
+    Completions part = shuffled;
+    for (Tensor Completions::* row : rows)
+      if ((part.*row).defined()) part.*row = (shuffled.*row).slice(0, i * batch, (i + 1) * batch);
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace memtape::transformers::trl

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// GRPOTrainer._generate_and_score_completions (trl 1.16, trainer/grpo_trainer.py): completions of a
+// generation batch by transformers' generate(), their log-probabilities under the policy before it
+// is updated and under the reference, and advantages; then shuffled and cut into micro-batches.
+// Completions are taken to be max_completion_length long, prompts to have no padding. The rewards'
+// statistics, a few numbers for each completion which nothing keeps, are passed over.
+#pragma once
+
+#include <vector>
+
+#include "framework/transformers/prepared_model.h"
+#include "framework/transformers/trl/fused_lm_head.h"
+
+namespace memtape::transformers::trl {
+
+/// A micro-batch of completions, by trl's names.
+struct Completions {
+  ghost::Tensor prompt_ids, prompt_mask, completion_ids, completion_mask, advantages,
+      num_items_in_batch, old_per_token_logps, ref_per_token_logps;
+};
+
+/// [B, C] log-probabilities of the completions and, where it is asked for, entropies
+/// (_get_per_token_logps_and_entropies), in chunks of `batch_size` sequences.
+struct TokenScores {
+  ghost::Tensor logps, entropies;
+};
+struct ScoredTokens {
+  std::int64_t logits_to_keep = 0, batch_size = 0;
+  std::optional<std::int64_t> scored;  ///< of a chunk, where not all completions count
+  bool wants_entropy = false;
+  bool makes_entropy = false;  ///< and lets go of them with the chunk
+};
+TokenScores score_tokens(const PreparedModel& model, const ghost::Tensor& input_ids,
+                         const ghost::Tensor& attention_mask, const ScoredTokens& what);
+
+class GrpoRollout {
+ public:
+  /// `reference`: the model beside the policy, or null.
+  GrpoRollout(const TrainRecipe& recipe, const PreparedModel& model,
+              const PreparedModel* reference);
+
+  /// The micro-batches of a new generation batch.
+  std::vector<Completions> generate_and_score();
+
+ private:
+  using Tensor = ghost::Tensor;
+  void generate();
+  Tensor reference_logps(const Tensor& input_ids, const Tensor& attention_mask) const;
+  ScoredTokens scored_tokens() const;
+  std::vector<Completions> shuffled_and_split(Completions all) const;
+
+  const TrainRecipe& recipe_;
+  const GrpoRecipe& grpo_;
+  const PreparedModel& model_;
+  const PreparedModel* reference_;
+};
+
+}  // namespace memtape::transformers::trl

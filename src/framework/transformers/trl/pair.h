@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What trl's trainers of preferences have in common: batches whose first half are the chosen
+// sequences and whose second half the rejected ones, and small numbers that are gathered and
+// logged.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "ghost/ops/pointwise.h"
+#include "ghost/session.h"
+#include "ghost/tensor.h"
+
+namespace memtape::transformers::trl {
+
+/// chunk(2, dim=0)
+struct Pair {
+  Pair() = default;
+  explicit Pair(const ghost::Tensor& both) {
+    std::vector<ghost::Tensor> halves = both.chunk(2, 0);
+    chosen = std::move(halves[0]);
+    rejected = std::move(halves[1]);
+  }
+  ghost::Tensor chosen, rejected;
+};
+
+/// gather_for_metrics(x.sum()).sum()
+inline ghost::Tensor gathered(const ghost::Tensor& sum) { return ghost::plain_unary("sum", sum); }
+
+/// x.mean().item()
+inline void log_mean(const ghost::Tensor& x) {
+  const ghost::GradMode no_grad(false);
+  const ghost::Tensor mean = x.mean(0);
+}
+
+}  // namespace memtape::transformers::trl

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// RewardTrainer.compute_loss (trl 1.16, trainer/reward_trainer.py) over a model that gives each
+// sequence one number (GenericForSequenceClassification, modeling_layers.py): chosen sequences are
+// the first half of a batch, rejected ones the second.
+#pragma once
+
+#include "framework/transformers/objective.h"
+#include "framework/transformers/prepared_model.h"
+
+namespace memtape::transformers::trl {
+
+/// The families whose class for sequence classification is the generic one.
+bool scores_sequences(std::string_view model_type);
+
+/// GenericForSequenceClassification.forward: the score at the last token of each sequence.
+family::ModelOutput classify_sequences(family::PretrainedModel& model, const family::Batch& batch);
+
+class RewardObjective final : public Objective {
+ public:
+  RewardObjective(const TrainRecipe& recipe, const PreparedModel& model)
+      : model_(model), centers_rewards_(recipe.trainer.reward->centers_rewards) {}
+
+  ghost::Tensor compute_loss(const family::Batch& inputs) override;
+  bool counts_items() const override { return false; }
+
+ private:
+  const PreparedModel& model_;
+  bool centers_rewards_;
+};
+
+}  // namespace memtape::transformers::trl

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/grpo_arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/text.h"
+#include "workload/sft_arguments.h"
+#include "workload/trl_trainer.h"
+#include "workload/typed_values.h"
+
+namespace memtape {
+namespace {
+
+using Setter = Result<void> (*)(const NamedValue&, GrpoRecipe&);
+struct Field {
+  std::string_view name;
+  Setter set;
+};
+
+Result<void> pass_over(const NamedValue&, GrpoRecipe&) { return {}; }
+
+/// A switch whose way is not modelled.
+Result<void> refuse_if_on(const NamedValue& option, GrpoRecipe&) {
+  const Result<bool> on = boolean(option);
+  if (!on) return tl::unexpected(on.error());
+  if (*on) return unsupported("not modelled", "--" + option.first, "false");
+  return {};
+}
+
+/// A number that does nothing at its default.
+template <int nothing>
+Result<void> refuse_unless(const NamedValue& option, GrpoRecipe&) {
+  const Result<double> number = not_negative(option);
+  if (!number) return tl::unexpected(number.error());
+  if (*number != nothing)
+    return unsupported("not modelled", "--" + option.first, std::to_string(nothing));
+  return {};
+}
+
+Result<void> refuse(const NamedValue& option, GrpoRecipe&) {
+  if (option.second == "None" || option.second == "none") return {};
+  return unsupported("not modelled", "--" + option.first, "leave it out");
+}
+
+Result<void> choose(const NamedValue& option, std::span<const std::string_view> known) {
+  if (std::ranges::find(known, option.second) != known.end()) return {};
+  return wrong_value(option, suggestion(option.second, known));
+}
+
+/// The others differ in a few more numbers per completion.
+Result<void> set_loss_type(const NamedValue& option, GrpoRecipe& grpo) {
+  constexpr auto kKnown = std::to_array<std::string_view>(
+      {"grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"});
+  if (const Result<void> known = choose(option, kKnown); !known) return known;
+  if (option.second == "sapo" || option.second == "vespo")
+    return unsupported("the loss \"" + option.second + "\" is not modelled", "--" + option.first,
+                       "dapo, grpo, bnpo, dr_grpo, cispo or luspo");
+  grpo.loss_type = option.second;
+  return {};
+}
+
+Result<void> set_level(const NamedValue& option, GrpoRecipe& grpo) {
+  constexpr auto kKnown = std::to_array<std::string_view>({"token", "sequence"});
+  grpo.per_sequence = option.second == "sequence";
+  return choose(option, kKnown);
+}
+
+constexpr auto kFields = std::to_array<Field>({
+    {"prompt_length",
+     [](const NamedValue& o, GrpoRecipe& r) { return put(positive(o), r.prompt_length); }},
+    {"num_generations",
+     [](const NamedValue& o, GrpoRecipe& r) { return put(positive(o), r.num_generations); }},
+    {"max_completion_length",
+     [](const NamedValue& o, GrpoRecipe& r) { return put(positive(o), r.max_completion_length); }},
+    {"num_iterations",
+     [](const NamedValue& o, GrpoRecipe& r) { return put(positive(o), r.num_iterations); }},
+    {"steps_per_generation",
+     [](const NamedValue& o, GrpoRecipe& r) { return put(positive(o), r.steps_per_generation); }},
+    {"generation_batch_size",
+     [](const NamedValue& o, GrpoRecipe& r) { return put(positive(o), r.generation_batch_size); }},
+    {"temperature",
+     [](const NamedValue& o, GrpoRecipe& r) { return put(not_negative(o), r.temperature); }},
+    {"top_k", [](const NamedValue& o, GrpoRecipe& r) { return put(whole(o), r.top_k); }},
+    {"top_p", [](const NamedValue& o, GrpoRecipe& r) { return put(not_negative(o), r.top_p); }},
+    {"delta",
+     [](const NamedValue& o, GrpoRecipe& r) {
+       double delta = 0;
+       r.clips_two_sided = true;
+       return put(not_negative(o), delta);
+     }},
+    {"importance_sampling_level", set_level},
+    {"num_generations_eval", pass_over},
+    {"epsilon", pass_over},
+    {"epsilon_high", pass_over},
+    {"reward_weights", pass_over},
+    {"multi_objective_aggregation", pass_over},
+    {"scale_rewards", pass_over},
+    {"mask_truncated_completions", pass_over},
+    {"log_completions", pass_over},
+    {"log_multimodal", pass_over},
+    {"num_completions_to_print", pass_over},
+    {"log_unique_prompts", pass_over},
+    {"log_completions_hub_repo", pass_over},
+    {"chat_template_kwargs", pass_over},
+    {"sapo_temperature_neg", pass_over},
+    {"sapo_temperature_pos", pass_over},
+    {"vespo_k_pos", pass_over},
+    {"vespo_lambda_pos", pass_over},
+    {"vespo_k_neg", pass_over},
+    {"vespo_lambda_neg", pass_over},
+    {"ds3_gather_for_generation", pass_over},
+    {"entropy_coef", refuse_unless<0>},
+    {"top_entropy_quantile", refuse_unless<1>},
+    {"repetition_penalty", refuse_unless<1>},
+    {"use_adaptive_entropy", refuse_if_on},
+    {"use_bias_correction_kl", refuse_if_on},
+    {"use_vllm", refuse_if_on},
+    {"use_transformers_continuous_batching", refuse_if_on},
+    {"use_transformers_paged", refuse_if_on},
+    {"cast_lm_head_to_fp32", refuse_if_on},
+    {"off_policy_mask_threshold", refuse},
+    {"min_p", refuse},
+    {"cache_implementation", refuse},
+    {"generation_kwargs", refuse},
+});
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, kFields.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kFields[i].name;
+  return names;
+}();
+
+/// SFTConfig's and DPOConfig's that GRPOConfig has, too.
+constexpr auto kShared =
+    std::to_array<std::string_view>({"pad_to_multiple_of", "model_init_kwargs", "trust_remote_code",
+                                     "router_aux_loss_coef", "shuffle_dataset"});
+
+Result<void> set_shared(const NamedValue& option, TrainRecipe& recipe) {
+  GrpoRecipe& grpo = *recipe.trainer.grpo;
+  if (option.first == "beta") return put(not_negative(option), grpo.beta);
+  if (option.first == "loss_type") return set_loss_type(option, grpo);
+  if (option.first == "disable_dropout") return put(boolean(option), grpo.disable_dropout);
+  if (option.first == "sync_ref_model") return refuse_if_on(option, grpo);
+  if (option.first == "ref_model_mixup_alpha" || option.first == "ref_model_sync_steps") return {};
+  if (std::ranges::find(kShared, option.first) != kShared.end())
+    return set_sft_argument(option, recipe);
+  return bad_input("GRPOConfig has no such field", "--" + option.first,
+                   "another of trl's configurations has it");
+}
+
+bool says_sequence_length(std::span<const NamedValue> options) {
+  return std::ranges::any_of(options,
+                             [](const NamedValue& o) { return o.first == "sequence-length"; });
+}
+
+/// __post_init__'s steps_per_generation and generation_batch_size.
+Result<void> settle_batches(TrainRecipe& recipe) {
+  GrpoRecipe& grpo = *recipe.trainer.grpo;
+  const std::int64_t batch = recipe.micro_batch_size;
+  if (grpo.generation_batch_size && grpo.steps_per_generation)
+    return bad_input("generation_batch_size and steps_per_generation exclude each other",
+                     "--generation_batch_size", "one of the two");
+  if (grpo.generation_batch_size && *grpo.generation_batch_size % batch != 0)
+    return bad_input("no multiple of the batch of a device", "--generation_batch_size",
+                     "a multiple of " + std::to_string(batch));
+  if (grpo.generation_batch_size)
+    grpo.steps_per_generation = *grpo.generation_batch_size / batch;
+  else
+    grpo.steps_per_generation = grpo.steps_per_generation.value_or(recipe.gradient_accumulation);
+  grpo.generation_batch_size = batch * *grpo.steps_per_generation;
+  if (grpo.num_generations < 2)
+    return bad_input("GRPO compares the completions of a prompt", "--num_generations", "2 or more");
+  if (*grpo.generation_batch_size % grpo.num_generations != 0)
+    return bad_input(
+        "the completions made at once, " + std::to_string(*grpo.generation_batch_size) +
+            ", are no multiple of those of a prompt",
+        "--num_generations", "a divisor of it, or another --per_device_train_batch_size");
+  return {};
+}
+
+}  // namespace
+
+std::span<const std::string_view> grpo_argument_names() { return kNames; }
+
+bool is_grpo_argument(std::string_view name) {
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+bool asks_for_grpo(std::span<const NamedValue> options) {
+  return asks_for(options, "grpo", is_grpo_argument);
+}
+
+void set_grpo_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  set_trl_defaults(options, recipe);
+  recipe.trainer.grpo.emplace();
+}
+
+Result<void> set_grpo_argument(const NamedValue& option, TrainRecipe& recipe) {
+  for (const Field& field : kFields)
+    if (field.name == option.first) return field.set(option, *recipe.trainer.grpo);
+  return set_shared(option, recipe);
+}
+
+Result<void> settle_grpo(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  if (!recipe.trainer.grpo) return {};
+  GrpoRecipe& grpo = *recipe.trainer.grpo;
+  constexpr std::int64_t kPrompt = 512;
+  const std::int64_t completion = grpo.max_completion_length;
+  if (!grpo.prompt_length && says_sequence_length(options)) {
+    if (recipe.sequence_length <= completion)
+      return bad_input("a sequence holds a prompt and max_completion_length tokens",
+                       "--sequence-length", "more than " + std::to_string(completion));
+    grpo.prompt_length = recipe.sequence_length - completion;
+  }
+  if (!grpo.prompt_length)
+    recipe.not_modelled.push_back("prompts are taken to be " + std::to_string(kPrompt) +
+                                  " tokens long: --prompt_length says how long they are");
+  grpo.prompt_length = grpo.prompt_length.value_or(kPrompt);
+  recipe.sequence_length = *grpo.prompt_length + completion;
+  return settle_batches(recipe);
+}
+
+}  // namespace memtape

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/trl_trainer.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "workload/dpo_arguments.h"
+#include "workload/grpo_arguments.h"
+#include "workload/reward_arguments.h"
+#include "workload/sft_arguments.h"
+
+namespace memtape {
+namespace {
+
+constexpr std::array<std::string_view, 5> kTrainers{"trainer", "sft", "dpo", "reward", "grpo"};
+
+}  // namespace
+
+std::span<const std::string_view> trainer_names() { return kTrainers; }
+
+bool asks_for(std::span<const NamedValue> options, std::string_view trainer,
+              bool (*of_it)(std::string_view name)) {
+  const std::string* named = nullptr;
+  for (const NamedValue& option : options)
+    if (option.first == "trainer") named = &option.second;
+  if (named) return *named == trainer;
+  return std::ranges::any_of(options, [&](const NamedValue& o) { return of_it(o.first); });
+}
+
+void set_defaults_of_trainer(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  if (asks_for_grpo(options))
+    set_grpo_defaults(options, recipe);
+  else if (asks_for_reward(options))
+    set_reward_defaults(options, recipe);
+  else if (asks_for_dpo(options))
+    set_dpo_defaults(options, recipe);
+  else if (asks_for_sft(options))
+    set_sft_defaults(options, recipe);
+}
+
+std::vector<std::string_view> trl_argument_names() {
+  std::vector<std::string_view> names;
+  for (const auto& list :
+       {sft_argument_names(), dpo_argument_names(), reward_argument_names(), grpo_argument_names()})
+    for (const std::string_view name : list)
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  return names;
+}
+
+bool is_trl_argument(std::string_view name) {
+  return is_sft_argument(name) || is_dpo_argument(name) || is_reward_argument(name) ||
+         is_grpo_argument(name);
+}
+
+Result<void> set_trl_argument(const NamedValue& option, TrainRecipe& recipe) {
+  if (recipe.trainer.grpo) return set_grpo_argument(option, recipe);
+  if (recipe.trainer.reward) return set_reward_argument(option, recipe);
+  if (recipe.trainer.dpo) return set_dpo_argument(option, recipe);
+  if (recipe.trainer.sft && is_sft_argument(option.first)) return set_sft_argument(option, recipe);
+  return bad_input("a field of trl's configurations", "--" + option.first,
+                   recipe.trainer.sft ? "SFTConfig has none of that name"
+                                      : "--trainer sft, dpo, reward or grpo");
+}
+
+}  // namespace memtape
