@@ -65,7 +65,12 @@ Tensor ApolloAdamW::scaling_factor(const Tensor& norm_grad, const Tensor& grad,
 
 Tensor ApolloAdamW::full_rank_update(Tensor norm_grad, const Tensor& grad, std::size_t place) {
   const Tensor full = parameters_[place].grad();
-  grad_scaling_factor_ = scaling_factor(norm_grad, grad, full.size(0) < full.size(1) ? 0 : 1);
+  const int norm_dim = full.size(0) < full.size(1) ? 0 : 1;
+  if (!per_tensor_ && grad.size(1 - norm_dim) != full.size(1 - norm_dim))
+    ghost::session().fail({ErrorKind::bad_input,
+                           "apollo-torch's factors for channels do not fit gradients projected so",
+                           "--optim_args: proj_type", "std, or scale_type=tensor"});
+  grad_scaling_factor_ = scaling_factor(norm_grad, grad, norm_dim);
   scaled_grad_ = full.mul(grad_scaling_factor_);
   limit_growth(place);
   return scaled_grad_;
