@@ -41,7 +41,8 @@ Result<Scale> scale_of(const ServeEngine& engine, std::string_view named) {
     return bad_input(fmt::format("--engine {} has no {}", engine.name, spelling), "--solve",
                      suggestion(named, names));
   }
-  const bool is_share = flag->name() == "gpu-memory-utilization";
+  const bool is_share =
+      flag->name() == "gpu-memory-utilization" || flag->name() == "mem-fraction-static";
   if (flag->value != "N" && !is_share)
     return bad_input(fmt::format("{} is no number", spelling), "--solve",
                      "a flag whose value is a number");

@@ -7,10 +7,11 @@
 
 namespace memtape::report {
 
-extern const std::string_view
-    kPage;  ///< page.html: @style@, @data@ and @script@ mark where the rest goes
-extern const std::string_view kStyle;                    ///< style.css
-extern const std::string_view kScript;                   ///< timeline.js
+/// frame.html: @style@, @body@, @data@ and @script@ mark where the rest goes.
+extern const std::string_view kFrame;
+extern const std::string_view kStyle;          ///< style.css
+extern const std::string_view kWords;          ///< words.js, which every page's script goes on from
+extern const std::string_view kPage, kScript;  ///< page.html and timeline.js
 extern const std::string_view kServePage, kServeScript;  ///< serve.html and serve.js
 
 }  // namespace memtape::report

@@ -18,17 +18,19 @@ std::string in_script(std::string json) {
 
 }  // namespace
 
-std::string html_page(std::string_view page, std::string_view script, std::string data) {
+std::string html_page(std::string_view body, std::string_view script, std::string data) {
   const std::string json = in_script(std::move(data));
-  const std::array<std::pair<std::string_view, std::string_view>, 3> parts{
-      {{"@style@", kStyle}, {"@data@", json}, {"@script@", script}}};
+  const std::string scripts = std::string(kWords).append("\n").append(script);
+  const std::array<std::pair<std::string_view, std::string_view>, 4> parts{
+      {{"@style@", kStyle}, {"@body@", body}, {"@data@", json}, {"@script@", scripts}}};
   std::string whole;
+  std::string_view rest = kFrame;
   for (const auto& [mark, text] : parts) {
-    const std::size_t at = page.find(mark);
-    whole.append(page.substr(0, at)).append(text);
-    page.remove_prefix(at + mark.size());
+    const std::size_t at = rest.find(mark);
+    whole.append(rest.substr(0, at)).append(text);
+    rest.remove_prefix(at + mark.size());
   }
-  return whole.append(page);
+  return whole.append(rest);
 }
 
 }  // namespace memtape::report

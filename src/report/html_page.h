@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A web page that needs nothing else: style, script and data put into the places that one of the
-// pages of html/ marks with @style@, @script@ and @data@.
+// A web page that needs nothing else: style, body, data and script put into the places that
+// html/frame.html marks.
 #pragma once
 
 #include <string>
@@ -9,6 +9,6 @@
 namespace memtape::report {
 
 /// `data` is JSON.
-std::string html_page(std::string_view page, std::string_view script, std::string data);
+std::string html_page(std::string_view body, std::string_view script, std::string data);
 
 }  // namespace memtape::report

@@ -1,31 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of a server: what stands in the answer's JSON (docs/json.md), drawn. `data` is written by src/report/serve_html.cpp.
-'use strict';
-
-const {answer, arithmetic} = JSON.parse(document.getElementById('data').textContent);
-const byId = id => document.getElementById(id);
-
-// ---- words and numbers ---------------------------------------------------------------------------------------------
-
-function bytesText(bytes) {
-  const units = [['GiB', 2 ** 30, 2], ['MiB', 2 ** 20, 2], ['KiB', 1024, 1]];
-  for (const [name, size, digits] of units)
-    if (Math.abs(bytes) >= size) return (bytes / size).toFixed(digits) + ' ' + name;
-  return bytes + ' B';
-}
-const exact = bytes => bytes.toLocaleString('en-US') + ' B';
+const {answer, arithmetic} = data;
 const count = number => number.toLocaleString('en-US');
-
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === 'class') node.className = value;
-    else if (name === 'style') node.style.cssText = value;
-    else node.setAttribute(name, value);
-  }
-  node.append(...children);
-  return node;
-}
 
 // What a category is to the one who runs the server, in the order of the bar.
 const PARTS = {parameter: 'weights', buffer: 'buffers', kv_cache: 'KV cache', activation: 'activation peak', temporary: 'temporaries',
@@ -33,7 +9,6 @@ const PARTS = {parameter: 'weights', buffer: 'buffers', kv_cache: 'KV cache', ac
   unknown: 'kept by the allocator'};
 const partsOf = rank => [...new Set([...Object.keys(PARTS), ...Object.keys(rank.at_peak)])]
   .filter(category => rank.at_peak[category] > 0).map(category => [category, PARTS[category] || category, rank.at_peak[category]]);
-const swatch = category => element('span', {class: 'swatch', style: `background:var(--${category})`});
 
 function table(id, head, rows) {
   const row = (cells, tag) => element('tr', {}, ...cells.map((cell, i) => element(tag, i ? {class: 'number'} : {}, ...[cell].flat())));

@@ -1,36 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's script: one step of memory, every tensor a band, stacked by category and, within it, by time of allocation.
 // `data` is written by src/report/html.cpp. Bytes are exact integers; only pixels are rounded.
-'use strict';
-
-const data = JSON.parse(document.getElementById('data').textContent);
 const step = data.step;
-const byId = id => document.getElementById(id);
-
-// ---- words and numbers ---------------------------------------------------------------------------------------------
-
-function bytesText(bytes) {
-  const units = [['GiB', 2 ** 30, 2], ['MiB', 2 ** 20, 2], ['KiB', 1024, 1]];
-  for (const [name, size, digits] of units)
-    if (Math.abs(bytes) >= size) return (bytes / size).toFixed(digits) + ' ' + name;
-  return bytes + ' B';
-}
-const exact = bytes => bytes.toLocaleString('en-US') + ' B';
-
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === 'class') node.className = value;
-    else if (name === 'style') node.style.cssText = value;
-    else node.setAttribute(name, value);
-  }
-  node.append(...children);
-  return node;
-}
 
 const tensorText = (shape, dtype) => `[${shape.join(', ')}] ${dtype}`;
-const colourOf = category => `var(--${category})`;
-const swatch = category => element('span', {class: 'swatch', style: `background:${colourOf(category)}`});
 
 // ---- the step as data ----------------------------------------------------------------------------------------------
 
