@@ -59,11 +59,19 @@ Tensor* Graph::by_row(Op op, Tensor* a) {
 }
 
 Tensor* Graph::mul_mat(Tensor* a, Tensor* b) {
+  if (!a) {
+    fail("a matrix that the model does not have");
+    return b;
+  }
   if (!wants(can_mul_mat(*a, *b), "mul_mat", a, b)) return b;
   return made(Op::mul_mat, Type::f32, {a->ne[1], b->ne[1], b->ne[2], b->ne[3]}, {a, b});
 }
 
 Tensor* Graph::mul_mat_id(Tensor* as, Tensor* b, Tensor* ids) {
+  if (!as) {
+    fail("experts that the model does not have");
+    return b;
+  }
   if (!wants(as->ne[0] == b->ne[0] && ids->ne[1] == b->ne[2], "mul_mat_id", as, b)) return b;
   return made(Op::mul_mat_id, Type::f32, {as->ne[1], ids->ne[0], b->ne[2], 1}, {as, b, ids});
 }

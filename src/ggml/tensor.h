@@ -61,7 +61,7 @@ enum class Op : std::uint8_t {
   view,
 };
 
-enum class Unary : std::uint8_t { silu, gelu, relu, sigmoid, tanh, softplus, exp, neg };
+enum class Unary : std::uint8_t { silu, gelu, relu, sigmoid, tanh, softplus, exp, neg, xielu };
 enum class Glu : std::uint8_t { reglu, geglu, swiglu, swiglu_oai };
 
 inline constexpr int kMaxDims = 4;

@@ -57,8 +57,12 @@ class Planner {
     return round_up(std::min(all, windows + sizes_.n_ubatch), kPad);
   }
 
+  /// Deci's layers without heads are not left out: transposed values are padded there, too.
+  bool keeps_empty_layers() const { return hp_.arch == "deci"; }
+
   bool belongs(std::int64_t il, bool window) const {
-    return !hp_.no_cache && hp_.has_attention(il) && il < hp_.n_layer() && hp_.is_swa(il) == window;
+    return !hp_.no_cache && (hp_.has_attention(il) || keeps_empty_layers()) && il < hp_.n_layer() &&
+           hp_.is_swa(il) == window;
   }
 
   void fill(KvCachePlan& cache, bool window) {

@@ -17,6 +17,7 @@ Tensor* GraphBuilder::activated(Tensor* gate, Tensor* up, Activation activation)
     case Activation::relu_sqr: return g.sqr(g.unary(Unary::relu, gate));
     case Activation::swiglu_oai: return g.glu(Glu::swiglu_oai, gate, up);
     case Activation::swiglu_fused: return g.glu(Glu::swiglu, gate);
+    case Activation::xielu: return g.unary(Unary::xielu, gate);
     case Activation::geglu_fused: return g.glu(Glu::geglu, gate);
   }
   return gate;

@@ -36,7 +36,8 @@ enum class Activation : std::uint8_t {
   relu_sqr,
   swiglu_oai,
   swiglu_fused,
-  geglu_fused
+  geglu_fused,
+  xielu
 };
 
 struct Qkv {

@@ -8,6 +8,7 @@ namespace {
 
 constexpr PlainDecoder kLike{};
 constexpr PlainDecoder kHeadNorms{.head_norms = true};
+constexpr PlainDecoder kFusedHeadNorms{.fused_qkv = true, .head_norms = true};
 constexpr PlainDecoder kRowNorms{.row_norms = true};
 constexpr PlainDecoder kRotatedThenNormed{
     .head_norms = true, .rotates_first = true, .rope_factors = true};
@@ -85,6 +86,14 @@ void read_bailing(Hyperparameters& hp, KeyReader& keys) {
   hp.n_layer_dense_lead = 0;
 }
 
+void read_bailing2(Hyperparameters& hp, KeyReader& keys) {
+  read_experts(hp, keys);
+  const std::int64_t width = keys.count("expert_shared_feed_forward_length", 0);
+  hp.n_ff_shexp = (width > 0 ? width : hp.n_ff_exp()) * keys.dimension("expert_shared_count");
+  hp.gating = gating_of(keys);
+  hp.expert_bias = true;
+}
+
 void read_hunyuan(Hyperparameters& hp, KeyReader& keys) {
   read_experts(hp, keys);
   hp.n_ff_shexp = keys.dimension("expert_shared_feed_forward_length");
@@ -131,6 +140,7 @@ const Architecture kErnie45Moe = plain_decoder<kLike>("ernie4_5-moe", read_ernie
 const Architecture kDots1 = plain_decoder<kHeadNorms>("dots1", read_dots1);
 const Architecture kDeepseek = plain_decoder<kLike>("deepseek", read_deepseek);
 const Architecture kBailingMoe = plain_decoder<kLike>("bailingmoe", read_bailing);
+const Architecture kBailingMoe2 = plain_decoder<kFusedHeadNorms>("bailingmoe2", read_bailing2);
 const Architecture kHunyuanMoe = plain_decoder<kRotatedThenNormed>("hunyuan-moe", read_hunyuan);
 const Architecture kPhiMoe = plain_decoder<kBiasesEverywhere>("phimoe", read_phimoe);
 const Architecture kDbrx = plain_decoder<kDbrxLike>("dbrx", read_dbrx);

@@ -11,7 +11,7 @@ constexpr std::int64_t kLayersWithHeadNorms = 92;  ///< GLM-4.5; its Air has non
 
 void read(Hyperparameters& hp, KeyReader& keys) {
   hp.ff_exp = keys.per_layer("expert_feed_forward_length", hp.n_layer_all, 0);
-  hp.n_expert_shared = keys.count("expert_shared_count", 0);
+  hp.n_expert_shared = keys.dimension("expert_shared_count");
   hp.n_layer_dense_lead = keys.count("leading_dense_block_count", 0);
   hp.expert_weights_scale = keys.number("expert_weights_scale", 0);
   hp.expert_weights_norm = keys.flag("expert_weights_norm", false);

@@ -14,6 +14,9 @@ constexpr PlainDecoder kOtherNormName{.qkv_bias = true, .ffn_norm = "post_attent
 constexpr PlainDecoder kHeadNorms{.head_norms = true};
 constexpr PlainDecoder kRotatedThenNormed{
     .head_norms = true, .rotates_first = true, .rope_factors = true};
+constexpr PlainDecoder kXielu{
+    .head_norms = true, .rope_factors = true, .activation = Activation::xielu, .gated = false};
+constexpr PlainDecoder kBiasedAttention{.qkv_bias = true, .output_bias = true};
 constexpr PlainDecoder kFusedHeadNorms{.fused_qkv = true, .head_norms = true, .tied = true};
 constexpr PlainDecoder kFusedGate{
     .qkv_bias = true, .fused_qkv = true, .activation = Activation::swiglu_fused, .gated = false};
@@ -140,6 +143,10 @@ const Architecture kOpenElm{"openelm", read_nothing, list_openelm, build_openelm
 const Architecture kChatGlm = plain_decoder<kFusedGate>("chatglm", read_nothing);
 const Architecture kDream = plain_decoder<kBiasedQkv>("dream", read_diffusion);
 const Architecture kLlada = plain_decoder<kLike>("llada", read_diffusion);
+const Architecture kMainCoder = plain_decoder<kRotatedThenNormed>("maincoder", read_nothing);
+const Architecture kPanguEmbed = plain_decoder<kBiasedAttention>("pangu-embedded", read_nothing);
+const Architecture kPaddleOcr = plain_decoder<kLike>("paddleocr", read_qwen2vl);
+const Architecture kApertus = plain_decoder<kXielu>("apertus", read_nothing);
 const Architecture kPhi3 = plain_decoder<kPhi>("phi3", read_nothing);
 
 }  // namespace memtape::llamacpp::arch
