@@ -102,7 +102,21 @@ MoeBlock::MoeBlock(const Place& place, const ExpertShape& shape, const MoeOption
       [this] { method_->process_weights(weights_, shape_, runtime_); });
 }
 
+std::int64_t MoeMethod::hidden_width(const ExpertShape& shape) const { return shape.hidden; }
+
+/// moe_runner.py, _maybe_pad_hidden_states.
+Tensor MoeBlock::padded(const Tensor& hidden_states) const {
+  const std::int64_t width = method_->hidden_width(shape_);
+  if (width == hidden_states.size(1)) return hidden_states;
+  return kernel_output("pad", {hidden_states.size(0), width}, hidden_states.dtype());
+}
+
 Tensor MoeBlock::routed(const Tensor& hidden_states, const Tensor& router_logits) {
+  const Tensor wide = padded(hidden_states);
+  return chosen(wide, router_logits);
+}
+
+Tensor MoeBlock::chosen(const Tensor& hidden_states, const Tensor& router_logits) {
   const std::int64_t tokens = hidden_states.size(0);
   const Dims chosen{tokens, shape_.top_k};
   if (method_->is_monolithic()) return method_->apply(runtime_, shape_, hidden_states);
@@ -155,7 +169,10 @@ Tensor MoeBlock::gate_logits(const Tensor& hidden_states) {
   return gate_(cast);
 }
 
-Tensor MoeBlock::all_reduced(const Tensor& x) const { return all_reduce(runtime_, x); }
+Tensor MoeBlock::all_reduced(const Tensor& x) const {
+  const Tensor reduced = all_reduce(runtime_, x);
+  return reduced.size(1) == shape_.hidden ? reduced : reduced.slice(-1, 0, shape_.hidden);
+}
 
 /// gate_linear.py writes float32 from products in the model's type.
 Tensor MoeBlock::gate(const Tensor& hidden_states) {

@@ -30,6 +30,8 @@ class MoeMethod {
   virtual void process_weights(Weights&, const ExpertShape&, Runtime&) const {}
   /// Monolithic kernels choose the experts, too.
   virtual bool is_monolithic() const { return false; }
+  /// The width that the kernels take; what is beyond the model's is cut off after the reduction.
+  virtual std::int64_t hidden_width(const ExpertShape& shape) const;
   virtual Tensor apply(Runtime& runtime, const ExpertShape& shape, const Tensor& x) const = 0;
 };
 
@@ -74,6 +76,8 @@ class MoeBlock : public nn::Module<MoeBlock> {
   Tensor all_reduced(const Tensor& x) const;
   Tensor gate_logits(const Tensor& hidden_states);
   Tensor routed(const Tensor& hidden_states, const Tensor& router_logits);
+  Tensor padded(const Tensor& hidden_states) const;
+  Tensor chosen(const Tensor& hidden_states, const Tensor& router_logits);
   Tensor weighed(const Tensor& hidden_states, const Tensor& router_logits);
 
   Runtime& runtime_;

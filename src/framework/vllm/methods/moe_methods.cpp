@@ -141,13 +141,13 @@ class Mxfp4Experts final : public MoeMethod {
   }
 
   bool is_monolithic() const override { return !marlin_; }
+  std::int64_t hidden_width(const ExpertShape& shape) const override {
+    return padded(shape).hidden;
+  }
   Tensor apply(Runtime& runtime, const ExpertShape& shape, const Tensor& x) const override {
     const ExpertShape s = padded(shape);
     if (!marlin_) return triton_kernels(runtime, s, x);
-    if (s.hidden == x.size(1)) return marlin_experts(runtime, s, x);
-    // moe_runner.py, _maybe_pad_hidden_states; what is beyond the width is cut off as a view.
-    const Tensor wide = kernel_output("pad", {x.size(0), s.hidden}, x.dtype());
-    return marlin_experts(runtime, s, wide).slice(-1, 0, x.size(1));
+    return marlin_experts(runtime, s, x);
   }
 
  private:
