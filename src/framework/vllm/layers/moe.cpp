@@ -90,6 +90,8 @@ MoeBlock::MoeBlock(const Place& place, const ExpertShape& shape, const MoeOption
   const Quantization* scheme = runtime_.quantization;
   if (scheme) method_ = scheme->experts(experts);
   if (!method_) method_ = unquantized_experts();
+  if (shape_.local_experts < shape_.experts)  // which of all experts are here
+    experts.scope().buffer("expert_map", kernel_output("full", {shape_.experts}, DType::int32));
   method_->create_weights(weights_, shape_, runtime_.dtype());
   if (runtime_.settings.lora) {
     const std::vector<std::int64_t> up(shape_.gated ? 2 : 1, shape_.intermediate);
