@@ -73,7 +73,7 @@ class KeyValueCache {
     CacheKind kind = CacheKind::dynamic;
     std::int64_t max_length = 0;                ///< of a fixed cache
     std::vector<std::int64_t> sliding_windows;  ///< by layer, 0 for none; empty: none slides
-    bool offloads = false;                      ///< layers that do not slide go to host memory
+    bool offloads = false;  ///< layers go to host memory; of a fixed cache, those that do not slide
     std::int64_t layers = 0;  ///< of an offloaded cache: how many layers have keys and values
     QuantizedStates::Settings quantized = {};  ///< of a quantized cache
   };

@@ -145,9 +145,10 @@ Tensor Generation::prefill() {
     next.input_ids = so_far_.input_ids.slice(1, past, end).clone();
     next.attention_mask = so_far_.attention_mask.slice(1, 0, end);
     if (!is_mamba_) next.position_ids = so_far_.position_ids.slice(1, past, end);
+    const Tensor mask = next.attention_mask;
     const std::unique_ptr<family::MasksForGenerate> masks = prepare_masks(next);
     model_inputs = std::move(next);
-    logits = forward(model_inputs, Stage::prefill);
+    logits = forward(model_inputs, mask, Stage::prefill);
   }
   return logits;
 }
@@ -161,17 +162,18 @@ Tensor Generation::next_pass(std::int64_t made, Stage stage) {
     next.position_ids = last(so_far_.position_ids);
     next.attention_mask = so_far_.attention_mask;
   }
+  const Tensor mask = next.attention_mask;
   const std::unique_ptr<family::MasksForGenerate> masks = prepare_masks(next);
   model_inputs_ = std::move(next);
-  return forward(model_inputs_, stage);
+  return forward(model_inputs_, mask, stage);
 }
 
 /// Only the last token's logits are made (logits_to_keep=1). What follows prepares the next pass.
-Tensor Generation::forward(const Inputs& inputs, Stage stage) {
+Tensor Generation::forward(const Inputs& inputs, const Tensor& mask, Stage stage) {
   const family::ForwardArguments arguments(&cache_, inputs.position_ids, 1, stage);
   Batch batch;
   batch.input_ids = inputs.input_ids;
-  batch.attention_mask = inputs.attention_mask;
+  batch.attention_mask = mask;
   mark(Phase::forward);
   Tensor logits = forward_(batch);
   mark(Phase::prepare);
@@ -189,6 +191,7 @@ std::unique_ptr<family::MasksForGenerate> Generation::prepare_masks(Inputs& inpu
   auto masks = std::make_unique<family::MasksForGenerate>(
       family::MaskRequest{.attention = attention_, .attention_mask = inputs.attention_mask},
       windows, embeds, inputs.position_ids);
+  inputs.attention_mask.reset();  // they take its place
   inputs.full_mask = masks->full_attention;
   inputs.sliding_mask = masks->sliding_attention;
   return masks;

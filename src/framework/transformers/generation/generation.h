@@ -63,7 +63,7 @@ class Generation {
  private:
   void prepare();
   void expand();
-  Tensor forward(const Inputs& inputs, Stage stage);
+  Tensor forward(const Inputs& inputs, const Tensor& mask, Stage stage);
   void mark(Phase phase);
   std::unique_ptr<family::MasksForGenerate> prepare_masks(Inputs& inputs);
 
