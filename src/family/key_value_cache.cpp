@@ -46,6 +46,9 @@ void KeyValueCache::prefetch(std::size_t layer) {
   while (layer < all && !is_offloaded(layer)) ++layer;
   if (layer >= all)
     for (layer = 0; layer < all && !is_offloaded(layer);) ++layer;
+  if (layer == all)
+    ghost::session().fail({ErrorKind::bad_input, "all layers slide, and those are not offloaded",
+                           "--cache_implementation", "offloaded, or static"});
   if (layer >= layers_.size()) return;
   const ghost::StreamGuard on_stream(prefetch_stream_);
   layers_[layer]->prefetch();
