@@ -39,6 +39,10 @@ Tensor generate(family::PretrainedModel& model, const GenerateRecipe& recipe,
 
 Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& recipe,
                                  const ghost::DeviceTraits& device) {
+  const Config text = config.has("text_config") ? config.object("text_config") : config;
+  if (recipe.offloads_cache && text.is_null({"num_hidden_layers", "n_layer", "n_layers"}))
+    return bad_input("is needed to know which layer comes back first",
+                     config.where() + ": num_hidden_layers");
   ghost::Session session(device);
   session.training = false;
   session.mark(Phase::init, -1, 0);
