@@ -126,45 +126,41 @@ Tensor* attended(GraphBuilder& b, std::int64_t il, Tensor* x, const Inputs& in, 
   return b.attention(in.attention, il, qkv, b.w(il, "attn_output.weight"));
 }
 
-Tensor* rest_of_jamba(GraphBuilder& b, std::int64_t il, Tensor* y, Tensor* x) {
-  Tensor* middle = b.g.add(x, y);
-  y = b.rms(middle, b.w(il, "ffn_norm.weight"), il);
+Tensor* rest_of_jamba(GraphBuilder& b, std::int64_t il, Attended a) {
+  Tensor* middle = b.g.add(a.residual, a.y);
+  Tensor* y = b.rms(middle, b.w(il, "ffn_norm.weight"), il);
   y = b.w(il, "ffn_gate_inp.weight") ? experts_and_shared(b, il, y, Activation::silu)
                                      : b.ffn(il, y, {});
   return b.g.add(middle, y);
 }
 
-void build_jamba(GraphBuilder& b) {
+Tensor* rest_of_granite(GraphBuilder& b, std::int64_t il, Attended a) {
+  return rest_of_plain(kGraniteLike, b, il, a);
+}
+
+using StateLayer = Tensor* (*)(GraphBuilder&, const RecurrentInputs&, std::int64_t, Tensor*);
+
+/// Layers of states, or of attention, with a feed-forward each.
+void build_alternating(GraphBuilder& b, StateLayer states, bool rotates, RestOfLayer rest) {
   Tensor* x = b.input_embeddings();
   const Inputs in = inputs_of(b);
   Tensor* rows = b.input_output_rows();
   for (std::int64_t il = 0; il < b.hp.n_layer(); ++il) {
     Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
-    y = b.hp.is_recurrent(il) ? mamba_layer(b, in.states, il, y) : attended(b, il, y, in, false);
+    y = b.hp.is_recurrent(il) ? states(b, in.states, il, y) : attended(b, il, y, in, rotates);
     if (b.is_last(il)) {
       y = b.g.get_rows(y, rows);
       x = b.g.get_rows(x, rows);
     }
-    x = rest_of_jamba(b, il, y, x);
+    x = rest(b, il, {.y = y, .residual = x, .normed = nullptr});
   }
   b.head(x);
 }
 
+void build_jamba(GraphBuilder& b) { build_alternating(b, mamba_layer, false, rest_of_jamba); }
+
 void build_granite(GraphBuilder& b) {
-  const bool rotates = b.hp.no_rope_step == 0;
-  Tensor* x = b.input_embeddings();
-  const Inputs in = inputs_of(b);
-  Tensor* rows = b.input_output_rows();
-  for (std::int64_t il = 0; il < b.hp.n_layer(); ++il) {
-    Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
-    y = b.hp.is_recurrent(il) ? mamba2_layer(b, in.states, il, y) : attended(b, il, y, in, rotates);
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      x = b.g.get_rows(x, rows);
-    }
-    x = rest_of_plain(kGraniteLike, b, il, {.y = y, .residual = x, .normed = nullptr});
-  }
-  b.head(x);
+  build_alternating(b, mamba2_layer, b.hp.no_rope_step == 0, rest_of_granite);
 }
 
 void build_falcon_h1(GraphBuilder& b) {

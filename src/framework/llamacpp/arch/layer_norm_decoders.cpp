@@ -5,40 +5,6 @@
 namespace memtape::llamacpp::arch {
 namespace {
 
-constexpr PlainDecoder kGpt{.norm = Norm::layer,
-                            .norm_bias = true,
-                            .qkv_bias = true,
-                            .output_bias = true,
-                            .ffn_bias = true,
-                            .fused_qkv = true,
-                            .learned_positions = true,
-                            .activation = Activation::gelu,
-                            .gated = false};
-constexpr PlainDecoder kBloomLike{.norm = Norm::layer,
-                                  .norm_bias = true,
-                                  .qkv_bias = true,
-                                  .output_bias = true,
-                                  .ffn_bias = true,
-                                  .fused_qkv = true,
-                                  .token_norm = true,
-                                  .activation = Activation::gelu,
-                                  .gated = false};
-constexpr PlainDecoder kMptLike{
-    .norm = Norm::layer, .fused_qkv = true, .activation = Activation::gelu, .gated = false};
-constexpr PlainDecoder kJaisLike{.norm = Norm::layer,
-                                 .norm_bias = true,
-                                 .qkv_bias = true,
-                                 .output_bias = true,
-                                 .ffn_bias = true,
-                                 .fused_qkv = true};
-constexpr PlainDecoder kFusedBiased{.norm = Norm::layer,
-                                    .norm_bias = true,
-                                    .qkv_bias = true,
-                                    .output_bias = true,
-                                    .ffn_bias = true,
-                                    .fused_qkv = true,
-                                    .activation = Activation::gelu,
-                                    .gated = false};
 constexpr PlainDecoder kBiased{.norm = Norm::layer,
                                .norm_bias = true,
                                .qkv_bias = true,
@@ -46,6 +12,29 @@ constexpr PlainDecoder kBiased{.norm = Norm::layer,
                                .ffn_bias = true,
                                .activation = Activation::gelu,
                                .gated = false};
+constexpr PlainDecoder kFusedBiased = [] {
+  PlainDecoder kind = kBiased;
+  kind.fused_qkv = true;
+  return kind;
+}();
+constexpr PlainDecoder kGpt = [] {
+  PlainDecoder kind = kFusedBiased;
+  kind.learned_positions = true;
+  return kind;
+}();
+constexpr PlainDecoder kBloomLike = [] {
+  PlainDecoder kind = kFusedBiased;
+  kind.token_norm = true;
+  return kind;
+}();
+constexpr PlainDecoder kJaisLike = [] {
+  PlainDecoder kind = kFusedBiased;
+  kind.activation = Activation::silu;
+  kind.gated = true;
+  return kind;
+}();
+constexpr PlainDecoder kMptLike{
+    .norm = Norm::layer, .fused_qkv = true, .activation = Activation::gelu, .gated = false};
 constexpr PlainDecoder kNemotronLike{
     .norm = Norm::layer, .norm_bias = true, .activation = Activation::relu_sqr, .gated = false};
 constexpr PlainDecoder kOrionLike{.norm = Norm::layer, .norm_bias = true};
