@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start-up logs of llama.cpp against the answers for the same servers.
 
-    replay_llamacpp_logs.py PROGRAM [LOGS.jsonl] [--rows] [--only TEXT]
+    replay_llamacpp_logs.py PROGRAM [LOGS.jsonl] [--rows] [--check] [--only TEXT]
 
 A row (tests/truth/llamacpp_logs.jsonl) has the metadata of the model, the flags, and what the log prints, to 0.01 MiB: model, keys and
 values (kv), recurrent states (rs), both (context) and compute buffers by device. A figure that depends on what the log does not tell is not in the row.
@@ -63,6 +63,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("logs", nargs="?", default=ROOT / "tests/truth/llamacpp_logs.jsonl")
     parser.add_argument("--rows", action="store_true", help="each figure that differs")
+    parser.add_argument("--check", action="store_true", help="fail where a row differs that no note explains")
     parser.add_argument("--only", default="", help="rows whose id or model has this")
     args = parser.parse_args()
     off = collections.defaultdict(list)
@@ -84,7 +85,9 @@ def main():
                 same = int(predicted) == measured if whole else abs(measured - predicted) <= HALF_A_DIGIT
                 exact[figure] += same
                 off[figure].append(0.0 if same else abs(predicted - measured) / measured * 100)
-                if args.rows and not same:
+                if args.check and not same and not row["note"]:
+                    failed += 1
+                if (args.rows or args.check and not row["note"]) and not same:
                     print(f"{row['id']} {row['model'] or row['config']['metadata']['general.architecture']}: {figure} on {device}: "
                           f"log {measured:.2f}, here {predicted:.2f} MiB; {row['note']}")
     print("| figure | values | as printed | median off | most off |\n|---|---|---|---|---|")
