@@ -73,9 +73,11 @@ NVFP4 = {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16}
 
 
 def kept_in_16_bits(model):
-    """What NVFP4 checkpoints of experts leave as it is; the weights in the logs agree with it."""
-    return ["*self_attn*", "*shared_expert*", "*linear_attn*", "*mlp.gate", "*.layers.[0-2].mlp.*"] if "GLM" not in model else [
-        "*self_attn*", "*shared_experts*", *(f"model.layers.{layer}.mlp.{part}" for layer in range(3) for part in ("gate_up_proj", "down_proj"))]
+    """What NVFP4 checkpoints of experts leave as it is. For GLM the weights in the logs agree with it; no row of another model has them."""
+    if "GLM" not in model:
+        return ["*self_attn*", "*shared_expert*", "*linear_attn*", "*mlp.gate"]
+    dense = [f"model.layers.{layer}.mlp.{part}" for layer in range(3) for part in ("gate_up_proj", "down_proj")]
+    return ["*self_attn*", "*shared_experts*", *dense]
 
 
 def compressed(kind, bits, strategy, activations):
