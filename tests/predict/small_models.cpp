@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "small_models.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -242,6 +243,7 @@ SmallModel small_model(const family::Family& family) {
   if (family.task == family::Task::seq2seq_lm) model.task = TaskName::seq2seq_lm;
   if (family.task == family::Task::image_text_to_text) model.task = TaskName::image_text_to_text;
   model.json = "{\"model_type\": \"" + model.name + "\", " + model.json + "}";
+  std::replace(model.name.begin(), model.name.end(), '-', '_');  // GoogleTest's names
   return model;
 }
 
