@@ -53,7 +53,7 @@ class DistributedDataParallel final : public torch::DrivenModel {
 
  private:
   void sync_module_states() {
-    std::vector<Tensor> states = parameters();
+    std::vector<Tensor> states = nn::parameters(model_.tree.root());  // frozen ones, too
     if (options_.broadcast_buffers) states.insert(states.end(), buffers_.begin(), buffers_.end());
     broadcast_coalesced(states);
   }

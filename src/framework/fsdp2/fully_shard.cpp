@@ -77,7 +77,7 @@ class ShardedModel final : public ShardedProgram {
   }
 
   void set_gradient_sync(bool sync) override {
-    context_.is_last_backward = sync;
+    context_.is_last_backward = sync || !options_.tells_last_backward;
     for (const auto& state : states_)
       state->set_gradient_sync(sync, options_.reshard_after_backward);
   }

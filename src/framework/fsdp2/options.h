@@ -33,6 +33,7 @@ struct Options {
   std::optional<std::int64_t> reshard_to;     ///< to so many shards, not to all
   bool cpu_offload = false;                   ///< CPUOffloadPolicy
   bool reshard_after_backward = true;         ///< set_reshard_after_backward while accumulating
+  bool tells_last_backward = true;            ///< set_is_last_backward while accumulating
   WrappedEnds ends = WrappedEnds::none;
   bool keeps_last_layer = false;  ///< the last layer is not resharded after forward
   Layout mesh{{}};                ///< axes "replicate" and "shard"

@@ -64,6 +64,7 @@ fsdp2::Options fsdp2_options(const TrainRecipe& recipe) {
   options.reshard_after_forward = asked.reshard_after_forward;
   options.cpu_offload = asked.cpu_offload;
   options.ends = fsdp2::WrappedEnds::as_accelerate;
+  options.tells_last_backward = false;  // no_sync leaves it alone
   options.mesh = all_shard(recipe);
   return options;
 }
