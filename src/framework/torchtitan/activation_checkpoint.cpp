@@ -10,4 +10,8 @@ ghost::KeepPolicy save_ops() {
   };
 }
 
+ghost::KeepPolicy save_nothing() {
+  return [](std::string_view) { return false; };
+}
+
 }  // namespace memtape::torchtitan

@@ -11,4 +11,7 @@ namespace memtape::torchtitan {
 /// A fresh _custom_policy, whose count of products begins at zero.
 ghost::KeepPolicy save_ops();
 
+/// Full checkpointing: nothing is kept.
+ghost::KeepPolicy save_nothing();
+
 }  // namespace memtape::torchtitan

@@ -12,6 +12,7 @@
 //     2025-06-03             PyTorch's nightlies reshard a root that asks for it (#154704)
 //     2025-07-25             PyTorch's nightlies have a kernel for nn.RMSNorm
 //     2025-07-28  83e694105  embedding, and norm with head, are fully_shard units of their own
+//     2025-08-28  8a6c9fe6e  checkpointed blocks are computed again to their end (early_stop)
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ namespace memtape::torchtitan {
 using Version = std::int64_t;
 inline constexpr Version kFloatInLoss = 20241022, kFusedOptimizer = 20250224,
                          kNativeNorm = 20250319, kCompiledLoss = 20250402, kRootReshards = 20250603,
-                         kFusedNorm = 20250725, kEndsAreUnits = 20250728, kFreesLogits = 20240612;
+                         kFusedNorm = 20250725, kEndsAreUnits = 20250728, kRecomputesAll = 20250828,
+                         kFreesLogits = 20240612;
 /// That of release 0.2.0, the last line with toml files.
 inline constexpr Version kDefaultVersion = 20251031;
 

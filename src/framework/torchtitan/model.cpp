@@ -150,6 +150,7 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   args.float_in_model = !job.since(kFloatInLoss);
   args.activation_checkpoint = job.activation_checkpoint;
   args.checkpoint_every = job.checkpoint_every;
+  if (job.since(kRecomputesAll)) args.recompute = ghost::Recompute::runs_to_end;
   return args;
 }
 
@@ -247,8 +248,10 @@ Tensor TransformerBlock::forward(const Tensor& x, const Tensor& freqs_cis) {
   if (compiled_for_) return run_compiled(x);
   const auto run = [this, freqs_cis](const Tensor& input) { return body(input, freqs_cis); };
   switch (checkpoint_) {
-    case ActivationCheckpoint::full: return ghost::checkpoint(run, x);
-    case ActivationCheckpoint::ops: return ghost::checkpoint_selectively(run, x, save_ops);
+    case ActivationCheckpoint::full:
+      return ghost::checkpoint_selectively(run, x, save_nothing, args_.recompute);
+    case ActivationCheckpoint::ops:
+      return ghost::checkpoint_selectively(run, x, save_ops, args_.recompute);
     default: return run(x);
   }
 }

@@ -14,6 +14,7 @@
 #include "family/pretrained.h"
 #include "framework/torch/inductor/graph.h"
 #include "framework/torchtitan/job_config.h"
+#include "ghost/autograd/selective_checkpoint.h"
 #include "nn/layers.h"
 
 namespace memtape::torchtitan {
@@ -35,6 +36,7 @@ struct ModelArgs {
   bool float_in_model = false;  ///< output(h).float()
   ActivationCheckpoint activation_checkpoint = ActivationCheckpoint::none;
   std::int64_t checkpoint_every = 1;
+  ghost::Recompute recompute = ghost::Recompute::stops_early;
 };
 
 /// Of a configuration whose model_type torchtitan has a model for.

@@ -3,6 +3,7 @@
 
 #include "ghost/autocast.h"
 #include "ghost/autograd/engine.h"
+#include "ghost/autograd/selective_checkpoint.h"
 
 namespace memtape::ghost {
 namespace {
@@ -98,7 +99,7 @@ class CheckpointFrame::RecomputationHook final : public SavedTensorHooks {
     if (next_ == frame_.holders_.size()) return -1;
     Holder& holder = frame_.holders_[next_++];
     if (holder.alive) holder.tensor = tensor.requires_grad() ? tensor.detach() : tensor;
-    if (complete()) session().skipping = true;
+    if (complete() && (!kept_outputs || kept_outputs->stops_early())) session().skipping = true;
     return -1;
   }
   Tensor unpack(std::int64_t) override { return {}; }

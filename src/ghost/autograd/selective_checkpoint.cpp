@@ -50,9 +50,10 @@ void KeptOutputs::offer(std::string_view op, std::initializer_list<const Tensor*
 }
 
 Tensor checkpoint_selectively(const std::function<Tensor(const Tensor&)>& function,
-                              const Tensor& input, const MakeKeepPolicy& make_policy) {
+                              const Tensor& input, const MakeKeepPolicy& make_policy,
+                              Recompute recompute) {
   if (!session().grad_enabled) return function(input);
-  const auto kept = std::make_shared<KeptOutputs>(make_policy);
+  const auto kept = std::make_shared<KeptOutputs>(make_policy, recompute);
   const Ptr<CheckpointFrame> frame(
       new CheckpointFrame(input, [function, kept](const Tensor& again) {
         const KeptOutputsGuard recalling(*kept, true);

@@ -25,9 +25,16 @@ namespace memtape::ghost {
 using KeepPolicy = std::function<bool(std::string_view op)>;
 using MakeKeepPolicy = std::function<KeepPolicy()>;
 
+/// Whether a part that runs again ends with the last tensor that is wanted, or runs to its end
+/// (torch.utils.checkpoint's early_stop).
+enum class Recompute { stops_early, runs_to_end };
+
 class KeptOutputs {
  public:
-  explicit KeptOutputs(MakeKeepPolicy make_policy) : make_policy_(std::move(make_policy)) {}
+  KeptOutputs(MakeKeepPolicy make_policy, Recompute recompute)
+      : make_policy_(std::move(make_policy)), recompute_(recompute) {}
+
+  bool stops_early() const { return recompute_ == Recompute::stops_early; }
 
   void begin(bool again) {
     policy_ = make_policy_();
@@ -38,6 +45,7 @@ class KeptOutputs {
 
  private:
   MakeKeepPolicy make_policy_;
+  Recompute recompute_;
   KeepPolicy policy_;
   bool recalls_ = false;
   std::map<std::string, std::deque<std::vector<Tensor>>, std::less<>> kept_;
@@ -56,6 +64,7 @@ inline void offer(std::string_view op, std::initializer_list<const Tensor*> outp
 
 /// checkpoint(function, input, context_fn=...) with use_reentrant=False.
 Tensor checkpoint_selectively(const std::function<Tensor(const Tensor&)>& function,
-                              const Tensor& input, const MakeKeepPolicy& make_policy);
+                              const Tensor& input, const MakeKeepPolicy& make_policy,
+                              Recompute recompute);
 
 }  // namespace memtape::ghost
