@@ -49,15 +49,15 @@ constexpr auto kBitsAndBytes = std::to_array<BitsAndBytesName>({
     {"paged_ademamix_32bit", {Algorithm::ademamix, 32, true}},
     {"paged_ademamix_8bit", {Algorithm::ademamix, 8, true}},
 });
-/// Of lomo-optim, schedulefree, torch-optimi, galore-torch, apollo-torch and grokadamw.
+/// Of lomo-optim, schedulefree, torch-optimi, galore-torch, apollo-torch, grokadamw and torchao.
 constexpr auto kOfOtherPackages = std::to_array<std::string_view>(
     {"lomo", "adalomo", "schedule_free_adamw", "schedule_free_radam", "schedule_free_sgd",
      "stable_adamw", "galore_adamw", "galore_adamw_8bit", "galore_adafactor",
      "galore_adamw_layerwise", "galore_adamw_8bit_layerwise", "galore_adafactor_layerwise",
-     "apollo_adamw", "apollo_adamw_layerwise", "grokadamw"});
-constexpr auto kOtherOptims =
-    std::to_array<std::string_view>({"adamw_torch_xla", "adamw_torch_npu_fused",
-                                     "adamw_anyprecision", "adamw_torch_4bit", "adamw_torch_8bit"});
+     "apollo_adamw", "apollo_adamw_layerwise", "grokadamw", "adamw_torch_4bit",
+     "adamw_torch_8bit"});
+constexpr auto kOtherOptims = std::to_array<std::string_view>(
+    {"adamw_torch_xla", "adamw_torch_npu_fused", "adamw_anyprecision"});
 
 using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct OptimArg {
@@ -147,6 +147,7 @@ constexpr auto kOptimArgs = std::to_array<OptimArg>({
     {"r", pass_over},
     {"max_lr", pass_over},
     {"decouple_lr", pass_over},
+    {"bf16_stochastic_round", pass_over},
 });
 
 Result<void> set_optim_arg(const NamedValue& arg, TrainRecipe& recipe) {
@@ -223,6 +224,11 @@ Result<void> settle_optim_args(TrainRecipe& recipe) {
         "--optim " + optim +
         ": what cuSOLVER needs for the singular vectors, every update_proj_gap steps, is not "
         "known; the step itself is without it");
+  if (optim == "adamw_torch_8bit" || optim == "adamw_torch_4bit")
+    recipe.not_modelled.push_back(
+        "--optim " + optim +
+        ": what torch.compile takes while it tries kernels in the first step is not modelled; "
+        "it may stay reserved");
   if (args.momentum && optim == "sgd") recipe.optimizer = OptimizerName::sgd_momentum;
   if (optim == "rmsprop" && (args.momentum || args.centered))
     return unsupported("RMSprop with momentum or centered is not modelled", "--optim_args",

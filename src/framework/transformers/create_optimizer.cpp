@@ -12,6 +12,7 @@
 #include "framework/transformers/low_rank/create.h"
 #include "framework/transformers/schedule_free.h"
 #include "framework/transformers/stable_adamw.h"
+#include "framework/transformers/torchao_adamw.h"
 #include "nn/layers.h"
 #include "workload/optim_arguments.h"
 
@@ -39,6 +40,9 @@ CreatedOptimizer created(const TrainRecipe& recipe, family::PretrainedModel& mod
   CreatedOptimizer made;
   if (is_low_rank(recipe.trainer)) {
     made.optimizer = create_low_rank(recipe.trainer, model);
+  } else if (optim == "adamw_torch_8bit" || optim == "adamw_torch_4bit") {
+    made.optimizer =
+        std::make_unique<TorchaoAdamW>(std::move(parameters), optim == "adamw_torch_8bit" ? 8 : 4);
   } else if (optim == "grokadamw") {
     made.optimizer = std::make_unique<GrokAdamW>(std::move(parameters));
   } else if (optim.ends_with("lomo")) {
