@@ -156,7 +156,8 @@ class GraniteMoeHybridForCausalLM : public PretrainedModel {
     const Tensor full_attention =
         create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
                            inputs_embeds, {});
-    const Tensor linear_attention = create_recurrent_attention_mask(batch.attention_mask);
+    const Tensor linear_attention =
+        create_recurrent_attention_mask(batch.attention_mask, inputs_embeds.size(1));
     Tensor hidden_states = inputs_embeds;
     CosSin position_embeddings;
     if (rotary_emb_) position_embeddings = (*rotary_emb_)(hidden_states, position_ids);

@@ -164,7 +164,8 @@ class JambaForCausalLM : public PretrainedModel {
     const Tensor full_attention =
         create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
                            inputs_embeds, position_ids);
-    const Tensor linear_attention = create_recurrent_attention_mask(batch.attention_mask);
+    const Tensor linear_attention =
+        create_recurrent_attention_mask(batch.attention_mask, inputs_embeds.size(1));
     Tensor hidden_states = inputs_embeds;
     std::int64_t layer = 0;
     for (JambaDecoderLayer& decoder_layer : layers_)

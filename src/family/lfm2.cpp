@@ -210,7 +210,8 @@ class Lfm2ForCausalLM : public PretrainedModel {
     const Tensor full_attention =
         create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
                            inputs_embeds, position_ids);
-    const Tensor conv = create_recurrent_attention_mask(batch.attention_mask);
+    const Tensor conv =
+        create_recurrent_attention_mask(batch.attention_mask, inputs_embeds.size(1));
     Tensor hidden_states = inputs_embeds;
     const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
     std::size_t layer = 0;

@@ -198,6 +198,18 @@ Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
   return wrong_value(option, suggestion(option.second, names));
 }
 
+Result<void> set_optim_by_common_names(TrainRecipe& recipe) {
+  const bool hf = recipe.optimizer == OptimizerName::adafactor;
+  const OptimizerName wanted = hf ? OptimizerName::adafactor_hf : recipe.optimizer;
+  for (const Optim& optim : kOptims) {
+    if (optim.optimizer != wanted) continue;
+    if (recipe.names_optimizer_impl && optim.form != recipe.optimizer_impl) continue;
+    return set_optim({"optim", std::string(optim.name)}, recipe);
+  }
+  return bad_input("Trainer has no such optimizer of that form", "--optimizer",
+                   "--optim names those it has");
+}
+
 Result<void> set_optim_args(const NamedValue& option, TrainRecipe& recipe) {
   std::string text = option.second;
   std::erase(text, ' ');

@@ -12,6 +12,9 @@ namespace memtape {
 /// `--optim NAME`
 Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe);
 
+/// The optim that the recipe's optimizer and its form are called there.
+Result<void> set_optim_by_common_names(TrainRecipe& recipe);
+
 /// `--optim_args "rank=64,update_proj_gap=100"`; what the chosen optimizer does not read says
 /// nothing.
 Result<void> set_optim_args(const NamedValue& option, TrainRecipe& recipe);

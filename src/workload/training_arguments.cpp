@@ -239,18 +239,6 @@ bool is_training_argument(std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Result<void> set_optim_by_common_names(TrainRecipe& recipe) {
-  const bool hf = recipe.optimizer == OptimizerName::adafactor;
-  const OptimizerName wanted = hf ? OptimizerName::adafactor_hf : recipe.optimizer;
-  for (const Optim& optim : kOptims) {
-    if (optim.optimizer != wanted) continue;
-    if (recipe.names_optimizer_impl && optim.form != recipe.optimizer_impl) continue;
-    return set_optim({"optim", std::string(optim.name)}, recipe);
-  }
-  return bad_input("Trainer has no such optimizer of that form", "--optimizer",
-                   "--optim names those it has");
-}
-
 void set_training_argument_defaults(TrainRecipe& recipe) {
   recipe.precision = Precision::fp32;
   recipe.micro_batch_size = 8;

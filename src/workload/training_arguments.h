@@ -18,9 +18,6 @@ bool is_training_argument(std::string_view name);
 /// What TrainingArguments() sets: fused AdamW, batches of 8, no mixed precision.
 void set_training_argument_defaults(TrainRecipe& recipe);
 
-/// The optim that the recipe's optimizer and its form are called there.
-Result<void> set_optim_by_common_names(TrainRecipe& recipe);
-
 /// One of them; a switch without a value is on. Not without --framework transformers.
 Result<void> set_training_argument(const NamedValue& option, TrainRecipe& recipe);
 

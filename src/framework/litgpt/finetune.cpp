@@ -74,7 +74,7 @@ class Finetuned final : public torch::DrivenModel {
     loss_ = gpt_.forward(batch).loss;
     return recipe_.gradient_accumulation > 1 ? loss_ : loss_.div(1.0);
   }
-  void clip_grad_norm(const std::vector<Tensor>&) override {}  // neither program clips
+  Tensor clip_grad_norm(const std::vector<Tensor>&) override { return {}; }  // neither clips
 
  private:
   const TrainRecipe& recipe_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/gather.h"
 
+#include "ghost/autograd/node.h"
 #include "ghost/ops/copies.h"
 #include "ghost/session.h"
 
