@@ -32,11 +32,11 @@ Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
   const Result<const family::Family*> family =
       family::find_family(config, family_task(recipe.task));
   if (!family) return tl::unexpected(family.error());
-  std::unique_ptr<family::PretrainedModel> model = (*family)->build(
-      config, {.dtype = recipe.parameter_dtype(),
-               .attention = attention_of(recipe.attention),
-               .expert_load = recipe.expert_load,
-               .num_labels = recipe.trainer.reward ? 1 : 0});
+  std::unique_ptr<family::PretrainedModel> model =
+      (*family)->build(config, {.dtype = recipe.parameter_dtype(),
+                                .attention = attention_of(recipe.attention),
+                                .expert_load = recipe.expert_load,
+                                .num_labels = recipe.trainer.reward ? 1 : 0});
   if (!model) return tl::unexpected(config.check().error());
   return model;
 }

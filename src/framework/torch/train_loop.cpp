@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "framework/torch/clip_grad.h"
@@ -86,7 +87,7 @@ class TrainLoop {
     session_.mark(Phase::optimizer, step, 0);
     gradient_bytes_ = gradient_bytes(optimizer_->parameters());
     update_parameters();
-    if (!habits_.keeps_batch) data_ = {};
+    if (!habits_.keeps_batch) const Batch gone = std::exchange(data_, {});
   }
 
   void update_parameters() {

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "framework/transformers/gather.h"
-#include "ghost/ops/sum_of_bools.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/sum_of_bools.h"
 #include "ghost/session.h"
 
 namespace memtape::transformers {
