@@ -2,6 +2,7 @@
 #include "framework/llamacpp/server.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,12 +15,14 @@ class Loader {
   Loader(const Model& model, const Settings& settings)
       : model_(model),
         settings_(settings),
-        devices_(settings.gpus, settings.capability),
+        owner_(std::make_shared<Devices>(settings.gpus, settings.capability)),
+        devices_(*owner_),
         placement_(model.hp, settings, devices_) {}
 
   Result<ServerMemory> load() {
     if (Result<void> placed = place_weights(); !placed) return tl::unexpected(placed.error());
     if (Result<void> checked = check_caches(); !checked) return tl::unexpected(checked.error());
+    memory_.devices = owner_;
     memory_.sizes = context_sizes(settings_, model_.hp);
     memory_.caches = plan_caches(model_.hp, settings_, devices_, placement_);
     memory_.flash = settings_.flash != FlashAttention::off;
@@ -144,7 +147,8 @@ class Loader {
 
   const Model& model_;
   const Settings& settings_;
-  Devices devices_;
+  std::shared_ptr<Devices> owner_;
+  Devices& devices_;
   Placement placement_;
   std::vector<const ggml::BufferType*> buffers_;
   ServerMemory memory_;

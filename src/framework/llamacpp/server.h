@@ -3,6 +3,7 @@
 // llama.cpp's own no-alloc pass adds them up (llama_get_memory_breakdown).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,8 @@ struct Model {
 };
 
 struct ServerMemory {
-  std::vector<BufferBytes> buffers;  ///< GPUs first, then the host's
+  std::vector<BufferBytes> buffers;        ///< GPUs first, then the host's
+  std::shared_ptr<const Devices> devices;  ///< whose buffers `caches` names
   CachePlan caches;
   ContextSizes sizes;
   bool flash = false;  ///< whether attention is fused

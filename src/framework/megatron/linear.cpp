@@ -232,6 +232,24 @@ void Linear::cache_weight() {
   weight_scale_ = empty({ways * scale_bytes(rank_.a, weight)}, DType::uint8, Category::parameter);
 }
 
+/// The forward of _Linear and _LayerNormLinear, once their workspace is there.
+Tensor Linear::te_product(const Tensor& x, ToSave& save) {
+  const bool column = shape_.split == Split::column, sp = sequence_parallel();
+  Normalized n;
+  if (shape_.norm) n = te_normalize(x, norm_bias);
+  Tensor input = shape_.norm ? n.out : x;
+  if (rank_.a.fp8) input = quantized(rank_.a, input);
+  save = {input, weight};
+  if (shape_.norm) {
+    save.insert(save.end(), {x, norm_weight, norm_bias, n.mean, n.rsigma});
+    n.out.reset();
+  }
+  const Tensor total = sp && column ? gathered(save[0], shape_.parts) : save[0];
+  const ghost::Op op("general_gemm", {});
+  Tensor out = empty(total.sizes().leading().with(weight.size(0)), x.dtype());
+  return sp && !column ? scattered(out, shape_.parts) : out;
+}
+
 /// _Linear and _LayerNormLinear.
 Tensor Linear::te_forward(const Tensor& x) {
   const bool column = shape_.split == Split::column, sp = sequence_parallel();
@@ -251,19 +269,7 @@ Tensor Linear::te_forward(const Tensor& x) {
                 .forward =
                     [&](ToSave& save) {
                       use_workspace();
-                      Normalized n;
-                      if (norm) n = te_normalize(x, norm_bias);
-                      Tensor input = norm ? n.out : x;
-                      if (fp8) input = quantized(rank.a, input);
-                      save = {input, weight};
-                      if (norm) {
-                        save.insert(save.end(), {x, norm_weight, norm_bias, n.mean, n.rsigma});
-                        n.out.reset();
-                      }
-                      const Tensor total = sp && column ? gathered(save[0], parts) : save[0];
-                      const ghost::Op op("general_gemm", {});
-                      Tensor out = empty(total.sizes().leading().with(weight.size(0)), x.dtype());
-                      return sp && !column ? scattered(out, parts) : out;
+                      return te_product(x, save);
                     },
                 .backward =
                     [&rank, column, sp, parts, fused, norm, fp8, use_workspace,

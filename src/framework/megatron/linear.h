@@ -79,6 +79,7 @@ class Linear {
  private:
   Tensor local_forward(const Tensor& x);
   Tensor te_forward(const Tensor& x);
+  Tensor te_product(const Tensor& x, ToSave& save);
   bool sequence_parallel() const;
   /// get_weight_workspace of pytorch/module/base.py: the weight in fp8, kept from micro-batch to
   /// micro-batch and step to step.
