@@ -160,12 +160,8 @@ class JambaForCausalLM : public PretrainedModel {
 
   Tensor run_model(const Batch& batch) {
     const Tensor inputs_embeds = embed_tokens_(batch.input_ids);
-    const Tensor position_ids = position_ids_for(inputs_embeds);
-    const Tensor full_attention =
-        create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
-                           inputs_embeds, position_ids);
-    const Tensor linear_attention =
-        create_recurrent_attention_mask(batch.attention_mask, inputs_embeds.size(1));
+    const auto [position_ids, full_attention, linear_attention] =
+        hybrid_inputs(config_.attention, batch.attention_mask, inputs_embeds);
     Tensor hidden_states = inputs_embeds;
     std::int64_t layer = 0;
     for (JambaDecoderLayer& decoder_layer : layers_)

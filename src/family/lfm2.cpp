@@ -206,12 +206,8 @@ class Lfm2ForCausalLM : public PretrainedModel {
 
   Tensor run_model(const Batch& batch) {
     const Tensor inputs_embeds = embed_tokens_(batch.input_ids);
-    const Tensor position_ids = position_ids_for(inputs_embeds);
-    const Tensor full_attention =
-        create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
-                           inputs_embeds, position_ids);
-    const Tensor conv =
-        create_recurrent_attention_mask(batch.attention_mask, inputs_embeds.size(1));
+    const auto [position_ids, full_attention, conv] =
+        hybrid_inputs(config_.attention, batch.attention_mask, inputs_embeds);
     Tensor hidden_states = inputs_embeds;
     const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
     std::size_t layer = 0;

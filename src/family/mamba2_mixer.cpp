@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "family/config_checks.h"
+#include "family/forward_arguments.h"
+#include "family/masking.h"
 #include "ghost/ops/convolution.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
@@ -302,6 +304,16 @@ Tensor create_recurrent_attention_mask(const Tensor& attention_mask, std::int64_
   if (!attention_mask.defined() || queries == 1) return {};
   ghost::all(ghost::comparison("eq", attention_mask));
   return {};
+}
+
+HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
+                           const Tensor& inputs_embeds) {
+  HybridInputs made;
+  made.position_ids = position_ids_for(inputs_embeds);
+  made.full_attention = create_causal_mask(
+      {.attention = attention, .attention_mask = attention_mask}, inputs_embeds, made.position_ids);
+  made.linear_attention = create_recurrent_attention_mask(attention_mask, inputs_embeds.size(1));
+  return made;
 }
 
 }  // namespace memtape::family

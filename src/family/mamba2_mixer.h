@@ -96,4 +96,11 @@ struct InitialTimeSteps {
 /// create_recurrent_attention_mask: the mask where it hides some token of `queries`.
 Tensor create_recurrent_attention_mask(const Tensor& attention_mask, std::int64_t queries);
 
+/// What the layers of a hybrid are given: positions, and a mask by their kind.
+struct HybridInputs {
+  Tensor position_ids, full_attention, linear_attention;
+};
+HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
+                           const Tensor& inputs_embeds);
+
 }  // namespace memtape::family

@@ -258,12 +258,8 @@ class NemotronHForCausalLM : public PretrainedModel {
   Tensor run_model(const Batch& batch) {
     const Tensor inputs_embeds = embeddings_(batch.input_ids);
     Tensor hidden_states = inputs_embeds;
-    const Tensor position_ids = position_ids_for(inputs_embeds);
-    const Tensor full_attention =
-        create_causal_mask({.attention = config_.attention, .attention_mask = batch.attention_mask},
-                           inputs_embeds, position_ids);
-    const Tensor linear_attention =
-        create_recurrent_attention_mask(batch.attention_mask, inputs_embeds.size(1));
+    const auto [position_ids, full_attention, linear_attention] =
+        hybrid_inputs(config_.attention, batch.attention_mask, inputs_embeds);
     std::int64_t layer = 0;
     for (NemotronHBlock& mixer_block : layers_) {
       const BlockType type = config_.block_type(layer++);
