@@ -134,7 +134,8 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
 
 TrainRecipe resolved(TrainRecipe recipe) {
   recipe.max_grad_norm.reset();
-  if (recipe.lora && recipe.lora->targets == std::vector{std::string(kDefaultLoraTargets)})
+  if (recipe.lora && (recipe.lora->targets.empty() ||
+                      recipe.lora->targets == std::vector{std::string(kDefaultLoraTargets)}))
     recipe.lora->targets = {"query", "value"};
   const auto in_qkv = [](const std::string& t) {
     return t == "query" || t == "key" || t == "value";
