@@ -43,6 +43,9 @@ Result<Scale> scale_of(const ServeEngine& engine, std::string_view named) {
   }
   const bool is_share =
       flag->name() == "gpu-memory-utilization" || flag->name() == "mem-fraction-static";
+  if (flag->name() == "n-cpu-moe")
+    return bad_input("the more layers' experts stay with the CPU, the more fits",
+                     "--solve n-cpu-moe", "--fit finds the fewest");
   if (flag->value != "N" && !is_share)
     return bad_input(fmt::format("{} is no number", spelling), "--solve",
                      "a flag whose value is a number");
