@@ -21,8 +21,8 @@ struct Job {
 };
 
 void all_ranks(benchmark::State& state, const Job& job) {
-  const ModelRequest model{.id = job.model,
-                           .config = *Config::parse(find_model(job.model)->config, "config.json")};
+  const Config config = *Config::parse(find_model(job.model)->config, "config.json");
+  const ModelRequest model{.id = job.model, .config = config};
   TrainRecipe recipe;
   recipe.framework = Framework::megatron_core;
   recipe.weights = DType::bfloat16;
