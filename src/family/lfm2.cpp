@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "family/families.h"
-#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "family/loss.h"
 #include "family/mamba2_mixer.h"
+#include "family/qwen3.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -83,42 +83,8 @@ class Lfm2MLP : public nn::Module<Lfm2MLP> {
   nn::Linear w1_, w3_, w2_;
 };
 
-class Lfm2Attention : public nn::Module<Lfm2Attention> {
- public:
-  Lfm2Attention(const nn::Scope& scope, const DecoderConfig& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, false),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, false),
-        out_proj_(scope / "out_proj", c.num_attention_heads * c.head_dim, c.hidden_size, false),
-        q_layernorm_(scope / "q_layernorm", c.head_dim),
-        k_layernorm_(scope / "k_layernorm", c.head_dim) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_layernorm_(q_proj_(hidden_states).view(hidden_shape)).transpose(1, 2);
-    Tensor key_states = k_layernorm_(k_proj_(hidden_states).view(hidden_shape)).transpose(1, 2);
-    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) =
-        apply_rotary_pos_emb(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    return out_proj_(attn_output);
-  }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, out_proj_;
-  LlamaRMSNorm q_layernorm_, k_layernorm_;
-};
+constexpr Qwen3Attention::Names kAttentionNames{
+    .o_proj = "out_proj", .q_norm = "q_layernorm", .k_norm = "k_layernorm"};
 
 class Lfm2ShortConv : public nn::Module<Lfm2ShortConv> {
  public:
@@ -152,7 +118,7 @@ class Lfm2DecoderLayer : public nn::GradientCheckpointingLayer<Lfm2DecoderLayer>
   Lfm2DecoderLayer(const nn::Scope& scope, const Lfm2Config& c, std::int64_t layer)
       : GradientCheckpointingLayer(scope) {
     if (c.attends[static_cast<std::size_t>(layer)])
-      self_attn_.emplace(scope / "self_attn", c);
+      self_attn_.emplace(scope / "self_attn", c, kAttentionNames);
     else
       conv_.emplace(scope / "conv", c);
     feed_forward_.emplace(scope / "feed_forward", c);
@@ -171,7 +137,7 @@ class Lfm2DecoderLayer : public nn::GradientCheckpointingLayer<Lfm2DecoderLayer>
   }
 
  private:
-  std::optional<Lfm2Attention> self_attn_;
+  std::optional<Qwen3Attention> self_attn_;
   std::optional<Lfm2ShortConv> conv_;
   std::optional<Lfm2MLP> feed_forward_;
   std::optional<LlamaRMSNorm> operator_norm_, ffn_norm_;

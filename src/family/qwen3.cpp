@@ -12,16 +12,16 @@
 
 namespace memtape::family {
 
-Qwen3Attention::Qwen3Attention(const nn::Scope& scope, const DecoderConfig& c)
+Qwen3Attention::Qwen3Attention(const nn::Scope& scope, const DecoderConfig& c, const Names& names)
     : Module(scope),
       call_(attention_call(c)),
       head_dim_(c.head_dim),
       q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
       k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
       v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-      o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias),
-      q_norm_(scope / "q_norm", c.head_dim),
-      k_norm_(scope / "k_norm", c.head_dim) {}
+      o_proj_(scope / names.o_proj, c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias),
+      q_norm_(scope / names.q_norm, c.head_dim),
+      k_norm_(scope / names.k_norm, c.head_dim) {}
 
 Tensor Qwen3Attention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
                                const CosSin& position_embeddings) {

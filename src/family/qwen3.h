@@ -9,7 +9,13 @@ namespace memtape::family {
 
 class Qwen3Attention : public nn::Module<Qwen3Attention> {
  public:
-  Qwen3Attention(const nn::Scope& scope, const DecoderConfig& c);
+  /// What the parts after q, k and v are called.
+  struct Names {
+    const char *o_proj = "o_proj", *q_norm = "q_norm", *k_norm = "k_norm";
+  };
+  Qwen3Attention(const nn::Scope& scope, const DecoderConfig& c)
+      : Qwen3Attention(scope, c, Names()) {}
+  Qwen3Attention(const nn::Scope& scope, const DecoderConfig& c, const Names& names);
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
                  const CosSin& position_embeddings);
 
