@@ -99,15 +99,16 @@ class BertEmbeddings : public nn::Module<BertEmbeddings> {
 /// The tables of a batch's token types, seen at its positions (torch.gather of the buffer).
 Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids);
 
-/// BertModel over `Embeddings`, made with (scope, config).
-template <class Embeddings>
-class BertModel : public nn::Module<BertModel<Embeddings>> {
+/// BertModel over `Embeddings`, made with (scope, config), and a stack of layers of that name.
+template <class Embeddings, class Layer = BertLayer>
+class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
  public:
-  BertModel(const nn::Scope& scope, const BertConfig& c)
+  template <class Settings>
+  BertModel(const nn::Scope& scope, const Settings& c, const char* stack = "encoder")
       : nn::Module<BertModel>(scope),
         embeddings(scope / "embeddings", c),
         attention_(c.attention),
-        layer_(scope / "encoder" / "layer", c.num_hidden_layers, c) {
+        layer_(scope / stack / "layer", c.num_hidden_layers, c) {
     embeddings.init_weights();
   }
 
@@ -116,8 +117,7 @@ class BertModel : public nn::Module<BertModel<Embeddings>> {
     const Tensor attention_mask = create_bidirectional_mask(
         {.attention = attention_, .attention_mask = given_mask}, embedding_output);
     Tensor hidden_states = embedding_output;
-    for (BertLayer& layer_module : layer_)
-      hidden_states = layer_module(hidden_states, attention_mask);
+    for (Layer& layer_module : layer_) hidden_states = layer_module(hidden_states, attention_mask);
     return hidden_states;
   }
 
@@ -125,7 +125,7 @@ class BertModel : public nn::Module<BertModel<Embeddings>> {
 
  private:
   AttentionImplementation attention_;
-  nn::ModuleList<BertLayer> layer_;
+  nn::ModuleList<Layer> layer_;
 };
 
 }  // namespace memtape::family

@@ -3,10 +3,10 @@
 // under other names; mirroring transformers 5.17 models/distilbert/modeling_distilbert.py.
 #include "family/activations.h"
 #include "family/attention_interface.h"
+#include "family/bert_encoder.h"
 #include "family/config_checks.h"
 #include "family/families.h"
 #include "family/loss.h"
-#include "family/masking.h"
 #include "ghost/ops/creation.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
@@ -18,7 +18,7 @@ struct DistilBertConfig {
   DistilBertConfig(const Config& c, const ModelOptions& options)
       : vocab_size(c.dimension("vocab_size", 30522)),
         max_position_embeddings(c.dimension("max_position_embeddings", 512)),
-        n_layers(c.layers({"n_layers", "num_hidden_layers"}, 6)),
+        num_hidden_layers(c.layers({"n_layers", "num_hidden_layers"}, 6)),
         n_heads(c.dimension({"n_heads", "num_attention_heads"}, 12)),
         dim(c.dimension({"dim", "hidden_size"}, 768)),
         hidden_dim(c.dimension("hidden_dim", 3072)),
@@ -33,7 +33,7 @@ struct DistilBertConfig {
       c.fail("chunk_size_feed_forward", "is not modelled");
   }
 
-  std::int64_t vocab_size, max_position_embeddings, n_layers, n_heads, dim, hidden_dim;
+  std::int64_t vocab_size, max_position_embeddings, num_hidden_layers, n_heads, dim, hidden_dim;
   double dropout, attention_dropout;
   nn::Activation activation_function;
   bool tie_word_embeddings;
@@ -157,32 +157,7 @@ class TransformerBlock : public nn::GradientCheckpointingLayer<TransformerBlock>
   nn::LayerNorm output_layer_norm_;
 };
 
-class DistilBertModel : public nn::Module<DistilBertModel> {
- public:
-  DistilBertModel(const nn::Scope& scope, const DistilBertConfig& c)
-      : Module(scope),
-        embeddings(scope / "embeddings", c),
-        attention_(c.attention),
-        layer_(scope / "transformer" / "layer", c.n_layers, c) {
-    embeddings.init_weights();
-  }
-
-  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
-    const Tensor embedding_output = embeddings(input_ids);
-    const Tensor attention_mask = create_bidirectional_mask(
-        {.attention = attention_, .attention_mask = given_mask}, embedding_output);
-    Tensor hidden_states = embedding_output;
-    for (TransformerBlock& layer_module : layer_)
-      hidden_states = layer_module(hidden_states, attention_mask);
-    return hidden_states;
-  }
-
-  Embeddings embeddings;
-
- private:
-  AttentionImplementation attention_;
-  nn::ModuleList<TransformerBlock> layer_;
-};
+using DistilBertModel = BertModel<Embeddings, TransformerBlock>;
 
 class DistilBertForMaskedLM : public PretrainedModel {
  public:
@@ -190,7 +165,7 @@ class DistilBertForMaskedLM : public PretrainedModel {
       : PretrainedModel(options),
         vocab_size_(c.vocab_size),
         activation_(c.activation_function),
-        distilbert_(root() / "distilbert", c),
+        distilbert_(root() / "distilbert", c, "transformer"),
         vocab_transform_(root() / "vocab_transform", c.dim, c.dim),
         vocab_layer_norm_(root() / "vocab_layer_norm", c.dim),
         vocab_projector_(root() / "vocab_projector", c.dim, c.vocab_size) {
