@@ -16,10 +16,6 @@ namespace {
 
 Tensor rows_of(const Tensor& logits) { return logits.reshape({-1, logits.size(-1)}); }
 
-std::vector<Tensor> split(const Tensor& tensor, const std::vector<std::int64_t>& sizes, int d) {
-  return tensor.split(sizes, d);
-}
-
 /// non_masked_elems.maximum(torch.ones_like(non_masked_elems))
 Tensor at_least_one(const Tensor& count) {
   const Tensor one = ghost::ones({}, DType::int64);
@@ -50,8 +46,8 @@ Tensor chunked_cross_entropy(const Tensor& whole, const Tensor& whole_targets) {
   const Tensor logits = rows_of(whole);
   const Tensor targets = whole_targets.reshape({-1});
   const std::vector<std::int64_t> sizes = chunk_sizes(logits.size(0));
-  const std::vector<Tensor> logit_chunks = split(logits, sizes, 0);
-  return mean_of(logit_chunks, split(targets, sizes, 0), targets);
+  const std::vector<Tensor> logit_chunks = logits.split(sizes, 0);
+  return mean_of(logit_chunks, targets.split(sizes, 0), targets);
 }
 
 Tensor chunked_cross_entropy(const std::vector<Tensor>& logits, const Tensor& targets) {
@@ -61,7 +57,7 @@ Tensor chunked_cross_entropy(const std::vector<Tensor>& logits, const Tensor& ta
     logit_chunks.push_back(rows_of(chunk));
     if (chunk.size(1) > 0) sizes.push_back(chunk.size(1));
   }
-  for (const Tensor& chunk : split(targets, sizes, 1)) target_chunks.push_back(chunk.reshape({-1}));
+  for (const Tensor& chunk : targets.split(sizes, 1)) target_chunks.push_back(chunk.reshape({-1}));
   logit_chunks.resize(target_chunks.size());
   return mean_of(logit_chunks, target_chunks, targets);
 }
