@@ -15,6 +15,7 @@
 #include "framework/litgpt/finetune.h"
 #include "framework/megatron/pretrain.h"
 #include "framework/torch/built_parameters.h"
+#include "framework/torch/strategy.h"
 #include "framework/torch_cp/context_parallel.h"
 #include "framework/torch_pp/pipeline.h"
 #include "framework/torch_tp/parallelize.h"
@@ -34,10 +35,7 @@ using Classes = Result<std::vector<torch::RankClass>> (*)(const Config&, const T
 
 /// A framework that trains on one GPU, or on many alike.
 Result<std::vector<torch::RankClass>> all_alike(const Config&, const TrainRecipe& recipe) {
-  torch::RankClass all;
-  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank)
-    all.ranks.push_back(static_cast<int>(rank));
-  return std::vector{all};
+  return torch::all_alike(recipe.layout);
 }
 
 struct Dialect {

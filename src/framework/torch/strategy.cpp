@@ -22,6 +22,13 @@ std::string divisors_of(std::int64_t n) {
   return "one of " + text;
 }
 
+std::vector<RankClass> all_alike(const LayoutRecipe& layout) {
+  RankClass all;
+  for (std::int64_t rank = 0; rank < layout.gpus; ++rank)
+    all.ranks.push_back(static_cast<int>(rank));
+  return {std::move(all)};
+}
+
 Result<Config> read_strategy(const TrainRecipe& recipe, std::span<const std::string_view> known) {
   const std::string& text = recipe.layout.strategy;
   Result<Config> config = Config::parse(text.empty() ? "{}" : text, kOption);

@@ -11,10 +11,14 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "framework/torch/train_loop.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torch {
+
+/// The one class of ranks that all run the same program on the same sizes.
+std::vector<RankClass> all_alike(const LayoutRecipe& layout);
 
 /// The JSON of --strategy; a key that is not among `known` is an error that names the nearest.
 Result<Config> read_strategy(const TrainRecipe& recipe, std::span<const std::string_view> known);

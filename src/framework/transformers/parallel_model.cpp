@@ -149,12 +149,8 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   switch (parallelism_of(recipe)) {
     case Parallelism::fsdp1: return fsdp1::rank_classes(config, recipe, fsdp1_options(recipe));
     case Parallelism::fsdp2: return fsdp2::rank_classes(config, recipe, fsdp2_options(recipe));
-    default: break;
+    default: return torch::all_alike(recipe.layout);
   }
-  torch::RankClass all;
-  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank)
-    all.ranks.push_back(static_cast<int>(rank));
-  return std::vector{all};
 }
 
 }  // namespace memtape::transformers
