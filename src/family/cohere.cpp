@@ -3,12 +3,11 @@
 // halves, attention and MLP side by side on the same input, scaled logits; its second generation
 // (Command A, R7B) has sliding layers, which alone rotate. Mirroring transformers 5.17
 // models/cohere/modular_cohere.py and models/cohere2/modular_cohere2.py.
-#include <memory>
+#include <optional>
 #include <tuple>
 
 #include "family/decoder.h"
 #include "family/families.h"
-#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "ghost/ops/pointwise.h"
 
@@ -74,56 +73,22 @@ class CohereLayerNorm : public nn::Module<CohereLayerNorm> {
   Tensor weight_;
 };
 
-class CohereAttention : public nn::Module<CohereAttention> {
- public:
+struct CohereSteps {
   template <class Settings>
-  CohereAttention(const nn::Scope& scope, const Settings& c, std::int64_t layer)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        rotates_(c.rotates(layer)),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {
-    if (!c.use_qk_norm) return;
-    q_norm_ = std::make_unique<CohereLayerNorm>(scope / "q_norm",
-                                                Dims{c.num_attention_heads, c.head_dim});
-    k_norm_ = std::make_unique<CohereLayerNorm>(scope / "k_norm",
-                                                Dims{c.num_key_value_heads, c.head_dim});
+  CohereSteps(const nn::Scope& scope, const Settings& c, std::int64_t layer)
+      : rotates(c.rotates(layer)) {
+    if (c.use_qk_norm)
+      norms.emplace(scope, Dims{c.num_attention_heads, c.head_dim},
+                    Dims{c.num_key_value_heads, c.head_dim}, NormNames());
   }
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_proj_(hidden_states).view(hidden_shape);
-    Tensor key_states = k_proj_(hidden_states).view(hidden_shape);
-    Tensor value_states = v_proj_(hidden_states).view(hidden_shape);
-    if (q_norm_) {
-      query_states = (*q_norm_)(query_states);
-      key_states = (*k_norm_)(key_states);
-    }
-    query_states = query_states.transpose(1, 2);
-    key_states = key_states.transpose(1, 2);
-    value_states = value_states.transpose(1, 2);
-    if (rotates_)
-      std::tie(query_states, key_states) =
-          apply_interleaved_rotary_pos_emb(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    return o_proj_(attn_output);
+  void heads(Tensor& q, Tensor& k) {
+    if (norms) (*norms)(q, k);
   }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  bool rotates_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
-  std::unique_ptr<CohereLayerNorm> q_norm_, k_norm_;
+  void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) const {
+    if (rotates) std::tie(q, k) = apply_interleaved_rotary_pos_emb(q, k, cos_sin);
+  }
+  bool rotates;
+  std::optional<NormPair<CohereLayerNorm>> norms;
 };
 
 class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLayer> {
@@ -145,7 +110,7 @@ class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLa
   }
 
  private:
-  CohereAttention self_attn_;
+  AttentionOf<CohereSteps> self_attn_;
   LlamaMLP mlp_;
   CohereLayerNorm input_layernorm_;
 };

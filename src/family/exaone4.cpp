@@ -5,6 +5,7 @@
 #include "family/attention_of.h"
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/llama.h"
 #include "family/post_norm_layer.h"
 
 namespace memtape::family {
@@ -41,7 +42,7 @@ struct Exaone4Steps {
     norms(q, k);
     if (rotates) std::tie(q, k) = apply_rotary_pos_emb(q, k, cos_sin);
   }
-  HeadNorms norms;
+  HeadNorms<LlamaRMSNorm> norms;
   bool rotates;
 };
 

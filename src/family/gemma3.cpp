@@ -7,7 +7,6 @@
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/gemma.h"
-#include "family/key_value_cache.h"
 
 namespace memtape::family {
 namespace {
@@ -28,48 +27,18 @@ struct Gemma3TextConfig : Gemma2Config {
   LayerRopes ropes;
 };
 
-class Gemma3Attention : public nn::Module<Gemma3Attention> {
- public:
-  Gemma3Attention(const nn::Scope& scope, const DecoderConfig& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias),
-        q_norm_(scope / "q_norm", c.head_dim),
-        k_norm_(scope / "k_norm", c.head_dim) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    query_states = q_norm_(query_states);
-    key_states = k_norm_(key_states);
-    std::tie(query_states, key_states) =
-        apply_rotary_pos_emb(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    return o_proj_(attn_output);
+struct Gemma3Steps {
+  Gemma3Steps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t) : norms(scope, c) {}
+  void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) {
+    norms(q, k);
+    std::tie(q, k) = apply_rotary_pos_emb(q, k, cos_sin);
   }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
-  GemmaRMSNorm q_norm_, k_norm_;
+  HeadNorms<GemmaRMSNorm> norms;
 };
 
 struct Gemma3Parts : DecoderParts {
   using Settings = Gemma3TextConfig;
-  using DecoderLayer = Gemma2DecoderLayer<Gemma3Attention>;
+  using DecoderLayer = Gemma2DecoderLayer<AttentionOf<Gemma3Steps>>;
   using Norm = GemmaRMSNorm;
   using Embedding = GemmaTextScaledWordEmbedding;
   using Rotary = LayerTypeRotaryEmbedding;

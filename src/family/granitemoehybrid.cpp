@@ -7,6 +7,7 @@
 #include "family/attention_of.h"
 #include "family/families.h"
 #include "family/granite_moe.h"
+#include "family/llama.h"
 #include "family/mamba2_mixer.h"
 
 namespace memtape::family {

@@ -4,6 +4,7 @@
 #include "family/attention_of.h"
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/llama.h"
 #include "family/rotate_pairs.h"
 #include "ghost/ops/pointwise.h"
 

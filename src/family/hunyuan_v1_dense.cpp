@@ -4,18 +4,19 @@
 #include "family/attention_of.h"
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/llama.h"
 
 namespace memtape::family {
 namespace {
 
 struct HunyuanSteps {
   HunyuanSteps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t)
-      : norms(scope, c, "query_layernorm", "key_layernorm") {}
+      : norms(scope, c, {"query_layernorm", "key_layernorm"}) {}
   void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) {
     std::tie(q, k) = apply_rotary_pos_emb(q, k, cos_sin);
     norms(q, k);
   }
-  HeadNorms norms;
+  HeadNorms<LlamaRMSNorm> norms;
 };
 
 /// HunYuanDenseV1PreTrainedModel._init_weights computes the frequencies once more than others do.

@@ -5,6 +5,7 @@
 
 #include "family/attention_of.h"
 #include "family/families.h"
+#include "family/llama.h"
 #include "family/mamba_mixer.h"
 #include "family/moe_decoder.h"
 #include "ghost/ops/reductions.h"

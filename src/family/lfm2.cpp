@@ -83,8 +83,11 @@ class Lfm2MLP : public nn::Module<Lfm2MLP> {
   nn::Linear w1_, w3_, w2_;
 };
 
-constexpr Qwen3Attention::Names kAttentionNames{
-    .o_proj = "out_proj", .q_norm = "q_layernorm", .k_norm = "k_layernorm"};
+struct Lfm2Steps : Qwen3Steps {
+  static constexpr const char* kOutput = "out_proj";
+  Lfm2Steps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
+      : Qwen3Steps(scope, c, layer, {.query = "q_layernorm", .key = "k_layernorm"}) {}
+};
 
 class Lfm2ShortConv : public nn::Module<Lfm2ShortConv> {
  public:
@@ -118,7 +121,7 @@ class Lfm2DecoderLayer : public nn::GradientCheckpointingLayer<Lfm2DecoderLayer>
   Lfm2DecoderLayer(const nn::Scope& scope, const Lfm2Config& c, std::int64_t layer)
       : GradientCheckpointingLayer(scope) {
     if (c.attends[static_cast<std::size_t>(layer)])
-      self_attn_.emplace(scope / "self_attn", c, kAttentionNames);
+      self_attn_.emplace(scope / "self_attn", c, layer);
     else
       conv_.emplace(scope / "conv", c);
     feed_forward_.emplace(scope / "feed_forward", c);
@@ -137,7 +140,7 @@ class Lfm2DecoderLayer : public nn::GradientCheckpointingLayer<Lfm2DecoderLayer>
   }
 
  private:
-  std::optional<Qwen3Attention> self_attn_;
+  std::optional<AttentionOf<Lfm2Steps>> self_attn_;
   std::optional<Lfm2ShortConv> conv_;
   std::optional<Lfm2MLP> feed_forward_;
   std::optional<LlamaRMSNorm> operator_norm_, ffn_norm_;

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/llama.h"
-#include "family/key_value_cache.h"
-
-#include <tuple>
 
 #include "family/families.h"
-#include "family/key_value_cache.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -37,60 +33,6 @@ LlamaMLP::LlamaMLP(const nn::Scope& scope, const DecoderConfig& c)
 
 Tensor LlamaMLP::forward(const Tensor& x) {
   return down_proj_(act_fn_(gate_proj_(x)).mul(up_proj_(x)));
-}
-
-LlamaAttention::LlamaAttention(const nn::Scope& scope, const DecoderConfig& c)
-    : Module(scope),
-      call_(attention_call(c)),
-      head_dim_(c.head_dim),
-      q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-      k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-      v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-      o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {}
-
-Tensor LlamaAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                               const CosSin& position_embeddings) {
-  const Dims input_shape = hidden_states.sizes().leading();
-  const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-  Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-  Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-  Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-  std::tie(query_states, key_states) =
-      apply_rotary_pos_emb(query_states, key_states, position_embeddings);
-  KeyValueCache::update(key_states, value_states);
-  const Tensor attn_output =
-      attention_interface(call_, query_states, key_states, value_states, attention_mask)
-          .reshape(input_shape.with(-1))
-          .contiguous();
-  return o_proj_(attn_output);
-}
-
-ProjectingFirstAttention::ProjectingFirstAttention(const nn::Scope& scope, const DecoderConfig& c)
-    : Module(scope),
-      call_(attention_call(c)),
-      head_dim_(c.head_dim),
-      q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-      k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-      v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-      o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {}
-
-Tensor ProjectingFirstAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                                         const CosSin& position_embeddings) {
-  const Dims input_shape = hidden_states.sizes().leading();
-  const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-  Tensor query_states = q_proj_(hidden_states);
-  Tensor key_states = k_proj_(hidden_states);
-  Tensor value_states = v_proj_(hidden_states);
-  query_states = query_states.view(hidden_shape).transpose(1, 2);
-  key_states = key_states.view(hidden_shape).transpose(1, 2);
-  value_states = value_states.view(hidden_shape).transpose(1, 2);
-  std::tie(query_states, key_states) =
-      apply_rotary_pos_emb(query_states, key_states, position_embeddings);
-  KeyValueCache::update(key_states, value_states);
-  Tensor attn_output =
-      attention_interface(call_, query_states, key_states, value_states, attention_mask);
-  attn_output = attn_output.reshape(input_shape.with(-1)).contiguous();
-  return o_proj_(attn_output);
 }
 
 DecoderConfig llama_config(const Config& c, const ModelOptions& options) {

@@ -4,7 +4,7 @@
 // differences.
 #pragma once
 
-#include "family/attention_interface.h"
+#include "family/attention_of.h"
 #include "family/decoder.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
@@ -30,30 +30,10 @@ class LlamaMLP : public nn::Module<LlamaMLP> {
   nn::Activation act_fn_;
 };
 
-class LlamaAttention : public nn::Module<LlamaAttention> {
- public:
-  LlamaAttention(const nn::Scope& scope, const DecoderConfig& config);
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings);
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
-};
+using LlamaAttention = AttentionOf<Rotated<apply_rotary_pos_emb>>;
 
 /// The same with q, k and v all projected before the first is reshaped (Mllama, Qwen2-VL).
-class ProjectingFirstAttention : public nn::Module<ProjectingFirstAttention> {
- public:
-  ProjectingFirstAttention(const nn::Scope& scope, const DecoderConfig& config);
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings);
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
-};
+using ProjectingFirstAttention = AttentionOf<ProjectedThenRotated<apply_rotary_pos_emb>>;
 
 /// A part of layer `layer`, told which it is if it wants to know.
 template <class Part, class Settings>
@@ -107,8 +87,5 @@ struct LlamaParts : DecoderParts {
   using DecoderLayer = LlamaDecoderLayer;
   using Norm = LlamaRMSNorm;
 };
-
-/// What modules hand to the attention function of their configuration.
-AttentionCall attention_call(const DecoderConfig& config);
 
 }  // namespace memtape::family

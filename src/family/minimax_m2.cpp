@@ -5,7 +5,6 @@
 #include "family/families.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
-#include "family/whole_norm_attention.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/matmul.h"
@@ -84,7 +83,7 @@ class MiniMaxM2SparseMoeBlock : public nn::Module<MiniMaxM2SparseMoeBlock> {
   Tensor e_score_correction_bias_;
 };
 
-using MiniMaxM2Attention = WholeNormAttention<LlamaRMSNorm, apply_rotary_pos_emb_to_part>;
+using MiniMaxM2Attention = AttentionOf<WholeNorms<LlamaRMSNorm, apply_rotary_pos_emb_to_part>>;
 
 struct MiniMaxM2Parts : MoeParts {
   using Settings = MiniMaxM2Config;

@@ -4,6 +4,7 @@
 #include "family/attention_of.h"
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/llama.h"
 #include "family/ungated_mlp.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/joins.h"

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phi (1, 1.5, 2): layer norms, rotation of half of each head, biases throughout, and attention and
 // MLP side by side on the same input; mirroring transformers 5.17 models/phi/modular_phi.py.
-#include <memory>
+#include <optional>
 
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/forward_arguments.h"
-#include "family/key_value_cache.h"
 #include "family/llama.h"
-#include "ghost/ops/joins.h"
 
 namespace memtape::family {
 namespace {
@@ -25,56 +23,22 @@ struct PhiConfig : DecoderConfig {
         embd_pdrop(c.number("embd_pdrop", 0.0)),
         qk_layernorm(c.boolean("qk_layernorm", false)) {
     rope = rope_parameters(c, head_dim, "partial_rotary_factor", 0.5);
-    head_bias = true;
+    head_bias = qkv_bias = o_bias = true;
   }
   double resid_pdrop, embd_pdrop;
   bool qk_layernorm;
 };
 
-class PhiAttention : public nn::Module<PhiAttention> {
- public:
-  PhiAttention(const nn::Scope& scope, const PhiConfig& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim),
-        dense_(scope / "dense", c.num_attention_heads * c.head_dim, c.hidden_size) {
-    if (!c.qk_layernorm) return;
-    q_layernorm_ = std::make_unique<nn::LayerNorm>(scope / "q_layernorm",
-                                                   c.hidden_size / c.num_attention_heads);
-    k_layernorm_ = std::make_unique<nn::LayerNorm>(scope / "k_layernorm",
-                                                   c.hidden_size / c.num_attention_heads);
+struct PhiSteps {
+  static constexpr const char* kOutput = "dense";
+  PhiSteps(const nn::Scope& scope, const PhiConfig& c, std::int64_t) {
+    if (c.qk_layernorm) norms.emplace(scope, c, NormNames{"q_layernorm", "k_layernorm"});
   }
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    if (q_layernorm_) {
-      query_states = (*q_layernorm_)(query_states);
-      key_states = (*k_layernorm_)(key_states);
-    }
-    const PartlyRotated parts = rotate_part(query_states, key_states, position_embeddings);
-    query_states = ghost::cat({parts.query_rot, parts.query_pass}, -1);
-    key_states = ghost::cat({parts.key_rot, parts.key_pass}, -1);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    return dense_(attn_output);
+  PartlyRotated operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) {
+    if (norms) (*norms)(q, k);
+    return rotate_part_in_place(q, k, cos_sin);
   }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, dense_;
-  std::unique_ptr<nn::LayerNorm> q_layernorm_, k_layernorm_;
+  std::optional<HeadNorms<nn::LayerNorm>> norms;
 };
 
 class PhiMLP : public nn::Module<PhiMLP> {
@@ -115,7 +79,7 @@ class PhiDecoderLayer : public nn::GradientCheckpointingLayer<PhiDecoderLayer> {
   }
 
  private:
-  PhiAttention self_attn_;
+  AttentionOf<PhiSteps> self_attn_;
   PhiMLP mlp_;
   nn::LayerNorm input_layernorm_;
   nn::Dropout resid_dropout_;

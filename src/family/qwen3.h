@@ -7,23 +7,15 @@
 
 namespace memtape::family {
 
-class Qwen3Attention : public nn::Module<Qwen3Attention> {
- public:
-  /// What the parts after q, k and v are called.
-  struct Names {
-    const char *o_proj = "o_proj", *q_norm = "q_norm", *k_norm = "k_norm";
-  };
-  Qwen3Attention(const nn::Scope& scope, const DecoderConfig& c)
-      : Qwen3Attention(scope, c, Names()) {}
-  Qwen3Attention(const nn::Scope& scope, const DecoderConfig& c, const Names& names);
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings);
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
-  LlamaRMSNorm q_norm_, k_norm_;
+struct Qwen3Steps : Rotated<apply_rotary_pos_emb> {
+  Qwen3Steps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer,
+             const NormNames& names = {})
+      : Rotated(scope, c, layer), norms(scope, c, names) {}
+  Tensor query_heads(const Tensor& q) { return norms.q_norm(q); }
+  Tensor key_heads(const Tensor& k) { return norms.k_norm(k); }
+  HeadNorms<LlamaRMSNorm> norms;
 };
+
+using Qwen3Attention = AttentionOf<Qwen3Steps>;
 
 }  // namespace memtape::family

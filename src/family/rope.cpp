@@ -189,13 +189,7 @@ std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Te
   return {std::move(q_embed), std::move(k_embed)};
 }
 
-std::pair<Tensor, Tensor> apply_rotary_pos_emb_to_part(const Tensor& q, const Tensor& k,
-                                                       const CosSin& cos_sin) {
-  PartlyRotated parts = rotate_part(q, k, cos_sin);
-  parts.query_rot = ghost::cat({parts.query_rot, parts.query_pass}, -1);
-  parts.key_rot = ghost::cat({parts.key_rot, parts.key_pass}, -1);
-  return {std::move(parts.query_rot), std::move(parts.key_rot)};
-}
+namespace {
 
 PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states,
                           const CosSin& cos_sin) {
@@ -206,6 +200,24 @@ PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states,
                       .key_pass = key_states.slice(-1, rotary_ndims, key_states.size(-1))};
   std::tie(parts.query_rot, parts.key_rot) =
       apply_rotary_pos_emb(parts.query_rot, parts.key_rot, cos_sin);
+  return parts;
+}
+
+}  // namespace
+
+std::pair<Tensor, Tensor> apply_rotary_pos_emb_to_part(const Tensor& q, const Tensor& k,
+                                                       const CosSin& cos_sin) {
+  PartlyRotated parts = rotate_part(q, k, cos_sin);
+  parts.query_rot = ghost::cat({parts.query_rot, parts.query_pass}, -1);
+  parts.key_rot = ghost::cat({parts.key_rot, parts.key_pass}, -1);
+  return {std::move(parts.query_rot), std::move(parts.key_rot)};
+}
+
+PartlyRotated rotate_part_in_place(Tensor& query_states, Tensor& key_states,
+                                   const CosSin& cos_sin) {
+  PartlyRotated parts = rotate_part(query_states, key_states, cos_sin);
+  query_states = ghost::cat({parts.query_rot, parts.query_pass}, -1);
+  key_states = ghost::cat({parts.key_rot, parts.key_pass}, -1);
   return parts;
 }
 

@@ -104,12 +104,12 @@ std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Te
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_to_part(const Tensor& q, const Tensor& k,
                                                        const CosSin& cos_sin);
 
-/// The first cos.size(-1) dimensions of each head rotated, and the rest, for families whose
-/// attention holds on to all four.
+/// The same in place. The first cos.size(-1) dimensions of each head rotated, and the rest, are
+/// given back for families whose attention holds on to all four.
 struct PartlyRotated {
   Tensor query_rot, query_pass, key_rot, key_pass;
 };
-PartlyRotated rotate_part(const Tensor& query_states, const Tensor& key_states,
-                          const CosSin& cos_sin);
+[[nodiscard]] PartlyRotated rotate_part_in_place(Tensor& query_states, Tensor& key_states,
+                                                 const CosSin& cos_sin);
 
 }  // namespace memtape::family

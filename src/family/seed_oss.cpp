@@ -28,12 +28,9 @@ struct SeedOssConfig : DecoderConfig {
   double residual_dropout;
 };
 
-struct SeedOssSteps {
-  SeedOssSteps(const nn::Scope&, const SeedOssConfig& c, std::int64_t)
-      : residual_dropout(c.residual_dropout) {}
-  void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) const {
-    std::tie(q, k) = apply_rotary_pos_emb(q, k, cos_sin);
-  }
+struct SeedOssSteps : Rotated<apply_rotary_pos_emb> {
+  SeedOssSteps(const nn::Scope& scope, const SeedOssConfig& c, std::int64_t layer)
+      : Rotated(scope, c, layer), residual_dropout(c.residual_dropout) {}
   void finish(Tensor& attn_output) const {
     attn_output = ghost::dropout(attn_output, residual_dropout);
   }

@@ -5,7 +5,6 @@
 
 #include "family/decoder.h"
 #include "family/families.h"
-#include "family/key_value_cache.h"
 #include "family/llama.h"
 
 namespace memtape::family {
@@ -51,46 +50,18 @@ struct SmolLM3Config : DecoderConfig {
   std::vector<std::int64_t> no_rope_layers;
 };
 
-class SmolLM3Attention : public nn::Module<SmolLM3Attention> {
- public:
-  SmolLM3Attention(const nn::Scope& scope, const SmolLM3Config& c, std::int64_t layer)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        use_rope_(c.no_rope_layers[static_cast<std::size_t>(layer)] != 0),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    if (use_rope_)
-      std::tie(query_states, key_states) =
-          apply_rotary_pos_emb(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    return o_proj_(attn_output);
+struct SmolLM3Steps {
+  SmolLM3Steps(const nn::Scope&, const SmolLM3Config& c, std::int64_t layer)
+      : rotates(c.no_rope_layers[static_cast<std::size_t>(layer)] != 0) {}
+  void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) const {
+    if (rotates) std::tie(q, k) = apply_rotary_pos_emb(q, k, cos_sin);
   }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  bool use_rope_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
+  bool rotates;
 };
 
 struct SmolLM3Parts : DecoderParts {
   using Settings = SmolLM3Config;
-  using DecoderLayer = PreNormDecoderLayer<SmolLM3Attention>;
+  using DecoderLayer = PreNormDecoderLayer<AttentionOf<SmolLM3Steps>>;
   using Norm = LlamaRMSNorm;
   static int layer_kind(const SmolLM3Config& c, std::size_t layer) {
     return DecoderParts::layer_kind(c, layer) * 2 + (c.no_rope_layers[layer] != 0 ? 1 : 0);

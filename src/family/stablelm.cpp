@@ -3,11 +3,11 @@
 // for, and attention and MLP that may lie side by side; mirroring transformers 5.17
 // models/stablelm/modeling_stablelm.py.
 #include <memory>
+#include <optional>
 
 #include "family/config_checks.h"
 #include "family/decoder.h"
 #include "family/families.h"
-#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "ghost/ops/joins.h"
 
@@ -51,52 +51,21 @@ class StableLmLayerNormPerHead : public nn::Module<StableLmLayerNormPerHead> {
   nn::ModuleList<nn::LayerNorm> norms_;
 };
 
-class StableLmAttention : public nn::Module<StableLmAttention> {
- public:
-  StableLmAttention(const nn::Scope& scope, const StableLmConfig& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        o_proj_(scope / "o_proj", c.hidden_size, c.hidden_size, false) {
+struct StableLmSteps {
+  StableLmSteps(const nn::Scope& scope, const StableLmConfig& c, std::int64_t) {
     if (!c.qk_layernorm) return;
-    q_layernorm_ = std::make_unique<StableLmLayerNormPerHead>(scope / "q_layernorm", c.head_dim,
-                                                              c.num_attention_heads);
-    k_layernorm_ = std::make_unique<StableLmLayerNormPerHead>(scope / "k_layernorm", c.head_dim,
-                                                              c.num_key_value_heads);
+    q_layernorm.emplace(scope / "q_layernorm", c.head_dim, c.num_attention_heads);
+    k_layernorm.emplace(scope / "k_layernorm", c.head_dim, c.num_key_value_heads);
   }
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_proj_(hidden_states);
-    Tensor key_states = k_proj_(hidden_states);
-    Tensor value_states = v_proj_(hidden_states);
-    query_states = query_states.view(hidden_shape).transpose(1, 2);
-    key_states = key_states.view(hidden_shape).transpose(1, 2);
-    value_states = value_states.view(hidden_shape).transpose(1, 2);
-    if (q_layernorm_) {
-      query_states = (*q_layernorm_)(query_states);
-      key_states = (*k_layernorm_)(key_states);
+  void projected(Tensor&, Tensor&, Tensor&) const {}
+  PartlyRotated operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) {
+    if (q_layernorm) {
+      q = (*q_layernorm)(q);
+      k = (*k_layernorm)(k);
     }
-    const PartlyRotated parts = rotate_part(query_states, key_states, position_embeddings);
-    query_states = ghost::cat({parts.query_rot, parts.query_pass}, -1);
-    key_states = ghost::cat({parts.key_rot, parts.key_pass}, -1);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1));
-    return o_proj_(attn_output);
+    return rotate_part_in_place(q, k, cos_sin);
   }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
-  std::unique_ptr<StableLmLayerNormPerHead> q_layernorm_, k_layernorm_;
+  std::optional<StableLmLayerNormPerHead> q_layernorm, k_layernorm;
 };
 
 class StableLmDecoderLayer : public nn::GradientCheckpointingLayer<StableLmDecoderLayer> {
@@ -129,7 +98,7 @@ class StableLmDecoderLayer : public nn::GradientCheckpointingLayer<StableLmDecod
   }
 
  private:
-  StableLmAttention self_attn_;
+  AttentionOf<StableLmSteps> self_attn_;
   LlamaMLP mlp_;
   nn::LayerNorm input_layernorm_;
   std::unique_ptr<nn::LayerNorm> post_attention_layernorm_;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // StarCoder2: Mistral with layer norms, biases, an MLP without a gate, and dropout on the embedding
 // and both branches; mirroring transformers 5.17 models/starcoder2/modular_starcoder2.py.
-#include <tuple>
-
 #include "family/decoder.h"
 #include "family/families.h"
-#include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "ghost/ops/dropout.h"
 
@@ -54,46 +51,19 @@ class Starcoder2MLP : public nn::Module<Starcoder2MLP> {
   double residual_dropout_;
 };
 
-class Starcoder2Attention : public nn::Module<Starcoder2Attention> {
- public:
-  Starcoder2Attention(const nn::Scope& scope, const Starcoder2Config& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        residual_dropout_(c.residual_dropout),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) =
-        apply_rotary_pos_emb(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    attn_output = o_proj_(attn_output);
-    return ghost::dropout(attn_output, residual_dropout_);
+struct Starcoder2Steps : Rotated<apply_rotary_pos_emb> {
+  Starcoder2Steps(const nn::Scope& scope, const Starcoder2Config& c, std::int64_t layer)
+      : Rotated(scope, c, layer), residual_dropout(c.residual_dropout) {}
+  void finish(Tensor& attn_output) const {
+    attn_output = ghost::dropout(attn_output, residual_dropout);
   }
-
- private:
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  double residual_dropout_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
+  double residual_dropout;
 };
 
 struct Starcoder2Parts : DecoderParts {
   using Settings = Starcoder2Config;
-  using DecoderLayer = PreNormDecoderLayer<Starcoder2Attention, Starcoder2MLP, nn::LayerNorm>;
+  using DecoderLayer =
+      PreNormDecoderLayer<AttentionOf<Starcoder2Steps>, Starcoder2MLP, nn::LayerNorm>;
   using Norm = nn::LayerNorm;
   static Tensor enter_layers(const Tensor& inputs_embeds, const Starcoder2Config& c) {
     return ghost::dropout(inputs_embeds, c.embedding_dropout);
