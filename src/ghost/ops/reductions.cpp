@@ -8,6 +8,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reduce_kernel.h"
 #include "ghost/ops/scan.h"
+#include "ghost/ops/views.h"
 
 namespace memtape::ghost {
 namespace {
@@ -151,6 +152,8 @@ Tensor mean_op(const In& self, int d, bool keepdim) {
 
 }  // namespace
 
+/// Leading dimensions are summed even where they are 1, and what is left without them is a view,
+/// which keeps its base (aten/src/ATen/ExpandUtils.h).
 Tensor sum_to(const In& self, const Dims& sizes) {
   if (self->sizes() == sizes) {
     Tensor same = *self;
@@ -159,17 +162,12 @@ Tensor sum_to(const In& self, const Dims& sizes) {
   }
   const int shift = self->dim() - sizes.rank();
   DimSet gone = 0;
-  bool reduces = false;
-  for (int i = 0; i < self->dim(); ++i) {
-    if (i >= shift && self->size(i) == sizes[i - shift]) continue;
-    gone |= dim_set(i);
-    reduces = reduces || self->size(i) != 1;
-  }
-  if (!reduces) return self->view(sizes);
+  for (int i = 0; i < self->dim(); ++i)
+    if (i < shift || self->size(i) != sizes[i - shift]) gone |= dim_set(i);
   Op op("sum", {&self});
   Tensor out = empty(sizes, self->dtype());
   reduce_scratch(*self, gone, self->dtype());
-  return out;
+  return shift > 0 ? alias(out, sizes, out.strides()) : out;
 }
 
 Tensor norm_1(const In& self) {
