@@ -82,7 +82,7 @@ class BertForMaskedLM : public PretrainedModel {
 }  // namespace
 
 ModelPointer build_bert(const Config& c, const ModelOptions& options) {
-  return build_checked<BertForMaskedLM>(c, BertConfig(c, options, 30522), options);
+  return build_checked<BertForMaskedLM>(c, BertConfig(c, options, {}), options);
 }
 
 }  // namespace memtape::family

@@ -8,18 +8,17 @@
 
 namespace memtape::family {
 
-BertConfig::BertConfig(const Config& c, const ModelOptions& options,
-                       std::int64_t default_vocab_size)
-    : vocab_size(c.dimension("vocab_size", default_vocab_size)),
-      hidden_size(c.dimension("hidden_size", 768)),
+BertConfig::BertConfig(const Config& c, const ModelOptions& options, const BertDefaults& defaults)
+    : vocab_size(c.dimension("vocab_size", defaults.vocab_size)),
+      hidden_size(c.dimension("hidden_size", defaults.hidden_size)),
       num_hidden_layers(c.layers("num_hidden_layers", 12)),
-      num_attention_heads(c.dimension("num_attention_heads", 12)),
-      intermediate_size(c.dimension("intermediate_size", 3072)),
+      num_attention_heads(c.dimension("num_attention_heads", defaults.num_attention_heads)),
+      intermediate_size(c.dimension("intermediate_size", defaults.intermediate_size)),
       max_position_embeddings(c.dimension("max_position_embeddings", 512)),
       type_vocab_size(c.dimension("type_vocab_size", 2)),
-      hidden_act(activation(c, "hidden_act", "gelu")),
-      hidden_dropout_prob(c.number("hidden_dropout_prob", 0.1)),
-      attention_probs_dropout_prob(c.number("attention_probs_dropout_prob", 0.1)),
+      hidden_act(activation(c, "hidden_act", defaults.hidden_act)),
+      hidden_dropout_prob(c.number("hidden_dropout_prob", defaults.dropout)),
+      attention_probs_dropout_prob(c.number("attention_probs_dropout_prob", defaults.dropout)),
       tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
       attention(options.attention) {
   check_divides(c, "num_attention_heads", num_attention_heads, hidden_size);

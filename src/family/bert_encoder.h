@@ -12,8 +12,16 @@
 
 namespace memtape::family {
 
+/// The class defaults of a configuration_FAMILY.py.
+struct BertDefaults {
+  std::int64_t vocab_size = 30522, hidden_size = 768, num_attention_heads = 12,
+               intermediate_size = 3072;
+  std::string_view hidden_act = "gelu";
+  double dropout = 0.1;
+};
+
 struct BertConfig {
-  BertConfig(const Config& config, const ModelOptions& options, std::int64_t default_vocab_size);
+  BertConfig(const Config& config, const ModelOptions& options, const BertDefaults& defaults);
 
   std::int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
   std::int64_t max_position_embeddings, type_vocab_size;

@@ -13,11 +13,9 @@ namespace {
 
 struct ElectraConfig : BertConfig {
   ElectraConfig(const Config& c, const ModelOptions& options)
-      : BertConfig(c, options, 30522), embedding_size(c.dimension("embedding_size", 128)) {
-    hidden_size = c.dimension("hidden_size", 256);
-    num_attention_heads = c.dimension("num_attention_heads", 4);
-    intermediate_size = c.dimension("intermediate_size", 1024);
-  }
+      : BertConfig(c, options,
+                   {.hidden_size = 256, .num_attention_heads = 4, .intermediate_size = 1024}),
+        embedding_size(c.dimension("embedding_size", 128)) {}
   std::int64_t embedding_size;
 };
 

@@ -149,7 +149,7 @@ void check_padding(const Config& c, const BertConfig& config) {
 
 ModelPointer build(const Config& c, const ModelOptions& options, std::int64_t vocab_size,
                    MadeFirst first) {
-  const BertConfig config(c, options, vocab_size);
+  const BertConfig config(c, options, {.vocab_size = vocab_size});
   check_padding(c, config);
   if (!c.check()) return nullptr;
   return std::make_unique<RobertaForMaskedLM>(config, options, first);

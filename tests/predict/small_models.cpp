@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "family/pretrained.h"
+#include "framework/torch/built_parameters.h"
 
 namespace memtape {
 namespace {
@@ -239,9 +240,8 @@ SmallModel small_model(const family::Family& family) {
     model.json = special.settings;
     model.layers_key = special.layers_key;
   }
-  if (family.task == family::Task::masked_lm) model.task = TaskName::masked_lm;
-  if (family.task == family::Task::seq2seq_lm) model.task = TaskName::seq2seq_lm;
-  if (family.task == family::Task::image_text_to_text) model.task = TaskName::image_text_to_text;
+  for (const TaskName task : kTasks)
+    if (torch::family_task(task) == family.task) model.task = task;
   model.json = "{\"model_type\": \"" + model.name + "\", " + model.json + "}";
   std::replace(model.name.begin(), model.name.end(), '-', '_');  // GoogleTest's names
   return model;
