@@ -75,6 +75,7 @@ ModelPointer build_stablelm(const Config& config, const ModelOptions& options);
 ModelPointer build_starcoder2(const Config& config, const ModelOptions& options);
 ModelPointer build_t5(const Config& config, const ModelOptions& options);
 ModelPointer build_albert(const Config& config, const ModelOptions& options);
+ModelPointer build_gpt_neo(const Config& config, const ModelOptions& options);
 ModelPointer build_arcee(const Config& config, const ModelOptions& options);
 ModelPointer build_seed_oss(const Config& config, const ModelOptions& options);
 ModelPointer build_ministral(const Config& config, const ModelOptions& options);

@@ -80,6 +80,7 @@ constexpr std::array kFamilies{
     Family{"camembert", Task::masked_lm, build_xlm_roberta},
     Family{"mt5", Task::seq2seq_lm, build_t5},
     Family{"albert", Task::masked_lm, build_albert},
+    Family{"gpt_neo", Task::causal_lm, build_gpt_neo},
     Family{"granitemoehybrid", Task::causal_lm, build_granitemoehybrid},
     Family{"dbrx", Task::causal_lm, build_dbrx},
     Family{"electra", Task::masked_lm, build_electra},

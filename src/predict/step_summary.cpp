@@ -53,10 +53,11 @@ SmallStep small_step(const Tape& tape) {
 constexpr std::array<const char*, 4> kLayerKeys{"num_hidden_layers", "n_layer", "num_layers",
                                                 "n_layers"};
 
-/// The configuration with another number of layers; lists with an entry per layer cannot follow, so
-/// there is none then.
+/// The configuration with another number of layers; lists with an entry per layer cannot follow,
+/// and two stacks have no one number, so there is none then.
 std::optional<Config> with_layers(const Config& config, std::int64_t layers) {
-  if (config.has("layer_types")) return std::nullopt;
+  for (const char* key : {"layer_types", "attention_types", "encoder_layers"})
+    if (config.has(key)) return std::nullopt;
   const auto known = std::find_if(kLayerKeys.begin(), kLayerKeys.end(),
                                   [&](const char* key) { return config.has(key); });
   return config.with_integer(known == kLayerKeys.end() ? kLayerKeys[0] : *known, layers);
