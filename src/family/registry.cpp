@@ -79,6 +79,7 @@ constexpr std::array kFamilies{
     Family{"xlm-roberta", Task::masked_lm, build_xlm_roberta},
     Family{"camembert", Task::masked_lm, build_xlm_roberta},
     Family{"mt5", Task::seq2seq_lm, build_t5},
+    Family{"umt5", Task::seq2seq_lm, build_t5},
     Family{"albert", Task::masked_lm, build_albert},
     Family{"gpt_neo", Task::causal_lm, build_gpt_neo},
     Family{"granitemoehybrid", Task::causal_lm, build_granitemoehybrid},

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5 for conditional generation: an encoder and a decoder over one embedding table, the decoder
-// attending to both itself and the encoder's output, labels shifted right as its input; mirroring
-// transformers 5.17 models/t5/modeling_t5.py.
+// T5, MT5 and UMT5 for conditional generation: an encoder and a decoder over one embedding table,
+// the decoder attending to both itself and the encoder's output, labels shifted right as its input;
+// mirroring transformers 5.17 models/t5/modeling_t5.py and models/umt5/modeling_umt5.py.
 #include <optional>
 #include <utility>
 
 #include "family/families.h"
 #include "family/masking.h"
+#include "family/shift_tokens.h"
 #include "family/t5_layers.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/loss.h"
@@ -41,7 +42,7 @@ class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
         layer_(scope / "layer"),
         self_attention_(layer_ / 0, c,
                         is_decoder ? T5AttentionKind::decoder : T5AttentionKind::encoder,
-                        index == 0),
+                        index == 0 || !c.shares_position_bias),
         cross_attention_(is_decoder ? std::make_unique<T5LayerAttention>(
                                           layer_ / 1, c, T5AttentionKind::cross, false)
                                     : nullptr),
@@ -118,16 +119,6 @@ class T5Stack : public nn::Module<T5Stack> {
   nn::Dropout dropout_;
 };
 
-/// _shift_right: labels moved by one behind a start token, -100 replaced by padding.
-Tensor shift_right(const Tensor& input_ids) {
-  Tensor shifted_input_ids = ghost::zeros(input_ids.sizes(), DType::int64);
-  {
-    const Tensor kept = input_ids.slice(-1, 0, -1).clone();
-  }
-  ghost::masked_fill_(shifted_input_ids, ghost::comparison("eq", shifted_input_ids));
-  return shifted_input_ids;
-}
-
 class T5ForConditionalGeneration : public PretrainedModel {
  public:
   T5ForConditionalGeneration(const T5Config& c, const ModelOptions& options)
@@ -145,7 +136,7 @@ class T5ForConditionalGeneration : public PretrainedModel {
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states =
         encoder_(batch.input_ids, batch.attention_mask, Tensor(), Tensor());
-    const Tensor decoder_input_ids = shift_right(batch.labels);
+    const Tensor decoder_input_ids = shift_tokens_right(batch.labels);
     const Tensor decoder_output =
         decoder_(decoder_input_ids, Tensor(), hidden_states, batch.attention_mask);
     Tensor sequence_output = decoder_output;

@@ -63,6 +63,7 @@ T5Attention::T5Attention(const nn::Scope& scope, const T5Config& c, T5AttentionK
       n_heads_(c.num_heads),
       key_value_proj_dim_(c.d_kv),
       dropout_(c.dropout_rate),
+      shares_position_bias_(c.shares_position_bias),
       attention_(c.attention),
       q_(scope / "q", c.d_model, c.num_heads * c.d_kv, false),
       k_(scope / "k", c.d_model, c.num_heads * c.d_kv, false),
@@ -77,8 +78,8 @@ Tensor T5Attention::compute_bias(std::int64_t query_length, std::int64_t key_len
   const Tensor context_position = ghost::arange(query_length, DType::int64).unsqueeze(1).add(0);
   const Tensor memory_position = ghost::arange(key_length, DType::int64).unsqueeze(0);
   const Tensor relative_position = memory_position.sub(context_position);
-  const Tensor relative_position_bucket =
-      t5_relative_position_bucket(relative_position, kind_ == T5AttentionKind::encoder);
+  const Tensor relative_position_bucket = t5_relative_position_bucket(
+      relative_position, kind_ == T5AttentionKind::encoder, !shares_position_bias_);
   const Tensor values = (*relative_attention_bias_)(relative_position_bucket);
   return values.permute({2, 0, 1}).unsqueeze(0);
 }
@@ -89,7 +90,7 @@ Tensor T5Attention::make_position_bias(const Tensor& query_states, const Tensor&
   Tensor position_bias =
       ghost::zeros({1, n_heads_, query_length, key_length}, query_states.dtype());
   position_bias.impl().requires_grad =
-      tree_.gradient_checkpointing != nn::GradientCheckpointing::off;
+      shares_position_bias_ && tree_.gradient_checkpointing != nn::GradientCheckpointing::off;
   return position_bias;
 }
 
@@ -114,10 +115,11 @@ T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor
   if (attention_ == AttentionImplementation::eager)
     std::tie(out.attn_output, out.attn_weights) = eager_attention_forward(in, dropout_);
   else
-    out.attn_output = sdpa_attention_forward(in, dropout_, kind_ == T5AttentionKind::decoder);
+    out.attn_output = sdpa_attention_forward(
+        in, dropout_, shares_position_bias_ && kind_ == T5AttentionKind::decoder);
   out.attn_output = out.attn_output.reshape(input_shape.with(-1)).contiguous();
   out.attn_output = o_(out.attn_output);
-  out.position_bias = in.position_bias;
+  if (shares_position_bias_) out.position_bias = in.position_bias;
   return out;
 }
 

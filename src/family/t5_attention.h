@@ -23,7 +23,7 @@ class T5Attention : public nn::Module<T5Attention> {
               bool has_relative_attention_bias);
 
   /// `key_value_states`, may be undefined, are attended to instead of `hidden_states`; an undefined
-  /// `position_bias` is made.
+  /// `position_bias` is made, and given back where layers share it.
   T5AttentionOutput forward(const Tensor& hidden_states, const Tensor& mask,
                             const Tensor& key_value_states, const Tensor& position_bias);
 
@@ -35,6 +35,7 @@ class T5Attention : public nn::Module<T5Attention> {
   T5AttentionKind kind_;
   std::int64_t n_heads_, key_value_proj_dim_;
   double dropout_;
+  bool shares_position_bias_;
   AttentionImplementation attention_;
   nn::Linear q_, k_, v_, o_;
   std::optional<nn::Embedding> relative_attention_bias_;

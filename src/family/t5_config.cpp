@@ -10,11 +10,13 @@ namespace {
 
 constexpr std::string_view kGated = "gated-";
 
-/// MT5Config, with defaults of its own.
-bool is_mt5(const Config& c) { return c.text("model_type", "") == "mt5"; }
+bool is_umt5(const Config& c) { return c.text("model_type", "") == "umt5"; }
+
+/// MT5Config and UMT5Config, whose defaults are the same.
+bool is_mt5_like(const Config& c) { return is_umt5(c) || c.text("model_type", "") == "mt5"; }
 
 std::string feed_forward_proj(const Config& c) {
-  return c.text("feed_forward_proj", is_mt5(c) ? "gated-gelu" : "relu");
+  return c.text("feed_forward_proj", is_mt5_like(c) ? "gated-gelu" : "relu");
 }
 
 bool is_gated(const Config& c) { return feed_forward_proj(c).starts_with(kGated); }
@@ -32,20 +34,21 @@ nn::Activation dense_activation(const Config& c) {
 }  // namespace
 
 T5Config::T5Config(const Config& c, const ModelOptions& options)
-    : vocab_size(c.dimension("vocab_size", is_mt5(c) ? 250112 : 32128)),
+    : vocab_size(c.dimension("vocab_size", is_mt5_like(c) ? 250112 : 32128)),
       d_model(c.dimension({"d_model", "hidden_size"}, 512)),
       d_kv(c.dimension({"d_kv", "head_dim"}, 64)),
-      d_ff(c.dimension("d_ff", is_mt5(c) ? 1024 : 2048)),
-      num_layers(c.layers({"num_layers", "num_hidden_layers"}, is_mt5(c) ? 8 : 6)),
+      d_ff(c.dimension("d_ff", is_mt5_like(c) ? 1024 : 2048)),
+      num_layers(c.layers({"num_layers", "num_hidden_layers"}, is_mt5_like(c) ? 8 : 6)),
       num_decoder_layers(c.is_null("num_decoder_layers") ? num_layers
                                                          : c.layers("num_decoder_layers")),
-      num_heads(c.dimension({"num_heads", "num_attention_heads"}, is_mt5(c) ? 6 : 8)),
+      num_heads(c.dimension({"num_heads", "num_attention_heads"}, is_mt5_like(c) ? 6 : 8)),
       relative_attention_num_buckets(c.dimension("relative_attention_num_buckets", 32)),
       dropout_rate(c.number("dropout_rate", 0.1)),
       dense_act_fn(dense_activation(c)),
       is_gated_act(is_gated(c)),
-      scale_decoder_outputs(!is_mt5(c) &&
-                            (c.is_null("tie_word_embeddings") || c.boolean("tie_word_embeddings"))),
+      scale_decoder_outputs(is_umt5(c) || (!is_mt5_like(c) && (c.is_null("tie_word_embeddings") ||
+                                                               c.boolean("tie_word_embeddings")))),
+      shares_position_bias(!is_umt5(c)),
       attention(options.attention) {
   if (c.boolean("is_decoder", false)) c.fail("is_decoder", "only T5 with an encoder is modelled");
   if (c.has("pad_token_id") && c.is_null("pad_token_id"))

@@ -17,7 +17,8 @@ Tensor minimum(const In& a, const In& b) {
 
 }  // namespace
 
-Tensor t5_relative_position_bucket(const Tensor& given_relative_position, bool bidirectional) {
+Tensor t5_relative_position_bucket(const Tensor& given_relative_position, bool bidirectional,
+                                   bool keeps_log_ratio) {
   constexpr double kNumber = 2.0;  // what numbers are does not matter here
   Tensor relative_buckets, relative_position = given_relative_position;
   if (bidirectional) {
@@ -28,12 +29,11 @@ Tensor t5_relative_position_bucket(const Tensor& given_relative_position, bool b
     relative_position = minimum(relative_position, ghost::zeros_like(relative_position)).neg();
   }
   const Tensor is_small = ghost::comparison("lt", relative_position);
+  Tensor log_ratio = ghost::plain_unary("log", relative_position.to_float().div(kNumber))
+                         .div(kNumber)
+                         .mul(kNumber);
   Tensor relative_position_if_large =
-      ghost::plain_unary("log", relative_position.to_float().div(kNumber))
-          .div(kNumber)
-          .mul(kNumber)
-          .to(DType::int64)
-          .add(kNumber);
+      (keeps_log_ratio ? Tensor(log_ratio) : std::move(log_ratio)).to(DType::int64).add(kNumber);
   relative_position_if_large = minimum(relative_position_if_large,
                                        ghost::plain_unary("full_like", relative_position_if_large));
   Tensor bucket = ghost::where(is_small, relative_position, relative_position_if_large);
