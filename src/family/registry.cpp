@@ -80,6 +80,8 @@ constexpr std::array kFamilies{
     Family{"camembert", Task::masked_lm, build_xlm_roberta},
     Family{"mt5", Task::seq2seq_lm, build_t5},
     Family{"umt5", Task::seq2seq_lm, build_t5},
+    Family{"bart", Task::seq2seq_lm, build_bart},
+    Family{"mbart", Task::seq2seq_lm, build_mbart},
     Family{"albert", Task::masked_lm, build_albert},
     Family{"gpt_neo", Task::causal_lm, build_gpt_neo},
     Family{"granitemoehybrid", Task::causal_lm, build_granitemoehybrid},

@@ -17,4 +17,8 @@ void LayerFrame::keep_attention_weights(const ghost::Tensor& tensor) {
   if (current) current->attention_weights_ = tensor;
 }
 
+ghost::Tensor LayerFrame::kept_attention_weights() {
+  return current ? current->attention_weights_ : ghost::Tensor();
+}
+
 }  // namespace memtape::nn

@@ -17,6 +17,8 @@ class LayerFrame {
 
   /// Keeps `tensor` until the innermost layer at work returns; outside a layer it is let go.
   static void keep_attention_weights(const ghost::Tensor& tensor);
+  /// What the innermost layer at work keeps: with a second attention, until that has returned.
+  static ghost::Tensor kept_attention_weights();
 
  private:
   LayerFrame* outer_;
