@@ -24,6 +24,7 @@
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trainer.h"
 #include "workload/lora_config.h"
+#include "workload/quantization_config.h"
 #include "workload/train_options.h"
 
 namespace memtape {
@@ -128,7 +129,12 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
       recipe.lora->targets = std::move(known);
   if (recipe.framework == Framework::torchtitan) return torchtitan::resolved(std::move(recipe));
   if (recipe.framework == Framework::deepspeed) return deepspeed::resolved(std::move(recipe));
-  if (recipe.framework != Framework::transformers || recipe.weights) return recipe;
+  if (recipe.framework != Framework::transformers) return recipe;
+  // What bitsandbytes packed before says so itself; where that cannot be read, Trainer's run says.
+  if (const Config packed = config.object("quantization_config");
+      !recipe.quantization && packed.text("quant_method", "") == "bitsandbytes")
+    (void)set_quantization_config({"quantization", packed.json()}, recipe);
+  if (recipe.weights) return recipe;
   const std::string stored = config.text("dtype", config.text("torch_dtype", "float32"));
   recipe.weights = stored == "bfloat16"  ? DType::bfloat16
                    : stored == "float16" ? DType::float16

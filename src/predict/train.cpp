@@ -10,6 +10,7 @@
 #include "family/remote_code.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
+#include "framework/transformers/packed_checkpoint.h"
 #include "model/header_check.h"
 #include "predict/advice.h"
 #include "predict/bounds.h"
@@ -64,10 +65,17 @@ void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
         fmt::format("{} runs code of its own repository, which transformers does not have: this is "
                     "the answer for {}, the family nearest to it; its activations may differ",
                     model_type, nearest));
-  if (recipe.quantization && !recipe.prepare_for_kbit_training && !recipe.trainer.is_of_trl())
+  const bool is_awq =  // GPTQ's layers are spared the cast
+      recipe.framework == Framework::transformers &&
+      model.config.object("quantization_config").text("quant_method", "") == "awq";
+  if ((recipe.quantization || is_awq) && !recipe.prepare_for_kbit_training &&
+      !recipe.trainer.is_of_trl())
     warnings.push_back(
         "peft's prepare_model_for_kbit_training is taken to be called, which makes what is not "
         "quantized float32; --prepare_model_for_kbit_training false if it is not");
+  if (recipe.framework == Framework::transformers)
+    for (std::string& line : transformers::quantized_checkpoint_warnings(model.config))
+      warnings.push_back(std::move(line));
   if (recipe.quantization && recipe.quantization->int8 && recipe.quantization->int8_threshold > 0)
     warnings.push_back(
         "how many columns of the inputs hold outliers depends on the data; LLM.int8() is counted "
@@ -85,7 +93,7 @@ void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
   if (recipe.sequence_length > positions)
     warnings.push_back(fmt::format("--sequence-length {} is more than the model's {} positions",
                                    recipe.sequence_length, positions));
-  if (!model.header) return;
+  if (!model.header || !model.config.is_null("quantization_config")) return;
   const auto built = torch::built_parameters(model.config, recipe);
   if (!built) return;
   std::vector<ExpectedParameter> expected;

@@ -53,7 +53,9 @@ void read_field(const std::string& field, JsonReader& json, Read& read) {
   } else if (field == "llm_int8_has_fp16_weight") {
     if (json.boolean()) json.fail("llm_int8_has_fp16_weight is not modelled");
   } else if (field == "quant_method") {
-    if (const std::string method = json.text(); method != "bitsandbytes")
+    if (const std::string method = json.text(); method == "gptq" || method == "awq")
+      json.fail("quant_method: " + method + " is what a checkpoint's own config.json says");
+    else if (method != "bitsandbytes")
       json.fail("quant_method: " + method + " is not modelled, bitsandbytes is");
   } else if (field == "bnb_4bit_quant_type") {
     read_quant_type(json);

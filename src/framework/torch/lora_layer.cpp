@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "framework/torch/quantized_projection.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/reductions.h"
@@ -28,6 +29,12 @@ nn::Scope child(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
 /// (_get_base_layer_device_and_dtype).
 DType adapter_dtype(const nn::Projection& base) {
   return base.kernel ? base.kernel->compute_dtype() : base.weight.dtype();
+}
+
+/// Only quantizers give a projection that peft adapts a kernel.
+LoraForward lora_forward_over(const nn::Projection& base) {
+  if (!base.kernel) return LoraForward::plain;
+  return static_cast<const QuantizedProjection&>(*base.kernel).lora_forward();
 }
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
@@ -69,7 +76,7 @@ LoraLinear::LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRec
 }
 
 Tensor LoraLinear::forward(nn::Projection& base, const Tensor& input) {
-  if (base.kernel) return forward_over_quantized(base, input);
+  if (lora_forward_over(base) != LoraForward::plain) return forward_over_quantized(base, input);
   Tensor result = base_forward(base, input);
   const DType torch_result_dtype = result.dtype();
   const Tensor x = input.to(lora_A_.weight.dtype());
@@ -88,10 +95,11 @@ void LoraLinear::cast_to_float32() {
   magnitude_node_->parameters.front().tensor = magnitude_;
 }
 
-/// That of quantized layers: no casts under autocast, and in 4 bits a clone of the result.
+/// That of bitsandbytes' and AWQ's layers: no casts under autocast, and in 4 bits a clone of the
+/// result.
 Tensor LoraLinear::forward_over_quantized(nn::Projection& base, Tensor x) {
   Tensor result = base_forward(base, x);
-  if (base.weight.dtype() == DType::uint8) result = result.clone();
+  if (lora_forward_over(base) == LoraForward::cloning) result = result.clone();
   const bool requires_conversion = !ghost::session().autocast.enabled;
   const DType expected_dtype = result.dtype();
   if (requires_conversion) x = x.to(lora_A_.weight.dtype());

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "framework/torch/quantized_projection.h"
 #include "nn/layers.h"
 #include "workload/train_recipe.h"
 
@@ -23,12 +24,13 @@ std::pair<ghost::Tensor, QuantState> quantize_4bit(const ghost::Tensor& weight, 
                                                    ghost::Tensor& dynamic_map);
 
 /// Linear4bit.forward in place of the projection's own.
-class Linear4Bit final : public nn::ProjectionKernel {
+class Linear4Bit final : public torch::QuantizedProjection {
  public:
   Linear4Bit(QuantState state, DType compute_dtype)
       : state_(std::move(state)), compute_dtype_(compute_dtype) {}
   ghost::Tensor forward(nn::Projection& layer, const ghost::Tensor& x) override;
   DType compute_dtype() const override { return compute_dtype_; }
+  torch::LoraForward lora_forward() const override { return torch::LoraForward::cloning; }
 
  private:
   QuantState state_;

@@ -4,6 +4,7 @@
 // the input is held by the autograd function itself, where checkpointing does not reach it.
 #pragma once
 
+#include "framework/torch/quantized_projection.h"
 #include "nn/layers.h"
 
 namespace memtape::transformers {
@@ -15,13 +16,14 @@ struct Int8Weight {
 Int8Weight quantize_8bit(const ghost::Tensor& weight);
 
 /// Linear8bitLt.forward in place of the projection's own.
-class Linear8Bit final : public nn::ProjectionKernel {
+class Linear8Bit final : public torch::QuantizedProjection {
  public:
   Linear8Bit(ghost::Tensor scales, double threshold)
       : scales_(std::move(scales)), threshold_(threshold) {}
   ghost::Tensor forward(nn::Projection& layer, const ghost::Tensor& x) override;
   /// Of adapters: no dtype can be read off int8, so they keep torch's default.
   DType compute_dtype() const override { return DType::float32; }
+  torch::LoraForward lora_forward() const override { return torch::LoraForward::converting; }
 
  private:
   ghost::Tensor scales_;

@@ -2,14 +2,13 @@
 #include "framework/transformers/quantized_model.h"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "framework/torch/model_setup.h"
+#include "framework/transformers/checkpoint_loading.h"
 #include "framework/transformers/linear_4bit.h"
 #include "framework/transformers/linear_8bit.h"
 #include "ghost/ops/creation.h"
@@ -20,31 +19,6 @@ namespace {
 
 using ghost::Tensor;
 using nn::ModuleNode;
-
-/// A part of a name as dot_natural_key orders it: numbers first, by value.
-int compare_parts(std::string_view a, std::string_view b) {
-  const auto number = [](std::string_view part) {
-    std::int64_t n = -1;
-    const auto [at, error] = std::from_chars(part.data(), part.data() + part.size(), n);
-    return error == std::errc() && at == part.data() + part.size() ? n : -1;
-  };
-  const std::int64_t x = number(a), y = number(b);
-  if (x >= 0 && y >= 0) return x < y ? -1 : x > y;
-  if ((x >= 0) != (y >= 0)) return x >= 0 ? -1 : 1;
-  return a.compare(b);
-}
-
-/// dot_natural_key
-bool before(std::string_view a, std::string_view b) {
-  while (!a.empty() && !b.empty()) {
-    const std::size_t end_a = std::min(a.find('.'), a.size()),
-                      end_b = std::min(b.find('.'), b.size());
-    if (const int order = compare_parts(a.substr(0, end_a), b.substr(0, end_b))) return order < 0;
-    a.remove_prefix(std::min(end_a + 1, a.size()));
-    b.remove_prefix(std::min(end_b + 1, b.size()));
-  }
-  return a.empty() && !b.empty();
-}
 
 /// Every projection but the output head and what is to be skipped, by its weight.
 using Quantized = std::unordered_map<const ghost::TensorImpl*, nn::Projection*>;
@@ -65,11 +39,6 @@ Quantized quantized_projections(family::PretrainedModel& model, const Quantizati
     if (module.node->projection && !skipped(module, model.output_embeddings(), recipe))
       found.emplace(module.node->projection->weight.ptr().get(), module.node->projection);
   return found;
-}
-
-void take_memory(const Tensor& tensor, Category category) {
-  tensor.impl().storage =
-      ghost::session().allocate(tensor.nbytes(), category, tensor.dtype(), tensor.sizes());
 }
 
 /// Int8Params: bytes in the place of the weight.
@@ -94,12 +63,6 @@ void quantize(nn::Projection& layer, const QuantizationRecipe& recipe, Tensor& d
   layer.kernel = std::make_unique<Linear4Bit>(std::move(state), recipe.compute_dtype);
 }
 
-void take_buffers(const ModuleNode& node) {
-  for (const ModuleNode::Named& buffer : node.buffers) take_memory(buffer.tensor, Category::buffer);
-  for (const ModuleNode* child : node.children) take_buffers(*child);
-}
-
-/// caching_allocator_warmup: one block of the size of what will be loaded, taken and given back.
 /// param_element_size counts half a byte, or one, for what is quantized.
 void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& quantized,
              bool int8) {
@@ -109,7 +72,7 @@ void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& 
     const bool shrinks = quantized.contains(p.tensor.ptr().get());
     bytes += !shrinks ? p.tensor.nbytes() : int8 ? count : count / 2;
   }
-  const Tensor warmth = ghost::empty({bytes / 2}, DType::float16);
+  warm_up_allocator(bytes);
 }
 
 }  // namespace
@@ -125,7 +88,7 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   const Quantized quantized = quantized_projections(*result.model, *recipe.quantization);
   warm_up(parameters, quantized, recipe.quantization->int8);
   std::stable_sort(parameters.begin(), parameters.end(),
-                   [](const auto& a, const auto& b) { return before(a.name, b.name); });
+                   [](const auto& a, const auto& b) { return loads_before(a.name, b.name); });
   Tensor dynamic_map;  // functional.name2qmap, for the life of the process
   for (const ModuleNode::Named& p : parameters) {
     take_memory(p.tensor, Category::parameter);
@@ -143,9 +106,10 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   return result;
 }
 
-void prepare_model_for_kbit_training(family::PretrainedModel& model) {
+void prepare_model_for_kbit_training(family::PretrainedModel& model, bool casts) {
   const std::vector<ModuleNode::Named> parameters = nn::named_parameters(model.tree.root());
   for (const ModuleNode::Named& p : parameters) p.tensor.impl().requires_grad = false;
+  if (!casts) return;
   const ghost::GradMode no_grad(false);
   for (const ModuleNode::Named& p : parameters) {
     if (p.tensor.dtype() != DType::float16 && p.tensor.dtype() != DType::bfloat16) continue;

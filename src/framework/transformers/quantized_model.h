@@ -22,7 +22,8 @@ struct QuantizedModel {
 
 Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe);
 
-/// peft.prepare_model_for_kbit_training: everything frozen, half types cast to float32.
-void prepare_model_for_kbit_training(family::PretrainedModel& model);
+/// peft.prepare_model_for_kbit_training: everything frozen, and half types cast to float32 unless
+/// GPTQ packed the layers.
+void prepare_model_for_kbit_training(family::PretrainedModel& model, bool casts);
 
 }  // namespace memtape::transformers

@@ -17,6 +17,7 @@
 #include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/liger/apply.h"
+#include "framework/transformers/packed_model.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/quantized_model.h"
@@ -33,6 +34,7 @@
 #include "ghost/ops/sum_of_bools.h"
 #include "nn/layers.h"
 #include "workload/optim_arguments.h"
+#include "workload/quantization_config.h"
 
 namespace memtape::transformers {
 namespace {
@@ -292,14 +294,28 @@ Result<void> check_head(const Config& config, const TrainRecipe& recipe,
                      "plain Trainer is");
 }
 
-/// Checkpoints that were packed before: the kernels that multiply by them are chosen by what is
-/// installed where they run.
-Result<void> check_checkpoint(const Config& config) {
-  const std::string method = config.object("quantization_config").text("quant_method", "");
-  if (method != "gptq" && method != "awq") return {};
-  return unsupported("training over a checkpoint packed by " + method + " is not modelled",
-                     config.where() + ": quantization_config",
-                     "the model it was made from, with --quantization");
+/// Checkpoints that were packed before.
+Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe) {
+  const Config stored = config.object("quantization_config");
+  if (!recipe.quantization && stored.text("quant_method", "") == "bitsandbytes") {
+    TrainRecipe read;  // what was read is in the recipe; this was not
+    return set_quantization_config({"quantization", stored.json()}, read);
+  }
+  const auto packed = packed_checkpoint(config);
+  if (!packed) return tl::unexpected(packed.error());
+  if (!*packed) return {};
+  if (recipe.quantization)
+    return bad_input("the checkpoint is packed already", "--quantization", "leave it out");
+  if (!recipe.lora)
+    return bad_input("Trainer refuses to train a packed checkpoint without adapters",
+                     config.where() + ": quantization_config", "add --peft");
+  if (recipe.lora->use_dora)
+    return bad_input("peft refuses DoRA over a packed checkpoint", "--peft",
+                     R"("use_dora": false)");
+  if (recipe.lora->targets.size() == 1 && recipe.lora->targets.front() == "all-linear")
+    return bad_input("peft takes packed layers for no linear ones", "--peft",
+                     "a list of module names as target_modules");
+  return {};
 }
 
 Result<void> check(const TrainRecipe& recipe) {
@@ -325,7 +341,25 @@ void halve_adapters(family::PretrainedModel& model) {
   }
 }
 
+/// What peft does to a quantized model before adapters come; packed GPTQ layers are spared the
+/// cast.
+Result<void> adapt_quantized(const QuantizedModel& loaded, const Config& config,
+                             const TrainRecipe& recipe, bool is_gptq) {
+  if (recipe.prepare_for_kbit_training.value_or(!recipe.trainer.is_of_trl()))
+    prepare_model_for_kbit_training(*loaded.model, !is_gptq);
+  return torch::adapt_model(*loaded.model, recipe, config);
+}
+
 Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
+  const auto packed = packed_checkpoint(config);
+  if (packed && *packed) {
+    Result<QuantizedModel> loaded = load_packed(config, recipe, **packed);
+    if (!loaded) return loaded;
+    const bool is_gptq = (*packed)->method == PackedCheckpoint::Method::gptq;
+    if (const Result<void> ready = adapt_quantized(*loaded, config, recipe, is_gptq); !ready)
+      return tl::unexpected(ready.error());
+    return loaded;
+  }
   if (!recipe.quantization) {
     auto model = torch::build_model(config, recipe);
     if (!model) return tl::unexpected(model.error());
@@ -333,9 +367,7 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
   }
   Result<QuantizedModel> loaded = load_quantized(config, recipe);
   if (!loaded) return loaded;
-  if (recipe.prepare_for_kbit_training.value_or(!recipe.trainer.is_of_trl()))
-    prepare_model_for_kbit_training(*loaded->model);
-  if (const Result<void> ready = torch::adapt_model(*loaded->model, recipe, config); !ready)
+  if (const Result<void> ready = adapt_quantized(*loaded, config, recipe, false); !ready)
     return tl::unexpected(ready.error());
   if (recipe.trainer.is_of_trl()) halve_adapters(*loaded->model);
   return loaded;
@@ -394,7 +426,7 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& ask
   // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
   if (recipe.lora && disables_dropout(recipe.trainer)) recipe.lora->dropout = 0.0;
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
-  if (const Result<void> known = check_checkpoint(config); !known)
+  if (const Result<void> known = check_checkpoint(config, recipe); !known)
     return tl::unexpected(known.error());
   // Some optimizers, and the hooks of wrappers, act between the layers of a backward; LLM.int8()
   // keeps what the engine does not release.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What peft asks of a quantized layer before it puts adapters beside it.
+#pragma once
+
+#include <cstdint>
+
+#include "nn/layers.h"
+
+namespace memtape::torch {
+
+/// How lora.Linear's stand-ins for quantized layers add the adapter's product (peft 0.21,
+/// tuners/lora): `cloning` is bnb.py's Linear4bit, `converting` its Linear8bitLt and awq.py, which
+/// cast nothing under autocast; `plain` is gptq.py, which does as lora.Linear does.
+enum class LoraForward : std::uint8_t { plain, converting, cloning };
+
+class QuantizedProjection : public nn::ProjectionKernel {
+ public:
+  virtual LoraForward lora_forward() const = 0;
+};
+
+}  // namespace memtape::torch

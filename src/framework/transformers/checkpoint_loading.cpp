@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/checkpoint_loading.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "ghost/ops/creation.h"
+
+namespace memtape::transformers {
+namespace {
+
+/// A part of a name as dot_natural_key orders it: numbers first, by value.
+int compare_parts(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view part) {
+    std::int64_t n = -1;
+    const auto [at, error] = std::from_chars(part.data(), part.data() + part.size(), n);
+    return error == std::errc() && at == part.data() + part.size() ? n : -1;
+  };
+  const std::int64_t x = number(a), y = number(b);
+  if (x >= 0 && y >= 0) return x < y ? -1 : x > y;
+  if ((x >= 0) != (y >= 0)) return x >= 0 ? -1 : 1;
+  return a.compare(b);
+}
+
+}  // namespace
+
+bool loads_before(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    const std::size_t end_a = std::min(a.find('.'), a.size()),
+                      end_b = std::min(b.find('.'), b.size());
+    if (const int order = compare_parts(a.substr(0, end_a), b.substr(0, end_b))) return order < 0;
+    a.remove_prefix(std::min(end_a + 1, a.size()));
+    b.remove_prefix(std::min(end_b + 1, b.size()));
+  }
+  return a.empty() && !b.empty();
+}
+
+void warm_up_allocator(Bytes bytes) {
+  const ghost::Tensor warmth = ghost::empty({bytes / 2}, DType::float16);
+}
+
+void take_memory(const ghost::Tensor& tensor, Category category) {
+  tensor.impl().storage =
+      ghost::session().allocate(tensor.nbytes(), category, tensor.dtype(), tensor.sizes());
+}
+
+void take_buffers(const nn::ModuleNode& node) {
+  for (const nn::ModuleNode::Named& buffer : node.buffers)
+    take_memory(buffer.tensor, Category::buffer);
+  for (const nn::ModuleNode* child : node.children) take_buffers(*child);
+}
+
+}  // namespace memtape::transformers

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// How from_pretrained (transformers 5.17, core_model_loading.py, modeling_utils.py) brings tensors
+// of a model that was laid out without memory to the GPU.
+#pragma once
+
+#include <string_view>
+
+#include "nn/module.h"
+
+namespace memtape::transformers {
+
+/// dot_natural_key: the order in which tensors arrive.
+bool loads_before(std::string_view a, std::string_view b);
+
+/// caching_allocator_warmup: one block of the size of what will be loaded, taken and given back.
+void warm_up_allocator(Bytes bytes);
+
+void take_memory(const ghost::Tensor& tensor, Category category);
+
+/// The buffers that no checkpoint holds.
+void take_buffers(const nn::ModuleNode& node);
+
+}  // namespace memtape::transformers

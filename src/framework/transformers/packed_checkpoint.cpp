@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/packed_checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace memtape::transformers {
+namespace {
+
+using Method = PackedCheckpoint::Method;
+
+tl::unexpected<Error> not_modelled(const Config& config, const std::string& what,
+                                   const std::string& right) {
+  return unsupported(what, config.where() + ": quantization_config", right);
+}
+
+/// gptqmodel's names of kernels (utils/backend.py), without the method before them.
+std::string backend_of(const Config& quantization, std::string_view method) {
+  std::string name = quantization.text("backend", "auto");
+  const std::string prefix = std::string(method) + "_";
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+bool is_auto(std::string_view backend) { return backend == "auto" || backend == "auto_trainable"; }
+
+/// Of the kernels that can be trained, all of GPTQ's multiply alike.
+Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantization) {
+  constexpr std::array<std::string_view, 4> kTrainable{"triton", "torch", "torch_aten",
+                                                       "torch_fused"};
+  const std::string backend = backend_of(quantization, "gptq");
+  if (!is_auto(backend) &&
+      std::find(kTrainable.begin(), kTrainable.end(), backend) == kTrainable.end())
+    return tl::unexpected(bad_input("gptqmodel's kernel " + backend + " cannot be trained",
+                                    config.where() + ": quantization_config: backend",
+                                    "auto_trainable, triton or torch"));
+  PackedCheckpoint packed{.method = Method::gptq, .bits = quantization.integer("bits", 4)};
+  if (packed.bits != 2 && packed.bits != 4 && packed.bits != 8)
+    return not_modelled(config, "GPTQ in " + std::to_string(packed.bits) + " bits is not modelled",
+                        "2, 4 or 8");
+  return packed;
+}
+
+Result<PackedCheckpoint> read_awq(const Config& config, const Config& quantization) {
+  const std::string version = quantization.text({"version", "format"}, "gemm");
+  if (version != "gemm" && version != "GEMM")
+    return not_modelled(config, "AWQ's packing " + version + " is not modelled", "gemm");
+  PackedCheckpoint packed{.method = Method::awq,
+                          .bits = quantization.integer({"bits", "w_bit"}, 4)};
+  if (packed.bits != 4)
+    return not_modelled(config, "AWQ in " + std::to_string(packed.bits) + " bits is not modelled",
+                        "4");
+  const std::string backend = backend_of(quantization, "awq");
+  if (backend == "gemm")
+    packed.awq_kernel = AwqKernel::cuda;
+  else if (!is_auto(backend) && backend != "gemm_triton")
+    return not_modelled(config, "training over AWQ's kernel " + backend + " is not modelled",
+                        R"("backend": "gemm" or "gemm_triton")");
+  packed.not_converted = quantization.texts("modules_to_not_convert");
+  return packed;
+}
+
+}  // namespace
+
+Result<std::optional<PackedCheckpoint>> packed_checkpoint(const Config& config) {
+  const Config quantization = config.object("quantization_config");
+  const std::string method = quantization.text("quant_method", "");
+  if (method != "gptq" && method != "awq") return std::optional<PackedCheckpoint>();
+  Result<PackedCheckpoint> packed =
+      method == "gptq" ? read_gptq(config, quantization) : read_awq(config, quantization);
+  if (!packed) return tl::unexpected(packed.error());
+  packed->group_size = quantization.integer({"group_size", "q_group_size"}, 128);
+  if (packed->group_size != -1 && packed->group_size < 1)
+    return bad_input("must be -1 or positive", config.where() + ": quantization_config: group_size",
+                     "128");
+  if (const Result<void> fine = config.check(); !fine) return tl::unexpected(fine.error());
+  return packed;
+}
+
+std::vector<std::string> quantized_checkpoint_warnings(const Config& config) {
+  const Config quantization = config.object("quantization_config");
+  const std::string method = quantization.text("quant_method", "");
+  std::vector<std::string> warnings;
+  if (method == "gptq" || method == "awq")
+    warnings.emplace_back(
+        "importing gptqmodel sets PYTORCH_ALLOC_CONF=expandable_segments:True,"
+        "max_split_size_mb:256,garbage_collection_threshold:0.7, which torch obeys when nothing is "
+        "on the GPU yet; set it here for what is reserved then");
+  if (method == "awq" && is_auto(backend_of(quantization, method)))
+    warnings.emplace_back(
+        "AWQ is taken to multiply by gptqmodel's Triton kernel, which is what there is without a "
+        "CUDA compiler; \"backend\": \"gemm\" in quantization_config for its CUDA kernel, which "
+        "differs for 1,024 tokens and fewer in a micro-batch");
+  if (method == "gptq" && is_auto(backend_of(quantization, method)))
+    warnings.emplace_back(
+        "GPTQ's layers are taken to be loaded with backend=\"auto_trainable\": of what \"auto\" "
+        "chooses on a GPU, Marlin, Machete and ExLlama refuse to be trained");
+  if (method == "fp8" || method == "mxfp4" || method == "compressed-tensors")
+    warnings.push_back(
+        "the checkpoint's " + method +
+        " weights are taken to be loaded with dequantize=True, as Trainer wants them");
+  return warnings;
+}
+
+}  // namespace memtape::transformers
