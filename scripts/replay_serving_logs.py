@@ -190,7 +190,8 @@ def arguments(row, config):
     if vllm and row["max_loras"]:
         args += ["--enable-lora", "--max-loras", str(row["max_loras"]), "--max-lora-rank", str(row["max_lora_rank"])]
     if vllm:
-        args += ["--usage-context", "api-server" if "serve" in row["note"] or "llmd" in row["id"] else "llm", "--enforce-eager"]
+        args += ["--usage-context", "api-server" if "serve" in row["note"] or "llmd" in row["id"] else "llm"]
+        args += ["--enforce-eager"] if row["enforce_eager"] else []
     if "mem_fraction_static" in measured:
         args += ["--mem-fraction-static", str(measured["mem_fraction_static"])]
     return args

@@ -253,7 +253,9 @@ std::vector<std::int64_t> default_capture_sizes(std::int64_t requests) {
 Result<void> read_graphs(const ServeOptions& options, Settings& s,
                          std::vector<std::string>& warnings) {
   s.enforce_eager = options.has("enforce-eager");
-  if (s.enforce_eager) return {};
+  // The V0 engine compiles nothing (CompilationLevel.NO_COMPILATION) and captures its graphs when
+  // the cache is there already.
+  if (s.enforce_eager || s.runner == Runner::v0) return {};
   s.compiles = true;
   std::string mode = "FULL_AND_PIECEWISE";
   if (const std::string* text = options.find("compilation-config")) {
