@@ -3,11 +3,10 @@
 // throughout; mirroring transformers 5.17 models/gpt2/modeling_gpt2.py.
 #include <cmath>
 
-#include "family/activations.h"
 #include "family/attention_interface.h"
-#include "family/config_checks.h"
 #include "family/families.h"
 #include "family/forward_arguments.h"
+#include "family/gpt2_parts.h"
 #include "family/key_value_cache.h"
 #include "family/masking.h"
 #include "family/transformer_for_causal_lm.h"
@@ -18,7 +17,6 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
-#include "nn/checkpointing.h"
 #include "nn/layer_frame.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
@@ -26,35 +24,16 @@
 namespace memtape::family {
 namespace {
 
-struct GPT2Config {
+struct GPT2Config : GPT2Settings {
   GPT2Config(const Config& c, const ModelOptions& options)
-      : vocab_size(c.dimension("vocab_size", 50257)),
-        max_position_embeddings(c.dimension({"max_position_embeddings", "n_positions"}, 1024)),
-        hidden_size(c.dimension({"hidden_size", "n_embd"}, 768)),
-        num_hidden_layers(c.layers({"num_hidden_layers", "n_layer"}, 12)),
-        num_attention_heads(c.dimension({"num_attention_heads", "n_head"}, 12)),
-        inner_dim(c.optional_dimension("n_inner").value_or(4 * hidden_size)),
-        activation_function(activation(c, "activation_function", "gelu_new")),
-        resid_pdrop(c.number("resid_pdrop", 0.1)),
-        embd_pdrop(c.number("embd_pdrop", 0.1)),
-        attn_pdrop(c.number("attn_pdrop", 0.1)),
+      : GPT2Settings(c, options, "gelu_new"),
         scale_attn_weights(c.boolean("scale_attn_weights", true)),
         scale_attn_by_inverse_layer_idx(c.boolean("scale_attn_by_inverse_layer_idx", false)),
         reorder_and_upcast_attn(c.boolean("reorder_and_upcast_attn", false)),
-        checks_padding(c.optional_integer("pad_token_id").has_value()),
-        tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
-        attention(options.attention) {
-    check_divides(c, "n_head", num_attention_heads, hidden_size);
-    if (c.boolean("add_cross_attention", false)) c.fail("add_cross_attention", "is not modelled");
-  }
+        checks_padding(c.optional_integer("pad_token_id").has_value()) {}
 
-  std::int64_t vocab_size, max_position_embeddings, hidden_size, num_hidden_layers,
-      num_attention_heads, inner_dim;
-  nn::Activation activation_function;
-  double resid_pdrop, embd_pdrop, attn_pdrop;
   bool scale_attn_weights, scale_attn_by_inverse_layer_idx, reorder_and_upcast_attn;
-  bool checks_padding, tie_word_embeddings;
-  AttentionImplementation attention;
+  bool checks_padding;
 };
 
 class GPT2Attention : public nn::Module<GPT2Attention> {
@@ -65,7 +44,7 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
               .dropout = c.attn_pdrop,
               .eager_softmax = EagerSoftmax::value_dtype,
               .eager_output_packed = false},
-        head_dim_(c.hidden_size / c.num_attention_heads),
+        head_dim_(c.head_dim()),
         upcasts_(c.attention == AttentionImplementation::eager && c.reorder_and_upcast_attn),
         scaling_(scaling(c, layer_idx)),
         c_attn_(scope / "c_attn", 3 * c.hidden_size, c.hidden_size),
@@ -91,7 +70,7 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
 
  private:
   static double scaling(const GPT2Config& c, std::int64_t layer_idx) {
-    const auto head_dim = static_cast<double>(c.hidden_size / c.num_attention_heads);
+    const auto head_dim = static_cast<double>(c.head_dim());
     const double by_head = c.scale_attn_weights ? 1.0 / std::sqrt(head_dim) : 1.0;
     return c.scale_attn_by_inverse_layer_idx ? by_head / static_cast<double>(layer_idx + 1)
                                              : by_head;
@@ -128,56 +107,7 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   nn::Dropout resid_dropout_;
 };
 
-class GPT2MLP : public nn::Module<GPT2MLP> {
- public:
-  GPT2MLP(const nn::Scope& scope, const GPT2Config& c)
-      : Module(scope),
-        c_fc_(scope / "c_fc", c.inner_dim, c.hidden_size),
-        c_proj_(scope / "c_proj", c.hidden_size, c.inner_dim),
-        act_(c.activation_function),
-        dropout_(scope / "dropout", c.resid_pdrop) {}
-
-  Tensor forward(const Tensor& x) {
-    Tensor hidden_states = c_fc_(x);
-    hidden_states = act_(hidden_states);
-    hidden_states = c_proj_(hidden_states);
-    hidden_states = dropout_(hidden_states);
-    return hidden_states;
-  }
-
- private:
-  nn::Conv1D c_fc_, c_proj_;
-  nn::Activation act_;
-  nn::Dropout dropout_;
-};
-
-class GPT2Block : public nn::GradientCheckpointingLayer<GPT2Block> {
- public:
-  GPT2Block(const nn::Scope& scope, const GPT2Config& c, std::int64_t layer_idx)
-      : GradientCheckpointingLayer(scope),
-        ln_1_(scope / "ln_1", c.hidden_size),
-        attn_(scope / "attn", c, layer_idx),
-        ln_2_(scope / "ln_2", c.hidden_size),
-        mlp_(scope / "mlp", c) {}
-
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
-    Tensor residual = x;
-    Tensor hidden_states = ln_1_(x);
-    const Tensor attn_output = attn_(hidden_states, attention_mask);
-    hidden_states = attn_output.add(residual);
-
-    residual = hidden_states;
-    hidden_states = ln_2_(hidden_states);
-    const Tensor feed_forward_hidden_states = mlp_(hidden_states);
-    return residual.add(feed_forward_hidden_states);
-  }
-
- private:
-  nn::LayerNorm ln_1_;
-  GPT2Attention attn_;
-  nn::LayerNorm ln_2_;
-  GPT2MLP mlp_;
-};
+using GPT2Block = GPT2BlockOf<GPT2Attention, GPT2MLP<nn::Conv1D>>;
 
 /// warn_if_padding_and_no_attention_mask: `pad_token_id in input_ids[:, [-1, 0]]`.
 void look_for_padding(const Tensor& input_ids) {

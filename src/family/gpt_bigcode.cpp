@@ -3,54 +3,31 @@
 // and value; mirroring transformers 5.17 models/gpt_bigcode/modeling_gpt_bigcode.py.
 #include <array>
 
-#include "family/activations.h"
 #include "family/attention_interface.h"
-#include "family/config_checks.h"
 #include "family/families.h"
 #include "family/forward_arguments.h"
+#include "family/gpt2_parts.h"
 #include "family/key_value_cache.h"
 #include "family/masking.h"
 #include "family/transformer_for_causal_lm.h"
 #include "ghost/ops/creation.h"
-#include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
 
 namespace memtape::family {
 namespace {
 
-struct GPTBigCodeConfig {
+struct GPTBigCodeConfig : GPT2Settings {
   GPTBigCodeConfig(const Config& c, const ModelOptions& options)
-      : vocab_size(c.dimension("vocab_size", 50257)),
-        max_position_embeddings(c.dimension({"max_position_embeddings", "n_positions"}, 1024)),
-        hidden_size(c.dimension({"hidden_size", "n_embd"}, 768)),
-        num_hidden_layers(c.layers({"num_hidden_layers", "n_layer"}, 12)),
-        num_attention_heads(c.dimension({"num_attention_heads", "n_head"}, 12)),
-        inner_dim(c.optional_dimension("n_inner").value_or(4 * hidden_size)),
-        activation_function(activation(c, "activation_function", "gelu_pytorch_tanh")),
-        resid_pdrop(c.number("resid_pdrop", 0.1)),
-        embd_pdrop(c.number("embd_pdrop", 0.1)),
-        attn_pdrop(c.number("attn_pdrop", 0.1)),
-        multi_query(c.boolean("multi_query", true)),
-        tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
-        attention(options.attention) {
-    check_divides(c, "n_head", num_attention_heads, hidden_size);
-    if (c.boolean("add_cross_attention", false)) c.fail("add_cross_attention", "is not modelled");
-  }
-
-  std::int64_t vocab_size, max_position_embeddings, hidden_size, num_hidden_layers,
-      num_attention_heads, inner_dim;
-  nn::Activation activation_function;
-  double resid_pdrop, embd_pdrop, attn_pdrop;
-  bool multi_query, tie_word_embeddings;
-  AttentionImplementation attention;
-
-  std::int64_t head_dim() const { return hidden_size / num_attention_heads; }
+      : GPT2Settings(c, options, "gelu_pytorch_tanh"),
+        multi_query(c.boolean("multi_query", true)) {}
   std::int64_t kv_heads() const { return multi_query ? 1 : num_attention_heads; }
+
+  bool multi_query;
 };
 
 class GPTBigCodeAttention : public nn::Module<GPTBigCodeAttention> {
  public:
-  GPTBigCodeAttention(const nn::Scope& scope, const GPTBigCodeConfig& c)
+  GPTBigCodeAttention(const nn::Scope& scope, const GPTBigCodeConfig& c, std::int64_t)
       : Module(scope),
         config_(c),
         call_{.implementation = c.attention,
@@ -94,56 +71,7 @@ class GPTBigCodeAttention : public nn::Module<GPTBigCodeAttention> {
   nn::Dropout resid_dropout_;
 };
 
-class GPTBigCodeMLP : public nn::Module<GPTBigCodeMLP> {
- public:
-  GPTBigCodeMLP(const nn::Scope& scope, const GPTBigCodeConfig& c)
-      : Module(scope),
-        c_fc_(scope / "c_fc", c.hidden_size, c.inner_dim),
-        c_proj_(scope / "c_proj", c.inner_dim, c.hidden_size),
-        act_(c.activation_function),
-        dropout_(scope / "dropout", c.resid_pdrop) {}
-
-  Tensor forward(const Tensor& x) {
-    Tensor hidden_states = c_fc_(x);
-    hidden_states = act_(hidden_states);
-    hidden_states = c_proj_(hidden_states);
-    hidden_states = dropout_(hidden_states);
-    return hidden_states;
-  }
-
- private:
-  nn::Linear c_fc_, c_proj_;
-  nn::Activation act_;
-  nn::Dropout dropout_;
-};
-
-class GPTBigCodeBlock : public nn::GradientCheckpointingLayer<GPTBigCodeBlock> {
- public:
-  GPTBigCodeBlock(const nn::Scope& scope, const GPTBigCodeConfig& c)
-      : GradientCheckpointingLayer(scope),
-        ln_1_(scope / "ln_1", c.hidden_size),
-        attn_(scope / "attn", c),
-        ln_2_(scope / "ln_2", c.hidden_size),
-        mlp_(scope / "mlp", c) {}
-
-  Tensor forward(const Tensor& x, const Tensor& attention_mask) {
-    Tensor residual = x;
-    Tensor hidden_states = ln_1_(x);
-    const Tensor attn_output = attn_(hidden_states, attention_mask);
-    hidden_states = attn_output.add(residual);
-
-    residual = hidden_states;
-    hidden_states = ln_2_(hidden_states);
-    const Tensor feed_forward_hidden_states = mlp_(hidden_states);
-    return residual.add(feed_forward_hidden_states);
-  }
-
- private:
-  nn::LayerNorm ln_1_;
-  GPTBigCodeAttention attn_;
-  nn::LayerNorm ln_2_;
-  GPTBigCodeMLP mlp_;
-};
+using GPTBigCodeBlock = GPT2BlockOf<GPTBigCodeAttention, GPT2MLP<nn::Linear>>;
 
 class GPTBigCodeModel : public nn::Module<GPTBigCodeModel> {
  public:
@@ -170,7 +98,7 @@ class GPTBigCodeModel : public nn::Module<GPTBigCodeModel> {
     hidden_states = drop_(hidden_states);
     hidden_states = nn::run_layers(h_, std::move(hidden_states), 1,
                                    [&](GPTBigCodeBlock& block, std::size_t, const Tensor& x) {
-                                     return block(x, causal_mask);
+                                     return block(x, causal_mask, position_ids);
                                    });
     return ln_f_(hidden_states);
   }

@@ -8,6 +8,7 @@
 #include "family/activations.h"
 #include "family/config_checks.h"
 #include "family/families.h"
+#include "family/gpt2_parts.h"
 #include "family/key_value_cache.h"
 #include "family/masking.h"
 #include "family/transformer_for_causal_lm.h"
@@ -163,29 +164,6 @@ class GPTNeoSelfAttention : public nn::Module<GPTNeoSelfAttention> {
   nn::Linear k_proj_, v_proj_, q_proj_, out_proj_;
 };
 
-class GPTNeoMLP : public nn::Module<GPTNeoMLP> {
- public:
-  GPTNeoMLP(const nn::Scope& scope, const GPTNeoConfig& c)
-      : Module(scope),
-        c_fc_(scope / "c_fc", c.hidden_size, c.intermediate_size),
-        c_proj_(scope / "c_proj", c.intermediate_size, c.hidden_size),
-        act_(c.activation_function),
-        dropout_(scope / "dropout", c.resid_dropout) {}
-
-  Tensor forward(const Tensor& x) {
-    Tensor hidden_states = c_fc_(x);
-    hidden_states = act_(hidden_states);
-    hidden_states = c_proj_(hidden_states);
-    hidden_states = dropout_(hidden_states);
-    return hidden_states;
-  }
-
- private:
-  nn::Linear c_fc_, c_proj_;
-  nn::Activation act_;
-  nn::Dropout dropout_;
-};
-
 class GPTNeoBlock : public nn::GradientCheckpointingLayer<GPTNeoBlock> {
  public:
   GPTNeoBlock(const nn::Scope& scope, const GPTNeoConfig& c, std::int64_t layer_id)
@@ -193,7 +171,8 @@ class GPTNeoBlock : public nn::GradientCheckpointingLayer<GPTNeoBlock> {
         ln_1_(scope / "ln_1", c.hidden_size),
         attention_(scope / "attn" / "attention", c, c.is_local[static_cast<std::size_t>(layer_id)]),
         ln_2_(scope / "ln_2", c.hidden_size),
-        mlp_(scope / "mlp", c) {}
+        mlp_(scope / "mlp", c.hidden_size, c.intermediate_size, c.activation_function,
+             c.resid_dropout) {}
 
   void init_weights() const { attention_.init_weights(); }
 
@@ -213,7 +192,7 @@ class GPTNeoBlock : public nn::GradientCheckpointingLayer<GPTNeoBlock> {
   nn::LayerNorm ln_1_;
   GPTNeoSelfAttention attention_;
   nn::LayerNorm ln_2_;
-  GPTNeoMLP mlp_;
+  GPT2MLP<nn::Linear> mlp_;
 };
 
 class GPTNeoModel : public nn::Module<GPTNeoModel> {
