@@ -130,8 +130,12 @@ std::vector<CLI::Option*> add_named(CLI::App& app, std::span<const NamedOption> 
                                     std::vector<std::string>& sink) {
   std::vector<CLI::Option*> added;
   for (const NamedOption& row : table) {
-    CLI::Option* option =
-        app.add_option(fmt::format("--{}", row.name), sink, std::string(row.help));
+    const std::string name = fmt::format("--{}", row.name), help(row.help);
+    if (row.value.empty()) {
+      added.push_back(app.add_flag(name, help)->group(std::string(row.group)));
+      continue;
+    }
+    CLI::Option* option = app.add_option(name, sink, help);
     option->type_name(std::string(row.value))->group(std::string(row.group));
     option->expected(1)->allow_extra_args(false);  // else CLI11 takes [a,b] apart
     if (row.repeatable) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

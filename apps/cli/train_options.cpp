@@ -39,6 +39,7 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"attention", "{eager,sdpa,flash}", "the attention implementation", kStep},
     {"attention-mask", "{default,none}", "whether the batch carries a mask", kStep},
     {"imbalance", "{X,worst}", "tokens of the fullest expert over the mean (1)", kStep},
+    {"compile", "", "torch.compile(model) before the first step", kStep},
     {"loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStep},
 
     {"weights", "{fp32,bf16,fp16}", "dtype of the parameters (follows --precision)", kModel},

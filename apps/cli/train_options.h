@@ -11,7 +11,7 @@ namespace memtape::cli {
 
 struct NamedOption {
   std::string_view name;   ///< without the dashes
-  std::string_view value;  ///< its form, for the help: "N", "{bf16,fp32}", "FILE"
+  std::string_view value;  ///< its form, for the help: "N", "{bf16,fp32}", "FILE"; "": a flag
   std::string_view help;
   std::string_view group;
   bool repeatable = false;  ///< given twice it adds up; every other option takes its last value

@@ -6,6 +6,7 @@
 #include "family/loss_dialect.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/loss.h"
+#include "ghost/trace.h"
 
 namespace memtape::family {
 namespace {
@@ -15,6 +16,7 @@ thread_local bool shifts_logits = false;
 /// torch.nn.functional.pad(x, (0, 1)) of integers: a new tensor one longer.
 Tensor pad_right(const Tensor& x) {
   const ghost::Op op("constant_pad_nd", {});
+  ghost::traced_reads({&x});
   Dims sizes = x.sizes();
   ++sizes[-1];
   return ghost::empty(sizes, x.dtype());

@@ -5,6 +5,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/trace.h"
 
 namespace memtape::family {
 namespace {
@@ -66,6 +67,7 @@ namespace {
 /// packed are copied (AdvancedIndex).
 Tensor index_pairs(const Tensor& mask, const Tensor& batch, const Tensor& positions) {
   ghost::Op op("index", {});
+  ghost::traced_reads({&mask, &batch, &positions});
   Dims sizes = positions.sizes();
   sizes[0] = batch.size(0);
   const Tensor rows = batch.expand(sizes).contiguous();

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ghost/autograd/equal_layers.h"
+#include "ghost/trace.h"
 
 namespace memtape::ghost {
 namespace {
@@ -68,6 +69,7 @@ Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, cons
                                .phase = phase,
                                .dtype = dtype,
                                .shape = display(shape)});
+  if (Trace* const trace = Trace::current()) trace->made(storage->block);
   return Ptr<Storage>(storage);
 }
 

@@ -14,6 +14,7 @@
 #include "model/header_check.h"
 #include "predict/advice.h"
 #include "predict/bounds.h"
+#include "predict/compiled_bounds.h"
 #include "predict/device_summary.h"
 #include "predict/outside.h"
 #include "predict/program.h"
@@ -220,7 +221,11 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(device.gpu, {device.total_bytes, device.context_bytes});
   prediction.bounds = bounds_of(run->tape, device, peak, recipe.expert_load);
+  if (const auto done = widen_by_compile(prediction.bounds, model.config, recipe, device); !done)
+    return tl::unexpected(done.error());
   add_warnings(model, recipe, prediction.warnings);
+  if (std::string said = compile_warning(recipe); !said.empty())
+    prediction.warnings.push_back(std::move(said));
   if (run->statics.managed_bytes > 0)
     prediction.warnings.push_back(fmt::format(
         "{} of optimizer state lie in managed memory: outside these figures, and on the device "

@@ -17,6 +17,7 @@
 #include "workload/sft_arguments.h"
 #include "workload/training_arguments.h"
 #include "workload/trl_trainer.h"
+#include "workload/typed_values.h"
 
 namespace memtape {
 namespace {
@@ -183,6 +184,30 @@ Result<std::int64_t> up_to(const NamedValue& option, std::int64_t most) {
   if (error != std::errc() || at != end || n < 0 || n > most)
     return wrong(option.first, option.second, "a whole number from 0 to " + std::to_string(most));
   return n;
+}
+
+constexpr std::string_view kCompiled = R"({"compile": true})";
+
+Result<void> set_compile(const NamedValue& option, TrainRecipe& recipe) {
+  const Result<bool> on = boolean(option);
+  if (!on) return tl::unexpected(on.error());
+  if (!*on) return {};
+  if (recipe.framework != Framework::torch)
+    return unsupported("compiled steps are modelled for the plain loop", "--compile",
+                       "--framework torch");
+  recipe.layout.strategy = kCompiled;
+  return {};
+}
+
+/// What has not been laid beside a compiled step.
+Result<void> check_compiled(const TrainRecipe& recipe) {
+  if (!compiles(recipe)) return {};
+  if (recipe.checkpointing != Checkpointing::none)
+    return unsupported("checkpointing is not modelled with --compile", "--gradient-checkpointing",
+                       "none");
+  if (recipe.lora)
+    return unsupported("adapters are not modelled with --compile", "--lora-rank", "no adapters");
+  return {};
 }
 
 Result<void> set_rank(const NamedValue& option, TrainRecipe& recipe) {
@@ -369,6 +394,7 @@ constexpr auto kRules = std::to_array<Rule>({
        r.layout.strategy = o.second;
        return {};
      }},
+    {"compile", set_compile},
     {"freeze",
      [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
        r.freeze.push_back(o.second);
@@ -418,6 +444,7 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
   if (recipe.lora && recipe.lora->targets.empty() && recipe.framework != Framework::litgpt)
     return bad_input("no modules named", "--lora-targets",
                      "module names with commas between, or all-linear");
+  if (const Result<void> fine = check_compiled(recipe); !fine) return tl::unexpected(fine.error());
   const LayoutRecipe& layout = recipe.layout;
   if (layout.gpus > kMostGpus)
     return wrong("gpus", std::to_string(layout.gpus), "at most " + std::to_string(kMostGpus));
@@ -425,6 +452,10 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
     return wrong("rank", std::to_string(*layout.rank),
                  "a rank from 0 to " + std::to_string(layout.gpus - 1) + ", or all");
   return recipe;
+}
+
+bool compiles(const TrainRecipe& recipe) {
+  return recipe.framework == Framework::torch && recipe.layout.strategy == kCompiled;
 }
 
 std::string_view name(Framework framework) { return name_of(framework, kFrameworks); }

@@ -8,6 +8,7 @@
 
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/grad_scaler.h"
+#include "framework/torch/inductor/model_graph.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "ghost/autocast.h"
@@ -15,6 +16,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "tape/repeat.h"
+#include "workload/train_options.h"
 
 namespace memtape::torch {
 namespace {
@@ -158,10 +160,22 @@ Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
   return TrainRun{std::move(session.tape), statics, session.layers_differ};
 }
 
+/// torch.compile(model) before the loop.
+Result<TrainRun> run_compiled(const Config& config, const TrainRecipe& recipe,
+                              const ghost::DeviceTraits& device) {
+  const auto graph = inductor::trace_model(config, recipe, device);
+  if (!graph) return tl::unexpected(graph.error());
+  const Wrap compiled = [&](family::PretrainedModel& model) {
+    return std::make_unique<inductor::CompiledModel>(model, *graph);
+  };
+  return run_program(config, recipe, device, {.wrap = compiled, .habits = {}});
+}
+
 }  // namespace
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                               const ghost::DeviceTraits& device, EqualLayerRuns runs) {
+  if (compiles(recipe)) return run_compiled(config, recipe, device);
   const Wrap bare = [](family::PretrainedModel& model) {
     return std::make_unique<DrivenModel>(model);
   };

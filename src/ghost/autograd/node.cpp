@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ghost/autograd/accumulate_grad.h"
+#include "ghost/trace.h"
 
 namespace memtape::ghost {
 void note_kept(const Tensor& tensor) {
@@ -141,9 +142,15 @@ Op::Op(const char* name, std::initializer_list<const In*> operands) : outer_(ses
     if (operand && (*operand)->defined() && (*operand)->requires_grad()) differentiable_ = true;
   }
   differentiable_ = differentiable_ && s.grad_enabled && !s.skipping;
+  if (Trace* const trace = Trace::current()) {
+    trace->begin(name);
+    for (const In* operand : operands)
+      if (operand) trace->read(**operand);
+  }
 }
 
 Op::~Op() {
+  if (Trace* const trace = Trace::current()) trace->end();
   session().op = outer_;
   for (const In* operand : operands_)
     if (operand) operand->release();

@@ -3,6 +3,7 @@
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/efficient_kernels.h"
+#include "ghost/trace.h"
 
 namespace memtape::ghost {
 namespace {
@@ -80,6 +81,7 @@ void ScaledDotProductEfficientAttentionBackward0::apply(Gradients& in, Gradients
 Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
                            const AttentionOptions& options) {
   Op op("_efficient_attention_forward", {});
+  traced_reads({&q, &k, &v, &bias});
   const Session& s = session();
   const bool computes_lse =
       s.grad_enabled && (q.requires_grad() || k.requires_grad() || v.requires_grad());

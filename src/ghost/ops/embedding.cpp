@@ -6,6 +6,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/cub.h"
+#include "ghost/trace.h"
 
 namespace memtape::ghost {
 namespace {
@@ -82,6 +83,7 @@ struct EmbeddingBackward0 final : Node {
 
 Tensor embedding(const Tensor& weight, const In& indices) {
   Op op("embedding", {&indices});
+  traced_reads({&weight});
   Session& s = session();
   Ptr<EmbeddingBackward0> node;
   if (weight.requires_grad() && s.grad_enabled && !s.skipping) {

@@ -9,6 +9,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/creation.h"
+#include "ghost/trace.h"
 
 namespace memtape::ghost {
 namespace {
@@ -109,8 +110,9 @@ FlashGradients flash_backward(const Tensor& grad_out, const Tensor& q, const Ten
   return {dq, dk, dv};
 }
 
-FlashForward flash_forward(const Tensor& q, const Tensor& k, const Tensor&, double dropout) {
+FlashForward flash_forward(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
   Op op("_flash_attention_forward", {});
+  traced_reads({&q, &k, &v});
   FlashForward made;
   made.out = empty_like(q, q.dtype());
   made.logsumexp = empty({q.size(0), q.size(1), q.size(2)}, DType::float32);

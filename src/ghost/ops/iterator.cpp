@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ghost/session.h"
+#include "ghost/trace.h"
 
 namespace memtape::ghost {
 namespace {
@@ -98,6 +99,7 @@ Dims output_strides(std::span<const Tensor* const> operands, const Dims& sizes) 
 }
 
 Tensor pointwise_output(std::initializer_list<const Tensor*> operands, DType dtype) {
+  traced_reads(operands);
   Dims sizes;
   for (const Tensor* t : operands) sizes = broadcast(sizes, t->sizes());
   return empty_strided(sizes, output_strides({operands.begin(), operands.size()}, sizes), dtype);

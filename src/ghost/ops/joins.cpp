@@ -8,6 +8,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/views.h"
+#include "ghost/trace.h"
 
 namespace memtape::ghost {
 namespace {
@@ -90,6 +91,7 @@ Tensor cat_of(const std::vector<const Tensor*>& tensors, int d) {
     wants_grad = wants_grad || t->requires_grad();
   }
   Op op("cat", {});
+  for (const Tensor* t : tensors) traced_reads({t});
   Tensor out = empty(sizes, dtype);
   if (wants_grad && s.grad_enabled && !s.skipping) {
     const Ptr<CatBackward0> node = make_node<CatBackward0>(d);
@@ -106,6 +108,7 @@ Tensor stack_of(const std::vector<const Tensor*>& tensors) {
   const Session& s = session();
   const Tensor& first = *tensors.front();
   Op op("stack", {});
+  for (const Tensor* t : tensors) traced_reads({t});
   Tensor out = empty(first.sizes().with(static_cast<std::int64_t>(tensors.size())), first.dtype());
   bool wants_grad = false;
   for (const Tensor* t : tensors) wants_grad = wants_grad || t->requires_grad();

@@ -5,6 +5,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/trace.h"
 
 namespace memtape::ghost {
 namespace {
@@ -29,6 +30,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const Dim
   const Autocasted cast(log_probabilities, CastPolicy::fp32);
   const Tensor& input = *cast;
   Op op("nll_loss_forward", {});
+  traced_reads({&input, &target});
   Session& s = session();
   Ptr<NllLossBackward0> node;
   if (input.requires_grad() && s.grad_enabled && !s.skipping) {

@@ -7,6 +7,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/copies.h"
+#include "ghost/ops/cublaslt.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/views.h"
 
@@ -39,16 +40,6 @@ bool fuses_bias(const Tensor& bias, const Tensor& mat1, const Tensor& mat2) {
   const bool row =
       bias.numel() == bias.size(-1) && bias.size(-1) == mat2.size(1) && bias.is_contiguous();
   return row && mat1.size(0) > 1 && mat1.size(1) > 1 && mat2.size(0) > 1 && mat2.size(1) > 1;
-}
-
-/// getCUDABlasLtWorkspace of CublasHandlePool.cpp: 1 MiB per handle and stream, beside the handle's
-/// own workspace.
-void use_cublaslt() {
-  use_cublas();
-  Session& s = session();
-  Tensor& workspace = s.cublaslt_workspaces[s.in_backward ? 1 : 0];
-  if (workspace.defined() || s.skipping) return;
-  workspace = empty({1024 * 1024}, DType::uint8, Category::workspace);
 }
 
 /// A row-major product is formed as its transpose, so the second operand is prepared first.
@@ -213,6 +204,16 @@ void use_cublas() {
   Tensor& workspace = s.cublas_workspaces[s.in_backward ? 1 : 0];
   if (workspace.defined() || s.skipping) return;
   workspace = empty({workspace_bytes(s.device)}, DType::uint8, Category::workspace);
+}
+
+/// getCUDABlasLtWorkspace of CublasHandlePool.cpp: 1 MiB per handle and stream, beside the handle's
+/// own workspace.
+void use_cublaslt() {
+  use_cublas();
+  Session& s = session();
+  Tensor& workspace = s.cublaslt_workspaces[s.in_backward ? 1 : 0];
+  if (workspace.defined() || s.skipping) return;
+  workspace = empty({1024 * 1024}, DType::uint8, Category::workspace);
 }
 
 Tensor mm(const In& a, const In& b) {

@@ -7,6 +7,8 @@ namespace memtape::torch::inductor {
 
 ValueId Graph::add(Value value) {
   value.backward = in_backward_;
+  value.scope = scope_;
+  value.nodes = std::exchange(nodes_, 0);
   values_.push_back(std::move(value));
   return values_.size() - 1;
 }
@@ -21,6 +23,15 @@ ValueId Graph::kernel(const char* op, const Dims& sizes, DType dtype, std::vecto
 
 ValueId Graph::fused(const char* op, const Dims& sizes, DType dtype, std::vector<ValueId> reads) {
   return add({.kind = Value::Kind::fused,
+              .op = op,
+              .sizes = sizes,
+              .dtype = dtype,
+              .reads = std::move(reads)});
+}
+
+ValueId Graph::reduction(const char* op, const Dims& sizes, DType dtype,
+                         std::vector<ValueId> reads) {
+  return add({.kind = Value::Kind::reduction,
               .op = op,
               .sizes = sizes,
               .dtype = dtype,

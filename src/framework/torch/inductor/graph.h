@@ -2,16 +2,18 @@
 // Graph: what torch.compile makes of a part of a model, as far as memory goes: one graph for the
 // forward and one for the backward, cut apart by AOTAutograd's partitioner.
 //
-// Two kinds of values. A kernel's (a product, attention, a collective, a product of complex
+// Three kinds of values. A kernel's (a product, attention, a collective, a product of complex
 // numbers) is a buffer of its own. A fused value (pointwise, norms) becomes a buffer only where a
 // kernel reads it or the graph returns it; else it is computed in the registers of its readers
-// (inductor/scheduler.py). A buffer goes with its last reader (`del buf`); a fused value takes over
-// the buffer of an operand of its size that ends there (buffer reuse in place).
+// (inductor/scheduler.py). A reduction's few numbers are a buffer, too, but what it reads is fused
+// into it. A buffer goes with its last reader (`del buf`); a fused value takes over the buffer of
+// an operand of its size that ends there (buffer reuse in place).
 //
-// What the forward saves is the partitioner's rule (functorch/_aot_autograd, partitioners.py,
-// min_cut_rematerialization_partition): kernels are never computed twice and fused values always
-// are, so that the inputs and the outputs of kernels that the backward reads are saved; where
-// checkpointing tags say what to keep, that is saved and all else is computed again.
+// What the forward of a part saves is the partitioner's rule (functorch/_aot_autograd,
+// partitioners.py, min_cut_rematerialization_partition): kernels are never computed twice and fused
+// values always are, so that the inputs and the outputs of kernels that the backward reads are
+// saved; where checkpointing tags say what to keep, that is saved and all else is computed again.
+// Of whole models the cut itself is made (partition.h).
 #pragma once
 
 #include <memory>
@@ -29,7 +31,7 @@ using ghost::Tensor;
 using ValueId = std::size_t;
 
 struct Value {
-  enum class Kind { input, kernel, fused };
+  enum class Kind { input, kernel, fused, reduction };
   Kind kind = Kind::kernel;
   const char* op = "";
   Dims sizes;
@@ -39,6 +41,13 @@ struct Value {
   bool backward = false;      ///< of the backward
   bool checkpoint = false;    ///< tagged to be saved
   bool recomputable = false;  ///< a kernel that the partitioner takes for as cheap as a fused value
+  bool banned = false;        ///< a fused value that the partitioner does not compute twice
+  bool unfusible = false;     ///< which it does not take to be fused with its neighbours, either
+  bool is_static = false;     ///< an input that stays: a parameter or a buffer of the model
+  bool held = false;          ///< returned: no other value takes over its buffer
+  int length = 1;             ///< FX nodes from an operand to it
+  std::size_t nodes = 0;      ///< FX nodes it stands for, views before it among them
+  ScopeId scope = 0;          ///< the module it belongs to
 };
 
 /// What a checkpoint around the part asks for.
@@ -49,7 +58,14 @@ class Graph {
   ValueId input(const char* op, const Dims& sizes, DType dtype);
   ValueId kernel(const char* op, const Dims& sizes, DType dtype, std::vector<ValueId> reads);
   ValueId fused(const char* op, const Dims& sizes, DType dtype, std::vector<ValueId> reads);
+  ValueId reduction(const char* op, const Dims& sizes, DType dtype, std::vector<ValueId> reads);
 
+  /// The module that values added from here on belong to.
+  void enter(ScopeId scope) { scope_ = scope; }
+  /// The next value stands for so many FX nodes more.
+  void add_nodes(std::size_t nodes) { nodes_ += nodes; }
+  /// There is no next value: the nodes are those of one before.
+  void drop_nodes() { nodes_ = 0; }
   /// From here on values are of the backward.
   void begin_backward() { in_backward_ = true; }
 
@@ -67,6 +83,8 @@ class Graph {
 
   std::vector<Value> values_;
   bool in_backward_ = false;
+  ScopeId scope_ = 0;
+  std::size_t nodes_ = 0;
 };
 
 /// Runs the graph's forward on `hidden`; its backward is one node (CompiledFunctionBackward), which

@@ -2,37 +2,67 @@
 #include "framework/torch/inductor/schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace memtape::torch::inductor {
 namespace {
 
+/// What a half has to compute: all that its outputs come from, up to what is given.
+class Needs {
+ public:
+  Needs(const Graph& graph, const Half& half)
+      : graph_(graph), is_there_(graph.size()), needed_(graph.size()), feeds_(graph.size()) {
+    for (const ValueId id : half.given) is_there_[id] = true;
+    for (const ValueId id : half.outputs) visit(id);
+  }
+
+  bool is_there(ValueId id) const { return is_there_[id]; }
+  bool operator[](ValueId id) const { return needed_[id]; }
+  bool feeds_kernel(ValueId id) const { return feeds_[id]; }
+
+ private:
+  void visit(ValueId output) {
+    std::vector<ValueId> waiting{output};
+    while (!waiting.empty()) {
+      const ValueId id = waiting.back();
+      waiting.pop_back();
+      if (needed_[id] || is_there_[id]) continue;
+      needed_[id] = true;
+      for (const ValueId read : graph_[id].reads) {
+        if (graph_[id].kind == Value::Kind::kernel) feeds_[read] = true;
+        waiting.push_back(read);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<bool> is_there_, needed_, feeds_;
+};
+
 class Scheduler {
  public:
-  Scheduler(const Graph& graph, const std::vector<ValueId>& given)
-      : graph_(graph), is_there_(graph.size()), feeds_kernel_(graph.size()) {
-    for (const ValueId id : given) is_there_[id] = true;
-    for (ValueId id = 0; id < graph.size(); ++id)
-      if (graph[id].kind == Value::Kind::kernel)
-        for (const ValueId read : graph[id].reads) feeds_kernel_[read] = true;
-  }
+  Scheduler(const Graph& graph, const Needs& needs)
+      : graph_(graph), needs_(needs), is_made_(graph.size()), seen_for_(graph.size()) {}
 
   /// Makes a buffer of the value, and first of all that it reads.
   void make(ValueId id) {
-    if (is_there_[id]) return;
+    if (is_made_[id] || needs_.is_there(id) || graph_[id].kind == Value::Kind::input) return;
     std::vector<ValueId> reads;
-    for (const ValueId read : graph_[id].reads) resolve(read, reads);
-    is_there_[id] = true;
+    for (const ValueId read : graph_[id].reads) resolve(read, id + 1, reads);
+    is_made_[id] = true;
     steps_.push_back({id, std::move(reads)});
   }
 
   std::vector<Step> take() { return std::move(steps_); }
 
  private:
-  /// The buffers behind an operand.
-  void resolve(ValueId id, std::vector<ValueId>& buffers) {
+  /// The buffers behind an operand of the value before `reader`.
+  void resolve(ValueId id, ValueId reader, std::vector<ValueId>& buffers) {
+    if (std::exchange(seen_for_[id], reader) == reader) return;
     const Value& value = graph_[id];
-    if (!is_there_[id] && value.kind == Value::Kind::fused && !feeds_kernel_[id]) {
-      for (const ValueId read : value.reads) resolve(read, buffers);
+    const bool is_buffer = is_made_[id] || needs_.is_there(id);
+    if (!is_buffer && value.kind == Value::Kind::fused && !needs_.feeds_kernel(id)) {
+      for (const ValueId read : value.reads) resolve(read, reader, buffers);
       return;
     }
     make(id);
@@ -40,7 +70,9 @@ class Scheduler {
   }
 
   const Graph& graph_;
-  std::vector<bool> is_there_, feeds_kernel_;
+  const Needs& needs_;
+  std::vector<bool> is_made_;
+  std::vector<ValueId> seen_for_;
   std::vector<Step> steps_;
 };
 
@@ -89,12 +121,13 @@ class SavedSearch {
 std::vector<ValueId> saved_values(const Graph& graph) { return SavedSearch(graph).find(); }
 
 std::vector<Step> schedule(const Graph& graph, const Half& half) {
-  Scheduler scheduler(graph, half.given);
+  const Needs needs(graph, half);
+  Scheduler scheduler(graph, needs);
   std::vector<bool> is_output(graph.size());
   for (const ValueId output : half.outputs) is_output[output] = true;
   for (ValueId id = 0; id < graph.size(); ++id)
-    if (is_output[id] ||
-        (graph[id].backward == half.backward && graph[id].kind == Value::Kind::kernel))
+    if (needs[id] && (is_output[id] || (graph[id].backward == half.backward &&
+                                        graph[id].kind != Value::Kind::fused)))
       scheduler.make(id);
   return scheduler.take();
 }

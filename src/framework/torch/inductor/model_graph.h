@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// ModelGraph: torch.compile(model): the model's whole forward with its loss as one graph, and the
+// backward that AOTAutograd derives from it. The graph comes from a traced pass of the model on
+// ghost tensors, its backward from that pass's autograd graph.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "framework/torch/inductor/graph.h"
+#include "framework/torch/train_loop.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torch::inductor {
+
+struct ModelGraph {
+  Graph graph;
+  ValueId loss = 0;
+  std::optional<ValueId> logits;
+  ValueId grad_loss = 0;
+  std::optional<ValueId> grad_logits, grad_hidden;  ///< zeros, held until the backward is through
+  std::vector<std::optional<ValueId>> gradients;    ///< by trainable parameter
+  std::vector<ValueId> saved;                       ///< what the forward makes for the backward
+};
+
+/// The graph of the recipe's model and batch.
+Result<std::shared_ptr<const ModelGraph>> trace_model(const Config& config,
+                                                      const TrainRecipe& recipe,
+                                                      const ghost::DeviceTraits& device);
+
+/// The model driven through its graph.
+class CompiledModel final : public DrivenModel {
+ public:
+  CompiledModel(family::PretrainedModel& model, std::shared_ptr<const ModelGraph> graph)
+      : DrivenModel(model), graph_(std::move(graph)) {}
+  Tensor loss_of(const family::Batch& batch) override;
+
+ private:
+  std::shared_ptr<const ModelGraph> graph_;
+};
+
+}  // namespace memtape::torch::inductor

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partition: what the forward of a whole model saves for its backward: the least cut of
+// AOTAutograd's min_cut_rematerialization_partition (torch/_functorch/partitioners.py).
+#pragma once
+
+#include <vector>
+
+#include "framework/torch/inductor/graph.h"
+
+namespace memtape::torch::inductor {
+
+/// The values of the forward that `graph`'s backward takes, in their order. Inputs among them
+/// belong to the caller.
+std::vector<ValueId> min_cut(const Graph& graph);
+
+}  // namespace memtape::torch::inductor

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/trace.h"
+
+#include <algorithm>
+
+namespace memtape::ghost {
+namespace {
+
+constinit thread_local Trace* current_trace = nullptr;
+
+}  // namespace
+
+Trace::Trace() : outer_(current_trace) { current_trace = this; }
+Trace::~Trace() { current_trace = outer_; }
+Trace* Trace::current() { return current_trace; }
+
+void Trace::begin(const char* op) {
+  open_.push_back(ops.size());
+  ops.push_back({op, {}, {}});
+}
+
+void Trace::read(const Tensor& tensor) {
+  if (open_.empty() || !tensor.defined() || !tensor.impl().storage) return;
+  std::vector<BlockId>& reads = ops[open_.back()].reads;
+  const BlockId block = tensor.impl().storage->block;
+  if (std::find(reads.begin(), reads.end(), block) == reads.end()) reads.push_back(block);
+}
+
+void Trace::made(BlockId block) {
+  if (!open_.empty()) ops[open_.back()].makes.push_back(block);
+}
+
+void traced_reads(std::initializer_list<const Tensor*> operands) {
+  Trace* const trace = Trace::current();
+  if (!trace) return;
+  for (const Tensor* operand : operands) trace->read(*operand);
+}
+
+}  // namespace memtape::ghost

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds of a compiled step: what torch.compile decides beyond the rules that are modelled.
+#pragma once
+
+#include "model/config.h"
+#include "predict/train.h"
+
+namespace memtape {
+
+/// Widens the bounds of a compiled step of a family that has not been laid beside recordings, by
+/// what the same step takes uncompiled. Nothing where the recipe does not compile.
+Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
+                              const DeviceSetup& device);
+
+/// What a reader of a compiled step's figures should know; empty where it is not compiled.
+std::string compile_warning(const TrainRecipe& recipe);
+
+}  // namespace memtape
