@@ -6,7 +6,7 @@
 
 A row (tests/truth/llamacpp_logs.jsonl) has the metadata of the model, the flags, and what the log prints, to 0.01 MiB: model, keys and
 values (kv), recurrent states (rs), both (context) and compute buffers by device. A figure that depends on what the log does not tell is not in the row.
-A device of another backend stands where CUDA's would; its compute buffer is not compared.
+Where the log does not name its build, `guessed_build` says so: --engine-version is one of that time that has the log's features.
 """
 import argparse
 import collections
@@ -33,13 +33,14 @@ def answer(program, row, folder):
 
 
 def states_of(got):
-    """Bytes of recurrent states by GPU."""
+    """Bytes of recurrent states by GPU; the GPUs' buffers come first."""
+    names = list(got["buffers"])
     of = collections.Counter()
     for rank in got["ranks"]:
         for group in rank["kv_cache"]["layers"]:
             if group["kind"] == "recurrent":
                 for gpu in rank["ranks"]:
-                    of[f"CUDA{gpu}"] += group["bytes"]
+                    of[names[gpu]] += group["bytes"]
     return of
 
 

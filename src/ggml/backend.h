@@ -22,9 +22,16 @@ class Backend {
   virtual bool supports_op(const Tensor& op) const = 0;
   virtual bool supports_buffer(const BufferType& type) const = 0;
   virtual bool offloads(const Tensor&) const { return false; }
+  /// Puts its part of a graph into the order that it computes it in.
+  virtual void reorder(std::vector<Tensor*>&) const {}
   /// Says what its fused kernels keep alive within a stretch of the graph.
   virtual void add_dependencies(std::span<Tensor* const>, AllocDependencies&) const {}
 };
+
+/// From so many tokens on a GPU takes over ops whose weights are on the host
+/// (op_offload_min_batch_size).
+constexpr std::int64_t kOffloadMinBatch = 32;
+std::int64_t batch_size(const Tensor& op);
 
 /// The CPU (ggml-cpu.cpp), whose results may go to another buffer type: pinned memory.
 class CpuBackend : public Backend {

@@ -16,6 +16,16 @@ bool has_no_conversion(Type type) {
 
 }  // namespace
 
+std::int64_t batch_size(const Tensor& op) {
+  switch (op.op) {
+    case Op::get_rows: return 0;
+    case Op::mul_mat: return op.ne[1];
+    case Op::mul_mat_id:
+    case Op::rope: return op.ne[2];
+    default: return op.rows();
+  }
+}
+
 bool CpuBackend::supports_op(const Tensor& op) const {
   switch (op.op) {
     case Op::cpy:

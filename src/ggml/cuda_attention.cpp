@@ -91,14 +91,16 @@ AttentionKernel without_tensor_cores(const Operands& o) {
 
 }  // namespace
 
-AttentionKernel attention_kernel(const Tensor& op, int capability) {
+AttentionKernel attention_kernel(const Tensor& op, const CudaDevice& device) {
+  if (device.kind == CudaKind::sycl) return AttentionKernel::none;
   const Operands o = operands_of(op);
   if (!has_kernel_for_heads(o) || !takes_type(o.k.type) || !takes_type(o.v.type))
     return AttentionKernel::none;
   if (o.mask && o.mask->ne[2] != 1) return AttentionKernel::none;
   const bool plain = o.q.ne[0] == 40 || o.q.ne[0] == 72;
-  if (capability >= kTuring && !plain) return with_tensor_cores(o, capability);
-  if (capability >= kVolta && !plain) return with_volta(o);
+  if (device.kind == CudaKind::rocm) return without_tensor_cores(o);
+  if (device.capability >= kTuring && !plain) return with_tensor_cores(o, device.capability);
+  if (device.capability >= kVolta && !plain) return with_volta(o);
   return without_tensor_cores(o);
 }
 

@@ -10,8 +10,7 @@ namespace memtape::ggml {
 namespace {
 
 constexpr Bytes kAlignment = 128;
-constexpr std::int64_t kRowPadding = 512;      ///< MATRIX_ROW_PADDING
-constexpr std::int64_t kOffloadMinBatch = 32;  ///< op_offload_min_batch_size
+constexpr std::int64_t kRowPadding = 512;  ///< MATRIX_ROW_PADDING
 
 template <std::size_t N>
 bool one_of(Type type, const std::array<Type, N>& types) {
@@ -94,20 +93,11 @@ bool is_single_rows(const Tensor& op) {
   return op.src[0]->type == Type::f32 && has_contiguous_rows(*op.src[0]);
 }
 
-std::int64_t batch_size(const Tensor& op) {
-  switch (op.op) {
-    case Op::get_rows: return 0;
-    case Op::mul_mat: return op.ne[1];
-    case Op::mul_mat_id:
-    case Op::rope: return op.ne[2];
-    default: return op.rows();
-  }
-}
-
 /// fattn-common.cuh: K and V are converted behind the result where the kernel wants halves.
-Bytes attention_size(const Tensor& op, int capability) {
+Bytes attention_size(const Tensor& op, const CudaDevice& device) {
   Bytes end = bytes_of(op);
-  const AttentionKernel kernel = attention_kernel(op, capability);
+  if (!device.converts_in_graph) return end;
+  const AttentionKernel kernel = attention_kernel(op, device);
   const bool converts = kernel == AttentionKernel::tile || kernel == AttentionKernel::mma;
   const Tensor &k = *op.src[1], &v = *op.src[2];
   const bool v_within_k =
@@ -123,12 +113,22 @@ Bytes attention_size(const Tensor& op, int capability) {
 
 }  // namespace
 
+std::string_view prefix_of(CudaKind kind) {
+  switch (kind) {
+    case CudaKind::cuda: return "CUDA";
+    case CudaKind::rocm: return "ROCm";
+    case CudaKind::sycl: return "SYCL";
+  }
+  return "";
+}
+
 CudaBufferType::CudaBufferType(CudaDevice device)
-    : BufferType(fmt::format("CUDA{}", device.number), kAlignment, device.number),
-      capability_(device.capability) {}
+    : BufferType(fmt::format("{}{}", prefix_of(device.kind), device.number), kAlignment,
+                 device.number),
+      device_(device) {}
 
 Bytes CudaBufferType::alloc_size(const Tensor& t) const {
-  Bytes size = t.op == Op::flash_attn_ext ? attention_size(t, capability_) : bytes_of(t);
+  Bytes size = t.op == Op::flash_attn_ext ? attention_size(t, device_) : bytes_of(t);
   if (is_quantized(t.type) && t.ne[0] % kRowPadding != 0)
     size += row_size(t.type, kRowPadding - t.ne[0] % kRowPadding);
   return size;
@@ -167,8 +167,7 @@ bool CudaBackend::supports_op(const Tensor& op) const {
       return op.src[0]->nb[0] == block_bytes(op.src[0]->type) && is_contiguous_from(*op.src[0], 2);
     case Op::mean:
     case Op::sum_rows: return is_single_rows(op);
-    case Op::flash_attn_ext:
-      return attention_kernel(op, device_.capability) != AttentionKernel::none;
+    case Op::flash_attn_ext: return attention_kernel(op, device_) != AttentionKernel::none;
     default: return true;
   }
 }

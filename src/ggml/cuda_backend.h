@@ -3,19 +3,27 @@
 // of quantized rows, the half-precision copies of flash attention, and what fused kernels keep.
 #pragma once
 
+#include <string_view>
+
 #include "ggml/backend.h"
 
 namespace memtape::ggml {
 
-/// Compute capabilities as ggml counts them: 750 for 7.5.
+/// The same code runs on AMD's GPUs; SYCL's pads as it does and has no flash attention.
+enum class CudaKind : std::uint8_t { cuda, rocm, sycl };
+
 struct CudaDevice {
   int number = 0;
-  int capability = 890;
+  int capability = 890;  ///< as ggml counts: 750 for 7.5
+  CudaKind kind = CudaKind::cuda;
+  bool converts_in_graph = true;   ///< keys and values for flash attention
+  bool keeps_fused_inputs = true;  ///< of fused experts
 };
+std::string_view prefix_of(CudaKind kind);
 
 /// Which flash attention kernel runs, if any.
 enum class AttentionKernel : std::uint8_t { none, vec, tile, mma };
-AttentionKernel attention_kernel(const Tensor& op, int capability);
+AttentionKernel attention_kernel(const Tensor& op, const CudaDevice& device);
 
 class CudaBufferType : public BufferType {
  public:
@@ -23,7 +31,7 @@ class CudaBufferType : public BufferType {
   Bytes alloc_size(const Tensor& tensor) const override;
 
  private:
-  int capability_;
+  CudaDevice device_;
 };
 
 class CudaBackend : public Backend {

@@ -229,6 +229,7 @@ void keep_stretch(Nodes nodes, std::size_t first, std::size_t last, AllocDepende
 }  // namespace
 
 void CudaBackend::add_dependencies(Nodes nodes, AllocDependencies& deps) const {
+  if (!device_.keeps_fused_inputs) return;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Reduction sum;
     if (find_reduction(nodes, i, sum)) {

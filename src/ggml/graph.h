@@ -85,7 +85,8 @@ class Graph {
   struct DeltaNet {
     Tensor *q, *k, *v, *gate, *beta, *state;
   };
-  Tensor* gated_delta_net(const DeltaNet& net);
+  /// The output, and behind it the states after the last tokens, so many.
+  Tensor* gated_delta_net(const DeltaNet& net, std::int64_t snapshots = 1);
 
   Tensor* reshape(Tensor* a, Extents ne);
   struct Window {

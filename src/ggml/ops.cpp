@@ -170,9 +170,10 @@ Tensor* Graph::ssm_scan(const Scan& s) {
               {s.state, s.x, s.dt, s.a, s.b, s.c, s.ids});
 }
 
-Tensor* Graph::gated_delta_net(const DeltaNet& n) {
+Tensor* Graph::gated_delta_net(const DeltaNet& n, std::int64_t snapshots) {
   const Extents& v = n.v->ne;
-  return made(Op::gated_delta_net, Type::f32, {v[0] * v[1], v[2] * v[3] + v[0] * v[3], 1, 1},
+  return made(Op::gated_delta_net, Type::f32,
+              {v[0] * v[1], v[2] * v[3] + snapshots * v[0] * v[3], 1, 1},
               {n.q, n.k, n.v, n.gate, n.beta, n.state});
 }
 

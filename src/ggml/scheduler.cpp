@@ -16,6 +16,7 @@ struct Split {
   int backend = 0;
   std::size_t first = 0, last = 0;
   std::vector<Tensor*> inputs;
+  std::vector<Tensor*> nodes = {};  ///< as its backend computes them
 };
 
 class Splitter {
@@ -28,7 +29,7 @@ class Splitter {
 
   Schedule run() {
     split();
-    gather_dependencies();
+    optimize();
     for (const Split& s : splits_) place(s);
     if (copies_ > 1) place_copies();
     for (Tensor* leaf : graph_.leafs()) leafs_.push_back({leaf, ids_.of(leaf)});
@@ -111,11 +112,19 @@ class Splitter {
     graph_inputs_.push_back(input);
   }
 
-  void gather_dependencies() {
-    const std::span<Tensor* const> nodes = graph_.nodes();
-    for (const Split& s : splits_)
-      setup_.backends[static_cast<std::size_t>(s.backend)]->add_dependencies(
-          nodes.subspan(s.first, s.last - s.first), dependencies_);
+  const Backend& backend_of(const Split& s) const {
+    return *setup_.backends[static_cast<std::size_t>(s.backend)];
+  }
+
+  /// Each backend sorts its parts and says what it keeps.
+  void optimize() {
+    for (Split& s : splits_) {
+      const auto begin = graph_.nodes().begin();
+      s.nodes.assign(begin + static_cast<std::ptrdiff_t>(s.first),
+                     begin + static_cast<std::ptrdiff_t>(s.last));
+      backend_of(s).reorder(s.nodes);
+      backend_of(s).add_dependencies(s.nodes, dependencies_);
+    }
   }
 
   void place(const Split& s) {
@@ -123,8 +132,7 @@ class Splitter {
       nodes_.push_back({graph_.alias(input), ids_.of(input)});
       nodes_.push_back({copies_of(input, s.backend).of.front(), s.backend});
     }
-    for (std::size_t i = s.first; i < s.last; ++i) {
-      Tensor* node = graph_.nodes()[i];
+    for (Tensor* node : s.nodes) {
       nodes_.push_back({node, ids_.of(node)});
       if (const auto kept = dependencies_.find(node); kept != dependencies_.end())
         hold(kept->second, s.backend);

@@ -87,8 +87,7 @@ void add_options(Translation& translation, const ReadFlags& flags) {
       translation.options.emplace_back(value == "mmap" ? "mmap" : "no-mmap", "");
     else if (option == "flash-attn" && value.empty())
       translation.options.emplace_back(option, "on");
-    else if (option != "fit" && option != "device" && option != "hf-file" &&
-             option != "kv-unified-per-slot")
+    else if (option != "fit" && option != "hf-file" && option != "kv-unified-per-slot")
       translation.options.emplace_back(option, value);
   }
 }

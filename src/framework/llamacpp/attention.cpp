@@ -73,11 +73,25 @@ Tensor* GraphBuilder::store_v(Tensor* cache, Tensor* v, Tensor* rows) {
 
 void GraphBuilder::store(const CacheInputs& in, std::size_t at, Qkv qkv) {
   const KeyValue& cached = (in.cache == &job_.caches.full ? full_ : window_)[at];
+  if (!in.k_rows) return store_views(cached, qkv);
   Tensor* k = g.view_2d(qkv.k, {qkv.k->ne[0] * qkv.k->ne[1], qkv.k->ne[2], 1, 1}, qkv.k->nb[2], 0);
   Tensor* cache = cached.k;
   if (cache->ne[2] > 1) cache = g.reshape(cache, {cache->ne[0], cache->ne[1] * cache->ne[2], 1, 1});
   g.expand(g.set_rows(cache, k, in.k_rows));
   if (in.v_rows) g.expand(store_v(cached.v, qkv.v, in.v_rows));
+}
+
+/// Copied to the cache's next cells, which lie together.
+void GraphBuilder::store_views(const KeyValue& cached, Qkv qkv) {
+  g.expand(g.cpy(qkv.k, g.view_1d(cached.k, qkv.k->elements(), 0)));
+  Tensor* v = g.reshape(qkv.v, {qkv.v->ne[0] * qkv.v->ne[1], qkv.v->ne[2], 1, 1});
+  if (!job_.caches.transposed_v) {
+    g.expand(g.cpy(v, g.view_1d(cached.v, v->elements(), 0)));
+    return;
+  }
+  v = g.transpose(v);
+  const Bytes row = ggml::row_size(cached.v->type, cached.v->ne[1]);
+  g.expand(g.cpy(v, g.view_2d(cached.v, {v->ne[0], v->ne[1], 1, 1}, row, 0)));
 }
 
 Tensor* GraphBuilder::k_view(const CacheInputs& in, std::size_t at, std::int64_t il) {
@@ -121,13 +135,15 @@ Tensor* GraphBuilder::attention(const AttentionInputs& in, std::int64_t il, Qkv 
   }
   g.expand(qkv.q);
   if (qkv.k) {
-    const bool windows = in.window.cache != nullptr;  // the two kinds differ in their order
-    g.expand(windows ? qkv.k : qkv.v);
-    g.expand(windows ? qkv.v : qkv.k);
+    // the two kinds differ in their order
+    const bool values_first = !in.window.cache && build().values_first();
+    g.expand(values_first ? qkv.v : qkv.k);
+    g.expand(values_first ? qkv.k : qkv.v);
     store(of, index, qkv);
   }
   Tensor* k = k_view(of, index, il);
   Tensor* v = v_view(of, index, il);
+  if (extras.v_mla && build().views_latent_values()) v = within_latents(k, v->ne[0]);
   Tensor* x = mha({qkv.q, k, v}, of.mask, extras, il);
   x = rotated(x, of.v_rotation);
   if (wo) x = mm(wo, x);
@@ -143,6 +159,14 @@ Tensor* GraphBuilder::attention_in_batch(const AttentionInputs& in, std::int64_t
   return biased(wo ? mm(wo, x) : x, extras.wo_bias);
 }
 
+/// V as the beginning of K.
+Tensor* GraphBuilder::within_latents(Tensor* k, std::int64_t width) {
+  return g.view(k, {.ne = {width, k->ne[1], k->ne[2], k->ne[3]},
+                    .nb1 = k->nb[1],
+                    .nb2 = k->nb[2],
+                    .nb3 = k->nb[3]});
+}
+
 /// The cache holds what K and V have in common: V is the beginning of K.
 Tensor* GraphBuilder::attention_k(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                                   const AttentionExtras& extras) {
@@ -156,10 +180,7 @@ Tensor* GraphBuilder::attention_k(const AttentionInputs& in, std::int64_t il, Qk
   g.expand(qkv.k);
   store(in.full, static_cast<std::size_t>(at), qkv);
   Tensor* k = k_view(in.full, static_cast<std::size_t>(at), il);
-  Tensor* v = g.view(k, {.ne = {qkv.v->ne[0], k->ne[1], k->ne[2], k->ne[3]},
-                         .nb1 = k->nb[1],
-                         .nb2 = k->nb[2],
-                         .nb3 = k->nb[3]});
+  Tensor* v = within_latents(k, qkv.v->ne[0]);
   Tensor* x = mha({qkv.q, k, v}, in.full.mask, extras, il);
   return biased(wo ? mm(wo, x) : x, extras.wo_bias);
 }

@@ -32,8 +32,9 @@ class Planner {
     plan_.type_v = settings_.type_v;
     plan_.streams = sizes_.streams;
     plan_.transposed_v = settings_.flash == FlashAttention::off;
-    plan_.has_window = hp_.swa;
+    plan_.has_window = hp_.swa && settings_.build.separates_windows();
     plan_.state_rows = std::max<std::int64_t>(1, settings_.n_seq_max);
+    if (hp_.keeps_snapshots()) plan_.snapshots = 1 + settings_.n_snapshots;
     plan_.n_embd_r = hp_.n_embd_r();
     plan_.n_embd_s = hp_.n_embd_s();
     plan_.full.cells = sizes_.n_ctx_seq;
@@ -42,6 +43,18 @@ class Planner {
     fill(plan_.window, true);
     for (std::int64_t il = 0; il < hp_.n_layer(); ++il)
       if (hp_.is_recurrent(il)) plan_.recurrent.push_back({il, &memory_of(il)});
+    return std::move(plan_);
+  }
+
+  CachePlan plan_drafts() {
+    plan_.type_k = settings_.draft_type_k;
+    plan_.type_v = settings_.draft_type_v;
+    plan_.streams = sizes_.streams;
+    plan_.transposed_v = settings_.flash == FlashAttention::off;
+    plan_.full.cells = sizes_.n_ctx_seq;
+    plan_.full.index_of.assign(static_cast<std::size_t>(hp_.n_layer_all), -1);
+    for (std::int64_t il = hp_.n_layer(); il < hp_.n_layer_all; ++il) add_layer(plan_.full, il);
+    rotate(plan_.full);
     return std::move(plan_);
   }
 
@@ -62,22 +75,31 @@ class Planner {
 
   bool belongs(std::int64_t il, bool window) const {
     return !hp_.no_cache && (hp_.has_attention(il) || keeps_empty_layers()) && il < hp_.n_layer() &&
-           hp_.is_swa(il) == window;
+           (hp_.is_swa(il) && plan_.has_window) == window;
   }
 
   void fill(KvCachePlan& cache, bool window) {
     cache.index_of.assign(static_cast<std::size_t>(hp_.n_layer_all), -1);
     for (std::int64_t il = 0; il < hp_.n_layer_all; ++il) {
       if (!belongs(il, window) || !hp_.has_kv(il)) continue;
-      cache.index_of[static_cast<std::size_t>(il)] = static_cast<int>(cache.layers.size());
-      const std::int64_t v = plan_.transposed_v ? hp_.v_gqa_max() : hp_.v_gqa(il);
-      cache.layers.push_back({il,
-                              {hp_.k_gqa(il), cache.cells, plan_.streams, 1},
-                              {hp_.is_mla() ? 0 : v, cache.cells, plan_.streams, 1},
-                              &memory_of(il)});
+      add_layer(cache, il);
     }
     if (cache.layers.empty()) return;
     share_last(cache, window);
+    rotate(cache);
+  }
+
+  void add_layer(KvCachePlan& cache, std::int64_t il) const {
+    cache.index_of[static_cast<std::size_t>(il)] = static_cast<int>(cache.layers.size());
+    const std::int64_t v = plan_.transposed_v ? hp_.v_gqa_max() : hp_.v_gqa(il);
+    cache.layers.push_back({il,
+                            {hp_.k_gqa(il), cache.cells, plan_.streams, 1},
+                            {latent_alone(hp_, settings_) ? 0 : v, cache.cells, plan_.streams, 1},
+                            &memory_of(il)});
+  }
+
+  void rotate(KvCachePlan& cache) const {
+    if (cache.layers.empty() || !settings_.build.rotates_caches()) return;
     if (ggml::is_quantized(plan_.type_k) && hp_.k_head(0) % kLeastRotation == 0)
       cache.rotation_k = key_rotation(hp_.k_head(cache.layers.front().layer));
     if (!hp_.is_mla() && ggml::is_quantized(plan_.type_v) && hp_.v_head(0) % kLeastRotation == 0)
@@ -123,13 +145,18 @@ Bytes CachePlan::bytes_in(const ggml::BufferType& buffer) const {
   for (const RecurrentLayer& layer : recurrent)
     if (layer.buffer == &buffer)
       for (const std::int64_t width : {n_embd_r, n_embd_s})
-        bytes += size_of(ggml::Type::f32, {width, state_rows, 1, 1}, buffer);
+        bytes += size_of(ggml::Type::f32, {width, state_rows * snapshots, 1, 1}, buffer);
   return bytes;
 }
 
 CachePlan plan_caches(const Hyperparameters& hp, const Settings& settings, const Devices& devices,
                       const Placement& placement) {
   return Planner(hp, settings, devices, placement).plan();
+}
+
+CachePlan plan_draft_caches(const Hyperparameters& hp, const Settings& settings,
+                            const Devices& devices, const Placement& placement) {
+  return Planner(hp, settings, devices, placement).plan_drafts();
 }
 
 }  // namespace memtape::llamacpp

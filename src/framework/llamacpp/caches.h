@@ -36,6 +36,8 @@ struct CachePlan {
   bool has_window = false;
   std::vector<RecurrentLayer> recurrent;
   std::int64_t state_rows = 0;  ///< sequences
+  std::int64_t snapshots =
+      1;  ///< of each: the states before the last tokens, where drafts may fail
   std::int64_t n_embd_r = 0, n_embd_s = 0;
 
   /// What the buffer holds of all this.
@@ -44,5 +46,8 @@ struct CachePlan {
 
 CachePlan plan_caches(const Hyperparameters& hp, const Settings& settings, const Devices& devices,
                       const Placement& placement);
+/// Those of the context that drafts: the draft blocks' keys and values.
+CachePlan plan_draft_caches(const Hyperparameters& hp, const Settings& settings,
+                            const Devices& devices, const Placement& placement);
 
 }  // namespace memtape::llamacpp

@@ -1,16 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/llamacpp/devices.h"
 
-namespace memtape::llamacpp {
+#include <fmt/format.h>
 
-Devices::Devices(int gpus, int capability) {
-  for (int i = 0; i < gpus; ++i) {
-    gpus_.push_back(std::make_unique<ggml::CudaBackend>(ggml::CudaDevice{i, capability}));
+#include "ggml/cuda_backend.h"
+#include "ggml/vulkan_backend.h"
+
+namespace memtape::llamacpp {
+namespace {
+
+ggml::CudaKind cuda_kind(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::rocm: return ggml::CudaKind::rocm;
+    case DeviceKind::sycl: return ggml::CudaKind::sycl;
+    default: return ggml::CudaKind::cuda;
+  }
+}
+
+std::unique_ptr<ggml::Backend> backend_for(const Settings& s, int number) {
+  if (s.device_kind == DeviceKind::vulkan)
+    return std::make_unique<ggml::VulkanBackend>(
+        ggml::VulkanDevice{.number = number,
+                           .sorts = s.build.sorts_for_vulkan(),
+                           .vector_attention = s.build.attends_on_vulkan()});
+  return std::make_unique<ggml::CudaBackend>(
+      ggml::CudaDevice{.number = number,
+                       .capability = s.capability,
+                       .kind = cuda_kind(s.device_kind),
+                       .converts_in_graph = s.build.converts_in_graph(),
+                       .keeps_fused_inputs = s.build.keeps_fused_inputs()});
+}
+
+}  // namespace
+
+std::string_view prefix_of(DeviceKind kind) {
+  return kind == DeviceKind::vulkan ? "Vulkan" : ggml::prefix_of(cuda_kind(kind));
+}
+
+Devices::Devices(const Settings& settings)
+    : pinned_(fmt::format("{}_Host", prefix_of(settings.device_kind)), 32,
+              ggml::BufferType::kHost) {
+  for (const int number : settings.device_numbers) {
+    gpus_.push_back(backend_for(settings, number));
     backends_.push_back(gpus_.back().get());
     buffers_.push_back(&gpus_.back()->buffer_type());
   }
   backends_.push_back(&cpu_);
-  buffers_.push_back(gpus > 0 ? &pinned_ : &cpu_.buffer_type());
+  buffers_.push_back(gpus() > 0 ? &pinned_ : &cpu_.buffer_type());
 }
 
 }  // namespace memtape::llamacpp

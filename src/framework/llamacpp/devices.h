@@ -6,13 +6,14 @@
 #include <memory>
 #include <vector>
 
-#include "ggml/cuda_backend.h"
+#include "framework/llamacpp/settings.h"
+#include "ggml/backend.h"
 
 namespace memtape::llamacpp {
 
 class Devices {
  public:
-  Devices(int gpus, int capability);
+  explicit Devices(const Settings& settings);
   Devices(const Devices&) = delete;
   Devices& operator=(const Devices&) = delete;
 
@@ -26,9 +27,9 @@ class Devices {
   const ggml::BufferType& pinned() const { return pinned_; }
 
  private:
-  std::vector<std::unique_ptr<ggml::CudaBackend>> gpus_;
+  std::vector<std::unique_ptr<ggml::Backend>> gpus_;
   ggml::CpuBackend cpu_;
-  ggml::BufferType pinned_{"CUDA_Host", 32, ggml::BufferType::kHost};
+  ggml::BufferType pinned_;
   std::vector<const ggml::Backend*> backends_;
   std::vector<const ggml::BufferType*> buffers_;
 };

@@ -9,16 +9,34 @@ namespace memtape::llamacpp {
 using ggml::Glu;
 using ggml::Unary;
 
+/// One op, or once an activation and a product.
+Tensor* GraphBuilder::gated(Glu kind, Unary activation, Tensor* gate, Tensor* up) {
+  if (!up) return g.unary(activation, gate);
+  if (build().fuses_gates()) return g.glu(kind, gate, up);
+  return g.mul(g.unary(activation, gate), up);
+}
+
+/// The same of a gate in the first half of `both`.
+Tensor* GraphBuilder::halved(Glu kind, Unary activation, Tensor* both) {
+  if (build().fuses_gates()) return g.glu(kind, both);
+  const std::int64_t half = both->ne[0] / 2;
+  const auto part = [&](Bytes offset) {
+    return g.cont(g.view_2d(both, {half, both->ne[1], 1, 1}, both->nb[1], offset));
+  };
+  Tensor* gate = g.unary(activation, part(0));
+  return g.mul(gate, part(half * both->nb[0]));
+}
+
 Tensor* GraphBuilder::activated(Tensor* gate, Tensor* up, Activation activation) {
   switch (activation) {
-    case Activation::silu: return up ? g.glu(Glu::swiglu, gate, up) : g.unary(Unary::silu, gate);
-    case Activation::gelu: return up ? g.glu(Glu::geglu, gate, up) : g.unary(Unary::gelu, gate);
-    case Activation::relu: return up ? g.glu(Glu::reglu, gate, up) : g.unary(Unary::relu, gate);
+    case Activation::silu: return gated(Glu::swiglu, Unary::silu, gate, up);
+    case Activation::gelu: return gated(Glu::geglu, Unary::gelu, gate, up);
+    case Activation::relu: return gated(Glu::reglu, Unary::relu, gate, up);
     case Activation::relu_sqr: return g.sqr(g.unary(Unary::relu, gate));
     case Activation::swiglu_oai: return g.glu(Glu::swiglu_oai, gate, up);
-    case Activation::swiglu_fused: return g.glu(Glu::swiglu, gate);
+    case Activation::swiglu_fused: return halved(Glu::swiglu, Unary::silu, gate);
     case Activation::xielu: return g.unary(Unary::xielu, gate);
-    case Activation::geglu_fused: return g.glu(Glu::geglu, gate);
+    case Activation::geglu_fused: return halved(Glu::geglu, Unary::gelu, gate);
   }
   return gate;
 }
@@ -76,7 +94,7 @@ Tensor* GraphBuilder::expert_weights(std::int64_t il, Tensor* x, const MoeSpec& 
     weights = g.reshape(weights, deep);
   }
   if (spec.scale != 0 && spec.scale != 1) weights = g.scale(weights);
-  g.expand(weights);
+  if (build().weighs_experts_early()) g.expand(weights);
   return weights;
 }
 
@@ -90,7 +108,7 @@ Tensor* GraphBuilder::summed(Tensor* experts, std::int64_t n_used, std::int64_t 
   Tensor* sum = views.front();
   for (std::size_t i = 1; i < views.size(); ++i) {
     sum = g.add(sum, views[i]);
-    g.expand(sum);
+    if (build().sums_experts_early()) g.expand(sum);
   }
   return n_used == 1 ? g.cont(sum) : sum;
 }
@@ -119,7 +137,7 @@ Tensor* GraphBuilder::moe(std::int64_t il, Tensor* x, const MoeSpec& spec) {
   Tensor* y = activated(gate ? gate : up, gate ? up : nullptr, spec.activation);
   Tensor* experts = one("down", y);
   if (!spec.weights_first) experts = g.mul(experts, weights);
-  g.expand(experts);
+  if (build().sums_experts_early()) g.expand(experts);
   return summed(experts, spec.n_used, rows);
 }
 

@@ -53,7 +53,7 @@ class Search {
     if (!memory) return tl::unexpected(memory.error());
     found_.memory = *std::move(memory);
     fits_ = std::ranges::all_of(
-        found_.memory.buffers.begin(), found_.memory.buffers.begin() + settings_.gpus,
+        found_.memory.buffers.begin(), found_.memory.buffers.begin() + settings_.gpus(),
         [&](const BufferBytes& b) { return b.model + b.context + b.compute <= room_; });
     return {};
   }

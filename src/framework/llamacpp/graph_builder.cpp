@@ -34,7 +34,7 @@ void GraphBuilder::make_weights() {
   rope_short_.resize(rope_long_.size());
   for (std::size_t i = 0; i < job_.weights.size(); ++i) {
     const Weight& weight = job_.weights[i];
-    if (weight.skipped) continue;
+    if (weight.skipped && !job_.settings.drafts) continue;
     Tensor*& t = made[{weight.name, job_.weight_buffers[i]}];
     if (!t) t = placed(weight.type, weight.ne, job_.weight_buffers[i]);
     t->weight = true;
@@ -69,23 +69,32 @@ void GraphBuilder::make_caches() {
   s_.resize(r_.size());
   for (const RecurrentLayer& layer : plan.recurrent) {
     const auto il = static_cast<std::size_t>(layer.layer);
-    r_[il] = placed(Type::f32, {plan.n_embd_r, plan.state_rows, 1, 1}, layer.buffer);
-    s_[il] = placed(Type::f32, {plan.n_embd_s, plan.state_rows, 1, 1}, layer.buffer);
+    r_[il] =
+        placed(Type::f32, {plan.n_embd_r, plan.state_rows * plan.snapshots, 1, 1}, layer.buffer);
+    s_[il] =
+        placed(Type::f32, {plan.n_embd_s, plan.state_rows * plan.snapshots, 1, 1}, layer.buffer);
   }
 }
 
 Tensor* GraphBuilder::input_embeddings() {
   Tensor* tokens = g.input(Type::i32, {n_tokens, 1, 1, 1});
   const std::int64_t deep = hp.n_embd * hp.n_deepstack;
-  Tensor* vectors = g.input(Type::f32, {hp.n_embd + deep, n_tokens, 1, 1});
   Tensor* x = g.get_rows(w("token_embd.weight"), tokens);
   if (deep > 0) x = g.pad(x, {deep, 0, 0, 0});
-  x = g.select({x, vectors}, 0);
+  if (build().has_both_inputs())
+    x = g.select({x, g.input(Type::f32, {hp.n_embd + deep, n_tokens, 1, 1})}, 0);
   if (deep > 0) x = g.view_2d(x, {hp.n_embd, n_tokens, 1, 1}, x->nb[1], 0);
   embedded_ = x;
   if (hp.embedding_scale != 0) x = g.scale(x);
   g.expand(x);
   return x;
+}
+
+GraphBuilder::DraftInputs GraphBuilder::input_drafts(std::int64_t il) {
+  Tensor* tokens = g.input(Type::i32, {n_tokens, 1, 1, 1});
+  Tensor* own = w(il, "nextn.embed_tokens.weight");
+  Tensor* embedded = g.get_rows(own ? own : w("token_embd.weight"), tokens);
+  return {embedded, g.input(Type::f32, {hp.n_embd, n_tokens, 1, 1})};
 }
 
 Tensor* GraphBuilder::image_features(std::int64_t il) {
@@ -105,25 +114,39 @@ CacheInputs GraphBuilder::cache_inputs(const KvCachePlan& cache, bool with_v) {
   const CachePlan& plan = job_.caches;
   CacheInputs in;
   in.cache = &cache;
-  in.k_rows = g.input(Type::i64, {n_tokens, 1, 1, 1});
-  if (with_v)
-    in.v_rows =
-        g.input(Type::i64, {plan.transposed_v ? n_tokens * hp.v_gqa_max() : n_tokens, 1, 1, 1});
-  in.mask = g.input(job_.flash ? Type::f16 : Type::f32,
-                    {cache.cells, n_tokens / plan.streams, 1, plan.streams});
+  if (build().writes_rows()) {
+    in.k_rows = g.input(Type::i64, {n_tokens, 1, 1, 1});
+    if (with_v)
+      in.v_rows =
+          g.input(Type::i64, {plan.transposed_v ? n_tokens * hp.v_gqa_max() : n_tokens, 1, 1, 1});
+  }
+  in.mask = mask({cache.cells, n_tokens / plan.streams, 1, plan.streams});
   return in;
+}
+
+/// Flash attention takes half precision, which the graph once converted to.
+Tensor* GraphBuilder::mask(ggml::Extents ne) {
+  constexpr std::int64_t kMaskPad = 64;  // GGML_KQ_MASK_PAD
+  if (!build().masks_fit()) ne[1] = round_up(ne[1], kMaskPad);
+  if (!job_.flash) return g.input(Type::f32, ne);
+  if (build().masks_in_half()) return g.input(Type::f16, ne);
+  return g.cast(g.input(Type::f32, ne), Type::f16);
 }
 
 AttentionInputs GraphBuilder::input_attention() {
   const CachePlan& plan = job_.caches;
   AttentionInputs in;
   if (hp.no_cache) {
-    for (CacheInputs* of : {&in.full, &in.window})
-      of->mask = g.input(job_.flash ? Type::f16 : Type::f32, {n_tokens, n_tokens, 1, 1});
+    for (CacheInputs* of : {&in.full, &in.window}) of->mask = mask({n_tokens, n_tokens, 1, 1});
     return in;
   }
   in.full = cache_inputs(plan.full, true);
-  if (plan.has_window) in.window = cache_inputs(plan.window, true);
+  if (plan.has_window) {
+    in.window = cache_inputs(plan.window, true);
+  } else if (hp.swa) {  // one cache, two masks
+    in.window = in.full;
+    in.window.mask = mask({plan.full.cells, n_tokens, 1, 1});
+  }
   const auto rotation = [&](std::int64_t rows) {
     return rows > 0 ? g.input(Type::f32, {rows, rows, 1, 1}) : nullptr;
   };
@@ -172,6 +195,15 @@ void GraphBuilder::head_for_drafts(Tensor* x, Tensor* rows) {
   x = g.get_rows(x, rows);
   set_output(x);
   finish(logits(x));
+}
+
+void GraphBuilder::draft_head(std::int64_t il, Tensor* x, Tensor* rows) {
+  Tensor* own = w(il, "nextn.shared_head_norm.weight");
+  x = rms(x, own ? own : w("output_norm.weight"), -1);
+  set_output(x);
+  x = g.get_rows(x, rows);
+  Tensor* matrix = w(il, "nextn.shared_head_head.weight");
+  finish(mm(matrix ? matrix : output_, x));
 }
 
 Tensor* GraphBuilder::logits(Tensor* x) {

@@ -26,6 +26,8 @@ struct GraphJob {
   const std::vector<const ggml::BufferType*>& weight_buffers;
   std::int64_t n_tokens = 0, n_seqs = 1, n_outputs = 1;
   bool flash = true;
+
+  const Build& build() const { return settings.build; }
 };
 
 enum class Norm : std::uint8_t { layer, rms };
@@ -94,14 +96,24 @@ class GraphBuilder {
   Tensor* output_matrix() const { return output_; }
 
   Tensor* input_embeddings();
+  /// For a draft block: of the tokens and what the model made of those before them.
+  struct DraftInputs {
+    Tensor *tokens, *hidden;
+  };
+  DraftInputs input_drafts(std::int64_t il);
+  /// Snapshots of the recurrent states that are kept.
+  std::int64_t snapshots() const { return job_.caches.snapshots; }
+  std::int64_t state_rows() const { return job_.caches.state_rows; }
   /// What comes beside the embeddings for a layer's output (deepstack).
   Tensor* image_features(std::int64_t il);
   Tensor* input_positions();
   Tensor* input_output_rows();
   Tensor* input_attention_scale();
   AttentionInputs input_attention();
-  /// For K-only caches.
+  /// For the cache of latents, which holds K only since V is a part of it.
   AttentionInputs input_attention_k();
+  bool has_latent_values() const { return !latent_alone(hp, job_.settings); }
+  const Build& build() const { return job_.build(); }
   RecurrentInputs input_recurrent();
 
   Tensor* mm(Tensor* weight, Tensor* x) { return g.mul_mat(weight, x); }
@@ -147,6 +159,8 @@ class GraphBuilder {
   void head(Tensor* x, Norm kind = Norm::rms);
   /// The same, whose last norm is of all rows: draft heads read it.
   void head_for_drafts(Tensor* x, Tensor* rows);
+  /// The last norm and the output matrix of a draft block, its own or the model's.
+  void draft_head(std::int64_t il, Tensor* x, Tensor* rows);
   /// What the output matrix makes of an already normed `x`.
   Tensor* logits(Tensor* x);
   void finish(Tensor* logits);
@@ -159,21 +173,30 @@ class GraphBuilder {
   const std::vector<std::pair<Tensor*, std::int64_t>>& flash_nodes() const { return flash_nodes_; }
 
  private:
+  struct KeyValue {
+    Tensor *k = nullptr, *v = nullptr;
+  };
+
   void make_weights();
   void make_caches();
   Tensor* placed(ggml::Type type, ggml::Extents ne, const ggml::BufferType* buffer);
   CacheInputs cache_inputs(const KvCachePlan& cache, bool with_v);
+  Tensor* mask(ggml::Extents ne);
   Tensor* rotated(Tensor* x, Tensor* rotation);
   Tensor* attention_in_batch(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                              const AttentionExtras& extras);
   void store(const CacheInputs& in, std::size_t at, Qkv qkv);
+  void store_views(const KeyValue& cached, Qkv qkv);
   Tensor* store_v(Tensor* cache, Tensor* v, Tensor* rows);
   Tensor* k_view(const CacheInputs& in, std::size_t at, std::int64_t il);
   Tensor* v_view(const CacheInputs& in, std::size_t at, std::int64_t il);
+  Tensor* within_latents(Tensor* k, std::int64_t width);
   Tensor* mha(Qkv qkv, Tensor* mask, const AttentionExtras& extras, std::int64_t il);
   Tensor* with_flash(Qkv qkv, Tensor* mask, const AttentionExtras& extras, std::int64_t il);
   Tensor* without_flash(Qkv qkv, Tensor* mask, const AttentionExtras& extras);
   Tensor* activated(Tensor* gate, Tensor* up, Activation activation);
+  Tensor* gated(ggml::Glu kind, ggml::Unary activation, Tensor* gate, Tensor* up);
+  Tensor* halved(ggml::Glu kind, ggml::Unary activation, Tensor* both);
   Tensor* expert_scores(std::int64_t il, Tensor* probs, const MoeSpec& spec);
   Tensor* limited_to_groups(Tensor* scores, const MoeSpec& spec);
   Tensor* expert_weights(std::int64_t il, Tensor* x, const MoeSpec& spec, Tensor*& chosen);
@@ -186,9 +209,6 @@ class GraphBuilder {
   std::unordered_map<std::string_view, Tensor*> weights_;
   std::vector<Tensor*> rope_long_, rope_short_;  ///< by layer
   Tensor *output_ = nullptr, *embedded_ = nullptr;
-  struct KeyValue {
-    Tensor *k = nullptr, *v = nullptr;
-  };
   std::vector<KeyValue> full_, window_;
   std::vector<Tensor*> r_, s_;
   ggml::Pins pins_;

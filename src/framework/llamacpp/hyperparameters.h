@@ -88,6 +88,9 @@ struct Hyperparameters {
     return n_layer_kv_from_start < 0 || il < n_layer_kv_from_start;
   }
 
+  /// Recurrent states can go back by some tokens (llama-arch.cpp, llm_arch_supports_rs_rollback).
+  bool keeps_snapshots() const { return arch == "qwen35" || arch == "qwen35moe"; }
+
   /// Elements of a layer's convolution and scan states per sequence.
   std::int64_t n_embd_r() const;
   std::int64_t n_embd_s() const;

@@ -14,7 +14,7 @@ namespace {
 
 /// Where each GPU's share ends, as parts of one; in single precision, as the original.
 std::vector<float> split_points(const Settings& s) {
-  std::vector<float> points(static_cast<std::size_t>(s.gpus), 1.0F);
+  std::vector<float> points(s.device_numbers.size(), 1.0F);
   const bool even = std::ranges::all_of(s.tensor_split, [](double share) { return share == 0; });
   if (!even)
     for (std::size_t i = 0; i < points.size(); ++i)
@@ -97,11 +97,13 @@ Placement::Placement(const Hyperparameters& hp, const Settings& settings, const 
   const std::int64_t layers = hp.n_layer_all;
   const std::int64_t wanted = context_sizes(settings, hp).n_gpu_layers;
   fully_offloaded_ = wanted > layers;
-  const std::int64_t first = std::max<std::int64_t>(layers + 1 - wanted, 0);
+  const std::int64_t first =
+      std::max<std::int64_t>(layers + (settings.build.counts_output() ? 1 : 0) - wanted, 0);
   const std::int64_t active = devices.gpus() == 0 ? 0 : std::min(wanted, layers + 1);
+  const bool output_offloaded = settings.build.counts_output() || fully_offloaded_;
   const std::vector<float> points = split_points(settings);
   for (std::int64_t il = 0; il <= layers; ++il) {
-    if (il < first || il - first >= active) {
+    if (il < first || il - first >= active || (il == layers && !output_offloaded)) {
       layers_.push_back(devices.cpu());
     } else if (settings.split == SplitMode::none) {
       layers_.push_back(settings.main_gpu);

@@ -57,7 +57,8 @@ void add_states(KvCache& cache, const CachePlan& plan, const ggml::BufferType* b
   group.kind = "recurrent";
   for (const RecurrentLayer& layer : plan.recurrent)
     if (layer.buffer->name() == buffer->name()) ++group.layers;
-  group.bytes = 4 * group.layers * plan.state_rows * (plan.n_embd_r + plan.n_embd_s);
+  group.bytes =
+      4 * group.layers * plan.state_rows * plan.snapshots * (plan.n_embd_r + plan.n_embd_s);
   if (group.layers > 0) cache.layers.push_back(std::move(group));
 }
 
@@ -67,6 +68,7 @@ KvCache cache_of(const ServerMemory& memory, const BufferBytes& buffer, bool mla
   add_group(cache, memory.caches, memory.caches.full, &named, mla ? "mla" : "full_attention");
   add_group(cache, memory.caches, memory.caches.window, &named, "sliding_window");
   add_states(cache, memory.caches, &named);
+  add_group(cache, memory.draft_caches, memory.draft_caches.full, &named, "draft");
   cache.bytes = buffer.context;
   cache.tokens = memory.sizes.n_ctx;
   cache.max_concurrency =
@@ -130,7 +132,7 @@ Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeR
     return Fitted{settings, *std::move(memory), ""};
   }
   const std::optional<Bytes> total = request.device.total_bytes();
-  if (!total || settings.gpus == 0)
+  if (!total || settings.gpus() == 0)
     return bad_input("needs a device to fit", "--fit", "name one with --gpu");
   return fit(model, settings, *total - request.device.context_bytes() - kFitTarget);
 }
@@ -152,14 +154,16 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
                   .trainable_parameters = 0,
                   .weight_bytes = model->file_bytes()};
   answer.workload = workload_of(fitted->settings, memory);
-  answer.mesh = {{"gpus", fmt::format("{}", settings->gpus)}};
+  answer.mesh = {{"gpus", fmt::format("{}", settings->gpus())}};
   answer.buffers = memory.buffers;
   if (!fitted->note.empty()) {
     answer.notes.push_back(fitted->note);
     answer.fitted = flags_of(fitted->settings, *settings);
   }
   answer.warnings = model->warnings;
-  for (int gpu = 0; gpu < settings->gpus; ++gpu)
+  answer.warnings.insert(answer.warnings.end(), settings->warnings.begin(),
+                         settings->warnings.end());
+  for (int gpu = 0; gpu < settings->gpus(); ++gpu)
     answer.ranks.push_back(rank_of(gpu, memory, request, model->hp.is_mla()));
   return answer;
 }

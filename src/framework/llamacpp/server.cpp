@@ -15,7 +15,7 @@ class Loader {
   Loader(const Model& model, const Settings& settings)
       : model_(model),
         settings_(settings),
-        owner_(std::make_shared<Devices>(settings.gpus, settings.capability)),
+        owner_(std::make_shared<Devices>(settings)),
         devices_(*owner_),
         placement_(model.hp, settings, devices_) {}
 
@@ -25,19 +25,50 @@ class Loader {
     memory_.devices = owner_;
     memory_.sizes = context_sizes(settings_, model_.hp);
     memory_.caches = plan_caches(model_.hp, settings_, devices_, placement_);
-    memory_.flash = settings_.flash != FlashAttention::off;
-    if (settings_.flash == FlashAttention::automatic && !ggml::is_quantized(settings_.type_v))
-      if (Result<void> probed = probe_flash(); !probed) return tl::unexpected(probed.error());
-    const std::int64_t tokens = std::min(memory_.sizes.n_ctx, memory_.sizes.n_ubatch);
-    Result<ggml::Schedule> prompt =
-        reserve(tokens, std::min(tokens, memory_.sizes.n_outputs_max), nullptr);
+    Context own{memory_.caches, model_.architecture->build, memory_.sizes.n_outputs_max};
+    Result<ggml::Schedule> prompt = prompt_of(own);
     if (!prompt) return tl::unexpected(prompt.error());
+    memory_.flash = own.flash;
     memory_.splits = prompt->splits;
+    if (settings_.drafts)
+      if (Result<void> added = add_drafts(*prompt); !added) return tl::unexpected(added.error());
     gather(*prompt);
     return std::move(memory_);
   }
 
  private:
+  /// The model's own, or that of its draft block.
+  struct Context {
+    const CachePlan& caches;
+    void (*build)(GraphBuilder&);
+    std::int64_t outputs;
+    bool flash = true;
+  };
+
+  Result<ggml::Schedule> prompt_of(Context& context) const {
+    context.flash = settings_.flash != FlashAttention::off;
+    if (settings_.flash == FlashAttention::automatic && !ggml::is_quantized(settings_.type_v))
+      if (Result<void> probed = probe_flash(context); !probed)
+        return tl::unexpected(probed.error());
+    const std::int64_t tokens = std::min(memory_.sizes.n_ctx, memory_.sizes.n_ubatch);
+    return reserve(context, tokens, std::min(tokens, context.outputs), nullptr);
+  }
+
+  /// A second context on the same weights, with memory of its own (common/speculative.cpp).
+  Result<void> add_drafts(ggml::Schedule& schedule) {
+    const std::int64_t blocks = model_.hp.n_layer_all - model_.hp.n_layer();
+    if (blocks == 0) return bad_input("the model has no draft block", "--spec-type", "ngram-mod");
+    if (blocks > 1 || !model_.architecture->build_draft)
+      return bad_input(fmt::format("the draft blocks of {} are not modelled", model_.hp.arch),
+                       "--spec-type", "none");
+    memory_.draft_caches = plan_draft_caches(model_.hp, settings_, devices_, placement_);
+    Context drafts{memory_.draft_caches, model_.architecture->build_draft, settings_.n_seq_max};
+    const Result<ggml::Schedule> prompt = prompt_of(drafts);
+    if (!prompt) return tl::unexpected(prompt.error());
+    for (std::size_t b = 0; b < schedule.bytes.size(); ++b) schedule.bytes[b] += prompt->bytes[b];
+    return {};
+  }
+
   Result<void> place_weights() {
     for (const Weight& weight : model_.weights) {
       const Result<const ggml::BufferType*> buffer = placement_.buffer_of(weight);
@@ -50,7 +81,7 @@ class Loader {
   /// What a context refuses (llama_init_from_model, llama_context).
   Result<void> check_caches() const {
     const Hyperparameters& hp = model_.hp;
-    if (hp.is_mla() && settings_.type_k != settings_.type_v)
+    if (latent_alone(hp, settings_) && settings_.type_k != settings_.type_v)
       return bad_input("its latent cache is K and V at a time: both need one type",
                        "--cache-type-v", std::string(ggml::traits(settings_.type_k).name));
     if (settings_.flash == FlashAttention::off) return {};
@@ -69,31 +100,33 @@ class Loader {
   /// The schedule of one batch; `mismatch` is set when attention runs elsewhere than its layer.
   /// The pass that measures (ggml_backend_sched_reserve_size) resets the scheduler after the graph
   /// was built and so forgets what was pinned; the pass that probes does not.
-  Result<ggml::Schedule> reserve(std::int64_t tokens, std::int64_t outputs, bool* mismatch) const {
+  Result<ggml::Schedule> reserve(const Context& context, std::int64_t tokens, std::int64_t outputs,
+                                 bool* mismatch) const {
     const std::int64_t seqs = settings_.n_seq_max;
     ggml::Graph graph;
     const GraphJob job{.hp = model_.hp,
                        .settings = settings_,
                        .placement = placement_,
                        .devices = devices_,
-                       .caches = memory_.caches,
+                       .caches = context.caches,
                        .weights = model_.weights,
                        .weight_buffers = buffers_,
                        .n_tokens = round_up(tokens, seqs),
                        .n_seqs = seqs,
                        .n_outputs = outputs,
-                       .flash = memory_.flash};
+                       .flash = context.flash};
     GraphBuilder builder(graph, job);
-    model_.architecture->build(builder);
+    context.build(builder);
     if (!graph.failure().empty())
       return bad_input(fmt::format("its sizes contradict each other: {}", graph.failure()),
                        model_.hp.arch);
-    ggml::Schedule schedule = ggml::schedule(graph,
-                                             {.backends = devices_.backends(),
-                                              .buffers = devices_.buffers(),
-                                              .parallel = placement_.pipelined(),
-                                              .op_offload = settings_.op_offload},
-                                             mismatch ? builder.pins() : ggml::Pins{});
+    ggml::Schedule schedule =
+        ggml::schedule(graph,
+                       {.backends = devices_.backends(),
+                        .buffers = devices_.buffers(),
+                        .parallel = placement_.pipelined(),
+                        .op_offload = settings_.op_offload},
+                       mismatch || settings_.build.keeps_pins() ? builder.pins() : ggml::Pins{});
     if (mismatch)
       *mismatch = std::ranges::any_of(builder.flash_nodes(), [&](const auto& node) {
         const auto& [tensor, layer] = node;
@@ -103,12 +136,12 @@ class Loader {
   }
 
   /// Flash attention stays on when it runs where its layer is, for a batch of one token each.
-  Result<void> probe_flash() {
+  Result<void> probe_flash(Context& context) const {
     bool mismatch = false;
     const Result<ggml::Schedule> probe =
-        reserve(settings_.n_seq_max, settings_.n_seq_max, &mismatch);
+        reserve(context, settings_.n_seq_max, settings_.n_seq_max, &mismatch);
     if (!probe) return tl::unexpected(probe.error());
-    memory_.flash = !mismatch;
+    context.flash = !mismatch;
     return {};
   }
 
@@ -117,7 +150,7 @@ class Loader {
     std::set<std::string_view> seen;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const Weight& w = model_.weights[i];
-      if (buffers_[i] != &buffer || w.skipped) continue;
+      if (buffers_[i] != &buffer || (w.skipped && !settings_.drafts)) continue;
       if (!w.separate && !seen.insert(w.name).second) continue;
       ggml::Tensor t;
       t.type = w.type;
@@ -132,7 +165,8 @@ class Loader {
   }
 
   void add(const ggml::BufferType& buffer, Bytes compute) {
-    BufferBytes b{buffer.name(), model_bytes(buffer), memory_.caches.bytes_in(buffer), compute};
+    const Bytes caches = memory_.caches.bytes_in(buffer) + memory_.draft_caches.bytes_in(buffer);
+    BufferBytes b{buffer.name(), model_bytes(buffer), caches, compute};
     if (!buffer.is_host() || b.model + b.context + b.compute > 0)
       memory_.buffers.push_back(std::move(b));
   }

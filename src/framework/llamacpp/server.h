@@ -26,7 +26,7 @@ struct Model {
 struct ServerMemory {
   std::vector<BufferBytes> buffers;        ///< GPUs first, then the host's
   std::shared_ptr<const Devices> devices;  ///< whose buffers `caches` names
-  CachePlan caches;
+  CachePlan caches, draft_caches;
   ContextSizes sizes;
   bool flash = false;  ///< whether attention is fused
   int splits = 0;      ///< of the prompt's graph

@@ -17,6 +17,9 @@ constexpr std::int64_t kMostSequences = 256;  ///< LLAMA_MAX_SEQ
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 constexpr int kMostGpus = 15;             ///< GGML_SCHED_MAX_BACKENDS, less the CPU
 constexpr std::int64_t kServerSlots = 4;  ///< llama-server's own choice, with one cache for all
+constexpr std::int64_t kOldContext = 4096;
+constexpr std::array kDeviceKinds{DeviceKind::cuda, DeviceKind::rocm, DeviceKind::sycl,
+                                  DeviceKind::vulkan};
 
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -35,6 +38,8 @@ class Reader {
       : options_(request.options), device_(request.device), s_(settings) {}
 
   Result<void> read() {
+    take(Build::named(options_.text("engine-version", "0.5.0")), s_.build);
+    if (problem_) return tl::unexpected(*problem_);
     sizes();
     caches();
     layout();
@@ -59,31 +64,69 @@ class Reader {
   }
 
   void sizes() {
-    take(options_.integer("ctx-size", 0, {0, kMostTokens}), s_.n_ctx);
+    const std::int64_t context = s_.build.takes_trained_context() ? 0 : kOldContext;
+    take(options_.integer("ctx-size", context, {0, kMostTokens}), s_.n_ctx);
     take(options_.integer("batch-size", 2048, {1, kMostTokens}), s_.n_batch);
     take(options_.integer("ubatch-size", 512, {0, kMostTokens}), s_.n_ubatch);
     const bool chosen = options_.has("parallel") && options_.text("parallel", "") != "-1";
     if (chosen)
       take(options_.integer("parallel", 1, {1, kMostSequences}), s_.n_seq_max);
     else
-      s_.n_seq_max = kServerSlots;
+      s_.n_seq_max = s_.build.has_four_slots() ? kServerSlots : 1;
     s_.kv_unified = !chosen;
     if (options_.has("kv-unified")) s_.kv_unified = true;
     if (options_.has("no-kv-unified")) s_.kv_unified = false;
-    // the server asks for a row of logits per slot
-    take(options_.integer("n-outputs-max", s_.n_seq_max, {0, kMostTokens}), s_.n_outputs_max);
+    if (!s_.build.writes_rows()) s_.kv_unified = true;
+    drafts();
+    // the server asks for a row of logits per slot, and for those of its drafts
+    const std::int64_t outputs = s_.build.limits_outputs() ? s_.n_seq_max * (1 + proposed_) : 0;
+    take(options_.integer("n-outputs-max", outputs, {0, kMostTokens}), s_.n_outputs_max);
   }
 
-  void cache_type(std::string_view flag, ggml::Type& into) {
+  void cache_type(std::initializer_list<std::string_view> flags, ggml::Type& into) {
     constexpr std::array<std::string_view, 9> kTypes{"f32",  "f16",    "bf16", "q8_0", "q4_0",
                                                      "q4_1", "iq4_nl", "q5_0", "q5_1"};
-    for (const std::string_view from : {std::string_view("kv-cache-dtype"), flag}) {
+    for (const std::string_view from : flags) {
       const std::string* typed = options_.find(from);
       if (!typed) continue;
       const auto at = std::ranges::find(kTypes, *typed);
       if (at == kTypes.end())
         return fail(from, fmt::format("unusable value \"{}\"", *typed), suggestion(*typed, kTypes));
       into = *ggml::type_from_name(*typed);
+    }
+  }
+
+  /// --spec-type: proposals of the model's own head, or of tables without weights.
+  void drafts() {
+    struct Kind {
+      std::string_view name;
+      std::int64_t proposed;  ///< -1: as many as --spec-draft-n-max says
+      bool snapshots = false, has_weights = false;
+    };
+    constexpr std::array<Kind, 11> kKinds{{{"none", 0},
+                                           {"draft-mtp", -1, true},
+                                           {"draft-simple", -1, false, true},
+                                           {"draft-eagle3", -1, true, true},
+                                           {"draft-dflash", -1, true, true},
+                                           {"draft-dspark", -1, true, true},
+                                           {"ngram-simple", 48},
+                                           {"ngram-map-k", 48},
+                                           {"ngram-map-k4v", 48},
+                                           {"ngram-mod", 64},
+                                           {"ngram-cache", 8}}};
+    const std::string all = options_.text("spec-type", "none");
+    std::int64_t most = 3;
+    take(options_.integer("spec-draft-n-max", most, {0, 1 << 10}), most);
+    for (const std::string_view typed : parts_of(all, ',')) {
+      const auto kind = std::ranges::find(kKinds, typed, &Kind::name);
+      if (kind == kKinds.end())
+        return fail("spec-type", fmt::format("unusable value \"{}\"", typed), "draft-mtp");
+      proposed_ = std::max(proposed_, kind->proposed < 0 ? most : kind->proposed);
+      if (kind->snapshots) s_.n_snapshots = most;
+      if (typed == "draft-mtp") s_.drafts = true;
+      if (kind->has_weights)
+        s_.warnings.push_back(
+            fmt::format("the draft model of --spec-type {} is not counted", typed));
     }
   }
 
@@ -94,10 +137,13 @@ class Reader {
                                 FlashAttention::off, FlashAttention::on, FlashAttention::off,
                                 FlashAttention::on,  FlashAttention::on, FlashAttention::off};
     std::size_t flash = 2;
-    take(options_.choice("flash-attn", kFlash, "auto"), flash);
+    const bool automatic = s_.build.offloads_by_default();
+    take(options_.choice("flash-attn", kFlash, automatic ? "auto" : "off"), flash);
     s_.flash = kMeans[flash];
-    cache_type("cache-type-k", s_.type_k);
-    cache_type("cache-type-v", s_.type_v);
+    cache_type({"kv-cache-dtype", "cache-type-k"}, s_.type_k);
+    cache_type({"kv-cache-dtype", "cache-type-v"}, s_.type_v);
+    cache_type({"spec-draft-type-k"}, s_.draft_type_k);
+    cache_type({"spec-draft-type-v"}, s_.draft_type_v);
     s_.kv_offload = !options_.has("no-kv-offload");
     s_.op_offload = !options_.has("no-op-offload");
     s_.swa_full = options_.has("swa-full");
@@ -106,13 +152,11 @@ class Reader {
   }
 
   void layout() {
-    s_.gpus = device_.gpus;
-    if (s_.gpus > kMostGpus)
-      return fail("gpus", fmt::format("llama.cpp takes {} at most", kMostGpus), "");
-    if (device_.gpu && device_.gpu->runs_cuda()) s_.capability = device_.gpu->capability() * 10;
+    devices();
     const std::string layers = options_.text("n-gpu-layers", "-1");
+    const std::int64_t otherwise = s_.build.offloads_by_default() ? -1 : 0;
     if (layers != "auto" && layers != "all")
-      take(options_.integer("n-gpu-layers", -1, {-2, 1 << 20}), s_.n_gpu_layers);
+      take(options_.integer("n-gpu-layers", otherwise, {-2, 1 << 20}), s_.n_gpu_layers);
     if (const std::string* mode = options_.find("split-mode"); mode && *mode == "row")
       return fail("split-mode", "this version's CUDA backend has no buffers split by rows",
                   "layer");
@@ -120,7 +164,7 @@ class Reader {
     std::size_t split = 1;
     take(options_.choice("split-mode", kSplits, "layer"), split);
     s_.split = split == 0 ? SplitMode::none : SplitMode::layer;
-    take(options_.integer("main-gpu", 0, {0, s_.gpus - 1}), s_.main_gpu);
+    take(options_.integer("main-gpu", 0, {0, std::max(s_.gpus() - 1, 0)}), s_.main_gpu);
     tensor_split();
     s_.cpu_moe = options_.has("cpu-moe");
     take(options_.integer("n-cpu-moe", 0, {0, 1 << 20}), s_.n_cpu_moe);
@@ -128,6 +172,42 @@ class Reader {
     s_.mmap = options_.has("mmap") && !options_.has("no-mmap");
     if (const std::string* type = options_.find("quantize"))
       take(file_type_from_name(*type), s_.quantize);
+  }
+
+  /// --device names them and with them the backend; else there are as many as --gpus says.
+  void devices() {
+    s_.device_numbers.resize(static_cast<std::size_t>(device_.gpus));
+    for (int i = 0; i < device_.gpus; ++i) s_.device_numbers[static_cast<std::size_t>(i)] = i;
+    if (device_.gpu) {
+      if (device_.gpu->runs_cuda())
+        s_.capability = device_.gpu->capability() * 10;
+      else
+        s_.device_kind = DeviceKind::rocm;
+    }
+    const std::string named = options_.text("device", "");
+    if (!named.empty()) named_devices(named);
+    if (s_.gpus() > kMostGpus)
+      fail("gpus", fmt::format("llama.cpp takes {} at most", kMostGpus), "");
+  }
+
+  void named_devices(const std::string& named) {
+    s_.device_numbers.clear();
+    if (named == "none") return;
+    for (const std::string_view name : parts_of(named, ',')) {
+      const std::size_t digits = std::min(name.find_first_of("0123456789"), name.size());
+      const std::string_view prefix = name.substr(0, digits);
+      const auto kind = std::ranges::find(kDeviceKinds, prefix, prefix_of);
+      int number = 0;
+      const auto [end, error] =
+          std::from_chars(name.data() + digits, name.data() + name.size(), number);
+      if (kind == kDeviceKinds.end() || error != std::errc() || end != name.data() + name.size())
+        return fail("device", fmt::format("no device \"{}\" is modelled", name),
+                    "CUDA0, ROCm0, SYCL0, Vulkan0 or none");
+      if (!s_.device_numbers.empty() && *kind != s_.device_kind)
+        return fail("device", "devices of two kinds together are not modelled", "one kind");
+      s_.device_kind = *kind;
+      s_.device_numbers.push_back(number);
+    }
   }
 
   void tensor_split() {
@@ -140,8 +220,8 @@ class Reader {
         return fail("tensor-split", fmt::format("unusable share \"{}\"", part), "numbers like 3,1");
       s_.tensor_split.push_back(share);
     }
-    if (s_.tensor_split.size() > static_cast<std::size_t>(s_.gpus))
-      fail("tensor-split", "more shares than GPUs", fmt::format("--gpus {}", s_.gpus));
+    if (s_.tensor_split.size() > s_.device_numbers.size())
+      fail("tensor-split", "more shares than GPUs", fmt::format("--gpus {}", s_.gpus()));
   }
 
   void overrides() {
@@ -158,10 +238,12 @@ class Reader {
   const ServeOptions& options_;
   const ServeDevice& device_;
   Settings& s_;
+  std::int64_t proposed_ = 0;  ///< tokens of the longest draft
   std::optional<Error> problem_;
 };
 
 constexpr std::int64_t kPad = 256;
+constexpr std::int64_t kOldPad = 32;  ///< without flash attention
 
 }  // namespace
 
@@ -178,8 +260,10 @@ ContextSizes context_sizes(const Settings& s, const Hyperparameters& hp) {
   c.n_batch = hp.causal ? std::min(c.n_ctx, s.n_batch) : s.n_batch;
   c.n_ubatch = std::min(c.n_batch, s.n_ubatch == 0 ? s.n_batch : s.n_ubatch);
   c.n_outputs_max = s.n_outputs_max == 0 ? c.n_batch : s.n_outputs_max;
-  c.n_ctx = round_up(c.n_ctx, kPad);
-  c.n_ctx_seq = s.kv_unified ? c.n_ctx : round_up(c.n_ctx / s.n_seq_max, kPad);
+  const std::int64_t pad =
+      s.build.pads_all_caches() || s.flash != FlashAttention::off ? kPad : kOldPad;
+  c.n_ctx = round_up(c.n_ctx, pad);
+  c.n_ctx_seq = s.kv_unified ? c.n_ctx : round_up(c.n_ctx / s.n_seq_max, pad);
   if (!s.kv_unified) c.n_ctx = c.n_ctx_seq * s.n_seq_max;
   c.streams = s.kv_unified ? 1 : s.n_seq_max;
   c.n_gpu_layers = s.n_gpu_layers < 0 ? hp.n_layer_all + 1 : s.n_gpu_layers;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/llamacpp/build.h"
 #include "framework/llamacpp/file_type.h"
 #include "framework/llamacpp/hyperparameters.h"
 #include "workload/serve_engine.h"
@@ -17,6 +18,11 @@ namespace memtape::llamacpp {
 
 enum class FlashAttention : std::uint8_t { off, on, automatic };
 enum class SplitMode : std::uint8_t { none, layer };
+
+/// ggml's backends that are modelled; beside the CPU's.
+enum class DeviceKind : std::uint8_t { cuda, rocm, sycl, vulkan };
+/// As in the names of devices: "Vulkan".
+std::string_view prefix_of(DeviceKind kind);
 
 struct Settings {
   std::int64_t n_ctx = 0, n_batch = 2048, n_ubatch = 512;
@@ -33,10 +39,17 @@ struct Settings {
   std::int64_t n_cpu_moe = 0;
   std::vector<std::pair<std::string, std::string>> overrides;  ///< pattern, buffer type
   std::int64_t n_outputs_max = 0;
+  bool drafts = false;           ///< with the model's own draft block
+  std::int64_t n_snapshots = 0;  ///< of recurrent states before tokens that may be taken back
+  ggml::Type draft_type_k = ggml::Type::f16, draft_type_v = ggml::Type::f16;
   std::optional<FileType> quantize;
-  int gpus = 1;
+  Build build;
+  DeviceKind device_kind = DeviceKind::cuda;
+  std::vector<int> device_numbers{0};
   int capability = 890;  ///< of the GPUs, as ggml counts
+  std::vector<std::string> warnings;
 
+  int gpus() const { return static_cast<int>(device_numbers.size()); }
   bool has_overrides() const { return cpu_moe || n_cpu_moe > 0 || !overrides.empty(); }
 };
 
@@ -50,5 +63,10 @@ struct ContextSizes {
 };
 
 ContextSizes context_sizes(const Settings& settings, const Hyperparameters& hp);
+
+/// Whether the cache of latents holds no values beside them.
+inline bool latent_alone(const Hyperparameters& hp, const Settings& settings) {
+  return hp.is_mla() && settings.build.drops_latent_values();
+}
 
 }  // namespace memtape::llamacpp

@@ -16,6 +16,7 @@ struct Architecture {
   void (*read)(Hyperparameters&, KeyReader&);
   void (*list)(const Hyperparameters&, WeightList&);
   void (*build)(GraphBuilder&);
+  void (*build_draft)(GraphBuilder&) = nullptr;  ///< of the draft block, where that is modelled
 };
 
 std::span<const Architecture> architectures();
@@ -32,12 +33,12 @@ extern const Architecture kApertus, kArcee, kBaichuan, kBailingMoe, kBailingMoe2
     kErnie45, kErnie45Moe, kEuroBert, kExaone, kExaone4, kFalcon, kFalconH1, kGemma, kGemma2,
     kGemma3, kGemma3n, kGemma4, kGemmaEmbedding, kGlm4, kGlm4Moe, kGpt2, kGptNeoX, kGptOss,
     kGranite, kGraniteHybrid, kGraniteMoe, kHunyuanDense, kHunyuanMoe, kHunyuanVl, kInternLm2,
-    kJais, kJamba, kJinaBert2, kJinaBert3, kLfm2, kLfm2Moe, kLlada, kLladaMoe, kLlama, kLlama4,
-    kMainCoder, kMamba, kMamba2, kMiniCpm, kMinimaxM2, kMistral3, kMpt, kNemotron, kNemotronH,
-    kNemotronHMoe, kNomicBert, kNomicBertMoe, kOlmo, kOlmo2, kOlmoe, kOpenElm, kOrion, kPaddleOcr,
-    kPanguEmbed, kPhi2, kPhi3, kPhiMoe, kQwen, kQwen2, kQwen2Moe, kQwen2Vl, kQwen3, kQwen35,
-    kQwen35Moe, kQwen3Moe, kQwen3Next, kQwen3Vl, kQwen3VlMoe, kRefact, kSeedOss, kSmolLm3,
-    kStableLm, kStarcoder, kStarcoder2, kXverse;
+    kJais, kJais2, kJamba, kJinaBert2, kJinaBert3, kLfm2, kLfm2Moe, kLlada, kLladaMoe, kLlama,
+    kLlama4, kMainCoder, kMamba, kMamba2, kMellum, kMiniCpm, kMinimaxM2, kMistral3, kMistral4, kMpt,
+    kNemotron, kNemotronH, kNemotronHMoe, kNomicBert, kNomicBertMoe, kOlmo, kOlmo2, kOlmoe,
+    kOpenElm, kOrion, kPaddleOcr, kPanguEmbed, kPhi2, kPhi3, kPhiMoe, kQwen, kQwen2, kQwen2Moe,
+    kQwen2Vl, kQwen3, kQwen35, kQwen35Moe, kQwen3Moe, kQwen3Next, kQwen3Vl, kQwen3VlMoe, kRefact,
+    kRnd1, kSeedOss, kSmolLm3, kStableLm, kStarcoder, kStarcoder2, kXverse;
 }
 
 }  // namespace memtape::llamacpp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// deepseek2: DeepSeek V2 and V3, Kimi K2, GLM-4.7-Flash: latent attention, with or without the
-// absorbed up-projections; dense layers first, then routed and shared experts.
+// deepseek2 and mistral4: DeepSeek V2 and V3, Kimi K2, GLM-4.7-Flash, Mistral 4: latent attention,
+// with or without the absorbed up-projections; dense layers first, then routed and shared experts.
 #include "framework/llamacpp/arch/architectures.h"
 
 namespace memtape::llamacpp::arch {
@@ -102,8 +102,30 @@ Compressed compress(GraphBuilder& b, std::int64_t il, Tensor* x, Tensor* positio
   Tensor* kv = b.g.view_2d(both, {hp.n_lora_kv, b.n_tokens, 1, 1}, row, 0);
   Tensor* k = b.g.view_3d(both, {hp.n_rot, 1, b.n_tokens, 1}, row, row,
                           ggml::row_size(both->type, hp.n_lora_kv));
+  if (!b.build().rotates_views()) {
+    k = b.g.cont(k);
+    kv = b.g.cont(kv);
+  }
   k = b.rope(k, positions);
   return {b.rms(kv, b.w(il, "attn_kv_a_norm.weight"), il), k};
+}
+
+/// The rotated part came first for a while.
+Tensor* joined(GraphBuilder& b, Tensor* plain, Tensor* rotated) {
+  const bool rotated_first = b.build().rotates_views() && !b.build().views_latent_values();
+  return rotated_first ? b.g.concat(rotated, plain, 0) : b.g.concat(plain, rotated, 0);
+}
+
+/// The rotation of whole queries leaves the rest of a head as it is.
+Tensor* rotated_queries(GraphBuilder& b, Tensor* q, Tensor* positions) {
+  if (b.build().rotates_whole_queries()) return b.rope(q, positions);
+  const Hyperparameters& hp = b.hp;
+  const std::int64_t nope = head_k(hp) - hp.n_rot;
+  Tensor* plain = b.g.view_3d(q, {nope, hp.n_head(), b.n_tokens, 1}, q->nb[1], q->nb[2], 0);
+  Tensor* turned = b.g.view_3d(q, {hp.n_rot, hp.n_head(), b.n_tokens, 1}, q->nb[1], q->nb[2],
+                               ggml::row_size(q->type, nope));
+  if (!b.build().rotates_views()) turned = b.g.cont(turned);
+  return joined(b, plain, b.rope(turned, positions));
 }
 
 /// The up-projection of K is absorbed into Q: one head of latents for all.
@@ -120,12 +142,14 @@ Tensor* absorbed(GraphBuilder& b, const AttentionInputs& in, std::int64_t il, Te
   plain = b.mm(b.w(il, "attn_k_b.weight"), b.g.permute(plain, {0, 2, 1, 3}));
   plain = b.g.permute(plain, {0, 2, 1, 3});
   Qkv qkv{};
-  qkv.q = b.g.concat(plain, turned, 0);
   qkv.v = b.g.reshape(c.kv, {hp.n_lora_kv, 1, b.n_tokens, 1});
-  qkv.k = b.g.concat(qkv.v, c.k_rotated, 0);
+  qkv.q = joined(b, plain, turned);
+  qkv.k = joined(b, qkv.v, c.k_rotated);
   if (scale) qkv.q = b.g.mul(qkv.q, scale);
-  return b.attention_k(in, il, qkv, b.w(il, "attn_output.weight"),
-                       {.v_mla = b.w(il, "attn_v_b.weight")});
+  const AttentionExtras extras{.v_mla = b.w(il, "attn_v_b.weight")};
+  Tensor* wo = b.w(il, "attn_output.weight");
+  return b.has_latent_values() ? b.attention(in, il, qkv, wo, extras)
+                               : b.attention_k(in, il, qkv, wo, extras);
 }
 
 /// K and V of all heads.
@@ -142,8 +166,8 @@ Tensor* expanded(GraphBuilder& b, const AttentionInputs& in, std::int64_t il, Te
                           ggml::row_size(kv->type, nope));
   Qkv qkv{};
   qkv.v = b.g.cont(v);
-  qkv.q = b.rope(q, positions);
-  qkv.k = b.g.concat(k, b.g.repeat(c.k_rotated, {hp.n_rot, heads, b.n_tokens, 1}), 0);
+  qkv.q = rotated_queries(b, q, positions);
+  qkv.k = joined(b, k, b.g.repeat(c.k_rotated, {hp.n_rot, heads, b.n_tokens, 1}));
   if (scale) qkv.q = b.g.mul(qkv.q, scale);
   return b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
 }
@@ -165,7 +189,8 @@ void build(GraphBuilder& b) {
   Tensor* x = b.input_embeddings();
   Tensor* scale = hp.attn_temp_scale != 0 ? b.input_attention_scale() : nullptr;
   Tensor* positions = b.input_positions();
-  const AttentionInputs in = hp.is_mla() ? b.input_attention_k() : b.input_attention();
+  const bool latents = hp.is_mla() && !b.has_latent_values();
+  const AttentionInputs in = latents ? b.input_attention_k() : b.input_attention();
   Tensor* rows = b.input_output_rows();
   for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
     Tensor* residual = x;
@@ -185,5 +210,6 @@ void build(GraphBuilder& b) {
 }  // namespace
 
 const Architecture kDeepseek2{"deepseek2", read, list, build};
+const Architecture kMistral4{"mistral4", read, list, build};
 
 }  // namespace memtape::llamacpp::arch

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/llamacpp/arch/delta_net.h"
 
+#include <algorithm>
+
 namespace memtape::llamacpp::arch {
 namespace {
 
@@ -26,9 +28,14 @@ Tensor* with_history(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il
   Tensor* history = b.states_of(in, all, hp.n_embd_r());
   history = b.g.reshape(history, {kept, channels, b.n_seqs, 1});
   Tensor* joined = b.g.concat(history, b.g.transpose(x), 0);
-  Tensor* last = b.g.view_3d(joined, {kept, channels, b.n_seqs, 1}, joined->nb[1], joined->nb[2],
-                             (joined->ne[0] - kept) * kFloat);
-  b.g.expand(b.g.cpy(last, b.g.view_2d(all, {kept * channels, b.n_seqs, 1, 1}, all->nb[1], 0)));
+  for (std::int64_t back = b.snapshots() - 1; back >= 0; --back) {
+    const std::int64_t from = std::max<std::int64_t>(0, joined->ne[0] - kept - back);
+    Tensor* last = b.g.view_3d(joined, {kept, channels, b.n_seqs, 1}, joined->nb[1], joined->nb[2],
+                               from * kFloat);
+    Tensor* to = b.g.view_2d(all, {kept * channels, b.n_seqs, 1, 1}, all->nb[1],
+                             back * b.state_rows() * all->nb[1]);
+    b.g.expand(b.g.cpy(last, to));
+  }
   return joined;
 }
 
@@ -38,7 +45,8 @@ Tensor* delta_net(GraphBuilder& b, std::int64_t il, const ggml::Graph::DeltaNet&
   ggml::Graph& g = b.g;
   const std::int64_t head = net.v->ne[0], heads = net.v->ne[1];
   const std::int64_t tokens = net.v->ne[2], seqs = net.v->ne[3];
-  Tensor* result = g.gated_delta_net(net);
+  const std::int64_t snapshots = b.snapshots();
+  Tensor* result = g.gated_delta_net(net, snapshots);
   const auto window = [&](ggml::Extents ne, std::int64_t from) {
     return g.view(result, {.ne = ne,
                            .nb1 = ne[0] * kFloat,
@@ -47,8 +55,16 @@ Tensor* delta_net(GraphBuilder& b, std::int64_t il, const ggml::Graph::DeltaNet&
                            .offset = from * kFloat});
   };
   Tensor* output = window({head, heads, tokens, seqs}, 0);
-  Tensor* state = window({head, head, heads, seqs}, head * heads * tokens * seqs);
+  const std::int64_t behind = head * heads * tokens * seqs;
   Tensor* all = b.s_of(il);
+  if (snapshots > 1) {
+    const ggml::Extents shape{hp.n_embd_s(), seqs, std::min(tokens, snapshots), 1};
+    const Bytes row = hp.n_embd_s() * kFloat;
+    Tensor* from = g.view_3d(result, shape, row, row * seqs, behind * kFloat);
+    g.expand(g.cpy(from, g.view_3d(all, shape, all->nb[1], b.state_rows() * all->nb[1], 0)));
+    return output;
+  }
+  Tensor* state = window({head, head, heads, seqs}, behind);
   g.expand(g.cpy(state, g.view_2d(all, {hp.n_embd_s(), b.n_seqs, 1, 1}, all->nb[1], 0)));
   return output;
 }

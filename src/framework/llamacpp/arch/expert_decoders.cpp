@@ -125,6 +125,20 @@ void read_llada(Hyperparameters& hp, KeyReader& keys) {
   hp.no_cache = true;
 }
 
+/// The same of Qwen's weights, normed.
+void read_rnd(Hyperparameters& hp, KeyReader& keys) {
+  read_llada(hp, keys);
+  hp.expert_weights_norm = true;
+}
+
+void read_mellum(Hyperparameters& hp, KeyReader& keys) {
+  constexpr std::int64_t kFullLayerEvery = 4;
+  read_qwen3moe(hp, keys);
+  hp.n_swa = keys.count("attention.sliding_window", 0);
+  hp.swa = hp.n_swa > 0;
+  if (hp.swa) hp.read_swa_pattern(keys, kFullLayerEvery);
+}
+
 void read_dbrx(Hyperparameters& hp, KeyReader& keys) {
   read_phimoe(hp, keys);
   hp.clamp_kqv = keys.number("attention.clamp_kqv", 0);
@@ -135,6 +149,8 @@ void read_dbrx(Hyperparameters& hp, KeyReader& keys) {
 const Architecture kQwen3Moe = plain_decoder<kHeadNorms>("qwen3moe", read_qwen3moe);
 const Architecture kQwen3VlMoe = plain_decoder<kHeadNorms>("qwen3vlmoe", read_qwen3vlmoe);
 const Architecture kLladaMoe = plain_decoder<kHeadNorms>("llada-moe", read_llada);
+const Architecture kRnd1 = plain_decoder<kHeadNorms>("rnd1", read_rnd);
+const Architecture kMellum = plain_decoder<kHeadNorms>("mellum", read_mellum);
 const Architecture kErnie45 = plain_decoder<kLike>("ernie4_5", read_ernie);
 const Architecture kErnie45Moe = plain_decoder<kLike>("ernie4_5-moe", read_ernie_moe);
 const Architecture kDots1 = plain_decoder<kHeadNorms>("dots1", read_dots1);

@@ -37,6 +37,11 @@ constexpr PlainDecoder kMptLike{
     .norm = Norm::layer, .fused_qkv = true, .activation = Activation::gelu, .gated = false};
 constexpr PlainDecoder kNemotronLike{
     .norm = Norm::layer, .norm_bias = true, .activation = Activation::relu_sqr, .gated = false};
+constexpr PlainDecoder kSquared = [] {
+  PlainDecoder kind = kBiased;
+  kind.activation = Activation::relu_sqr;
+  return kind;
+}();
 constexpr PlainDecoder kOrionLike{.norm = Norm::layer, .norm_bias = true};
 constexpr PlainDecoder kOlmoLike{.norm = Norm::layer, .norm_weights = false};
 
@@ -82,6 +87,7 @@ const Architecture kStarcoder2 = plain_decoder<kBiased>("starcoder2", read_starc
 const Architecture kCodeShell = plain_decoder<kFusedBiased>("codeshell", read_nothing);
 const Architecture kBloom = plain_decoder<kBloomLike>("bloom", read_bloom);
 const Architecture kMpt = plain_decoder<kMptLike>("mpt", read_mpt);
+const Architecture kJais2 = plain_decoder<kSquared>("jais2", read_nothing);
 const Architecture kJais = plain_decoder<kJaisLike>("jais", read_alibi);
 const Architecture kNemotron = plain_decoder<kNemotronLike>("nemotron", read_nothing);
 const Architecture kOrion = plain_decoder<kOrionLike>("orion", read_nothing);

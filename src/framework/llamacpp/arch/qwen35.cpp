@@ -85,10 +85,28 @@ void build(GraphBuilder& b) {
   b.head_for_drafts(x, rows);
 }
 
+/// The block behind the last layer (graph_mtp): one, with attention.
+void build_draft(GraphBuilder& b) {
+  const Hyperparameters& hp = b.hp;
+  const std::int64_t il = hp.n_layer();
+  const GraphBuilder::DraftInputs drafts = b.input_drafts(il);
+  Tensor* positions = b.input_positions();
+  Tensor* rows = b.input_output_rows();
+  const AttentionInputs in = b.input_attention();
+  Tensor* hidden = b.rms(drafts.hidden, b.w(il, "nextn.hnorm.weight"), il);
+  Tensor* tokens = b.rms(drafts.tokens, b.w(il, "nextn.enorm.weight"), il);
+  Tensor* x = b.mm(b.w(il, "nextn.eh_proj.weight"), b.g.concat(tokens, hidden, 0));
+  Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
+  Tensor* middle = b.g.add(gated_attention(b, in, il, y, positions), x);
+  y = b.rms(middle, b.w(il, "post_attention_norm.weight"), il);
+  x = b.g.add(feed_forward(b, il, y), middle);
+  b.draft_head(il, x, rows);
+}
+
 }  // namespace
 
-const Architecture kQwen3Next{"qwen3next", read_next, list, build};
-const Architecture kQwen35{"qwen35", read, list, build};
-const Architecture kQwen35Moe{"qwen35moe", read_moe, list, build};
+const Architecture kQwen3Next{"qwen3next", read_next, list, build, build_draft};
+const Architecture kQwen35{"qwen35", read, list, build, build_draft};
+const Architecture kQwen35Moe{"qwen35moe", read_moe, list, build, build_draft};
 
 }  // namespace memtape::llamacpp::arch

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Build: llama.cpp numbers its builds (the commits of its main branch). Everything else in this
+// folder describes v0.5.0; what earlier builds did otherwise, as far as memory depends on it, is a
+// question here, named for what changed and with the pull request that changed it.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+
+namespace memtape::llamacpp {
+
+class Build {
+ public:
+  static constexpr int kOldest = 2413;    ///< March 2024: from then on GPUs are pipelined (6017)
+  static constexpr int kGraphs = 4881;    ///< the oldest whose graphs were compared (12181)
+  static constexpr int kCurrent = 11000;  ///< v0.5.0 and later
+
+  Build() = default;
+  /// "b6209", "6209", "6209 (fb22dd07)", as logs print it, or "0.5.0".
+  static Result<Build> named(std::string_view text);
+
+  int number() const { return number_; }
+  bool graphs_compared() const { return number_ >= kGraphs; }
+
+  /// DeepSeek's rotated halves are taken as views, not copied first (12801).
+  bool rotates_views() const { return number_ >= 5137; }
+  /// Layers with a window have a cache of their own size (13194).
+  bool separates_windows() const { return number_ >= 5429; }
+  /// Gate and activation are one op (14158).
+  bool fuses_gates() const { return number_ >= 5776; }
+  /// Caches are written by row number, so they can be one for each sequence (14959).
+  bool writes_rows() const { return number_ >= 6071; }
+  /// Flash attention where it runs, and all layers on the GPUs, unless asked otherwise (15434).
+  bool offloads_by_default() const { return number_ >= 6325; }
+  /// The weights of experts are computed before the experts (16130).
+  bool weighs_experts_early() const { return number_ >= 6583; }
+  /// Vulkan sorts its part of a graph (15850).
+  bool sorts_for_vulkan() const { return number_ >= 6421; }
+  /// Vulkan has flash attention without NVIDIA's cooperative matrices (13324).
+  bool attends_on_vulkan() const { return number_ >= 5335; }
+  /// llama-server has four slots unless asked otherwise, with one cache for all (16736).
+  bool has_four_slots() const { return number_ >= 6925; }
+  /// Caches are padded to 256 cells in any case (17046).
+  bool pads_all_caches() const { return number_ >= 6975; }
+  /// V is expanded before K (16884).
+  bool values_first() const { return number_ >= 7044; }
+  /// Masks have a row for each token, not padded to 64 (17910).
+  bool masks_fit() const { return number_ >= 7350; }
+  /// The context is the model's unless asked otherwise, not 4096 (16653).
+  bool takes_trained_context() const { return number_ >= 7407; }
+  /// The output is the first layer that goes to a GPU, not one beside those counted (18148).
+  bool counts_output() const { return number_ >= 7467; }
+  /// Latent caches: V is a view of K (18986).
+  bool views_latent_values() const { return number_ >= 7812; }
+  /// The inputs of tokens and of embeddings are both in the graph (18898).
+  bool has_both_inputs() const { return number_ >= 7819; }
+  /// Latent caches hold no V (19067).
+  bool drops_latent_values() const { return number_ >= 7832; }
+  /// Quantized caches are rotated (21038).
+  bool rotates_caches() const { return number_ >= 8619; }
+  /// Experts are summed in the order of the graph, not when they are needed (19378).
+  bool sums_experts_early() const { return number_ >= 8738; }
+  /// Masks are in half precision from the start (23764).
+  bool masks_in_half() const { return number_ >= 9410; }
+  /// llama-server reserves a row of logits for each slot, not for each token (23861).
+  bool limits_outputs() const { return number_ >= 9460; }
+  /// CUDA converts quantized keys and values in the graph's memory (23907).
+  bool converts_in_graph() const { return number_ >= 9489; }
+  /// DeepSeek's queries are rotated in place: after August 2026.
+  bool rotates_whole_queries() const { return number_ >= kCurrent; }
+  /// A server that loads keeps the norms of a layer on its device; the pass without memory, whose
+  /// figures those of v0.5.0 are, forgets them (ggml_backend_sched_reserve_size).
+  bool keeps_pins() const { return number_ < kCurrent; }
+  /// CUDA's fused experts keep what they read (27301): after the build of 30 August 2026.
+  bool keeps_fused_inputs() const { return number_ >= 10640; }
+
+ private:
+  int number_ = kCurrent;
+};
+
+}  // namespace memtape::llamacpp
