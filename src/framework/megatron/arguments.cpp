@@ -220,7 +220,8 @@ void read_environment(const Config& c, Arguments& a) {
 }
 
 void read_kernels(const Config& c, Arguments& a) {
-  a.transformer_engine = c.text("transformer_impl", "transformer_engine") != "local";
+  a.transformer_engine = c.text("transformer_impl", "transformer_engine") != "local" &&
+                         c.texts("spec") != std::vector<std::string>{"local"};  // BERT's
   const std::string backend = c.text("attention_backend", "auto");
   a.attention_backend = backend == "unfused" ? AttentionBackend::unfused
                         : backend == "local" ? AttentionBackend::local

@@ -185,12 +185,19 @@ Tensor flash(Rank& rank, const Tensor& query, const Tensor& key, const Tensor& v
   return turned.view({turned.size(0), turned.size(1), turned.size(2) * turned.size(3)});
 }
 
+/// Whether cuDNN's kernel serves training (nvte_get_fused_attn_backend of common/fused_attn): on
+/// Blackwell it is not deterministic with dropout, below Hopper get_attention_backend wants flash.
+bool fused_is_chosen(const Arguments& a) {
+  const int major = ghost::session().device.major;
+  if (major < 10) return major == 9;
+  return !a.deterministic_attention || a.attention_dropout == 0.0;
+}
+
 /// get_attention_backend of pytorch/attention/dot_product_attention/utils.py: cuDNN's kernel goes
-/// before flash-attn on compute capability 9.0, behind it elsewhere.
+/// before flash-attn from compute capability 9.0 on, behind it elsewhere.
 AttentionBackend chosen_backend(const Arguments& a) {
   if (a.attention_backend != AttentionBackend::automatic) return a.attention_backend;
-  const bool hopper = ghost::session().device.major == 9;
-  return hopper ? AttentionBackend::fused : AttentionBackend::flash;
+  return fused_is_chosen(a) ? AttentionBackend::fused : AttentionBackend::flash;
 }
 
 }  // namespace

@@ -72,6 +72,7 @@ Tensor Interleaved::forward_step(std::int64_t k) {
   std::deque<Tensor>& outputs = output_tensors_[chunk];
   if (model.place().first && inputs.size() == outputs.size()) inputs.emplace_back();
   const Schedule::InFlight flight = schedule_.forward(model, inputs[outputs.size()], {step_, k});
+  schedule_.num_tokens_.reset();  // a name of forward_step_helper's own
   outputs.push_back(flight.output);
   return flight.output;
 }
