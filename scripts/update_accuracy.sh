@@ -1,14 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Writes docs/accuracy.md from the recorded rows. With --check PROGRAM: writes nothing, fails when the page is out of date.
+# Writes docs/accuracy.md and docs/accuracy/megatron_goldens.md from the recorded rows. With --check PROGRAM: writes nothing, fails
+# when a page is out of date.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=$root/build/release/memtape
 page=$root/docs/accuracy.md
+goldens=$root/docs/accuracy/megatron_goldens.md
 if [ "${1:-}" = --check ]; then
   program=$2
   page=$(mktemp)
-  trap 'rm -f "$page"' EXIT
+  goldens=$(mktemp)
+  trap 'rm -f "$page" "$goldens"' EXIT
 fi
 cd "$root"
 {
@@ -35,7 +38,8 @@ cd "$root"
     done
   done
 } > "$page"
-if [ "${1:-}" = --check ] && ! diff -u docs/accuracy.md "$page"; then
-  echo "docs/accuracy.md is out of date: run scripts/update_accuracy.sh" >&2
+scripts/megatron_goldens.py "$program" --page > "$goldens"
+if [ "${1:-}" = --check ] && ! { diff -u docs/accuracy.md "$page" && diff -u docs/accuracy/megatron_goldens.md "$goldens"; }; then
+  echo "docs/accuracy is out of date: run scripts/update_accuracy.sh" >&2
   exit 1
 fi
