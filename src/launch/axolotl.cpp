@@ -303,7 +303,7 @@ Result<Settings> read_arguments(const LaunchCommand& command) {
 }
 
 Result<void> refuse_unmodelled(const Settings& settings) {
-  for (const char* name : {"rl", "deepspeed", "fsdp", "fsdp_config"})
+  for (const char* name : {"rl", "fsdp", "fsdp_config"})
     if (settings.says(name))
       return unsupported(fmt::format("{} is not modelled under Trainer", name),
                          settings.find(name)->where, "leave it out");
@@ -392,6 +392,7 @@ void add_renamed(Settings& settings, Settings& arguments) {
        {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs"},
        {"max_grad_norm", "max_grad_norm"},
        {"neftune_noise_alpha", "neftune_noise_alpha"},
+       {"deepspeed", "deepspeed"},
        {"torch_empty_cache_steps", "torch_empty_cache_steps"}});
   for (const auto& [word, field] : kRenamed)
     if (const Setting* setting = settings.find(word)) {

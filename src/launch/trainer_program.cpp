@@ -94,14 +94,33 @@ void add_fsdp(const LaunchCommand& command, Translation& translation) {
   translation.options.emplace_back("fsdp_config", fmt::format("{{{}}}", fmt::join(members, ", ")));
 }
 
+/// accelerate's DeepSpeedPlugin (1.15, utils/dataclasses.py): a ds_config's file, or one made of
+/// the launcher's own settings.
+void add_deepspeed(const LaunchCommand& command, Translation& translation) {
+  const auto said = [&](std::string_view name, std::string_view otherwise) {
+    const std::string* value = setting_of(command, name);
+    return value ? *value : std::string(otherwise);
+  };
+  if (const std::string* file = setting_of(command, "deepspeed_config_file")) {
+    translation.options.emplace_back("deepspeed", *file);
+    return;
+  }
+  const std::string* clipping = setting_of(command, "gradient_clipping");
+  translation.options.emplace_back(
+      "deepspeed",
+      fmt::format(R"({{"zero_optimization": {{"stage": {}, "offload_optimizer": {{"device": {}}}, )"
+                  R"("offload_param": {{"device": {}}}}}{}}})",
+                  said("zero_stage", "2"), json_quoted(said("offload_optimizer_device", "none")),
+                  json_quoted(said("offload_param_device", "none")),
+                  clipping && *clipping != "auto" ? ", \"gradient_clipping\": " + *clipping : ""));
+}
+
 /// What accelerate does to the run beside counting processes.
 Result<void> add_launcher(const LaunchCommand& command, Translation& translation) {
-  for (const auto& [name, what] : {std::pair{"use_deepspeed", "DeepSpeed"},
-                                   std::pair{"use_parallelism_config", "a parallelism_config"}})
-    if (is_on(setting_of(command, name)))
-      return unsupported(fmt::format("Trainer over {} is not modelled", what), "accelerate launch",
-                         "DDP and FSDP are; memtape train --framework deepspeed runs the plain "
-                         "loop over DeepSpeed");
+  if (is_on(setting_of(command, "use_parallelism_config")))
+    return unsupported("Trainer over a parallelism_config is not modelled", "accelerate launch",
+                       "DDP, FSDP and DeepSpeed are");
+  if (is_on(setting_of(command, "use_deepspeed"))) add_deepspeed(command, translation);
   if (is_on(setting_of(command, "use_fsdp"))) add_fsdp(command, translation);
   const std::string* precision = setting_of(command, "mixed_precision");
   if (!precision || *precision == "no") return {};

@@ -21,6 +21,7 @@
 #include "framework/torch_tp/parallelize.h"
 #include "framework/torchtitan/job_config.h"
 #include "framework/torchtitan/trainer.h"
+#include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trainer.h"
 #include "workload/lora_config.h"
@@ -134,6 +135,10 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (const Config packed = config.object("quantization_config");
       !recipe.quantization && packed.text("quant_method", "") == "bitsandbytes")
     (void)set_quantization_config({"quantization", packed.json()}, recipe);
+  if (transformers::partitions_groups_as_one(recipe))
+    recipe.not_modelled.emplace_back(
+        "ZeRO 1 and 2 partition the parameters that weight decay spares apart from the others; "
+        "they are counted as one group, some kilobytes off");
   if (recipe.weights) return recipe;
   const std::string stored = config.text("dtype", config.text("torch_dtype", "float32"));
   recipe.weights = stored == "bfloat16"  ? DType::bfloat16

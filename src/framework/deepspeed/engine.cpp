@@ -2,17 +2,9 @@
 #include "framework/deepspeed/engine.h"
 
 #include <algorithm>
-#include <memory>
-#include <utility>
 
-#include "family/masking.h"
-#include "framework/deepspeed/bf16_optimizer.h"
-#include "framework/deepspeed/ds_config.h"
-#include "framework/deepspeed/stage3.h"
-#include "framework/deepspeed/stage_1_and_2.h"
-#include "framework/deepspeed/unpartitioned.h"
+#include "framework/deepspeed/initialize.h"
 #include "framework/torch/model_setup.h"
-#include "ghost/autograd/engine.h"
 #include "ghost/ops/creation.h"
 #include "tape/repeat.h"
 
@@ -21,56 +13,20 @@ namespace {
 
 using family::Batch;
 
-/// _cast_module_mixed_precision: parameters in another dtype are cast one by one; buffers stay.
-void cast_parameters(family::PretrainedModel& model, DType dtype) {
-  const ghost::GradMode no_grad(false);
-  for (const Tensor& p : nn::parameters(model.tree.root())) {
-    if (!p.is_floating_point() || p.dtype() == dtype) continue;
-    const Tensor cast = p.to(dtype);
-    ghost::session().set_category(cast, Category::parameter);
-    p.impl().storage = cast.impl().storage;
-    p.impl().dtype = dtype;
-  }
-}
-
-std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& model,
-                                                       const DsConfig& config,
-                                                       const TrainRecipe& recipe, Rank rank) {
-  if (config.zero.stage == 3) return std::make_unique<Stage3>(model, config, recipe, rank);
-  std::vector<Tensor> parameters = torch::trainable_parameters(model);
-  if (config.uses_bf16_optimizer())
-    return std::make_unique<Bf16Optimizer>(std::move(parameters), config, recipe, rank);
-  if (config.zero.stage == 0) return make_unpartitioned(std::move(parameters), config, recipe);
-  return std::make_unique<Stage1And2>(std::move(parameters), config, recipe, rank);
-}
-
-/// DeepSpeedEngine, and the plain loop around it.
-class Engine {
+/// The plain loop around an engine.
+class PlainLoop {
  public:
-  Engine(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
-         Rank rank)
+  PlainLoop(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
+            Rank rank)
       : model_(model),
         recipe_(recipe),
         session_(ghost::session()),
-        packed_sequences_(config.packed_sequences),
-        offloads_optimizer_(config.zero.offload_optimizer) {
-    cast_parameters(model, config.model_dtype);
-    whole_ = torch::count_statics(model);
-    optimizer_ = make_engine_optimizer(model, config, recipe, rank);
-    session_.tape.empty_cache();
-  }
+        engine_(model, config, recipe, rank) {}
 
   torch::StaticBytes train() {
     run_steps();
-    torch::StaticBytes statics = whole_;
-    if (const auto bytes = optimizer_->parameter_bytes()) statics.parameter_bytes = *bytes;
-    if (!offloads_optimizer_) {  // else the host holds them
-      statics.gradient_bytes = optimizer_->gradient_bytes();
-      statics.optimizer_state_bytes =
-          optimizer_->basic().state_bytes() + optimizer_->master_bytes();
-    }
     session_.finished = true;
-    return statics;
+    return engine_.statics();
   }
 
  private:
@@ -93,14 +49,15 @@ class Engine {
     for (int micro = 0; micro < micro_batches; ++micro) {
       session_.mark(Phase::forward, step, micro);
       Batch data = make_batch();
-      Tensor loss = forward(data);
+      Tensor loss =
+          engine_.forward([this](const Batch& b) { return model_.forward(b); }, data).loss;
       session_.mark(Phase::backward, step, micro);
-      backward(loss, micro + 1 == micro_batches);
+      engine_.backward(loss, micro + 1 == micro_batches, Engine::Scaling::by_accumulation);
       loss.reset();
     }
     if (session_.error) return;
     session_.mark(Phase::optimizer, step, 0);
-    take_model_step();
+    engine_.step();
   }
 
   Batch make_batch() const {
@@ -111,36 +68,10 @@ class Engine {
     return batch;
   }
 
-  Tensor forward(const Batch& batch) {
-    optimizer_->before_forward();
-    const family::PackedSequences packed(packed_sequences_);
-    optimizer_->before_module();
-    family::ModelOutput output = model_.forward(batch);
-    optimizer_->after_module({&output.loss, &output.logits});
-    return output.loss;
-  }
-
-  void backward(const Tensor& loss, bool boundary) {
-    const Tensor gas_scaled_loss = loss.div(2.0);
-    const Tensor scaled = optimizer_->scale_if_loss(gas_scaled_loss);
-    optimizer_->backward_prologue(boundary);
-    ghost::backward(scaled);
-    optimizer_->backward_epilogue(boundary);
-  }
-
-  void take_model_step() {
-    optimizer_->step();
-    global_grad_norm_ = optimizer_->global_grad_norm;
-    optimizer_->zero_grad();
-  }
-
   family::PretrainedModel& model_;
   const TrainRecipe& recipe_;
   ghost::Session& session_;
-  bool packed_sequences_, offloads_optimizer_;
-  torch::StaticBytes whole_;
-  std::unique_ptr<EngineOptimizer> optimizer_;
-  Tensor global_grad_norm_;
+  Engine engine_;
 };
 
 }  // namespace
@@ -155,8 +86,8 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   if (!model) return tl::unexpected(model.error());
   if (torch::trainable_parameters(**model).empty())
     return bad_input("no parameter is left to train", "--freeze", "a pattern that leaves some");
-  Engine engine(**model, *ds_config, recipe, {rank, recipe.layout.gpus});
-  const torch::StaticBytes statics = engine.train();
+  PlainLoop loop(**model, *ds_config, recipe, {rank, recipe.layout.gpus});
+  const torch::StaticBytes statics = loop.train();
   if (session.error) return tl::unexpected(*session.error);
   return torch::TrainRun{std::move(session.tape), statics, false};
 }

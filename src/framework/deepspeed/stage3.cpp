@@ -25,7 +25,7 @@ using ghost::Op;
 using ghost::StreamGuard;
 
 Stage3::Stage3(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
-               Rank rank)
+               Rank rank, const std::vector<Tensor>& second_group)
     : config_(config),
       rank_(rank),
       gather_{.world_size = rank.world_size,
@@ -34,6 +34,7 @@ Stage3::Stage3(family::PretrainedModel& model, const DsConfig& config, const Tra
   const GradMode no_grad(false);
   ghost::Session& s = ghost::session();
   convert_to_zero_parameters(model);
+  order_by_group(second_group);
   if (config_.zero.overlap_comm) gather_stream_ = s.make_stream();
   coordinator_ = std::make_unique<ParamCoordinator>(config_.zero, gather_, gather_stream_);
   setup_hooks(model);
@@ -88,6 +89,15 @@ void Stage3::convert_to_zero_parameters(family::PretrainedModel& model) {
   }
 }
 
+void Stage3::order_by_group(const std::vector<Tensor>& second_group) {
+  const auto is_first = [&](const ZeroParam* param) {
+    return std::none_of(second_group.begin(), second_group.end(),
+                        [&](const Tensor& p) { return p.ptr() == param->parameter.ptr(); });
+  };
+  const auto second = std::stable_partition(trained_.begin(), trained_.end(), is_first);
+  first_group_ = static_cast<std::size_t>(second - trained_.begin());
+}
+
 void Stage3::setup_hooks(family::PretrainedModel& model) {
   if (config_.zero.memory_efficient_linear) use_memory_efficient_linear(model.tree.root());
   std::unordered_map<const ghost::TensorImpl*, ZeroParam*> by_tensor;
@@ -113,8 +123,9 @@ void Stage3::setup_hooks(family::PretrainedModel& model) {
 void Stage3::create_partitions() {
   barrier();
   std::int64_t elements = 0;
-  for (ZeroParam* param : trained_) {
-    if (sub_groups_.empty() || sub_groups_.back().numel >= config_.zero.sub_group_size)
+  for (std::size_t i = 0; i < trained_.size(); ++i) {
+    ZeroParam* const param = trained_[i];
+    if (i == 0 || i == first_group_ || sub_groups_.back().numel >= config_.zero.sub_group_size)
       sub_groups_.emplace_back();
     sub_groups_.back().params.push_back(param);
     sub_groups_.back().numel += param->partition_numel;

@@ -19,7 +19,7 @@ namespace memtape::deepspeed {
 class Stage3 final : public EngineOptimizer {
  public:
   Stage3(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
-         Rank rank);
+         Rank rank, const std::vector<Tensor>& second_group);
 
   void before_forward() override;
   void before_module() override;
@@ -46,6 +46,7 @@ class Stage3 final : public EngineOptimizer {
   };
 
   void convert_to_zero_parameters(family::PretrainedModel& model);
+  void order_by_group(const std::vector<Tensor>& second_group);
   void setup_hooks(family::PretrainedModel& model);
   void barrier();
   void create_partitions();
@@ -73,6 +74,7 @@ class Stage3 final : public EngineOptimizer {
   DType dtype_ = DType::float32;
   std::deque<ZeroParam> params_;
   std::vector<ZeroParam*> trained_, persistent_;
+  std::size_t first_group_ = 0;  ///< so many of the trained are the optimizer's first group
   std::unique_ptr<ParamCoordinator> coordinator_;
   std::vector<std::unique_ptr<ModuleHooks>> hooks_;
   std::unique_ptr<ModuleHooks> root_hooks_, activation_hooks_;

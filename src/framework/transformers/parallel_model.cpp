@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "framework/ddp/distributed_data_parallel.h"
+#include "framework/deepspeed/engine.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/strategy.h"
 #include "framework/transformers/decay_parameters.h"
+#include "framework/transformers/deepspeed_model.h"
 #include "ghost/autograd/node.h"
 
 namespace memtape::transformers {
@@ -100,6 +102,7 @@ std::unique_ptr<torch::DrivenModel> prepare_fsdp2(family::PretrainedModel& model
 }  // namespace
 
 Parallelism parallelism_of(const TrainRecipe& recipe) {
+  if (runs_deepspeed(recipe)) return Parallelism::deepspeed;
   if (recipe.trainer.fsdp)
     return recipe.trainer.fsdp->version == 1 ? Parallelism::fsdp1 : Parallelism::fsdp2;
   return recipe.layout.gpus > 1 ? Parallelism::ddp : Parallelism::none;
@@ -114,6 +117,7 @@ std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& mo
     case Parallelism::ddp: return ddp::wrap_model(model, ddp_options(recipe));
     case Parallelism::fsdp1: return fsdp1::shard_model(model, fsdp1_options(recipe), rank);
     case Parallelism::fsdp2: return prepare_fsdp2(model, recipe, rank);
+    case Parallelism::deepspeed: break;  // Trainer makes the engine
   }
   return nullptr;
 }
@@ -122,9 +126,7 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine) return fine;
   const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
   if (!dp) return tl::unexpected(dp.error());
-  if (!recipe.trainer.deepspeed.empty())
-    return unsupported("Trainer over DeepSpeed is not modelled", "--deepspeed",
-                       "--framework deepspeed runs the plain loop over it");
+  if (runs_deepspeed(recipe)) return check_deepspeed(recipe);
   if (recipe.layout.gpus == 1) return {};
   if (recipe.trainer.is_of_trl())
     return unsupported("trl's trainers on several GPUs are not modelled", "--gpus", "1");
@@ -149,6 +151,7 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   switch (parallelism_of(recipe)) {
     case Parallelism::fsdp1: return fsdp1::rank_classes(config, recipe, fsdp1_options(recipe));
     case Parallelism::fsdp2: return fsdp2::rank_classes(config, recipe, fsdp2_options(recipe));
+    case Parallelism::deepspeed: return deepspeed::rank_classes(config, engine_recipe(recipe));
     default: return torch::all_alike(recipe.layout);
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What accelerate's prepare() makes of Trainer's model on several GPUs (accelerate 1.15,
 // accelerator.py, utils/fsdp_utils.py): DistributedDataParallel, FullyShardedDataParallel or
-// fully_shard with the options that Trainer (5.17) hands over.
+// fully_shard with the options that Trainer (5.17) hands over; DeepSpeed's engine is made
+// elsewhere.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@
 namespace memtape::transformers {
 
 /// Which of them wraps the model.
-enum class Parallelism { none, ddp, fsdp1, fsdp2 };
+enum class Parallelism { none, ddp, fsdp1, fsdp2, deepspeed };
 Parallelism parallelism_of(const TrainRecipe& recipe);
 
 /// The wrapped model; the bare one on one GPU.

@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "family/loss_dialect.h"
+#include "framework/deepspeed/initialize.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
+#include "framework/transformers/decay_parameters.h"
+#include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/liger/apply.h"
 #include "framework/transformers/packed_model.h"
@@ -64,6 +67,7 @@ std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const Prepa
 struct Models {
   family::PretrainedModel& trained;
   family::PretrainedModel* reference = nullptr;
+  std::optional<deepspeed::DsConfig> ds_config;  ///< of what it runs over, or nothing
 };
 
 class Trainer {
@@ -73,6 +77,7 @@ class Trainer {
         loss_(recipe.trainer.shifts_logits),
         model_(models.trained),
         prepared_(recipe, model_),
+        ds_config_(models.ds_config),
         reference_(models.reference
                        ? std::optional<PreparedModel>(std::in_place, recipe, *models.reference)
                        : std::nullopt),
@@ -109,6 +114,7 @@ class Trainer {
     for (int step = 0; step < torch::kSteps; ++step) gradients = update_step(step);
     evaluate(torch::kSteps - 1);
     torch::StaticBytes statics = wrapper_->statics();
+    if (engine_) return statics;
     statics.gradient_bytes = gradients;
     statics.optimizer_state_bytes = optimizer_->state_bytes();
     if (created_.bitsandbytes) statics.managed_bytes = created_.bitsandbytes->managed_bytes();
@@ -118,10 +124,28 @@ class Trainer {
  private:
   /// _prepare_for_training
   void prepare_for_training() {
+    if (ds_config_) return initialize_deepspeed();
     wrapper_ = prepare_parallel(model_, recipe_, rank_);
     prepared_.wrap_in(*wrapper_);
     created_ = create_optimizer(recipe_, model_, *wrapper_);
     optimizer_ = created_.optimizer.get();
+  }
+
+  /// Accelerator._prepare_deepspeed
+  void initialize_deepspeed() {
+    std::vector<Tensor> undecayed;  // an optimizer that the ds_config names has one group
+    if (!ds_config_->optimizer) {
+      const GroupedParameters grouped = grouped_parameters(model_);
+      undecayed.assign(grouped.parameters.begin() + static_cast<std::ptrdiff_t>(grouped.decayed),
+                       grouped.parameters.end());
+    }
+    const deepspeed::Rank rank{rank_, recipe_.layout.gpus};
+    auto engine =
+        std::make_unique<deepspeed::Engine>(model_, *ds_config_, recipe_, rank, undecayed);
+    engine_ = engine.get();
+    optimizer_ = &engine_->optimizer();
+    wrapper_ = std::move(engine);
+    prepared_.wrap_in(*wrapper_);
   }
 
   /// integrations/neftune.py: a hook on the input embeddings.
@@ -142,6 +166,11 @@ class Trainer {
       look_for_nan(tr_loss_step_);
     }
     if (session_.error) return 0;
+    if (engine_) {
+      grad_norm_ = engine_->global_grad_norm();
+      session_.mark(Phase::zero_grad, step, 0);
+      return 0;
+    }
     const Bytes gradients = torch::gradient_bytes(optimizer_->parameters());
     clip_grad_norm();
     session_.mark(Phase::optimizer, step, 0);
@@ -203,8 +232,11 @@ class Trainer {
     session_.mark(Phase::backward, place.step, place.micro_batch);
     if (objective_->divides_loss()) loss = loss.div(1.0);
     if (empties_cache(place.step)) session_.tape.empty_cache();
-    accelerator_backward(loss);
     const bool last = place.micro_batch + 1 == static_cast<int>(batch_samples_.size());
+    if (engine_)
+      engine_backward(loss, last, place);
+    else
+      accelerator_backward(loss);
     session_.mark(last ? Phase::clip : Phase::prepare, place.step, place.micro_batch);
     return loss.detach();
   }
@@ -212,6 +244,14 @@ class Trainer {
   bool empties_cache(int global_step) const {
     const std::optional<std::int64_t>& every = recipe_.trainer.torch_empty_cache_steps;
     return every && global_step % *every == 0;
+  }
+
+  /// DeepSpeedEngineWrapper.backward: the step is taken at the end of it.
+  void engine_backward(const Tensor& loss, bool last, Place place) {
+    engine_->backward(loss, last, deepspeed::Engine::Scaling::none);
+    if (!last) return;
+    session_.mark(Phase::optimizer, place.step, place.micro_batch);
+    engine_->step();
   }
 
   /// Accelerator.backward; its gradient_accumulation_steps is 1, Trainer has divided already.
@@ -248,6 +288,7 @@ class Trainer {
   family::LogitShift loss_;
   family::PretrainedModel& model_;
   PreparedModel prepared_;
+  std::optional<deepspeed::DsConfig> ds_config_;
   std::optional<PreparedModel> reference_;
   std::unique_ptr<Objective> objective_;
   TrainerObjective evaluated_;
@@ -255,6 +296,7 @@ class Trainer {
   bool shifts_labels_;
   int rank_;
   std::unique_ptr<torch::DrivenModel> wrapper_;
+  deepspeed::Engine* engine_ = nullptr;  ///< the wrapper, over DeepSpeed
   CreatedOptimizer created_;
   torch::Optimizer* optimizer_ = nullptr;  ///< the created one
   std::optional<torch::GradScaler> scaler_;
@@ -407,8 +449,13 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
     return tl::unexpected(headed.error());
   const auto reference = load_reference(config, recipe);
   if (!reference) return tl::unexpected(reference.error());
-  Trainer trainer(recipe, {.trained = *loaded->model, .reference = reference->get()},
-                  loss_shifts_labels(config), place.rank);
+  Models models{.trained = *loaded->model, .reference = reference->get(), .ds_config = {}};
+  if (runs_deepspeed(recipe)) {
+    Result<deepspeed::DsConfig> ds_config = engine_config(config, recipe);
+    if (!ds_config) return tl::unexpected(ds_config.error());
+    models.ds_config = std::move(*ds_config);
+  }
+  Trainer trainer(recipe, models, loss_shifts_labels(config), place.rank);
   if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)
     return tl::unexpected(ready.error());
   torch::StaticBytes statics = trainer.train();
@@ -422,7 +469,7 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
 
 Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& asked,
                                     const ghost::DeviceTraits& device, int rank) {
-  TrainRecipe recipe = asked;
+  TrainRecipe recipe = runs_deepspeed(asked) ? without_autocast(asked) : asked;
   // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
   if (recipe.lora && disables_dropout(recipe.trainer)) recipe.lora->dropout = 0.0;
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/deepspeed/initialize.h"
+
+#include <utility>
+#include <vector>
+
+#include "family/masking.h"
+#include "framework/deepspeed/bf16_optimizer.h"
+#include "framework/deepspeed/stage3.h"
+#include "framework/deepspeed/stage_1_and_2.h"
+#include "framework/deepspeed/unpartitioned.h"
+#include "framework/torch/model_setup.h"
+#include "ghost/autograd/engine.h"
+
+namespace memtape::deepspeed {
+namespace {
+
+/// _cast_module_mixed_precision: parameters in another dtype are cast one by one; buffers stay.
+void cast_parameters(family::PretrainedModel& model, DType dtype) {
+  const ghost::GradMode no_grad(false);
+  for (const Tensor& p : nn::parameters(model.tree.root())) {
+    if (!p.is_floating_point() || p.dtype() == dtype) continue;
+    const Tensor cast = p.to(dtype);
+    ghost::session().set_category(cast, Category::parameter);
+    p.impl().storage = cast.impl().storage;
+    p.impl().dtype = dtype;
+  }
+}
+
+std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& model,
+                                                       const DsConfig& config,
+                                                       const TrainRecipe& recipe, Rank rank,
+                                                       const std::vector<Tensor>& second_group) {
+  if (config.zero.stage == 3)
+    return std::make_unique<Stage3>(model, config, recipe, rank, second_group);
+  std::vector<Tensor> parameters = torch::trainable_parameters(model);
+  if (config.uses_bf16_optimizer())
+    return std::make_unique<Bf16Optimizer>(std::move(parameters), config, recipe, rank);
+  if (config.zero.stage == 0) return make_unpartitioned(std::move(parameters), config, recipe);
+  return std::make_unique<Stage1And2>(std::move(parameters), config, recipe, rank);
+}
+
+}  // namespace
+
+Engine::Engine(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
+               Rank rank, const std::vector<Tensor>& second_group)
+    : DrivenModel(model),
+      packed_sequences_(config.packed_sequences),
+      offloads_optimizer_(config.zero.offload_optimizer) {
+  cast_parameters(model, config.model_dtype);
+  whole_ = torch::count_statics(model);
+  optimizer_ = make_engine_optimizer(model, config, recipe, rank, second_group);
+  ghost::session().tape.empty_cache();
+}
+
+family::ModelOutput Engine::forward(const Forward& module, const family::Batch& batch) {
+  optimizer_->before_forward();
+  const family::PackedSequences packed(packed_sequences_);
+  optimizer_->before_module();
+  family::ModelOutput output = module(batch);
+  optimizer_->after_module({&output.loss, &output.logits});
+  return output;
+}
+
+void Engine::backward(const Tensor& loss, bool boundary, Scaling scaling) {
+  const Tensor gas_scaled_loss = scaling == Scaling::by_accumulation ? loss.div(2.0) : loss;
+  const Tensor scaled = optimizer_->scale_if_loss(gas_scaled_loss);
+  optimizer_->backward_prologue(boundary);
+  ghost::backward(scaled);
+  optimizer_->backward_epilogue(boundary);
+}
+
+void Engine::step() {
+  optimizer_->step();
+  global_grad_norm_ = optimizer_->global_grad_norm;
+  optimizer_->zero_grad();
+}
+
+torch::StaticBytes Engine::statics() {
+  torch::StaticBytes statics = whole_;
+  if (const auto bytes = optimizer_->parameter_bytes()) statics.parameter_bytes = *bytes;
+  if (offloads_optimizer_) return statics;  // the host holds the rest
+  statics.gradient_bytes = optimizer_->gradient_bytes();
+  statics.optimizer_state_bytes = optimizer_->basic().state_bytes() + optimizer_->master_bytes();
+  return statics;
+}
+
+}  // namespace memtape::deepspeed

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// deepspeed.initialize(): the engine that a program calls in place of its model, for the backward
+// and in place of its optimizer (deepspeed/runtime/engine.py).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "framework/deepspeed/ds_config.h"
+#include "framework/deepspeed/engine_optimizer.h"
+#include "framework/torch/train_loop.h"
+
+namespace memtape::deepspeed {
+
+class Engine final : public torch::DrivenModel {
+ public:
+  /// `second_group`: parameters that the program's optimizer has in a second group; ZeRO 3 alone
+  /// keeps groups apart, ZeRO 1 and 2 are taken to partition all as one.
+  Engine(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
+         Rank rank, const std::vector<Tensor>& second_group = {});
+
+  family::ModelOutput forward(const Forward& module, const family::Batch& batch) override;
+
+  /// Whether the loss is divided by the number of micro-batches first (scale_wrt_gas).
+  enum class Scaling { by_accumulation, none };
+  /// backward(loss); `boundary`: of the last micro-batch before a step.
+  void backward(const Tensor& loss, bool boundary, Scaling scaling);
+  /// step(), gradients dropped after it.
+  void step();
+
+  torch::Optimizer& optimizer() { return optimizer_->basic(); }
+  const Tensor& global_grad_norm() const { return global_grad_norm_; }
+  torch::StaticBytes statics() override;
+
+ private:
+  bool packed_sequences_, offloads_optimizer_;
+  torch::StaticBytes whole_;
+  std::unique_ptr<EngineOptimizer> optimizer_;
+  Tensor global_grad_norm_;
+};
+
+}  // namespace memtape::deepspeed

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/deepspeed_model.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace memtape::transformers {
+namespace {
+
+/// DeepSpeedPlugin.set_mixed_precision: a ds_config without a word on it follows TrainingArguments.
+std::string with_precision(const std::string& text) {
+  const Result<Config> json = Config::parse(text, "--deepspeed");
+  if (!json || json->has("bf16") || json->has("fp16") || json->has("bfloat16")) return text;
+  const std::size_t brace = text.find('{');
+  const bool is_empty = json->keys().empty();
+  return R"({"bf16": {"enabled": "auto"}, "fp16": {"enabled": "auto"})" +
+         (is_empty ? "}" : ", " + text.substr(brace + 1));
+}
+
+/// Rows hold one sequence each unless memtape's own key says another.
+bool says_packed(const std::string& text) {
+  const Result<Config> json = Config::parse(text, "--deepspeed");
+  return json && json->json("packed_sequences") == "true";
+}
+
+}  // namespace
+
+TrainRecipe engine_recipe(const TrainRecipe& recipe) {
+  TrainRecipe engine = recipe;
+  engine.layout.strategy = with_precision(recipe.trainer.deepspeed);
+  engine.weights = recipe.precision == Precision::amp_bf16 || recipe.precision == Precision::bf16
+                       ? DType::bfloat16
+                   : recipe.precision == Precision::amp_fp16 || recipe.precision == Precision::fp16
+                       ? DType::float16
+                       : DType::float32;
+  return engine;
+}
+
+TrainRecipe without_autocast(TrainRecipe recipe) {
+  recipe.weights = recipe.parameter_dtype();
+  if (recipe.precision == Precision::amp_bf16) recipe.precision = Precision::bf16;
+  if (recipe.precision == Precision::amp_fp16) recipe.precision = Precision::fp16;
+  return recipe;
+}
+
+Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecipe& recipe) {
+  Result<deepspeed::DsConfig> read = deepspeed::read_ds_config(config, engine_recipe(recipe));
+  if (read) read->packed_sequences = says_packed(recipe.trainer.deepspeed);
+  return read;
+}
+
+bool partitions_groups_as_one(const TrainRecipe& recipe) {
+  if (!runs_deepspeed(recipe)) return false;
+  const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");
+  if (!json || json->has("optimizer")) return false;
+  const std::int64_t stage = json->object("zero_optimization").integer("stage", 0);
+  return stage == 1 || stage == 2;
+}
+
+Result<void> check_deepspeed(const TrainRecipe& recipe) {
+  if (recipe.trainer.fsdp)
+    return bad_input("Trainer takes one of --fsdp and --deepspeed", "--deepspeed", "leave one out");
+  if (recipe.trainer.is_of_trl())
+    return unsupported("trl's trainers over DeepSpeed are not modelled", "--deepspeed",
+                       "leave it out");
+  if (recipe.quantization)
+    return unsupported("a quantized base over DeepSpeed is not modelled", "--quantization",
+                       "leave one of them out");
+  constexpr std::array<std::string_view, 6> kOptims{
+      "adamw_torch_fused", "adamw_torch", "sgd", "adagrad", "rmsprop", "adafactor"};
+  if (std::find(kOptims.begin(), kOptims.end(), recipe.trainer.optim) != kOptims.end()) return {};
+  return unsupported("--optim " + recipe.trainer.optim + " over DeepSpeed is not modelled",
+                     "--optim", "adamw_torch_fused, adamw_torch, sgd, adagrad or rmsprop");
+}
+
+}  // namespace memtape::transformers

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Trainer (transformers 5.17, integrations/deepspeed.py) and accelerate (1.15,
+// utils/deepspeed.py) make of a ds_config: mixed precision, batch and clipping come from
+// TrainingArguments where it says "auto", and nothing runs under autocast.
+#pragma once
+
+#include "base/result.h"
+#include "framework/deepspeed/ds_config.h"
+#include "model/config.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::transformers {
+
+inline bool runs_deepspeed(const TrainRecipe& recipe) { return !recipe.trainer.deepspeed.empty(); }
+
+/// The recipe as the engine is to see it.
+TrainRecipe engine_recipe(const TrainRecipe& recipe);
+
+/// The recipe as Trainer's own code is to see it: DeepSpeed casts the model, accelerate does not.
+TrainRecipe without_autocast(TrainRecipe recipe);
+
+Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecipe& recipe);
+
+/// Whether the optimizer's two groups of parameters are one in memtape's engine: of ZeRO 1 and 2
+/// with an optimizer that Trainer makes.
+bool partitions_groups_as_one(const TrainRecipe& recipe);
+
+Result<void> check_deepspeed(const TrainRecipe& recipe);
+
+}  // namespace memtape::transformers
