@@ -21,9 +21,9 @@ void Trace::begin(const char* op) {
 
 void Trace::read(const Tensor& tensor) {
   if (open_.empty() || !tensor.defined() || !tensor.impl().storage) return;
-  std::vector<BlockId>& reads = ops[open_.back()].reads;
-  const BlockId block = tensor.impl().storage->block;
-  if (std::find(reads.begin(), reads.end(), block) == reads.end()) reads.push_back(block);
+  std::vector<TracedRead>& reads = ops[open_.back()].reads;
+  const TracedRead read{tensor.impl().storage->block, tensor.sizes(), tensor.strides()};
+  if (std::find(reads.begin(), reads.end(), read) == reads.end()) reads.push_back(read);
 }
 
 void Trace::made(BlockId block) {
@@ -34,6 +34,15 @@ void traced_reads(std::initializer_list<const Tensor*> operands) {
   Trace* const trace = Trace::current();
   if (!trace) return;
   for (const Tensor* operand : operands) trace->read(*operand);
+}
+
+void Trace::forget_reads() {
+  if (!open_.empty()) ops[open_.back()].reads.clear();
+}
+
+void traced_casts(std::initializer_list<const Tensor*> operands) {
+  if (Trace* const trace = Trace::current()) trace->forget_reads();
+  traced_reads(operands);
 }
 
 }  // namespace memtape::ghost

@@ -11,9 +11,17 @@
 
 namespace memtape::ghost {
 
+/// A block as an op sees it: views of it have sizes and strides of their own.
+struct TracedRead {
+  BlockId block;
+  Dims sizes, strides;
+  bool operator==(const TracedRead&) const = default;
+};
+
 struct TracedOp {
   const char* name = "";
-  std::vector<BlockId> reads, makes;
+  std::vector<TracedRead> reads;
+  std::vector<BlockId> makes;
 };
 
 class Trace {
@@ -31,6 +39,8 @@ class Trace {
   /// What an op at work reads.
   void read(const Tensor& tensor);
   void made(BlockId block);
+  /// It reads nothing of what was said so far.
+  void forget_reads();
 
   std::vector<TracedOp> ops;  ///< in the order in which they began
 
@@ -41,5 +51,7 @@ class Trace {
 
 /// What the op at work reads beside the operands it was told of.
 void traced_reads(std::initializer_list<const Tensor*> operands);
+/// What it reads in their place: autocast has cast them.
+void traced_casts(std::initializer_list<const Tensor*> operands);
 
 }  // namespace memtape::ghost

@@ -10,6 +10,7 @@
 #include "ghost/ops/cublaslt.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/views.h"
+#include "ghost/trace.h"
 
 namespace memtape::ghost {
 namespace {
@@ -219,6 +220,7 @@ void use_cublaslt() {
 Tensor mm(const In& a, const In& b) {
   const Autocasted mat2(*b, CastPolicy::lower_precision), self(*a, CastPolicy::lower_precision);
   Op op("mm", {&a, &b});
+  traced_casts({&*self, &*mat2});
   Ptr<MmBackward0> node;
   if (op.differentiable()) {
     node = op.node<MmBackward0>({&*self, &*mat2}, *self, *mat2);
@@ -240,6 +242,7 @@ Tensor addmm(const In& c, const In& a, const In& b) {
   constexpr CastPolicy kLow = CastPolicy::lower_precision;
   const Autocasted mat2(*b, kLow), mat1(*a, kLow), bias(*c, kLow);
   Op op("addmm", {&c, &a, &b});
+  traced_casts({&*bias, &*mat1, &*mat2});
   Ptr<AddmmBackward0> node;
   if (op.differentiable()) {
     node = op.node<AddmmBackward0>({&*bias, &*mat1, &*mat2}, *mat1, *mat2);
@@ -256,6 +259,7 @@ Tensor addmm(const In& c, const In& a, const In& b) {
 Tensor bmm(const In& a, const In& b) {
   const Autocasted mat2(*b, CastPolicy::lower_precision), self(*a, CastPolicy::lower_precision);
   Op op("bmm", {&a, &b});
+  traced_casts({&*self, &*mat2});
   Ptr<BmmBackward0> node;
   if (op.differentiable()) {
     node = op.node<BmmBackward0>({&*self, &*mat2});
@@ -272,6 +276,7 @@ Tensor bmm(const In& a, const In& b) {
 Tensor baddbmm(const In& a, const In& b, double alpha) {
   const Autocasted batch2(*b, CastPolicy::lower_precision), batch1(*a, CastPolicy::lower_precision);
   Op op("baddbmm", {&a, &b});
+  traced_casts({&*batch1, &*batch2});
   Ptr<BaddbmmBackward0> node;
   if (op.differentiable()) {
     node = op.node<BaddbmmBackward0>({&*batch1, &*batch2}, alpha);

@@ -29,6 +29,14 @@ ValueId Graph::fused(const char* op, const Dims& sizes, DType dtype, std::vector
               .reads = std::move(reads)});
 }
 
+ValueId Graph::view(const Dims& sizes, ValueId of) {
+  return add({.kind = Value::Kind::view,
+              .op = "view",
+              .sizes = sizes,
+              .dtype = values_[of].dtype,
+              .reads = {of}});
+}
+
 ValueId Graph::reduction(const char* op, const Dims& sizes, DType dtype,
                          std::vector<ValueId> reads) {
   return add({.kind = Value::Kind::reduction,

@@ -31,7 +31,7 @@ using ghost::Tensor;
 using ValueId = std::size_t;
 
 struct Value {
-  enum class Kind { input, kernel, fused, reduction };
+  enum class Kind { input, kernel, fused, reduction, view };
   Kind kind = Kind::kernel;
   const char* op = "";
   Dims sizes;
@@ -58,6 +58,8 @@ class Graph {
   ValueId input(const char* op, const Dims& sizes, DType dtype);
   ValueId kernel(const char* op, const Dims& sizes, DType dtype, std::vector<ValueId> reads);
   ValueId fused(const char* op, const Dims& sizes, DType dtype, std::vector<ValueId> reads);
+  /// Another value with sizes of its own: never a buffer.
+  ValueId view(const Dims& sizes, ValueId of);
   ValueId reduction(const char* op, const Dims& sizes, DType dtype, std::vector<ValueId> reads);
 
   /// The module that values added from here on belong to.

@@ -95,10 +95,19 @@ class Lowering {
   /// other output.
   ValueId leave_loss(ValueId gradient, const ghost::InputMetadata& wanted) {
     gradient = graph_.reduction("logits", wanted.sizes, wanted.dtype, {gradient});
-    const Value& logits = graph_[lowered_.value_of(pass_.logits.impl().storage->block, pass_)];
-    const Value& hidden = graph_[logits.reads.front()];
+    result_.hidden = read_by_head();
+    const Value& hidden = graph_[*result_.hidden];
     result_.grad_hidden = graph_.kernel("zeros", hidden.sizes, hidden.dtype, {});
     return gradient;
+  }
+
+  ValueId read_by_head() {
+    ValueId hidden =
+        graph_[lowered_.value_of(pass_.logits.impl().storage->block, pass_)].reads.front();
+    while (graph_[hidden].kind == Value::Kind::view ||
+           std::string_view(graph_[hidden].op) == "_to_copy")
+      hidden = graph_[hidden].reads.front();
+    return hidden;
   }
 
   /// validate_outputs: summed where it was broadcast, and cast.

@@ -66,7 +66,8 @@ std::size_t decomposed_into(std::string_view op) {
 class Lowering {
  public:
   explicit Lowering(const TracedPass& pass) : pass_(pass), tape_(ghost::session().tape) {
-    for (const ghost::TracedOp& op : pass.forward) used_.insert(op.reads.begin(), op.reads.end());
+    for (const ghost::TracedOp& op : pass.forward)
+      for (const ghost::TracedRead& read : op.reads) used_.insert(read.block);
     for (const auto& [sequence, blocks] : pass.kept) used_.insert(blocks.begin(), blocks.end());
     for (const ghost::Tensor* output : {&pass.loss, &pass.logits})
       if (output->defined()) used_.insert(output->impl().storage->block);
@@ -85,7 +86,7 @@ class Lowering {
     const std::string_view name = op.name;
     lowered_.graph.enter(tape_.why[op.makes.front()].scope);
     std::vector<ValueId> reads;
-    for (const BlockId block : op.reads) reads.push_back(lowered_.value_of(block, pass_));
+    for (const ghost::TracedRead& read : op.reads) reads.push_back(operand(read));
     if (is_kernel(name)) return kernel(op, reads);
     if (name == "_softmax" || name == "_log_softmax") return softmax(op, reads);
     if (name == "native_layer_norm" || name == "_fused_rms_norm") return norm(op, reads);
@@ -95,25 +96,40 @@ class Lowering {
                                                           : once(op, block, reads));
   }
 
+  ValueId operand(const ghost::TracedRead& read) {
+    const ValueId base = lowered_.value_of(read.block, pass_);
+    if (read.sizes == sizes_of(read.block)) return base;
+    const auto [place, is_new] =
+        views_.try_emplace(View{base,
+                                {read.sizes.begin(), read.sizes.end()},
+                                {read.strides.begin(), read.strides.end()}},
+                           base);
+    if (is_new) place->second = lowered_.graph.view(read.sizes, base);
+    return place->second;
+  }
+  bool is_piece(const Value& value) const {
+    return value.kind == Value::Kind::view &&
+           ghost::numel(value.sizes) < ghost::numel(lowered_.graph[value.reads.front()].sizes);
+  }
+
   bool shrinks(const ghost::TracedOp& op, BlockId to) const {
     std::int64_t most = 0;
-    for (const BlockId from : op.reads) most = std::max(most, numbers(from));
+    for (const ghost::TracedRead& read : op.reads) most = std::max(most, ghost::numel(read.sizes));
     return most > kUnrolled * numbers(to);
   }
   std::int64_t numbers(BlockId block) const { return ghost::numel(sizes_of(block)); }
   DType dtype(BlockId block) const { return tape_.why[block].dtype; }
   void put(BlockId block, ValueId value) { lowered_.values[block] = value; }
 
-  /// What is smaller than an operand may read another piece of it, and is left alone.
+  /// What reads a piece of a tensor may read another one than the op before, and is left alone.
   bool is_told_by_operands(const ghost::TracedOp& op, BlockId block,
                            const std::vector<ValueId>& reads) const {
-    const std::int64_t count = numbers(block);
     if (reads.empty())
       return std::string_view(op.name) == "arange" ||
-             (std::string_view(op.name) == "where" && count == 1);
+             (std::string_view(op.name) == "where" && numbers(block) == 1);
     if (!is_floating_point(dtype(block))) return true;  // positions and masks, made alike each time
-    return has_no_arguments(op.name) && std::all_of(reads.begin(), reads.end(), [&](ValueId read) {
-             return ghost::numel(lowered_.graph[read].sizes) <= count;
+    return has_no_arguments(op.name) && std::none_of(reads.begin(), reads.end(), [&](ValueId read) {
+             return is_piece(lowered_.graph[read]);
            });
   }
 
@@ -169,6 +185,7 @@ class Lowering {
     const std::vector<ValueId> input = reads;
     for (const char* statistic : {"amax", "sum"})
       reads.push_back(lowered_.graph.reduction(statistic, rows, DType::float32, input));
+    lowered_.graph[reads.back()].length = 3;
     put(op.makes.front(), fused(op, op.makes.front(), reads));
     lowered_.graph[lowered_.values[op.makes.front()]].length = 4;
   }
@@ -180,7 +197,9 @@ class Lowering {
     for (std::size_t i = 1; i < op.makes.size(); ++i) {
       put(op.makes[i], reduction("var_mean", op.makes[i], input));
       normalizing.push_back(lowered_.values[op.makes[i]]);
+      lowered_.graph[normalizing.back()].length = 2;
     }
+    lowered_.graph[normalizing.back()].length = 4;
     reads.front() =
         lowered_.graph.fused("mul", sizes_of(op.makes.front()), DType::float32, normalizing);
     lowered_.graph[reads.front()].length = 2;
@@ -199,12 +218,14 @@ class Lowering {
     lowered_.graph[lowered_.values[op.makes.back()]].length = 2;
   }
 
+  using View = std::tuple<ValueId, std::vector<std::int64_t>, std::vector<std::int64_t>>;
   using Key = std::tuple<std::string_view, int, std::vector<std::int64_t>, std::vector<ValueId>>;
 
   const TracedPass& pass_;
   const Tape& tape_;
   Lowered lowered_;
   std::map<Key, ValueId> made_;
+  std::map<View, ValueId> views_;
   std::unordered_set<BlockId> used_;
 };
 

@@ -35,7 +35,8 @@ Lowered lower_forward(const TracedPass& pass);
 struct LoweredBackward {
   ValueId grad_loss = 0;
   std::optional<ValueId> grad_logits;  ///< where one graph returns logits and loss
-  std::optional<ValueId> grad_hidden;  ///< where one returns logits and what the head has read
+  std::optional<ValueId> hidden;       ///< what the head has read, where a graph returns it, too
+  std::optional<ValueId> grad_hidden;
   std::vector<std::optional<ValueId>> gradients;  ///< by parameter
 };
 

@@ -68,6 +68,7 @@ ModelGraph lower(const TracedPass& pass, Lowered& lowered) {
   LoweredBackward backward = lower_backward(lowered, pass);
   model.grad_loss = backward.grad_loss;
   model.grad_logits = backward.grad_logits;
+  model.hidden = backward.hidden;
   model.grad_hidden = backward.grad_hidden;
   model.gradients = std::move(backward.gradients);
   return model;
@@ -88,6 +89,17 @@ std::int64_t padded_length(const Value& value) {
   return length;
 }
 
+/// torch.tensor(0.0) of masking_utils.py's eager_mask: a number beside another that is none.
+std::vector<DType> find_constants(const Graph& graph) {
+  std::vector<DType> found;
+  const auto is_zeros = [&](ValueId id) { return std::string_view(graph[id].op) == "zeros"; };
+  for (ValueId id = 0; id < graph.size(); ++id)
+    if (std::string_view(graph[id].op) == "where" && graph[id].reads.size() == 3 &&
+        is_zeros(graph[id].reads[1]) && is_zeros(graph[id].reads[2]))
+      found.push_back(graph[id].dtype);
+  return found;
+}
+
 /// What the program sees keeps its strides, and what attention's kernels give has theirs.
 void pad_strides(ModelGraph& model) {
   Graph& graph = model.graph;
@@ -97,7 +109,9 @@ void pad_strides(ModelGraph& model) {
   for (ValueId id = 0; id < graph.size(); ++id) {
     Value& value = graph[id];
     const bool attends = std::string_view(value.op).find("attention") != std::string_view::npos;
-    if (value.kind == Value::Kind::input || value.held || is_seen[id] || attends) continue;
+    if (value.kind == Value::Kind::input || value.kind == Value::Kind::view || value.held ||
+        is_seen[id] || attends)
+      continue;
     const std::int64_t length = padded_length(value);
     if (length > ghost::numel(value.sizes)) value.sizes = {length};
   }
@@ -120,16 +134,20 @@ Result<std::shared_ptr<const ModelGraph>> trace_model(const Config& config,
   measure_scratch(lowered, pass);
   compiled.graph = std::move(lowered.graph);
   compiled.saved = min_cut(compiled.graph);
+  compiled.constants = find_constants(compiled.graph);
   pad_strides(compiled);
   session.finished = true;
   return std::make_shared<const ModelGraph>(std::move(compiled));
 }
 
 Tensor CompiledModel::loss_of(const family::Batch&) {
+  while (constants_.size() < graph_->constants.size())
+    constants_.push_back(ghost::empty({}, graph_->constants[constants_.size()], Category::buffer));
   const Graph& values = graph_->graph;
   std::vector<ValueId> outputs = graph_->saved;
   outputs.push_back(graph_->loss);
-  if (graph_->logits) outputs.push_back(*graph_->logits);
+  for (const std::optional<ValueId>& output : {graph_->logits, graph_->hidden})
+    if (output) outputs.push_back(*output);
   Buffers buffers(values.size());
   {
     const ghost::GradMode no_grad(false);

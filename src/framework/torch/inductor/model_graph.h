@@ -20,10 +20,12 @@ struct ModelGraph {
   Graph graph;
   ValueId loss = 0;
   std::optional<ValueId> logits;
+  std::optional<ValueId> hidden;  ///< returned, too, where the graph ends before the loss
   ValueId grad_loss = 0;
   std::optional<ValueId> grad_logits, grad_hidden;  ///< zeros, held until the backward is through
   std::vector<std::optional<ValueId>> gradients;    ///< by trainable parameter
   std::vector<ValueId> saved;                       ///< what the forward makes for the backward
+  std::vector<DType> constants;  ///< numbers that the graph keeps on the device (lift_fresh)
 };
 
 /// The graph of the recipe's model and batch.
@@ -40,6 +42,7 @@ class CompiledModel final : public DrivenModel {
 
  private:
   std::shared_ptr<const ModelGraph> graph_;
+  std::vector<Tensor> constants_;
 };
 
 }  // namespace memtape::torch::inductor

@@ -14,8 +14,8 @@ namespace {
 
 using Kind = Value::Kind;
 
-/// solve_min_cut over values in place of FX nodes: views are their bases, and what an op decomposes
-/// into is one value.
+/// solve_min_cut over values in place of FX nodes: a chain of views is one, and what an op
+/// decomposes into is one value. A view is not saved, but what it is of.
 class Cut {
  public:
   explicit Cut(const Graph& graph)
@@ -87,7 +87,7 @@ class Cut {
   int length_to(ValueId user) const { return graph_[user].backward ? 1 : graph_[user].length; }
 
   bool is_fusible(const Value& value) const {
-    return (value.kind == Kind::fused || value.kind == Kind::reduction) && !value.unfusible;
+    return value.kind != Kind::input && value.kind != Kind::kernel && !value.unfusible;
   }
   bool fuses(ValueId a, ValueId b) const { return is_fusible(graph_[a]) && is_fusible(graph_[b]); }
 
@@ -96,13 +96,22 @@ class Cut {
   void ban() {
     for (ValueId id = 0; id < graph_.size(); ++id) {
       const Value& value = graph_[id];
+      if (value.kind == Kind::view) continue;
       banned_[id] = value.kind == Kind::input || value.kind == Kind::kernel || value.banned ||
                     value.held || is_materialized_backwards(id) || reduces(id);
     }
   }
   bool is_materialized_backwards(ValueId id) const {
-    return std::any_of(users_[id].begin(), users_[id].end(),
-                       [&](ValueId user) { return graph_[user].backward && !fuses(id, user); });
+    std::vector<ValueId> waiting{id};
+    while (!waiting.empty()) {
+      const ValueId at = waiting.back();
+      waiting.pop_back();
+      for (const ValueId user : users_[at]) {
+        if (graph_[user].backward && !fuses(at, user)) return true;
+        if (graph_[user].kind == Kind::view) waiting.push_back(user);
+      }
+    }
+    return false;
   }
   /// An output a quarter of what is read, or less.
   bool reduces(ValueId id) const {
@@ -121,7 +130,8 @@ class Cut {
       if (readers.empty()) continue;
       const ValueId first = first_unfusible(readers);
       for (const ValueId user : readers)
-        if (user > first && fuses(id, user)) banned_[user] = true;
+        if (user > first && fuses(id, user) && graph_[user].kind != Kind::view)
+          banned_[user] = true;
     }
   }
   ValueId first_unfusible(const std::vector<ValueId>& start) const {
@@ -154,7 +164,7 @@ class Cut {
     constexpr std::size_t kLong = 100;
     std::vector<bool> visited(graph_.size());
     for (ValueId start = 0; start < graph_.size(); ++start) {
-      if (graph_[start].backward || !begins_chain(graph_[start])) continue;
+      if (graph_[start].backward) continue;
       std::priority_queue<ValueId, std::vector<ValueId>, std::greater<>> waiting;
       waiting.push(start);
       while (!waiting.empty()) {
@@ -163,18 +173,13 @@ class Cut {
         if (visited[id]) continue;
         visited[id] = true;
         if (waiting.empty() && place_[id] > place_[start] + kLong) {
-          banned_[id] = true;
+          banned_[id] = graph_[id].kind != Kind::view;
           break;
         }
         for (const ValueId user : users_[id])
-          if (!graph_[user].backward && is_fusible(graph_[user]) && !banned_[user])
-            waiting.push(user);
+          if (!graph_[user].backward && fuses(id, user) && !banned_[user]) waiting.push(user);
       }
     }
-  }
-  /// A kernel's result begins one as the view that is taken of it.
-  bool begins_chain(const Value& value) const {
-    return is_fusible(value) || value.kind == Kind::kernel;
   }
 
   /// get_node_weight: nearer to the backward is cheaper, and what would not be a buffer otherwise
@@ -182,6 +187,7 @@ class Cut {
   MaxFlow::Capacity weight(ValueId id) const {
     const Value& value = graph_[id];
     if (value.is_static) return 0;
+    if (value.kind == Kind::view) return MaxFlow::kUnlimited;
     const int distance = std::clamp(distance_[id], 1, 100);
     const double biased = static_cast<double>(size(id)) * std::pow(1.1, distance);
     const auto whole = static_cast<MaxFlow::Capacity>(biased);

@@ -14,6 +14,12 @@ class Needs {
       : graph_(graph), is_there_(graph.size()), needed_(graph.size()), feeds_(graph.size()) {
     for (const ValueId id : half.given) is_there_[id] = true;
     for (const ValueId id : half.outputs) visit(id);
+    for (ValueId id = graph.size(); id-- > 0;) {
+      if (!needed_[id]) continue;
+      const Value::Kind kind = graph[id].kind;
+      if (kind == Value::Kind::kernel || (kind == Value::Kind::view && feeds_[id]))
+        for (const ValueId read : graph[id].reads) feeds_[read] = true;
+    }
   }
 
   bool is_there(ValueId id) const { return is_there_[id]; }
@@ -28,10 +34,7 @@ class Needs {
       waiting.pop_back();
       if (needed_[id] || is_there_[id]) continue;
       needed_[id] = true;
-      for (const ValueId read : graph_[id].reads) {
-        if (graph_[id].kind == Value::Kind::kernel) feeds_[read] = true;
-        waiting.push_back(read);
-      }
+      for (const ValueId read : graph_[id].reads) waiting.push_back(read);
     }
   }
 
@@ -61,7 +64,9 @@ class Scheduler {
     if (std::exchange(seen_for_[id], reader) == reader) return;
     const Value& value = graph_[id];
     const bool is_buffer = is_made_[id] || needs_.is_there(id);
-    if (!is_buffer && value.kind == Value::Kind::fused && !needs_.feeds_kernel(id)) {
+    const bool is_taken_apart = value.kind == Value::Kind::view ||
+                                (value.kind == Value::Kind::fused && !needs_.feeds_kernel(id));
+    if (!is_buffer && is_taken_apart) {
       for (const ValueId read : value.reads) resolve(read, reader, buffers);
       return;
     }
@@ -127,7 +132,8 @@ std::vector<Step> schedule(const Graph& graph, const Half& half) {
   for (const ValueId output : half.outputs) is_output[output] = true;
   for (ValueId id = 0; id < graph.size(); ++id)
     if (needs[id] && (is_output[id] || (graph[id].backward == half.backward &&
-                                        graph[id].kind != Value::Kind::fused)))
+                                        (graph[id].kind == Value::Kind::kernel ||
+                                         graph[id].kind == Value::Kind::reduction))))
       scheduler.make(id);
   return scheduler.take();
 }
