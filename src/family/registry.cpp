@@ -83,6 +83,7 @@ constexpr std::array kFamilies{
     Family{"bart", Task::seq2seq_lm, build_bart},
     Family{"mbart", Task::seq2seq_lm, build_mbart},
     Family{"albert", Task::masked_lm, build_albert},
+    Family{"modernbert", Task::masked_lm, build_modernbert},
     Family{"gpt_neo", Task::causal_lm, build_gpt_neo},
     Family{"granitemoehybrid", Task::causal_lm, build_granitemoehybrid},
     Family{"dbrx", Task::causal_lm, build_dbrx},
