@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// BART and mBART for conditional generation: an encoder and a decoder over one scaled embedding
-// table, learned positions, logits with a bias that is a buffer; mirroring transformers 5.17
-// models/bart/modeling_bart.py and models/mbart/modeling_mbart.py.
+// BART, mBART and Pegasus for conditional generation: an encoder and a decoder over one scaled
+// embedding table, learned positions (fixed ones in Pegasus), logits with a bias that is a buffer;
+// mirroring transformers 5.17 models/bart/modeling_bart.py, models/mbart/modeling_mbart.py and
+// models/pegasus/modeling_pegasus.py.
 #include <optional>
 
 #include "family/bart_layers.h"
@@ -16,19 +17,22 @@
 namespace memtape::family {
 namespace {
 
+enum class BartKind { bart, mbart, pegasus };
+
 struct BartConfig : BartLayerConfig {
-  BartConfig(const Config& c, const ModelOptions& options, bool is_mbart_)
+  BartConfig(const Config& c, const ModelOptions& options, BartKind which)
       : BartLayerConfig(c, options, {}),
         vocab_size(c.dimension("vocab_size", 50265)),
         max_position_embeddings(c.dimension("max_position_embeddings", 1024)),
         tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
-        is_mbart(is_mbart_) {
-    norms_first = is_mbart;
+        kind(which) {
+    norms_first = kind != BartKind::bart;
     if (c.has("pad_token_id") && c.is_null("pad_token_id"))
       c.fail("pad_token_id", "must be an integer: labels are shifted with it");
   }
   std::int64_t vocab_size, max_position_embeddings;
-  bool tie_word_embeddings, is_mbart;
+  bool tie_word_embeddings;
+  BartKind kind;
 };
 
 /// An embedding times a number, be it 1.
@@ -40,17 +44,34 @@ class BartScaledWordEmbedding : public nn::Embedding {
   }
 };
 
-/// The first two rows of its table are never used.
-class BartLearnedPositionalEmbedding : public nn::Embedding {
+/// Learned: the first two rows of its table are never used. Pegasus: fixed.
+class BartPositionalEmbedding : public nn::Embedding {
  public:
-  BartLearnedPositionalEmbedding(const nn::Scope& scope, const BartConfig& c)
-      : Embedding(scope, c.max_position_embeddings + kOffset, c.d_model) {}
-  Tensor operator()(const Tensor& position_ids) {
-    return nn::Embedding::operator()(position_ids.add(kOffset));
+  BartPositionalEmbedding(const nn::Scope& scope, const BartConfig& c)
+      : Embedding(scope, c.max_position_embeddings + offset(c), c.d_model), offset_(offset(c)) {
+    if (offset_ > 0) return;
+    weight.impl().requires_grad = false;
+    make_sinusoids();
+  }
+
+  /// Of positions [S] for all of `rows` rows.
+  Tensor operator()(const Tensor& position_ids, std::int64_t rows) {
+    if (offset_ == 0) return nn::Embedding::operator()(position_ids);
+    const Tensor of_rows = position_ids.unsqueeze(0).expand({rows, position_ids.size(0)});
+    return nn::Embedding::operator()(of_rows.add(static_cast<double>(offset_)));
   }
 
  private:
-  static constexpr int kOffset = 2;
+  static std::int64_t offset(const BartConfig& c) { return c.kind == BartKind::pegasus ? 0 : 2; }
+
+  /// create_weight: each half is converted on the host and packed before it is put in its place.
+  void make_sinusoids() const {
+    const Tensor out = ghost::zeros(weight.sizes(), weight.dtype());
+    for (int half = 0; half < 2; ++half)
+      const Tensor packed = ghost::zeros({weight.size(0), weight.size(1) / 2}, weight.dtype());
+  }
+
+  std::int64_t offset_;
 };
 
 class BartEncoder : public nn::Module<BartEncoder> {
@@ -61,16 +82,17 @@ class BartEncoder : public nn::Module<BartEncoder> {
         attention_(c.attention),
         dropout_(c.dropout),
         embed_positions_(scope / "embed_positions", c),
-        layers_(scope / "layers", c.encoder.layers, static_cast<const BartLayerConfig&>(c)),
-        layernorm_embedding_(scope / "layernorm_embedding", c.d_model) {
-    if (c.is_mbart) layer_norm_.emplace(scope / "layer_norm", c.d_model);
+        layers_(scope / "layers", c.encoder.layers, static_cast<const BartLayerConfig&>(c)) {
+    if (c.kind != BartKind::pegasus)
+      layernorm_embedding_.emplace(scope / "layernorm_embedding", c.d_model);
+    if (c.kind != BartKind::bart) layer_norm_.emplace(scope / "layer_norm", c.d_model);
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     const Tensor inputs_embeds = embed_tokens(input_ids);
     const Tensor embed_pos = positions_of(inputs_embeds);
     Tensor hidden_states = inputs_embeds.add(embed_pos);
-    hidden_states = layernorm_embedding_(hidden_states);
+    if (layernorm_embedding_) hidden_states = (*layernorm_embedding_)(hidden_states);
     hidden_states = ghost::dropout(hidden_states, dropout_);
     const Tensor attention_mask = create_bidirectional_mask(
         {.attention = attention_, .attention_mask = given_mask}, inputs_embeds);
@@ -85,20 +107,17 @@ class BartEncoder : public nn::Module<BartEncoder> {
   BartScaledWordEmbedding embed_tokens;
 
  private:
-  /// Positions of all rows: their name goes with embed_positions' frame.
+  /// Their positions' name goes with embed_positions' frame.
   Tensor positions_of(const Tensor& inputs_embeds) {
-    const std::int64_t seq_len = inputs_embeds.size(1);
-    const Tensor position_ids =
-        ghost::arange(seq_len, DType::int64).expand({inputs_embeds.size(0), seq_len});
-    return embed_positions_(position_ids);
+    const Tensor position_ids = ghost::arange(inputs_embeds.size(1), DType::int64);
+    return embed_positions_(position_ids, inputs_embeds.size(0));
   }
 
   AttentionImplementation attention_;
   double dropout_;
-  BartLearnedPositionalEmbedding embed_positions_;
+  BartPositionalEmbedding embed_positions_;
   nn::ModuleList<BartEncoderLayer> layers_;
-  nn::LayerNorm layernorm_embedding_;
-  std::optional<nn::LayerNorm> layer_norm_;
+  std::optional<nn::LayerNorm> layernorm_embedding_, layer_norm_;
 };
 
 class BartDecoder : public nn::Module<BartDecoder> {
@@ -107,12 +126,13 @@ class BartDecoder : public nn::Module<BartDecoder> {
       : Module(scope),
         embed_tokens(scope / "embed_tokens", c.vocab_size, c.d_model),
         attention_(c.attention),
-        is_mbart_(c.is_mbart),
+        kind_(c.kind),
         dropout_(c.dropout),
         embed_positions_(scope / "embed_positions", c),
-        layers_(scope / "layers", c.decoder.layers, static_cast<const BartLayerConfig&>(c)),
-        layernorm_embedding_(scope / "layernorm_embedding", c.d_model) {
-    if (c.is_mbart) layer_norm_.emplace(scope / "layer_norm", c.d_model);
+        layers_(scope / "layers", c.decoder.layers, static_cast<const BartLayerConfig&>(c)) {
+    if (c.kind != BartKind::pegasus)
+      layernorm_embedding_.emplace(scope / "layernorm_embedding", c.d_model);
+    if (c.kind != BartKind::bart) layer_norm_.emplace(scope / "layer_norm", c.d_model);
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& encoder_hidden_states,
@@ -122,14 +142,14 @@ class BartDecoder : public nn::Module<BartDecoder> {
     Tensor attention_mask = ghost::ones(input_ids.sizes(), DType::float32);
     const Tensor causal_mask = create_causal_mask(
         {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, {});
-    if (!is_mbart_) attention_mask = causal_mask;
+    if (kind_ == BartKind::bart) attention_mask = causal_mask;
     const Tensor encoder_attention_mask =
         create_bidirectional_mask({.attention = attention_, .attention_mask = given_encoder_mask},
                                   inputs_embeds, encoder_hidden_states);
-    const Tensor positions = embed_positions_(position_ids.unsqueeze(0));
-    if (is_mbart_) position_ids = positions;
+    const Tensor positions = embed_positions_(position_ids, 1);
+    if (kind_ == BartKind::mbart) position_ids = positions;
     Tensor hidden_states = inputs_embeds.add(positions);
-    hidden_states = layernorm_embedding_(hidden_states);
+    if (layernorm_embedding_) hidden_states = (*layernorm_embedding_)(hidden_states);
     hidden_states = ghost::dropout(hidden_states, dropout_);
     for (BartDecoderLayer& decoder_layer : layers_)
       hidden_states =
@@ -142,12 +162,11 @@ class BartDecoder : public nn::Module<BartDecoder> {
 
  private:
   AttentionImplementation attention_;
-  bool is_mbart_;  ///< which names live on differs
+  BartKind kind_;  ///< which names live on differs
   double dropout_;
-  BartLearnedPositionalEmbedding embed_positions_;
+  BartPositionalEmbedding embed_positions_;
   nn::ModuleList<BartDecoderLayer> layers_;
-  nn::LayerNorm layernorm_embedding_;
-  std::optional<nn::LayerNorm> layer_norm_;
+  std::optional<nn::LayerNorm> layernorm_embedding_, layer_norm_;
 };
 
 class BartForConditionalGeneration : public PretrainedModel {
@@ -155,7 +174,7 @@ class BartForConditionalGeneration : public PretrainedModel {
   BartForConditionalGeneration(const BartConfig& c, const ModelOptions& options)
       : PretrainedModel(options),
         vocab_size_(c.vocab_size),
-        is_mbart_(c.is_mbart),
+        kind_(c.kind),
         model_(root() / "model"),
         shared_(model_ / "shared", c.vocab_size, c.d_model),
         encoder_(model_ / "encoder", c),
@@ -167,8 +186,9 @@ class BartForConditionalGeneration : public PretrainedModel {
   }
 
   ModelOutput forward(const Batch& batch) override {
-    const Tensor decoder_input_ids =
-        is_mbart_ ? shift_tokens_behind_language(batch.labels) : shift_tokens_right(batch.labels);
+    const Tensor decoder_input_ids = kind_ == BartKind::mbart
+                                         ? shift_tokens_behind_language(batch.labels)
+                                         : shift_tokens_right(batch.labels);
     const Tensor encoder_output = encoder_(batch.input_ids, batch.attention_mask);
     const Tensor decoder_output = decoder_(decoder_input_ids, encoder_output, batch.attention_mask);
     Tensor lm_logits = lm_head_(decoder_output);
@@ -188,7 +208,7 @@ class BartForConditionalGeneration : public PretrainedModel {
   }
 
   std::int64_t vocab_size_;
-  bool is_mbart_;
+  BartKind kind_;
   nn::Scope model_;
   BartScaledWordEmbedding shared_;
   BartEncoder encoder_;
@@ -200,11 +220,18 @@ class BartForConditionalGeneration : public PretrainedModel {
 }  // namespace
 
 ModelPointer build_bart(const Config& c, const ModelOptions& options) {
-  return build_checked<BartForConditionalGeneration>(c, BartConfig(c, options, false), options);
+  const BartConfig config(c, options, BartKind::bart);
+  return build_checked<BartForConditionalGeneration>(c, config, options);
 }
 
 ModelPointer build_mbart(const Config& c, const ModelOptions& options) {
-  return build_checked<BartForConditionalGeneration>(c, BartConfig(c, options, true), options);
+  const BartConfig config(c, options, BartKind::mbart);
+  return build_checked<BartForConditionalGeneration>(c, config, options);
+}
+
+ModelPointer build_pegasus(const Config& c, const ModelOptions& options) {
+  const BartConfig config(c, options, BartKind::pegasus);
+  return build_checked<BartForConditionalGeneration>(c, config, options);
 }
 
 }  // namespace memtape::family

@@ -82,6 +82,7 @@ constexpr std::array kFamilies{
     Family{"umt5", Task::seq2seq_lm, build_t5},
     Family{"bart", Task::seq2seq_lm, build_bart},
     Family{"mbart", Task::seq2seq_lm, build_mbart},
+    Family{"pegasus", Task::seq2seq_lm, build_pegasus},
     Family{"albert", Task::masked_lm, build_albert},
     Family{"modernbert", Task::masked_lm, build_modernbert},
     Family{"gpt_neo", Task::causal_lm, build_gpt_neo},
