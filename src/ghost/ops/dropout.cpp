@@ -12,7 +12,7 @@ struct NativeDropoutBackward0 final : Node {
   void apply(Gradients& in, Gradients& out) override {
     const Tensor kept = mask.unpack();
     Op op("native_dropout_backward", {});
-    out[0] = empty_like(in[0], in[0].dtype());
+    out[0] = empty(in[0].sizes(), in[0].dtype());  // packed: empty_like(grad, suggested format)
   }
   void release() override { mask.reset(); }
   Saved mask;

@@ -112,8 +112,11 @@ Tensor softmax_op(const In& self, DType dtype, const char* name, const char* nod
   Ptr<SoftmaxBackward> node;
   if (op.differentiable())
     node = op.node<SoftmaxBackward>({&*self}, node_name, name[1] == 'l', self->dtype());
-  const Tensor packed = self->contiguous();
-  Tensor out = empty(packed.sizes(), dtype);
+  Tensor out = empty(self->sizes(), dtype);
+  {
+    const GradMode below_autograd(false);
+    const Tensor packed = self->contiguous();  // host_softmax's input
+  }
   if (node) {
     set_history(out, node);
     node->result.keep_result(out);
