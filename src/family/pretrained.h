@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -31,11 +32,18 @@ struct ModelOptions {
 };
 
 /// Inputs of one micro-batch; [B, S] int64. Labels as long as the inputs; the mask may be
-/// undefined.
+/// undefined. Images [B, C, H, W] and spectrograms [B, mel bins, frames] where a model takes them.
 struct Batch {
   Tensor input_ids, labels, attention_mask;
+  Tensor pixel_values, input_features;
   Tensor
       num_items_in_batch;  ///< what the sum of losses is divided by; undefined: their mean is taken
+};
+
+/// What one sample of a batch consists of; int64 but for images and spectrograms, which come in
+/// the dtype of the parameters.
+struct SampleSizes {
+  std::optional<Dims> pixel_values, input_features, input_ids, labels;
 };
 
 struct ModelOutput {
@@ -49,6 +57,13 @@ class PretrainedModel {
   explicit PretrainedModel(const ModelOptions& options) : tree(options.dtype) {}
   virtual ~PretrainedModel() = default;
   virtual ModelOutput forward(const Batch& batch) = 0;
+  /// Of texts that are `sequence_length` tokens long.
+  virtual SampleSizes sample_sizes(std::int64_t sequence_length) const {
+    return {.pixel_values = {},
+            .input_features = {},
+            .input_ids = Dims{sequence_length},
+            .labels = Dims{sequence_length}};
+  }
   /// The window of each layer's keys and values, 0 for none; empty where no layer slides.
   virtual std::vector<std::int64_t> sliding_windows() const { return {}; }
   /// The body alone: what the head is given. Undefined where a family does not offer it.
@@ -67,7 +82,15 @@ class PretrainedModel {
 };
 
 /// The heads of transformers' auto classes.
-enum class Task { causal_lm, masked_lm, seq2seq_lm, image_text_to_text };
+enum class Task {
+  causal_lm,
+  masked_lm,
+  seq2seq_lm,
+  image_text_to_text,
+  image_classification,
+  zero_shot_image_classification,
+  speech_seq2seq
+};
 
 struct Family {
   std::string_view model_type;

@@ -2,6 +2,7 @@
 #include "predict/bounds.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 #include "base/text.h"
 #include "ghost/ops/attention_choice.h"
+#include "ghost/ops/cudnn_convolution.h"
 
 namespace memtape {
 namespace {
@@ -47,6 +49,38 @@ void widen_by_cudnn(Bounds& bounds, const Tape& tape, const DeviceSetup& device)
       "torch may prefer cuDNN's attention here, whose workspace is not modelled (the figures are "
       "those of "
       "torch.backends.cuda.enable_cudnn_sdp(False))");
+}
+
+/// How far a workspace as large as the largest result of cuDNN's convolutions would rise above the
+/// peak, where the program is at them; nothing where it has none.
+std::optional<Bytes> convolution_excess(const Tape& tape) {
+  const auto convolves = [&](BlockId block) {
+    const std::string_view op = tape.why[block].op;
+    return op == ghost::kCudnnConvolution || op == ghost::kCudnnConvolutionBackward;
+  };
+  Bytes workspace = 0;
+  for (BlockId block = 0; block < tape.requested.size(); ++block)
+    if (convolves(block)) workspace = std::max(workspace, tape.requested[block]);
+  if (workspace == 0) return std::nullopt;
+  Bytes alive = 0, most = 0, most_at_convolutions = 0;
+  for (const Event& event : tape.events) {
+    if (event.kind != EventKind::alloc && event.kind != EventKind::free) continue;
+    const bool allocates = event.kind == EventKind::alloc;
+    alive += allocates ? tape.requested[event.block] : -tape.requested[event.block];
+    most = std::max(most, alive);
+    if (allocates && convolves(event.block))
+      most_at_convolutions = std::max(most_at_convolutions, alive + workspace);
+  }
+  return std::max<Bytes>(most_at_convolutions - most, 0);
+}
+
+void widen_by_convolutions(Bounds& bounds, const Tape& tape) {
+  const std::optional<Bytes> excess = convolution_excess(tape);
+  if (!excess) return;
+  bounds.high_bytes += *excess;
+  bounds.causes.push_back(
+      "cuDNN chooses the workspace of its convolutions itself: the figures are without it, the "
+      "upper bound with one as large as their largest result");
 }
 
 /// Whether each scope is that of experts.
@@ -102,6 +136,7 @@ Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& 
       .low_bytes = rank.peak_device_bytes, .high_bytes = rank.peak_device_bytes, .causes = {}};
   widen_by_outside(bounds, rank);
   widen_by_cudnn(bounds, tape, device);
+  widen_by_convolutions(bounds, tape);
   widen_by_routing(bounds, tape, load);
   return bounds;
 }

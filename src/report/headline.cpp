@@ -68,7 +68,9 @@ std::vector<std::string> settings_in_words(const Prediction& prediction) {
   std::vector<std::string> words;
   const std::string_view batch = value_of(w, "micro_batch_size"),
                          tokens = value_of(w, "sequence_length");
-  if (!batch.empty() && !tokens.empty())
+  if (value_of(w, "task") == "image-classification")
+    words.push_back(fmt::format("{} images", batch));
+  else if (!batch.empty() && !tokens.empty())
     words.push_back(fmt::format("{} x {} tokens", batch, tokens));
   if (const std::string_view optimizer = value_of(w, "optimizer"); !optimizer.empty()) {
     const std::string_view impl = value_of(w, "optimizer_impl");

@@ -71,11 +71,14 @@ constexpr auto kAttentions =
     std::to_array<Choice<AttentionChoice>>({{"eager", AttentionChoice::eager},
                                             {"sdpa", AttentionChoice::sdpa},
                                             {"flash", AttentionChoice::flash}});
-constexpr auto kTaskChoices =
-    std::to_array<Choice<TaskName>>({{"causal-lm", TaskName::causal_lm},
-                                     {"masked-lm", TaskName::masked_lm},
-                                     {"seq2seq-lm", TaskName::seq2seq_lm},
-                                     {"image-text-to-text", TaskName::image_text_to_text}});
+constexpr auto kTaskChoices = std::to_array<Choice<TaskName>>(
+    {{"causal-lm", TaskName::causal_lm},
+     {"masked-lm", TaskName::masked_lm},
+     {"seq2seq-lm", TaskName::seq2seq_lm},
+     {"image-text-to-text", TaskName::image_text_to_text},
+     {"image-classification", TaskName::image_classification},
+     {"zero-shot-image-classification", TaskName::zero_shot_image_classification},
+     {"speech-seq2seq", TaskName::speech_seq2seq}});
 constexpr auto kWeights = std::to_array<Choice<DType>>(
     {{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
 

@@ -50,9 +50,22 @@ enum class OptimizerImpl { fused, foreach, for_loop };
 /// is torch.utils.checkpoint around each layer of a pipeline's stage.
 enum class Checkpointing { none, full, full_reentrant, selective, layer };
 enum class AttentionChoice { eager, sdpa, flash };
-enum class TaskName { causal_lm, masked_lm, seq2seq_lm, image_text_to_text };
-inline constexpr std::array kTasks{TaskName::causal_lm, TaskName::masked_lm, TaskName::seq2seq_lm,
-                                   TaskName::image_text_to_text};
+enum class TaskName {
+  causal_lm,
+  masked_lm,
+  seq2seq_lm,
+  image_text_to_text,
+  image_classification,
+  zero_shot_image_classification,
+  speech_seq2seq
+};
+inline constexpr std::array kTasks{TaskName::causal_lm,
+                                   TaskName::masked_lm,
+                                   TaskName::seq2seq_lm,
+                                   TaskName::image_text_to_text,
+                                   TaskName::image_classification,
+                                   TaskName::zero_shot_image_classification,
+                                   TaskName::speech_seq2seq};
 
 /// peft's LoraConfig, as far as memory goes. Targets are module names, or "all-linear" alone.
 struct LoraRecipe {

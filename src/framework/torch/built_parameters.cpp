@@ -25,6 +25,10 @@ family::Task family_task(TaskName task) {
     case TaskName::masked_lm: return family::Task::masked_lm;
     case TaskName::seq2seq_lm: return family::Task::seq2seq_lm;
     case TaskName::image_text_to_text: return family::Task::image_text_to_text;
+    case TaskName::image_classification: return family::Task::image_classification;
+    case TaskName::zero_shot_image_classification:
+      return family::Task::zero_shot_image_classification;
+    case TaskName::speech_seq2seq: return family::Task::speech_seq2seq;
   }
   return family::Task::causal_lm;
 }

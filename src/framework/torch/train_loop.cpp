@@ -22,6 +22,7 @@ namespace memtape::torch {
 namespace {
 
 using family::Batch;
+using ghost::Dims;
 class TrainLoop {
  public:
   TrainLoop(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits)
@@ -57,9 +58,21 @@ class TrainLoop {
   }
 
   Batch make_batch() const {
+    const family::SampleSizes sizes = model_.sample_sizes(recipe_.sequence_length);
+    const auto zeros = [&](const std::optional<Dims>& sample, DType dtype) {
+      if (!sample) return Tensor();
+      Dims batch{recipe_.micro_batch_size};
+      for (const std::int64_t size : *sample) batch = batch.with(size);
+      return ghost::zeros(batch, dtype, Category::input);
+    };
     Batch batch;
-    batch.input_ids = ghost::zeros({recipe_.micro_batch_size, recipe_.sequence_length},
-                                   DType::int64, Category::input);
+    batch.pixel_values = zeros(sizes.pixel_values, recipe_.parameter_dtype());
+    batch.input_features = zeros(sizes.input_features, recipe_.parameter_dtype());
+    batch.input_ids = zeros(sizes.input_ids, DType::int64);
+    if (!sizes.input_ids || !sizes.labels) {
+      batch.labels = zeros(sizes.labels, DType::int64);
+      return batch;
+    }
     batch.labels = habits_.labels_are_inputs ? batch.input_ids : batch.input_ids.clone();
     session_.set_category(batch.labels, Category::input);
     return batch;
