@@ -80,6 +80,7 @@ ModelPointer build_gpt_neo(const Config& config, const ModelOptions& options);
 ModelPointer build_mbart(const Config& config, const ModelOptions& options);
 ModelPointer build_pegasus(const Config& config, const ModelOptions& options);
 ModelPointer build_vit(const Config& config, const ModelOptions& options);
+ModelPointer build_whisper(const Config& config, const ModelOptions& options);
 ModelPointer build_modernbert(const Config& config, const ModelOptions& options);
 ModelPointer build_arcee(const Config& config, const ModelOptions& options);
 ModelPointer build_seed_oss(const Config& config, const ModelOptions& options);

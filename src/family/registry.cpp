@@ -87,6 +87,7 @@ constexpr std::array kFamilies{
     Family{"modernbert", Task::masked_lm, build_modernbert},
     Family{"gpt_neo", Task::causal_lm, build_gpt_neo},
     Family{"vit", Task::image_classification, build_vit},
+    Family{"whisper", Task::speech_seq2seq, build_whisper},
     Family{"granitemoehybrid", Task::causal_lm, build_granitemoehybrid},
     Family{"dbrx", Task::causal_lm, build_dbrx},
     Family{"electra", Task::masked_lm, build_electra},
