@@ -4,11 +4,10 @@
 #include <array>
 
 #include "base/text.h"
-#include "family/activations.h"
+#include "family/clip_towers.h"
 #include "family/families.h"
 #include "family/image_text_to_text.h"
 #include "family/llama.h"
-#include "family/vision_towers.h"
 
 namespace memtape::family {
 namespace {
@@ -37,9 +36,9 @@ class LlavaVision {
 };
 
 /// The configuration of the tower of LLaVA 1.5 where there is none.
-ClipVisionConfig vision_config(const Config& c) {
+ClipVisionConfig vision_config(const Config& c, const ModelOptions& options) {
   const Config vision = c.object("vision_config");
-  ClipVisionConfig config(vision);
+  ClipVisionConfig config(vision, options);
   const std::string type = vision.text("model_type", "clip_vision_model");
   if (type != "clip_vision_model")
     c.fail("vision_config.model_type", "only clip_vision_model is modelled, found \"" + type + '"');
@@ -81,7 +80,7 @@ using Llava = ImageTextToText<LlavaVision, DecoderModel<LlamaParts>>;
 }  // namespace
 
 ModelPointer build_llava(const Config& c, const ModelOptions& options) {
-  const ClipVisionConfig tower = vision_config(c);
+  const ClipVisionConfig tower = vision_config(c, options);
   const DecoderConfig text = text_config(c, options);
   const Llava::Settings config{
       .vision = {.tower = tower,

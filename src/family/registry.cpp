@@ -88,6 +88,7 @@ constexpr std::array kFamilies{
     Family{"gpt_neo", Task::causal_lm, build_gpt_neo},
     Family{"vit", Task::image_classification, build_vit},
     Family{"whisper", Task::speech_seq2seq, build_whisper},
+    Family{"clip", Task::zero_shot_image_classification, build_clip},
     Family{"granitemoehybrid", Task::causal_lm, build_granitemoehybrid},
     Family{"dbrx", Task::causal_lm, build_dbrx},
     Family{"electra", Task::masked_lm, build_electra},

@@ -2,43 +2,8 @@
 #include "family/vision_towers.h"
 
 #include "family/config_checks.h"
-#include "ghost/ops/creation.h"
 
 namespace memtape::family {
-
-ClipVisionConfig::ClipVisionConfig(const Config& c)
-    : hidden_size(c.dimension("hidden_size", 768)),
-      intermediate_size(c.dimension("intermediate_size", 3072)),
-      num_hidden_layers(c.layers("num_hidden_layers", 12)),
-      num_channels(c.dimension("num_channels", 3)),
-      image_size(c.dimension("image_size", 224)),
-      patch_size(c.dimension("patch_size", 32)) {}
-
-ClipEncoderLayer::ClipEncoderLayer(const nn::Scope& scope, const ClipVisionConfig& c)
-    : self_attn_(scope / "self_attn"),
-      k_proj_(self_attn_ / "k_proj", c.hidden_size, c.hidden_size),
-      v_proj_(self_attn_ / "v_proj", c.hidden_size, c.hidden_size),
-      q_proj_(self_attn_ / "q_proj", c.hidden_size, c.hidden_size),
-      out_proj_(self_attn_ / "out_proj", c.hidden_size, c.hidden_size),
-      layer_norm1_(scope / "layer_norm1", c.hidden_size),
-      mlp_(scope / "mlp"),
-      fc1_(mlp_ / "fc1", c.hidden_size, c.intermediate_size),
-      fc2_(mlp_ / "fc2", c.intermediate_size, c.hidden_size),
-      layer_norm2_(scope / "layer_norm2", c.hidden_size) {}
-
-ClipVisionTower::ClipVisionTower(const nn::Scope& scope, const ClipVisionConfig& c)
-    : embeddings_(scope / "embeddings"),
-      class_embedding_(embeddings_.parameter("class_embedding", {c.hidden_size})),
-      patch_embedding_(embeddings_ / "patch_embedding",
-                       Dims{c.hidden_size, c.num_channels, c.patch_size, c.patch_size}, false),
-      position_embedding_(embeddings_ / "position_embedding", c.num_positions(), c.hidden_size),
-      position_ids_(ghost::arange(c.num_positions(), DType::int64)),
-      pre_layrnorm_(scope / "pre_layrnorm", c.hidden_size),
-      layers_(scope / "encoder" / "layers", c.num_hidden_layers, c),
-      post_layernorm_(scope / "post_layernorm", c.hidden_size) {
-  embeddings_.buffer("position_ids", position_ids_);
-  const Tensor again = ghost::arange(c.num_positions(), DType::int64);  // _init_weights
-}
 
 QwenVisionConfig::QwenVisionConfig(const Config& c, QwenTower which)
     : tower(which),

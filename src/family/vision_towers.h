@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vision towers of models that take images and text. A step without images passes them over:
-// they take memory, but get no gradients. Mirrors the constructors of transformers 5.17
-// models/clip/modeling_clip.py, models/qwen2_vl/modeling_qwen2_vl.py,
-// models/qwen2_5_vl/modeling_qwen2_5_vl.py and models/qwen3_vl/modeling_qwen3_vl.py.
+// The vision towers of Qwen's models that take images and text. A step without images passes them
+// over: they take memory, but get no gradients. Mirrors the constructors of transformers 5.17
+// models/qwen2_vl/modeling_qwen2_vl.py, models/qwen2_5_vl/modeling_qwen2_5_vl.py and
+// models/qwen3_vl/modeling_qwen3_vl.py.
 #pragma once
 
 #include <optional>
@@ -13,45 +13,6 @@
 #include "nn/layers.h"
 
 namespace memtape::family {
-
-struct ClipVisionConfig {
-  explicit ClipVisionConfig(const Config& c);
-  std::int64_t hidden_size, intermediate_size, num_hidden_layers, num_channels, image_size,
-      patch_size;
-  std::int64_t num_positions() const {
-    return (image_size / patch_size) * (image_size / patch_size) + 1;
-  }
-};
-
-/// CLIPEncoderLayer.
-class ClipEncoderLayer {
- public:
-  ClipEncoderLayer(const nn::Scope& scope, const ClipVisionConfig& c);
-
- private:
-  nn::Scope self_attn_;
-  nn::Linear k_proj_, v_proj_, q_proj_, out_proj_;
-  nn::LayerNorm layer_norm1_;
-  nn::Scope mlp_;
-  nn::Linear fc1_, fc2_;
-  nn::LayerNorm layer_norm2_;
-};
-
-/// CLIPVisionModel.
-class ClipVisionTower {
- public:
-  ClipVisionTower(const nn::Scope& scope, const ClipVisionConfig& c);
-
- private:
-  nn::Scope embeddings_;
-  Tensor class_embedding_;
-  nn::Convolution patch_embedding_;
-  nn::Embedding position_embedding_;
-  Tensor position_ids_;
-  nn::LayerNorm pre_layrnorm_;
-  nn::ModuleList<ClipEncoderLayer> layers_;
-  nn::LayerNorm post_layernorm_;
-};
 
 /// Which of Qwen's towers: they differ in norms, MLPs, and in what Qwen3-VL has more.
 enum class QwenTower { qwen2_vl, qwen2_5_vl, qwen3_vl };

@@ -247,6 +247,12 @@ constexpr std::array kSpecials{
                          "decoder_layers": 4, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
                          "encoder_ffn_dim": 256, "decoder_ffn_dim": 256, "max_source_positions": 100)",
             "encoder_layers"},
+    Special{
+        "clip",
+        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+                         "num_attention_heads": 4},
+           "vision_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 4,
+                         "num_attention_heads": 4, "image_size": 64})"},
     Special{"mt5",
             R"("vocab_size": 512, "d_model": 128, "d_kv": 32, "d_ff": 256, "num_layers": 8,
                          "num_decoder_layers": 4, "num_heads": 4)",
