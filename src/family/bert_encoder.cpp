@@ -11,11 +11,13 @@ namespace memtape::family {
 BertConfig::BertConfig(const Config& c, const ModelOptions& options, const BertDefaults& defaults)
     : vocab_size(c.dimension("vocab_size", defaults.vocab_size)),
       hidden_size(c.dimension("hidden_size", defaults.hidden_size)),
-      num_hidden_layers(c.layers("num_hidden_layers", 12)),
+      num_hidden_layers(c.layers("num_hidden_layers", defaults.num_hidden_layers)),
       num_attention_heads(c.dimension("num_attention_heads", defaults.num_attention_heads)),
       intermediate_size(c.dimension("intermediate_size", defaults.intermediate_size)),
       max_position_embeddings(c.dimension("max_position_embeddings", 512)),
-      type_vocab_size(c.dimension("type_vocab_size", 2)),
+      type_vocab_size(defaults.type_vocab_size > 0
+                          ? c.dimension("type_vocab_size", defaults.type_vocab_size)
+                          : c.count("type_vocab_size", 0)),
       hidden_act(activation(c, "hidden_act", defaults.hidden_act)),
       hidden_dropout_prob(c.number("hidden_dropout_prob", defaults.dropout)),
       attention_probs_dropout_prob(c.number("attention_probs_dropout_prob", defaults.dropout)),

@@ -14,8 +14,8 @@ namespace memtape::family {
 
 /// The class defaults of a configuration_FAMILY.py.
 struct BertDefaults {
-  std::int64_t vocab_size = 30522, hidden_size = 768, num_attention_heads = 12,
-               intermediate_size = 3072;
+  std::int64_t vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12,
+               num_attention_heads = 12, intermediate_size = 3072, type_vocab_size = 2;
   std::string_view hidden_act = "gelu";
   double dropout = 0.1;
 };

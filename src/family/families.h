@@ -79,6 +79,7 @@ ModelPointer build_bart(const Config& config, const ModelOptions& options);
 ModelPointer build_gpt_neo(const Config& config, const ModelOptions& options);
 ModelPointer build_mbart(const Config& config, const ModelOptions& options);
 ModelPointer build_clip(const Config& config, const ModelOptions& options);
+ModelPointer build_deberta_v2(const Config& config, const ModelOptions& options);
 ModelPointer build_pegasus(const Config& config, const ModelOptions& options);
 ModelPointer build_vit(const Config& config, const ModelOptions& options);
 ModelPointer build_whisper(const Config& config, const ModelOptions& options);

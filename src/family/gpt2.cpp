@@ -9,6 +9,7 @@
 #include "family/gpt2_parts.h"
 #include "family/key_value_cache.h"
 #include "family/masking.h"
+#include "family/padding_check.h"
 #include "family/transformer_for_causal_lm.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
@@ -108,18 +109,6 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
 };
 
 using GPT2Block = GPT2BlockOf<GPT2Attention, GPT2MLP<nn::Conv1D>>;
-
-/// warn_if_padding_and_no_attention_mask: `pad_token_id in input_ids[:, [-1, 0]]`.
-void look_for_padding(const Tensor& input_ids) {
-  const ghost::Op op("index", {});
-  Tensor first_and_last;
-  {
-    const Tensor columns = ghost::empty({2}, DType::int64);
-    first_and_last = ghost::empty({input_ids.size(0), 2}, DType::int64);
-  }
-  const Tensor is_padding = ghost::comparison("eq", first_and_last);
-  const Tensor any = ghost::empty({}, DType::boolean);
-}
 
 class GPT2Model : public nn::Module<GPT2Model> {
  public:

@@ -84,6 +84,7 @@ constexpr std::array kFamilies{
     Family{"mbart", Task::seq2seq_lm, build_mbart},
     Family{"pegasus", Task::seq2seq_lm, build_pegasus},
     Family{"albert", Task::masked_lm, build_albert},
+    Family{"deberta-v2", Task::masked_lm, build_deberta_v2},
     Family{"modernbert", Task::masked_lm, build_modernbert},
     Family{"gpt_neo", Task::causal_lm, build_gpt_neo},
     Family{"vit", Task::image_classification, build_vit},

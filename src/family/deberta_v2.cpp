@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeBERTa-v2 and -v3 with their masked-language-model head: scores of contents and of relative
+// positions, in both directions, gathered from tables of buckets; mirroring transformers 5.17
+// models/deberta_v2/modeling_deberta_v2.py. What TorchScript's fuser spares of the few tensors that
+// the buckets are made of is not modelled: it is gone before the first layer.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "family/bert_head.h"
+#include "family/families.h"
+#include "family/loss.h"
+#include "family/padding_check.h"
+#include "ghost/autocast.h"
+#include "ghost/ops/copies.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/dropout.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::family {
+namespace {
+
+struct DebertaV2Config : BertConfig {
+  DebertaV2Config(const Config& c, const ModelOptions& options)
+      : BertConfig(c, options,
+                   {.vocab_size = 128100,
+                    .hidden_size = 1536,
+                    .num_hidden_layers = 24,
+                    .num_attention_heads = 24,
+                    .intermediate_size = 6144,
+                    .type_vocab_size = 0}),
+        relative_attention(c.boolean("relative_attention", false)),
+        position_biased_input(c.boolean("position_biased_input", true)),
+        share_att_key(c.boolean("share_att_key", false)),
+        norms_rel_ebd(has_part(c.text("norm_rel_ebd", "none"), "layer_norm")),
+        checks_padding(!(c.has("pad_token_id") && c.is_null("pad_token_id"))) {
+    read_pos_att_type(c);
+    max_relative_positions = c.integer("max_relative_positions", -1);
+    if (max_relative_positions < 1) max_relative_positions = max_position_embeddings;
+    position_buckets = c.integer("position_buckets", -1);
+    if (!c.boolean("legacy", true)) c.fail("legacy", "only the legacy head is modelled");
+    if (c.integer("conv_kernel_size", 0) > 0) c.fail("conv_kernel_size", "is not modelled");
+    if (c.dimension("embedding_size", hidden_size) != hidden_size)
+      c.fail("embedding_size", "other than hidden_size is not modelled");
+    if (c.dimension("attention_head_size", head_size()) != head_size())
+      c.fail("attention_head_size", "other than hidden_size / num_attention_heads is not modelled");
+  }
+
+  std::int64_t head_size() const { return hidden_size / num_attention_heads; }
+  /// pos_ebd_size: buckets to either side.
+  std::int64_t span() const {
+    return position_buckets > 0 ? position_buckets : max_relative_positions;
+  }
+
+  bool relative_attention, position_biased_input, share_att_key, norms_rel_ebd, checks_padding;
+  bool c2p = false, p2c = false;  ///< of pos_att_type
+  std::int64_t max_relative_positions, position_buckets;
+
+ private:
+  static bool has_part(const std::string& parts, std::string_view part) {
+    return parts.find(part) != std::string::npos;
+  }
+  /// "p2c|c2p", or a list of the two.
+  void read_pos_att_type(const Config& c) {
+    if (c.is_null("pos_att_type")) return;
+    const std::string types = c.json("pos_att_type");
+    c2p = has_part(types, "c2p");
+    p2c = has_part(types, "p2c");
+  }
+};
+
+/// make_log_bucket_position, as TorchScript's interpreter runs it: each value goes with its last
+/// use.
+Tensor make_log_bucket_position(const Tensor& relative_pos) {
+  Tensor sign = ghost::plain_unary("sign", relative_pos);
+  Tensor abs_pos;
+  {
+    Tensor is_near = ghost::comparison("lt", relative_pos);
+    is_near =
+        ghost::logical("bitwise_and", std::move(is_near), ghost::comparison("gt", relative_pos));
+    const Tensor nearest = ghost::zeros({}, relative_pos.dtype());
+    const Tensor distance = ghost::plain_unary("abs", relative_pos);
+    abs_pos = ghost::where(is_near, nearest, distance);
+  }
+  Tensor log_pos = ghost::plain_unary("log", abs_pos.div(2.0)).div(2.0);
+  log_pos = ghost::plain_unary("ceil", std::move(log_pos).mul(2.0));
+  log_pos = std::move(log_pos).add(2.0);
+  const Tensor is_near = ghost::comparison("le", std::move(abs_pos));
+  const Tensor exact = relative_pos.to(log_pos.dtype());
+  const Tensor logarithmic = std::move(log_pos).mul(std::move(sign));
+  return ghost::where(is_near, exact, logarithmic);
+}
+
+/// [1, S, S] int64.
+Tensor build_relative_position(std::int64_t size, bool in_buckets) {
+  const Tensor q_ids = ghost::arange(size, DType::int64);
+  const Tensor k_ids = ghost::arange(size, DType::int64);
+  Tensor rel_pos_ids = q_ids.unsqueeze(1).sub(k_ids.unsqueeze(0));
+  if (in_buckets) rel_pos_ids = make_log_bucket_position(rel_pos_ids);
+  return rel_pos_ids.to(DType::int64).unsqueeze(0);
+}
+
+class DisentangledSelfAttention : public nn::Module<DisentangledSelfAttention> {
+ public:
+  DisentangledSelfAttention(const nn::Scope& scope, const DebertaV2Config& c)
+      : Module(scope),
+        config_(c),
+        query_proj_(scope / "query_proj", c.hidden_size, c.hidden_size),
+        key_proj_(scope / "key_proj", c.hidden_size, c.hidden_size),
+        value_proj_(scope / "value_proj", c.hidden_size, c.hidden_size) {
+    if (!c.relative_attention || c.share_att_key) return;
+    if (c.c2p) pos_key_proj_.emplace(scope / "pos_key_proj", c.hidden_size, c.hidden_size);
+    if (c.p2c) pos_query_proj_.emplace(scope / "pos_query_proj", c.hidden_size, c.hidden_size);
+  }
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& given_mask, const Tensor& relative_pos,
+                 const Tensor& given_rel_embeddings) {
+    const std::int64_t heads = config_.num_attention_heads;
+    const Tensor query_layer = transpose_for_scores(query_proj_(hidden_states));
+    const Tensor key_layer = transpose_for_scores(key_proj_(hidden_states));
+    const Tensor value_layer = transpose_for_scores(value_proj_(hidden_states));
+    Tensor attention_scores = ghost::bmm(query_layer, key_layer.transpose(-1, -2).div(2.0));
+    Tensor rel_embeddings = given_rel_embeddings, rel_att;
+    if (config_.relative_attention) {
+      rel_embeddings = ghost::dropout(rel_embeddings, config_.hidden_dropout_prob);
+      rel_att = disentangled_attention_bias(query_layer, key_layer, relative_pos, rel_embeddings);
+    }
+    if (rel_att.defined()) attention_scores = attention_scores.add(rel_att);
+    const std::int64_t length = attention_scores.size(-1);
+    attention_scores = attention_scores.view({-1, heads, length, length});
+    const Tensor attention_mask = given_mask.to(DType::boolean);
+    attention_scores =
+        ghost::masked_fill(attention_scores, ghost::plain_unary("bitwise_not", attention_mask));
+    Tensor attention_probs =
+        ghost::softmax(attention_scores, ghost::reduction_dtype(attention_scores));
+    attention_probs = ghost::dropout(attention_probs, config_.attention_probs_dropout_prob);
+    Tensor context_layer = ghost::bmm(attention_probs.view({-1, length, length}), value_layer);
+    context_layer = context_layer.view({-1, heads, length, config_.head_size()})
+                        .permute({0, 2, 1, 3})
+                        .contiguous();
+    return context_layer.view(hidden_states.sizes());
+  }
+
+ private:
+  /// [B, S, H * D] to [B * H, S, D].
+  Tensor transpose_for_scores(const Tensor& x) const {
+    const std::int64_t length = x.size(1);
+    return x.view({x.size(0), length, config_.num_attention_heads, config_.head_size()})
+        .permute({0, 2, 1, 3})
+        .contiguous()
+        .view({-1, length, config_.head_size()});
+  }
+
+  /// transpose_for_scores(...).repeat(rows, 1, 1) of the positions' projection.
+  Tensor repeated_for_scores(const Tensor& projected, std::int64_t rows) const {
+    const Tensor scores = transpose_for_scores(projected);
+    if (rows == 1) return ghost::clone_contiguous(scores);
+    const Dims s = scores.sizes();
+    return scores.unsqueeze(0).expand({rows, s[0], s[1], s[2]}).reshape({rows * s[0], s[1], s[2]});
+  }
+
+  /// torch.gather(att, dim=-1, index=clamp(positions + att_span, 0, 2 * att_span - 1)).
+  static Tensor gathered(const Tensor& att, const Tensor& places) {
+    const std::int64_t length = att.size(1);
+    return ghost::gather(att, places.squeeze(0).expand({att.size(0), length, length}));
+  }
+
+  Tensor disentangled_attention_bias(const Tensor& query_layer, const Tensor& key_layer,
+                                     const Tensor& given_relative_pos,
+                                     const Tensor& given_rel_embeddings) {
+    const Tensor relative_pos = given_relative_pos.unsqueeze(1);
+    const std::int64_t rows = query_layer.size(0) / config_.num_attention_heads;
+    const Tensor rel_embeddings = given_rel_embeddings.slice(0, 0, 2 * config_.span()).unsqueeze(0);
+    Tensor pos_query_layer, pos_key_layer;
+    if (config_.share_att_key) {
+      pos_query_layer = repeated_for_scores(query_proj_(rel_embeddings), rows);
+      pos_key_layer = repeated_for_scores(key_proj_(rel_embeddings), rows);
+    } else {
+      if (config_.c2p) pos_key_layer = repeated_for_scores((*pos_key_proj_)(rel_embeddings), rows);
+      if (config_.p2c)
+        pos_query_layer = repeated_for_scores((*pos_query_proj_)(rel_embeddings), rows);
+    }
+    Tensor score, c2p_att, c2p_pos, p2c_att, p2c_pos;
+    if (config_.c2p) {
+      c2p_att = ghost::bmm(query_layer, pos_key_layer.transpose(-1, -2));
+      c2p_pos = ghost::clamp(relative_pos.add(1.0)).squeeze(0);
+      c2p_att = gathered(c2p_att, c2p_pos);
+      score = c2p_att.div(2.0).add(0.0);
+    }
+    if (config_.p2c) {
+      p2c_pos = ghost::clamp(relative_pos.neg().add(1.0)).squeeze(0);
+      p2c_att = ghost::bmm(key_layer, pos_query_layer.transpose(-1, -2));
+      p2c_att = gathered(p2c_att, p2c_pos).transpose(-1, -2);
+      if (score.defined())
+        ghost::add_(score, p2c_att.div(2.0));
+      else
+        score = p2c_att.div(2.0).add(0.0);
+    }
+    return score;
+  }
+
+  DebertaV2Config config_;
+  nn::Linear query_proj_, key_proj_, value_proj_;
+  std::optional<nn::Linear> pos_key_proj_, pos_query_proj_;
+};
+
+class DebertaV2Attention : public nn::Module<DebertaV2Attention> {
+ public:
+  DebertaV2Attention(const nn::Scope& scope, const DebertaV2Config& c)
+      : Module(scope), self_(scope / "self", c), output_(scope / "output", c.hidden_size, c) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const Tensor& relative_pos, const Tensor& rel_embeddings) {
+    const Tensor self_output = self_(hidden_states, attention_mask, relative_pos, rel_embeddings);
+    return output_(self_output, hidden_states);
+  }
+
+ private:
+  DisentangledSelfAttention self_;
+  BertOutput output_;
+};
+
+class DebertaV2Layer : public nn::GradientCheckpointingLayer<DebertaV2Layer> {
+ public:
+  DebertaV2Layer(const nn::Scope& scope, const DebertaV2Config& c)
+      : GradientCheckpointingLayer(scope),
+        attention_(scope / "attention", c),
+        intermediate_(scope / "intermediate", c),
+        output_(scope / "output", c.intermediate_size, c) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const Tensor& relative_pos, const Tensor& rel_embeddings) {
+    const Tensor attention_output =
+        attention_(hidden_states, attention_mask, relative_pos, rel_embeddings);
+    const Tensor intermediate_output = intermediate_(attention_output);
+    return output_(intermediate_output, attention_output);
+  }
+
+ private:
+  DebertaV2Attention attention_;
+  BertIntermediate intermediate_;
+  BertOutput output_;
+};
+
+class DebertaV2Embeddings : public nn::Module<DebertaV2Embeddings> {
+ public:
+  DebertaV2Embeddings(const nn::Scope& scope, const DebertaV2Config& c)
+      : Module(scope), word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size) {
+    if (c.position_biased_input)
+      position_embeddings_.emplace(scope / "position_embeddings", c.max_position_embeddings,
+                                   c.hidden_size);
+    if (c.type_vocab_size > 0)
+      token_type_embeddings_.emplace(scope / "token_type_embeddings", c.type_vocab_size,
+                                     c.hidden_size);
+    layer_norm_.emplace(scope / "LayerNorm", c.hidden_size);
+    dropout_.emplace(scope / "dropout", c.hidden_dropout_prob);
+    const ghost::ScopeGuard guard(node().scope);
+    position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
+    scope.buffer("position_ids", position_ids_);
+  }
+
+  /// _init_weights copies a new range into position_ids.
+  void init_weights() const {
+    const ghost::ScopeGuard guard(node().scope);
+    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& token_type_ids, const Tensor& given_mask) {
+    const Tensor position_ids = position_ids_.slice(1, 0, input_ids.size(1));
+    const Tensor inputs_embeds = word_embeddings(input_ids);
+    const Tensor position_embeddings = position_embeddings_ ? (*position_embeddings_)(position_ids)
+                                                            : ghost::zeros_like(inputs_embeds);
+    Tensor embeddings = inputs_embeds, token_type_embeddings;
+    if (position_embeddings_) embeddings = embeddings.add(position_embeddings);
+    if (token_type_embeddings_) {
+      token_type_embeddings = (*token_type_embeddings_)(token_type_ids);
+      embeddings = embeddings.add(token_type_embeddings);
+    }
+    embeddings = (*layer_norm_)(embeddings);
+    const Tensor mask = given_mask.unsqueeze(2).to(embeddings.dtype());
+    embeddings = embeddings.mul(mask);
+    embeddings = (*dropout_)(embeddings);
+    return embeddings;
+  }
+
+  nn::Embedding word_embeddings;
+
+ private:
+  std::optional<nn::Embedding> position_embeddings_, token_type_embeddings_;
+  std::optional<nn::LayerNorm> layer_norm_;
+  std::optional<nn::Dropout> dropout_;
+  Tensor position_ids_;
+};
+
+class DebertaV2Encoder : public nn::Module<DebertaV2Encoder> {
+ public:
+  DebertaV2Encoder(const nn::Scope& scope, const DebertaV2Config& c)
+      : Module(scope), config_(c), layer_(scope / "layer", c.num_hidden_layers, c) {
+    if (c.relative_attention)
+      rel_embeddings_.emplace(scope / "rel_embeddings", 2 * c.span(), c.hidden_size);
+    if (c.norms_rel_ebd) layer_norm_.emplace(scope / "LayerNorm", c.hidden_size);
+  }
+
+  /// The states after each layer, which the model holds until it returns.
+  std::vector<Tensor> forward(const Tensor& embeddings, const Tensor& input_mask) {
+    Tensor attention_mask;
+    {
+      const Tensor extended_attention_mask = input_mask.unsqueeze(1).unsqueeze(2);
+      attention_mask =
+          extended_attention_mask.mul(extended_attention_mask.squeeze(-2).unsqueeze(-1));
+    }
+    Tensor relative_pos, rel_embeddings;
+    if (config_.relative_attention) {
+      relative_pos = build_relative_position(embeddings.size(1), config_.position_buckets > 0);
+      rel_embeddings = rel_embeddings_->weight;
+      if (layer_norm_) rel_embeddings = (*layer_norm_)(rel_embeddings);
+    }
+    std::vector<Tensor> all_hidden_states{embeddings};
+    for (DebertaV2Layer& layer_module : layer_)
+      all_hidden_states.push_back(
+          layer_module(all_hidden_states.back(), attention_mask, relative_pos, rel_embeddings));
+    return all_hidden_states;
+  }
+
+ private:
+  DebertaV2Config config_;
+  nn::ModuleList<DebertaV2Layer> layer_;
+  std::optional<nn::Embedding> rel_embeddings_;
+  std::optional<nn::LayerNorm> layer_norm_;
+};
+
+class DebertaV2Model : public nn::Module<DebertaV2Model> {
+ public:
+  DebertaV2Model(const nn::Scope& scope, const DebertaV2Config& c)
+      : Module(scope),
+        embeddings(scope / "embeddings", c),
+        checks_padding_(c.checks_padding),
+        encoder_(scope / "encoder", c) {
+    embeddings.init_weights();
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    if (checks_padding_ && !given_mask.defined()) look_for_padding(input_ids);
+    const Tensor attention_mask =
+        given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
+    const Tensor token_type_ids = ghost::zeros(input_ids.sizes(), DType::int64);
+    const Tensor embedding_output = embeddings(input_ids, token_type_ids, attention_mask);
+    const std::vector<Tensor> encoded_layers = encoder_(embedding_output, attention_mask);
+    return encoded_layers.back();
+  }
+
+  DebertaV2Embeddings embeddings;
+
+ private:
+  bool checks_padding_;
+  DebertaV2Encoder encoder_;
+};
+
+class DebertaV2ForMaskedLM : public PretrainedModel {
+ public:
+  DebertaV2ForMaskedLM(const DebertaV2Config& c, const ModelOptions& options)
+      : PretrainedModel(options),
+        vocab_size_(c.vocab_size),
+        deberta_(root() / "deberta", c),
+        predictions_(root() / "cls" / "predictions", c) {
+    if (c.tie_word_embeddings) predictions_.tie(deberta_.embeddings.word_embeddings.weight);
+  }
+
+  std::string_view output_embeddings() const override { return "cls.predictions.decoder"; }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor sequence_output = deberta_(batch.input_ids, batch.attention_mask);
+    Tensor prediction_scores = predictions_(sequence_output);
+    Tensor loss = masked_lm_loss(prediction_scores, batch, vocab_size_);
+    return {std::move(loss), std::move(prediction_scores)};
+  }
+
+ private:
+  std::int64_t vocab_size_;
+  DebertaV2Model deberta_;
+  BertLMPredictionHead predictions_;
+};
+
+}  // namespace
+
+ModelPointer build_deberta_v2(const Config& c, const ModelOptions& options) {
+  return build_checked<DebertaV2ForMaskedLM>(c, DebertaV2Config(c, options), options);
+}
+
+}  // namespace memtape::family
