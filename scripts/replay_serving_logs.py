@@ -152,8 +152,9 @@ def config_of(row):
 def arguments(row, config):
     found = re.search(r"max_lora_rank (\d+), max_loras (\d+)", row["note"])
     row["max_lora_rank"], row["max_loras"] = found.groups() if found else (None, None)
-    if "MTP 3" in row["note"] or "MTP on" in row["note"] or "DFlash" in row["note"] or "MTP-" in row["id"]:
+    if "DFlash" in row["note"]:
         raise Left("it speculates with a drafter, whose weights and cache are not modelled")
+    drafts = re.search(r"MTP (\d+) tokens|(MTP on|\+ MTP layer)", row["note"])
     if not row["tp"] and (row["num_gpus"] or 1) > 1:
         raise Left("how the ranks are laid out is not said")
     version = re.search(r"(\d+\.\d+\.\d+)", (row["version"] or "").replace(".x", ".0"))
@@ -187,6 +188,9 @@ def arguments(row, config):
         args += ["--quantization", "fp8"]
     if vllm and row["dtype"] == "float32":
         args += ["--dtype", "float32"]
+    if vllm and drafts:
+        speculation = {"method": "mtp", "num_speculative_tokens": int(drafts[1] or 1)}
+        args += ["--speculative-config", json.dumps(speculation)]
     if vllm and row["max_loras"]:
         args += ["--enable-lora", "--max-loras", str(row["max_loras"]), "--max-lora-rank", str(row["max_lora_rank"])]
     if vllm:

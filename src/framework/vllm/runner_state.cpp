@@ -18,26 +18,54 @@ std::int64_t ngram_piece(std::int64_t length) {
 
 }  // namespace
 
-RunnerState::RunnerState(const Settings& settings) {
-  const std::int64_t requests = settings.max_num_seqs, tokens = settings.max_num_batched_tokens;
-  const auto keep = [&](const Dims& sizes, DType dtype) {
-    kept_.push_back(kernel_output("zeros", sizes, dtype));
-  };
+RunnerState::RunnerState(const Settings& settings, std::int64_t hidden) {
+  const std::int64_t requests = settings.max_num_seqs, drafts = settings.speculation.tokens;
+  const bool scans_text = settings.speculation.proposer == Proposer::ngram;
   // RequestState: all_token_ids where an n-gram proposer scans them, total_len,
   // num_computed_tokens, last_sampled_tokens, draft_tokens, next_prefill_tokens.
-  const std::int64_t drafts = settings.ngram_tokens;
-  if (drafts > 0) keep({requests, settings.max_model_len}, DType::int32);
+  if (scans_text) keep({requests, settings.max_model_len}, DType::int32);
   keep({requests}, DType::int32);
   keep({requests}, DType::int32);
   keep({requests, 1}, DType::int64);
   if (drafts > 0) keep({requests, drafts}, DType::int64);
   keep({1, requests}, DType::int32);
-  if (drafts > 0) {  // spec_decode/ngram/speculator.py: scratch by pieces of the text, drafts
-    keep({requests, ceil_div(settings.max_model_len, ngram_piece(settings.max_model_len))},
-         DType::int64);
-    keep({requests, drafts}, DType::int64);
-  }
-  // InputBuffers.
+  if (scans_text) make_ngram_buffers(settings);
+  if (settings.speculation.proposer == Proposer::mtp) make_drafter_buffers(settings, hidden);
+  make_input_buffers(settings);
+}
+
+void RunnerState::keep(const ghost::Dims& sizes, DType dtype) {
+  kept_.push_back(kernel_output("zeros", sizes, dtype));
+}
+
+/// spec_decode/ngram/speculator.py: scratch by pieces of the text, drafts.
+void RunnerState::make_ngram_buffers(const Settings& s) {
+  keep({s.max_num_seqs, ceil_div(s.max_model_len, ngram_piece(s.max_model_len))}, DType::int64);
+  keep({s.max_num_seqs, s.speculation.tokens}, DType::int64);
+}
+
+/// DraftModelSpeculator and TargetDependentARSpeculator: input buffers of its own, idx_mapping,
+/// temperature, seeds, draft_tokens and their confidence, hidden_states, current_draft_step,
+/// last_token_indices, sample_src_positions.
+void RunnerState::make_drafter_buffers(const Settings& s, std::int64_t hidden) {
+  const Dims each{s.max_num_seqs}, drafts{s.max_num_seqs, s.speculation.tokens};
+  make_input_buffers(s);
+  keep(each, DType::int64);
+  keep(each, DType::float32);
+  keep(each, DType::int64);
+  keep(drafts, DType::int64);
+  keep(drafts, DType::float32);
+  drafter_hidden_ = kernel_output("zeros", {s.max_num_batched_tokens, hidden}, s.dtype);
+  keep({}, DType::int64);
+  keep(each, DType::int64);
+  keep(each, DType::int64);
+}
+
+/// InputBuffers; those of the target are the ones that are asked for.
+void RunnerState::make_input_buffers(const Settings& s) {
+  const std::int64_t requests = s.max_num_seqs, tokens = s.max_num_batched_tokens;
+  for (Tensor* buffer : {&input_ids_, &positions_})
+    if (buffer->defined()) kept_.push_back(*buffer);
   input_ids_ = kernel_output("zeros", {tokens}, DType::int32);
   positions_ = kernel_output("zeros", {tokens}, DType::int64);
   keep({tokens}, DType::boolean);
@@ -63,7 +91,7 @@ SamplerState::SamplerState(const Settings& settings, std::int64_t vocabulary) {
   keep(kBadWords + 1);
   keep(kLogprobTokens);  // LogprobTokenIdsState
   // StructuredOutputsWorker: a row for each token of a request that may be sampled at a time.
-  const std::int64_t logits = requests * (1 + settings.ngram_tokens);
+  const std::int64_t logits = requests * (1 + settings.speculation.tokens);
   kept_.push_back(kernel_output("zeros", {logits}, DType::int32));
   kept_.push_back(kernel_output("zeros", {logits, words}, DType::int32));
 }

@@ -13,13 +13,21 @@ namespace memtape::vllm {
 
 class RunnerState {
  public:
-  explicit RunnerState(const Settings& settings);
+  /// `hidden`: the width of the hidden states that a drafter is given.
+  RunnerState(const Settings& settings, std::int64_t hidden);
   const ghost::Tensor& input_ids() const { return input_ids_; }
   const ghost::Tensor& positions() const { return positions_; }
+  /// The target's hidden states as the drafter reads them.
+  const ghost::Tensor& drafter_hidden() const { return drafter_hidden_; }
 
  private:
+  void keep(const ghost::Dims& sizes, DType dtype);
+  void make_ngram_buffers(const Settings& settings);
+  void make_drafter_buffers(const Settings& settings, std::int64_t hidden);
+  void make_input_buffers(const Settings& settings);
+
   std::vector<ghost::Tensor> kept_;
-  ghost::Tensor input_ids_, positions_;
+  ghost::Tensor input_ids_, positions_, drafter_hidden_;
 };
 
 class SamplerState {

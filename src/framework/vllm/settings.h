@@ -47,6 +47,13 @@ enum class KvDType : std::uint8_t { model, bfloat16, float16, fp8 };
 /// second one.
 enum class Runner : std::uint8_t { v0, v1, v2 };
 
+/// SpeculativeConfig: who proposes tokens, and how many a step.
+enum class Proposer : std::uint8_t { none, ngram, mtp };
+struct Speculation {
+  Proposer proposer = Proposer::none;
+  std::int64_t tokens = 0;
+};
+
 /// LoRAConfig: room for adapters beside every linear layer.
 struct LoraSettings {
   std::int64_t adapters = 1, rank = 16;
@@ -80,7 +87,7 @@ struct Settings {
   bool float32_ropes = false;      ///< tables of ropes are not cast to the model's type (SGLang)
   bool quantize_online = false;    ///< --quantization fp8 on an unquantized checkpoint
   std::optional<LoraSettings> lora;
-  std::int64_t ngram_tokens = 0;  ///< num_speculative_tokens of a proposer without weights
+  Speculation speculation;
   Parallel parallel;
   DeviceFacts device;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "framework/vllm/kv_cache.h"
+#include "framework/vllm/models/drafter.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/models/vision.h"
 #include "framework/vllm/ops.h"
@@ -42,23 +43,25 @@ class Worker {
         tree_(settings.dtype),
         place_(runtime_, nn::Scope(tree_, tree_.root()), "") {}
 
-  void build(ModelFactory factory, Startup& startup) {
+  /// Without a drafter `make_drafter` is null.
+  void build(ModelFactory factory, DrafterFactory make_drafter, Startup& startup) {
     is_v2_ = settings_.runner == Runner::v2;
-    runner_.emplace(settings_);
+    runner_.emplace(settings_, runtime_.config.integer({"hidden_size", "n_embd"}, 0));
     startup.stages.runner = at();
     // Importing a model's file makes a constant on the device (fused_moe/oracle/int_wna16.py); with
     // a quantized model it was made on the host before.
     if (!runtime_.quantization) runtime_.kept.push_back(kernel_output("tensor", {8}, DType::int64));
     if (settings_.parallel.first_stage()) make_vision_tower(place_ / "visual");
     model_ = factory(place_);
-    for (const auto& quantize : runtime_.while_loading) quantize();
-    ghost::session().tape.empty_cache();
-    for (const auto& process : runtime_.after_loading) process();
-    for (const auto& process : runtime_.after_attention) process();
-    ghost::session().tape.empty_cache();
+    process_weights();
     if (settings_.lora)
       for (Tensor& buffer : make_lora_buffers(runtime_.lora_sites, settings_))
         runtime_.kept.push_back(std::move(buffer));
+    if (make_drafter && settings_.parallel.last_stage()) {
+      drafter_ = make_drafter(place_);
+      process_weights();
+      drafter_->share_tables(*model_);
+    }
     startup.stages.weights = at();
     if (settings_.parallel.last_stage() && is_v2_)
       sampler_.emplace(settings_, runtime_.config.dimension({"vocab_size", "padded_vocab_size"}));
@@ -82,6 +85,7 @@ class Worker {
       const DummyBatch batch(requests);
       if (settings_.compiles) compile();
       hidden_states = model_->forward(runner_->input_ids(), stream_);
+      if (drafter_) propose(requests);
       if (settings_.parallel.last_stage()) sample_hidden_states = indexed(hidden_states, requests);
     }
     if (!is_v2_) runtime_.workspace.release();
@@ -173,6 +177,43 @@ class Worker {
     return kept;
   }
 
+  /// BaseModelLoader.load_model: what loading leaves is processed, and the cache emptied.
+  void process_weights() {
+    for (const auto& quantize : runtime_.while_loading) quantize();
+    ghost::session().tape.empty_cache();
+    for (const auto& process : runtime_.after_loading) process();
+    for (const auto& process : runtime_.after_attention) process();
+    ghost::session().tape.empty_cache();
+    runtime_.while_loading.clear();
+    runtime_.after_loading.clear();
+    runtime_.after_attention.clear();
+  }
+
+  /// TargetDependentARSpeculator.propose: the first token from the whole batch, the others from
+  /// one token of each request.
+  void propose(std::int64_t requests) {
+    const Tensor num_sampled = kernel_output("ones", {requests}, DType::int32);
+    const Tensor num_rejected = kernel_output("zeros", {requests}, DType::int32);
+    const Tensor all_ids = runner_->input_ids();
+    const auto draft = [&](std::int64_t tokens) {
+      const Tensor positions = kernel_output("index", {requests}, DType::int64);
+      const Tensor sources = kernel_output("add", {requests}, DType::int64);
+      const Drafter::Drafted drafted = drafter_->forward(
+          all_ids.slice(0, 0, tokens), runner_->drafter_hidden().slice(0, 0, tokens));
+      const Dims sizes{requests, drafted.for_logits.size(1)};
+      const Tensor rows = tokens == requests
+                              ? drafted.for_logits
+                              : kernel_output("index", sizes, drafted.for_logits.dtype());
+      {
+        const Tensor logits = drafter_->compute_logits(rows);
+        kernel_output("argmax", {requests}, DType::int64);
+      }
+      if (tokens != requests) kernel_output("index", sizes, drafted.feedback.dtype());
+    };
+    draft(settings_.max_num_batched_tokens);
+    if (settings_.speculation.tokens > 1) draft(requests);
+  }
+
   static std::size_t at() { return ghost::session().tape.events.size(); }
 
   void make_intermediate_tensors() {
@@ -209,6 +250,7 @@ class Worker {
   Place place_;
   std::optional<RunnerState> runner_;
   std::unique_ptr<ServedModel> model_;
+  std::unique_ptr<Drafter> drafter_;
   std::optional<SamplerState> sampler_;
   Stream stream_;
 };
@@ -238,12 +280,15 @@ Result<Startup> run_startup(const Config& config, const Settings& settings,
                             const Quantization* quantization) {
   const Result<ModelFactory> factory = model_factory(config);
   if (!factory) return tl::unexpected(factory.error());
+  Result<DrafterFactory> drafter{nullptr};
+  if (settings.speculation.proposer == Proposer::mtp) drafter = drafter_factory(config);
+  if (!drafter) return tl::unexpected(drafter.error());
   Startup startup;
   ghost::Session session(settings.device.traits);
   const ghost::GradMode inference(false);
   {
     Worker worker(config, settings, quantization);
-    worker.build(*factory, startup);
+    worker.build(*factory, *drafter, startup);
     session.tape.empty_cache();
     startup.stages.profile = session.tape.events.size();
     worker.profile();

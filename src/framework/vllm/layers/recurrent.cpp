@@ -20,16 +20,27 @@ std::unique_ptr<Linear> row(const Place& place, std::int64_t in, std::int64_t ou
       place, in, Outs{out}, LinearOptions{.cut = Cut::row, .bias = bias, .quantized = quantized});
 }
 
-/// One page of the cache: a convolution's last inputs and the state.
-void want_state(const Place& place, Bytes conv_values, Bytes state_values, DType state_dtype,
-                int checkpoints) {
+/// One page of the cache: a convolution's last inputs and the state, and a page for each token that
+/// is proposed. `rewinds`: the convolution keeps the inputs of proposed tokens, too
+/// (mamba_utils.py, num_spec).
+struct StateShape {
+  std::int64_t conv_width, kernel, state_values;
+  DType state_dtype;
+  int checkpoints = 0;
+  bool rewinds = true;
+};
+void want_state(const Place& place, const StateShape& shape) {
   const Settings& s = place.settings();
+  const std::int64_t drafts = s.speculation.tokens;
+  const std::int64_t taps = shape.kernel - 1 + (shape.rewinds ? drafts : 0);
   KvLayer spec;
   spec.kind = KvKind::mamba;
   spec.block_size = s.max_model_len;
   spec.dtype = s.dtype;
-  spec.state_bytes = bytes_of(s.dtype, conv_values) + bytes_of(state_dtype, state_values);
-  spec.checkpoint_blocks = checkpoints;
+  spec.state_bytes =
+      bytes_of(s.dtype, shape.conv_width * taps) + bytes_of(shape.state_dtype, shape.state_values);
+  spec.checkpoint_blocks = shape.checkpoints;
+  spec.speculative_blocks = static_cast<int>(drafts);
   place.runtime().kv_layers.push_back(spec);
 }
 
@@ -61,7 +72,11 @@ MambaMixer::MambaMixer(const Place& place, const MambaShape& s) : Module(place.s
           std::pair{"c_layernorm", s.state}})
       norms_.push_back(
           std::make_unique<RMSNorm>(place / name, width, NormKind::rms, s.norms_have_weights));
-  want_state(place, inner * (s.kernel - 1), inner * s.state, s.state_dtype, 0);
+  want_state(place, {.conv_width = inner,
+                     .kernel = s.kernel,
+                     .state_values = inner * s.state,
+                     .state_dtype = s.state_dtype,
+                     .rewinds = false});
 }
 
 Tensor MambaMixer::forward(const Tensor& hidden_states) {
@@ -91,7 +106,11 @@ MambaMixer2::MambaMixer2(const Place& place, const MambaShape& s)
   dt_bias_ = place.parameter("dt_bias", {heads_});
   out_proj_ = row(place / "out_proj", s.inner, s.hidden, s.bias);
   if (s.gated_norm) norm_ = (place / "norm").parameter("weight", {inner_});
-  want_state(place, conv_width_ * (s.kernel - 1), heads_ * s.head_size * s.state, s.state_dtype, 1);
+  want_state(place, {.conv_width = conv_width_,
+                     .kernel = s.kernel,
+                     .state_values = heads_ * s.head_size * s.state,
+                     .state_dtype = s.state_dtype,
+                     .checkpoints = 1});
 }
 
 Tensor MambaMixer2::forward(const Tensor& hidden_states) {
@@ -192,8 +211,10 @@ GatedDeltaNet::GatedDeltaNet(const Place& place, const DeltaNetShape& s)
   a_log_ = place.parameter("A_log", {heads_}, DType::float32);
   norm_ = (place / "norm").parameter("weight", {s.value_size});
   out_proj_ = row(place / "out_proj", values, s.hidden, false);
-  want_state(place, (2 * key_width_ + value_width_) * (s.kernel - 1),
-             heads_ * s.key_size * s.value_size, s.state_dtype, 0);
+  want_state(place, {.conv_width = 2 * key_width_ + value_width_,
+                     .kernel = s.kernel,
+                     .state_values = heads_ * s.key_size * s.value_size,
+                     .state_dtype = s.state_dtype});
 }
 
 /// fix_query_key_value_ordering, then one tensor of queries, keys and values.

@@ -22,10 +22,16 @@ VocabParallelEmbedding::VocabParallelEmbedding(const Place& place, std::int64_t 
                                                std::int64_t width)
     : Module(place.scope()),
       runtime_(place.runtime()),
+      weights_(place),
       vocabulary_(vocabulary),
       rows_(rows_on_rank(place.runtime(), vocabulary)),
       table_(place.parameter("weight", {rows_, width})) {
   if (runtime_.settings.lora) runtime_.lora_sites.push_back({.in = vocabulary, .outs = {width}});
+}
+
+void VocabParallelEmbedding::share(const Tensor& table) {
+  table_ = table;
+  weights_.replace("weight", table);
 }
 
 Tensor VocabParallelEmbedding::forward(const Tensor& input_ids) {

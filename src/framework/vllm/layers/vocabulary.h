@@ -13,9 +13,12 @@ class VocabParallelEmbedding : public nn::Module<VocabParallelEmbedding> {
   VocabParallelEmbedding(const Place& place, std::int64_t vocabulary, std::int64_t width);
   Tensor forward(const Tensor& input_ids);
   const Tensor& table() const { return table_; }
+  /// Another model's table takes the place of its own.
+  void share(const Tensor& table);
 
  protected:
   Runtime& runtime_;
+  Weights weights_;
   std::int64_t vocabulary_, rows_;
   Tensor table_;
 };
@@ -29,6 +32,7 @@ class ParallelLMHead {
   void tie(const Tensor& table);
 
   Tensor logits(const Tensor& hidden_states, bool soft_cap) const;
+  const Tensor& table() const { return table_; }
 
  private:
   Runtime& runtime_;

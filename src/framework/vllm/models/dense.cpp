@@ -62,10 +62,12 @@ std::unique_ptr<ServedModel> make_llama(const Place& place) {
       }});
 }
 
+LayerBlocks qwen2_blocks(const Place& layer, std::int64_t) {
+  return dense_blocks(layer, {.qkv_bias = true}, {});
+}
+
 std::unique_ptr<ServedModel> make_qwen2(const Place& place) {
-  return make_stream_decoder(place, {.blocks = [](const Place& layer, std::int64_t) {
-                               return dense_blocks(layer, {.qkv_bias = true}, {});
-                             }});
+  return make_stream_decoder(place, {.blocks = qwen2_blocks});
 }
 
 std::unique_ptr<ServedModel> make_qwen3(const Place& place) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "framework/vllm/layers/attention.h"
-#include "framework/vllm/models/model.h"
+#include "framework/vllm/models/decoder.h"
 
 namespace memtape::vllm {
 
@@ -15,6 +15,9 @@ std::string layer_type(const Config& config, std::int64_t index);
 std::int64_t layer_window(const Config& config, std::int64_t index);
 /// The same, with the configuration classes' own pattern where the file has none.
 std::string gemma_layer_type(const Config& config, std::int64_t index);
+
+/// A layer of Qwen 2, or of MiMo's predictor.
+LayerBlocks qwen2_blocks(const Place& layer, std::int64_t index);
 
 std::unique_ptr<ServedModel> make_llama(const Place& place);
 std::unique_ptr<ServedModel> make_qwen2(const Place& place);

@@ -196,7 +196,9 @@ Block jamba_feed_forward(const Place& layer, std::int64_t index, std::int64_t hi
       std::make_shared<MoeBlock>(layer / "feed_forward", shape, MoeOptions{.gate_name = "router"}));
 }
 
+/// A predictor's layer, behind the model's, has attention.
 bool is_full_attention(const Config& c, std::int64_t index) {
+  if (index >= c.layers("num_hidden_layers")) return true;
   const std::vector<std::string> types = c.texts("layer_types");
   if (!types.empty()) return types.at(static_cast<std::size_t>(index)) == "full_attention";
   return (index + 1) % c.dimension("full_attention_interval", 4) == 0;
@@ -289,29 +291,30 @@ std::unique_ptr<ServedModel> make_jamba(const Place& place) {
   return make_stream_decoder(place, {.blocks = blocks});
 }
 
+LayerBlocks qwen3_next_blocks(const Place& layer, std::int64_t index) {
+  const Config& c = layer.config();
+  const std::int64_t hidden = c.dimension("hidden_size");
+  Block attention;
+  if (is_full_attention(c, index)) {
+    attention = block_of(
+        std::make_shared<GatedAttention>(layer / "self_attn", hidden, config_heads(layer)));
+  } else {
+    DeltaNetShape s;
+    s.hidden = hidden;
+    s.key_heads = c.dimension("linear_num_key_heads", 16);
+    s.value_heads = c.dimension("linear_num_value_heads", 32);
+    s.key_size = c.dimension("linear_key_head_dim", 128);
+    s.value_size = c.dimension("linear_value_head_dim", 128);
+    s.kernel = c.dimension("linear_conv_kernel_dim", 4);
+    s.interleaved = c.text("model_type", "") == "qwen3_next";
+    s.state_dtype = state_dtype(layer, c.text("mamba_ssm_dtype", ""));
+    attention = block_of(std::make_shared<GatedDeltaNet>(layer / "linear_attn", s));
+  }
+  return {attention, qwen_feed_forward(layer, index, false)};
+}
+
 std::unique_ptr<ServedModel> make_qwen3_next(const Place& place) {
-  const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
-    const Config& c = layer.config();
-    const std::int64_t hidden = c.dimension("hidden_size");
-    Block attention;
-    if (is_full_attention(c, index)) {
-      attention = block_of(
-          std::make_shared<GatedAttention>(layer / "self_attn", hidden, config_heads(layer)));
-    } else {
-      DeltaNetShape s;
-      s.hidden = hidden;
-      s.key_heads = c.dimension("linear_num_key_heads", 16);
-      s.value_heads = c.dimension("linear_num_value_heads", 32);
-      s.key_size = c.dimension("linear_key_head_dim", 128);
-      s.value_size = c.dimension("linear_value_head_dim", 128);
-      s.kernel = c.dimension("linear_conv_kernel_dim", 4);
-      s.interleaved = c.text("model_type", "") == "qwen3_next";
-      s.state_dtype = state_dtype(layer, c.text("mamba_ssm_dtype", ""));
-      attention = block_of(std::make_shared<GatedDeltaNet>(layer / "linear_attn", s));
-    }
-    return {attention, qwen_feed_forward(layer, index, false)};
-  };
-  return make_stream_decoder(place, {.blocks = blocks, .norm = NormKind::gemma});
+  return make_stream_decoder(place, {.blocks = qwen3_next_blocks, .norm = NormKind::gemma});
 }
 
 }  // namespace memtape::vllm

@@ -3,9 +3,12 @@
 // Nemotron-H, Jamba, Qwen3-Next and Qwen3.5.
 #pragma once
 
-#include "framework/vllm/models/model.h"
+#include "framework/vllm/models/decoder.h"
 
 namespace memtape::vllm {
+
+/// A layer of Qwen3-Next or Qwen3.5, or of their predictor.
+LayerBlocks qwen3_next_blocks(const Place& layer, std::int64_t index);
 
 std::unique_ptr<ServedModel> make_mamba(const Place& place);
 std::unique_ptr<ServedModel> make_mamba2(const Place& place);

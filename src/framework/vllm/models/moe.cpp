@@ -129,24 +129,25 @@ std::unique_ptr<ServedModel> make_qwen3_moe(const Place& place) {
   return make_stream_decoder(place, {.blocks = blocks});
 }
 
+LayerBlocks glm4_moe_blocks(const Place& layer, std::int64_t index) {
+  const Config& c = layer.config();
+  Block attention = attention_block(layer, {.qkv_bias = c.boolean("attention_bias", false),
+                                            .qk_norm = c.boolean("use_qk_norm", false),
+                                            .norm_last = true,
+                                            .partial_rotary_factor = 0.5});
+  if (index < c.count("first_k_dense_replace", 0))
+    return {attention, dense_mlp(layer / "mlp", c.dimension("intermediate_size"))};
+  const std::int64_t width = c.dimension("moe_intermediate_size");
+  const ExpertShape shape = expert_shape(
+      layer, {c.dimension("n_routed_experts"), c.dimension("num_experts_per_tok"), width});
+  return {attention,
+          block_of(std::make_shared<MoeBlock>(
+              layer / "mlp", shape, MoeOptions{.score_bias = true, .gate_dtype = DType::float32},
+              shared_mlp(width * c.count("n_shared_experts", 0), "shared_experts")))};
+}
+
 std::unique_ptr<ServedModel> make_glm4_moe(const Place& place) {
-  const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
-    const Config& c = layer.config();
-    Block attention = attention_block(layer, {.qkv_bias = c.boolean("attention_bias", false),
-                                              .qk_norm = c.boolean("use_qk_norm", false),
-                                              .norm_last = true,
-                                              .partial_rotary_factor = 0.5});
-    if (index < c.count("first_k_dense_replace", 0))
-      return {attention, dense_mlp(layer / "mlp", c.dimension("intermediate_size"))};
-    const std::int64_t width = c.dimension("moe_intermediate_size");
-    const ExpertShape shape = expert_shape(
-        layer, {c.dimension("n_routed_experts"), c.dimension("num_experts_per_tok"), width});
-    return {attention,
-            block_of(std::make_shared<MoeBlock>(
-                layer / "mlp", shape, MoeOptions{.score_bias = true, .gate_dtype = DType::float32},
-                shared_mlp(width * c.count("n_shared_experts", 0), "shared_experts")))};
-  };
-  return make_stream_decoder(place, {.blocks = blocks});
+  return make_stream_decoder(place, {.blocks = glm4_moe_blocks});
 }
 
 std::unique_ptr<ServedModel> make_ernie45_moe(const Place& place) {
@@ -185,26 +186,28 @@ Block deepseek_attention(const Place& layer, std::int64_t index) {
 
 }  // namespace
 
+LayerBlocks deepseek_blocks(const Place& layer, std::int64_t index) {
+  const Config& c = layer.config();
+  Block attention = deepseek_attention(layer, index);
+  const bool sparse = !c.is_null("n_routed_experts") &&
+                      index >= c.count("first_k_dense_replace", 0) &&
+                      index % c.dimension("moe_layer_freq", 1) == 0;
+  if (!sparse) return {attention, dense_mlp(layer / "mlp", c.dimension("intermediate_size"))};
+  const std::int64_t width = c.dimension("moe_intermediate_size");
+  const ExpertShape shape = expert_shape(
+      layer, {c.dimension("n_routed_experts"), c.dimension("num_experts_per_tok"), width});
+  const std::int64_t shared = c.optional_integer("n_shared_experts").value_or(0);
+  return {attention, block_of(std::make_shared<MoeBlock>(
+                         layer / "mlp", shape,
+                         MoeOptions{.score_bias = c.text("topk_method", "") == "noaux_tc"},
+                         shared_mlp(width * shared, "shared_experts")))};
+}
+
 std::unique_ptr<ServedModel> make_deepseek(const Place& place) {
   const bool chooses_tokens = has_sparse_attention(place.config());
   if (chooses_tokens) make_topk_buffer(place);
-  const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
-    const Config& c = layer.config();
-    Block attention = deepseek_attention(layer, index);
-    const bool sparse = !c.is_null("n_routed_experts") &&
-                        index >= c.count("first_k_dense_replace", 0) &&
-                        index % c.dimension("moe_layer_freq", 1) == 0;
-    if (!sparse) return {attention, dense_mlp(layer / "mlp", c.dimension("intermediate_size"))};
-    const std::int64_t width = c.dimension("moe_intermediate_size");
-    const ExpertShape shape = expert_shape(
-        layer, {c.dimension("n_routed_experts"), c.dimension("num_experts_per_tok"), width});
-    const std::int64_t shared = c.optional_integer("n_shared_experts").value_or(0);
-    return {attention, block_of(std::make_shared<MoeBlock>(
-                           layer / "mlp", shape,
-                           MoeOptions{.score_bias = c.text("topk_method", "") == "noaux_tc"},
-                           shared_mlp(width * shared, "shared_experts")))};
-  };
-  return make_stream_decoder(place, {.blocks = blocks, .fuses_first_norm = chooses_tokens});
+  return make_stream_decoder(place,
+                             {.blocks = deepseek_blocks, .fuses_first_norm = chooses_tokens});
 }
 
 std::unique_ptr<ServedModel> make_minimax_m2(const Place& place) {

@@ -3,12 +3,16 @@
 // V2 and V3 (with Kimi K2), gpt-oss.
 #pragma once
 
-#include "framework/vllm/models/model.h"
+#include "framework/vllm/models/decoder.h"
 
 namespace memtape::vllm {
 
 /// The feed-forward part of a Qwen layer: experts, with a gated shared one, or a dense MLP.
 Block qwen_feed_forward(const Place& layer, std::int64_t index, bool quantized_gate);
+
+/// Layers that a predictor of later tokens has, too.
+LayerBlocks glm4_moe_blocks(const Place& layer, std::int64_t index);
+LayerBlocks deepseek_blocks(const Place& layer, std::int64_t index);
 
 std::unique_ptr<ServedModel> make_mixtral(const Place& place);
 std::unique_ptr<ServedModel> make_phimoe(const Place& place);
