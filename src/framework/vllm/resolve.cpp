@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/vllm/refusals.h"
 #include "workload/device_traits.h"
 
 namespace memtape::vllm {
@@ -28,8 +29,10 @@ BatchDefaults batch_defaults(const DeviceFacts& device, bool api_server) {
   return {api_server ? 2048 : 8192, 256};
 }
 
-/// _resolve_auto_dtype: float32 checkpoints are served in the device's preferred type.
-Result<DType> dtype_of(const ServeOptions& options, const Config& config) {
+/// _resolve_auto_dtype: float32 checkpoints are served in the device's preferred type, bfloat16
+/// ones on older devices in float16.
+Result<DType> dtype_of(const ServeOptions& options, const Config& config,
+                       const DeviceFacts& device) {
   constexpr std::array<std::string_view, 6> kNames{"auto",    "bfloat16", "float16",
                                                    "float32", "half",     "float"};
   const Result<std::size_t> given = options.choice("dtype", kNames, "auto");
@@ -40,7 +43,8 @@ Result<DType> dtype_of(const ServeOptions& options, const Config& config) {
   const std::string text = config.text({"dtype", "torch_dtype"}, "float32");
   const std::optional<DType> held = dtype_from_name(text);
   if (!held) return bad_input("is not a type: " + text, config.where() + ": torch_dtype");
-  return *held == DType::float32 ? DType::bfloat16 : *held;
+  const DType preferred = device.traits.major >= 8 ? DType::bfloat16 : DType::float16;
+  return *held == DType::float32 || *held == DType::bfloat16 ? preferred : *held;
 }
 
 /// derived_max_model_len_and_key, scaled by the ropes that are not already counted in it.
@@ -145,12 +149,6 @@ std::optional<std::int64_t> version_number(std::string_view text) {
   return number;
 }
 
-bool has_experts(const Config& config) {
-  for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts"})
-    if (config.optional_integer(key).value_or(0) > 1) return true;
-  return false;
-}
-
 /// The V0 engine up to 0.7 and where VLLM_USE_V1=0 asks for it; the second runner from 0.25.1 on
 /// for dense models and from 0.29 on for all (VllmConfig.use_v2_model_runner).
 Result<Runner> runner_of(const ServeOptions& options, const Config& config) {
@@ -194,6 +192,8 @@ Result<void> read_batch(const ServeOptions& options, Settings& s) {
   // A default for the requests gives way to the tokens that were asked for, and the reverse.
   if (!options.has("max-num-seqs")) s.max_num_seqs = std::min(s.max_num_seqs, *tokens);
   if (!given_tokens) {
+    if (options.has("no-enable-chunked-prefill"))
+      s.max_num_batched_tokens = std::max(s.max_num_batched_tokens, s.max_model_len);
     const std::int64_t product =
         s.max_model_len > 0 && s.max_num_seqs > (std::int64_t{1} << 40) / s.max_model_len
             ? std::int64_t{1} << 40
@@ -378,6 +378,26 @@ std::string_view text_architecture(const Config& whole, const Config& text) {
   return part == kTextParts.end() ? std::string_view() : part->text;
 }
 
+/// FlashAttention reads an fp8 cache on Hopper and after, Triton's kernels on Ada and after
+/// (triton_attn.py refuses); before them FlashInfer's do, where it is installed.
+void warn_of_fp8_cache(const Settings& s, std::vector<std::string>& warnings) {
+  constexpr int kAda = 89;
+  if (s.kv_dtype == KvDType::fp8 && s.device.capability() < kAda)
+    warnings.push_back(fmt::format(
+        "on {} only FlashInfer's kernels read an fp8 cache: without them vLLM does not start",
+        s.device.name));
+}
+
+void warn_of_missing_gpus(const ServeDevice& device, const Parallel& p,
+                          std::vector<std::string>& warnings) {
+  const int ranks = p.tp * p.pp * p.dp;
+  if (device.gpus > 1 && ranks > device.gpus)
+    warnings.push_back(
+        fmt::format("{} ranks need as many GPUs: those beyond the {} here are taken "
+                    "to be on other machines",
+                    ranks, device.gpus));
+}
+
 }  // namespace
 
 Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view engine) {
@@ -442,12 +462,13 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   const Result<DeviceFacts> device = device_facts(request.device, "vLLM");
   if (!device) return tl::unexpected(device.error());
   s.device = *device;
-  const Result<DType> dtype = dtype_of(options, config);
+  const Result<DType> dtype = dtype_of(options, config, s.device);
   if (!dtype) return tl::unexpected(dtype.error());
   s.dtype = *dtype;
   const Result<std::int64_t> length = model_length(options, config);
   if (!length) return tl::unexpected(length.error());
   s.max_model_len = *length;
+  s.fits_length = options.text("max-model-len", "") == "-1";
   if (auto read = read_parallel(options, s.parallel); !read) return tl::unexpected(read.error());
   if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
@@ -461,6 +482,10 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   else if (!scheme.empty() && config.is_null("quantization_config"))
     return unsupported("an unquantized checkpoint cannot be served so", "--quantization",
                        "fp8, or a checkpoint that is quantized already");
+  if (auto checked = check_settings(options, config, s); !checked)
+    return tl::unexpected(checked.error());
+  warn_of_missing_gpus(request.device, s.parallel, warnings);
+  warn_of_fp8_cache(s, warnings);
   return s;
 }
 

@@ -168,9 +168,12 @@ std::string start_failure(const RankRun& run, const KvPlan& plan) {
   if (run.available <= 0)
     return fmt::format("no memory is left for the KV cache: weights and profile run take {} of {}",
                        gib(run.figures.consumed + run.figures.headroom), gib(run.requested));
-  if (plan.needed > run.available)
+  // get_kv_cache_configs plans with the blocks that were asked for.
+  const bool overridden = run.settings.num_gpu_blocks_override.has_value();
+  if (plan.needed > (overridden ? plan.bytes() : run.available))
     return fmt::format("one request of {} tokens needs {} of KV cache, {} are left",
-                       run.settings.max_model_len, gib(plan.needed), gib(run.available));
+                       run.settings.max_model_len, gib(plan.needed),
+                       gib(overridden ? plan.bytes() : run.available));
   return {};
 }
 
@@ -205,6 +208,37 @@ Result<std::vector<RankRun>> run_stages(const Config& config, const Settings& se
   return runs;
 }
 
+/// What a request of `length` tokens needs of the run's cache.
+Result<Bytes> needed_for(const RankRun& run, std::int64_t length) {
+  Settings s = run.settings;
+  s.max_model_len = length;
+  Result<std::vector<KvGroupPlan>> groups = kv_groups(run.startup.kv_layers, s);
+  if (!groups) return tl::unexpected(groups.error());
+  return plan_kv_cache(*std::move(groups), run.available, s).needed;
+}
+
+/// _auto_fit_max_model_len: the longest request that every rank's cache holds, by bisection.
+Result<void> fit_length(std::vector<RankRun>& runs) {
+  if (!runs.front().settings.fits_length) return {};
+  std::int64_t least = 0, most = runs.front().settings.max_model_len;
+  while (least < most) {
+    const std::int64_t length = most - (most - least) / 2;
+    bool fits = true;
+    for (const RankRun& run : runs) {
+      const Result<Bytes> needed = needed_for(run, length);
+      if (!needed) return tl::unexpected(needed.error());
+      fits = fits && *needed <= run.available;
+    }
+    if (fits)
+      least = length;
+    else
+      most = length - 1;
+  }
+  for (RankRun& run : runs)
+    if (least > 0) run.settings.max_model_len = least;
+  return {};
+}
+
 /// get_kv_cache_configs: every rank has as many blocks as the one that has fewest.
 Result<std::vector<KvPlan>> plan_stages(const std::vector<RankRun>& runs) {
   std::vector<KvPlan> plans;
@@ -233,8 +267,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!settings) return tl::unexpected(settings.error());
   auto quantization = read_quantization(config, *settings);
   if (!quantization) return tl::unexpected(quantization.error());
-  const auto runs = run_stages(config, *settings, quantization->get());
+  auto runs = run_stages(config, *settings, quantization->get());
   if (!runs) return tl::unexpected(runs.error());
+  if (auto fitted = fit_length(*runs); !fitted) return tl::unexpected(fitted.error());
   const auto plans = plan_stages(*runs);
   if (!plans) return tl::unexpected(plans.error());
   for (std::size_t i = 0; i < runs->size(); ++i)
@@ -243,9 +278,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   answer.model.family = config.text("model_type", "");
   for (const RankRun& run : *runs) answer.model.weight_bytes += run.startup.weights_bytes;
   if (request.header) answer.model.parameters = request.header->total_elements();
-  add_settings(answer, *settings);
+  add_settings(answer, runs->front().settings);
   judge(answer, *runs, *plans);
-  add_notes(answer, plans->front(), *settings);
+  add_notes(answer, plans->front(), runs->front().settings);
   return answer;
 }
 

@@ -64,6 +64,7 @@ struct Settings {
   DType dtype = DType::bfloat16;
   KvDType kv_dtype = KvDType::model;
   std::int64_t max_model_len = 0;
+  bool fits_length = false;  ///< --max-model-len -1: what the cache holds, at most max_model_len
   std::int64_t max_num_seqs = 0;
   std::int64_t max_num_batched_tokens = 0;
   double gpu_memory_utilization = 0.92;  ///< vllm/config/cache.py
