@@ -10,6 +10,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
+#include "nn/parametrize.h"
 
 namespace memtape::family {
 namespace {
@@ -52,7 +53,7 @@ GroupChoice::GroupChoice(const Tensor& scores, const DeepseekMoeConfig& c)
 
 Tensor float32_router_logits(const Tensor& hidden_states, const Tensor& weight) {
   const Tensor hidden_float = hidden_states.to_float();
-  return ghost::linear(hidden_float, weight.to_float(), {});
+  return ghost::linear(hidden_float, nn::value_of(weight).to_float(), {});
 }
 
 DeepseekV3TopkRouter::DeepseekV3TopkRouter(const nn::Scope& scope, const DeepseekMoeConfig& c)
@@ -66,6 +67,7 @@ DeepseekV3TopkRouter::DeepseekV3TopkRouter(const nn::Scope& scope, const Deepsee
 }
 
 Routing DeepseekV3TopkRouter::forward(const Tensor& x) {
+  const nn::Parametrized weight(node(), weight_);
   const Tensor hidden_states = x.view({-1, config_.hidden_size});
   Tensor router_logits = float32_router_logits(hidden_states, weight_);
   const Tensor scores = ghost::sigmoid(router_logits);

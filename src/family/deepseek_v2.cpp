@@ -11,6 +11,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "nn/parametrize.h"
 
 namespace memtape::family {
 namespace {
@@ -41,6 +42,7 @@ class DeepseekV2TopkRouter : public nn::Module<DeepseekV2TopkRouter> {
         weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
 
   Routing forward(const Tensor& x) {
+    const nn::Parametrized weight(node(), weight_);
     const Tensor hidden_states = x.view({-1, config_.hidden_size});
     Tensor router_logits = float32_router_logits(hidden_states, weight_);
     Tensor scores = ghost::softmax(router_logits, DType::float32);

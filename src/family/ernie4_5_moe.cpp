@@ -17,6 +17,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "nn/parametrize.h"
 
 namespace memtape::family {
 namespace {
@@ -86,11 +87,12 @@ class Ernie4_5MoeTopKRouter : public nn::Module<Ernie4_5MoeTopKRouter> {
         moe_statics_(scope / "moe_statics", c) {}
 
   Routing forward(const Tensor& hidden_states) {
+    const nn::Parametrized weight(node(), weight_);
     Tensor router_logits, routing_weights;
     ghost::ValuesAndIndices selected;
     {
       const ghost::AutocastContext no_autocast(false, DType::float32);
-      router_logits = ghost::linear(hidden_states.to_float(), weight_, {});
+      router_logits = ghost::linear(hidden_states.to_float(), nn::value_of(weight_), {});
       routing_weights = ghost::softmax(router_logits, DType::float32);
       selected = ghost::topk(moe_statics_(routing_weights), top_k_);
       routing_weights = ghost::gather(routing_weights, selected.second);

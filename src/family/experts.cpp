@@ -12,6 +12,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "nn/parametrize.h"
 
 namespace memtape::family {
 namespace {
@@ -71,8 +72,9 @@ TopKRouter::TopKRouter(const nn::Scope& scope, const MoeConfig& c, Style style)
       weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
 
 Routing TopKRouter::forward(const Tensor& x) {
+  const nn::Parametrized weight(node(), weight_);
   const Tensor hidden_states = x.reshape({-1, hidden_dim_});
-  Tensor router_logits = ghost::linear(hidden_states, weight_, {});
+  Tensor router_logits = ghost::linear(hidden_states, nn::value_of(weight_), {});
   const Tensor router_probs = style_ == Style::mixtral
                                   ? ghost::softmax(router_logits.to_float(), DType::float32)
                                   : ghost::softmax(router_logits, DType::float32);
@@ -114,7 +116,8 @@ Tensor ExpertsLayout::default_apply_gate(const Tensor& gate_up_out, const nn::Ac
 /// _grouped_linear; grouped_mm knows nothing of autocast, so the input takes the weights' dtype.
 Tensor Experts::grouped_linear(const Tensor& input, const Linear& linear,
                                const Tensor& selected_biases, const Tensor& offsets) const {
-  const Tensor weight = layout_.transposed ? linear.weight : linear.weight.transpose(-2, -1);
+  const Tensor selected_weights = nn::value_of(linear.weight);
+  const Tensor weight = layout_.transposed ? selected_weights : selected_weights.transpose(-2, -1);
   Tensor out = ghost::grouped_mm(input.to(weight.dtype()), weight, offsets);
   if (selected_biases.defined()) ghost::add_(out, selected_biases);
   return out;
@@ -122,6 +125,7 @@ Tensor Experts::grouped_linear(const Tensor& input, const Linear& linear,
 
 Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index,
                         const Tensor& top_k_weights) {
+  const nn::Parametrized down(node(), down_.weight), gate_up(node(), gate_up_.weight);
   const bool batched = implementation_ == ExpertsImplementation::batched_mm || is_decoding();
   if (implementation_ == ExpertsImplementation::eager)
     return eager_forward(hidden_states, top_k_index, top_k_weights);
@@ -158,10 +162,11 @@ Tensor Experts::batched_forward(const Tensor& hidden_states, const Tensor& top_k
   const auto selected = [&](const Tensor& of_experts) {
     return of_experts.defined() ? ghost::index(of_experts, expert_ids) : Tensor();
   };
-  Tensor selected_weights = selected(gate_up_.weight), selected_biases = selected(gate_up_.bias);
+  Tensor selected_weights = selected(nn::value_of(gate_up_.weight)),
+         selected_biases = selected(gate_up_.bias);
   Tensor proj_out = batched_linear(selected_hidden_states, selected_weights, selected_biases);
   proj_out = activated(proj_out);
-  selected_weights = selected(down_.weight);
+  selected_weights = selected(nn::value_of(down_.weight));
   selected_biases = selected(down_.bias);
   proj_out = batched_linear(proj_out, selected_weights, selected_biases);
   const Tensor weighted_out = proj_out.mul(sample_weights.unsqueeze(-1));

@@ -10,6 +10,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
+#include "nn/parametrize.h"
 
 namespace memtape::family {
 namespace {
@@ -40,8 +41,10 @@ class MiniMaxM2TopKRouter : public nn::Module<MiniMaxM2TopKRouter> {
         weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
 
   Routing forward(const Tensor& x, const Tensor& e_score_correction_bias) {
+    const nn::Parametrized weight(node(), weight_);
     const Tensor hidden_states = x.reshape({-1, x.size(-1)});
-    Tensor router_logits = ghost::linear(hidden_states.to(weight_.dtype()), weight_, {});
+    Tensor router_logits =
+        ghost::linear(hidden_states.to(weight_.dtype()), nn::value_of(weight_), {});
     const Tensor routing_weights = ghost::sigmoid(router_logits.to_float());
     const Tensor scores_for_choice = routing_weights.add(e_score_correction_bias);
     const ghost::ValuesAndIndices top_k = ghost::topk(scores_for_choice, top_k_);

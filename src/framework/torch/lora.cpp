@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/torch/lora_layer.h"
+#include "framework/torch/lora_parameters.h"
 #include "framework/torch/lora_targets.h"
 #include "framework/torch/modules_to_save.h"
 #include "nn/layers.h"
@@ -41,27 +44,84 @@ Result<void> check(const NamedModule& module, std::string_view model_type,
   return {};
 }
 
+bool is_converted(const ParameterTargets& parameters, std::string_view name) {
+  return std::ranges::any_of(parameters.converted, [&](std::string_view converted) {
+    return names_module(converted, name);
+  });
+}
+
+/// The linear layers among the targets; those whose names now stand for parameters are none.
+Result<std::vector<NamedModule>> linear_targets(const std::vector<NamedModule>& modules,
+                                                LoraRecipe recipe, std::string_view head,
+                                                const ParameterTargets& parameters) {
+  std::erase_if(recipe.targets,
+                [&](const std::string& target) { return is_converted(parameters, target); });
+  if (recipe.targets.empty()) return std::vector<NamedModule>{};
+  Result<std::vector<NamedModule>> chosen = lora_targets(modules, recipe, head);
+  if (chosen)
+    std::erase_if(*chosen, [&](const NamedModule& m) { return is_converted(parameters, m.name); });
+  return chosen;
+}
+
+/// Adapters in the order of their modules, as cast_adapter_dtype meets them.
+class MadeAdapters {
+ public:
+  explicit MadeAdapters(const std::vector<NamedModule>& modules) : modules_(modules) {}
+  void add(const nn::ModuleNode* node, std::function<void()> cast) {
+    const auto at = std::ranges::find(modules_, node, &NamedModule::node);
+    casts_.emplace_back(at - modules_.begin(), std::move(cast));
+  }
+  void cast() {
+    std::ranges::stable_sort(casts_, {}, &Cast::first);
+    for (const Cast& cast : casts_) cast.second();
+  }
+
+ private:
+  using Cast = std::pair<std::ptrdiff_t, std::function<void()>>;
+  const std::vector<NamedModule>& modules_;
+  std::vector<Cast> casts_;
+};
+
+/// BaseTuner._inject_parameters, module by module.
+void add_parameter_adapters(nn::ModuleTree& tree, const std::vector<ParameterTarget>& targets,
+                            MadeAdapters& made) {
+  for (auto at = targets.begin(); at != targets.end();) {
+    nn::ModuleNode* const node = at->module.node;
+    const auto end = std::find_if(at, targets.end(),
+                                  [&](const ParameterTarget& t) { return t.module.node != node; });
+    for (const LoraFactors& factors : wrap_parameters(tree, {at, end}))
+      made.add(node, [factors] {
+        cast_to_float32(*factors.lora_A);
+        cast_to_float32(*factors.lora_B);
+      });
+    at = end;
+  }
+}
+
 }  // namespace
 
 Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
                       std::string_view model_type) {
   const std::vector<NamedModule> modules = nn::named_modules(model.tree.root());
-  const auto chosen = lora_targets(modules, recipe, model.output_embeddings());
+  const auto parameters = parameter_targets(modules, recipe, model_type);
+  if (!parameters) return tl::unexpected(parameters.error());
+  const auto chosen = linear_targets(modules, recipe, model.output_embeddings(), *parameters);
   if (!chosen) return tl::unexpected(chosen.error());
   const std::vector<ModuleNode::Named> base_parameters = nn::named_parameters(model.tree.root());
-  std::vector<LoraLinear*> adapters;
+  MadeAdapters adapters(modules);
   for (const NamedModule& module : *chosen) {
     if (const Result<void> fine = check(module, model_type, recipe); !fine) return fine;
     nn::Projection& base = *module.node->projection;
     auto adapter =
         std::make_unique<LoraLinear>(model.tree, base, recipe, rank_of(recipe, module.name));
-    adapters.push_back(adapter.get());
+    adapters.add(module.node, [made = adapter.get()] { made->cast(); });
     base.adapter = std::move(adapter);
   }
+  add_parameter_adapters(model.tree, parameters->parameters, adapters);
   for (const ModuleNode::Named& parameter : base_parameters)
     parameter.tensor.impl().requires_grad = false;
   if (const Result<void> saved = save_modules(model, recipe.modules_to_save); !saved) return saved;
-  for (LoraLinear* adapter : adapters) adapter->cast_to_float32();
+  adapters.cast();
   return {};
 }
 

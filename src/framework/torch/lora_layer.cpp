@@ -47,14 +47,6 @@ Tensor as_float32(const ModuleNode& node, const Tensor& half) {
   return parameter;
 }
 
-void cast_weight(nn::Linear& adapter) {
-  if (is_half(adapter.weight.dtype()))
-    nn::replace_weight(adapter, as_float32(adapter.node(), adapter.weight));
-  if (!adapter.bias.defined() || !is_half(adapter.bias.dtype())) return;
-  adapter.bias = as_float32(adapter.node(), adapter.bias);
-  adapter.node().parameters.back().tensor = adapter.bias;
-}
-
 /// torch.eye: ones on the diagonal of zeros.
 Tensor eye(std::int64_t size, DType dtype) {
   const ghost::Op op("eye", {});
@@ -62,6 +54,14 @@ Tensor eye(std::int64_t size, DType dtype) {
 }
 
 }  // namespace
+
+void cast_to_float32(nn::Linear& adapter) {
+  if (is_half(adapter.weight.dtype()))
+    nn::replace_weight(adapter, as_float32(adapter.node(), adapter.weight));
+  if (!adapter.bias.defined() || !is_half(adapter.bias.dtype())) return;
+  adapter.bias = as_float32(adapter.node(), adapter.bias);
+  adapter.node().parameters.back().tensor = adapter.bias;
+}
 
 LoraLinear::LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRecipe& recipe,
                        std::int64_t rank)
@@ -87,9 +87,9 @@ Tensor LoraLinear::forward(nn::Projection& base, const Tensor& input) {
   return result.to(torch_result_dtype);
 }
 
-void LoraLinear::cast_to_float32() {
-  cast_weight(lora_A_);
-  cast_weight(lora_B_);
+void LoraLinear::cast() {
+  cast_to_float32(lora_A_);
+  cast_to_float32(lora_B_);
   if (!magnitude_.defined() || !is_half(magnitude_.dtype())) return;
   magnitude_ = as_float32(*magnitude_node_, magnitude_);
   magnitude_node_->parameters.front().tensor = magnitude_;

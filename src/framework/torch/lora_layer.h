@@ -12,6 +12,9 @@ namespace memtape::torch {
 
 using ghost::Tensor;
 
+/// cast_adapter_dtype of one matrix and its bias: half types become float32.
+void cast_to_float32(nn::Linear& adapter);
+
 class LoraLinear final : public nn::ProjectionAdapter {
  public:
   LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRecipe& recipe,
@@ -19,8 +22,8 @@ class LoraLinear final : public nn::ProjectionAdapter {
 
   Tensor forward(nn::Projection& base, const Tensor& input) override;
 
-  /// BaseTuner._cast_adapter_dtype: half types become float32.
-  void cast_to_float32();
+  /// cast_adapter_dtype of all that is this layer's.
+  void cast();
 
  private:
   Tensor forward_over_quantized(nn::Projection& base, Tensor x);

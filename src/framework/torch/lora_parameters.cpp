@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torch/lora_parameters.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "framework/torch/lora_targets.h"
+#include "ghost/autocast.h"
+#include "ghost/ops/matmul.h"
+#include "nn/parametrize.h"
+
+namespace memtape::torch {
+namespace {
+
+using ghost::Tensor;
+using nn::ModuleNode;
+
+/// alpha / r of every adapter that is modelled.
+constexpr double kScaling = 2.0;
+
+/// _MODEL_TO_CONVERSION_PATTERN (transformers/conversion_mapping.py) with peft's own addition.
+constexpr auto kLikeMixtral = std::to_array<std::string_view>({"mixtral", "minimax_m2"});
+constexpr auto kLikeQwen2Moe = std::to_array<std::string_view>(
+    {"deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "glm4_moe",
+     "glm_moe_dsa", "olmoe", "qwen3_moe", "qwen3_next"});
+
+/// _MOE_TARGET_MODULE_MAPPING: the names of the layers that are parts of tensors now.
+struct OldNames {
+  std::string_view router, gate, up, down;
+  std::array<std::string_view, 4> all() const { return {router, gate, up, down}; }
+};
+constexpr OldNames kMixtralNames{"gate", "w1", "w3", "w2"};
+constexpr OldNames kQwen2MoeNames{"gate", "gate_proj", "up_proj", "down_proj"};
+
+const OldNames* old_names(std::string_view model_type) {
+  if (std::ranges::find(kLikeMixtral, model_type) != kLikeMixtral.end()) return &kMixtralNames;
+  if (std::ranges::find(kLikeQwen2Moe, model_type) != kLikeQwen2Moe.end()) return &kQwen2MoeNames;
+  return nullptr;
+}
+
+bool is_target(const LoraRecipe& recipe, std::string_view old_name) {
+  return std::ranges::any_of(recipe.targets, [&](const std::string& target) {
+    return target == "all-linear" || names_module(old_name, target);
+  });
+}
+
+/// What ParamWrapper raises a ValueError for, and what is not modelled.
+Result<void> check(const LoraRecipe& recipe) {
+  const std::string hint = "target the attention's layers alone, or none of those options";
+  if (recipe.dropout > 0)
+    return bad_input("peft cannot drop out in adapters of experts", "lora_dropout", hint);
+  if (recipe.use_dora) return bad_input("peft has no DoRA for experts", "use_dora", hint);
+  if (recipe.lora_bias) return bad_input("peft has no lora_bias for experts", "lora_bias", hint);
+  if (!recipe.exclude_modules.empty() || !recipe.layers_to_transform.empty() ||
+      !recipe.rank_pattern.empty())
+    return unsupported("adapters of some experts only are not modelled", "--peft", hint);
+  return {};
+}
+
+/// ParamWrapper._activate_lora: W + scaling * lhs @ rhs of a stack of experts (_LoraFactorsProxy).
+class FactorsProxy final : public nn::Parametrization {
+ public:
+  FactorsProxy(const Tensor& parameter, const LoraFactors& factors)
+      : parameter_(parameter),
+        lhs_(weight_B(parameter, factors).to(parameter.dtype())),
+        rhs_(weight_A(parameter, factors).to(parameter.dtype())) {}
+
+  Tensor forward() override {
+    const ghost::AutocastContext no_autocast(false, DType::float32);
+    return ghost::baddbmm(parameter_, lhs_, rhs_, kScaling);
+  }
+
+ private:
+  static Tensor weight_A(const Tensor& parameter, const LoraFactors& factors) {
+    const Tensor& weight = factors.lora_A->weight;
+    const std::int64_t experts = parameter.size(0);
+    return weight.view({experts, weight.size(0) / experts, weight.size(1)});
+  }
+  static Tensor weight_B(const Tensor& parameter, const LoraFactors& factors) {
+    const Tensor& weight = factors.lora_B->weight;
+    const std::int64_t experts = parameter.size(0);
+    return weight.view({weight.size(0), weight.size(1) / experts, experts}).permute({2, 0, 1});
+  }
+
+  Tensor parameter_, lhs_, rhs_;
+};
+
+/// The same of a matrix (_LoraParameterProxy): the product of both is made first.
+class DeltaProxy final : public nn::Parametrization {
+ public:
+  DeltaProxy(const Tensor& parameter, const LoraFactors& factors)
+      : parameter_(parameter),
+        delta_weight_(factors.lora_B->weight.matmul(factors.lora_A->weight)
+                          .mul(kScaling)
+                          .to(parameter.dtype())) {}
+
+  Tensor forward() override { return parameter_.add(delta_weight_); }
+
+ private:
+  Tensor parameter_, delta_weight_;
+};
+
+class ParamWrappers final : public nn::ParametrizingPatch {
+ public:
+  nn::Linear& add(const nn::Scope& scope, std::int64_t in, std::int64_t out, DType dtype) {
+    linears_.push_back(std::make_unique<nn::Linear>(scope, in, out, false, dtype));
+    return *linears_.back();
+  }
+  void adapt(const Tensor& parameter, LoraFactors factors) {
+    wrapped_.emplace_back(parameter.ptr().get(), factors);
+  }
+
+  std::unique_ptr<nn::Parametrization> activate(const Tensor& parameter) override {
+    for (const auto& [wrapped, factors] : wrapped_) {
+      if (wrapped != parameter.ptr().get()) continue;
+      if (parameter.dim() == 2) return std::make_unique<DeltaProxy>(parameter, factors);
+      return std::make_unique<FactorsProxy>(parameter, factors);
+    }
+    return nullptr;
+  }
+  /// Modules that have parameters of this kind make more than a tensor: theirs is never called.
+  Tensor forward(const Tensor& x) override { return x; }
+
+ private:
+  std::vector<std::unique_ptr<nn::Linear>> linears_;
+  std::vector<std::pair<const ghost::TensorImpl*, LoraFactors>> wrapped_;
+};
+
+nn::Scope child(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
+  return nn::Scope(tree, node) / name / "default";
+}
+
+/// The nodes of the wrappers from the outermost in; the module's own parameters move inside them.
+std::vector<ModuleNode*> nest(nn::ModuleTree& tree, ModuleNode& node, std::size_t wrappers) {
+  std::vector<ModuleNode*> nodes{&node};
+  while (nodes.size() <= wrappers) nodes.push_back(&tree.add(*nodes.back(), "base_layer"));
+  nodes.back()->parameters = std::exchange(node.parameters, {});
+  return nodes;
+}
+
+}  // namespace
+
+Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& modules,
+                                           const LoraRecipe& recipe, std::string_view model_type) {
+  const OldNames* names = old_names(model_type);
+  if (!names) return ParameterTargets{};
+  const bool gate = is_target(recipe, names->gate), up = is_target(recipe, names->up),
+             down = is_target(recipe, names->down), router = is_target(recipe, names->router);
+  if (!gate && !up && !down && !router) return ParameterTargets{};
+  if (gate != up)
+    return bad_input("peft adapts the gate and the up projection of experts together",
+                     "--lora-targets", std::string(names->gate) + " and " + std::string(names->up));
+  if (const Result<void> good = check(recipe); !good) return tl::unexpected(good.error());
+  ParameterTargets found;
+  for (const std::string_view name : names->all()) found.converted.push_back(name);
+  for (const nn::NamedModule& module : modules)
+    for (const ModuleNode::Named& of : module.node->parameters) {
+      if (gate && of.name == "gate_up_proj")
+        found.parameters.push_back({module, of.tensor, 2 * recipe.rank});
+      if ((down && of.name == "down_proj") ||
+          (router && of.name == "weight" && module.node->name == "gate"))
+        found.parameters.push_back({module, of.tensor, recipe.rank});
+    }
+  return found;
+}
+
+std::vector<LoraFactors> wrap_parameters(nn::ModuleTree& tree,
+                                         const std::vector<ParameterTarget>& targets) {
+  ModuleNode& node = *targets.front().module.node;
+  const std::vector<ModuleNode*> nodes = nest(tree, node, targets.size());
+  auto patch = std::make_unique<ParamWrappers>();
+  std::vector<LoraFactors> made;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Tensor& parameter = targets[i].parameter;
+    const std::int64_t experts = parameter.dim() == 3 ? parameter.size(0) : 1;
+    const std::int64_t in = parameter.size(parameter.dim() - 1);
+    const std::int64_t out = parameter.size(parameter.dim() - 2);
+    const std::int64_t inner = targets[i].rank * experts;
+    ModuleNode& place = *nodes[targets.size() - 1 - i];
+    nn::Linear& a = patch->add(child(tree, place, "lora_A"), in, inner, parameter.dtype());
+    nn::Linear& b = patch->add(child(tree, place, "lora_B"), inner, out, parameter.dtype());
+    made.push_back({&a, &b});
+    patch->adapt(parameter, made.back());
+  }
+  node.patch = std::move(patch);
+  return made;
+}
+
+}  // namespace memtape::torch

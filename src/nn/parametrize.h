@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch.nn.utils.parametrize, as far as it lasts for one forward: a module's parameter is read
+// through a function of it, whose value is made when it is first read and kept until the last of
+// the nested parametrizations ends (parametrize.cached).
+#pragma once
+
+#include <memory>
+
+#include "nn/module.h"
+
+namespace memtape::nn {
+
+/// What makes the value of a parametrized parameter.
+class Parametrization {
+ public:
+  virtual ~Parametrization() = default;
+  virtual Tensor forward() = 0;
+};
+
+/// The patch of a module some of whose parameters a library parametrizes while it runs. Modules
+/// that read their parameters by value_of() inside a Parametrized scope can have one.
+class ParametrizingPatch : public ForwardPatch {
+ public:
+  /// Null where that parameter is read as it is.
+  virtual std::unique_ptr<Parametrization> activate(const Tensor& parameter) = 0;
+};
+
+/// register_parametrization for as long as this lives, if the module has such a patch. It makes the
+/// value once to check its dtype and shape, as torch does.
+class Parametrized {
+ public:
+  Parametrized(const ModuleNode& node, const Tensor& parameter);
+  ~Parametrized();
+  Parametrized(const Parametrized&) = delete;
+  Parametrized& operator=(const Parametrized&) = delete;
+
+ private:
+  friend Tensor value_of(const Tensor& parameter);
+
+  const Tensor& parameter_;
+  std::unique_ptr<Parametrization> parametrization_;
+  Parametrized* outer_ = nullptr;
+};
+
+/// module.NAME of a parameter that may be parametrized.
+Tensor value_of(const Tensor& parameter);
+
+}  // namespace memtape::nn
