@@ -19,7 +19,7 @@ struct MambaConfig {
         tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
         residual_in_fp32(c.boolean("residual_in_fp32", true)),
         mixer{.hidden_size = hidden_size,
-              .intermediate_size = c.dimension("expand", 2) * hidden_size,
+              .intermediate_size = intermediate_size(c),
               .state_size = c.dimension("state_size", 16),
               .conv_kernel = c.dimension("conv_kernel", 4),
               .time_step_rank = time_step_rank(c),
@@ -35,6 +35,11 @@ struct MambaConfig {
   MambaMixerConfig mixer;
 
  private:
+  /// A configuration that says it has the last word (PreTrainedConfig sets what is left of kwargs).
+  std::int64_t intermediate_size(const Config& c) const {
+    if (c.has("intermediate_size")) return c.dimension("intermediate_size");
+    return c.dimension("expand", 2) * hidden_size;
+  }
   /// A number, or "auto": a sixteenth of the hidden size.
   std::int64_t time_step_rank(const Config& c) const {
     if (!c.has("time_step_rank") || c.json("time_step_rank") == "\"auto\"")

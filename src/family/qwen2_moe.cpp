@@ -29,11 +29,10 @@ struct Qwen2MoeConfig : QwenMoeConfig {
   /// whether one does or not.
   void read_sliding_layers(const Config& c) {
     const bool slides = c.boolean("use_sliding_window", false);
-    const std::int64_t window = c.optional_dimension("sliding_window").value_or(4096);
     const std::int64_t below = c.count("max_window_layers", 28);
     layer_types = read_layer_types(c, num_hidden_layers,
                                    [](std::int64_t) { return LayerType::full_attention; });
-    if (slides) sliding_window = window;
+    if (slides) sliding_window = c.optional_dimension("sliding_window").value_or(4096);
     for (std::int64_t i = 0;
          slides && !c.has("layer_types") && i < std::min(below, num_hidden_layers); i += 2)
       layer_types[static_cast<std::size_t>(i)] = LayerType::sliding_attention;
