@@ -7,8 +7,9 @@
 
 namespace memtape {
 
-/// Widens the bounds of a compiled step of a family that has not been laid beside recordings, by
-/// what the same step takes uncompiled. Nothing where the recipe does not compile.
+/// Widens the bounds of a compiled step by what its first step leaves reserved and, of a family
+/// that has not been laid beside recordings, by what the same step takes uncompiled. Nothing where
+/// the recipe does not compile.
 Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device);
 

@@ -117,11 +117,23 @@ void pad_strides(ModelGraph& model) {
   }
 }
 
+/// Models whose Python leads torch.compile to end a graph in every layer: OPT draws layerdrop's
+/// number there (modeling_opt.py).
+Result<void> check_compiles_whole(const Config& config) {
+  if (config.text("model_type", "") != "opt") return {};
+  return tl::unexpected(Error{ErrorKind::unsupported,
+                              "OPT draws a number before each layer, where torch.compile ends its "
+                              "graph: that is not modelled",
+                              "--compile", "a step that is not compiled"});
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const ModelGraph>> trace_model(const Config& config,
                                                       const TrainRecipe& recipe,
                                                       const ghost::DeviceTraits& device) {
+  if (const Result<void> whole = check_compiles_whole(config); !whole)
+    return tl::unexpected(whole.error());
   ghost::Session session(device);
   session.mark(Phase::init, -1, 0);
   std::unique_ptr<family::PretrainedModel> model;
