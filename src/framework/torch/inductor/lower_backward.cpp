@@ -110,15 +110,21 @@ class Lowering {
     return hidden;
   }
 
+  /// Sums of few numbers are written out (torch/_inductor/config.py, unroll_reductions_threshold),
+  /// and one number a row is used where it is found.
+  static bool stays_in_kernel(std::int64_t have, const Dims& wanted) {
+    constexpr std::int64_t kUnrolled = 8;
+    return have <= kUnrolled * ghost::numel(wanted) || (wanted.rank() > 1 && wanted.back() == 1);
+  }
+
   /// validate_outputs: summed where it was broadcast, and cast.
   ValueId fitted(ValueId gradient, const ghost::InputMetadata& wanted) {
     const std::int64_t have = ghost::numel(graph_[gradient].sizes);
     const std::int64_t want = ghost::numel(wanted.sizes);
-    constexpr std::int64_t kUnrolled = 8;
     if (want < have)
-      return have > kUnrolled * want
-                 ? graph_.reduction("sum", wanted.sizes, wanted.dtype, {gradient})
-                 : graph_.fused("sum", wanted.sizes, wanted.dtype, {gradient});
+      return stays_in_kernel(have, wanted.sizes)
+                 ? graph_.fused("sum", wanted.sizes, wanted.dtype, {gradient})
+                 : graph_.reduction("sum", wanted.sizes, wanted.dtype, {gradient});
     if (want > have || graph_[gradient].dtype != wanted.dtype)
       return graph_.fused(want > have ? "expand" : "_to_copy", wanted.sizes, wanted.dtype,
                           {gradient});
@@ -238,12 +244,15 @@ class Lowering {
     add(node.edges[0], in.front());
   }
 
-  /// embedding_dense_backward (decompositions.py): rows are added up in float32.
+  /// embedding_dense_backward (decompositions.py): rows are added up in float32, by a kernel that
+  /// inductor writes.
   void embedding(Node& node, const std::vector<ValueId>& in) {
     std::vector<ValueId> reads = in;
     reads.insert(reads.end(), kept(node).begin(), kept(node).end());
-    add(node.edges[0],
-        graph_.kernel("index_put", metadata(node, 0).sizes, DType::float32, std::move(reads)));
+    const ValueId rows =
+        graph_.reduction("index_put", metadata(node, 0).sizes, DType::float32, std::move(reads));
+    graph_[rows].unfusible = true;
+    add(node.edges[0], rows);
   }
 
   /// Each gradient a result of its own of one kernel.

@@ -44,7 +44,9 @@ struct CompiledModelBackward final : ghost::Node {
     buffers =
         execution.run(schedule(values, {.backward = true, .outputs = outputs, .given = given}));
     for (std::size_t i = 0; i < graph->gradients.size(); ++i)
-      if (graph->gradients[i]) out[i] = buffers[*graph->gradients[i]];
+      if (graph->gradients[i])  // of a transposed weight's product, too
+        out[i] =
+            std::move(buffers[*graph->gradients[i]]).view(edges[i].function->metadata[0].sizes);
   }
   void release() override {
     for (ghost::Saved& one : saved) one.reset();

@@ -2,6 +2,7 @@
 #include "framework/torch/inductor/schedule.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace memtape::torch::inductor {
@@ -56,9 +57,54 @@ class Scheduler {
     steps_.push_back({id, std::move(reads)});
   }
 
+  /// The next reduction of the backward as large as this one that reads one of the same tensors:
+  /// they become one kernel (score_fusion_memory of torch/_inductor/scheduler.py), so that what the
+  /// later one reads is made first.
+  std::optional<ValueId> fused_with(ValueId id) const {
+    constexpr std::size_t kLongDistance = 64;  // are_long_distant_nodes
+    const std::int64_t count = ghost::numel(graph_[id].sizes);
+    const std::vector<ValueId> own = tensors_of(id);
+    std::size_t steps = 0;
+    for (ValueId next = id + 1; next < graph_.size() && steps < kLongDistance; ++next) {
+      const Value& value = graph_[next];
+      if (!needs_[next] || value.kind == Value::Kind::fused || value.kind == Value::Kind::view)
+        continue;
+      ++steps;
+      if (value.kind != Value::Kind::reduction || is_made_[next] ||
+          ghost::numel(value.sizes) != count)
+        continue;
+      const std::vector<ValueId> others = tensors_of(next);
+      if (std::any_of(others.begin(), others.end(), [&](ValueId one) {
+            return std::find(own.begin(), own.end(), one) != own.end();
+          }))
+        return next;
+    }
+    return std::nullopt;
+  }
+
   std::vector<Step> take() { return std::move(steps_); }
 
  private:
+  /// Tensors of many numbers that a reduction reads once what is fused into it is taken apart.
+  std::vector<ValueId> tensors_of(ValueId id) const {
+    std::vector<ValueId> waiting = graph_[id].reads, found;
+    std::vector<bool> seen(graph_.size());
+    while (!waiting.empty()) {
+      const ValueId at = waiting.back();
+      waiting.pop_back();
+      if (seen[at]) continue;
+      seen[at] = true;
+      const Value& value = graph_[at];
+      const bool is_buffer = needs_.is_there(at) || value.kind == Value::Kind::kernel ||
+                             needs_.feeds_kernel(at) || value.kind == Value::Kind::input;
+      if (!is_buffer)
+        waiting.insert(waiting.end(), value.reads.begin(), value.reads.end());
+      else if (ghost::numel(value.sizes) > ghost::numel(graph_[id].sizes) && !value.is_static)
+        found.push_back(at);
+    }
+    return found;
+  }
+
   /// The buffers behind an operand of the value before `reader`.
   void resolve(ValueId id, ValueId reader, std::vector<ValueId>& buffers) {
     if (std::exchange(seen_for_[id], reader) == reader) return;
@@ -121,6 +167,12 @@ class SavedSearch {
   std::vector<ValueId> found_;
 };
 
+void make_with_partner(const Graph& graph, Scheduler& scheduler, ValueId id) {
+  if (graph[id].backward && graph[id].kind == Value::Kind::reduction)
+    if (const auto partner = scheduler.fused_with(id)) scheduler.make(*partner);
+  scheduler.make(id);
+}
+
 }  // namespace
 
 std::vector<ValueId> saved_values(const Graph& graph) { return SavedSearch(graph).find(); }
@@ -134,7 +186,7 @@ std::vector<Step> schedule(const Graph& graph, const Half& half) {
     if (needs[id] && (is_output[id] || (graph[id].backward == half.backward &&
                                         (graph[id].kind == Value::Kind::kernel ||
                                          graph[id].kind == Value::Kind::reduction))))
-      scheduler.make(id);
+      make_with_partner(graph, scheduler, id);
   return scheduler.take();
 }
 
