@@ -21,6 +21,20 @@ std::optional<std::int64_t> whole(std::string_view text) {
   return value;
 }
 
+/// The release that an engine's image holds, where its tag says: "0.11.0" of
+/// "vllm/vllm-openai:v0.11.0-cu128".
+std::optional<std::string> release_of(std::string_view image, std::string_view engine) {
+  const std::size_t colon = image.rfind(':');
+  if (image.find(engine) == std::string_view::npos || colon == std::string_view::npos)
+    return std::nullopt;
+  std::string_view tag = image.substr(colon + 1);
+  if (tag.starts_with('v')) tag.remove_prefix(1);
+  tag = tag.substr(0, tag.find_first_not_of("0123456789."));
+  while (tag.ends_with('.')) tag.remove_suffix(1);
+  if (std::ranges::count(tag, '.') != 2) return std::nullopt;
+  return std::string(tag);
+}
+
 }  // namespace
 
 std::string plain_number(const std::string& text) {
@@ -80,6 +94,9 @@ Result<Translation> begin_serving(const LaunchCommand& command, std::string_view
         command.path, "more devices in CUDA_VISIBLE_DEVICES, or smaller parallel sizes");
   const std::optional<std::int64_t> gpus = ranks ? ranks : visible;
   if (gpus && *gpus > 0) translation.options.emplace_back("gpus", fmt::format("{}", *gpus));
+  for (const auto& [setting, value] : command.launcher_settings)
+    if (const auto release = release_of(value, engine); release && setting == "image")
+      translation.options.emplace_back("engine-version", *release);
   return translation;
 }
 

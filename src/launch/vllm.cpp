@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_reader.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
@@ -34,8 +35,22 @@ bool is_count(std::string_view option) {
   return std::ranges::find(kCounts, option) != kCounts.end();
 }
 
+/// A field joins the object that `--group` has so far among the opened words, or begins one.
+void add_field(std::vector<std::string>& opened, const std::string& group,
+               const std::string& field) {
+  const auto at = std::ranges::find(opened, group);
+  if (at == opened.end() || at + 1 == opened.end() || !(at + 1)->ends_with('}')) {
+    opened.push_back(group);
+    opened.push_back(fmt::format("{{{}}}", field));
+    return;
+  }
+  std::string& object = *(at + 1);
+  object.pop_back();
+  object += (object == "{" ? "" : ", ") + field + "}";
+}
+
 /// --group.field VALUE of a JSON argument: "--compilation-config.mode" (FlexibleArgumentParser).
-/// Read as `--group {"field": VALUE}`, which is what the last one of them says.
+/// Read as `--group {"field": VALUE}` with the fields of one group together.
 std::vector<std::string> with_dots_opened(const std::vector<std::string>& words) {
   std::vector<std::string> opened;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -49,16 +64,41 @@ std::vector<std::string> with_dots_opened(const std::vector<std::string>& words)
     }
     const std::string field = word.substr(dot + 1, attached ? equals - dot - 1 : word.npos);
     const std::string value = attached ? word.substr(equals + 1) : words[++i];
-    opened.push_back(word.substr(0, dot));
-    opened.push_back(fmt::format("{{\"{}\": {}}}", field, as_json(value)));
+    add_field(opened, word.substr(0, dot), fmt::format("\"{}\": {}", field, as_json(value)));
   }
   return opened;
+}
+
+/// "method" of a speculative configuration; "" where there is none.
+std::string method_of(const std::string& text) {
+  std::string method;
+  JsonReader json(text);
+  if (json.enter_object())
+    while (const auto key = json.key()) {
+      if (*key == "method")
+        method = json.text();
+      else
+        json.skip();
+    }
+  return method;
+}
+
+/// A drafter that is a checkpoint of its own is left out, with a word.
+bool is_left_out(Translation& translation, std::string_view option, const std::string& value) {
+  if (option != "speculative-config") return false;
+  const std::string method = method_of(value);
+  if (method.starts_with("ngram") || method.ends_with("mtp")) return false;
+  translation.warnings.push_back(
+      "vllm serve: the drafter of --speculative-config is left out: its weights and its cache are "
+      "not modelled");
+  return true;
 }
 
 void add_option(Translation& translation, const GivenFlag& given) {
   if (given.flag->effect != Effect::modelled) return;
   const std::string option(given.flag->meaning);
   const std::string value = given.values.empty() ? std::string() : given.values.front();
+  if (is_left_out(translation, option, value)) return;
   if (option == "model")
     translation.model = value;
   else

@@ -419,6 +419,7 @@ Result<Unwrapped> take_docker(const ReadFlags& flags, Words rest, LaunchCommand&
   if (rest.empty()) return Unwrapped{Kind::program, rest};
   const std::string image = rest.front();
   rest = rest.subspan(1);
+  command.launcher_settings.emplace_back("image", image);
   const std::optional<std::string> asked = flags.value("entrypoint");
   const std::string entry = asked ? *asked : entry_point(image);
   // Most images run the command they are given; the ones known here give it to their program,
