@@ -33,6 +33,21 @@ class Backend {
 constexpr std::int64_t kOffloadMinBatch = 32;
 std::int64_t batch_size(const Tensor& op);
 
+/// A device that takes every op of its own buffers, adds nothing to sizes and keeps every order:
+/// an RPC server (ggml-rpc.cpp), OpenCL (ggml-opencl.cpp).
+class PlainBackend : public Backend {
+ public:
+  PlainBackend(std::string name, Bytes alignment, int number)
+      : own_(std::move(name), alignment, number) {}
+
+  const BufferType& buffer_type() const override { return own_; }
+  bool supports_op(const Tensor& op) const override;
+  bool supports_buffer(const BufferType& type) const override { return &type == &own_; }
+
+ private:
+  BufferType own_;
+};
+
 /// The CPU (ggml-cpu.cpp), whose results may go to another buffer type: pinned memory.
 class CpuBackend : public Backend {
  public:

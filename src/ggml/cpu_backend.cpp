@@ -26,6 +26,13 @@ std::int64_t batch_size(const Tensor& op) {
   }
 }
 
+bool PlainBackend::supports_op(const Tensor& op) const {
+  return std::ranges::all_of(op.src, [&](const Tensor* source) {
+    return !source || !source->buffer || source->buffer->is_host() ||
+           source->buffer->device() == own_.device();
+  });
+}
+
 bool CpuBackend::supports_op(const Tensor& op) const {
   switch (op.op) {
     case Op::cpy:

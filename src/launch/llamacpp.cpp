@@ -81,8 +81,6 @@ void add_options(Translation& translation, const ReadFlags& flags) {
       translation.model = value;
     else if (option == "hf-repo")
       take_hub_name(translation, value);
-    else if (option == "embedding")
-      translation.options.emplace_back("n-outputs-max", "0");
     else if (option == "load-mode")
       translation.options.emplace_back(value == "mmap" ? "mmap" : "no-mmap", "");
     else if (option == "flash-attn" && value.empty())
@@ -98,6 +96,30 @@ std::optional<std::int64_t> devices_of(const ReadFlags& flags) {
   if (!devices) return std::nullopt;
   if (*devices == "none") return 0;
   return 1 + std::ranges::count(*devices, ',');
+}
+
+/// llama.cpp's images are tagged with what they run on and with their build (docs/docker.md):
+/// server-vulkan, server-cuda-b6209.
+void add_image(Translation& translation, const LaunchCommand& command, std::int64_t devices) {
+  const auto image = std::ranges::find(command.launcher_settings, "image",
+                                       [](const auto& setting) { return setting.first; });
+  if (image == command.launcher_settings.end() ||
+      image->second.find("llama.cpp:") == std::string::npos)
+    return;
+  const std::string tag = image->second.substr(image->second.rfind(':') + 1);
+  if (const std::size_t at = tag.rfind("-b"); at != tag.npos && at + 2 < tag.size())
+    if (std::all_of(tag.begin() + static_cast<std::ptrdiff_t>(at) + 2, tag.end(),
+                    [](char c) { return c >= '0' && c <= '9'; }))
+      translation.options.emplace_back("engine-version", tag.substr(at + 1));
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kDevices{
+      {{"vulkan", "Vulkan"}, {"rocm", "ROCm"}, {"intel", "SYCL"}}};
+  for (const auto& [word, prefix] : kDevices) {
+    if (tag.find(word) == std::string::npos) continue;
+    std::string names;
+    for (std::int64_t i = 0; i < devices; ++i)
+      names += fmt::format("{}{}{}", i > 0 ? "," : "", prefix, i);
+    translation.options.emplace_back("device", names);
+  }
 }
 
 /// --kv-unified-per-slot: a cache of so many tokens for each slot, where -c says nothing.
@@ -133,6 +155,7 @@ Result<Translation> translate_common(const LaunchCommand& command, const char* p
   Result<Translation> translation = begin_serving(command, "llamacpp", devices_of(all));
   if (!translation) return translation;
   translation->options.insert(translation->options.end(), defaults.begin(), defaults.end());
+  add_image(*translation, command, devices_of(all).value_or(command.container_gpus.value_or(1)));
   add_options(*translation, all);
   if (auto added = add_cache_per_slot(*translation, all); !added)
     return tl::unexpected(added.error());

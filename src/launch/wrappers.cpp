@@ -418,6 +418,7 @@ Result<Unwrapped> take_docker(const ReadFlags& flags, Words rest, LaunchCommand&
   note_container_gpus(flags, command);
   if (rest.empty()) return Unwrapped{Kind::program, rest};
   const std::string image = rest.front();
+  command.launcher_settings.emplace_back("image", image);
   rest = rest.subspan(1);
   command.launcher_settings.emplace_back("image", image);
   const std::optional<std::string> asked = flags.value("entrypoint");

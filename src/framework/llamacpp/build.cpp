@@ -17,6 +17,7 @@ Result<Build> Build::named(std::string_view text) {
   const bool whole = end == digits.data() + digits.size() || *end == ' ' || *end == '-';
   if (error != std::errc() || !whole)
     return bad_input(fmt::format("\"{}\" is no build", text), "--engine-version", "like b6209");
+  build.numbered_ = true;
   if (build.number_ < kOldest)
     return bad_input(fmt::format("build {} is older than what is modelled", build.number_),
                      "--engine-version", fmt::format("b{} or later", kOldest));

@@ -35,8 +35,16 @@ class Build {
   bool offloads_by_default() const { return number_ >= 6325; }
   /// The weights of experts are computed before the experts (16130).
   bool weighs_experts_early() const { return number_ >= 6583; }
+  /// Metal sorts its part of a graph (15929).
+  bool sorts_for_metal() const { return number_ >= 6460; }
+  /// Metal's kernels take what they need beside their results from the graph's memory (15966).
+  bool keeps_metal_scratch() const { return number_ >= 6473; }
+  /// Metal's flash attention takes any number of keys (16148).
+  bool pads_metal_keys() const { return number_ >= 6703; }
   /// Vulkan sorts its part of a graph (15850).
   bool sorts_for_vulkan() const { return number_ >= 6421; }
+  /// Vulkan devices can be pipelined (18047).
+  bool pipelines_vulkan() const { return number_ >= 7502; }
   /// Vulkan has flash attention without NVIDIA's cooperative matrices (13324).
   bool attends_on_vulkan() const { return number_ >= 5335; }
   /// llama-server has four slots unless asked otherwise, with one cache for all (16736).
@@ -71,12 +79,13 @@ class Build {
   bool rotates_whole_queries() const { return number_ >= kCurrent; }
   /// A server that loads keeps the norms of a layer on its device; the pass without memory, whose
   /// figures those of v0.5.0 are, forgets them (ggml_backend_sched_reserve_size).
-  bool keeps_pins() const { return number_ < kCurrent; }
+  bool keeps_pins() const { return numbered_; }
   /// CUDA's fused experts keep what they read (27301): after the build of 30 August 2026.
   bool keeps_fused_inputs() const { return number_ >= 10640; }
 
  private:
   int number_ = kCurrent;
+  bool numbered_ = false;
 };
 
 }  // namespace memtape::llamacpp

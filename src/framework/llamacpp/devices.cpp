@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/llamacpp/devices.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include "ggml/cuda_backend.h"
+#include "ggml/metal_backend.h"
 #include "ggml/vulkan_backend.h"
 
 namespace memtape::llamacpp {
 namespace {
+
+constexpr Bytes kPlainAlignment = 128;
 
 ggml::CudaKind cuda_kind(DeviceKind kind) {
   switch (kind) {
@@ -23,6 +29,15 @@ std::unique_ptr<ggml::Backend> backend_for(const Settings& s, int number) {
         ggml::VulkanDevice{.number = number,
                            .sorts = s.build.sorts_for_vulkan(),
                            .vector_attention = s.build.attends_on_vulkan()});
+  if (s.device_kind == DeviceKind::opencl || s.device_kind == DeviceKind::rpc)
+    return std::make_unique<ggml::PlainBackend>(
+        fmt::format("{}{}", prefix_of(s.device_kind), number), kPlainAlignment, number);
+  if (s.device_kind == DeviceKind::metal)
+    return std::make_unique<ggml::MetalBackend>(
+        ggml::MetalDevice{.number = number,
+                          .sorts = s.build.sorts_for_metal(),
+                          .keeps_scratch = s.build.keeps_metal_scratch(),
+                          .pads_keys = s.build.pads_metal_keys()});
   return std::make_unique<ggml::CudaBackend>(
       ggml::CudaDevice{.number = number,
                        .capability = s.capability,
@@ -34,19 +49,27 @@ std::unique_ptr<ggml::Backend> backend_for(const Settings& s, int number) {
 }  // namespace
 
 std::string_view prefix_of(DeviceKind kind) {
-  return kind == DeviceKind::vulkan ? "Vulkan" : ggml::prefix_of(cuda_kind(kind));
+  switch (kind) {
+    case DeviceKind::vulkan: return "Vulkan";
+    case DeviceKind::metal: return "MTL";
+    case DeviceKind::opencl: return "OpenCL";
+    case DeviceKind::rpc: return "RPC";
+    default: return ggml::prefix_of(cuda_kind(kind));
+  }
 }
 
-Devices::Devices(const Settings& settings)
-    : pinned_(fmt::format("{}_Host", prefix_of(settings.device_kind)), 32,
-              ggml::BufferType::kHost) {
+Devices::Devices(const Settings& settings) {
+  constexpr std::array kUnpinned{DeviceKind::metal, DeviceKind::opencl, DeviceKind::rpc};
+  if (std::ranges::find(kUnpinned, settings.device_kind) == kUnpinned.end())
+    pinned_.emplace(fmt::format("{}_Host", prefix_of(settings.device_kind)), 32,
+                    ggml::BufferType::kHost);
   for (const int number : settings.device_numbers) {
     gpus_.push_back(backend_for(settings, number));
     backends_.push_back(gpus_.back().get());
     buffers_.push_back(&gpus_.back()->buffer_type());
   }
   backends_.push_back(&cpu_);
-  buffers_.push_back(gpus() > 0 ? &pinned_ : &cpu_.buffer_type());
+  buffers_.push_back(has_pinned() ? &*pinned_ : &cpu_.buffer_type());
 }
 
 }  // namespace memtape::llamacpp

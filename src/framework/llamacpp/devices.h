@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "framework/llamacpp/settings.h"
@@ -24,12 +25,14 @@ class Devices {
   const ggml::Backend& backend(int b) const { return *backends_[static_cast<std::size_t>(b)]; }
   /// The backend's own memory.
   const ggml::BufferType& memory(int b) const { return backend(b).buffer_type(); }
-  const ggml::BufferType& pinned() const { return pinned_; }
+  /// Memory pinned for the first GPU; Metal and others have none.
+  bool has_pinned() const { return pinned_ && gpus() > 0; }
+  const ggml::BufferType& pinned() const { return *pinned_; }
 
  private:
   std::vector<std::unique_ptr<ggml::Backend>> gpus_;
   ggml::CpuBackend cpu_;
-  ggml::BufferType pinned_;
+  std::optional<ggml::BufferType> pinned_;
   std::vector<const ggml::Backend*> backends_;
   std::vector<const ggml::BufferType*> buffers_;
 };

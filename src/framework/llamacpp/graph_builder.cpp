@@ -207,13 +207,34 @@ void GraphBuilder::draft_head(std::int64_t il, Tensor* x, Tensor* rows) {
 }
 
 Tensor* GraphBuilder::logits(Tensor* x) {
+  result_ = x;
   x = mm(output_, x);
   if (hp.logit_scale != 0) x = g.scale(x);
   if (hp.final_logit_softcapping != 0) x = g.scale(g.unary(ggml::Unary::tanh, g.scale(x)));
   return biased(x, w("output.bias"));
 }
 
+void GraphBuilder::pool() {
+  const Pooling asked = job_.settings.pooling;
+  const Pooling how = asked == Pooling::as_the_model ? static_cast<Pooling>(hp.pooling) : asked;
+  if (how == Pooling::none) return;
+  Tensor* pooled = nullptr;
+  if (how == Pooling::mean) {
+    Tensor* shares = g.input(Type::f32, {n_tokens, n_seqs, 1, 1});
+    pooled = g.mul_mat(g.cont(g.transpose(result_)), shares);
+  } else {
+    pooled = g.get_rows(result_, g.input(Type::i32, {n_seqs, 1, 1, 1}));
+  }
+  if (how == Pooling::rank) {
+    if (Tensor* head = w("cls.weight"))
+      pooled = g.unary(ggml::Unary::tanh, biased(mm(head, pooled), w("cls.bias")));
+    if (hp.arch == "qwen3" || hp.arch == "qwen3vl") pooled = g.soft_max(pooled);
+  }
+  finish(pooled);
+}
+
 void GraphBuilder::finish(Tensor* logits) {
+  if (!result_) result_ = logits;
   set_output(logits);
   g.expand(logits);
 }

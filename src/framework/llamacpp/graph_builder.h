@@ -164,6 +164,8 @@ class GraphBuilder {
   /// What the output matrix makes of an already normed `x`.
   Tensor* logits(Tensor* x);
   void finish(Tensor* logits);
+  /// What becomes of the embeddings of a sequence (build_pooling).
+  void pool();
   /// Results that are read beside the logits.
   void set_output(Tensor* x) { x->output = true; }
   bool is_last(std::int64_t il) const { return il == hp.n_layer() - 1; }
@@ -209,6 +211,7 @@ class GraphBuilder {
   std::unordered_map<std::string_view, Tensor*> weights_;
   std::vector<Tensor*> rope_long_, rope_short_;  ///< by layer
   Tensor *output_ = nullptr, *embedded_ = nullptr;
+  Tensor* result_ = nullptr;  ///< the last layer's, normed: what the output matrix takes
   std::vector<KeyValue> full_, window_;
   std::vector<Tensor*> r_, s_;
   ggml::Pins pins_;

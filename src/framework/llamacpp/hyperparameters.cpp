@@ -89,6 +89,8 @@ Hyperparameters read_common(KeyReader& keys, std::string arch) {
     keys.fail("nextn_predict_layers", "leaves no layer");
     hp.n_layer_nextn = 0;
   }
+  hp.pooling = keys.count("pooling_type", 0);
+  if (hp.pooling > static_cast<std::int64_t>(4)) keys.fail("pooling_type", "is not known");
   hp.swa_layer.assign(static_cast<std::size_t>(hp.n_layer_all), false);
   hp.recurrent.assign(static_cast<std::size_t>(hp.n_layer_all), false);
   read_experts(keys, hp);

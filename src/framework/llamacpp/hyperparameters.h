@@ -47,8 +47,9 @@ struct Hyperparameters {
   std::int64_t n_embd_per_layer = 0;  ///< of a second embedding, which every layer has a part of
 
   bool causal = true;
-  bool no_cache = false;  ///< attention within the batch alone
-  bool embeds = false;    ///< what comes out are not logits
+  std::int64_t pooling = 0;  ///< pooling_type of the file
+  bool no_cache = false;     ///< attention within the batch alone
+  bool embeds = false;       ///< what comes out are not logits
   bool attn_soft_cap = false;
   bool mrope = false;            ///< four positions a token
   std::int64_t n_deepstack = 0;  ///< layers that add image features of their own

@@ -116,6 +116,10 @@ Placement::Placement(const Hyperparameters& hp, const Settings& settings, const 
 }
 
 bool Placement::pipelined() const {
+  if (settings_.device_kind == DeviceKind::rpc || settings_.device_kind == DeviceKind::opencl)
+    return false;  // neither runs beside the program
+  if (settings_.device_kind == DeviceKind::vulkan && !settings_.build.pipelines_vulkan())
+    return false;
   return devices_.gpus() > 1 && fully_offloaded_ && settings_.split == SplitMode::layer &&
          settings_.kv_offload && !settings_.has_overrides();
 }
@@ -129,7 +133,7 @@ bool Placement::usable(const Weight& weight, int device, const ggml::BufferType&
 const ggml::BufferType* Placement::first_usable(const Weight& weight, int device) const {
   if (device != devices_.cpu() && usable(weight, device, devices_.memory(device)))
     return &devices_.memory(device);
-  if (devices_.gpus() > 0 && usable(weight, 0, devices_.pinned()))
+  if (devices_.has_pinned() && usable(weight, 0, devices_.pinned()))
     return settings_.mmap ? &devices_.memory(devices_.cpu()) : &devices_.pinned();
   return &devices_.memory(devices_.cpu());
 }

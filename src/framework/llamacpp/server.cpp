@@ -117,6 +117,7 @@ class Loader {
                        .flash = context.flash};
     GraphBuilder builder(graph, job);
     context.build(builder);
+    if (settings_.embeddings) builder.pool();
     if (!graph.failure().empty())
       return bad_input(fmt::format("its sizes contradict each other: {}", graph.failure()),
                        model_.hp.arch);
@@ -175,8 +176,8 @@ class Loader {
     for (int b = 0; b < devices_.gpus(); ++b)
       add(devices_.memory(b), schedule.bytes[static_cast<std::size_t>(b)]);
     const Bytes host = schedule.bytes[static_cast<std::size_t>(devices_.cpu())];
-    if (devices_.gpus() > 0) add(devices_.pinned(), host);
-    add(devices_.memory(devices_.cpu()), devices_.gpus() > 0 ? 0 : host);
+    if (devices_.has_pinned()) add(devices_.pinned(), host);
+    add(devices_.memory(devices_.cpu()), devices_.has_pinned() ? 0 : host);
   }
 
   const Model& model_;

@@ -18,8 +18,9 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 constexpr int kMostGpus = 15;             ///< GGML_SCHED_MAX_BACKENDS, less the CPU
 constexpr std::int64_t kServerSlots = 4;  ///< llama-server's own choice, with one cache for all
 constexpr std::int64_t kOldContext = 4096;
-constexpr std::array kDeviceKinds{DeviceKind::cuda, DeviceKind::rocm, DeviceKind::sycl,
-                                  DeviceKind::vulkan};
+constexpr std::array kDeviceKinds{DeviceKind::cuda,   DeviceKind::rocm,  DeviceKind::sycl,
+                                  DeviceKind::vulkan, DeviceKind::metal, DeviceKind::opencl,
+                                  DeviceKind::rpc};
 
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -78,8 +79,11 @@ class Reader {
     if (options_.has("no-kv-unified")) s_.kv_unified = false;
     if (!s_.build.writes_rows()) s_.kv_unified = true;
     drafts();
+    embeddings();
     // the server asks for a row of logits per slot, and for those of its drafts
-    const std::int64_t outputs = s_.build.limits_outputs() ? s_.n_seq_max * (1 + proposed_) : 0;
+    const bool pooled = s_.embeddings || s_.pooling > Pooling::none;
+    const bool limited = s_.build.limits_outputs() && !pooled;
+    const std::int64_t outputs = limited ? s_.n_seq_max * (1 + proposed_) : 0;
     take(options_.integer("n-outputs-max", outputs, {0, kMostTokens}), s_.n_outputs_max);
   }
 
@@ -94,6 +98,17 @@ class Reader {
         return fail(from, fmt::format("unusable value \"{}\"", *typed), suggestion(*typed, kTypes));
       into = *ggml::type_from_name(*typed);
     }
+  }
+
+  /// Embeddings need all tokens in one batch (tools/server/server.cpp).
+  void embeddings() {
+    constexpr std::array<std::string_view, 5> kPoolings{"none", "mean", "cls", "last", "rank"};
+    std::size_t pooling = 0;
+    take(options_.choice("pooling", kPoolings, "none"), pooling);
+    if (options_.has("pooling")) s_.pooling = static_cast<Pooling>(pooling);
+    if (options_.has("reranking")) s_.pooling = Pooling::rank;
+    s_.embeddings = options_.has("embedding") || options_.has("reranking");
+    if (s_.embeddings && s_.n_ubatch > 0) s_.n_batch = std::min(s_.n_batch, s_.n_ubatch);
   }
 
   /// --spec-type: proposals of the model's own head, or of tables without weights.
@@ -193,7 +208,9 @@ class Reader {
   void named_devices(const std::string& named) {
     s_.device_numbers.clear();
     if (named == "none") return;
-    for (const std::string_view name : parts_of(named, ',')) {
+    for (std::string_view name : parts_of(named, ',')) {
+      if (name == "Metal") name = "MTL0";  // before pull request 18919
+      if (name == "GPUOpenCL") name = "OpenCL0";
       const std::size_t digits = std::min(name.find_first_of("0123456789"), name.size());
       const std::string_view prefix = name.substr(0, digits);
       const auto kind = std::ranges::find(kDeviceKinds, prefix, prefix_of);
@@ -202,7 +219,7 @@ class Reader {
           std::from_chars(name.data() + digits, name.data() + name.size(), number);
       if (kind == kDeviceKinds.end() || error != std::errc() || end != name.data() + name.size())
         return fail("device", fmt::format("no device \"{}\" is modelled", name),
-                    "CUDA0, ROCm0, SYCL0, Vulkan0 or none");
+                    "CUDA0, ROCm0, SYCL0, Vulkan0, MTL0, GPUOpenCL, RPC0 or none");
       if (!s_.device_numbers.empty() && *kind != s_.device_kind)
         return fail("device", "devices of two kinds together are not modelled", "one kind");
       s_.device_kind = *kind;

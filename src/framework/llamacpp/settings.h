@@ -18,9 +18,11 @@ namespace memtape::llamacpp {
 
 enum class FlashAttention : std::uint8_t { off, on, automatic };
 enum class SplitMode : std::uint8_t { none, layer };
+/// What becomes of a sequence's embeddings, by the numbers that files have (pooling_type).
+enum class Pooling : std::int8_t { as_the_model = -1, none, mean, cls, last, rank };
 
 /// ggml's backends that are modelled; beside the CPU's.
-enum class DeviceKind : std::uint8_t { cuda, rocm, sycl, vulkan };
+enum class DeviceKind : std::uint8_t { cuda, rocm, sycl, vulkan, metal, opencl, rpc };
 /// As in the names of devices: "Vulkan".
 std::string_view prefix_of(DeviceKind kind);
 
@@ -39,6 +41,8 @@ struct Settings {
   std::int64_t n_cpu_moe = 0;
   std::vector<std::pair<std::string, std::string>> overrides;  ///< pattern, buffer type
   std::int64_t n_outputs_max = 0;
+  bool embeddings = false;  ///< are asked for
+  Pooling pooling = Pooling::as_the_model;
   bool drafts = false;           ///< with the model's own draft block
   std::int64_t n_snapshots = 0;  ///< of recurrent states before tokens that may be taken back
   ggml::Type draft_type_k = ggml::Type::f16, draft_type_v = ggml::Type::f16;
