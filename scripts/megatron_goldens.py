@@ -90,7 +90,6 @@ class Kind:
         self.peak_only, self.most = peak_only, most
 
 
-INNER = ("layernorm", "moe_act", "mla_up_proj", "shared_experts")
 KINDS = [
     Kind("held", "All batches of a step stay on the first tensor parallel rank (goldens of 21 May to 8 July 2026, whose bytes are "
          "counted here): " + " ".join(held_batches.__doc__.split()), held_batches, held_bytes),
@@ -104,8 +103,6 @@ KINDS = [
     Kind("routing", "Experts get as many tokens as a real router sends them.", lambda row: row.has("--num-experts")),
     Kind("graphs", "CUDA graphs keep their pools and static inputs.", lambda row: row.has("--cuda-graph-impl")),
     Kind("offload", "Activations that lie on the host meanwhile.", lambda row: row.has("--fine-grained-activation-offloading")),
-    Kind("inner", "Norms and activations within a layer are recomputed, which is not modelled.",
-         lambda row: any(module in row.words("--recompute-modules") for module in INNER), peak_only=True),
     Kind("mtp", "Layers for further tokens.", lambda row: row.has("--mtp-num-layers")),
     Kind("fp8", "Scales and histories of fp8.", lambda row: row.has("--fp8-format")),
     Kind("overlap", "Experts' messages overlap with another micro-batch's work.", lambda row: row.has("--overlap-moe-expert-parallel-comm")),

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "framework/megatron/activations.h"
+#include "framework/megatron/checkpoint_without_output.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/joins.h"
 
@@ -100,38 +101,48 @@ Attention::Heads Attention::from_two_products(const Tensor& x, const Tensor& con
   return {query.view({query.size(0), query.size(1), heads, each}), parts[0], parts[1]};
 }
 
-Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs) {
+/// qkv_up_proj_and_rope_apply: query, key and value of the latents and of the keys' rotary part.
+std::vector<Tensor> Attention::up_projected(std::span<const Tensor> latents, const Tensor& freqs) {
   const Arguments& a = rank_.a;
   const std::int64_t heads = a.num_attention_heads / a.tp, nope = a.mla.qk_head_dim,
-                     turned = a.mla.qk_pos_emb_head_dim;
-  Tensor q_compressed = q_down_ ? (*q_down_)(x) : x;
-  Tensor kv_combined = (*kv_down_)(x);
-  const std::array<std::int64_t, 2> latent{a.mla.kv_lora_rank, turned};
-  const std::vector<Tensor> kv_parts = kv_combined.split(latent, -1);
-  if (q_norm_) q_compressed = (*q_norm_)(q_compressed);
-  const Tensor kv_latent = k_norm_ ? (*k_norm_)(kv_parts[0]) : kv_parts[0];
-  const Tensor q = (*q_up_)(q_compressed).view({-1, x.size(1), heads, nope + turned});
+                     turned = a.mla.qk_pos_emb_head_dim, batch = latents[0].size(1);
+  const Tensor q = (*q_up_)(latents[0]).view({-1, batch, heads, nope + turned});
   const Tensor kv =
-      (*kv_up_)(kv_latent.contiguous()).view({-1, x.size(1), heads, nope + a.mla.v_head_dim});
+      (*kv_up_)(latents[1].contiguous()).view({-1, batch, heads, nope + a.mla.v_head_dim});
   const std::array<std::int64_t, 2> q_split{nope, turned}, kv_split{nope, a.mla.v_head_dim};
   const std::vector<Tensor> qs = q.split(q_split, -1), kvs = kv.split(kv_split, -1);
   const Tensor q_pos = rotary(a, qs[1], freqs);
+  const Tensor k_pos = rotary(a, latents[2].unsqueeze(2), freqs);
+  const Tensor query = ghost::cat({qs[0], q_pos}, -1);
+  const Tensor key = ghost::cat({kvs[0], k_pos.expand({q.size(0), batch, heads, turned})}, -1);
+  return {query, key, kvs[1].contiguous()};
+}
+
+Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs,
+                                         CheckpointWithoutOutput& recomputed) {
+  const Arguments& a = rank_.a;
+  Tensor q_compressed = q_down_ ? (*q_down_)(x) : x;
+  Tensor kv_combined = (*kv_down_)(x);
+  const std::array<std::int64_t, 2> latent{a.mla.kv_lora_rank, a.mla.qk_pos_emb_head_dim};
+  const std::vector<Tensor> kv_parts = kv_combined.split(latent, -1);
   // The down product runs on this rank's rows alone; its rotary part is gathered here, the rest by
   // the up product.
   const Tensor k_rows = a.sequence_parallel ? gather_rows(kv_parts[1], a.tp) : kv_parts[1];
-  const Tensor k_pos = rotary(a, k_rows.unsqueeze(2), freqs);
-  Heads result;
-  result.query = ghost::cat({qs[0], q_pos}, -1);
-  result.key = ghost::cat({kvs[0], k_pos.expand({q.size(0), x.size(1), heads, turned})}, -1);
-  result.value = kvs[1].contiguous();
-  return result;
+  if (q_norm_) q_compressed = (*q_norm_)(q_compressed);
+  const Tensor kv_latent = k_norm_ ? (*k_norm_)(kv_parts[0]) : kv_parts[0];
+  const auto up = [this, freqs](std::span<const Tensor> in) { return up_projected(in, freqs); };
+  const std::vector<Tensor> latents{q_compressed, kv_latent, k_rows};
+  const std::vector<Tensor> heads =
+      a.recomputes("mla_up_proj") ? recomputed.checkpoint(up, latents) : up(latents);
+  return {heads[0], heads[1], heads[2]};
 }
 
 Tensor Attention::operator()(const Tensor& x, const Inputs& inputs) {
   const ghost::ScopeGuard guard(scope_);
   const AttentionMask& mask = inputs.mask;
+  CheckpointWithoutOutput recomputed;
   Heads heads = q_               ? from_two_products(x, inputs.context)
-                : rank_.a.mla.on ? from_latents(x, inputs.freqs)
+                : rank_.a.mla.on ? from_latents(x, inputs.freqs, recomputed)
                                  : from_one_product(x, inputs.freqs);
   Tensor context;
   if (rank_.a.recomputes("core_attn")) {
@@ -144,6 +155,7 @@ Tensor Attention::operator()(const Tensor& x, const Inputs& inputs) {
   } else {
     context = core_attention(rank_, heads.query, heads.key, heads.value, mask);
   }
+  recomputed.discard_output_and_register_recompute(context);
   return (*proj_)(context);  // query, key and value live until forward() returns
 }
 

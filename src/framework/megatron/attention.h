@@ -11,6 +11,8 @@
 
 namespace memtape::megatron {
 
+class CheckpointWithoutOutput;
+
 /// What a query may see: for Transformer Engine a padding mask is [b, 1, 1, s], and others follow
 /// from its causal kernels; for the local spec it is spelled out.
 struct AttentionMask {
@@ -36,7 +38,9 @@ class Attention {
     Tensor query, key, value;
   };
   Heads from_one_product(const Tensor& x, const Tensor& freqs);
-  Heads from_latents(const Tensor& x, const Tensor& freqs);
+  /// `recomputed`: the up products, whose outputs may go once the core has run.
+  Heads from_latents(const Tensor& x, const Tensor& freqs, CheckpointWithoutOutput& recomputed);
+  std::vector<Tensor> up_projected(std::span<const Tensor> latents, const Tensor& freqs);
 
   Rank& rank_;
   ScopeId scope_;

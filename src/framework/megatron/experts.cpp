@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "framework/megatron/activations.h"
+#include "framework/megatron/checkpoint_without_output.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -75,7 +76,10 @@ Tensor MoeLayer::router_probs(const Tensor& rows) {
 /// products has them.
 Tensor MoeLayer::run_experts(const Tensor& rows, const Tensor& weights) {
   const Arguments& a = rank_.a;
-  if (a.moe.grouped_gemm && a.transformer_engine) rank_.use_grouped_workspaces();
+  const bool grouped = a.moe.grouped_gemm && a.transformer_engine;
+  if (grouped) rank_.use_grouped_workspaces();
+  const bool recomputes = grouped && a.recomputes("moe_act");
+  std::vector<CheckpointWithoutOutput> recomputed(recomputes ? experts_.size() : 0);
   const auto local = static_cast<std::int64_t>(experts_.size());
   const std::int64_t share = rows.size(0) / local;
   std::vector<Tensor> outputs;
@@ -85,9 +89,17 @@ Tensor MoeLayer::run_experts(const Tensor& rows, const Tensor& weights) {
     const Tensor mine = rows.slice(0, i * share, end);
     const Tensor weight = weights.defined() ? weights.slice(0, i * share, end) : Tensor();
     const Tensor between = (*expert.fc1)(mine);
-    outputs.push_back((*expert.fc2)(weighted_activation(a, between, expert.fc1->bias, weight)));
+    const auto active = [&a, bias = expert.fc1->bias](std::span<const Tensor> in) {
+      return std::vector{weighted_activation(a, in[0], bias, in[1])};
+    };
+    const std::vector<Tensor> inputs{between, weight};
+    outputs.push_back((*expert.fc2)(
+        recomputes ? recomputed[static_cast<std::size_t>(i)].checkpoint(active, inputs).front()
+                   : active(inputs).front()));
   }
-  return outputs.size() > 1 ? ghost::cat(outputs, 0) : outputs.front();
+  const Tensor output = outputs.size() > 1 ? ghost::cat(outputs, 0) : outputs.front();
+  for (CheckpointWithoutOutput& one : recomputed) one.discard_output_and_register_recompute(output);
+  return output;
 }
 
 /// MoEAllGatherTokenDispatcher: every rank of the group sees all tokens and takes those of its
@@ -186,8 +198,13 @@ Tensor MoeLayer::routed(const Tensor& x) {
 Tensor MoeLayer::operator()(const Tensor& x) {
   Tensor output = routed(x);
   if (!shared_fc1_) return output;
-  const Tensor between = (*shared_fc1_)(x);
-  const Tensor shared = (*shared_fc2_)(activation(rank_.a, between, Tensor()));
+  const auto run = [this](std::span<const Tensor> in) {
+    const Tensor between = (*shared_fc1_)(in[0]);
+    return (*shared_fc2_)(activation(rank_.a, between, Tensor()));
+  };
+  const std::vector<Tensor> inputs{x};
+  const Tensor shared =
+      rank_.a.recomputes("shared_experts") ? checkpoint(run, inputs) : run(inputs);
   return output.add(shared);
 }
 

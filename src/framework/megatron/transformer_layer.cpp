@@ -2,6 +2,7 @@
 #include "framework/megatron/transformer_layer.h"
 
 #include "framework/megatron/activations.h"
+#include "framework/megatron/checkpoint_without_output.h"
 
 namespace memtape::megatron {
 namespace {
@@ -51,6 +52,16 @@ TransformerLayer::TransformerLayer(const nn::Scope& scope, Rank& rank, const Lay
     mlp_.emplace(scope / "mlp", rank);
 }
 
+/// The input where there is no norm. Its output may be recomputed (--recompute-modules layernorm).
+Tensor TransformerLayer::normalized(std::optional<Norm>& norm, const Tensor& x,
+                                    CheckpointWithoutOutput& recomputed) const {
+  if (!norm) return x;
+  if (!rank_.a.recomputes("layernorm")) return (*norm)(x);
+  Norm& kept = *norm;
+  const auto run = [&kept](std::span<const Tensor> in) { return std::vector{kept(in[0])}; };
+  return recomputed.checkpoint(run, {x}).front();
+}
+
 Tensor TransformerLayer::mlp_output(const Tensor& x) {
   const auto run = [this](const Tensor& in) { return moe_ ? (*moe_)(in) : (*mlp_)(in); };
   if (!rank_.a.recomputes(moe_ ? "moe" : "mlp")) return run(x);
@@ -71,15 +82,19 @@ Tensor TransformerLayer::operator()(const Tensor& input, const LayerInputs& inpu
   Tensor residual = input;
   Tensor hidden_states;
   {
-    const Tensor normed = input_norm_ ? (*input_norm_)(residual) : residual;
+    CheckpointWithoutOutput recomputed;
+    const Tensor normed = normalized(input_norm_, residual, recomputed);
     const Tensor attended =
         attention_(normed, {.mask = inputs.mask, .freqs = inputs.rotary_freqs, .context = {}});
+    recomputed.discard_output_and_register_recompute(attended);
     hidden_states = bias_dropout_add(rate, attended, attention_.bias(), residual);
   }
   if (cross_attention_) hidden_states = crossed(hidden_states, inputs);
   residual = hidden_states;
-  const Tensor normed = mlp_norm_ ? (*mlp_norm_)(hidden_states) : hidden_states;
+  CheckpointWithoutOutput recomputed;
+  const Tensor normed = normalized(mlp_norm_, hidden_states, recomputed);
   const Tensor output = mlp_output(normed);
+  recomputed.discard_output_and_register_recompute(output);
   return bias_dropout_add(rate, output, mlp_ ? mlp_->bias() : Tensor(), residual);
 }
 
