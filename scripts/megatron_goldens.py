@@ -48,6 +48,12 @@ class Row:
     def gpus(self):
         return self.number("--nproc-per-node") * self.number("--nnodes")
 
+    def model_gpus(self):
+        """As many GPUs as hold the model once."""
+        tensor, stages = self.number("--tensor-model-parallel-size"), self.number("--pipeline-model-parallel-size")
+        experts = self.number("--expert-tensor-parallel-size", tensor) * self.number("--expert-model-parallel-size")
+        return stages * max(tensor * self.number("--context-parallel-size"), experts)
+
     def expandable(self):
         return "expandable_segments:True" in self.environment.get("PYTORCH_CUDA_ALLOC_CONF", "")
 
@@ -101,6 +107,8 @@ KINDS = [
     Kind("lts", "The container of long support: Transformer Engine and PyTorch of its own, older versions.",
          lambda row: row.container == "lts" and row.recorded >= "2025-11"),
     Kind("routing", "Experts get as many tokens as a real router sends them.", lambda row: row.has("--num-experts")),
+    Kind("nodes", "The recipe names no nodes: the fewest that hold the model once are taken, and more would share the optimizer's states.",
+         lambda row: row.model_gpus() > row.gpus()),
     Kind("graphs", "CUDA graphs keep their pools and static inputs.", lambda row: row.has("--cuda-graph-impl")),
     Kind("offload", "Activations that lie on the host meanwhile.", lambda row: row.has("--fine-grained-activation-offloading")),
     Kind("mtp", "Layers for further tokens.", lambda row: row.has("--mtp-num-layers")),
@@ -115,7 +123,8 @@ KINDS = [
 
 def answer(program, row):
     split = row.args.index("--")
-    words = [*row.args[:split], "--json", "--rank", str(row.gpus() - 1), *row.args[split:]]
+    last = max(row.gpus(), row.model_gpus()) - 1
+    words = [*row.args[:split], "--json", "--rank", str(last), *row.args[split:]]
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         return None, done.stderr.strip().removeprefix("memtape: ")

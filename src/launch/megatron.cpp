@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -125,6 +126,37 @@ Json environment_of(const LaunchCommand& command) {
   return environment.object();
 }
 
+/// A parallel size, which is a small number; checks come later.
+std::int64_t size_of(const ReadFlags& flags, std::string_view attribute, std::int64_t otherwise) {
+  constexpr std::int64_t kMost = 1 << 14;
+  const std::optional<std::string> text = flags.value(attribute);
+  std::int64_t size = otherwise;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), size);
+  return std::clamp<std::int64_t>(size, 1, kMost);
+}
+
+/// A launcher that says nothing of nodes is started once on each, by a cluster that knows how many:
+/// no fewer than hold the model once.
+void take_enough_nodes(const LaunchCommand& command, const ReadFlags& flags,
+                       Translation& translation) {
+  if (!command.processes_per_node || command.nodes || command.processes) return;
+  const std::int64_t each = *command.processes_per_node;
+  const std::int64_t tp = size_of(flags, "tensor_model_parallel_size", 1);
+  const std::int64_t pp = size_of(flags, "pipeline_model_parallel_size", 1);
+  const std::int64_t model = tp * pp * size_of(flags, "context_parallel_size", 1);
+  const std::int64_t experts = size_of(flags, "expert_tensor_parallel_size", tp) * pp *
+                               size_of(flags, "expert_model_parallel_size", 1);
+  if (each < 1 || std::max(model, experts) > 1 << 24) return;
+  const std::int64_t gpus = std::lcm(model, experts);
+  if (gpus <= each || gpus % each != 0) return;
+  for (auto& [name, value] : translation.options)
+    if (name == "gpus") value = fmt::format("{}", gpus);
+  translation.warnings.push_back(
+      fmt::format("--nnodes is not given: {} nodes are taken, {} GPUs, the fewest that hold the "
+                  "model once",
+                  gpus / each, gpus));
+}
+
 }  // namespace
 
 Result<Translation> translate_megatron(const LaunchCommand& command) {
@@ -150,6 +182,7 @@ Result<Translation> translate_megatron(const LaunchCommand& command) {
   Translation translation = begin_translation(command, Translation::Command::train);
   translation.config = config.object();
   translation.options.emplace_back("framework", "megatron-core");
+  take_enough_nodes(command, *flags, translation);
   for (std::string& line : not_modelled(*flags, command.program))
     translation.warnings.push_back(std::move(line));
   return translation;
