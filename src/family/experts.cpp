@@ -190,6 +190,7 @@ Tensor Experts::grouped_forward(const Tensor& hidden_states, const Tensor& top_k
   const Tensor histc_input = expert_ids_g.to(DType::int32);
   const ghost::Groups groups = ghost::count_groups(histc_input, num_experts_);
   const Tensor sentinel_mask = ghost::comparison("ge", expert_ids_g).unsqueeze(-1);
+  const Tensor selected_weights = nn::value_of(gate_up_.weight);  // made before the mask is applied
   Tensor selected_biases;
   if (layout_.has_bias) selected_biases = ghost::index(gate_up_.bias, expert_ids_g);
   ghost::masked_fill_(selected_hidden_states_g, sentinel_mask);

@@ -39,19 +39,18 @@ tl::unexpected<Error> unknown_target(const std::string& target,
                    suggestion(target, names));
 }
 
+/// peft passes over names that no module has, as lists for many models hold them, as long as one of
+/// them is found (BaseTuner.inject_adapter).
 Result<std::vector<NamedModule>> targeted(const std::vector<NamedModule>& modules,
                                           const LoraRecipe& recipe, std::string_view head) {
   if (recipe.targets.size() == 1 && recipe.targets.front() == "all-linear")
     return all_linear(modules, head);
-  for (const std::string& target : recipe.targets)
-    if (std::none_of(modules.begin(), modules.end(),
-                     [&](const NamedModule& m) { return names_module(target, m.name); }))
-      return unknown_target(target, modules);
   std::vector<NamedModule> chosen;
   for (const NamedModule& module : modules)
     if (std::any_of(recipe.targets.begin(), recipe.targets.end(),
                     [&](const std::string& target) { return names_module(target, module.name); }))
       chosen.push_back(module);
+  if (chosen.empty()) return unknown_target(recipe.targets.front(), modules);
   return chosen;
 }
 
