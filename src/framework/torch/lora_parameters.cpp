@@ -63,10 +63,11 @@ Result<void> check(const LoraRecipe& recipe) {
 /// ParamWrapper._activate_lora: W + scaling * lhs @ rhs of a stack of experts (_LoraFactorsProxy).
 class FactorsProxy final : public nn::Parametrization {
  public:
-  FactorsProxy(const Tensor& parameter, const LoraFactors& factors)
-      : parameter_(parameter),
-        lhs_(weight_B(parameter, factors).to(parameter.dtype())),
-        rhs_(weight_A(parameter, factors).to(parameter.dtype())) {}
+  FactorsProxy(const Tensor& parameter, const LoraFactors& factors) : parameter_(parameter) {
+    const Tensor a = weight_A(parameter, factors), b = weight_B(parameter, factors);
+    lhs_ = b.to(parameter.dtype());
+    rhs_ = a.to(parameter.dtype());
+  }
 
   Tensor forward() override {
     const ghost::AutocastContext no_autocast(false, DType::float32);
