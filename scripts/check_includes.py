@@ -16,7 +16,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 BUILDS_ON = {  # a framework that another is made of
     "framework/fsdp1": {"framework/ddp"},
     "framework/sglang": {"framework/vllm"},
-    "framework/transformers": {"framework/ddp", "framework/fsdp1", "framework/fsdp2"},
+    "framework/transformers": {"framework/ddp", "framework/fsdp1", "framework/fsdp2", "framework/deepspeed"},
     "framework/torch_tp": {"framework/fsdp2"},
     "framework/torch_cp": {"framework/fsdp2"},
     "framework/torchtitan": {"framework/fsdp2", "framework/torch_tp", "framework/torch_cp", "framework/torch_pp"},
