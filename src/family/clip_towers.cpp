@@ -50,19 +50,6 @@ Tensor ClipAttention::forward(const Tensor& hidden_states, const Tensor& attenti
   return attn_output;
 }
 
-ClipMLP::ClipMLP(const nn::Scope& scope, const ClipTowerConfig& c)
-    : Module(scope),
-      activation_fn_(c.hidden_act),
-      fc1_(scope / "fc1", c.hidden_size, c.intermediate_size),
-      fc2_(scope / "fc2", c.intermediate_size, c.hidden_size) {}
-
-Tensor ClipMLP::forward(const Tensor& x) {
-  Tensor hidden_states = fc1_(x);
-  hidden_states = activation_fn_(hidden_states);
-  hidden_states = fc2_(hidden_states);
-  return hidden_states;
-}
-
 ClipEncoderLayer::ClipEncoderLayer(const nn::Scope& scope, const ClipTowerConfig& c)
     : GradientCheckpointingLayer(scope),
       self_attn_(scope / "self_attn", c),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "family/attention_interface.h"
+#include "family/clip_mlp.h"
 #include "nn/activations.h"
 #include "nn/checkpointing.h"
 #include "nn/convolution.h"
@@ -43,16 +44,6 @@ class ClipAttention : public nn::Module<ClipAttention> {
   AttentionCall call_;
   std::int64_t head_dim_;
   nn::Linear k_proj_, v_proj_, q_proj_, out_proj_;
-};
-
-class ClipMLP : public nn::Module<ClipMLP> {
- public:
-  ClipMLP(const nn::Scope& scope, const ClipTowerConfig& c);
-  Tensor forward(const Tensor& x);
-
- private:
-  nn::Activation activation_fn_;
-  nn::Linear fc1_, fc2_;
 };
 
 class ClipEncoderLayer : public nn::GradientCheckpointingLayer<ClipEncoderLayer> {

@@ -3,6 +3,7 @@
 // MLP side by side on the same input; mirroring transformers 5.17 models/phi/modular_phi.py.
 #include <optional>
 
+#include "family/clip_mlp.h"
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/forward_arguments.h"
@@ -41,25 +42,6 @@ struct PhiSteps {
   std::optional<HeadNorms<nn::LayerNorm>> norms;
 };
 
-class PhiMLP : public nn::Module<PhiMLP> {
- public:
-  PhiMLP(const nn::Scope& scope, const DecoderConfig& c)
-      : Module(scope),
-        activation_fn_(c.hidden_act),
-        fc1_(scope / "fc1", c.hidden_size, c.intermediate_size),
-        fc2_(scope / "fc2", c.intermediate_size, c.hidden_size) {}
-
-  Tensor forward(const Tensor& x) {
-    Tensor hidden_states = fc1_(x);
-    hidden_states = activation_fn_(hidden_states);
-    return fc2_(hidden_states);
-  }
-
- private:
-  nn::Activation activation_fn_;
-  nn::Linear fc1_, fc2_;
-};
-
 class PhiDecoderLayer : public nn::GradientCheckpointingLayer<PhiDecoderLayer> {
  public:
   PhiDecoderLayer(const nn::Scope& scope, const PhiConfig& c)
@@ -80,7 +62,7 @@ class PhiDecoderLayer : public nn::GradientCheckpointingLayer<PhiDecoderLayer> {
 
  private:
   AttentionOf<PhiSteps> self_attn_;
-  PhiMLP mlp_;
+  ClipMLP mlp_;
   nn::LayerNorm input_layernorm_;
   nn::Dropout resid_dropout_;
 };

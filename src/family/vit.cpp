@@ -3,6 +3,7 @@
 // a head on that first token; mirroring transformers 5.17 models/vit/modeling_vit.py.
 #include "family/activations.h"
 #include "family/attention_interface.h"
+#include "family/clip_mlp.h"
 #include "family/config_checks.h"
 #include "family/families.h"
 #include "family/image_sizes.h"
@@ -131,26 +132,6 @@ class ViTAttention : public nn::Module<ViTAttention> {
   nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
 };
 
-class ViTMLP : public nn::Module<ViTMLP> {
- public:
-  ViTMLP(const nn::Scope& scope, const ViTConfig& c)
-      : Module(scope),
-        activation_fn_(c.hidden_act),
-        fc1_(scope / "fc1", c.hidden_size, c.intermediate_size),
-        fc2_(scope / "fc2", c.intermediate_size, c.hidden_size) {}
-
-  Tensor forward(const Tensor& x) {
-    Tensor hidden_states = fc1_(x);
-    hidden_states = activation_fn_(hidden_states);
-    hidden_states = fc2_(hidden_states);
-    return hidden_states;
-  }
-
- private:
-  nn::Activation activation_fn_;
-  nn::Linear fc1_, fc2_;
-};
-
 class ViTLayer : public nn::GradientCheckpointingLayer<ViTLayer> {
  public:
   ViTLayer(const nn::Scope& scope, const ViTConfig& c)
@@ -179,7 +160,7 @@ class ViTLayer : public nn::GradientCheckpointingLayer<ViTLayer> {
  private:
   ViTAttention attention_;
   nn::LayerNorm layernorm_before_, layernorm_after_;
-  ViTMLP mlp_;
+  ClipMLP mlp_;
   nn::Dropout dropout_;
 };
 

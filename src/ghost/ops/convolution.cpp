@@ -2,16 +2,14 @@
 #include "ghost/ops/convolution.h"
 
 #include "ghost/autocast.h"
-#include "ghost/autograd/node.h"
-#include "ghost/ops/reduce_kernel.h"
+#include "ghost/ops/convolution_node.h"
 
 namespace memtape::ghost {
 namespace {
 
 /// convolution_backward by way of conv_depthwise2d_backward_cuda: the weight's gradient before the
 /// input's, the bias's as a sum.
-struct ConvolutionBackward0 final : Node {
-  ConvolutionBackward0() : Node("ConvolutionBackward0") {}
+struct ConvolutionBackward0 final : ConvolutionNode {
   void apply(Gradients& in, Gradients& out) override {
     const Tensor x = input.unpack(), filter = weight.unpack();
     Op op("convolution_backward", {});
@@ -20,19 +18,6 @@ struct ConvolutionBackward0 final : Node {
     if (wants(1)) out[1] = empty(filter.sizes(), filter.dtype());
     if (wants(0)) out[0] = empty(packed.sizes(), packed.dtype());
     if (wants(2)) out[2] = bias_gradient(grad);
-  }
-  void release() override {
-    input.reset();
-    weight.reset();
-  }
-  Saved input, weight;
-
- private:
-  static Tensor bias_gradient(const Tensor& grad) {
-    Op op("sum", {});
-    Tensor sum = empty({grad.size(1)}, grad.dtype());
-    reduce_scratch(grad, dim_set(0) | dim_set(2), grad.dtype());
-    return sum;
   }
 };
 
@@ -43,8 +28,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   Ptr<ConvolutionBackward0> node;
   if (op.differentiable()) {
     node = op.node<ConvolutionBackward0>({&input, &weight, &bias});
-    node->input.keep(input);
-    node->weight.keep(weight);
+    node->keep(input, weight);
   }
   const GradMode below_autograd(false);
   const Tensor packed = input.contiguous();
