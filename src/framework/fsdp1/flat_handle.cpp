@@ -102,6 +102,24 @@ void FlatHandle::make_orig_params(const std::vector<Tensor>& parameters) {
   }
 }
 
+void FlatHandle::upcast() {
+  if (!flat.requires_grad() || orig_dtype_ == DType::float32) return;
+  const GradMode no_grad(false);
+  const Tensor whole = local_shard_.to(DType::float32);
+  ghost::session().set_category(whole, Category::parameter);
+  orig_dtype_ = DType::float32;
+  const auto move = [&](const Tensor& tensor) {
+    tensor.impl().storage = whole.impl().storage;
+    tensor.impl().dtype = orig_dtype_;
+  };
+  move(local_shard_);
+  move(flat);
+  for (const OrigParam& orig : orig_params) {
+    if (orig.piece.numel() > 0) move(orig.piece);
+    orig.piece.impl().dtype = orig_dtype_;
+  }
+}
+
 Bytes FlatHandle::held_bytes() const {
   const std::int64_t first = index_ * local_numel_;
   std::int64_t held = 0;

@@ -64,6 +64,8 @@ class FlatHandle {
   DType reduce_dtype() const { return reduce_dtype_; }
   /// Parameters' own bytes in this rank's shard, without padding.
   Bytes held_bytes() const;
+  /// accelerate's prepare_model under mixed precision: what is trained becomes float32.
+  void upcast();
 
   Tensor flat;
   Tensor saved_grad_shard;

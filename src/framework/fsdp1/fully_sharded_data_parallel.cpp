@@ -71,6 +71,9 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
     for (std::size_t i = 0; i + 1 < states_.size(); ++i)
       shared_.all_states.push_back(states_[i].get());
     collect_buffers(root);
+    if (options.upcasts_trainable)
+      for (const auto& state : states_)
+        if (state->handle()) state->handle()->upcast();
   }
 
   std::vector<Tensor> parameters() override {

@@ -22,6 +22,7 @@ struct Options {
   bool forward_prefetch = false;
   bool cpu_offload = false;
   bool sync_module_states = false;  ///< each unit's states are broadcast before it is cut
+  bool upcasts_trainable = false;   ///< accelerate makes flat parameters of 16 bits float32
   bool no_sync = true;              ///< while gradients are accumulated
   Layout mesh{{}};                  ///< axes "replicate" and "shard"
 

@@ -47,6 +47,7 @@ fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
                                                  : fsdp1::ShardingStrategy::full_shard;
   options.param_dtype = options.reduce_dtype = options.buffer_dtype = mixed_dtype(recipe);
   options.use_orig_params = asked.use_orig_params;
+  options.upcasts_trainable = recipe.autocasts();
   options.backward_prefetch =
       asked.backward_prefetch == "BACKWARD_PRE"    ? fsdp1::BackwardPrefetch::pre
       : asked.backward_prefetch == "BACKWARD_POST" ? fsdp1::BackwardPrefetch::post
@@ -134,12 +135,9 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   const FsdpRecipe& fsdp = *recipe.trainer.fsdp;
   if (recipe.lora)
     return unsupported("adapters under Trainer's FSDP are not modelled", "--fsdp", "leave it out");
-  if (recipe.precision == Precision::amp_fp16)
-    return unsupported("the gradient scaler under Trainer's FSDP is not modelled", "--fp16",
-                       "--bf16");
-  if (fsdp.version == 1 && recipe.autocasts() && recipe.parameter_dtype() != DType::float32)
-    return unsupported("weights of 16 bits that accelerate makes float32 are not modelled",
-                       "--weights", "fp32, or --fsdp_config '{\"version\": 2}'");
+  if (recipe.precision == Precision::amp_fp16 && fsdp.version == 1)
+    return unsupported("the gradient scaler under Trainer's FSDP 1 is not modelled", "--fp16",
+                       "--bf16, or --fsdp_config '{\"version\": 2}'");
   if (fsdp.wrap == FsdpRecipe::Wrap::by_size)
     return unsupported("wrapping by size is not modelled", "--fsdp_config: auto_wrap_policy",
                        "TRANSFORMER_BASED_WRAP");
