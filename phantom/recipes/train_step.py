@@ -74,7 +74,8 @@ def main():
     watch = Watch()
     model = prepare_model()
     optimizer = build_optimizer(model)
-    gradient_bytes = train(model, optimizer, watch)
+    compiled = torch.compile(model) if SETTINGS.get("compile") else model
+    gradient_bytes = train(compiled, optimizer, watch)
     finish(watch, dict(static_bytes(model, optimizer), gradient_bytes=gradient_bytes, **of_training(watch)))
 
 

@@ -80,7 +80,9 @@ class Lowering {
     std::vector<std::optional<ValueId>>& places = gradients_[to];
     if (places.size() <= edge.input_nr) places.resize(edge.input_nr + 1);
     std::optional<ValueId>& place = places[edge.input_nr];
-    if (place && place == result_.grad_logits)
+    if (place && is_leaf(*to) && std::string_view(graph_[*place].op) == "mm")
+      place = added_to_product(*place, gradient);
+    else if (place && place == result_.grad_logits)
       place = graph_.reduction("add", wanted.sizes, wanted.dtype, {*place, gradient});
     else
       place =
@@ -89,6 +91,14 @@ class Lowering {
     const auto known =
         parameter_.find(&static_cast<const ghost::AccumulateGrad*>(to)->variable.impl());
     if (known != parameter_.end()) result_.gradients[known->second] = place;
+  }
+
+  /// add(mm(a, b), c) becomes addmm(c, a, b) (fx_passes/post_grad.py): the product waits for what
+  /// is added.
+  ValueId added_to_product(ValueId product, ValueId gradient) {
+    std::vector<ValueId> reads = graph_[product].reads;
+    reads.push_back(gradient);
+    return graph_.kernel("addmm", graph_[product].sizes, graph_[product].dtype, std::move(reads));
   }
 
   /// The gradient that the loss's graph gives; then that of the model begins with zeros for its

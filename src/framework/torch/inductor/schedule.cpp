@@ -21,10 +21,12 @@ class Needs {
       if (kind == Value::Kind::kernel || (kind == Value::Kind::view && feeds_[id]))
         for (const ValueId read : graph[id].reads) feeds_[read] = true;
     }
+    realize();
   }
 
   bool is_there(ValueId id) const { return is_there_[id]; }
   bool operator[](ValueId id) const { return needed_[id]; }
+  /// A fused value that becomes a buffer all the same.
   bool feeds_kernel(ValueId id) const { return feeds_[id]; }
 
  private:
@@ -37,6 +39,37 @@ class Needs {
       needed_[id] = true;
       for (const ValueId read : graph_[id].reads) waiting.push_back(read);
     }
+  }
+
+  /// What reads too many buffers is written to one of its own: more than 8, or more than 4 where it
+  /// is used twice (realize_acc_reads_threshold and realize_reads_threshold of
+  /// torch/_inductor/config.py).
+  void realize() {
+    constexpr std::size_t kMost = 8, kMostOfReused = 4;
+    std::vector<int> users(graph_.size());
+    for (ValueId id = 0; id < graph_.size(); ++id)
+      if (needed_[id])
+        for (const ValueId read : graph_[id].reads) ++users[read];
+    std::vector<std::vector<ValueId>> read_by(graph_.size());
+    for (ValueId id = 0; id < graph_.size(); ++id) {
+      if (!needed_[id] || is_buffer(id)) continue;
+      std::vector<ValueId>& reads = read_by[id];
+      for (const ValueId operand : graph_[id].reads) {
+        if (is_buffer(operand))
+          reads.push_back(operand);
+        else
+          reads.insert(reads.end(), read_by[operand].begin(), read_by[operand].end());
+      }
+      std::sort(reads.begin(), reads.end());
+      reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+      const std::size_t most = users[id] > 1 ? kMostOfReused : kMost;
+      if (graph_[id].kind == Value::Kind::fused && reads.size() > most) feeds_[id] = true;
+    }
+  }
+  bool is_buffer(ValueId id) const {
+    const Value::Kind kind = graph_[id].kind;
+    return is_there_[id] || kind == Value::Kind::kernel || kind == Value::Kind::reduction ||
+           kind == Value::Kind::input || (feeds_[id] && kind == Value::Kind::fused);
   }
 
   const Graph& graph_;
