@@ -18,7 +18,7 @@ cd "$root"
   cat docs/accuracy/introduction.md
   "$program" scoreboard --markdown tests/truth/torch_steps.jsonl
   cat docs/accuracy/peers.md
-  for part in trainer litgpt data_parallel deepspeed torch_parallel torch_pp megatron generate vllm llamacpp; do
+  for part in torch_compile trainer litgpt data_parallel deepspeed torch_parallel torch_pp megatron generate vllm llamacpp; do
     cat "docs/accuracy/$part.md"
     case $part in
       llamacpp) rows="llamacpp_synthetic llamacpp_quant_sizes" ;;
