@@ -112,9 +112,10 @@ void WeightOnlyLinear::repack_for_marlin(Linear& layer) const {
   if (scheme_.zero_points) repack_zero_points(layer);
   const std::int64_t in = layer.in, out = layer.out(), g = groups(layer);
   const auto contiguous = [&](const char* name, const Dims& sizes, DType dtype) {
-    // Pack-quantized weights lie transposed.
-    return scheme_.layout == PackedLayout::compressed ? kernel_output("contiguous", sizes, dtype)
-                                                      : w.get(name);
+    // Pack-quantized weights lie transposed; one row is contiguous either way.
+    return scheme_.layout == PackedLayout::compressed && sizes[0] > 1
+               ? kernel_output("contiguous", sizes, dtype)
+               : w.get(name);
   };
   {
     const Tensor packed = contiguous(weight_name(), {in / scheme_.pack(), out}, DType::int32);
@@ -138,7 +139,7 @@ void WeightOnlyLinear::repack_for_machete(Linear& layer) const {
       turned = kernel_output("contiguous", packed, DType::int32);
     w.replace(weight_name(), kernel_output("machete_prepack_B", packed, DType::int32));
   }
-  if (scheme_.layout == PackedLayout::compressed)
+  if (scheme_.layout == PackedLayout::compressed && g > 1)
     w.replace(scale_name(), kernel_output("contiguous", {g, out}, layer.dtype));
   if (!scheme_.zero_points) return;
   const Tensor values = kernel_output("unpack_quantized_values", {g, out}, DType::int32);
