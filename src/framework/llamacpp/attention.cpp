@@ -45,7 +45,12 @@ Qkv GraphBuilder::qkv(std::int64_t il, Tensor* x, Heads heads) {
                      ggml::row_size(y->type, from * size));
   };
   Tensor *q = part(heads.q, 0), *k = part(heads.kv, heads.q);
-  return {q, k, part(heads.kv, heads.q + heads.kv)};
+  Tensor* v = part(heads.kv, heads.q + heads.kv);
+  if (!build().views_fused_queries()) {
+    q = g.cont(q);
+    k = g.cont(k);
+  }
+  return {q, k, build().views_fused_values() ? v : g.cont(v)};
 }
 
 /// With a Hadamard matrix, which spreads outliers over a quantized row.

@@ -29,6 +29,10 @@ class Build {
   bool separates_windows() const { return number_ >= 5429; }
   /// Gate and activation are one op (14158).
   bool fuses_gates() const { return number_ >= 5776; }
+  /// Q and K are views of a fused product, not copied out of it (14568).
+  bool views_fused_queries() const { return number_ >= 5837; }
+  /// So is V (15662).
+  bool views_fused_values() const { return number_ >= 6410; }
   /// Caches are written by row number, so they can be one for each sequence (14959).
   bool writes_rows() const { return number_ >= 6071; }
   /// Flash attention where it runs, and all layers on the GPUs, unless asked otherwise (15434).
@@ -47,6 +51,8 @@ class Build {
   bool pipelines_vulkan() const { return number_ >= 7502; }
   /// Vulkan has flash attention without NVIDIA's cooperative matrices (13324).
   bool attends_on_vulkan() const { return number_ >= 5335; }
+  /// Gates are computed as soon as they are built (16715, taken back by 17633).
+  bool computes_gates_early() const { return number_ >= 6841 && number_ < 7213; }
   /// llama-server has four slots unless asked otherwise, with one cache for all (16736).
   bool has_four_slots() const { return number_ >= 6925; }
   /// Caches are padded to 256 cells in any case (17046).

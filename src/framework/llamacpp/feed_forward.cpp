@@ -49,6 +49,7 @@ Tensor* GraphBuilder::ffn(std::int64_t il, Tensor* x, const FfnSpec& spec) {
   Tensor* gate = nullptr;
   if (spec.gated) gate = biased(mm(part("gate", "weight"), x), part("gate", "bias"));
   Tensor* y = activated(gate ? gate : up, gate ? up : nullptr, spec.activation);
+  if (build().computes_gates_early()) g.expand(y);
   return biased(mm(part("down", "weight"), y), part("down", "bias"));
 }
 
@@ -135,6 +136,7 @@ Tensor* GraphBuilder::moe(std::int64_t il, Tensor* x, const MoeSpec& spec) {
     if (w(il, "ffn_gate_exps.weight")) gate = one("gate", x);
   }
   Tensor* y = activated(gate ? gate : up, gate ? up : nullptr, spec.activation);
+  if (build().computes_gates_early()) g.expand(y);
   Tensor* experts = one("down", y);
   if (!spec.weights_first) experts = g.mul(experts, weights);
   if (build().sums_experts_early()) g.expand(experts);

@@ -201,6 +201,9 @@ class Reader {
     }
     const std::string named = options_.text("device", "");
     if (!named.empty()) named_devices(named);
+    if (s_.device_kind == DeviceKind::metal)
+      s_.warnings.emplace_back(
+          "Metal's compute buffer follows ggml's sources; no server's log was laid beside it");
     if (s_.gpus() > kMostGpus)
       fail("gpus", fmt::format("llama.cpp takes {} at most", kMostGpus), "");
   }
