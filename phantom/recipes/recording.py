@@ -96,6 +96,7 @@ def size(tensors):
 def static_bytes(model, optimizer):
     parameters = list({p.untyped_storage().data_ptr(): p for p in model.parameters()}.values())
     states = [t for state in optimizer.state.values() for t in state.values() if isinstance(t, torch.Tensor) and t.is_cuda]
+    states = {t.data_ptr(): t for t in states}.values()  # bitsandbytes shares its quantization maps
     return {"parameters": sum(p.numel() for p in parameters),
             "trainable_parameters": sum(p.numel() for p in parameters if p.requires_grad),
             "parameter_bytes": size(parameters), "buffer_bytes": size(b for b in model.buffers() if b.is_cuda),

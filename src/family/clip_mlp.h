@@ -3,6 +3,7 @@
 // models/clip/modeling_clip.py, which Phi inherits and ViT repeats).
 #pragma once
 
+#include "nn/activations.h"
 #include "nn/layers.h"
 
 namespace memtape::family {

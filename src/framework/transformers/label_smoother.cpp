@@ -4,6 +4,7 @@
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/sum_in_float32.h"
 
 namespace memtape::transformers {
 
@@ -18,7 +19,7 @@ Tensor label_smoother(const Tensor& model_logits, const Tensor& model_labels,
   const Tensor padding_mask = ghost::comparison("eq", labels);
   labels = ghost::plain_unary("clamp", labels);
   Tensor nll_loss = ghost::gather(log_probs, labels);
-  Tensor smoothed_loss = log_probs.sum(-1, true);
+  Tensor smoothed_loss = ghost::sum_in_float32(log_probs);
   ghost::masked_fill_(nll_loss, padding_mask);
   ghost::masked_fill_(smoothed_loss, padding_mask);
   nll_loss = ghost::sum_all(nll_loss).div(num_items_in_batch);

@@ -229,9 +229,9 @@ class Trainer {
     objective_->prepare_inputs();
     session_.mark(Phase::forward, place.step, place.micro_batch);
     Tensor loss = objective_->compute_loss(inputs);
-    session_.mark(Phase::backward, place.step, place.micro_batch);
     if (objective_->divides_loss()) loss = loss.div(1.0);
     if (empties_cache(place.step)) session_.tape.empty_cache();
+    session_.mark(Phase::backward, place.step, place.micro_batch);
     const bool last = place.micro_batch + 1 == static_cast<int>(batch_samples_.size());
     if (engine_)
       engine_backward(loss, last, place);
