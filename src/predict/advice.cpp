@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "workload/train_options.h"
+
 namespace memtape {
 namespace {
 
@@ -30,7 +32,8 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
     so_far.optimizer_impl = OptimizerImpl::fused;
     add("--optimizer-impl fused", "none: the same update by one kernel");
   }
-  if (recipe.checkpointing == Checkpointing::none) {
+  const bool can_change_model = !compiles(recipe);  // what is traced is modelled as it stands
+  if (recipe.checkpointing == Checkpointing::none && can_change_model) {
     so_far.checkpointing = Checkpointing::full;
     add("--gradient-checkpointing full", "about a third more compute");
   }
@@ -42,7 +45,7 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
                                  so_far.gradient_accumulation),
                      "smaller kernels, the same tokens a step", so_far});
   }
-  if (!recipe.lora) {
+  if (!recipe.lora && can_change_model) {
     so_far.lora.emplace();
     so_far.lora->rank = 16;
     so_far.lora->targets = {"all-linear"};
