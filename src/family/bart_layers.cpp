@@ -132,7 +132,7 @@ Tensor BartEncoderLayer::forward(const Tensor& x, const Tensor& attention_mask) 
 }
 
 BartDecoderLayer::BartDecoderLayer(const nn::Scope& scope, const BartLayerConfig& c)
-    : GradientCheckpointingLayer(scope),
+    : LayerOfSeveralInputs(scope),
       config_(c),
       self_attn_(scope / "self_attn", c, BartAttentionKind::decoder),
       self_attn_layer_norm_(scope / "self_attn_layer_norm", c.d_model),

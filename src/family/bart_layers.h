@@ -5,6 +5,7 @@
 #pragma once
 
 #include "family/attention_interface.h"
+#include "family/several_inputs_layer.h"
 #include "nn/activations.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
@@ -63,7 +64,7 @@ class BartEncoderLayer : public nn::GradientCheckpointingLayer<BartEncoderLayer>
   nn::LayerNorm final_layer_norm_;
 };
 
-class BartDecoderLayer : public nn::GradientCheckpointingLayer<BartDecoderLayer> {
+class BartDecoderLayer : public LayerOfSeveralInputs<BartDecoderLayer> {
  public:
   BartDecoderLayer(const nn::Scope& scope, const BartLayerConfig& c);
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor& encoder_hidden_states,

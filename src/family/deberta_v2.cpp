@@ -14,6 +14,7 @@
 #include "family/families.h"
 #include "family/loss.h"
 #include "family/padding_check.h"
+#include "family/several_inputs_layer.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
@@ -226,10 +227,10 @@ class DebertaV2Attention : public nn::Module<DebertaV2Attention> {
   BertOutput output_;
 };
 
-class DebertaV2Layer : public nn::GradientCheckpointingLayer<DebertaV2Layer> {
+class DebertaV2Layer : public LayerOfSeveralInputs<DebertaV2Layer> {
  public:
   DebertaV2Layer(const nn::Scope& scope, const DebertaV2Config& c)
-      : GradientCheckpointingLayer(scope),
+      : LayerOfSeveralInputs(scope),
         attention_(scope / "attention", c),
         intermediate_(scope / "intermediate", c),
         output_(scope / "output", c.intermediate_size, c) {}

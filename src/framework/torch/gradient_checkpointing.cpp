@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "nn/layers.h"
 
@@ -24,7 +25,13 @@ bool is_input_embedding(const nn::ModuleNode& node) {
 
 void enable_gradient_checkpointing(family::PretrainedModel& model, nn::GradientCheckpointing kind) {
   model.tree.gradient_checkpointing = kind;
-  for (const nn::NamedModule& module : nn::named_modules(model.tree.root())) {
+  const std::vector<nn::NamedModule> modules = nn::named_modules(model.tree.root());
+  const auto is_layer = [](const nn::NamedModule& module) { return module.node->is_layer; };
+  if (std::none_of(modules.begin(), modules.end(), is_layer))
+    ghost::session().fail({ErrorKind::unsupported,
+                           "transformers does not offer gradient checkpointing of this model",
+                           "--gradient-checkpointing", "give none"});
+  for (const nn::NamedModule& module : modules) {
     if (module.node->embedding && is_input_embedding(*module.node))
       module.node->embedding->output_requires_grad = true;
   }
