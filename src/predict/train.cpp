@@ -100,11 +100,21 @@ void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
   std::vector<ExpectedParameter> expected;
   for (const torch::BuiltParameter& parameter : *built)
     expected.push_back({parameter.name, parameter.shape});
-  constexpr std::array<std::string_view, 5> kTied{
-      "lm_head.weight", "embed_out.weight", "cls.predictions.decoder.weight",
-      "cls.predictions.decoder.bias", "decoder.embed_tokens.weight"};
-  constexpr std::array<std::string_view, 4> kBuffers{"inv_freq", "masked_bias", "attn.bias",
-                                                     "position_ids"};
+  constexpr std::array<std::string_view, 12> kTied{"lm_head.weight",
+                                                   "embed_out.weight",
+                                                   "cls.predictions.decoder.weight",
+                                                   "cls.predictions.decoder.bias",
+                                                   "predictions.decoder.weight",
+                                                   "predictions.decoder.bias",
+                                                   "decoder.weight",
+                                                   "proj_out.weight",
+                                                   "encoder.embed_tokens.weight",
+                                                   "decoder.embed_tokens.weight",
+                                                   "model.encoder.embed_tokens.weight",
+                                                   "model.decoder.embed_tokens.weight"};
+  constexpr std::array<std::string_view, 6> kBuffers{"inv_freq",     "masked_bias",
+                                                     "attn.bias",    "attn.attention.bias",
+                                                     "position_ids", "final_logits_bias"};
   const std::string_view first =
       built->empty() ? std::string_view() : std::string_view(built->front().name);
   const HeaderCheck check{.parameters = expected,
