@@ -90,6 +90,7 @@ ModelPointer build_ministral(const Config& config, const ModelOptions& options);
 ModelPointer build_glm(const Config& config, const ModelOptions& options);
 ModelPointer build_glm4(const Config& config, const ModelOptions& options);
 ModelPointer build_exaone4(const Config& config, const ModelOptions& options);
+ModelPointer build_hunyuan_v1_moe(const Config& config, const ModelOptions& options);
 ModelPointer build_hunyuan_v1_dense(const Config& config, const ModelOptions& options);
 ModelPointer build_helium(const Config& config, const ModelOptions& options);
 ModelPointer build_ernie4_5(const Config& config, const ModelOptions& options);

@@ -66,6 +66,7 @@ constexpr std::array kFamilies{
     Family{"glm4", Task::causal_lm, build_glm4},
     Family{"exaone4", Task::causal_lm, build_exaone4},
     Family{"hunyuan_v1_dense", Task::causal_lm, build_hunyuan_v1_dense},
+    Family{"hunyuan_v1_moe", Task::causal_lm, build_hunyuan_v1_moe},
     Family{"helium", Task::causal_lm, build_helium},
     Family{"ernie4_5", Task::causal_lm, build_ernie4_5},
     Family{"cohere2", Task::causal_lm, build_cohere2},

@@ -216,6 +216,10 @@ constexpr std::array kSpecials{
                          "attn_config": {"kv_n_heads": 2, "clip_qkv": 8},
                          "ffn_config": {"ffn_hidden_size": 64, "moe_num_experts": 4, "moe_top_k": 2})",
             "n_layers"},
+    Special{
+        "hunyuan_v1_moe",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 64, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "num_experts": 8, "moe_topk": 2)"},
     Special{"umt5",
             R"("vocab_size": 512, "d_model": 128, "d_kv": 32, "d_ff": 256, "num_layers": 8,
                          "num_decoder_layers": 4, "num_heads": 4)",
