@@ -36,6 +36,16 @@ Result<void> check_type(const Settings& s) {
   return bad_input(fmt::format("{} has no bfloat16", s.device.name), "--dtype", "float16");
 }
 
+/// Before Ada FlashInfer's kernels alone read an fp8 cache, and they take no sinks: what is left
+/// for gpt-oss, Triton's, refuses (triton_attn.py).
+Result<void> check_cache(const Config& config, const Settings& s) {
+  constexpr int kAda = 89;
+  const bool has_sinks = config.text("model_type", "") == "gpt_oss";
+  if (s.kv_dtype != KvDType::fp8 || !has_sinks || s.device.capability() >= kAda) return {};
+  return bad_input(fmt::format("no kernel for {} reads an fp8 cache and sinks", s.device.name),
+                   "--kv-cache-dtype", "bfloat16");
+}
+
 std::string with_underscores(std::string text) {
   std::ranges::replace(text, '-', '_');
   return text;
@@ -68,6 +78,7 @@ Result<void> check_settings(const ServeOptions& options, const Config& config, c
   if (auto checked = check_batch(options, s); !checked) return checked;
   if (auto checked = check_block(s); !checked) return checked;
   if (auto checked = check_type(s); !checked) return checked;
+  if (auto checked = check_cache(config, s); !checked) return checked;
   if (auto checked = check_quantization(options, config); !checked) return checked;
   if (s.parallel.expert_parallel && !has_experts(config))
     return bad_input("the model has no experts", "--enable-expert-parallel", "without it");

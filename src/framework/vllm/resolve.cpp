@@ -378,16 +378,6 @@ std::string_view text_architecture(const Config& whole, const Config& text) {
   return part == kTextParts.end() ? std::string_view() : part->text;
 }
 
-/// FlashAttention reads an fp8 cache on Hopper and after, Triton's kernels on Ada and after
-/// (triton_attn.py refuses); before them FlashInfer's do, where it is installed.
-void warn_of_fp8_cache(const Settings& s, std::vector<std::string>& warnings) {
-  constexpr int kAda = 89;
-  if (s.kv_dtype == KvDType::fp8 && s.device.capability() < kAda)
-    warnings.push_back(fmt::format(
-        "on {} only FlashInfer's kernels read an fp8 cache: without them vLLM does not start",
-        s.device.name));
-}
-
 void warn_of_missing_gpus(const ServeDevice& device, const Parallel& p,
                           std::vector<std::string>& warnings) {
   const int ranks = p.tp * p.pp * p.dp;
@@ -485,7 +475,6 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto checked = check_settings(options, config, s); !checked)
     return tl::unexpected(checked.error());
   warn_of_missing_gpus(request.device, s.parallel, warnings);
-  warn_of_fp8_cache(s, warnings);
   return s;
 }
 
