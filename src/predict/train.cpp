@@ -2,16 +2,11 @@
 #include "predict/train.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "family/remote_code.h"
-#include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
-#include "framework/transformers/packed_checkpoint.h"
-#include "model/header_check.h"
 #include "predict/advice.h"
 #include "predict/bounds.h"
 #include "predict/compiled_bounds.h"
@@ -22,6 +17,7 @@
 #include "predict/settings.h"
 #include "predict/step_play.h"
 #include "predict/step_trace.h"
+#include "predict/train_warnings.h"
 #include "predict/verdict.h"
 #include "workload/device_traits.h"
 
@@ -46,82 +42,6 @@ ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& 
           .parameters = statics.parameters,
           .trainable_parameters = statics.trainable_parameters,
           .weight_bytes = statics.weight_bytes};
-}
-
-/// Where the checkpoint's header does not agree with what the family builds, and what is run
-/// shorter than asked.
-/// Megatron's dispatchers move rows to where their experts are, a loop over experts cuts them up;
-/// transformers' other implementations have rows of all experts in one tensor.
-bool depends_on_routing(const Config& config, const TrainRecipe& recipe) {
-  return recipe.framework == Framework::megatron_core ||
-         config.text("experts_implementation", "") == "eager" ||
-         config.text("model_type", "") == "dbrx";
-}
-
-void add_warnings(const ModelRequest& model, const TrainRecipe& recipe,
-                  std::vector<std::string>& warnings) {
-  const std::string model_type = model.config.text("model_type", "");
-  if (const std::string_view nearest = family::nearest_family(model_type); !nearest.empty())
-    warnings.push_back(
-        fmt::format("{} runs code of its own repository, which transformers does not have: this is "
-                    "the answer for {}, the family nearest to it; its activations may differ",
-                    model_type, nearest));
-  const bool is_awq =  // GPTQ's layers are spared the cast
-      recipe.framework == Framework::transformers &&
-      model.config.object("quantization_config").text("quant_method", "") == "awq";
-  if ((recipe.quantization || is_awq) && !recipe.prepare_for_kbit_training &&
-      !recipe.trainer.is_of_trl())
-    warnings.push_back(
-        "peft's prepare_model_for_kbit_training is taken to be called, which makes what is not "
-        "quantized float32; --prepare_model_for_kbit_training false if it is not");
-  if (recipe.framework == Framework::transformers)
-    for (std::string& line : transformers::quantized_checkpoint_warnings(model.config))
-      warnings.push_back(std::move(line));
-  if (recipe.quantization && recipe.quantization->int8 && recipe.quantization->int8_threshold > 0)
-    warnings.push_back(
-        "how many columns of the inputs hold outliers depends on the data; LLM.int8() is counted "
-        "with none");
-  if (!recipe.expert_load.is_balanced() && !depends_on_routing(model.config, recipe))
-    warnings.push_back(
-        "--imbalance changes nothing here: no size depends on it how tokens are "
-        "spread over experts");
-  warnings.insert(warnings.end(), recipe.not_modelled.begin(), recipe.not_modelled.end());
-  if (recipe.gradient_accumulation > torch::kMostMicroBatches)
-    warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",
-                                   torch::kMostMicroBatches));
-  const std::int64_t positions = model.config.integer(
-      "max_position_embeddings", model.config.integer("n_positions", recipe.sequence_length));
-  if (recipe.sequence_length > positions)
-    warnings.push_back(fmt::format("--sequence-length {} is more than the model's {} positions",
-                                   recipe.sequence_length, positions));
-  if (!model.header || !model.config.is_null("quantization_config")) return;
-  const auto built = torch::built_parameters(model.config, recipe);
-  if (!built) return;
-  std::vector<ExpectedParameter> expected;
-  for (const torch::BuiltParameter& parameter : *built)
-    expected.push_back({parameter.name, parameter.shape});
-  constexpr std::array<std::string_view, 12> kTied{"lm_head.weight",
-                                                   "embed_out.weight",
-                                                   "cls.predictions.decoder.weight",
-                                                   "cls.predictions.decoder.bias",
-                                                   "predictions.decoder.weight",
-                                                   "predictions.decoder.bias",
-                                                   "decoder.weight",
-                                                   "proj_out.weight",
-                                                   "encoder.embed_tokens.weight",
-                                                   "decoder.embed_tokens.weight",
-                                                   "model.encoder.embed_tokens.weight",
-                                                   "model.decoder.embed_tokens.weight"};
-  constexpr std::array<std::string_view, 6> kBuffers{"inv_freq",     "masked_bias",
-                                                     "attn.bias",    "attn.attention.bias",
-                                                     "position_ids", "final_logits_bias"};
-  const std::string_view first =
-      built->empty() ? std::string_view() : std::string_view(built->front().name);
-  const HeaderCheck check{.parameters = expected,
-                          .tied = kTied,
-                          .buffers = kBuffers,
-                          .base_model_prefix = first.substr(0, first.find('.'))};
-  for (std::string& line : check_header(check, *model.header)) warnings.push_back(std::move(line));
 }
 
 void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& device,
@@ -233,7 +153,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.bounds = bounds_of(run->tape, device, peak, recipe.expert_load);
   if (const auto done = widen_by_compile(prediction.bounds, model.config, recipe, device); !done)
     return tl::unexpected(done.error());
-  add_warnings(model, recipe, prediction.warnings);
+  add_train_warnings(model, recipe, prediction.warnings);
   if (std::string said = compile_warning(recipe); !said.empty())
     prediction.warnings.push_back(std::move(said));
   if (run->statics.managed_bytes > 0)
