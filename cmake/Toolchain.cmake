@@ -24,7 +24,8 @@ target_compile_options(memtape_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virt
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms of GCC 12 at -O3, inside its own headers, precompiled ones more: std::string's operator+ (GCC bug
   # 105651) and std::sort of a short array. Clang and the sanitizers still look.
-  target_compile_options(memtape_flags INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overread)
+  target_compile_options(memtape_flags INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overread
+                                                 -Wno-stringop-overflow)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++'s std::stable_sort uses a function that libstdc++ itself has deprecated.
