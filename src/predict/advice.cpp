@@ -32,7 +32,7 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
     so_far.optimizer_impl = OptimizerImpl::fused;
     add("--optimizer-impl fused", "none: the same update by one kernel");
   }
-  const bool can_change_model = !compiles(recipe);  // what is traced is modelled as it stands
+  const bool can_change_model = !recipe.compile;  // what is traced is modelled as it stands
   if (recipe.checkpointing == Checkpointing::none && can_change_model) {
     so_far.checkpointing = Checkpointing::full;
     add("--gradient-checkpointing full", "about a third more compute");

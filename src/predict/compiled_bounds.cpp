@@ -38,13 +38,13 @@ constexpr Bytes kLargestCache = Bytes{128} << 20;
 
 Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device) {
-  if (!compiles(recipe)) return {};
+  if (!recipe.compile) return {};
   bounds.high_bytes += kLargestCache;
   bounds.causes.push_back(
       "what torch.compile takes while it tries kernels in the first step stays reserved");
   if (is_recorded(config.text("model_type", ""))) return {};
   TrainRecipe uncompiled = recipe;
-  uncompiled.layout.strategy.clear();
+  uncompiled.compile = false;
   const Result<Bytes> with = reserved_by(config, recipe, device),
                       without = reserved_by(config, uncompiled, device);
   if (!with) return tl::unexpected(with.error());
@@ -57,7 +57,7 @@ Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainR
 }
 
 std::string compile_warning(const TrainRecipe& recipe) {
-  if (!compiles(recipe)) return {};
+  if (!recipe.compile) return {};
   return "torch.compile: the order in which inductor puts kernels, and what it takes while it "
          "tries "
          "them in the first step, are not modelled; reserved memory may differ";

@@ -67,7 +67,7 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
     settings.push_back({"imbalance", r.expert_load.worst
                                          ? quoted("worst")
                                          : fmt::format("{}", r.expert_load.imbalance)});
-  if (compiles(r)) settings.push_back({"compile", "true"});
+  if (r.compile) settings.push_back({"compile", "true"});
   settings.push_back({"freeze", r.freeze.empty() ? "null" : joined(r.freeze)});
   return settings;
 }

@@ -189,22 +189,16 @@ Result<std::int64_t> up_to(const NamedValue& option, std::int64_t most) {
   return n;
 }
 
-constexpr std::string_view kCompiled = R"({"compile": true})";
-
 Result<void> set_compile(const NamedValue& option, TrainRecipe& recipe) {
-  const Result<bool> on = boolean(option);
-  if (!on) return tl::unexpected(on.error());
-  if (!*on) return {};
-  if (recipe.framework != Framework::torch)
-    return unsupported("compiled steps are modelled for the plain loop", "--compile",
-                       "--framework torch");
-  recipe.layout.strategy = kCompiled;
-  return {};
+  return put(boolean(option), recipe.compile);
 }
 
 /// What has not been laid beside a compiled step.
 Result<void> check_compiled(const TrainRecipe& recipe) {
-  if (!compiles(recipe)) return {};
+  if (!recipe.compile) return {};
+  if (recipe.framework != Framework::torch)
+    return unsupported("compiled steps are modelled for the plain loop", "--compile",
+                       "--framework torch");
   if (recipe.checkpointing != Checkpointing::none)
     return unsupported("checkpointing is not modelled with --compile", "--gradient-checkpointing",
                        "none");
@@ -455,10 +449,6 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
     return wrong("rank", std::to_string(*layout.rank),
                  "a rank from 0 to " + std::to_string(layout.gpus - 1) + ", or all");
   return recipe;
-}
-
-bool compiles(const TrainRecipe& recipe) {
-  return recipe.framework == Framework::torch && recipe.layout.strategy == kCompiled;
 }
 
 std::string_view name(Framework framework) { return name_of(framework, kFrameworks); }

@@ -18,10 +18,6 @@ using NamedValue = std::pair<std::string, std::string>;  ///< ("micro-batch-size
 /// over.
 Result<TrainRecipe> train_recipe(std::span<const NamedValue> options);
 
-/// Whether the model is compiled: --compile, which is the strategy {"compile": true} of the plain
-/// loop.
-bool compiles(const TrainRecipe& recipe);
-
 /// Names as the command line spells them.
 std::string_view name(Framework framework);
 std::string_view name(Precision precision);

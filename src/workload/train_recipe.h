@@ -235,6 +235,7 @@ struct TrainRecipe {
   OptimizerImpl optimizer_impl = OptimizerImpl::foreach;
   bool names_optimizer_impl = false;  ///< else it is what the optimizer does by default
   std::optional<double> max_grad_norm = 1.0;
+  bool compile = false;  ///< torch.compile(model) before the plain loop
   std::optional<LoraRecipe> lora;
   std::optional<QuantizationRecipe> quantization;
   /// Whether peft's prepare_model_for_kbit_training is called on the quantized model; not said:

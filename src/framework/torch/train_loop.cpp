@@ -190,7 +190,7 @@ Result<TrainRun> run_compiled(const Config& config, const TrainRecipe& recipe,
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                               const ghost::DeviceTraits& device, EqualLayerRuns runs) {
-  if (compiles(recipe)) return run_compiled(config, recipe, device);
+  if (recipe.compile) return run_compiled(config, recipe, device);
   const Wrap bare = [](family::PretrainedModel& model) {
     return std::make_unique<DrivenModel>(model);
   };
