@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "workload/train_options.h"
 
 namespace memtape {
 namespace {

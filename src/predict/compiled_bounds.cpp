@@ -9,7 +9,6 @@
 #include "predict/program.h"
 #include "predict/rank_report.h"
 #include "predict/step_play.h"
-#include "workload/train_options.h"
 
 namespace memtape {
 namespace {

@@ -16,7 +16,6 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "tape/repeat.h"
-#include "workload/train_options.h"
 
 namespace memtape::torch {
 namespace {
