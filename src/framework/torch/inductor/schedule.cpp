@@ -46,25 +46,35 @@ class Needs {
   /// torch/_inductor/config.py).
   void realize() {
     constexpr std::size_t kMost = 8, kMostOfReused = 4;
+    const std::vector<int> users = count_users();
+    std::vector<std::vector<ValueId>> read_by(graph_.size());
+    for (ValueId id = 0; id < graph_.size(); ++id) {
+      if (!needed_[id] || is_buffer(id)) continue;
+      read_by[id] = buffers_read(id, read_by);
+      const std::size_t most = users[id] > 1 ? kMostOfReused : kMost;
+      if (graph_[id].kind == Value::Kind::fused && read_by[id].size() > most) feeds_[id] = true;
+    }
+  }
+  std::vector<int> count_users() const {
     std::vector<int> users(graph_.size());
     for (ValueId id = 0; id < graph_.size(); ++id)
       if (needed_[id])
         for (const ValueId read : graph_[id].reads) ++users[read];
-    std::vector<std::vector<ValueId>> read_by(graph_.size());
-    for (ValueId id = 0; id < graph_.size(); ++id) {
-      if (!needed_[id] || is_buffer(id)) continue;
-      std::vector<ValueId>& reads = read_by[id];
-      for (const ValueId operand : graph_[id].reads) {
-        if (is_buffer(operand))
-          reads.push_back(operand);
-        else
-          reads.insert(reads.end(), read_by[operand].begin(), read_by[operand].end());
-      }
-      std::sort(reads.begin(), reads.end());
-      reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
-      const std::size_t most = users[id] > 1 ? kMostOfReused : kMost;
-      if (graph_[id].kind == Value::Kind::fused && reads.size() > most) feeds_[id] = true;
+    return users;
+  }
+  /// The buffers that a value reads, by way of what is fused into it.
+  std::vector<ValueId> buffers_read(ValueId id,
+                                    const std::vector<std::vector<ValueId>>& read_by) const {
+    std::vector<ValueId> reads;
+    for (const ValueId operand : graph_[id].reads) {
+      if (is_buffer(operand))
+        reads.push_back(operand);
+      else
+        reads.insert(reads.end(), read_by[operand].begin(), read_by[operand].end());
     }
+    std::sort(reads.begin(), reads.end());
+    reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+    return reads;
   }
   bool is_buffer(ValueId id) const {
     const Value::Kind kind = graph_[id].kind;
