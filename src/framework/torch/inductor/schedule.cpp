@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace memtape::torch::inductor {
@@ -30,6 +31,9 @@ class Needs {
   bool feeds_kernel(ValueId id) const { return feeds_[id]; }
 
  private:
+  /// Of values that are none, the buffers that are read for them.
+  using ReadBy = std::unordered_map<ValueId, std::vector<ValueId>>;
+
   void visit(ValueId output) {
     std::vector<ValueId> waiting{output};
     while (!waiting.empty()) {
@@ -47,12 +51,13 @@ class Needs {
   void realize() {
     constexpr std::size_t kMost = 8, kMostOfReused = 4;
     const std::vector<int> users = count_users();
-    std::vector<std::vector<ValueId>> read_by(graph_.size());
+    ReadBy read_by;
     for (ValueId id = 0; id < graph_.size(); ++id) {
       if (!needed_[id] || is_buffer(id)) continue;
-      read_by[id] = buffers_read(id, read_by);
+      std::vector<ValueId> reads = buffers_read(id, read_by);
       const std::size_t most = users[id] > 1 ? kMostOfReused : kMost;
-      if (graph_[id].kind == Value::Kind::fused && read_by[id].size() > most) feeds_[id] = true;
+      if (graph_[id].kind == Value::Kind::fused && reads.size() > most) feeds_[id] = true;
+      read_by.emplace(id, std::move(reads));
     }
   }
   std::vector<int> count_users() const {
@@ -63,14 +68,14 @@ class Needs {
     return users;
   }
   /// The buffers that a value reads, by way of what is fused into it.
-  std::vector<ValueId> buffers_read(ValueId id,
-                                    const std::vector<std::vector<ValueId>>& read_by) const {
+  std::vector<ValueId> buffers_read(ValueId id, const ReadBy& read_by) const {
     std::vector<ValueId> reads;
     for (const ValueId operand : graph_[id].reads) {
+      const auto fused = read_by.find(operand);
       if (is_buffer(operand))
         reads.push_back(operand);
-      else
-        reads.insert(reads.end(), read_by[operand].begin(), read_by[operand].end());
+      else if (fused != read_by.end())
+        reads.insert(reads.end(), fused->second.begin(), fused->second.end());
     }
     std::sort(reads.begin(), reads.end());
     reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
