@@ -41,7 +41,10 @@ TEST(Train, TakesTheModelAndEachNamedOption) {
 TEST(Train, EveryOptionOfTheTableIsTaken) {
   for (const NamedOption& option : train_options()) {
     const std::string word = "--" + std::string(option.name);
-    EXPECT_THAT(train({word.c_str(), "x"}).values, ElementsAre(Pair(option.name, "x")));
+    if (option.value.empty())
+      EXPECT_THAT(train({word.c_str()}).values, ElementsAre(Pair(option.name, "true")));
+    else
+      EXPECT_THAT(train({word.c_str(), "x"}).values, ElementsAre(Pair(option.name, "x")));
   }
 }
 

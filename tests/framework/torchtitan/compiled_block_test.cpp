@@ -52,7 +52,9 @@ TEST(CompiledBlock, SavesOutputsOfKernelsWithoutCheckpointing) {
 
 TEST(CompiledBlock, FusedValuesBecomeBuffersOnlyForKernels) {
   const auto graph = block_graph(args_of(), {.batch = 1, .tokens = 32}, ActivationCheckpoint::none);
-  const std::vector<torch::inductor::ValueId> outputs{graph->output}, given{graph->hidden};
+  const std::vector<torch::inductor::ValueId> given{graph->hidden};
+  std::vector<torch::inductor::ValueId> outputs = torch::inductor::saved_values(*graph);
+  outputs.push_back(graph->output);
   std::vector<std::string> ops;
   for (const auto& step : schedule(*graph, {.outputs = outputs, .given = given}))
     ops.emplace_back((*graph)[step.value].op);
