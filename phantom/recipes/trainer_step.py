@@ -3,12 +3,14 @@
 # line, SETTINGS["peft"] a LoraConfig.
 from transformers import HfArgumentParser, Trainer, TrainerCallback, TrainingArguments
 
+TASK_TYPES = {"causal-lm": "CAUSAL_LM", "seq2seq-lm": "SEQ_2_SEQ_LM"}  # of peft, which knows none for masked-lm
+
 
 def prepare_model():
     model = build_model()
     if SETTINGS.get("peft"):
         from peft import LoraConfig, get_peft_model
-        config = {"task_type": "CAUSAL_LM", **SETTINGS["peft"]}
+        config = {"task_type": TASK_TYPES.get(SETTINGS["task"]), **SETTINGS["peft"]}
         model = get_peft_model(model, LoraConfig(**config))
     else:
         model = adapted(model)

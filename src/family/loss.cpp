@@ -63,6 +63,7 @@ Tensor causal_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64
 }
 
 Tensor masked_lm_loss(const Tensor& logits, const Batch& batch, std::int64_t vocab_size) {
+  if (!batch.labels.defined()) return {};
   Tensor scores = logits.view({-1, vocab_size});
   return ghost::cross_entropy(std::move(scores), batch.labels.view({-1}));
 }

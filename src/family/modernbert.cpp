@@ -256,10 +256,13 @@ class ModernBertPredictionHead : public nn::Module<ModernBertPredictionHead> {
   nn::LayerNorm norm_;
 };
 
-/// ForMaskedLMLoss of loss/loss_utils.py: in float32.
+/// ForMaskedLMLoss of loss/loss_utils.py: in float32, over what Trainer has counted.
 Tensor for_masked_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64_t vocab_size) {
   const Tensor logits = model_logits.to_float();
-  return masked_lm_loss(logits, batch, vocab_size);
+  Tensor loss = masked_lm_loss(logits, batch, vocab_size);
+  if (loss.defined() && batch.num_items_in_batch.defined())
+    loss = loss.div(batch.num_items_in_batch);
+  return loss;
 }
 
 class ModernBertForMaskedLM : public PretrainedModel {

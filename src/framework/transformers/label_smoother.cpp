@@ -11,9 +11,12 @@ namespace memtape::transformers {
 using ghost::Tensor;
 
 Tensor label_smoother(const Tensor& model_logits, const Tensor& model_labels,
-                      const Tensor& num_items_in_batch) {
-  const Tensor logits = model_logits.slice(-2, 0, -1).contiguous();
-  Tensor labels = model_labels.slice(-1, 1, model_labels.size(-1)).contiguous();
+                      const Tensor& num_items_in_batch, bool shift_labels) {
+  Tensor logits = model_logits, labels = model_labels;
+  if (shift_labels) {
+    logits = std::move(logits).slice(-2, 0, -1).contiguous();
+    labels = std::move(labels).slice(-1, 1, model_labels.size(-1)).contiguous();
+  }
   const Tensor log_probs = ghost::log_softmax(logits, logits.dtype()).neg();
   labels = std::move(labels).unsqueeze(-1);
   const Tensor padding_mask = ghost::comparison("eq", labels);

@@ -7,8 +7,9 @@
 
 namespace memtape::transformers {
 
-/// The loss of logits [B, S, V] against labels [B, S] shifted by one, over num_items_in_batch.
+/// The loss of logits [B, S, V] against labels [B, S], which decoders shift by one, over
+/// num_items_in_batch.
 ghost::Tensor label_smoother(const ghost::Tensor& logits, const ghost::Tensor& labels,
-                             const ghost::Tensor& num_items_in_batch);
+                             const ghost::Tensor& num_items_in_batch, bool shift_labels);
 
 }  // namespace memtape::transformers

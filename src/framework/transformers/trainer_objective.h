@@ -11,7 +11,9 @@ namespace memtape::transformers {
 class TrainerObjective final : public Objective {
  public:
   TrainerObjective(const TrainRecipe& recipe, const PreparedModel& model)
-      : model_(model), smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0) {}
+      : model_(model),
+        smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0),
+        shifts_labels_(recipe.task == TaskName::causal_lm) {}
 
   ghost::Tensor compute_loss(const family::Batch& inputs) override { return compute(inputs).loss; }
   /// compute_loss(return_outputs=True)
@@ -19,7 +21,7 @@ class TrainerObjective final : public Objective {
 
  private:
   const PreparedModel& model_;
-  bool smooths_labels_;
+  bool smooths_labels_, shifts_labels_;
 };
 
 }  // namespace memtape::transformers
