@@ -89,12 +89,14 @@ TensorList Optimizer::gradient_operands(const Places& places) const {
 void Optimizer::init_zeros_like(TensorList& state, std::size_t place) const {
   state.resize(parameters_.size());
   if (state[place].defined()) return;
-  const Tensor& parameter = parameters_[place];
-  // The state is billed to the parameter's module.
+  const ghost::ScopeGuard guard(scope_of(place));
+  state[place] = ghost::zeros_like(parameters_[place], Category::optimizer_state);
+}
+
+ScopeId Optimizer::scope_of(std::size_t place) const {
   const ghost::Session& s = ghost::session();
-  const auto& storage = parameter.impl().storage;
-  const ghost::ScopeGuard guard(storage ? s.tape.why[storage->block].scope : s.scope);
-  state[place] = ghost::zeros_like(parameter, Category::optimizer_state);
+  const auto& storage = parameters_[place].impl().storage;
+  return storage ? s.tape.why[storage->block].scope : s.scope;
 }
 
 Result<void> check_optimizer(OptimizerName optimizer, OptimizerImpl form) {

@@ -43,6 +43,9 @@ class Optimizer {
   void step();
   /// optimizer.zero_grad(set_to_none=True)
   void zero_grad();
+  /// load_state_dict of a state that was moved to the GPU: counters of steps that the constructor
+  /// made on the host stay there from then on (AcceleratedOptimizer of accelerate/optimizer.py).
+  virtual void move_state_to_gpu() {}
   /// Bytes of all state tensors on the GPU.
   virtual Bytes state_bytes() const;
   bool has_gradients() const { return !places_with_gradient().empty(); }
@@ -68,6 +71,8 @@ class Optimizer {
   TensorList gradient_operands(const Places& places) const;
   /// torch.zeros_like(parameter), at the first call only.
   void init_zeros_like(TensorList& state, std::size_t place) const;
+  /// A parameter's module, to which its state is billed.
+  ScopeId scope_of(std::size_t place) const;
 
   TensorList parameters_;
 

@@ -131,6 +131,7 @@ class Trainer {
     prepared_.wrap_in(*wrapper_);
     created_ = create_optimizer(recipe_, model_, *wrapper_);
     optimizer_ = created_.optimizer.get();
+    optimizer_->move_state_to_gpu();
   }
 
   /// Accelerator._prepare_deepspeed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adagrad (torch/optim/adagrad.py): one sum of squares like the parameter, made with the optimizer
-// itself.
+// itself, as is a counter of steps on the host.
 #pragma once
 
 #include "framework/torch/optimizer.h"
@@ -10,15 +10,17 @@ namespace memtape::torch {
 class Adagrad final : public Optimizer {
  public:
   Adagrad(TensorList parameters, OptimizerImpl form);
+  void move_state_to_gpu() override;
 
  private:
   void step_over(const Places& places) override;
-  std::vector<const TensorList*> states() const override { return {&sum_}; }
+  std::vector<const TensorList*> states() const override { return {&sum_, &step_}; }
   void single_tensor(const Places& places);
   void multi_tensor(const Places& places);
 
   OptimizerImpl form_;
   TensorList sum_;
+  TensorList step_;  ///< where counters are on the GPU
 };
 
 }  // namespace memtape::torch
