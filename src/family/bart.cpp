@@ -194,7 +194,7 @@ class BartForConditionalGeneration : public PretrainedModel {
     Tensor lm_logits = lm_head_(decoder_output);
     lm_logits = lm_logits.add(final_logits_bias_);
     Tensor loss = masked_lm_loss(lm_logits, batch, vocab_size_);
-    return {std::move(loss), std::move(lm_logits)};
+    return {std::move(loss), std::move(lm_logits), encoder_output};
   }
 
  private:

@@ -48,6 +48,7 @@ struct SampleSizes {
 
 struct ModelOutput {
   Tensor loss, logits;
+  Tensor encoder_last_hidden_state = {};  ///< of encoder-decoders
 };
 
 class StageParts;

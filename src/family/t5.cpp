@@ -144,7 +144,7 @@ class T5ForConditionalGeneration : public PretrainedModel {
     Tensor lm_logits = lm_head_(sequence_output);
     Tensor loss =
         ghost::cross_entropy(lm_logits.view({-1, lm_logits.size(-1)}), batch.labels.view({-1}));
-    return {std::move(loss), std::move(lm_logits)};
+    return {std::move(loss), std::move(lm_logits), hidden_states};
   }
 
  private:

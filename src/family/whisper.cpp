@@ -169,7 +169,7 @@ class WhisperForConditionalGeneration : public PretrainedModel {
     const Tensor last_hidden_state = decoder_(decoder_input_ids, encoder_output);
     Tensor lm_logits = proj_out_(last_hidden_state);
     Tensor loss = masked_lm_loss(lm_logits, batch, config_.vocab_size);
-    return {std::move(loss), std::move(lm_logits)};
+    return {std::move(loss), std::move(lm_logits), encoder_output};
   }
 
  private:

@@ -82,6 +82,24 @@ Result<const Dialect*> find_dialect(Framework framework) {
                      fmt::format("one of {}", fmt::join(known, ", ")));
 }
 
+/// Whether the framework has a length of its own where none is named.
+bool says_length_itself(const TrainRecipe& recipe) {
+  return recipe.trainer.is_of_trl() || recipe.framework == Framework::megatron_core ||
+         recipe.framework == Framework::litgpt || recipe.framework == Framework::torchtitan;
+}
+
+/// How many tokens of text a model has positions for, as far as its configuration says.
+std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
+  if (recipe.task == TaskName::speech_seq2seq) return config.dimension("max_target_positions", 448);
+  if (recipe.task == TaskName::zero_shot_image_classification)
+    return config.object("text_config").dimension("max_position_embeddings", 77);
+  const std::int64_t positions = config.integer(
+      "max_position_embeddings", config.integer("n_positions", recipe.sequence_length));
+  const bool counts_from_padding = config.text("model_type", "") == "roberta";
+  const std::int64_t unused = counts_from_padding ? config.integer("pad_token_id", 1) + 1 : 0;
+  return positions > unused ? positions - unused : recipe.sequence_length;
+}
+
 }  // namespace
 
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
@@ -124,6 +142,8 @@ std::vector<Setting> mesh_settings(const TrainRecipe& recipe) {
 
 TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (!recipe.names_task) recipe.task = torch::default_task(config);
+  if (!recipe.names_sequence_length && !says_length_itself(recipe))
+    recipe.sequence_length = std::min(recipe.sequence_length, positions_of(config, recipe));
   if (recipe.framework == Framework::litgpt) return litgpt::resolved(std::move(recipe));
   if (recipe.lora && recipe.lora->targets == std::vector{std::string(kDefaultLoraTargets)})
     if (auto known = default_lora_targets(config.text("model_type", "")); !known.empty())

@@ -326,7 +326,10 @@ constexpr auto kRules = std::to_array<Rule>({
     {"micro-batch-size",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
     {"sequence-length",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.sequence_length); }},
+     [](const NamedValue& o, TrainRecipe& r) {
+       r.names_sequence_length = true;
+       return put(positive(o), r.sequence_length);
+     }},
     {"gradient-accumulation",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
     {"gradient-checkpointing", set_checkpointing},

@@ -229,6 +229,7 @@ struct TrainRecipe {
   AttentionChoice attention = AttentionChoice::sdpa;
   std::int64_t micro_batch_size = 1;
   std::int64_t sequence_length = 2048;
+  bool names_sequence_length = false;  ///< else it is at most what the model has positions for
   std::int64_t gradient_accumulation = 1;
   Checkpointing checkpointing = Checkpointing::none;
   OptimizerName optimizer = OptimizerName::adamw;

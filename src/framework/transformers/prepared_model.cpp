@@ -9,6 +9,16 @@ namespace memtape::transformers {
 
 using family::Batch;
 using family::ModelOutput;
+using ghost::Tensor;
+
+namespace {
+
+Tensor as_float32(const Tensor& output) {
+  const bool converts = output.defined() && bits(output.dtype()) == 16;
+  return converts ? output.to_float() : output;
+}
+
+}  // namespace
 
 PreparedModel::PreparedModel(const TrainRecipe& recipe, family::PretrainedModel& model)
     : recipe_(recipe),
@@ -24,9 +34,10 @@ ModelOutput PreparedModel::operator()(const Batch& inputs) const {
 ModelOutput PreparedModel::patched(const Batch& inputs) const {
   if (!is_patched_) return forward_(inputs);
   const ModelOutput original = autocasting([&] { return forward_(inputs); });
-  const bool converts =
-      recipe_.autocasts() && original.logits.defined() && bits(original.logits.dtype()) == 16;
-  return {original.loss, converts ? original.logits.to_float() : original.logits};
+  if (!recipe_.autocasts()) return original;
+  // convert_to_fp32 of accelerate: one output after the other.
+  Tensor logits = as_float32(original.logits);
+  return {original.loss, std::move(logits), as_float32(original.encoder_last_hidden_state)};
 }
 
 }  // namespace memtape::transformers

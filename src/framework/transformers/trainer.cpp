@@ -363,25 +363,17 @@ Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe) {
   return {};
 }
 
-/// What encoder-decoders return beside the logits is not followed: the encoder's states, which
-/// autocast's conversion of the outputs outlives where backward does not need them.
-Result<void> check_seq2seq(const Config& config, const TrainRecipe& recipe) {
-  const std::string type = config.text("model_type", "");
-  if (recipe.autocasts() && (type == "t5" || type == "umt5" || type == "mt5"))
-    return unsupported("T5's outputs are not followed under autocast", "--bf16, --fp16",
-                       "leave them out");
+Result<void> check_seq2seq(const TrainRecipe& recipe) {
   if (recipe.trainer.label_smoothing_factor != 0.0)
     return unsupported("the label smoother needs decoder_input_ids, which batches have not here",
                        "--label_smoothing_factor", "0");
-  if (recipe.lora)
-    return unsupported("adapters are not modelled for encoder-decoders", "--peft", "leave it out");
   if (recipe.trainer.evaluation.runs)
     return unsupported("evaluation is not modelled for encoder-decoders", "--eval_strategy", "no");
   return {};
 }
 
 /// Of tasks other than the decoders', what has been laid beside real runs.
-Result<void> check_task(const Config& config, const TrainRecipe& recipe) {
+Result<void> check_task(const TrainRecipe& recipe) {
   if (recipe.task == TaskName::causal_lm) return {};
   if (recipe.task != TaskName::masked_lm && recipe.task != TaskName::seq2seq_lm)
     return unsupported("images and speech are not modelled by --framework transformers", "--task",
@@ -393,11 +385,11 @@ Result<void> check_task(const Config& config, const TrainRecipe& recipe) {
                        "leave it out");
   if (recipe.trainer.fsdp || runs_deepspeed(recipe))
     return unsupported("FSDP and DeepSpeed are modelled for decoders alone", "--task", "causal-lm");
-  return recipe.task == TaskName::seq2seq_lm ? check_seq2seq(config, recipe) : Result<void>();
+  return recipe.task == TaskName::seq2seq_lm ? check_seq2seq(recipe) : Result<void>();
 }
 
-Result<void> check(const Config& config, const TrainRecipe& recipe) {
-  if (const Result<void> fine = check_task(config, recipe); !fine) return fine;
+Result<void> check(const TrainRecipe& recipe) {
+  if (const Result<void> fine = check_task(recipe); !fine) return fine;
   if (recipe.quantization && !recipe.lora)
     return bad_input("Trainer refuses to train a quantized model without adapters",
                      "--quantization", "add --peft");
@@ -507,8 +499,7 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& ask
   TrainRecipe recipe = runs_deepspeed(asked) ? without_autocast(asked) : asked;
   // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
   if (recipe.lora && disables_dropout(recipe.trainer)) recipe.lora->dropout = 0.0;
-  if (const Result<void> known = check(config, recipe); !known)
-    return tl::unexpected(known.error());
+  if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
   if (const Result<void> known = check_checkpoint(config, recipe); !known)
     return tl::unexpected(known.error());
   // Some optimizers, and the hooks of wrappers, act between the layers of a backward; LLM.int8()
