@@ -142,6 +142,11 @@ std::vector<Setting> mesh_settings(const TrainRecipe& recipe) {
 
 TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (!recipe.names_task) recipe.task = torch::default_task(config);
+  if (recipe.framework == Framework::megatron_core) {  // which reads a launch command's own words
+    recipe.micro_batch_size = config.integer("micro_batch_size", recipe.micro_batch_size);
+    recipe.sequence_length =
+        config.integer("seq_length", config.integer("encoder_seq_length", recipe.sequence_length));
+  }
   if (!recipe.names_sequence_length && !says_length_itself(recipe))
     recipe.sequence_length = std::min(recipe.sequence_length, positions_of(config, recipe));
   if (recipe.framework == Framework::litgpt) return litgpt::resolved(std::move(recipe));
