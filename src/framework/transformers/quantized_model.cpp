@@ -75,9 +75,23 @@ void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& 
   warm_up_allocator(bytes);
 }
 
+/// replace_with_bnb_linear takes layers of torch's own class, which Falcon's are not, and Conv1D,
+/// whose weight it transposes.
+Result<void> check_layers(const Config& config) {
+  const std::string type = config.text("model_type", "");
+  if (type == "falcon")
+    return bad_input("bitsandbytes leaves Falcon's layers as they are, which are no nn.Linear",
+                     "--quantization", "leave it out");
+  if (type == "gpt2")
+    return unsupported("bitsandbytes over GPT-2's Conv1D is not modelled", "--quantization",
+                       "leave it out");
+  return {};
+}
+
 }  // namespace
 
 Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe) {
+  if (const Result<void> fine = check_layers(config); !fine) return tl::unexpected(fine.error());
   ghost::Session& session = ghost::session();
   session.skipping = true;  // torch.device("meta")
   auto built = torch::new_model(config, recipe);
