@@ -73,13 +73,33 @@ constexpr auto kDialects = std::to_array<Dialect>({
     {Framework::torchtitan, torchtitan::run_training, torchtitan::rank_classes},
 });
 
-Result<const Dialect*> find_dialect(Framework framework) {
+/// The frameworks that hand a model tokens and labels of one length, as decoders take them, and
+/// those whose wrapping of other models has not been laid beside a run.
+Result<void> check_task(const TrainRecipe& recipe) {
+  const Framework f = recipe.framework;
+  const bool is_text = recipe.task == TaskName::causal_lm || recipe.task == TaskName::masked_lm ||
+                       recipe.task == TaskName::image_text_to_text;
+  if ((f == Framework::torch_tp || f == Framework::torch_cp) && !is_text)
+    return unsupported("only decoders and encoders of text are modelled by this framework",
+                       "--task", "causal-lm or masked-lm");
+  const bool is_seq2seq = recipe.task == TaskName::seq2seq_lm;
+  if (recipe.compile && !is_text && !is_seq2seq)
+    return unsupported("compiled steps are modelled for text", "--compile", "leave it out");
+  if (!is_text && !is_seq2seq && f != Framework::torch && f != Framework::ddp &&
+      f != Framework::transformers)
+    return unsupported("images and speech are modelled on one GPU and under DDP", "--framework",
+                       "torch or ddp");
+  return {};
+}
+
+Result<const Dialect*> find_dialect(const TrainRecipe& recipe) {
+  if (const Result<void> fine = check_task(recipe); !fine) return tl::unexpected(fine.error());
   for (const Dialect& dialect : kDialects)
-    if (dialect.framework == framework) return &dialect;
+    if (dialect.framework == recipe.framework) return &dialect;
   std::vector<std::string_view> known;
   for (const Dialect& dialect : kDialects) known.push_back(name(dialect.framework));
-  return unsupported(fmt::format("\"{}\" is not modelled yet", name(framework)), "--framework",
-                     fmt::format("one of {}", fmt::join(known, ", ")));
+  return unsupported(fmt::format("\"{}\" is not modelled yet", name(recipe.framework)),
+                     "--framework", fmt::format("one of {}", fmt::join(known, ", ")));
 }
 
 /// Whether the framework has a length of its own where none is named.
@@ -100,39 +120,18 @@ std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
   return positions > unused ? positions - unused : recipe.sequence_length;
 }
 
-/// The frameworks that hand a model tokens and labels of one length, as decoders take them, and
-/// those whose wrapping of other models has not been laid beside a run.
-Result<void> check_task(const TrainRecipe& recipe) {
-  const Framework f = recipe.framework;
-  const bool is_text = recipe.task == TaskName::causal_lm || recipe.task == TaskName::masked_lm ||
-                       recipe.task == TaskName::image_text_to_text;
-  if ((f == Framework::torch_tp || f == Framework::torch_cp) && !is_text)
-    return unsupported("only decoders and encoders of text are modelled by this framework",
-                       "--task", "causal-lm or masked-lm");
-  const bool is_seq2seq = recipe.task == TaskName::seq2seq_lm;
-  if (recipe.compile && !is_text && !is_seq2seq)
-    return unsupported("compiled steps are modelled for text", "--compile", "leave it out");
-  if (!is_text && !is_seq2seq && f != Framework::torch && f != Framework::ddp &&
-      f != Framework::transformers)
-    return unsupported("images and speech are modelled on one GPU and under DDP", "--framework",
-                       "torch or ddp");
-  return {};
-}
-
 }  // namespace
 
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
                                     const ghost::DeviceTraits& device, int rank) {
-  if (const Result<void> fine = check_task(recipe); !fine) return tl::unexpected(fine.error());
-  const Result<const Dialect*> dialect = find_dialect(recipe.framework);
+  const Result<const Dialect*> dialect = find_dialect(recipe);
   if (!dialect) return tl::unexpected(dialect.error());
   return (*dialect)->run(config, recipe, device, rank);
 }
 
 Result<std::vector<torch::RankClass>> reported_ranks(const Config& config,
                                                      const TrainRecipe& recipe) {
-  if (const Result<void> fine = check_task(recipe); !fine) return tl::unexpected(fine.error());
-  const Result<const Dialect*> dialect = find_dialect(recipe.framework);
+  const Result<const Dialect*> dialect = find_dialect(recipe);
   if (!dialect) return tl::unexpected(dialect.error());
   Result<std::vector<torch::RankClass>> classes = (*dialect)->classes(config, recipe);
   if (!classes || !recipe.layout.rank) return classes;
