@@ -75,23 +75,26 @@ void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& 
   warm_up_allocator(bytes);
 }
 
-/// replace_with_bnb_linear takes layers of torch's own class, which Falcon's are not, and Conv1D,
-/// whose weight it transposes.
-Result<void> check_layers(const Config& config) {
-  const std::string type = config.text("model_type", "");
-  if (type == "falcon")
-    return bad_input("bitsandbytes leaves Falcon's layers as they are, which are no nn.Linear",
-                     "--quantization", "leave it out");
-  if (type == "gpt2")
-    return unsupported("bitsandbytes over GPT-2's Conv1D is not modelled", "--quantization",
-                       "leave it out");
+/// replace_with_bnb_linear takes layers of torch's own class, and Conv1D, whose weight it
+/// transposes.
+Result<void> check_layers(const std::vector<ModuleNode::Named>& parameters,
+                          const Quantized& quantized) {
+  for (const ModuleNode::Named& p : parameters) {
+    const auto found = quantized.find(p.tensor.ptr().get());
+    if (found == quantized.end()) continue;
+    if (dynamic_cast<const nn::Conv1D*>(found->second))
+      return unsupported("bitsandbytes over GPT-2's Conv1D is not modelled", "--quantization",
+                         "leave it out");
+    if (!dynamic_cast<const nn::Linear*>(found->second))
+      return bad_input("bitsandbytes leaves layers as they are that are no nn.Linear",
+                       "--quantization", "leave it out");
+  }
   return {};
 }
 
 }  // namespace
 
 Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe) {
-  if (const Result<void> fine = check_layers(config); !fine) return tl::unexpected(fine.error());
   ghost::Session& session = ghost::session();
   session.skipping = true;  // torch.device("meta")
   auto built = torch::new_model(config, recipe);
@@ -100,6 +103,8 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   QuantizedModel result{std::move(*built), 0, {}};
   std::vector<ModuleNode::Named> parameters = nn::named_parameters(result.model->tree.root());
   const Quantized quantized = quantized_projections(*result.model, *recipe.quantization);
+  if (const Result<void> fine = check_layers(parameters, quantized); !fine)
+    return tl::unexpected(fine.error());
   warm_up(parameters, quantized, recipe.quantization->int8);
   std::stable_sort(parameters.begin(), parameters.end(),
                    [](const auto& a, const auto& b) { return loads_before(a.name, b.name); });
