@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // OLMo: Llama with layer norms that have no parameters, rotation in float32, and q, k and v that
 // may be clipped; mirroring transformers 5.17 models/olmo/modular_olmo.py.
+#include "family/attention_steps.h"
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/llama.h"
 #include "ghost/ops/normalization.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
@@ -13,11 +13,11 @@ namespace {
 struct OlmoConfig : DecoderConfig {
   OlmoConfig(const Config& c, const ModelOptions& options)
       : DecoderConfig(c, options, {.vocab_size = 50304}),
-        clip_qkv(c.optional_number("clip_qkv").has_value()) {
+        clips_qkv(c.optional_number("clip_qkv").has_value()) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     rope.keeps_float32 = true;
   }
-  bool clip_qkv;
+  bool clips_qkv;
 };
 
 class OlmoLayerNorm : public nn::Module<OlmoLayerNorm> {
@@ -29,19 +29,11 @@ class OlmoLayerNorm : public nn::Module<OlmoLayerNorm> {
   }
 };
 
-struct OlmoSteps : Rotated<apply_rotary_pos_emb_in_float> {
-  OlmoSteps(const nn::Scope& scope, const OlmoConfig& c, std::int64_t layer)
-      : Rotated(scope, c, layer), clips(c.clip_qkv) {}
-  void projected(Tensor& q, Tensor& k, Tensor& v) const {
-    if (clips)
-      for (Tensor* states : {&q, &k, &v}) ghost::clamp_in_place(*states);
-  }
-  bool clips;
-};
-
 struct OlmoParts : DecoderParts {
   using Settings = OlmoConfig;
-  using DecoderLayer = PreNormDecoderLayer<AttentionOf<OlmoSteps>, LlamaMLP, OlmoLayerNorm>;
+  using DecoderLayer =
+      PreNormDecoderLayer<AttentionOf<Clipped<Rotated<apply_rotary_pos_emb_in_float>>>, LlamaMLP,
+                          OlmoLayerNorm>;
   using Norm = OlmoLayerNorm;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // OLMoE: Llama with RMS norms over all of q and k, and experts; mirroring transformers 5.17
 // models/olmoe/modular_olmoe.py.
+#include "family/attention_steps.h"
 #include "family/families.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
@@ -27,16 +27,6 @@ struct OlmoeConfig : MoeConfig {
   bool clips_qkv;
 };
 
-struct OlmoeSteps : WholeNorms<LlamaRMSNorm, apply_rotary_pos_emb> {
-  OlmoeSteps(const nn::Scope& scope, const OlmoeConfig& c, std::int64_t layer)
-      : WholeNorms(scope, c, layer), clips(c.clips_qkv) {}
-  void projected(Tensor& q, Tensor& k, Tensor& v) const {
-    if (clips)
-      for (Tensor* states : {&q, &k, &v}) ghost::clamp_in_place(*states);
-  }
-  bool clips;
-};
-
 class OlmoeSparseMoeBlock : public nn::Module<OlmoeSparseMoeBlock> {
  public:
   OlmoeSparseMoeBlock(const nn::Scope& scope, const MoeConfig& c)
@@ -57,7 +47,9 @@ class OlmoeSparseMoeBlock : public nn::Module<OlmoeSparseMoeBlock> {
 
 struct OlmoeParts : MoeParts {
   using Settings = OlmoeConfig;
-  using DecoderLayer = PreNormDecoderLayer<AttentionOf<OlmoeSteps>, OlmoeSparseMoeBlock>;
+  using DecoderLayer =
+      PreNormDecoderLayer<AttentionOf<Clipped<WholeNorms<LlamaRMSNorm, apply_rotary_pos_emb>>>,
+                          OlmoeSparseMoeBlock>;
   using Norm = LlamaRMSNorm;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seed-OSS: Llama with dropout behind attention and MLP; mirroring transformers 5.17
 // models/seed_oss/modular_seed_oss.py.
-#include "family/attention_of.h"
+#include "family/attention_steps.h"
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/llama.h"
@@ -28,15 +28,6 @@ struct SeedOssConfig : DecoderConfig {
   double residual_dropout;
 };
 
-struct SeedOssSteps : Rotated<apply_rotary_pos_emb> {
-  SeedOssSteps(const nn::Scope& scope, const SeedOssConfig& c, std::int64_t layer)
-      : Rotated(scope, c, layer), residual_dropout(c.residual_dropout) {}
-  void finish(Tensor& attn_output) const {
-    attn_output = ghost::dropout(attn_output, residual_dropout);
-  }
-  double residual_dropout;
-};
-
 class SeedOssMLP : public LlamaMLP {
  public:
   SeedOssMLP(const nn::Scope& scope, const SeedOssConfig& c)
@@ -52,7 +43,7 @@ class SeedOssMLP : public LlamaMLP {
 
 struct SeedOssParts : DecoderParts {
   using Settings = SeedOssConfig;
-  using DecoderLayer = PreNormDecoderLayer<AttentionOf<SeedOssSteps>, SeedOssMLP>;
+  using DecoderLayer = PreNormDecoderLayer<AttentionOf<ResidualDropout>, SeedOssMLP>;
   using Norm = LlamaRMSNorm;
 };
 

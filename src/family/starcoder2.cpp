@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // StarCoder2: Mistral with layer norms, biases, an MLP without a gate, and dropout on the embedding
 // and both branches; mirroring transformers 5.17 models/starcoder2/modular_starcoder2.py.
+#include "family/attention_steps.h"
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/llama.h"
@@ -51,19 +52,10 @@ class Starcoder2MLP : public nn::Module<Starcoder2MLP> {
   double residual_dropout_;
 };
 
-struct Starcoder2Steps : Rotated<apply_rotary_pos_emb> {
-  Starcoder2Steps(const nn::Scope& scope, const Starcoder2Config& c, std::int64_t layer)
-      : Rotated(scope, c, layer), residual_dropout(c.residual_dropout) {}
-  void finish(Tensor& attn_output) const {
-    attn_output = ghost::dropout(attn_output, residual_dropout);
-  }
-  double residual_dropout;
-};
-
 struct Starcoder2Parts : DecoderParts {
   using Settings = Starcoder2Config;
   using DecoderLayer =
-      PreNormDecoderLayer<AttentionOf<Starcoder2Steps>, Starcoder2MLP, nn::LayerNorm>;
+      PreNormDecoderLayer<AttentionOf<ResidualDropout>, Starcoder2MLP, nn::LayerNorm>;
   using Norm = nn::LayerNorm;
   static Tensor enter_layers(const Tensor& inputs_embeds, const Starcoder2Config& c) {
     return ghost::dropout(inputs_embeds, c.embedding_dropout);
