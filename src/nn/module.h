@@ -20,6 +20,7 @@
 
 #include "ghost/session.h"
 #include "ghost/tensor.h"
+#include "nn/tensors_of.h"
 
 namespace memtape::nn {
 
@@ -35,21 +36,30 @@ class Projection;
 class ForwardHooks {
  public:
   virtual ~ForwardHooks() = default;
+  /// Each tensor that the module is called with, the first included, before all else.
+  virtual void before_argument(Tensor&) {}
   virtual void before_forward(Tensor& input) = 0;
   virtual void after_forward(Tensor& output) = 0;
+  /// Each further tensor of a result that has several.
+  virtual void after_further_output(Tensor&) {}
 };
 
-/// Lets hooks see the tensor of a result: itself, or the first of several.
+/// Lets hooks see the tensors of a result, the first before the others.
 template <class Result>
 void show_output(ForwardHooks& hook, Result& result) {
-  if constexpr (std::is_same_v<Result, Tensor>)
-    hook.after_forward(result);
-  else if constexpr (requires { std::get<0>(result); })
-    hook.after_forward(std::get<0>(result));
-  else
+  if constexpr (HoldsTensors<Result>) {
+    bool is_first = true;
+    visit_tensors(result, [&](Tensor& output) {
+      if (std::exchange(is_first, false))
+        hook.after_forward(output);
+      else if (output.defined())
+        hook.after_further_output(output);
+    });
+  } else {
     ghost::session().fail({ErrorKind::unsupported,
                            "a framework that hooks into a module of this kind", "--framework",
                            "torch"});
+  }
 }
 
 /// A forward that a library puts in the place of a module's own, for modules that make one tensor
@@ -141,6 +151,25 @@ class Scope {
   ModuleNode* node_;
 };
 
+/// An argument as hooks may change it: what holds tensors is the call's own.
+template <class Argument>
+using HeldArgument = std::conditional_t<HoldsTensors<std::remove_cvref_t<Argument>> &&
+                                            (std::is_rvalue_reference_v<Argument&&> ||
+                                             std::is_const_v<std::remove_reference_t<Argument>>),
+                                        std::remove_cvref_t<Argument>, Argument&&>;
+
+template <class... Held>
+void show_arguments(ForwardHooks& hook, Tensor& input, std::tuple<Held...>& others) {
+  const auto show = [&hook](Tensor& argument) {
+    if (argument.defined()) hook.before_argument(argument);
+  };
+  show(input);
+  const auto show_held = [&show]<class Argument>(Argument& held) {
+    if constexpr (HoldsTensors<Argument>) visit_tensors(held, show);
+  };
+  std::apply([&](auto&... held) { (show_held(held), ...); }, others);
+}
+
 template <class Self>
 class Module {
  public:
@@ -164,8 +193,14 @@ class Module {
   template <class... Rest>
   auto hooked(const In& x, Rest&&... rest) {
     Tensor input = *x;
-    for (ForwardHooks* hook : node_->hooks) hook->before_forward(input);
-    auto out = patched_forward(input, std::forward<Rest>(rest)...);
+    std::tuple<HeldArgument<Rest>...> others(std::forward<Rest>(rest)...);
+    for (ForwardHooks* hook : node_->hooks) {
+      show_arguments(*hook, input, others);
+      hook->before_forward(input);
+    }
+    auto out = std::apply(
+        [&](auto&... held) { return patched_forward(input, static_cast<Rest&&>(held)...); },
+        others);
     for (ForwardHooks* hook : node_->hooks) show_output(*hook, out);
     x.release();
     return out;

@@ -85,10 +85,11 @@ Result<void> check_task(const TrainRecipe& recipe) {
   const bool is_seq2seq = recipe.task == TaskName::seq2seq_lm;
   if (recipe.compile && !is_text && !is_seq2seq)
     return unsupported("compiled steps are modelled for text", "--compile", "leave it out");
-  if (!is_text && !is_seq2seq && f != Framework::torch && f != Framework::ddp &&
-      f != Framework::transformers)
-    return unsupported("images and speech are modelled on one GPU and under DDP", "--framework",
-                       "torch or ddp");
+  const bool takes_any = f == Framework::torch || f == Framework::ddp || f == Framework::fsdp1 ||
+                         f == Framework::fsdp2 || f == Framework::transformers;
+  if (!is_text && !is_seq2seq && !takes_any)
+    return unsupported("images and speech are modelled on one GPU, under DDP and FSDP",
+                       "--framework", "torch, ddp, fsdp1 or fsdp2");
   return {};
 }
 

@@ -47,6 +47,10 @@ void ModuleHooks::after_forward(Tensor& output) {
   watch_output(output);
 }
 
+void ModuleHooks::after_further_output(Tensor& output) {
+  if (!ghost::session().skipping) watch_output(output);
+}
+
 void ModuleHooks::watch_output(Tensor& output) {
   pass_through(output, "PreBackwardFunctionForModuleBackward",
                [this] { coordinator_.fetch_sub_module(module_, false); });

@@ -16,6 +16,7 @@ class ModuleHooks final : public nn::ForwardHooks {
 
   void before_forward(Tensor& input) override;
   void after_forward(Tensor& output) override;
+  void after_further_output(Tensor& output) override;
 
   /// pre_sub_module_forward_function and post_sub_module_forward_function alone.
   void fetch() { coordinator_.fetch_sub_module(module_, true); }

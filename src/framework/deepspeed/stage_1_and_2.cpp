@@ -214,6 +214,7 @@ void Stage1And2::reduce_ipg_grads() {
                     .output = piece && uses_compact_buffer() ? compact_slice(*piece) : Tensor()});
       }
       all_reduce(joined);
+      for (const Tensor& gradient : bucket_.gradients) record_on_reduction_stream(gradient);
     }
   } else if (!bucket_.parameters.empty() && extra_large_[bucket_.parameters.front()]) {
     extra_large_[bucket_.parameters.front()] = false;
@@ -275,18 +276,26 @@ void Stage1And2::average_tensor(const Tensor& tensor) {
     Joined small{.tensor = tensor};
     for (std::size_t i : group) {
       small.add(slices[i]);
+      small.holds_own |= slices[i].partition == rank_.index;
       if (small.elements <= config_.zero.reduce_bucket_size && i != group.back()) continue;
       all_reduce(small);
       small.elements = 0;
       small.count = 0;
+      small.holds_own = false;
       small.outputs.clear();
     }
   }
 }
 
+/// Where communication overlaps, whoever frees a reduced tensor waits for that stream.
+void Stage1And2::record_on_reduction_stream(const Tensor& tensor) const {
+  if (config_.zero.overlap_comm) ghost::session().record_stream(tensor, reduction_stream_);
+}
+
 /// allreduce_bucket, and what is copied back of it.
 void Stage1And2::all_reduce(const Joined& joined) {
   Tensor flat;
+  if (joined.count == 1 || joined.holds_own) record_on_reduction_stream(joined.tensor);
   if (joined.count == 1) {
     flat = narrow(joined.tensor, 0, joined.elements);
   } else {

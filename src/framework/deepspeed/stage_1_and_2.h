@@ -52,6 +52,7 @@ class Stage1And2 final : public EngineOptimizer {
     const Tensor& tensor;
     std::int64_t elements = 0;
     std::size_t count = 0;
+    bool holds_own = false;  ///< a slice of this rank's partition
     std::vector<Tensor> outputs = {};
     void add(const Slice& slice) {
       elements += slice.elements;
@@ -73,6 +74,7 @@ class Stage1And2 final : public EngineOptimizer {
   void keep_or_drop(std::size_t parameter);
   void average_tensor(const Tensor& tensor);
   void all_reduce(const Joined& joined);
+  void record_on_reduction_stream(const Tensor& tensor) const;
   std::vector<Slice> slices_of_bucket();
   void add_full_reduction(const Tensor& reduced);
   void copy_grads_in_partition(std::size_t parameter);

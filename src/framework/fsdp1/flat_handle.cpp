@@ -244,13 +244,13 @@ void FlatHandle::reset_grad_if_unused() {
 void FlatHandle::prepare_gradient_for_backward() {
   const Tensor grad = flat.grad();
   if (!grad.defined() || grad.numel() == layout_.numel) return;
-  saved_grad_shard = grad;
+  if (!options_.cpu_offload) saved_grad_shard = grad;
   flat.impl().grad.reset();
 }
 
 void FlatHandle::prepare_gradient_for_optim() {
   if (!saved_grad_shard.defined()) return;
-  if (post_backward_called) flat.impl().grad = saved_grad_shard.ptr();
+  if (post_backward_called) flat.impl().grad = sharded_grad().ptr();
   saved_grad_shard.reset();
 }
 

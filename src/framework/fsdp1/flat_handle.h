@@ -67,8 +67,11 @@ class FlatHandle {
   /// accelerate's prepare_model under mixed precision: what is trained becomes float32.
   void upcast();
 
+  /// Of the reduction, or its copy on the host.
+  const Tensor& sharded_grad() const { return cpu_grad.defined() ? cpu_grad : saved_grad_shard; }
+
   Tensor flat;
-  Tensor saved_grad_shard;
+  Tensor saved_grad_shard, cpu_grad;
   TrainingState state = TrainingState::idle;
   ghost::Ptr<ghost::Node> accumulator;  ///< of `flat`, from its forward to the backward's end
   bool prefetched = false, needs_pre_forward_unshard = false, needs_pre_backward_unshard = false;

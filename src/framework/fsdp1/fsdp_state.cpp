@@ -57,7 +57,7 @@ void FsdpState::unshard(FlatHandle& handle) {
   handle.post_unshard();
 }
 
-void FsdpState::pre_forward(Tensor* input) {
+void FsdpState::pre_forward() {
   if (!handle_) return;
   if (handle_->state == TrainingState::backward_pre) return;
   if (shared_.iteration == 0 && !handle_->pre_forward_index) {
@@ -69,8 +69,6 @@ void FsdpState::pre_forward(Tensor* input) {
   handle_->needs_pre_forward_unshard = false;
   prefetch(Prefetch::forward);
   register_post_backward_hook();
-  if (input && shared_.options.param_dtype && input->is_floating_point())
-    *input = input->to(*shared_.options.param_dtype);
 }
 
 /// On the flat parameter's AccumulateGrad, in the first forward of an iteration.
@@ -92,13 +90,21 @@ void FsdpState::post_forward(std::initializer_list<Tensor*> outputs) {
   }
   if (!ghost::session().grad_enabled) return;
   if (is_root_) shared_.callback_queued = false;
-  for (Tensor* output : outputs) {
-    if (!output->defined() || !output->impl().grad_fn) continue;
-    output->impl().grad_fn->add_hooks().before.push_back(
-        [this](ghost::Gradients&) { pre_backward_hook(); });
-    if (handle_) handle_->needs_pre_backward_unshard = true;
-  }
+  for (Tensor* output : outputs) watch(*output);
   if (handle_) handle_->state = TrainingState::idle;
+}
+
+void FsdpState::after_further_output(Tensor& output) {
+  const bool runs_again = handle_ && handle_->state == TrainingState::backward_pre;
+  if (ghost::session().grad_enabled && !runs_again) watch(output);
+}
+
+/// _register_pre_backward_hooks
+void FsdpState::watch(Tensor& output) {
+  if (!output.defined() || !output.impl().grad_fn) return;
+  output.impl().grad_fn->add_hooks().before.push_back(
+      [this](ghost::Gradients&) { pre_backward_hook(); });
+  if (handle_) handle_->needs_pre_backward_unshard = true;
 }
 
 void FsdpState::pre_backward_hook() {
@@ -200,15 +206,13 @@ void FsdpState::accumulate_sharded_grad(Tensor grad) {
     s.set_category(grad, Category::gradient);
     s.record_stream(low, s.stream);
   }
-  if (!handle.saved_grad_shard.defined()) {
-    handle.saved_grad_shard = grad;
-    if (shared_.options.cpu_offload) {
-      s.record_stream(grad, shared_.post_backward_stream);
-      const ghost::HostGuard host;
-      handle.saved_grad_shard = ghost::empty(grad.sizes(), grad.dtype());
-    }
+  if (!handle.saved_grad_shard.defined()) handle.saved_grad_shard = grad;
+  if (shared_.options.cpu_offload) {  // _offload_grad; the shard stays until the backward ends
+    s.record_stream(grad, shared_.post_backward_stream);
+    const ghost::HostGuard host;
+    handle.cpu_grad = ghost::empty(grad.sizes(), grad.dtype());
   }
-  if (shared_.options.use_orig_params) handle.use_sharded_grad_views(handle.saved_grad_shard);
+  if (shared_.options.use_orig_params) handle.use_sharded_grad_views(handle.sharded_grad());
 }
 
 void FsdpState::reduce_grad_no_shard() {

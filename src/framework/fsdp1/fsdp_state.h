@@ -35,11 +35,12 @@ class FsdpState final : public nn::ForwardHooks {
   FsdpState(SharedState& shared, std::unique_ptr<FlatHandle> handle, bool is_root)
       : shared_(shared), handle_(std::move(handle)), is_root_(is_root) {}
 
-  void before_forward(Tensor& input) override { pre_forward(&input); }
+  void before_forward(Tensor&) override { pre_forward(); }
   void after_forward(Tensor& output) override { post_forward({&output}); }
+  void after_further_output(Tensor& output) override;
   /// _root_pre_forward.
   void root_pre_forward(const std::vector<nn::ModuleNode::Named*>& buffers);
-  void pre_forward(Tensor* input);
+  void pre_forward();
   void post_forward(std::initializer_list<Tensor*> outputs);
 
   FlatHandle* handle() const { return handle_.get(); }
@@ -52,6 +53,7 @@ class FsdpState final : public nn::ForwardHooks {
   void prefetch(Prefetch mode);
   FlatHandle* handle_to_prefetch() const;
   void register_post_backward_hook();
+  void watch(Tensor& output);
   void pre_backward_hook();
   void post_backward_hook();
   void reduce_grad();

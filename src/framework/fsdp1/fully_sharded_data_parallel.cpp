@@ -10,6 +10,7 @@
 #include "framework/ddp/broadcast.h"
 #include "framework/fsdp1/flat_layout.h"
 #include "framework/fsdp1/fsdp_state.h"
+#include "framework/torch/cast_batch.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -98,8 +99,10 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   family::ModelOutput forward(const Forward& module, const family::Batch& batch) override {
     FsdpState& root = *shared_.all_states.front();
     root.root_pre_forward(buffers_);
-    root.pre_forward(nullptr);
-    family::ModelOutput output = module(batch);
+    root.pre_forward();
+    const auto dtype =
+        shared_.options.cast_root_forward_inputs ? shared_.options.param_dtype : std::nullopt;
+    family::ModelOutput output = module(torch::cast_batch(batch, dtype));
     root.post_forward({&output.loss, &output.logits});
     return output;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/fsdp1/options.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -40,7 +41,19 @@ Result<E> choose(const std::string& text, const std::array<Choice<E>, N>& choice
                    suggestion(text, names));
 }
 
-Result<void> read_dtypes(const Config& json, Options& options) {
+Result<void> read_mixed_precision(const Config& json, Options& options) {
+  constexpr auto kPolicies = std::to_array<std::string_view>(
+      {"param_dtype", "reduce_dtype", "buffer_dtype", "keep_low_precision_grads",
+       "cast_forward_inputs", "cast_root_forward_inputs"});
+  for (const std::string& key : json.keys())
+    if (std::find(kPolicies.begin(), kPolicies.end(), key) == kPolicies.end())
+      return unsupported("\"" + key + "\" is not modelled", "--strategy: mixed_precision",
+                         suggestion(key, kPolicies));
+  for (const char* policy : {"keep_low_precision_grads", "cast_forward_inputs"})
+    if (json.boolean(policy, false))
+      return unsupported("\"" + std::string(policy) + "\" is not modelled",
+                         "--strategy: mixed_precision", "false, the default");
+  options.cast_root_forward_inputs = json.boolean("cast_root_forward_inputs", true);
   struct Field {
     const char* name;
     std::optional<DType>& into;
@@ -93,7 +106,7 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   const Result<Config> json = torch::read_data_parallel_strategy(recipe, kKnown);
   if (!json) return tl::unexpected(json.error());
   Options options;
-  if (const auto fine = read_dtypes(json->object("mixed_precision"), options); !fine)
+  if (const auto fine = read_mixed_precision(json->object("mixed_precision"), options); !fine)
     return tl::unexpected(fine.error());
   if (const auto fine = read_choices(*json, options); !fine) return tl::unexpected(fine.error());
   options.use_orig_params = json->boolean("use_orig_params", false);

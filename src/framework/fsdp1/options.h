@@ -17,6 +17,7 @@ enum class BackwardPrefetch { none, pre, post };
 struct Options {
   ShardingStrategy sharding_strategy = ShardingStrategy::full_shard;
   std::optional<DType> param_dtype, reduce_dtype, buffer_dtype;  ///< MixedPrecision
+  bool cast_root_forward_inputs = true;
   bool use_orig_params = false;
   BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
   bool forward_prefetch = false;

@@ -77,7 +77,7 @@ std::int64_t FsdpParam::padded_rows(std::int64_t shards) const {
 
 Tensor FsdpParam::all_gather_input() const {
   Tensor data = gather_source();
-  if (offloads_) {
+  if (offloads_ && !post_forward_data_.defined()) {
     const Op op("_to_copy", {});
     data = ghost::empty(data.sizes(), data.dtype(), Category::communication);
   }

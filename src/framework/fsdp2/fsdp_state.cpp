@@ -23,6 +23,21 @@ struct RegisterPostBackwardFunctionBackward final : ghost::Node {
 
 }  // namespace
 
+/// A unit that is computed again takes its arguments as they are, which fails where the first time
+/// they were cast.
+void FsdpState::before_argument(Tensor& argument) {
+  const auto dtype = casts_arguments_to();
+  if (modules_to_run_ > 0 || !dtype || !argument.is_floating_point() || argument.dtype() == *dtype)
+    return;
+  if (state_ == TrainingState::pre_backward) return;
+  if (context_.recomputes_layers)
+    ghost::session().fail(
+        {ErrorKind::unsupported,
+         "fully_shard casts what this model's layers are given, but not when they are recomputed",
+         "--gradient-checkpointing", "none, or \"cast_forward_inputs\": false"});
+  argument = argument.to(*dtype);
+}
+
 void FsdpState::before_forward(Tensor& input) {
   if (modules_to_run_ > 0) return;
   modules_to_run_ = modules_;
@@ -59,8 +74,6 @@ void FsdpState::pre_forward(Tensor* input) {
   state_ = TrainingState::forward;
   lazy_init();
   if (!context_.iter_forward_root) context_.iter_forward_root = this;
-  if (input && policy_.cast_forward_inputs && policy_.param_dtype && input->is_floating_point())
-    *input = input->to(*policy_.param_dtype);
   if (!group_) return;
   group_->pre_forward();
   if (input) register_post_backward(*input);
@@ -79,11 +92,7 @@ void FsdpState::register_post_backward(Tensor& input) {
 void FsdpState::post_forward(std::initializer_list<Tensor*> outputs) {
   if (state_ == TrainingState::pre_backward) return;
   if (group_) group_->post_forward();
-  for (Tensor* output : outputs) {
-    if (!ghost::session().grad_enabled || !output->defined() || !output->impl().grad_fn) continue;
-    output->impl().grad_fn->add_hooks().before.push_back(
-        [this](ghost::Gradients&) { pre_backward(); });
-  }
+  for (Tensor* output : outputs) watch(*output);
   state_ = TrainingState::idle;
   Tensor all_gather_state;  // a local of the function, which frees it
   if (context_.iter_forward_root == this) {
@@ -94,6 +103,13 @@ void FsdpState::post_forward(std::initializer_list<Tensor*> outputs) {
   for (Tensor* output : outputs)
     if (output->defined() && output->is_floating_point())
       *output = output->to(*policy_.output_dtype);
+}
+
+/// _register_pre_backward_hook
+void FsdpState::watch(Tensor& output) {
+  if (!ghost::session().grad_enabled || !output.defined() || !output.impl().grad_fn) return;
+  output.impl().grad_fn->add_hooks().before.push_back(
+      [this](ghost::Gradients&) { pre_backward(); });
 }
 
 void FsdpState::pre_backward() {

@@ -21,6 +21,7 @@ struct StateContext {
   FsdpState* iter_forward_root = nullptr;
   bool final_callback_queued = false;
   bool is_last_backward = true;
+  bool recomputes_layers = false;  ///< by torch.utils.checkpoint, which compares dtypes
   CommContext comm;
   bool initialized = false;
 };
@@ -32,10 +33,18 @@ class FsdpState final : public nn::ForwardHooks {
             const MixedPrecision& policy)
       : context_(context), modules_(modules), group_(std::move(group)), policy_(policy) {}
 
+  void before_argument(Tensor& argument) override;
   void before_forward(Tensor& input) override;
   void after_forward(Tensor& output) override;
+  void after_further_output(Tensor& output) override {
+    if (state_ != TrainingState::pre_backward) watch(output);
+  }
   /// The root's: its inputs want no gradients, its outputs are several.
   void root_before_forward();
+  /// The dtype in which it sees what comes with floating point.
+  std::optional<DType> casts_arguments_to() const {
+    return policy_.cast_forward_inputs ? policy_.param_dtype : std::nullopt;
+  }
   void root_after_forward(std::initializer_list<Tensor*> outputs);
 
   ParamGroup* group() const { return group_.get(); }
@@ -44,6 +53,7 @@ class FsdpState final : public nn::ForwardHooks {
  private:
   void pre_forward(Tensor* input);
   void post_forward(std::initializer_list<Tensor*> outputs);
+  void watch(Tensor& output);
   void pre_backward();
   void register_post_backward(Tensor& input);
   void lazy_init();

@@ -10,6 +10,7 @@
 
 #include "framework/fsdp2/fsdp_state.h"
 #include "framework/torch/built_parameters.h"
+#include "framework/torch/cast_batch.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
 #include "mesh/shards.h"
@@ -33,6 +34,8 @@ class ShardedModel final : public ShardedProgram {
         rank_(rank),
         loss_(std::move(loss)),
         whole_(torch::count_statics(model)) {
+    context_.recomputes_layers =
+        model.tree.gradient_checkpointing == nn::GradientCheckpointing::non_reentrant;
     ModuleNode& root = model.tree.root();
     for (const nn::NamedModule& module : nn::named_modules(root))
       if (module.node->is_layer) shard({module.node});
@@ -71,7 +74,7 @@ class ShardedModel final : public ShardedProgram {
   family::ModelOutput forward(const Forward& module, const family::Batch& batch) override {
     FsdpState& root = *states_.front();
     root.root_before_forward();
-    family::ModelOutput output = module(batch);
+    family::ModelOutput output = module(torch::cast_batch(batch, root.casts_arguments_to()));
     root.root_after_forward({&output.loss, &output.logits});
     return output;
   }

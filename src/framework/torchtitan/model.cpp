@@ -14,6 +14,7 @@
 #include "ghost/ops/joins.h"
 #include "ghost/ops/normalization.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/views.h"
 #include "ghost/session.h"
 
 namespace memtape::torchtitan {
@@ -37,11 +38,17 @@ Tensor as_real(const Tensor& numbers, const Dims& sizes) {
   return ghost::view_as_real(numbers).view(sizes);
 }
 
+/// The same memory as other numbers.
+Tensor seen_as(const Tensor& numbers, DType dtype, const Dims& sizes) {
+  Tensor seen = ghost::alias(numbers, sizes, ghost::contiguous_strides(sizes));
+  seen.impl().dtype = dtype;
+  return seen;
+}
+
 /// apply_rotary_emb of llama3.
 Rotated rotate_complex(const Tensor& xq, const Tensor& xk, const Tensor& freqs_cis) {
   const Tensor q = as_complex(xq), k = as_complex(xk);
-  const Tensor freqs =
-      freqs_cis.slice(0, 0, xq.size(1)).view({1, xq.size(1), 1, freqs_cis.size(1), 2});
+  const Tensor freqs = seen_as(freqs_cis, DType::float32, {1, xq.size(1), 1, freqs_cis.size(1), 2});
   const Tensor q_out = as_real(ghost::complex_mul(q, freqs), xq.sizes());
   const Tensor k_out = as_real(ghost::complex_mul(k, freqs), xk.sizes());
   Tensor rotated_q = q_out.to(xq.dtype());
@@ -275,7 +282,11 @@ void Transformer::init_weights() {
 
 family::ModelOutput Transformer::forward(const family::Batch& batch) {
   Tensor h = tok_embeddings_(batch.input_ids);
-  for (TransformerBlock& layer : layers_) h = layer(h, freqs_cis);
+  // complex64 is eight bytes that fully_shard does not cast, as it does qwen3's real table
+  const Tensor table = args_.rope == Rope::complex
+                           ? seen_as(freqs_cis, DType::int64, freqs_cis.sizes().leading())
+                           : freqs_cis;
+  for (TransformerBlock& layer : layers_) h = layer(h, table);
   h = norm_(h);
   Tensor output = output_(h);
   if (args_.float_in_model) output = std::move(output).to_float();
