@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tape/repeat.h"
 
+#include <algorithm>
 #include <limits>
+#include <string_view>
+#include <unordered_set>
 
 namespace memtape {
 namespace {
@@ -31,12 +34,48 @@ bool is_steady(const Tape& tape, std::size_t first) {
   return allocs == frees;
 }
 
+std::optional<Handover> handover(const Tape& tape, std::size_t first, std::size_t second) {
+  const BlockId earlier = first_block(tape, first), own = first_block(tape, second);
+  std::vector<BlockId> taken, left;
+  std::unordered_set<BlockId> freed;
+  for (std::size_t at = second; at < tape.events.size(); ++at) {
+    const Event& event = tape.events[at];
+    if (event.kind != EventKind::free) continue;
+    if (event.block < earlier) return std::nullopt;
+    if (event.block < own)
+      taken.push_back(event.block);
+    else
+      freed.insert(event.block);
+  }
+  for (std::size_t block = own; block < tape.requested.size(); ++block)
+    if (!freed.contains(static_cast<BlockId>(block))) left.push_back(static_cast<BlockId>(block));
+  if (taken.size() != left.size()) return std::nullopt;
+  std::ranges::sort(taken);
+  Handover pairs;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const Why &was = tape.why[taken[i]], &is = tape.why[left[i]];
+    if (tape.requested[taken[i]] != tape.requested[left[i]] || std::string_view(was.op) != is.op ||
+        was.scope != is.scope)
+      return std::nullopt;
+    pairs.emplace_back(taken[i], left[i]);
+  }
+  return pairs;
+}
+
 void append_again(Tape& tape, std::size_t first, int step) {
-  const BlockId own = first_block(tape, first);
-  const std::size_t end = tape.events.size();
+  append_again(tape, {first, tape.events.size()}, step, {});
+}
+
+void append_again(Tape& tape, const Stretch& stretch, int step, const Handover& given) {
+  const BlockId own = first_block(tape, stretch.from);
   const auto shift = own == kNone ? 0 : static_cast<BlockId>(tape.requested.size()) - own;
-  tape.events.reserve(end + end - first);
-  for (std::size_t at = first; at < end; ++at) {
+  const auto in_turn = [&](BlockId block) {
+    if (block >= own) return block + shift;
+    const auto at = std::ranges::lower_bound(given, block, {}, &Handover::value_type::first);
+    return at != given.end() && at->first == block ? at->second : block;
+  };
+  tape.events.reserve(tape.events.size() + stretch.to - stretch.from);
+  for (std::size_t at = stretch.from; at < stretch.to; ++at) {
     Event event = tape.events[at];
     if (event.kind == EventKind::mark) {
       Mark mark = tape.marks[event.block];
@@ -48,7 +87,7 @@ void append_again(Tape& tape, std::size_t first, int step) {
       tape.requested.push_back(tape.requested[event.block]);
       tape.why.push_back(tape.why[event.block]);
     }
-    if (event.kind != EventKind::empty_cache && event.block >= own) event.block += shift;
+    if (event.kind != EventKind::empty_cache) event.block = in_turn(event.block);
     tape.events.push_back(event);
   }
 }

@@ -45,5 +45,44 @@ TEST(Repeat, AStepThatFreesWhatWasThereIsNotSteady) {
   EXPECT_FALSE(is_steady(tape, kStepOne));
 }
 
+/// Each step frees what the one before left and leaves a block of its own.
+Tape steps_that_hand_over() {
+  Tape tape;
+  const auto step = [&tape](std::optional<BlockId> taken) {
+    const BlockId own = tape.alloc(10, 0, {});
+    if (taken) tape.free(*taken);
+    const BlockId left = tape.alloc(20, 0, {});
+    tape.free(own);
+    return left;
+  };
+  step(step(std::nullopt));
+  return tape;
+}
+constexpr std::size_t kSecondStep = 3;
+
+TEST(Repeat, AStepTakesOverWhatTheOneBeforeLeft) {
+  Tape tape = steps_that_hand_over();
+  const std::optional<Handover> given = handover(tape, 0, kSecondStep);
+  ASSERT_TRUE(given.has_value());
+  EXPECT_EQ(*given, (Handover{{1, 3}}));
+  append_again(tape, {kSecondStep, tape.events.size()}, 2, *given);
+  ASSERT_EQ(tape.events.size(), 11u);
+  EXPECT_EQ(tape.events[7].block, 4u);  // the third step's own
+  EXPECT_EQ(tape.events[8].block, 3u);  // what the second left goes
+  EXPECT_EQ(tape.events[9].block, 5u);
+  EXPECT_EQ(tape.events[10].block, 4u);
+}
+
+TEST(Repeat, ABlockOfAnotherSizeIsNoHandover) {
+  Tape tape = steps_that_hand_over();
+  tape.requested[3] = 30;
+  EXPECT_FALSE(handover(tape, 0, kSecondStep).has_value());
+}
+
+TEST(Repeat, AnOlderBlockIsNotHandedOver) {
+  Tape tape = steps_that_hand_over();
+  EXPECT_FALSE(handover(tape, 2, kSecondStep).has_value());
+}
+
 }  // namespace
 }  // namespace memtape
