@@ -347,6 +347,14 @@ Result<void> read_batch(const Config& c, Arguments& a) {
   return {};
 }
 
+/// What train() does between the steps. save_checkpoint_and_time() empties the cache first
+/// (Megatron Core 0.17 and 0.18).
+void read_loop(const Config& c, Arguments& a) {
+  a.scales_loss = a.params_dtype == DType::float16 && !c.optional_number("loss_scale");
+  const std::int64_t interval = c.count("save_interval", 0);
+  a.saves_between = c.has("save") && interval > 0 && interval < c.count("train_iters", 0);
+}
+
 /// What forward_backward_pipelining_with_interleaving refuses: groups of micro-batches that are
 /// shorter than the pipeline.
 Result<void> check_interleaving(const Arguments& a) {
@@ -407,6 +415,7 @@ Result<Arguments> from_launch(const Config& c, const TrainRecipe& recipe) {
   if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
   if (const auto checked = check_sizes(a); !checked) return tl::unexpected(checked.error());
   if (const auto read = read_batch(c, a); !read) return tl::unexpected(read.error());
+  read_loop(c, a);
   if (const auto set = set_vocabulary(c, a); !set) return tl::unexpected(set.error());
   if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
   return a;
@@ -418,7 +427,7 @@ Result<Arguments> from_transformers(const Config& c, const TrainRecipe& recipe) 
   Result<Arguments> a = from_launch(*described, recipe);
   if (!a) return a;
   a->num_microbatches = recipe.gradient_accumulation;
-  a->pretrain_loop = false;
+  a->pretrain_loop = a->scales_loss = false;
   a->overlaps_p2p = described->boolean("overlap_p2p_comm", false);  // ModelParallelConfig's
   return a;
 }

@@ -105,7 +105,9 @@ struct Arguments {
   bool pretrain_loop = true;  ///< Megatron-LM's training program, not a loop of one's own
   std::optional<Bytes> cublas_workspace;  ///< of CUBLAS_WORKSPACE_CONFIG
   bool counts_zeros = false;              ///< --log-num-zeros-in-grad
-  bool fused_kernels = true;  ///< Transformer Engine or Apex is there: FusedAdam, fused softmax
+  bool scales_loss = false;    ///< fp16 with a dynamic loss scale: no update in the first steps
+  bool saves_between = false;  ///< a checkpoint before the last step, and the cache emptied for it
+  bool fused_kernels = true;   ///< Transformer Engine or Apex is there: FusedAdam, fused softmax
 
   Recompute recompute = Recompute::none;
   bool recompute_block = false;  ///< --recompute-method block, else uniform

@@ -22,8 +22,18 @@ bool is_product(std::string_view name) {
          (name.ends_with(".weight") && name.find("linear_") != std::string_view::npos);
 }
 
+/// Whether every tensor parallel rank holds the whole of it (no tensor_model_parallel attribute):
+/// norms, biases added behind the sum over the ranks, and what is no product of the layers.
+bool is_whole(std::string_view name) {
+  const auto holds = [name](std::string_view part) { return name.find(part) != name.npos; };
+  return holds("position_embeddings") || holds("tokentype_embeddings") || holds("norm") ||
+         holds("lm_head.dense") || holds("pooler") || holds("binary_head") || holds("router") ||
+         name.ends_with("linear_proj.bias") || name.ends_with("linear_fc2.bias");
+}
+
 /// The parameters of a chunk as DDP and the optimizer tell them apart.
-std::vector<Parameter> parameters_of(const Arguments& a, StageModel& chunk) {
+std::vector<Parameter> parameters_of(const Rank& rank, StageModel& chunk) {
+  const Arguments& a = rank.a;
   std::vector<Parameter> parameters;
   for (const nn::ModuleNode::Named& named : nn::named_parameters(chunk.root())) {
     const std::string& name = named.name;
@@ -36,6 +46,7 @@ std::vector<Parameter> parameters_of(const Arguments& a, StageModel& chunk) {
                           .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
                           .shared_embedding = shared,
                           .copy = shared && !chunk.place().first,
+                          .replica = rank.tp_rank > 0 && is_whole(name),
                           .decays = named.tensor.dim() > 1 && !name.ends_with("bias"),
                           .matrix = named.tensor.dim() == 2 && !words &&
                                     name != "output_layer.weight" &&
@@ -53,10 +64,10 @@ Chunks make_chunks(Rank& rank, std::int64_t pp) {
   return chunks;
 }
 
-std::vector<ParamAndGradBuffer> buffers_of(const Arguments& a, const Chunks& chunks) {
+std::vector<ParamAndGradBuffer> buffers_of(const Rank& rank, const Chunks& chunks) {
   std::vector<ParamAndGradBuffer> buffers;
   for (std::size_t i = 0; i < chunks.size(); ++i)
-    for (ParamAndGradBuffer& buffer : make_buffers(a, parameters_of(a, *chunks[i]), i == 0))
+    for (ParamAndGradBuffer& buffer : make_buffers(rank.a, parameters_of(rank, *chunks[i]), i == 0))
       buffers.push_back(std::move(buffer));
   return buffers;
 }

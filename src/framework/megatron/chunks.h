@@ -17,6 +17,6 @@ using Chunks = std::vector<std::unique_ptr<StageModel>>;
 Chunks make_chunks(Rank& rank, std::int64_t pp);
 
 /// The buffers of all chunks, in their order.
-std::vector<ParamAndGradBuffer> buffers_of(const Arguments& a, const Chunks& chunks);
+std::vector<ParamAndGradBuffer> buffers_of(const Rank& rank, const Chunks& chunks);
 
 }  // namespace memtape::megatron

@@ -64,10 +64,13 @@ MoeLayer::MoeLayer(const nn::Scope& scope, Rank& rank) : rank_(rank) {
       LinearShape{.in = moe.shared_expert_size, .out = a.hidden_size, .split = Split::row});
 }
 
-/// The router's weights for each token and expert, in the tokens' dtype.
+/// The router's weights for each token and expert, in the tokens' dtype. RouterGatingLinearFunction
+/// of moe_utils.py multiplies by Transformer Engine's product where that is installed, also in
+/// models of local layers.
 Tensor MoeLayer::router_probs(const Tensor& rows) {
+  if (rank_.a.fused_kernels) rank_.use_te_workspace();
   const Tensor scores = rows.matmul(router_.t());
-  rank_.use_cublas();
+  if (!rank_.a.fused_kernels) rank_.use_cublas();
   const Tensor logits = scores.to_float();
   return ghost::softmax(logits, DType::float32).to(rows.dtype());
 }

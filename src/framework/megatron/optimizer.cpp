@@ -80,7 +80,7 @@ void MegatronOptimizer::add_main(const ParamAndGradBuffer& buffer, const Paramet
   main.elements = held.to - held.from;
   main.buffer = &buffer;
   main.decays = parameter.decays;
-  main.copy = parameter.copy;
+  main.counted = !parameter.copy && !parameter.replica;
   main.muon = a_.muon && parameter.matrix;
   const Tensor& model = parameter.tensor;
   main.sizes = a_.use_distributed_optimizer ? Dims{main.elements} : model.sizes();
@@ -113,15 +113,16 @@ void MegatronOptimizer::zero_grad() {
 void MegatronOptimizer::count_zeros() const {
   const ghost::Op op("count_nonzero", {});
   for (const Main& main : mains_) {
-    if (main.copy) continue;  // param_is_not_shared
+    if (!main.counted) continue;
     const Tensor differs = empty(main.sizes, DType::boolean);
     const Tensor ones = empty(main.sizes, DType::int64);
   }
 }
 
-void MegatronOptimizer::step() {
+void MegatronOptimizer::step(bool overflows) {
   const ghost::GradMode without(false);
   for (const Main& main : mains_) gradients_.push_back(gradient_of(main));
+  if (overflows) return;
   if (a_.counts_zeros) count_zeros();
   if (a_.muon) step_muon();
   if (a_.fused_kernels) {

@@ -22,7 +22,9 @@ class MegatronOptimizer {
   /// optimizer.zero_grad(): at the start of the next step, so that copies of gradients live on
   /// between steps.
   void zero_grad();
-  void step();
+  /// `overflows`: gradients in fp16 are not finite yet, which ends the step before the update
+  /// (MixedPrecisionOptimizer.step).
+  void step(bool overflows);
   Bytes state_bytes() const;
 
  private:
@@ -31,7 +33,8 @@ class MegatronOptimizer {
     std::int64_t elements = 0;
     const ParamAndGradBuffer* buffer = nullptr;
     Dims sizes;
-    bool decays = true, copy = false, muon = false;
+    bool decays = true, muon = false;
+    bool counted = true;  ///< for its zeros: param_is_not_shared, ..._tensor_parallel_duplicate
   };
   void add_main(const ParamAndGradBuffer& buffer, const Parameter& parameter, const Range& held);
   void take_scalars(bool experts);

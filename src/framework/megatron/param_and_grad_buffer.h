@@ -21,6 +21,7 @@ struct Parameter {
   bool expert = false;            ///< reduced over the expert data parallel ranks
   bool shared_embedding = false;  ///< on the first and the last stage
   bool copy = false;              ///< the last stage's of the first stage's embedding
+  bool replica = false;           ///< whole on this tensor parallel rank, as it is on the first
   bool decays = true;             ///< weight decay: not for biases and norms
   bool matrix = false;            ///< Muon's: two dimensions, no embedding
   bool fp8 = false;               ///< held in fp8 alone (--fp8-param-gather)

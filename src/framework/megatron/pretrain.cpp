@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/megatron/pretrain.h"
 
+#include <optional>
+#include <utility>
+
 #include "framework/megatron/chunks.h"
 #include "framework/megatron/optimizer.h"
 #include "framework/megatron/place.h"
@@ -9,6 +12,10 @@
 
 namespace memtape::megatron {
 namespace {
+
+/// Some fifteen steps pass before the loss scale, which begins at 2^32, is small enough; from the
+/// second on they are alike.
+constexpr int kOverflows = 2;
 
 /// What pretrain() and train() keep on the device beside the model: program_start_global,
 /// start_time_tensor, the reported loss and its running total.
@@ -36,38 +43,57 @@ class Program {
     build();
   }
 
-  /// The last step is not run when the one before it came back to the state it began with; what
-  /// one stage keeps of another's last message, or of the last routing, goes a step later.
+  /// Where a checkpoint is written on the way, the measured step is the third, the emptying of the
+  /// cache, and the step after: the peak that Megatron logs is that since the start.
   torch::StaticBytes run() {
     Schedule schedule(rank_, chunks_, place_.pp);
     MegatronOptimizer optimizer(a_, buffers_, place_.shard);
-    Tape& tape = ghost::session().tape;
-    std::size_t last_began = 0;
-    for (int step = 0; step < torch::kSteps; ++step) {
-      const bool again = step + 1 == torch::kSteps && is_steady(tape, last_began);
-      if (again) {
-        append_again(tape, last_began, step);
-        break;
-      }
-      last_began = tape.events.size();
-      ghost::session().mark(Phase::forward, step, 0);
-      optimizer.zero_grad();
-      schedule.run(step);
-      ghost::session().mark(Phase::optimizer, step, 0);
-      optimizer.step();
+    for (int i = 0; a_.scales_loss && i < kOverflows; ++i) run_step(schedule, optimizer, 0, true);
+    for (int step = 0; step + 1 < torch::kSteps; ++step) run_step(schedule, optimizer, step, false);
+    run_last_step(schedule, optimizer);
+    if (a_.saves_between) {
+      ghost::session().tape.empty_cache();
+      run_last_step(schedule, optimizer);
     }
     statics_.optimizer_state_bytes = optimizer.state_bytes();
+    ghost::session().finished = true;  // before optimizer and schedule are torn down
     return statics_;
   }
 
  private:
+  void run_step(Schedule& schedule, MegatronOptimizer& optimizer, int step, bool overflows) {
+    const Tape& tape = ghost::session().tape;
+    one_before_ = std::exchange(last_, {tape.events.size(), 0});
+    ghost::session().mark(Phase::forward, step, 0);
+    optimizer.zero_grad();
+    schedule.run(step);
+    ghost::session().mark(Phase::optimizer, step, 0);
+    optimizer.step(overflows);
+    last_.to = tape.events.size();
+  }
+
+  /// The last step is not run when the one before it came back to the state it began with, where
+  /// what a stage keeps of another's last message, or of the last routing, goes a step later.
+  void run_last_step(Schedule& schedule, MegatronOptimizer& optimizer) {
+    constexpr int kLast = torch::kSteps - 1;
+    Tape& tape = ghost::session().tape;
+    if (!given_) given_ = handover(tape, one_before_.from, last_.from);
+    if (!given_) return run_step(schedule, optimizer, kLast, false);
+    const auto blocks = static_cast<BlockId>(tape.requested.size());
+    const std::size_t began = tape.events.size();
+    append_again(tape, last_, kLast, *given_);
+    const auto taken_since = static_cast<BlockId>(tape.requested.size()) - blocks;
+    for (auto& [taken, left] : *given_) taken = std::exchange(left, left + taken_since);
+    last_ = {began, tape.events.size()};
+  }
+
   /// wrap_model_chunks_with_ddp of training/models/dist_utils.py builds DDP on a stream of its own.
   StreamId ddp_stream() const { return a_.pretrain_loop ? ghost::session().make_stream() : 0; }
 
   void build() {
     chunks_ = make_chunks(rank_, place_.pp);
     const ghost::StreamGuard side(ddp_stream());
-    buffers_ = buffers_of(a_, chunks_);
+    buffers_ = buffers_of(rank_, chunks_);
     for (const ParamAndGradBuffer& buffer : buffers_) {
       statics_.gradient_bytes += buffer.grad_data.nbytes();
       for (const Parameter& parameter : buffer.parameters) {
@@ -87,6 +113,8 @@ class Program {
   std::vector<std::unique_ptr<StageModel>> chunks_;
   std::vector<ParamAndGradBuffer> buffers_;
   torch::StaticBytes statics_;
+  Stretch one_before_, last_;      ///< the last two steps
+  std::optional<Handover> given_;  ///< from each step to the next, once that is settled
 };
 
 }  // namespace
@@ -102,7 +130,6 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
     Program program(*arguments, Places(*arguments).of(rank));
     run.statics = program.run();
     if (session.error) return tl::unexpected(*session.error);
-    session.finished = true;
     run.tape = std::move(session.tape);
   }
   return run;

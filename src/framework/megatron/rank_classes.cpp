@@ -111,7 +111,7 @@ class StageClasses {
     if (!sharded()) return {};
     Rank rank(a_, 0);
     const Chunks chunks = make_chunks(rank, places_.front()->place.pp);
-    return buffers_of(a_, chunks);
+    return buffers_of(rank, chunks);
   }
 
   std::vector<torch::RankClass> by_pieces() const {
