@@ -162,6 +162,7 @@ Result<void> apply(family::PretrainedModel& model, std::string_view model_type,
 }
 
 family::ModelOutput lce_forward(family::PretrainedModel& model, const family::Batch& batch) {
+  if (!batch.labels.defined()) return model.forward(batch);
   const Tensor hidden_states = model.last_hidden_state(batch);
   const Tensor labels = ghost::pad_last(batch.labels, 0, 1);
   Tensor shift_labels = labels.slice(-1, 1, labels.size(-1)).contiguous();
