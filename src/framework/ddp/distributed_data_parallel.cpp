@@ -44,11 +44,9 @@ class DistributedDataParallel final : public torch::DrivenModel {
 
   void set_gradient_sync(bool sync) override { syncs_gradients_ = sync; }
 
-  family::ModelOutput forward(const Forward& module, const family::Batch& batch) override {
+  void call(const std::function<Outputs()>& module) override {
     pre_forward();
-    family::ModelOutput output = module(batch);
-    post_forward(output);
-    return output;
+    post_forward(module());
   }
 
  private:
@@ -69,22 +67,32 @@ class DistributedDataParallel final : public torch::DrivenModel {
     reducer_->begin_collective();
   }
 
-  void post_forward(family::ModelOutput& output) {
+  void post_forward(const Outputs& outputs) {
     syncs_buffers_ = syncs_gradients_;
     if (syncs_gradients_) reducer_->prepare_for_backward();
     const bool finds_unused = options_.find_unused_parameters && !options_.static_graph;
-    if (finds_unused || (options_.static_graph && !delayed_)) sink(output);
+    if (finds_unused || (options_.static_graph && !delayed_)) sink(outputs);
   }
 
-  void sink(family::ModelOutput& output) {
+  /// All outputs are cloned; those without a history stay what they were.
+  void sink(const Outputs& outputs) {
     const auto node = ghost::make_node<DDPSinkBackward>([this] { begin_backward(); });
-    const family::ModelOutput inputs = output;
-    for (Tensor* tensor : {&output.loss, &output.logits}) {
-      node->edges.push_back(ghost::gradient_edge(*tensor));
+    std::vector<Tensor> passed;
+    for (const Tensor* output : outputs) {
+      if (!output->defined()) continue;
+      if (output->requires_grad()) node->edges.push_back(ghost::gradient_edge(*output));
       const ghost::GradMode no_grad(false);
-      *tensor = tensor->clone();
+      passed.push_back(output->clone());
     }
-    for (Tensor* tensor : {&output.loss, &output.logits}) ghost::set_history(*tensor, node);
+    std::size_t next = 0;
+    std::vector<Tensor> inputs;  // until the last has its place
+    for (Tensor* output : outputs) {
+      if (!output->defined()) continue;
+      Tensor& clone = passed[next++];
+      if (!output->requires_grad()) continue;
+      ghost::set_history(clone, node);
+      inputs.push_back(std::exchange(*output, std::move(clone)));
+    }
   }
 
   void begin_backward() {

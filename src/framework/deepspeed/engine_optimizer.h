@@ -29,7 +29,7 @@ class EngineOptimizer {
   virtual void before_forward() {}
   /// Around the model's own forward.
   virtual void before_module() {}
-  virtual void after_module(std::initializer_list<Tensor*>) {}
+  virtual void after_module(const std::vector<Tensor*>&) {}
   /// The loss as it is differentiated: ZeRO's optimizers multiply it by their scale.
   virtual Tensor scale_if_loss(const Tensor& loss) { return loss; }
   /// Before the backward of a micro-batch; `boundary`: the last before a step.

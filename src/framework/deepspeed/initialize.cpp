@@ -53,13 +53,11 @@ Engine::Engine(family::PretrainedModel& model, const DsConfig& config, const Tra
   ghost::session().tape.empty_cache();
 }
 
-family::ModelOutput Engine::forward(const Forward& module, const family::Batch& batch) {
+void Engine::call(const std::function<Outputs()>& module) {
   optimizer_->before_forward();
   const family::PackedSequences packed(packed_sequences_);
   optimizer_->before_module();
-  family::ModelOutput output = module(batch);
-  optimizer_->after_module({&output.loss, &output.logits});
-  return output;
+  optimizer_->after_module(module());
 }
 
 void Engine::backward(const Tensor& loss, bool boundary, Scaling scaling) {

@@ -19,7 +19,7 @@ class Engine final : public torch::DrivenModel {
   Engine(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
          Rank rank, const std::vector<Tensor>& second_group = {});
 
-  family::ModelOutput forward(const Forward& module, const family::Batch& batch) override;
+  void call(const std::function<Outputs()>& module) override;
 
   /// Whether the loss is divided by the number of micro-batches first (scale_wrt_gas).
   enum class Scaling { by_accumulation, none };

@@ -204,7 +204,7 @@ void Stage3::before_module() {
   root_hooks_->fetch();
 }
 
-void Stage3::after_module(std::initializer_list<Tensor*> outputs) {
+void Stage3::after_module(const std::vector<Tensor*>& outputs) {
   root_hooks_->release();
   for (Tensor* output : outputs) root_hooks_->watch_output(*output);
 }

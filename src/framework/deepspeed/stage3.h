@@ -23,7 +23,7 @@ class Stage3 final : public EngineOptimizer {
 
   void before_forward() override;
   void before_module() override;
-  void after_module(std::initializer_list<Tensor*> outputs) override;
+  void after_module(const std::vector<Tensor*>& outputs) override;
   Tensor scale_if_loss(const Tensor& loss) override { return loss.mul(1.0); }
   void backward_prologue(bool boundary) override { boundary_ = boundary; }
   void backward_epilogue(bool boundary) override;

@@ -170,7 +170,7 @@ void FlatHandle::unshard() {
     if (options_.cpu_offload) s.record_stream(flat, s.stream);
   }
   if (options_.is_sharded()) set_data(full_padded_, {layout_.numel});
-  if (state == TrainingState::forward) use_unsharded_views();
+  state == TrainingState::forward ? use_unsharded_views() : show_dtype(flat.dtype());
 }
 
 /// _use_unsharded_views: splits of the flat parameter, seen in the parameters' shapes.
@@ -210,6 +210,11 @@ void FlatHandle::reshard(bool free_unsharded) {
     free_storage(mp_shard_);
   }
   prefetched = false;
+  show_dtype(orig_dtype_);
+}
+
+void FlatHandle::show_dtype(DType dtype) {
+  for (const OrigParam& orig : orig_params) orig.parameter.impl().dtype = dtype;
 }
 
 void FlatHandle::use_sharded_grad_views(const Tensor& grad) {

@@ -76,12 +76,16 @@ class FlatHandle {
   ghost::Ptr<ghost::Node> accumulator;  ///< of `flat`, from its forward to the backward's end
   bool prefetched = false, needs_pre_forward_unshard = false, needs_pre_backward_unshard = false;
   bool ran_pre_backward = false, post_backward_called = false;
+  bool reshards_with_input = false;  ///< of a unit that is not trained: its hook is registered
   std::optional<std::size_t> pre_forward_index, post_forward_index;
 
  private:
   void flatten(const std::vector<Tensor>& parameters);
   void make_orig_params(const std::vector<Tensor>& parameters);
   void use_unsharded_views();
+  /// What a program sees of its parameters between units' uses: _use_sharded_views gives them the
+  /// dtype of the shards.
+  void show_dtype(DType dtype);
   void set_data(const Tensor& source, const Dims& sizes);
 
   const Options options_;

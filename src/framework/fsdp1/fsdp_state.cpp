@@ -57,7 +57,7 @@ void FsdpState::unshard(FlatHandle& handle) {
   handle.post_unshard();
 }
 
-void FsdpState::pre_forward() {
+void FsdpState::pre_forward(const Tensor* input) {
   if (!handle_) return;
   if (handle_->state == TrainingState::backward_pre) return;
   if (shared_.iteration == 0 && !handle_->pre_forward_index) {
@@ -69,6 +69,20 @@ void FsdpState::pre_forward() {
   handle_->needs_pre_forward_unshard = false;
   prefetch(Prefetch::forward);
   register_post_backward_hook();
+  register_reshard_only_hook(input);
+}
+
+/// _register_post_backward_reshard_only_hook: of a unit that is not trained, when the gradient of
+/// its input is there.
+void FsdpState::register_reshard_only_hook(const Tensor* input) {
+  if (!ghost::session().grad_enabled || handle_->flat.requires_grad()) return;
+  if (std::exchange(handle_->reshards_with_input, true)) return;
+  if (!input || !input->impl().grad_fn) return;
+  input->impl().grad_fn->add_hooks().before.push_back([this](ghost::Gradients&) {
+    handle_->state = TrainingState::backward_post;
+    handle_->reshard(should_free_in_backward());
+    prefetch(Prefetch::backward);
+  });
 }
 
 /// On the flat parameter's AccumulateGrad, in the first forward of an iteration.
@@ -79,7 +93,7 @@ void FsdpState::register_post_backward_hook() {
   handle_->accumulator->add_hooks().after.push_back([this] { post_backward_hook(); });
 }
 
-void FsdpState::post_forward(std::initializer_list<Tensor*> outputs) {
+void FsdpState::post_forward(const std::vector<Tensor*>& outputs) {
   if (handle_) {
     if (handle_->state == TrainingState::backward_pre) return;
     handle_->post_forward_index = shared_.post_forward_order.size();
@@ -248,6 +262,7 @@ void FsdpState::finalize() {
     handle.prepare_gradient_for_optim();
     handle.post_backward_called = false;
   }
+  handle.reshards_with_input = false;
   handle.ran_pre_backward = false;
   handle.needs_pre_backward_unshard = false;
   handle.post_forward_index.reset();

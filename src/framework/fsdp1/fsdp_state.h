@@ -35,13 +35,13 @@ class FsdpState final : public nn::ForwardHooks {
   FsdpState(SharedState& shared, std::unique_ptr<FlatHandle> handle, bool is_root)
       : shared_(shared), handle_(std::move(handle)), is_root_(is_root) {}
 
-  void before_forward(Tensor&) override { pre_forward(); }
+  void before_forward(Tensor& input) override { pre_forward(&input); }
   void after_forward(Tensor& output) override { post_forward({&output}); }
   void after_further_output(Tensor& output) override;
   /// _root_pre_forward.
   void root_pre_forward(const std::vector<nn::ModuleNode::Named*>& buffers);
-  void pre_forward();
-  void post_forward(std::initializer_list<Tensor*> outputs);
+  void pre_forward(const Tensor* input);
+  void post_forward(const std::vector<Tensor*>& outputs);
 
   FlatHandle* handle() const { return handle_.get(); }
 
@@ -54,6 +54,7 @@ class FsdpState final : public nn::ForwardHooks {
   FlatHandle* handle_to_prefetch() const;
   void register_post_backward_hook();
   void watch(Tensor& output);
+  void register_reshard_only_hook(const Tensor* input);
   void pre_backward_hook();
   void post_backward_hook();
   void reduce_grad();

@@ -10,7 +10,6 @@
 #include "framework/ddp/broadcast.h"
 #include "framework/fsdp1/flat_layout.h"
 #include "framework/fsdp1/fsdp_state.h"
-#include "framework/torch/cast_batch.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -29,17 +28,29 @@ struct Unit {
   std::vector<Tensor> parameters;
 };
 
-/// The units of a model: its layers, then the rest of it.
+bool is_trained_leaf(const ModuleNode& module) {
+  if (!module.children.empty()) return false;
+  for (const ModuleNode::Named& parameter : module.parameters)
+    if (parameter.name == "weight") return parameter.tensor.requires_grad();
+  return false;
+}
+
+/// The units of a model: its layers and what else a policy names in them, then the rest of it.
 class Units {
  public:
-  explicit Units(ModuleNode& root) {
-    for (const nn::NamedModule& module : nn::named_modules(root))
-      if (module.node->is_layer) add(*module.node);
+  Units(ModuleNode& root, bool wraps_trained_leaves) : wraps_leaves_(wraps_trained_leaves) {
+    for (ModuleNode* child : root.children) wrap(*child);
     add(root);
   }
   std::vector<Unit> take() { return std::move(units_); }
 
  private:
+  /// _recursive_wrap: children before their parent.
+  void wrap(ModuleNode& module) {
+    for (ModuleNode* child : module.children) wrap(*child);
+    if (module.is_layer || (wraps_leaves_ && is_trained_leaf(module))) add(module);
+  }
+
   void add(ModuleNode& module) {
     Unit unit{.module = &module, .parameters = {}};
     collect(module, unit.parameters);
@@ -55,6 +66,7 @@ class Units {
       if (!wrapped_.contains(child)) collect(*child, found);
   }
 
+  bool wraps_leaves_;
   std::vector<Unit> units_;
   std::unordered_set<const ModuleNode*> wrapped_;
   std::unordered_set<const ghost::TensorImpl*> managed_;
@@ -66,7 +78,7 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
                            std::int64_t rank)
       : DrivenModel(model), shared_(options), rank_(rank), whole_(torch::count_statics(model)) {
     ModuleNode& root = model.tree.root();
-    const std::vector<Unit> units = Units(root).take();
+    const std::vector<Unit> units = Units(root, options.wraps_trained_leaves).take();
     for (const Unit& unit : units) wrap(unit, unit.module == &root);
     shared_.all_states.push_back(states_.back().get());
     for (std::size_t i = 0; i + 1 < states_.size(); ++i)
@@ -96,15 +108,14 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
     return found;
   }
 
-  family::ModelOutput forward(const Forward& module, const family::Batch& batch) override {
+  void call(const std::function<Outputs()>& module) override {
     FsdpState& root = *shared_.all_states.front();
     root.root_pre_forward(buffers_);
-    root.pre_forward();
-    const auto dtype =
-        shared_.options.cast_root_forward_inputs ? shared_.options.param_dtype : std::nullopt;
-    family::ModelOutput output = module(torch::cast_batch(batch, dtype));
-    root.post_forward({&output.loss, &output.logits});
-    return output;
+    root.pre_forward(nullptr);
+    root.post_forward(module());
+  }
+  std::optional<DType> casts_inputs_to() const override {
+    return shared_.options.cast_root_forward_inputs ? shared_.options.param_dtype : std::nullopt;
   }
 
   void set_gradient_sync(bool sync) override {
@@ -212,7 +223,7 @@ class HeldParts {
   HeldParts(ModuleNode& root, const Options& options)
       : shards_(options.is_sharded() ? options.mesh.size("shard") : 1),
         by_parameter_(options.use_orig_params) {
-    for (const Unit& unit : Units(root).take()) {
+    for (const Unit& unit : Units(root, options.wraps_trained_leaves).take()) {
       if (unit.parameters.empty()) continue;
       std::vector<std::int64_t> sizes;
       for (const Tensor& parameter : unit.parameters) sizes.push_back(parameter.numel());

@@ -24,8 +24,10 @@ struct Options {
   bool cpu_offload = false;
   bool sync_module_states = false;  ///< each unit's states are broadcast before it is cut
   bool upcasts_trainable = false;   ///< accelerate makes flat parameters of 16 bits float32
-  bool no_sync = true;              ///< while gradients are accumulated
-  Layout mesh{{}};                  ///< axes "replicate" and "shard"
+  /// Modules of one trained weight are units, too: fsdp_auto_wrap_policy of peft 0.21.
+  bool wraps_trained_leaves = false;
+  bool no_sync = true;  ///< while gradients are accumulated
+  Layout mesh{{}};      ///< axes "replicate" and "shard"
 
   bool is_sharded() const { return sharding_strategy != ShardingStrategy::no_shard; }
   bool reshards_after_forward() const {

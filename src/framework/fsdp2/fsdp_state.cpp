@@ -51,9 +51,7 @@ void FsdpState::after_forward(Tensor& output) {
 
 void FsdpState::root_before_forward() { pre_forward(nullptr); }
 
-void FsdpState::root_after_forward(std::initializer_list<Tensor*> outputs) {
-  post_forward(outputs);
-}
+void FsdpState::root_after_forward(const std::vector<Tensor*>& outputs) { post_forward(outputs); }
 
 void FsdpState::lazy_init() {
   if (context_.initialized) return;
@@ -89,7 +87,7 @@ void FsdpState::register_post_backward(Tensor& input) {
   input = std::move(passed);
 }
 
-void FsdpState::post_forward(std::initializer_list<Tensor*> outputs) {
+void FsdpState::post_forward(const std::vector<Tensor*>& outputs) {
   if (state_ == TrainingState::pre_backward) return;
   if (group_) group_->post_forward();
   for (Tensor* output : outputs) watch(*output);

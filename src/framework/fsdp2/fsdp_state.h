@@ -45,14 +45,14 @@ class FsdpState final : public nn::ForwardHooks {
   std::optional<DType> casts_arguments_to() const {
     return policy_.cast_forward_inputs ? policy_.param_dtype : std::nullopt;
   }
-  void root_after_forward(std::initializer_list<Tensor*> outputs);
+  void root_after_forward(const std::vector<Tensor*>& outputs);
 
   ParamGroup* group() const { return group_.get(); }
   void set_gradient_sync(bool sync, bool reshards_after_backward);
 
  private:
   void pre_forward(Tensor* input);
-  void post_forward(std::initializer_list<Tensor*> outputs);
+  void post_forward(const std::vector<Tensor*>& outputs);
   void watch(Tensor& output);
   void pre_backward();
   void register_post_backward(Tensor& input);

@@ -10,7 +10,6 @@
 
 #include "framework/fsdp2/fsdp_state.h"
 #include "framework/torch/built_parameters.h"
-#include "framework/torch/cast_batch.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
 #include "mesh/shards.h"
@@ -71,12 +70,13 @@ class ShardedModel final : public ShardedProgram {
     return loss_([&](const family::Batch& inputs) { return forward(module, inputs); }, batch);
   }
 
-  family::ModelOutput forward(const Forward& module, const family::Batch& batch) override {
+  void call(const std::function<Outputs()>& module) override {
     FsdpState& root = *states_.front();
     root.root_before_forward();
-    family::ModelOutput output = module(torch::cast_batch(batch, root.casts_arguments_to()));
-    root.root_after_forward({&output.loss, &output.logits});
-    return output;
+    root.root_after_forward(module());
+  }
+  std::optional<DType> casts_inputs_to() const override {
+    return states_.front()->casts_arguments_to();
   }
 
   void set_gradient_sync(bool sync) override {
@@ -137,8 +137,9 @@ class ShardedModel final : public ShardedProgram {
     for (const nn::NamedModule& module : nn::named_modules(model_.tree.root())) {
       if (module.node->embedding && torch::is_input_embedding(*module.node) && !embedding)
         embedding = module.node;
+      const bool hidden = options_.is_peft_model && module.name.starts_with("model.");
       const bool inside_layer = module.name.find(".layers.") != std::string::npos;
-      if (!inside_layer &&
+      if (!hidden && !inside_layer &&
           std::find(kFinalNorms.begin(), kFinalNorms.end(), module.node->name) != kFinalNorms.end())
         norm = module.node;
       if (module.name == model_.output_embeddings()) head = module.node;

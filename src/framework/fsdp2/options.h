@@ -35,6 +35,9 @@ struct Options {
   bool reshard_after_backward = true;         ///< set_reshard_after_backward while accumulating
   bool tells_last_backward = true;            ///< set_is_last_backward while accumulating
   WrappedEnds ends = WrappedEnds::none;
+  /// accelerate is given a PeftModel, whose base it looks up by the base's own prefix: where that
+  /// is "model" it finds another model there, and no norm among its children (_find_final_norm).
+  bool is_peft_model = false;
   bool keeps_last_layer = false;  ///< the last layer is not resharded after forward
   Layout mesh{{}};                ///< axes "replicate" and "shard"
   /// Over parameters that are DTensors already: a gradient in the placement of its parameter

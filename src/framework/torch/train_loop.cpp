@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "framework/torch/cast_batch.h"
 #include "framework/torch/train_loop.h"
 
 #include <algorithm>
@@ -132,6 +133,15 @@ class TrainLoop {
 }  // namespace
 
 std::vector<Tensor> DrivenModel::parameters() { return trainable_parameters(model_); }
+
+family::ModelOutput DrivenModel::forward(const Forward& module, const family::Batch& batch) {
+  family::ModelOutput output;
+  call([&]() -> Outputs {
+    output = module(cast_batch(batch, casts_inputs_to()));
+    return {&output.loss, &output.logits, &output.encoder_last_hidden_state};
+  });
+  return output;
+}
 
 Tensor DrivenModel::loss_of(const Batch& batch) {
   return forward([this](const Batch& inputs) { return model_.forward(inputs); }, batch).loss;

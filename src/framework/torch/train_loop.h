@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -72,10 +73,14 @@ class DrivenModel {
   virtual std::vector<ghost::Tensor> parameters();
   /// The wrapped module's own forward, or what a program has put in its place.
   using Forward = std::function<family::ModelOutput(const family::Batch&)>;
-  /// model(**batch): `module`, and the wrapper's work before and after it.
-  virtual family::ModelOutput forward(const Forward& module, const family::Batch& batch) {
-    return module(batch);
-  }
+  /// The tensors of a module's output, in its order.
+  using Outputs = std::vector<ghost::Tensor*>;
+  /// model(...), whatever it gives: `module`, and the wrapper's work before and after it.
+  virtual void call(const std::function<Outputs()>& module) { module(); }
+  /// The dtype in which `module` sees what a batch holds with floating point.
+  virtual std::optional<DType> casts_inputs_to() const { return {}; }
+  /// model(**batch)
+  family::ModelOutput forward(const Forward& module, const family::Batch& batch);
   virtual ghost::Tensor loss_of(const family::Batch& batch);
   /// What the program does to its optimizer once it is made.
   virtual void set_up(Optimizer&) {}

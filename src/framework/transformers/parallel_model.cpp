@@ -53,6 +53,7 @@ fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
       : asked.backward_prefetch == "BACKWARD_POST" ? fsdp1::BackwardPrefetch::post
                                                    : fsdp1::BackwardPrefetch::none;
   options.forward_prefetch = asked.forward_prefetch;
+  options.wraps_trained_leaves = recipe.lora.has_value();  // update_fsdp_plugin_peft
   options.cpu_offload = asked.cpu_offload;
   options.sync_module_states = asked.sync_module_states;
   options.mesh = all_shard(recipe);
@@ -67,6 +68,7 @@ fsdp2::Options fsdp2_options(const TrainRecipe& recipe) {
   options.reshard_after_forward = asked.reshard_after_forward;
   options.cpu_offload = asked.cpu_offload;
   options.ends = fsdp2::WrappedEnds::as_accelerate;
+  options.is_peft_model = recipe.lora.has_value();
   options.tells_last_backward = false;  // no_sync leaves it alone
   options.mesh = all_shard(recipe);
   return options;
@@ -129,12 +131,18 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   if (!dp) return tl::unexpected(dp.error());
   if (runs_deepspeed(recipe)) return check_deepspeed(recipe);
   if (recipe.layout.gpus == 1) return {};
-  if (recipe.trainer.is_of_trl())
-    return unsupported("trl's trainers on several GPUs are not modelled", "--gpus", "1");
+  if (recipe.trainer.grpo)
+    return unsupported("trl's GRPOTrainer on several GPUs is not modelled", "--gpus", "1");
+  if (recipe.trainer.is_of_trl() && recipe.trainer.fsdp)
+    return unsupported("trl's trainers over FSDP are not modelled", "--fsdp", "leave it out");
   if (!recipe.trainer.fsdp) return {};
   const FsdpRecipe& fsdp = *recipe.trainer.fsdp;
-  if (recipe.lora)
-    return unsupported("adapters under Trainer's FSDP are not modelled", "--fsdp", "leave it out");
+  if (recipe.quantization)
+    return unsupported("a quantized base under Trainer's FSDP is not modelled", "--fsdp",
+                       "leave it out");
+  if (fsdp.version == 1 && recipe.lora && recipe.lora->use_dora)
+    return unsupported("DoRA under Trainer's FSDP 1 is not modelled", "--peft",
+                       R"("use_dora": false)");
   if (recipe.precision == Precision::amp_fp16 && fsdp.version == 1)
     return unsupported("the gradient scaler under Trainer's FSDP 1 is not modelled", "--fp16",
                        "--bf16, or --fsdp_config '{\"version\": 2}'");

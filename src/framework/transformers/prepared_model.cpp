@@ -31,10 +31,18 @@ ModelOutput PreparedModel::operator()(const Batch& inputs) const {
   return wrapper_->forward([this](const Batch& batch) { return patched(batch); }, inputs);
 }
 
+void PreparedModel::call(const std::function<torch::DrivenModel::Outputs()>& forward) const {
+  const auto patched = [&] { return autocasting(forward); };
+  if (!wrapper_) {
+    patched();
+    return;
+  }
+  wrapper_->call(patched);
+}
+
 ModelOutput PreparedModel::patched(const Batch& inputs) const {
-  if (!is_patched_) return forward_(inputs);
   const ModelOutput original = autocasting([&] { return forward_(inputs); });
-  if (!recipe_.autocasts()) return original;
+  if (!is_patched_ || !recipe_.autocasts()) return original;
   // convert_to_fp32 of accelerate: one output after the other.
   Tensor logits = as_float32(original.logits);
   return {original.loss, std::move(logits), as_float32(original.encoder_last_hidden_state)};

@@ -27,10 +27,13 @@ class PreparedModel {
   /// model(**inputs)
   family::ModelOutput operator()(const family::Batch& inputs) const;
 
-  /// The same for a forward whose outputs are float32 already.
+  /// The same for another forward, whose outputs are float32 already.
+  void call(const std::function<torch::DrivenModel::Outputs()>& forward) const;
+
+  /// `forward` without what wraps the model.
   template <class F>
   auto autocasting(F&& forward) const {
-    if (!recipe_.autocasts()) return forward();
+    if (!is_patched_ || !recipe_.autocasts()) return forward();
     const ghost::AutocastContext autocast(true, recipe_.autocast_dtype());
     return forward();
   }

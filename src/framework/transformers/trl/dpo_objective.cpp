@@ -26,7 +26,7 @@ struct Scores {
 };
 
 /// x = gather_for_metrics(x).sum()
-void gather(Tensor& x) { x = gathered(x); }
+void gather(Tensor& x, std::int64_t ranks) { x = gathered(x, ranks); }
 
 /// (of / count).item() if count > 0 else 0.0
 void take_mean(const Tensor& of, const Tensor& count) {
@@ -36,7 +36,8 @@ void take_mean(const Tensor& of, const Tensor& count) {
   const Tensor mean = of.div(count);
 }
 
-void log_mean_logits(const Tensor& mean_logits, const Pair& masks, std::int64_t scored) {
+void log_mean_logits(const Tensor& mean_logits, const Pair& masks, std::int64_t scored,
+                     std::int64_t ranks) {
   const Pair logits(mean_logits);
   const auto total = [&](const Tensor& values, const Tensor& mask) {
     Tensor selected;
@@ -51,7 +52,7 @@ void log_mean_logits(const Tensor& mean_logits, const Pair& masks, std::int64_t 
   Tensor rejected_logits = total(logits.rejected, masks.rejected);
   Tensor rejected_tokens = ghost::sum_all(masks.rejected);
   for (Tensor* sum : {&chosen_logits, &chosen_tokens, &rejected_logits, &rejected_tokens}) {
-    gather(*sum);
+    gather(*sum, ranks);
     sum->reset();  // .item()
   }
 }
@@ -62,7 +63,7 @@ struct Metrics {
       rejected_rewards, accuracies, margins;
 };
 
-void log_accuracy(const Tensor& is_top1, const Pair& masks, Metrics& kept) {
+void log_accuracy(const Tensor& is_top1, const Pair& masks, std::int64_t ranks, Metrics& kept) {
   const Pair halves(is_top1);
   {
     const Tensor chosen_mask = masks.chosen.to(DType::boolean);
@@ -70,42 +71,49 @@ void log_accuracy(const Tensor& is_top1, const Pair& masks, Metrics& kept) {
   }
   kept.total_tokens = ghost::sum_all(masks.chosen);
   kept.correct_tokens = sum_of_bools(kept.correct_predictions);
-  kept.total_sum = gathered(kept.total_tokens);
+  kept.correct_tokens = transformers::gather(kept.correct_tokens, ranks);
+  kept.total_tokens = transformers::gather(kept.total_tokens, ranks);
+  kept.total_sum = gathered(kept.total_tokens, 1);
   {
     const Tensor positive = ghost::comparison("gt", kept.total_sum);
   }
-  const Tensor correct = gathered(kept.correct_tokens);
+  const Tensor correct = gathered(kept.correct_tokens, 1);
   const Tensor accuracy = correct.div(kept.total_sum);
 }
 
-void log_rewards(const Scores& scores, Metrics& kept) {
+void log_rewards(const Scores& scores, std::int64_t ranks, Metrics& kept) {
   kept.chosen_rewards = scores.chosen_logratios.detach().mul(0.1);
   kept.rejected_rewards = scores.rejected_logratios.detach().mul(0.1);
-  log_mean(kept.chosen_rewards);
-  log_mean(kept.rejected_rewards);
+  log_mean(kept.chosen_rewards, ranks);
+  log_mean(kept.rejected_rewards, ranks);
   kept.accuracies = ghost::comparison("gt", kept.chosen_rewards).to_float();
-  log_mean(kept.accuracies);
+  log_mean(kept.accuracies, ranks);
   kept.margins = kept.chosen_rewards.sub(kept.rejected_rewards);
-  log_mean(kept.margins);
-  log_mean(scores.chosen_logps);
-  log_mean(scores.rejected_logps);
+  log_mean(kept.margins, ranks);
+  log_mean(scores.chosen_logps, ranks);
+  log_mean(scores.rejected_logps, ranks);
 }
+
+/// Of labels, and of GPUs.
+struct Counts {
+  std::int64_t scored, ranks;
+};
 
 /// The metrics that trl logs, in their order; all are small.
 Metrics log_metrics(const FusedOutput& outputs, const Tensor& attention_mask,
-                    const Tensor& shift_completion_mask, std::int64_t scored,
-                    const Scores& scores) {
+                    const Tensor& shift_completion_mask, Counts counts, const Scores& scores) {
+  const std::int64_t ranks = counts.ranks;
   Metrics kept;
   kept.entropy_sum = ghost::sum_all(outputs.entropy.detach().mul(shift_completion_mask));
   kept.total_tokens = ghost::sum_all(shift_completion_mask);
-  gather(kept.entropy_sum);
-  gather(kept.total_tokens);
+  gather(kept.entropy_sum, ranks);
+  gather(kept.total_tokens, ranks);
   take_mean(kept.entropy_sum, kept.total_tokens);
-  gathered(ghost::sum_all(attention_mask));
+  gathered(ghost::sum_all(attention_mask), ranks);
   const Pair masks(shift_completion_mask);
-  log_mean_logits(outputs.mean_logits, masks, scored);
-  log_accuracy(outputs.is_top1, masks, kept);
-  log_rewards(scores, kept);
+  log_mean_logits(outputs.mean_logits, masks, counts.scored, ranks);
+  log_accuracy(outputs.is_top1, masks, ranks, kept);
+  log_rewards(scores, ranks, kept);
   return kept;
 }
 
@@ -116,6 +124,7 @@ DpoObjective::DpoObjective(const TrainRecipe& recipe, const PreparedModel& model
     : model_(model),
       reference_(reference),
       precomputed_(recipe.trainer.dpo->precompute_ref_log_probs),
+      ranks_(recipe.layout.gpus),
       scored_(recipe.trainer.scored_tokens.value_or(2 * recipe.micro_batch_size *
                                                     (recipe.sequence_length - 1))) {}
 
@@ -137,8 +146,7 @@ Tensor DpoObjective::compute_loss(const family::Batch& inputs) {
   model_inputs.labels =
       ghost::masked_fill(inputs.input_ids, ghost::comparison("eq", completion_mask));
   const FusedCount count{.scored = scored_, .outputs = kPolicyOutputs};
-  const FusedOutput outputs =
-      model_.autocasting([&] { return fused_forward(model_.model(), model_inputs, count); });
+  const FusedOutput outputs = fused_forward(model_, model_inputs, count);
   // [:, -seq_len:] is a slice, though of all: Python's short cut is for those from 0 on
   const Tensor per_token_logps = ghost::strided_slice(outputs.log_probs, 1, 0, 1);
   const Tensor logps = per_token_logps.sum(1);
@@ -157,7 +165,7 @@ Tensor DpoObjective::compute_loss(const family::Batch& inputs) {
   const Tensor per_sequence_loss = ghost::log_sigmoid(delta_score.mul(0.1)).neg();
   Tensor loss = per_sequence_loss.mean(0).mul(1.0).add(0.0);
   const Metrics metrics =
-      log_metrics(outputs, inputs.attention_mask, shift_completion_mask, scored_,
+      log_metrics(outputs, inputs.attention_mask, shift_completion_mask, {scored_, ranks_},
                   {chosen_logratios, rejected_logratios, policy.chosen, policy.rejected});
   return loss;
 }

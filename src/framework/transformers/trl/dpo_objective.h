@@ -30,7 +30,7 @@ class DpoObjective final : public Objective {
   const PreparedModel& model_;
   const PreparedModel* reference_;
   bool precomputed_;
-  std::int64_t scored_;
+  std::int64_t ranks_, scored_;
 };
 
 }  // namespace memtape::transformers::trl

@@ -52,4 +52,15 @@ FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& i
   return out;
 }
 
+FusedOutput fused_forward(const PreparedModel& model, const family::Batch& inputs,
+                          FusedCount count) {
+  FusedOutput out;
+  model.call([&]() -> torch::DrivenModel::Outputs {
+    out = fused_forward(model.model(), inputs, count);
+    return {&out.loss,        &out.log_probs, &out.entropy,
+            &out.mean_logits, &out.is_top1,   &out.label_mask};
+  });
+  return out;
+}
+
 }  // namespace memtape::transformers::trl

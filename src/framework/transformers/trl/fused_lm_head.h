@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "family/pretrained.h"
+#include "framework/transformers/prepared_model.h"
 #include "framework/transformers/trl/chunked_logprob.h"
 
 namespace memtape::transformers::trl {
@@ -23,6 +24,10 @@ struct FusedCount {
 
 /// model(..., fused_lm_head=True)
 FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& inputs,
+                          FusedCount count);
+
+/// The same through what wraps the model.
+FusedOutput fused_forward(const PreparedModel& model, const family::Batch& inputs,
                           FusedCount count);
 
 }  // namespace memtape::transformers::trl

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/transformers/gather.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/session.h"
 #include "ghost/tensor.h"
@@ -25,12 +26,14 @@ struct Pair {
 };
 
 /// gather_for_metrics(x.sum()).sum()
-inline ghost::Tensor gathered(const ghost::Tensor& sum) { return ghost::plain_unary("sum", sum); }
+inline ghost::Tensor gathered(const ghost::Tensor& sum, std::int64_t ranks) {
+  return ghost::plain_unary("sum", gather(sum, ranks));
+}
 
-/// x.mean().item()
-inline void log_mean(const ghost::Tensor& x) {
+/// gather(x).mean().item()
+inline void log_mean(const ghost::Tensor& x, std::int64_t ranks) {
   const ghost::GradMode no_grad(false);
-  const ghost::Tensor mean = x.mean(0);
+  const ghost::Tensor mean = gather(x, ranks).mean(0);
 }
 
 }  // namespace memtape::transformers::trl

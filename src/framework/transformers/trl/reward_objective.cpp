@@ -42,18 +42,19 @@ namespace {
 void log_extreme(const Tensor& rewards) { const Tensor extreme = ghost::max_all(rewards); }
 
 /// What is logged; the mean of the margins is read last and lives on.
-Tensor log_metrics(const Tensor& all_rewards, const Pair& rewards) {
+Tensor log_metrics(const Tensor& logits, const Pair& rewards, std::int64_t ranks) {
   const ghost::GradMode no_grad(false);
+  const Tensor all_rewards = gather(logits, ranks);
   log_extreme(all_rewards);
-  log_mean(all_rewards.view({-1}));
+  log_mean(all_rewards.view({-1}), 1);
   log_extreme(all_rewards);
   {
     const Tensor accuracy =
         ghost::comparison("gt", rewards.chosen).to_float().mean(0);  // gathered and averaged
-    gathered(accuracy);
+    gathered(accuracy, ranks);
   }
   Tensor margin = rewards.chosen.sub(rewards.rejected).mean(0);
-  return gathered(margin);
+  return gathered(margin, ranks);
 }
 
 }  // namespace
@@ -66,8 +67,8 @@ Tensor RewardObjective::compute_loss(const family::Batch& inputs) {
     const Tensor centered = rewards.chosen.add(rewards.rejected).pow(2).mean(0).mul(0.01);
     ghost::add_(loss, centered);
   }
-  gathered(ghost::sum_all(inputs.attention_mask));
-  const Tensor mean_margin = log_metrics(outputs.logits, rewards);
+  gathered(ghost::sum_all(inputs.attention_mask), ranks_);
+  const Tensor mean_margin = log_metrics(outputs.logits, rewards, ranks_);
   return loss;
 }
 

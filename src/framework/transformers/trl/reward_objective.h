@@ -18,13 +18,16 @@ family::ModelOutput classify_sequences(family::PretrainedModel& model, const fam
 class RewardObjective final : public Objective {
  public:
   RewardObjective(const TrainRecipe& recipe, const PreparedModel& model)
-      : model_(model), centers_rewards_(recipe.trainer.reward->centers_rewards) {}
+      : model_(model),
+        ranks_(recipe.layout.gpus),
+        centers_rewards_(recipe.trainer.reward->centers_rewards) {}
 
   ghost::Tensor compute_loss(const family::Batch& inputs) override;
   bool counts_items() const override { return false; }
 
  private:
   const PreparedModel& model_;
+  std::int64_t ranks_;
   bool centers_rewards_;
 };
 

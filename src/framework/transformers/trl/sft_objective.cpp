@@ -26,11 +26,11 @@ SftObjective::SftObjective(const TrainRecipe& recipe, const PreparedModel& model
       count_{.scored = recipe.trainer.scored_tokens.value_or(recipe.micro_batch_size *
                                                              (recipe.sequence_length - 1)),
              .outputs = {.entropy = true, .is_top1 = true}},
+      ranks_(recipe.layout.gpus),
       dynamic_fine_tuning_(recipe.trainer.sft->loss_type == "dft") {}
 
 Tensor SftObjective::compute_loss(const family::Batch& inputs) {
-  const FusedOutput outputs =
-      model_.autocasting([&] { return fused_forward(model_.model(), inputs, count_); });
+  const FusedOutput outputs = fused_forward(model_, inputs, count_);
   Tensor per_token_loss = outputs.log_probs.neg();
   if (dynamic_fine_tuning_)
     per_token_loss = per_token_loss.mul(ghost::exp(outputs.log_probs).detach());
@@ -38,12 +38,12 @@ Tensor SftObjective::compute_loss(const family::Batch& inputs) {
   loss = loss.div(ghost::plain_unary("clamp", inputs.num_items_in_batch));
   loss = loss.mul(1.0);
   const ghost::GradMode no_grad(false);
-  const Tensor num_valid = gathered(sum_of_bools(outputs.label_mask));
-  const Tensor entropy_sum = gathered(ghost::sum_all(outputs.entropy.detach()));
-  const Tensor num_correct = gathered(sum_of_bools(outputs.is_top1));
+  const Tensor num_valid = gathered(sum_of_bools(outputs.label_mask), ranks_);
+  const Tensor entropy_sum = gathered(ghost::sum_all(outputs.entropy.detach()), ranks_);
+  const Tensor num_correct = gathered(sum_of_bools(outputs.is_top1), ranks_);
   take_mean(entropy_sum, num_valid);
   take_mean(num_correct, num_valid);
-  gathered(ghost::sum_all(inputs.attention_mask));
+  gathered(ghost::sum_all(inputs.attention_mask), ranks_);
   return loss;
 }
 

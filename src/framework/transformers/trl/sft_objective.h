@@ -18,6 +18,7 @@ class SftObjective final : public Objective {
  private:
   const PreparedModel& model_;
   FusedCount count_;
+  std::int64_t ranks_;
   bool dynamic_fine_tuning_;  ///< loss_type="dft"
 };
 
