@@ -133,13 +133,18 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   if (recipe.layout.gpus == 1) return {};
   if (recipe.trainer.grpo)
     return unsupported("trl's GRPOTrainer on several GPUs is not modelled", "--gpus", "1");
-  if (recipe.trainer.is_of_trl() && recipe.trainer.fsdp)
-    return unsupported("trl's trainers over FSDP are not modelled", "--fsdp", "leave it out");
+  const bool asks_reference = recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs;
+  if (asks_reference && recipe.trainer.fsdp)
+    return unsupported("DPO's reference over FSDP is not modelled", "--fsdp",
+                       "--precompute_ref_log_probs true, or leave it out");
   if (!recipe.trainer.fsdp) return {};
   const FsdpRecipe& fsdp = *recipe.trainer.fsdp;
   if (recipe.quantization)
     return unsupported("a quantized base under Trainer's FSDP is not modelled", "--fsdp",
                        "leave it out");
+  if (fsdp.version == 2 && recipe.lora && recipe.trainer.is_of_trl())
+    return unsupported("adapters in trl's trainers over FSDP 2 are not modelled", "--fsdp_config",
+                       R"({"version": 1})");
   if (fsdp.version == 1 && recipe.lora && recipe.lora->use_dora)
     return unsupported("DoRA under Trainer's FSDP 1 is not modelled", "--peft",
                        R"("use_dora": false)");

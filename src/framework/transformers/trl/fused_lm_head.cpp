@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/fused_lm_head.h"
 
+#include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
@@ -11,6 +12,7 @@
 namespace memtape::transformers::trl {
 namespace {
 
+using ghost::Op;
 using ghost::Tensor;
 
 /// x.new_zeros(mask.shape).masked_scatter(mask, x)
@@ -25,11 +27,20 @@ Tensor mean_loss(const Tensor& log_probs, const Tensor& mask) {
   return negated.div(ghost::plain_unary("clamp", sum_of_bools(mask)));
 }
 
+/// weight.full_tensor(), where the head is still cut when the loss asks for it: FSDP2 gathers a
+/// unit when its own forward is called.
+Tensor full_tensor(const Tensor& weight) {
+  const auto& storage = weight.impl().storage;
+  if (storage && !storage->is_empty) return weight;
+  const Op op("_allgather_base_", {});
+  return ghost::empty(weight.sizes(), weight.dtype(), Category::communication);
+}
+
 LogProbs score(const Tensor& hidden_states, const Tensor& labels, const Tensor& mask,
                const nn::Projection& lm_head, FusedCount count) {
   const Tensor hidden = ghost::index_by_mask(hidden_states, mask, count.scored);
   const Tensor targets = ghost::index_by_mask(labels, mask, count.scored);
-  return chunked_logprob(hidden, lm_head.weight, lm_head.bias, targets, count.outputs);
+  return chunked_logprob(hidden, full_tensor(lm_head.weight), lm_head.bias, targets, count.outputs);
 }
 
 }  // namespace
