@@ -35,6 +35,7 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"trl.scripts.dpo", "", translate_trl_dpo},
     {"trl", "reward", translate_trl_reward},
     {"reward.py", "", translate_trl_reward},
+    {"reward_modeling.py", "", translate_trl_reward},
     {"trl.scripts.reward", "", translate_trl_reward},
     {"trl", "grpo", translate_trl_grpo},
     {"grpo.py", "", translate_trl_grpo},

@@ -22,6 +22,7 @@
 #include "framework/torchtitan/job_config.h"
 #include "framework/torchtitan/trainer.h"
 #include "framework/transformers/deepspeed_model.h"
+#include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trainer.h"
 #include "workload/lora_config.h"
@@ -185,6 +186,10 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
     recipe.not_modelled.emplace_back(
         "ZeRO 1 and 2 partition the parameters that weight decay spares apart from the others; "
         "they are counted as one group, some kilobytes off");
+  if (auto why = transformers::evaluation_left_out(recipe)) {
+    recipe.not_modelled.push_back(std::move(*why));
+    recipe.trainer.evaluation.runs = false;
+  }
   if (recipe.weights) return recipe;
   const std::string stored = config.text("dtype", config.text("torch_dtype", "float32"));
   recipe.weights = stored == "bfloat16"  ? DType::bfloat16

@@ -4,11 +4,18 @@
 // side by side on the GPU until eval_accumulation_steps, or the end, move them to the host.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "base/result.h"
 #include "framework/transformers/trainer_objective.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::transformers {
+
+/// Why an evaluation that was asked for is left out of the answer, or nothing: the step's figures
+/// stand without it.
+std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe);
 
 /// What has to be so for the loop to be modelled.
 Result<void> check_evaluation(const TrainRecipe& recipe);

@@ -367,8 +367,6 @@ Result<void> check_seq2seq(const TrainRecipe& recipe) {
   if (recipe.trainer.label_smoothing_factor != 0.0)
     return unsupported("the label smoother needs decoder_input_ids, which batches have not here",
                        "--label_smoothing_factor", "0");
-  if (recipe.trainer.evaluation.runs)
-    return unsupported("evaluation is not modelled for encoder-decoders", "--eval_strategy", "no");
   return {};
 }
 
