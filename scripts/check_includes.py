@@ -15,6 +15,7 @@ SOURCES = {".h", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 BUILDS_ON = {  # a framework that another is made of
     "framework/fsdp1": {"framework/ddp"},
+    "framework/litgpt": {"framework/transformers"},  # bitsandbytes
     "framework/sglang": {"framework/vllm"},
     "framework/transformers": {"framework/ddp", "framework/fsdp1", "framework/fsdp2", "framework/deepspeed"},
     "framework/torch_tp": {"framework/fsdp2"},

@@ -27,6 +27,7 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"trainer", "{trainer,sft,dpo,reward,grpo}", "which of transformers' and trl's trainers",
      kStep},
     {"transformers-version", "X.Y", "the release whose loss is computed (5.17)", kStep},
+    {"litgpt-version", "X.Y", "the release of litgpt that runs (0.5)", kStep},
     {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, ...", kStep},
     {"micro-batch-size", "N", "sequences per GPU and forward pass", kStep},
     {"sequence-length", "N",

@@ -33,6 +33,7 @@ Result<void> refuse_unmodelled(const RawOptions& options) {
   const auto end = kUnmodelled.begin() + (is_single(dialect) ? kUnmodelled.size() : kOfAny);
   for (const auto& [name, value] : options.values) {
     if (dialect == "transformers" && (name == "peft" || name == "quantization")) continue;
+    if (dialect == "litgpt" && name == "quantize") continue;
     if (std::find(kUnmodelled.begin(), end, name) == end) continue;
     if (std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
       return unsupported("\"" + value + "\" is not modelled by --framework " + dialect, "--" + name,

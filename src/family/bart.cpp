@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// BART, mBART and Pegasus for conditional generation: an encoder and a decoder over one scaled
-// embedding table, learned positions (fixed ones in Pegasus), logits with a bias that is a buffer;
-// mirroring transformers 5.17 models/bart/modeling_bart.py, models/mbart/modeling_mbart.py and
-// models/pegasus/modeling_pegasus.py.
+// BART, mBART, Pegasus and Marian for conditional generation: an encoder and a decoder over one
+// scaled embedding table, learned positions (fixed ones in Pegasus and Marian), logits with a bias
+// that is a buffer; mirroring transformers 5.17 models/bart/modeling_bart.py,
+// models/mbart/modeling_mbart.py, models/pegasus/modeling_pegasus.py and
+// models/marian/modeling_marian.py.
 #include <optional>
 
 #include "family/bart_layers.h"
@@ -17,22 +18,34 @@
 namespace memtape::family {
 namespace {
 
-enum class BartKind { bart, mbart, pegasus };
+enum class BartKind { bart, mbart, pegasus, marian };
 
 struct BartConfig : BartLayerConfig {
   BartConfig(const Config& c, const ModelOptions& options, BartKind which)
       : BartLayerConfig(c, options, {}),
-        vocab_size(c.dimension("vocab_size", 50265)),
+        vocab_size(c.dimension("vocab_size", which == BartKind::marian ? 58101 : 50265)),
         max_position_embeddings(c.dimension("max_position_embeddings", 1024)),
         tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
         kind(which) {
-    norms_first = kind != BartKind::bart;
+    norms_first = kind == BartKind::mbart || kind == BartKind::pegasus;
+    if (kind == BartKind::marian) check_one_table(c);
     if (c.has("pad_token_id") && c.is_null("pad_token_id"))
       c.fail("pad_token_id", "must be an integer: labels are shifted with it");
   }
+  /// Positions are a table of sines, and no norm follows the embeddings.
+  bool has_fixed_positions() const { return kind == BartKind::pegasus || kind == BartKind::marian; }
+
   std::int64_t vocab_size, max_position_embeddings;
   bool tie_word_embeddings;
   BartKind kind;
+
+ private:
+  void check_one_table(const Config& c) const {
+    if (!c.boolean("share_encoder_decoder_embeddings", true))
+      c.fail("share_encoder_decoder_embeddings", "must be true: two tables are not modelled");
+    if (c.dimension("decoder_vocab_size", vocab_size) != vocab_size)
+      c.fail("decoder_vocab_size", "must be vocab_size: two tables are not modelled");
+  }
 };
 
 /// An embedding times a number, be it 1.
@@ -44,7 +57,7 @@ class BartScaledWordEmbedding : public nn::Embedding {
   }
 };
 
-/// Learned: the first two rows of its table are never used. Pegasus: fixed.
+/// Learned: the first two rows of its table are never used. Or fixed.
 class BartPositionalEmbedding : public nn::Embedding {
  public:
   BartPositionalEmbedding(const nn::Scope& scope, const BartConfig& c)
@@ -62,7 +75,7 @@ class BartPositionalEmbedding : public nn::Embedding {
   }
 
  private:
-  static std::int64_t offset(const BartConfig& c) { return c.kind == BartKind::pegasus ? 0 : 2; }
+  static std::int64_t offset(const BartConfig& c) { return c.has_fixed_positions() ? 0 : 2; }
 
   /// create_weight: each half is converted on the host and packed before it is put in its place.
   void make_sinusoids() const {
@@ -83,9 +96,9 @@ class BartEncoder : public nn::Module<BartEncoder> {
         dropout_(c.dropout),
         embed_positions_(scope / "embed_positions", c),
         layers_(scope / "layers", c.encoder.layers, static_cast<const BartLayerConfig&>(c)) {
-    if (c.kind != BartKind::pegasus)
+    if (!c.has_fixed_positions())
       layernorm_embedding_.emplace(scope / "layernorm_embedding", c.d_model);
-    if (c.kind != BartKind::bart) layer_norm_.emplace(scope / "layer_norm", c.d_model);
+    if (c.norms_first) layer_norm_.emplace(scope / "layer_norm", c.d_model);
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
@@ -130,9 +143,9 @@ class BartDecoder : public nn::Module<BartDecoder> {
         dropout_(c.dropout),
         embed_positions_(scope / "embed_positions", c),
         layers_(scope / "layers", c.decoder.layers, static_cast<const BartLayerConfig&>(c)) {
-    if (c.kind != BartKind::pegasus)
+    if (!c.has_fixed_positions())
       layernorm_embedding_.emplace(scope / "layernorm_embedding", c.d_model);
-    if (c.kind != BartKind::bart) layer_norm_.emplace(scope / "layer_norm", c.d_model);
+    if (c.norms_first) layer_norm_.emplace(scope / "layer_norm", c.d_model);
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& encoder_hidden_states,
@@ -147,7 +160,7 @@ class BartDecoder : public nn::Module<BartDecoder> {
         create_bidirectional_mask({.attention = attention_, .attention_mask = given_encoder_mask},
                                   inputs_embeds, encoder_hidden_states);
     const Tensor positions = embed_positions_(position_ids, 1);
-    if (kind_ == BartKind::mbart) position_ids = positions;
+    if (kind_ == BartKind::mbart || kind_ == BartKind::marian) position_ids = positions;
     Tensor hidden_states = inputs_embeds.add(positions);
     if (layernorm_embedding_) hidden_states = (*layernorm_embedding_)(hidden_states);
     hidden_states = ghost::dropout(hidden_states, dropout_);
@@ -226,6 +239,11 @@ ModelPointer build_bart(const Config& c, const ModelOptions& options) {
 
 ModelPointer build_mbart(const Config& c, const ModelOptions& options) {
   const BartConfig config(c, options, BartKind::mbart);
+  return build_checked<BartForConditionalGeneration>(c, config, options);
+}
+
+ModelPointer build_marian(const Config& c, const ModelOptions& options) {
+  const BartConfig config(c, options, BartKind::marian);
   return build_checked<BartForConditionalGeneration>(c, config, options);
 }
 

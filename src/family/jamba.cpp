@@ -5,6 +5,7 @@
 
 #include "family/attention_of.h"
 #include "family/families.h"
+#include "family/hybrid_for_causal_lm.h"
 #include "family/llama.h"
 #include "family/mamba_mixer.h"
 #include "family/moe_decoder.h"
@@ -107,7 +108,7 @@ class JambaDecoderLayer : public nn::GradientCheckpointingLayer<JambaDecoderLaye
     pre_ff_layernorm_.emplace(scope / "pre_ff_layernorm", c.hidden_size);
   }
 
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin&) {
     Tensor residual = x;
     Tensor hidden_states = (*input_layernorm_)(x);
     hidden_states = self_attn_ ? (*self_attn_)(hidden_states, attention_mask, CosSin())
@@ -131,59 +132,20 @@ class JambaDecoderLayer : public nn::GradientCheckpointingLayer<JambaDecoderLaye
   std::optional<LlamaRMSNorm> input_layernorm_, pre_ff_layernorm_;
 };
 
-class JambaForCausalLM : public PretrainedModel {
- public:
-  JambaForCausalLM(const JambaConfig& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        config_(c),
-        model_(root() / "model"),
-        embed_tokens_(model_ / "embed_tokens", c.vocab_size, c.hidden_size),
-        layers_(model_ / "layers", c.num_hidden_layers, c),
-        final_layernorm_(model_ / "final_layernorm", c.hidden_size),
-        lm_head_(init_weights() / "lm_head", c.hidden_size, c.vocab_size, false) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, embed_tokens_.weight);
+struct JambaParts {
+  using Settings = JambaConfig;
+  using DecoderLayer = JambaDecoderLayer;
+  static constexpr bool kRotates = false;
+  static Tensor position_ids(const Tensor& x) { return position_ids_for(x); }
+  static void init_weights(JambaDecoderLayer& layer, const JambaConfig&, DType) {
+    if (layer.mamba) layer.mamba->init_weights();
   }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = run_model(batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
-    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
-    return {std::move(loss), std::move(logits)};
-  }
-
- private:
-  /// _init_weights of the mixers, before the head is made.
-  nn::Scope init_weights() {
-    for (JambaDecoderLayer& layer : layers_)
-      if (layer.mamba) layer.mamba->init_weights();
-    return root();
-  }
-
-  Tensor run_model(const Batch& batch) {
-    const Tensor inputs_embeds = embed_tokens_(batch.input_ids);
-    const auto [position_ids, full_attention, linear_attention] =
-        hybrid_inputs(config_.attention, batch.attention_mask, inputs_embeds);
-    Tensor hidden_states = inputs_embeds;
-    std::int64_t layer = 0;
-    for (JambaDecoderLayer& decoder_layer : layers_)
-      hidden_states =
-          decoder_layer(hidden_states, config_.attends(layer++) ? full_attention : linear_attention,
-                        position_ids);
-    return final_layernorm_(hidden_states);
-  }
-
-  JambaConfig config_;
-  nn::Scope model_;
-  nn::Embedding embed_tokens_;
-  nn::ModuleList<JambaDecoderLayer> layers_;
-  LlamaRMSNorm final_layernorm_;
-  nn::Linear lm_head_;
 };
 
 }  // namespace
 
 ModelPointer build_jamba(const Config& c, const ModelOptions& options) {
-  return build_checked<JambaForCausalLM>(c, JambaConfig(c, options), options);
+  return build_checked<HybridForCausalLM<JambaParts>>(c, JambaConfig(c, options), options);
 }
 
 }  // namespace memtape::family

@@ -3,15 +3,13 @@
 
 #include <utility>
 
-#include "family/loss_dialect.h"
+#include "family/transformers_release.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/loss.h"
 #include "ghost/trace.h"
 
 namespace memtape::family {
 namespace {
-
-thread_local bool shifts_logits = false;
 
 /// torch.nn.functional.pad(x, (0, 1)) of integers: a new tensor one longer.
 Tensor pad_right(const Tensor& x) {
@@ -52,13 +50,10 @@ Tensor shifted_labels_loss(const Tensor& model_logits, const Batch& batch,
 
 }  // namespace
 
-LogitShift::LogitShift(bool wanted) : outer_(std::exchange(shifts_logits, wanted)) {}
-LogitShift::~LogitShift() { shifts_logits = outer_; }
-bool LogitShift::in_force() { return shifts_logits; }
-
 Tensor causal_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64_t vocab_size) {
   if (!batch.labels.defined()) return {};
-  const auto loss = LogitShift::in_force() ? shifted_logits_loss : shifted_labels_loss;
+  const bool copies_logits = ReleaseInForce::before({4, 49});
+  const auto loss = copies_logits ? shifted_logits_loss : shifted_labels_loss;
   return loss(model_logits, batch, vocab_size);
 }
 

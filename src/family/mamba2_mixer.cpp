@@ -307,13 +307,18 @@ Tensor create_recurrent_attention_mask(const Tensor& attention_mask, std::int64_
 }
 
 HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
-                           const Tensor& inputs_embeds) {
+                           const Tensor& inputs_embeds, Tensor position_ids) {
   HybridInputs made;
-  made.position_ids = position_ids_for(inputs_embeds);
+  made.position_ids = std::move(position_ids);
   made.full_attention = create_causal_mask(
       {.attention = attention, .attention_mask = attention_mask}, inputs_embeds, made.position_ids);
   made.linear_attention = create_recurrent_attention_mask(attention_mask, inputs_embeds.size(1));
   return made;
+}
+
+HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
+                           const Tensor& inputs_embeds) {
+  return hybrid_inputs(attention, attention_mask, inputs_embeds, position_ids_for(inputs_embeds));
 }
 
 }  // namespace memtape::family

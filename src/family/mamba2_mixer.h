@@ -101,6 +101,9 @@ struct HybridInputs {
   Tensor position_ids, full_attention, linear_attention;
 };
 HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
+                           const Tensor& inputs_embeds, Tensor position_ids);
+/// Positions as most models make them.
+HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
                            const Tensor& inputs_embeds);
 
 }  // namespace memtape::family

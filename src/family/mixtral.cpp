@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mixtral: Mistral with experts in place of the MLP, mirroring transformers 5.17
-// models/mixtral/modeling_mixtral.py.
+// models/mixtral/modeling_mixtral.py, and that of 4.48 where an older release is in force.
+#include <optional>
+
+#include "family/expert_modules.h"
 #include "family/families.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
+#include "family/transformers_release.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 
@@ -28,23 +32,29 @@ struct MixtralConfig : MoeConfig {
 class MixtralSparseMoeBlock : public nn::Module<MixtralSparseMoeBlock> {
  public:
   MixtralSparseMoeBlock(const nn::Scope& scope, const MixtralConfig& c)
-      : Module(scope),
-        jitter_noise_(c.router_jitter_noise),
-        gate_(scope / "gate", c, TopKRouter::Style::mixtral),
-        experts_(scope / "experts", c) {}
+      : Module(scope), jitter_noise_(c.router_jitter_noise) {
+    if (ReleaseInForce::before({5, 0})) {
+      expert_modules_.emplace(scope, c);
+    } else {
+      gate_.emplace(scope / "gate", c, TopKRouter::Style::mixtral);
+      experts_.emplace(scope / "experts", c);
+    }
+  }
 
   Tensor forward(const Tensor& x) {
     if (jitter_noise_ > 0) ghost::mul_(x, ghost::empty_like(x, x.dtype()));
     Tensor hidden_states = x.view({-1, x.size(-1)});
-    const Routing routing = gate_(hidden_states);
-    hidden_states = experts_(hidden_states, routing.indices, routing.weights);
+    if (expert_modules_) return (*expert_modules_)(hidden_states).reshape(x.sizes());
+    const Routing routing = (*gate_)(hidden_states);
+    hidden_states = (*experts_)(hidden_states, routing.indices, routing.weights);
     return hidden_states.reshape(x.sizes());
   }
 
  private:
   double jitter_noise_;
-  TopKRouter gate_;
-  Experts experts_;
+  std::optional<TopKRouter> gate_;
+  std::optional<Experts> experts_;
+  std::optional<ExpertModules> expert_modules_;  ///< in their place
 };
 
 struct MixtralParts : MoeParts {

@@ -95,6 +95,13 @@ constexpr std::array kFamilies{
     Family{"dbrx", Task::causal_lm, build_dbrx},
     Family{"electra", Task::masked_lm, build_electra},
     Family{"lfm2", Task::causal_lm, build_lfm2},
+    Family{"apertus", Task::causal_lm, build_apertus},
+    Family{"bamba", Task::causal_lm, build_bamba},
+    Family{"codegen", Task::causal_lm, build_codegen},
+    Family{"cwm", Task::causal_lm, build_cwm},
+    Family{"marian", Task::seq2seq_lm, build_marian},
+    Family{"ministral3", Task::causal_lm, build_ministral3},
+    Family{"xglm", Task::causal_lm, build_xglm},
     // Code of hub repositories, by its nearest family (remote_code.h).
     Family{"baichuan", Task::causal_lm, build_baichuan},
     Family{"chatglm", Task::causal_lm, build_chatglm},

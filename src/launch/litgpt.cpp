@@ -140,8 +140,11 @@ void add_precision(Settings& settings, Translation& translation) {
   const auto found = std::ranges::find(kNames, name);
   translation.options.emplace_back(
       "precision", kOurs[static_cast<std::size_t>(std::distance(kNames.begin(), found))]);
+  constexpr auto kModes =
+      std::to_array<std::string_view>({"bnb.nf4", "bnb.nf4-dq", "bnb.fp4", "bnb.fp4-dq"});
   if (const Setting* quantize = settings.find("quantize"); quantize && quantize->says_something())
-    settings.fail(*quantize, "quantized bases are not modelled for litgpt", "leave it out");
+    if (const auto mode = settings.choice("quantize", kModes))
+      translation.options.emplace_back("quantize", *mode);
 }
 
 /// optimizer: AdamW, or {class_path: torch.optim.AdamW, init_args: ...}.

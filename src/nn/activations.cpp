@@ -38,6 +38,13 @@ Tensor quick_gelu(const Tensor& x) { return x.mul(ghost::sigmoid(x.mul(1.702)));
 /// relu(x) squared
 Tensor relu2(const Tensor& x) { return ghost::relu(x).pow(2); }
 
+/// It has parameters: a module of its own where a family has it.
+Tensor xielu(const Tensor& x) {
+  ghost::session().fail({ErrorKind::unsupported, "xielu is modelled in apertus alone", "hidden_act",
+                         "another activation"});
+  return x;
+}
+
 thread_local ForwardHooks* current_hooks = nullptr;
 
 template <Activation::Function function>
@@ -50,15 +57,15 @@ Tensor observed(const Tensor& x) {
   return output;
 }
 
-constexpr std::array<std::string_view, 13> kNames{
+constexpr std::array<std::string_view, 14> kNames{
     "silu",        "swish",      "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
     "gelu_python", "quick_gelu", "relu", "relu2",    "tanh",      "sigmoid",
-    "linear"};
-constexpr std::array<Activation::Function, 13> kFunctions{
+    "linear",      "xielu"};
+constexpr std::array<Activation::Function, 14> kFunctions{
     observed<silu>,      observed<silu>,  observed<gelu>, observed<gelu_new>,
     observed<gelu_fast>, observed<gelu>,  observed<gelu>, observed<quick_gelu>,
     observed<relu>,      observed<relu2>, observed<tanh>, observed<sigmoid>,
-    observed<linear>};
+    observed<linear>,    observed<xielu>};
 
 }  // namespace
 

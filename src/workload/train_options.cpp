@@ -269,29 +269,53 @@ Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-/// "4.48" or "4.48.1", as two numbers.
-Result<std::pair<std::int64_t, std::int64_t>> version_of(const NamedValue& option) {
+/// "4.48" or "4.48.1".
+Result<std::pair<int, int>> version_of(const NamedValue& option) {
   const char* const end = option.second.data() + option.second.size();
-  std::int64_t major = 0, minor = 0;
-  const auto [dot, first] = std::from_chars(option.second.data(), end, major);
+  std::pair<int, int> version;
+  const auto [dot, first] = std::from_chars(option.second.data(), end, version.first);
   if (first == std::errc() && dot != end && *dot == '.') {
-    const auto [rest, second] = std::from_chars(dot + 1, end, minor);
-    if (second == std::errc() && (rest == end || *rest == '.')) return std::pair(major, minor);
+    const auto [rest, second] = std::from_chars(dot + 1, end, version.second);
+    if (second == std::errc() && (rest == end || *rest == '.')) return version;
   }
   return wrong(option.first, option.second, "a version such as 4.48 or 5.17");
 }
 
-/// What is known of versions before 5.17: how the loss shifts.
+/// What is known of versions before 5.17: family/transformers_release.h.
 Result<void> set_transformers_version(const NamedValue& option, TrainRecipe& recipe) {
   if (recipe.framework != Framework::transformers)
     return bad_input("which transformers", "--" + option.first,
                      "it needs --framework transformers");
   const auto version = version_of(option);
   if (!version) return tl::unexpected(version.error());
-  recipe.trainer.shifts_logits = *version < std::pair<std::int64_t, std::int64_t>(4, 49);
-  if (*version < std::pair<std::int64_t, std::int64_t>(5, 0))
+  recipe.trainer.release = {version->first, version->second};
+  if (version->first < 5)
     recipe.not_modelled.push_back("--transformers-version " + option.second +
-                                  ": its loss is modelled, all else is 5.17's");
+                                  ": its loss and Mixtral's experts are modelled, all else is "
+                                  "5.17's");
+  return {};
+}
+
+/// litgpt's own --quantize; "bnb." may be left out.
+Result<void> set_quantize(const NamedValue& option, TrainRecipe& recipe) {
+  if (option.second == "none") return {};
+  constexpr std::array<std::string_view, 4> kModes{"bnb.nf4", "bnb.nf4-dq", "bnb.fp4",
+                                                   "bnb.fp4-dq"};
+  const std::string mode =
+      option.second.starts_with("bnb.") ? option.second : "bnb." + option.second;
+  if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end())
+    return wrong(option.first, option.second, suggestion(option.second, kModes));
+  recipe.quantization.emplace();
+  recipe.quantization->double_quant = mode.ends_with("-dq");
+  return {};
+}
+
+Result<void> set_litgpt_version(const NamedValue& option, TrainRecipe& recipe) {
+  if (recipe.framework != Framework::litgpt)
+    return bad_input("which litgpt", "--" + option.first, "it needs --framework litgpt");
+  const auto version = version_of(option);
+  if (!version) return tl::unexpected(version.error());
+  recipe.litgpt_before_0_5 = *version < std::pair(0, 5);
   return {};
 }
 
@@ -352,6 +376,8 @@ constexpr auto kRules = std::to_array<Rule>({
      }},
     {"trainer", check_trainer},
     {"transformers-version", set_transformers_version},
+    {"litgpt-version", set_litgpt_version},
+    {"quantize", set_quantize},
     {"lora-rank",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), lora(r).rank); }},
     {"lora-targets",

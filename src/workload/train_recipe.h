@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "family/transformers_release.h"
 #include "model/expert_load.h"
 #include "workload/layout_recipe.h"
 
@@ -207,7 +208,7 @@ struct TrainerRecipe {
   /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;
-  bool shifts_logits = false;  ///< as transformers before 4.49 does, in place of labels
+  family::TransformersRelease release;
   bool batch_has_mask = true;  ///< tokenizers return one
   bool averages_tokens_across_devices = true;
   DdpRecipe ddp;
@@ -239,6 +240,7 @@ struct TrainRecipe {
   bool compile = false;  ///< torch.compile(model) before the plain loop
   std::optional<LoraRecipe> lora;
   std::optional<QuantizationRecipe> quantization;
+  bool litgpt_before_0_5 = false;  ///< and before the bitsandbytes that it asks for
   /// Whether peft's prepare_model_for_kbit_training is called on the quantized model; not said:
   /// yes.
   std::optional<bool> prepare_for_kbit_training;

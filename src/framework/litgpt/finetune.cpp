@@ -10,6 +10,7 @@
 #include "framework/litgpt/gpt.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torch/strategy.h"
+#include "framework/transformers/bitsandbytes_optimizer.h"
 #include "ghost/ops/creation.h"
 #include "nn/module.h"
 #include "workload/lora_config.h"
@@ -22,6 +23,10 @@ Result<std::optional<Lora>> read_lora(const TrainRecipe& recipe) {
   if (!recipe.lora) return std::optional<Lora>();
   Lora lora{
       .r = recipe.lora->rank, .dropout = recipe.lora->dropout, .query = false, .value = false};
+  if (recipe.quantization)
+    lora.quantize = Quantize{.double_quant = recipe.quantization->double_quant,
+                             .compute_dtype = recipe.parameter_dtype(),
+                             .before_0_5 = recipe.litgpt_before_0_5};
   struct Target {
     std::string_view name;
     bool Lora::* adapted;
@@ -53,15 +58,24 @@ Result<void> check(const TrainRecipe& recipe) {
   if (recipe.checkpointing != Checkpointing::none)
     return unsupported("litgpt checkpoints activations only where it shards a model over GPUs",
                        "--gradient-checkpointing", "none");
-  if (recipe.quantization)
-    return unsupported("quantized bases are not modelled by --framework litgpt", "--quantization");
+  if (recipe.quantization && !recipe.lora)
+    return unsupported("litgpt quantizes under adapters; LoRA is modelled", "--quantize",
+                       "add --lora-rank");
+  if (recipe.quantization && recipe.autocasts())
+    return bad_input("Quantization and mixed precision is not supported", "--quantize",
+                     "--precision bf16 or fp32");
   if (!recipe.freeze.empty())
     return unsupported("litgpt's programs freeze nothing by name", "--freeze");
   if (const auto one = torch::check_axes(recipe.layout, {}); !one) return one;
   if (recipe.layout.gpus > 1)
     return unsupported("several GPUs are not modelled by --framework litgpt", "--gpus", "1");
+  if (recipe.quantization && recipe.optimizer != OptimizerName::adamw)
+    return bad_input("The chosen quantization format only supports the AdamW optimizer",
+                     "--optimizer", "adamw");
   return torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl);
 }
+
+bool is_adapter(const std::string& name) { return name.find("lora_") != std::string::npos; }
 
 /// The model as fit() drives it.
 class Finetuned final : public torch::DrivenModel {
@@ -74,6 +88,16 @@ class Finetuned final : public torch::DrivenModel {
     loss_ = gpt_.forward(batch).loss;
     return recipe_.gradient_accumulation > 1 ? loss_ : loss_.div(1.0);
   }
+  /// instantiate_bnb_optimizer: PagedAdamW.
+  std::unique_ptr<torch::Optimizer> make_optimizer(const TrainRecipe& recipe) override {
+    if (!recipe.quantization) return DrivenModel::make_optimizer(recipe);
+    std::vector<Tensor> adapters;
+    for (const nn::ModuleNode::Named& p : nn::named_parameters(gpt_.tree.root()))
+      if (is_adapter(p.name)) adapters.push_back(p.tensor);
+    return std::make_unique<transformers::BitsAndBytesOptimizer>(
+        std::move(adapters), BitsAndBytesOptim{.paged = true},
+        std::unordered_set<const ghost::TensorImpl*>());
+  }
   Tensor clip_grad_norm(const std::vector<Tensor>&) override { return {}; }  // neither clips
 
  private:
@@ -85,7 +109,7 @@ class Finetuned final : public torch::DrivenModel {
 /// mark_only_lora_as_trainable
 void freeze_base(Gpt& model) {
   for (const nn::ModuleNode::Named& p : nn::named_parameters(model.tree.root()))
-    if (p.name.find("lora_") == std::string::npos) p.tensor.impl().requires_grad = false;
+    if (!is_adapter(p.name)) p.tensor.impl().requires_grad = false;
 }
 
 struct Program {
@@ -104,6 +128,7 @@ Result<torch::TrainRun> run_program(const Program& program, const ghost::DeviceT
   Gpt model(program.config, program.lora, dtype, recipe.autocasts());
   if (program.lora) freeze_base(model);
   model.set_up(dtype);
+  if (recipe.quantization && !recipe.litgpt_before_0_5) model.stabilize_embedding();
   model.set_max_seq_length(recipe.sequence_length);
   // fit()'s sanity check, of batches as long as those it trains on.
   model.validate({recipe.micro_batch_size, recipe.sequence_length});

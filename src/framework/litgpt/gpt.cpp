@@ -68,11 +68,24 @@ void Gpt::set_max_seq_length(std::int64_t length) {
   if (length != rope_.cos.size(0)) make_rope(length);
 }
 
+void Gpt::stabilize_embedding() {
+  ghost::TensorImpl& weight = wte_.weight.impl();
+  {
+    const ghost::GradMode no_grad(false);
+    old_embedding_ = wte_.weight.view(wte_.weight.sizes());
+  }
+  const Tensor fresh = ghost::empty(wte_.weight.sizes(), wte_.weight.dtype(), Category::parameter);
+  weight.storage = fresh.impl().storage;
+  weight.requires_grad = true;
+  wte_norm_ = std::make_unique<nn::LayerNorm>(transformer_ / "wte.norm", config_.n_embd);
+}
+
 Tensor Gpt::hidden_states(const Tensor& input_ids) {
   const std::int64_t length = input_ids.size(1);
   const Rope rope{rope_.cos.slice(0, 0, length).unsqueeze(0),
                   rope_.sin.slice(0, 0, length).unsqueeze(0)};
   Tensor x = wte_(input_ids);
+  if (wte_norm_) x = (*wte_norm_)(x);
   if (config_.scale_embeddings) x = x.mul(1.0);
   const auto kind = [this](std::size_t i) { return !config_.slides.empty() && config_.slides[i]; };
   x = nn::run_layers(h_, std::move(x), nn::layer_period(h_.size(), kind),

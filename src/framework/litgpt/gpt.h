@@ -3,6 +3,7 @@
 // fabric/wrappers.py): built on the GPU in the precision's dtype, its logits given as float32.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -21,6 +22,11 @@ class Gpt final : public family::PretrainedModel {
   void set_up(DType dtype);
   /// model.max_seq_length = length: the tables are made anew when their length changes.
   void set_max_seq_length(std::int64_t length);
+
+  /// setup() of a quantized model puts bitsandbytes' StableEmbedding in the place of the token
+  /// table: new memory, a norm behind it, both wanting gradients that no optimizer takes. The old
+  /// table stays, a local.
+  void stabilize_embedding();
 
   /// The loss of one turn of fit() (finetune/lora.py, finetune/full.py). Its logits live until the
   /// next turn has new ones.
@@ -43,6 +49,8 @@ class Gpt final : public family::PretrainedModel {
   LoRALinear lm_head_;
   nn::Scope transformer_;
   nn::Embedding wte_;
+  std::unique_ptr<nn::LayerNorm> wte_norm_;
+  Tensor old_embedding_;
   nn::ModuleList<Block> h_;
   Norm ln_f_;
   Rope rope_;                   ///< [length, rope_n_elem]

@@ -34,6 +34,7 @@ LoRALinear::LoRALinear(const nn::Scope& scope, const LinearSizes& sizes, const L
     : Module(scope),
       lora_dropout_(scope / "lora_dropout", dropout_of(lora)),
       linear_(place_of_linear(scope, lora), sizes.in_features, sizes.out_features, sizes.bias) {
+  if (lora && lora->quantize) quantize_linear(linear_, *lora->quantize);
   if (!lora || !adapted) return;
   lora_A_ = scope.parameter("lora_A", {lora->r, sizes.in_features});
   lora_B_ = scope.parameter("lora_B", {sizes.out_features, lora->r});
@@ -54,6 +55,7 @@ LoRAQKVLinear::LoRAQKVLinear(const nn::Scope& scope, const QkvSizes& sizes, cons
       lora_dropout_(scope / "lora_dropout", dropout_of(lora)),
       linear_(place_of_linear(scope, lora), sizes.n_embd, out_features_, sizes.bias),
       qkv_shapes_(adapted_shapes(sizes, lora)) {
+  if (lora && lora->quantize) quantize_linear(linear_, *lora->quantize);
   if (qkv_shapes_.empty()) return;
   all_adapted_ = qkv_shapes_.size() == 3;
   const auto adapted = static_cast<std::int64_t>(qkv_shapes_.size());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/litgpt/quantize.h"
 #include "nn/layers.h"
 
 namespace memtape::litgpt {
@@ -19,6 +20,7 @@ struct Lora {
   std::int64_t r = 8;
   double dropout = 0.05;
   bool query = true, key = false, value = true, projection = false, mlp = false, head = false;
+  std::optional<Quantize> quantize = {};
 };
 
 struct LinearSizes {

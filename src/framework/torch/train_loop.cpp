@@ -30,7 +30,7 @@ class TrainLoop {
         model_(model),
         habits_(habits),
         session_(ghost::session()),
-        optimizer_(make_optimizer(recipe, model.parameters())) {
+        optimizer_(model.make_optimizer(recipe)) {
     model.set_up(*optimizer_);
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
@@ -141,6 +141,10 @@ family::ModelOutput DrivenModel::forward(const Forward& module, const family::Ba
     return {&output.loss, &output.logits, &output.encoder_last_hidden_state};
   });
   return output;
+}
+
+std::unique_ptr<Optimizer> DrivenModel::make_optimizer(const TrainRecipe& recipe) {
+  return torch::make_optimizer(recipe, parameters());
 }
 
 Tensor DrivenModel::loss_of(const Batch& batch) {

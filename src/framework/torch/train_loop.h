@@ -82,6 +82,8 @@ class DrivenModel {
   /// model(**batch)
   family::ModelOutput forward(const Forward& module, const family::Batch& batch);
   virtual ghost::Tensor loss_of(const family::Batch& batch);
+  /// The optimizer over parameters().
+  virtual std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe);
   /// What the program does to its optimizer once it is made.
   virtual void set_up(Optimizer&) {}
   /// Before each micro-batch: whether its gradients are to be shared with the other ranks.

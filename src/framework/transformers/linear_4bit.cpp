@@ -60,6 +60,14 @@ Tensor dequantized_linear(const Tensor& a, const nn::Projection& layer, const Qu
   return ghost::linear(a, weight, bias);
 }
 
+/// F.linear(A, F.dequantize_4bit(B, quant_state).to(A.dtype).t(), bias)
+Tensor always_dequantized_linear(const Tensor& a, const nn::Projection& layer,
+                                 const QuantState& state, const Tensor& bias) {
+  Tensor weight = dequantize_4bit(state, {layer.out_features, layer.in_features});
+  weight = weight.to(a.dtype());
+  return ghost::linear(a, weight, bias);
+}
+
 Tensor gemm_4bit(const Tensor& a, const nn::Projection& layer, const QuantState& state,
                  const Tensor& bias) {
   const std::optional<bool> kernel =
@@ -74,7 +82,7 @@ Tensor gemm_4bit(const Tensor& a, const nn::Projection& layer, const QuantState&
   return ghost::empty(a.sizes().leading().with(layer.out_features), a.dtype());
 }
 
-/// MatMul4Bit.backward: the weight is dequantized again, the input was never kept.
+/// MatMul4Bit.backward: the weight is dequantized again; it has no use for the input.
 struct MatMul4Bit final : ghost::Node {
   MatMul4Bit(const nn::Projection& projection, const QuantState& quant_state)
       : Node("MatMul4Bit"), layer(projection), state(quant_state) {}
@@ -84,19 +92,25 @@ struct MatMul4Bit final : ghost::Node {
     const Tensor cast = weight.to(in[0].dtype());
     out[0] = in[0].matmul(cast);
   }
-  void release() override {}
+  /// Python's ctx holds the input until the whole graph goes, with the loss; a graph of shorter
+  /// samples, as those behind the longest are.
+  void release() override { kept_input.reset(); }
   const nn::Projection& layer;
   const QuantState& state;
+  Tensor kept_input;
 };
 
 Tensor matmul_4bit(const Tensor& a, const nn::Projection& layer, const QuantState& state,
-                   const Tensor& bias) {
+                   const Products4Bit& products) {
+  const Tensor& bias = layer.bias;
   ghost::Op op("gemm_4bit", {});
   ghost::Ptr<MatMul4Bit> node;
   if (ghost::session().grad_enabled && !ghost::session().skipping && a.requires_grad())
     node = op.node<MatMul4Bit>({&a}, layer, state);
+  if (node && products.keep_inputs) node->kept_input = a;
   const ghost::GradMode no_grad(false);
-  Tensor out = gemm_4bit(a, layer, state, bias);
+  Tensor out = products.always_dequantize ? always_dequantized_linear(a, layer, state, bias)
+                                          : gemm_4bit(a, layer, state, bias);
   if (node) set_history(out, node);
   return out;
 }
@@ -118,6 +132,15 @@ std::pair<Tensor, QuantState> quantize_4bit(const Tensor& weight, bool nested,
   return {std::move(packed), std::move(state)};
 }
 
+void take_packed_weight(nn::Projection& layer, const Tensor& packed) {
+  ghost::TensorImpl& weight = layer.weight.impl();
+  weight.storage = packed.impl().storage;
+  weight.sizes = packed.sizes();
+  weight.strides = packed.strides();
+  weight.dtype = DType::uint8;
+  weight.requires_grad = false;
+}
+
 Tensor Linear4Bit::forward(nn::Projection& layer, const Tensor& input) {
   const DType input_dtype = input.dtype();
   const Tensor x = input.to(compute_dtype_);
@@ -129,7 +152,7 @@ Tensor Linear4Bit::forward(nn::Projection& layer, const Tensor& input) {
     bias.impl().dtype = cast.dtype();
     ghost::session().set_category(cast, Category::parameter);
   }
-  return matmul_4bit(x, layer, state_, bias).to(input_dtype);
+  return matmul_4bit(x, layer, state_, products_).to(input_dtype);
 }
 
 }  // namespace memtape::transformers

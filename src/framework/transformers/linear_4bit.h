@@ -23,11 +23,22 @@ struct QuantState {
 std::pair<ghost::Tensor, QuantState> quantize_4bit(const ghost::Tensor& weight, bool nested,
                                                    ghost::Tensor& dynamic_map);
 
+/// What releases before 0.50 did otherwise.
+struct Products4Bit {
+  /// Every product sees its weight dequantized, however few the rows: there was no kernel yet.
+  bool always_dequantize = false;
+  /// Before 0.43.2 they kept their input for backward, which has no use for it (#1270).
+  bool keep_inputs = false;
+};
+
+/// The packed bytes of `state` in the place of the layer's weight, which is trained no more.
+void take_packed_weight(nn::Projection& layer, const ghost::Tensor& packed);
+
 /// Linear4bit.forward in place of the projection's own.
 class Linear4Bit final : public torch::QuantizedProjection {
  public:
-  Linear4Bit(QuantState state, DType compute_dtype)
-      : state_(std::move(state)), compute_dtype_(compute_dtype) {}
+  Linear4Bit(QuantState state, DType compute_dtype, Products4Bit products = {})
+      : state_(std::move(state)), compute_dtype_(compute_dtype), products_(products) {}
   ghost::Tensor forward(nn::Projection& layer, const ghost::Tensor& x) override;
   DType compute_dtype() const override { return compute_dtype_; }
   torch::LoraForward lora_forward() const override { return torch::LoraForward::cloning; }
@@ -35,6 +46,7 @@ class Linear4Bit final : public torch::QuantizedProjection {
  private:
   QuantState state_;
   DType compute_dtype_;
+  Products4Bit products_;
 };
 
 }  // namespace memtape::transformers

@@ -53,13 +53,8 @@ void quantize_to_int8(nn::Projection& layer, const QuantizationRecipe& recipe) {
 
 /// Params4bit: the packed bytes in the place of the weight.
 void quantize(nn::Projection& layer, const QuantizationRecipe& recipe, Tensor& dynamic_map) {
-  ghost::TensorImpl& weight = layer.weight.impl();
   auto [packed, state] = quantize_4bit(layer.weight, recipe.double_quant, dynamic_map);
-  weight.storage = packed.impl().storage;
-  weight.sizes = packed.sizes();
-  weight.strides = packed.strides();
-  weight.dtype = DType::uint8;
-  weight.requires_grad = false;
+  take_packed_weight(layer, packed);
   layer.kernel = std::make_unique<Linear4Bit>(std::move(state), recipe.compute_dtype);
 }
 

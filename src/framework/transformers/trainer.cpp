@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "family/loss_dialect.h"
+#include "family/transformers_release.h"
 #include "framework/deepspeed/initialize.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/gradient_checkpointing.h"
@@ -76,7 +76,6 @@ class Trainer {
  public:
   Trainer(const TrainRecipe& recipe, const Models& models, bool shifts_labels, int rank)
       : recipe_(recipe),
-        loss_(recipe.trainer.shifts_logits),
         model_(models.trained),
         prepared_(recipe, model_),
         ds_config_(models.ds_config),
@@ -288,7 +287,6 @@ class Trainer {
   }
 
   const TrainRecipe& recipe_;
-  family::LogitShift loss_;
   family::PretrainedModel& model_;
   PreparedModel prepared_;
   std::optional<deepspeed::DsConfig> ds_config_;
@@ -468,6 +466,7 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   ghost::Session session(device);
   session.repeats_layers = place.runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
+  const family::ReleaseInForce release(recipe.trainer.release);
   const Result<QuantizedModel> loaded = load(config, recipe);
   if (!loaded) return tl::unexpected(loaded.error());
   if (const Result<void> headed = check_head(config, recipe, *loaded->model); !headed)

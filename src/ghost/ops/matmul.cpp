@@ -36,11 +36,11 @@ bool readable(const Tensor& matrix) {
 }
 
 /// isInputCompliesAddmmCudaLt of Blas.cpp: a bias that is one packed row goes into cublasLt's
-/// epilogue, unless the problem is a vector's.
-bool fuses_bias(const Tensor& bias, const Tensor& mat1, const Tensor& mat2) {
+/// epilogue, unless the second matrix has a single row or column. One row times it still does.
+bool fuses_bias(const Tensor& bias, const Tensor& mat2) {
   const bool row =
       bias.numel() == bias.size(-1) && bias.size(-1) == mat2.size(1) && bias.is_contiguous();
-  return row && mat1.size(0) > 1 && mat1.size(1) > 1 && mat2.size(0) > 1 && mat2.size(1) > 1;
+  return row && mat2.size(0) > 1 && mat2.size(1) > 1;
 }
 
 /// A row-major product is formed as its transpose, so the second operand is prepared first.
@@ -251,7 +251,7 @@ Tensor addmm(const In& c, const In& a, const In& b) {
   }
   Tensor out = empty({mat1->size(0), mat2->size(1)}, mat1->dtype());
   const Tensor right = prepared(*mat2), left = prepared(*mat1);
-  fuses_bias(*bias, *mat1, *mat2) ? use_cublaslt() : use_cublas();
+  fuses_bias(*bias, *mat2) ? use_cublaslt() : use_cublas();
   if (node) set_history(out, node);
   return out;
 }

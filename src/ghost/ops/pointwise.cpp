@@ -143,19 +143,22 @@ struct ReciprocalBackward0 final : Node {
   Saved result;
 };
 
+/// where(condition, 0, grad) and where(condition, grad, 0): each makes its own zero.
 struct WhereBackward0 final : Node {
   WhereBackward0() : Node("WhereBackward0") {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor mask = condition.unpack();
-    if (!wants(0) && !wants(1)) return;
+    for (const std::size_t operand : {std::size_t{1}, std::size_t{0}})
+      if (wants(operand)) out[operand] = chosen(mask, in[0]);
+  }
+  static Tensor chosen(const Tensor& mask, const Tensor& grad) {
     Tensor zero;
     {
       Op op("zeros", {});
-      zero = empty({}, in[0].dtype());
+      zero = empty({}, grad.dtype());
     }
     Op op("where", {});
-    if (wants(1)) out[1] = pointwise_output({&mask, &in[0]}, in[0].dtype());
-    if (wants(0)) out[0] = pointwise_output({&mask, &in[0]}, in[0].dtype());
+    return pointwise_output({&mask, &grad}, grad.dtype());
   }
   void release() override { condition.reset(); }
   Saved condition;

@@ -2,8 +2,8 @@
 #include "framework/transformers/trl/grpo_objective.h"
 
 #include "ghost/ops/creation.h"
+#include "ghost/ops/extremes.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/minimum.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"

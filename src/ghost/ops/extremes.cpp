@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ghost/ops/minimum.h"
+#include "ghost/ops/extremes.h"
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -9,14 +9,14 @@ namespace memtape::ghost {
 namespace {
 
 /// where(self == other, grad / 2, grad).masked_fill_(self > other, 0), and the other way round.
-struct MinimumBackward0 final : Node {
-  MinimumBackward0() : Node("MinimumBackward0") {}
+struct ExtremeBackward0 final : Node {
+  explicit ExtremeBackward0(const char* node_name) : Node(node_name) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor a = self.unpack(), b = other.unpack();
     for (std::size_t i = 0; i < 2; ++i) {
       if (!wants(i)) continue;
+      const Tensor half = in[0].div(2.0);  // the last argument first
       const Tensor equal = comparison("eq", a);
-      const Tensor half = in[0].div(2.0);
       out[i] = where(equal, half, in[0]);
       const Tensor loses = comparison("gt", a);
     }
@@ -28,19 +28,26 @@ struct MinimumBackward0 final : Node {
   Saved self, other;
 };
 
-}  // namespace
-
-Tensor minimum(const In& self, const In& other) {
-  Op op("minimum", {&self, &other});
-  Ptr<MinimumBackward0> node;
+Tensor extreme(const In& self, const In& other, const char* name, const char* node_name) {
+  Op op(name, {&self, &other});
+  Ptr<ExtremeBackward0> node;
   if (op.differentiable()) {
-    node = op.node<MinimumBackward0>({&*self, &*other});
+    node = op.node<ExtremeBackward0>({&*self, &*other}, node_name);
     node->self.keep(*self);
     node->other.keep(*other);
   }
   Tensor out = empty_like(*self, self->dtype());
   if (node) set_history(out, node);
   return out;
+}
+
+}  // namespace
+
+Tensor minimum(const In& self, const In& other) {
+  return extreme(self, other, "minimum", "MinimumBackward0");
+}
+Tensor maximum(const In& self, const In& other) {
+  return extreme(self, other, "maximum", "MaximumBackward0");
 }
 
 }  // namespace memtape::ghost

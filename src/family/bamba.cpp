@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bamba: layers of Mamba 2's mixer, some of attention with half of each head rotated, an MLP in
+// each; mirroring transformers 5.17 models/bamba/modular_bamba.py.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "family/attention_of.h"
+#include "family/families.h"
+#include "family/hybrid_for_causal_lm.h"
+#include "family/llama.h"
+#include "family/mamba2_mixer.h"
+#include "ghost/ops/creation.h"
+
+namespace memtape::family {
+namespace {
+
+struct BambaConfig : DecoderConfig {
+  BambaConfig(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options,
+                      {.vocab_size = 128000, .intermediate_size = 14336, .num_key_value_heads = 8}),
+        attention_layers(c.integers("attn_layer_indices")),
+        mixer{.hidden_size = hidden_size,
+              .intermediate_size = c.dimension("mamba_expand", 2) * hidden_size,
+              .num_heads = c.dimension("mamba_n_heads", 128),
+              .head_dim = 0,
+              .state_size = c.dimension("mamba_d_state", 256),
+              .n_groups = c.dimension("mamba_n_groups", 1),
+              .conv_kernel = c.dimension("mamba_d_conv", 4),
+              .chunk_size = c.dimension("mamba_chunk_size", 256),
+              .norm_group_size = 0,
+              .use_bias = c.boolean("mamba_proj_bias", false),
+              .use_conv_bias = c.boolean("mamba_conv_bias", true),
+              .activation = hidden_act,
+              .initializes_early = true} {
+    rope = rope_parameters(c, head_dim, "partial_rotary_factor", 0.5);
+    qkv_bias = o_bias = c.boolean("attention_bias", false);
+    mlp_bias = c.boolean("mlp_bias", false);
+    const bool given = c.has("mamba_d_head") && c.json("mamba_d_head") != "\"auto\"";
+    mixer.head_dim = given ? c.dimension("mamba_d_head")
+                           : std::max<std::int64_t>(mixer.intermediate_size / mixer.num_heads, 1);
+    mixer.norm_group_size = mixer.intermediate_size;
+    check_mixer(c, "mamba_n_heads", mixer);
+    if (c.number("z_loss_coefficient", 0.0) > 0.0)
+      c.fail("z_loss_coefficient", "a loss on the size of the logits is not modelled");
+  }
+
+  bool attends(std::int64_t layer) const {
+    return std::ranges::find(attention_layers, layer) != attention_layers.end();
+  }
+
+  std::vector<std::int64_t> attention_layers;
+  Mamba2MixerConfig mixer;
+};
+
+class BambaDecoderLayer : public nn::GradientCheckpointingLayer<BambaDecoderLayer> {
+ public:
+  BambaDecoderLayer(const nn::Scope& scope, const BambaConfig& c, std::int64_t layer)
+      : GradientCheckpointingLayer(scope),
+        feed_forward_(scope / "feed_forward", c),
+        input_layernorm_(scope / "input_layernorm", c.hidden_size),
+        pre_ff_layernorm_(scope / "pre_ff_layernorm", c.hidden_size) {
+    if (c.attends(layer))
+      self_attn_.emplace(scope / "self_attn", c, layer);
+    else
+      mamba.emplace(scope / "mamba", c.mixer);
+  }
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings) {
+    Tensor residual = x;
+    Tensor hidden_states = input_layernorm_(x);
+    hidden_states = mamba ? (*mamba)(hidden_states, attention_mask)
+                          : (*self_attn_)(hidden_states, attention_mask, position_embeddings);
+    hidden_states = residual.add(hidden_states);
+    residual = hidden_states;
+    hidden_states = pre_ff_layernorm_(hidden_states);
+    hidden_states = feed_forward_(hidden_states);
+    return residual.add(hidden_states);
+  }
+
+ private:
+  LlamaMLP feed_forward_;
+  LlamaRMSNorm input_layernorm_, pre_ff_layernorm_;
+  std::optional<AttentionOf<Rotated<apply_rotary_pos_emb_to_part>>> self_attn_;
+
+ public:
+  std::optional<Mamba2Mixer> mamba;
+};
+
+struct BambaParts {
+  using Settings = BambaConfig;
+  using DecoderLayer = BambaDecoderLayer;
+  static constexpr bool kRotates = true;
+  static Tensor position_ids(const Tensor& x) {
+    return ghost::arange(x.size(1), DType::int64).unsqueeze(0);
+  }
+  /// torch.log(torch.arange(1, num_heads + 1))
+  static void init_weights(const BambaDecoderLayer& layer, const BambaConfig& c, DType dtype) {
+    if (!layer.mamba) return;
+    const Tensor A = ghost::arange(c.mixer.num_heads, DType::int64);
+    ghost::zeros({c.mixer.num_heads}, dtype);
+  }
+};
+
+}  // namespace
+
+ModelPointer build_bamba(const Config& c, const ModelOptions& options) {
+  return build_checked<HybridForCausalLM<BambaParts>>(c, BambaConfig(c, options), options);
+}
+
+}  // namespace memtape::family

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// JambaForCausalLM and BambaForCausalLM of transformers 5.17 (models/jamba/modeling_jamba.py,
+// models/bamba/modeling_bamba.py): layers of a mixer or of attention, each with the mask of its
+// kind, and a norm called final_layernorm. A family names its parts:
+//
+//   struct JambaParts {
+//     using Settings = JambaConfig;             // a DecoderConfig; attends(layer)
+//     using DecoderLayer = JambaDecoderLayer;   // forward(x, mask, cos_sin)
+//     static Tensor position_ids(inputs_embeds);   // as its model makes them
+//     static constexpr bool kRotates = false;   // whether the model has a rotary embedding
+//     static void init_weights(layer, settings, dtype);   // _init_weights of the layer's mixer
+//   };
+#pragma once
+
+#include <optional>
+
+#include "family/decoder.h"
+#include "family/llama.h"
+#include "family/mamba2_mixer.h"
+
+namespace memtape::family {
+
+template <class Parts>
+class HybridForCausalLM : public PretrainedModel {
+ public:
+  using Settings = typename Parts::Settings;
+  using DecoderLayer = typename Parts::DecoderLayer;
+
+  HybridForCausalLM(const Settings& c, const ModelOptions& options)
+      : PretrainedModel(options),
+        config_(c),
+        model_(root() / "model"),
+        embed_tokens_(model_ / "embed_tokens", c.vocab_size, c.hidden_size),
+        layers_(model_ / "layers", c.num_hidden_layers, c),
+        final_layernorm_(model_ / "final_layernorm", c.hidden_size),
+        lm_head_(finish_model() / "lm_head", c.hidden_size, c.vocab_size, false) {
+    if (c.tie_word_embeddings) nn::tie(lm_head_, embed_tokens_.weight);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor hidden_states = run_model(batch);
+    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
+    return {std::move(loss), std::move(logits)};
+  }
+
+ private:
+  /// The rotary embedding, and what post_init computes again, before the head is made.
+  nn::Scope finish_model() {
+    if (Parts::kRotates) rotary_emb_.emplace(model_ / "rotary_emb", config_.rope);
+    for (DecoderLayer& layer : layers_) Parts::init_weights(layer, config_, tree.dtype());
+    if (rotary_emb_) rotary_emb_->init_weights();
+    return root();
+  }
+
+  Tensor run_model(const Batch& batch) {
+    const Tensor inputs_embeds = embed_tokens_(batch.input_ids);
+    const auto [position_ids, full_attention, linear_attention] = hybrid_inputs(
+        config_.attention, batch.attention_mask, inputs_embeds, Parts::position_ids(inputs_embeds));
+    Tensor hidden_states = inputs_embeds;
+    CosSin position_embeddings;
+    if (rotary_emb_) position_embeddings = (*rotary_emb_)(hidden_states, position_ids);
+    std::int64_t layer = 0;
+    for (DecoderLayer& decoder_layer : layers_)
+      hidden_states =
+          decoder_layer(hidden_states, config_.attends(layer++) ? full_attention : linear_attention,
+                        position_embeddings);
+    return final_layernorm_(hidden_states);
+  }
+
+  Settings config_;
+  nn::Scope model_;
+  nn::Embedding embed_tokens_;
+  nn::ModuleList<DecoderLayer> layers_;
+  LlamaRMSNorm final_layernorm_;
+  std::optional<RotaryEmbedding> rotary_emb_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace memtape::family

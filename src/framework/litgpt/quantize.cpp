@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/litgpt/quantize.h"
+
+#include <utility>
+
+#include "framework/transformers/linear_4bit.h"
+
+namespace memtape::litgpt {
+
+void quantize_linear(nn::Linear& layer, const Quantize& how) {
+  const ghost::GradMode no_grad(false);
+  const ghost::Tensor w = layer.weight.to(DType::float16);
+  ghost::Tensor dynamic_map;
+  auto [packed, state] = transformers::quantize_4bit(w, how.double_quant, dynamic_map);
+  transformers::take_packed_weight(layer, packed);
+  layer.kernel = std::make_unique<transformers::Linear4Bit>(
+      std::move(state), how.compute_dtype,
+      transformers::Products4Bit{.always_dequantize = true, .keep_inputs = how.before_0_5});
+}
+
+}  // namespace memtape::litgpt
