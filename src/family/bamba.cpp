@@ -66,7 +66,8 @@ class BambaDecoderLayer : public nn::GradientCheckpointingLayer<BambaDecoderLaye
       mamba.emplace(scope / "mamba", c.mixer);
   }
 
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings) {
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
+                 const Tensor&) {
     Tensor residual = x;
     Tensor hidden_states = input_layernorm_(x);
     hidden_states = mamba ? (*mamba)(hidden_states, attention_mask)

@@ -5,7 +5,7 @@
 //
 //   struct JambaParts {
 //     using Settings = JambaConfig;             // a DecoderConfig; attends(layer)
-//     using DecoderLayer = JambaDecoderLayer;   // forward(x, mask, cos_sin)
+//     using DecoderLayer = JambaDecoderLayer;   // forward(x, mask, cos_sin, ids)
 //     static Tensor position_ids(inputs_embeds);   // as its model makes them
 //     static constexpr bool kRotates = false;   // whether the model has a rotary embedding
 //     static void init_weights(layer, settings, dtype);   // _init_weights of the layer's mixer
@@ -64,7 +64,7 @@ class HybridForCausalLM : public PretrainedModel {
     for (DecoderLayer& decoder_layer : layers_)
       hidden_states =
           decoder_layer(hidden_states, config_.attends(layer++) ? full_attention : linear_attention,
-                        position_embeddings);
+                        position_embeddings, position_ids);
     return final_layernorm_(hidden_states);
   }
 

@@ -108,7 +108,7 @@ class JambaDecoderLayer : public nn::GradientCheckpointingLayer<JambaDecoderLaye
     pre_ff_layernorm_.emplace(scope / "pre_ff_layernorm", c.hidden_size);
   }
 
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin&) {
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin&, const Tensor&) {
     Tensor residual = x;
     Tensor hidden_states = (*input_layernorm_)(x);
     hidden_states = self_attn_ ? (*self_attn_)(hidden_states, attention_mask, CosSin())

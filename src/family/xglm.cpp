@@ -54,6 +54,19 @@ struct XGLMConfig {
   bool tie_word_embeddings;
 };
 
+/// Scaled in its own forward, so that a hook on its output sees what is scaled.
+class XGLMScaledWordEmbedding : public nn::Embedding {
+ public:
+  using Embedding::Embedding;
+  Tensor operator()(const Tensor& input_ids) {
+    const bool wanted = std::exchange(output_requires_grad, false);
+    Tensor scaled = nn::Embedding::operator()(input_ids).mul(1.0);
+    output_requires_grad = wanted;
+    if (wanted && !scaled.requires_grad()) scaled.impl().requires_grad = true;
+    return scaled;
+  }
+};
+
 class XGLMSinusoidalPositionalEmbedding : public nn::Module<XGLMSinusoidalPositionalEmbedding> {
  public:
   XGLMSinusoidalPositionalEmbedding(const nn::Scope& scope, const XGLMConfig& c)
@@ -219,7 +232,7 @@ class XGLMForCausalLM : public PretrainedModel {
   }
 
   Tensor run_model(const Batch& batch) {
-    const Tensor inputs_embeds = embed_tokens_(batch.input_ids).mul(1.0);
+    const Tensor inputs_embeds = embed_tokens_(batch.input_ids);
     const Tensor attention_mask = create_causal_mask(
         {.attention = AttentionImplementation::eager, .attention_mask = batch.attention_mask},
         inputs_embeds, {});
@@ -236,7 +249,7 @@ class XGLMForCausalLM : public PretrainedModel {
   std::int64_t vocab_size_;
   double dropout_;
   nn::Scope model_;
-  nn::Embedding embed_tokens_;
+  XGLMScaledWordEmbedding embed_tokens_;
   XGLMSinusoidalPositionalEmbedding embed_positions_;
   nn::ModuleList<XGLMDecoderLayer> layers_;
   nn::LayerNorm layer_norm_;
