@@ -19,7 +19,8 @@ STEPS = 3
 MEASURES = ("allocated", "requested", "reserved")
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 HEADS = {"causal-lm": modeling_auto.AutoModelForCausalLM, "masked-lm": modeling_auto.AutoModelForMaskedLM,
-         "seq2seq-lm": modeling_auto.AutoModelForSeq2SeqLM}
+         "seq2seq-lm": modeling_auto.AutoModelForSeq2SeqLM,
+         "image-text-to-text": modeling_auto.AutoModelForImageTextToText}
 
 
 def model_config():

@@ -15,7 +15,7 @@ ClipTowerConfig::ClipTowerConfig(const Config& c, const ModelOptions& options,
       intermediate_size(c.dimension("intermediate_size", defaults.intermediate_size)),
       num_hidden_layers(c.layers("num_hidden_layers", 12)),
       num_attention_heads(c.dimension("num_attention_heads", defaults.num_attention_heads)),
-      hidden_act(activation(c, "hidden_act", "quick_gelu")),
+      hidden_act(activation(c, "hidden_act", defaults.hidden_act)),
       attention_dropout(c.number("attention_dropout", 0.0)),
       attention(options.attention) {}
 

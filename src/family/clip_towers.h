@@ -12,9 +12,10 @@
 
 namespace memtape::family {
 
-/// The class defaults of CLIPTextConfig and CLIPVisionConfig.
+/// The class defaults of CLIPTextConfig, CLIPVisionConfig and SiglipVisionConfig.
 struct ClipDefaults {
   std::int64_t hidden_size, intermediate_size, num_attention_heads;
+  const char* hidden_act = "quick_gelu";
 };
 
 /// What both towers have.

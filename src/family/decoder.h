@@ -60,6 +60,8 @@ struct DecoderParts {
   static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
     return inputs_embeds;
   }
+  /// The masks are made by the model around this one, which has no positions yet.
+  static constexpr bool kMasksComeFirst = false;
   /// The masks of all layers.
   static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
                                const Tensor& inputs_embeds, const Tensor& position_ids) {
@@ -89,9 +91,11 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     Tensor inputs_embeds = embed_tokens(input_ids);
     Parts::scale_embeddings(inputs_embeds, config_);
-    const Positions positions = Parts::positions(inputs_embeds);
+    Positions positions;
+    if constexpr (!Parts::kMasksComeFirst) positions = Parts::positions(inputs_embeds);
     const LayerMasks masks =
         Parts::make_masks(config_, attention_mask, inputs_embeds, positions.text);
+    if constexpr (Parts::kMasksComeFirst) positions = Parts::positions(inputs_embeds);
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
     const auto position_embeddings = rotary_emb_(hidden_states, positions.rotary);
     const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };

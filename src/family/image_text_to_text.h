@@ -7,6 +7,7 @@
 
 #include "family/decoder.h"
 #include "family/key_value_cache.h"
+#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 
@@ -18,6 +19,7 @@ class ImageTextToText : public PretrainedModel {
     typename Vision::Settings vision;
     typename Language::Settings text;
     bool use_cache = true;
+    bool replaces_image_token = false;  ///< it lies beyond the vocabulary (Gemma3Model.forward)
   };
 
   ImageTextToText(const Settings& c, const ModelOptions& options)
@@ -35,10 +37,19 @@ class ImageTextToText : public PretrainedModel {
     const bool makes_one = config_.use_cache && !KeyValueCache::passed() &&
                            tree.gradient_checkpointing == nn::GradientCheckpointing::off;
     const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
-    const Tensor hidden_states = language_model_(batch.input_ids, batch.attention_mask);
+    const Tensor hidden_states = last_hidden_state(batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Tensor loss = causal_lm_loss(logits, batch, config_.text.vocab_size);
     return {std::move(loss), std::move(logits)};
+  }
+
+  Tensor last_hidden_state(const Batch& batch) override {
+    Tensor special_image_mask, llm_input_ids = batch.input_ids;
+    if (config_.replaces_image_token) {
+      special_image_mask = ghost::comparison("eq", batch.input_ids);
+      llm_input_ids = batch.input_ids.clone();
+    }
+    return language_model_(llm_input_ids, batch.attention_mask);
   }
 
   std::vector<std::int64_t> sliding_windows() const override {

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLaVA: CLIP's vision tower, a projector of two layers, and a language model of its own family;
-// mirroring transformers 5.17 models/llava/modeling_llava.py.
+// LLaVA and LLaVA-NeXT: a vision tower, a projector of two layers, and a language model of its own
+// family; mirroring transformers 5.17 models/llava/modeling_llava.py and
+// models/llava_next/modeling_llava_next.py.
 #include <array>
 
 #include "base/text.h"
-#include "family/clip_towers.h"
 #include "family/families.h"
 #include "family/image_text_to_text.h"
+#include "family/image_tower.h"
 #include "family/llama.h"
 
 namespace memtape::family {
 namespace {
 
-/// vision_tower and multi_modal_projector of LlavaModel.
+/// vision_tower and multi_modal_projector of LlavaModel, and what LlavaNextModel puts at the end of
+/// a row of patches.
 class LlavaVision {
  public:
   struct Settings {
-    ClipVisionConfig tower;
+    ImageTower::Settings tower;
     std::int64_t vision_features, text_hidden_size;
-    bool projector_bias;
+    bool projector_bias, has_image_newline;
   };
 
   LlavaVision(const nn::Scope& scope, const Settings& c)
@@ -27,22 +29,21 @@ class LlavaVision {
         linear_1_(multi_modal_projector_ / "linear_1", c.vision_features, c.text_hidden_size,
                   c.projector_bias),
         linear_2_(multi_modal_projector_ / "linear_2", c.text_hidden_size, c.text_hidden_size,
-                  c.projector_bias) {}
+                  c.projector_bias),
+        image_newline_(c.has_image_newline ? scope.parameter("image_newline", {c.text_hidden_size})
+                                           : Tensor()) {}
 
  private:
-  ClipVisionTower vision_tower_;
+  ImageTower vision_tower_;
   nn::Scope multi_modal_projector_;
   nn::Linear linear_1_, linear_2_;
+  Tensor image_newline_;
 };
 
 /// The configuration of the tower of LLaVA 1.5 where there is none.
-ClipVisionConfig vision_config(const Config& c, const ModelOptions& options) {
-  const Config vision = c.object("vision_config");
-  ClipVisionConfig config(vision, options);
-  const std::string type = vision.text("model_type", "clip_vision_model");
-  if (type != "clip_vision_model")
-    c.fail("vision_config.model_type", "only clip_vision_model is modelled, found \"" + type + '"');
-  if (!c.is_null("vision_config")) return config;
+ImageTower::Settings vision_config(const Config& c, const ModelOptions& options) {
+  if (!c.is_null("vision_config")) return image_tower_settings(c, options, "clip_vision_model");
+  ClipVisionConfig config(c.object("vision_config"), options);
   config.intermediate_size = 4096;
   config.hidden_size = 1024;
   config.patch_size = 14;
@@ -67,29 +68,31 @@ DecoderConfig text_config(const Config& c, const ModelOptions& options) {
   return config;
 }
 
-/// The layers whose features are joined: one, or a list.
-std::int64_t feature_layers(const Config& c) {
-  const std::string value = c.json("vision_feature_layer");
-  return value.empty() || value.front() != '['
-             ? 1
-             : static_cast<std::int64_t>(c.integers("vision_feature_layer").size());
-}
-
 using Llava = ImageTextToText<LlavaVision, DecoderModel<LlamaParts>>;
+
+ModelPointer build(const Config& c, const ModelOptions& options, bool has_image_newline) {
+  const ImageTower::Settings tower = vision_config(c, options);
+  const DecoderConfig text = text_config(c, options);
+  const Llava::Settings config{
+      .vision = {.tower = tower,
+                 .vision_features = hidden_size(tower) * vision_feature_layers(c),
+                 .text_hidden_size = text.hidden_size,
+                 .projector_bias = c.boolean("multimodal_projector_bias", true),
+                 .has_image_newline = has_image_newline},
+      .text = text,
+      // LlavaNextModel hands its own configuration's on, which training unsets.
+      .use_cache = !has_image_newline && c.object("text_config").boolean("use_cache", true)};
+  return build_checked<Llava>(c, config, options);
+}
 
 }  // namespace
 
 ModelPointer build_llava(const Config& c, const ModelOptions& options) {
-  const ClipVisionConfig tower = vision_config(c, options);
-  const DecoderConfig text = text_config(c, options);
-  const Llava::Settings config{
-      .vision = {.tower = tower,
-                 .vision_features = tower.hidden_size * feature_layers(c),
-                 .text_hidden_size = text.hidden_size,
-                 .projector_bias = c.boolean("multimodal_projector_bias", true)},
-      .text = text,
-      .use_cache = c.object("text_config").boolean("use_cache", true)};
-  return build_checked<Llava>(c, config, options);
+  return build(c, options, false);
+}
+
+ModelPointer build_llava_next(const Config& c, const ModelOptions& options) {
+  return build(c, options, true);
 }
 
 }  // namespace memtape::family

@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ministral 3: Mistral whose rotated queries are scaled by their position, one number a token;
-// mirroring transformers 5.17 models/ministral3/modular_ministral3.py.
-#include "family/attention_of.h"
-#include "family/decoder.h"
+#include "family/ministral3.h"
+
 #include "family/families.h"
-#include "family/llama.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
-
-struct Ministral3Config : DecoderConfig {
-  Ministral3Config(const Config& c, const ModelOptions& options)
-      : DecoderConfig(c, options,
-                      {.vocab_size = 131072,
-                       .intermediate_size = 14336,
-                       .num_hidden_layers = 34,
-                       .num_key_value_heads = 8,
-                       .head_dim = c.has("head_dim") ? 0 : 128}) {
-    sliding_window = c.optional_dimension("sliding_window");
-    if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
-    if (c.is_null("rope_parameters")) rope.rope_type = RopeType::yarn;
-    if (!c.is_null("rope_parameters") && !c.object("rope_parameters").has("llama_4_scaling_beta"))
-      c.fail("rope_parameters", "llama_4_scaling_beta is missing");
-  }
-};
 
 /// get_llama_4_attn_scale: float32 [B, 1, S, 1] of the positions, made again in every layer.
 Tensor llama_4_attn_scale(std::int64_t length) {
@@ -45,22 +26,27 @@ Tensor llama_4_attn_scale(std::int64_t length) {
   return scaling.view({1, 1, length, 1});
 }
 
-struct ScaledQueries : Rotated<apply_rotary_pos_emb> {
-  using Rotated::Rotated;
-  void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) const {
-    Rotated::operator()(q, k, cos_sin);
-    const Tensor scale = llama_4_attn_scale(q.size(2)).to(q.dtype());
-    q = q.mul(scale);
-  }
-};
-
-struct Ministral3Parts : DecoderParts {
-  using Settings = Ministral3Config;
-  using DecoderLayer = PreNormDecoderLayer<AttentionOf<ScaledQueries>>;
-  using Norm = LlamaRMSNorm;
-};
-
 }  // namespace
+
+Ministral3Config::Ministral3Config(const Config& c, const ModelOptions& options)
+    : DecoderConfig(c, options,
+                    {.vocab_size = 131072,
+                     .intermediate_size = 14336,
+                     .num_hidden_layers = 34,
+                     .num_key_value_heads = 8,
+                     .head_dim = c.has("head_dim") ? 0 : 128}) {
+  sliding_window = c.optional_dimension("sliding_window");
+  if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
+  if (c.is_null("rope_parameters")) rope.rope_type = RopeType::yarn;
+  if (!c.is_null("rope_parameters") && !c.object("rope_parameters").has("llama_4_scaling_beta"))
+    c.fail("rope_parameters", "llama_4_scaling_beta is missing");
+}
+
+void ScaledQueries::operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) const {
+  Rotated::operator()(q, k, cos_sin);
+  const Tensor scale = llama_4_attn_scale(q.size(2)).to(q.dtype());
+  q = q.mul(scale);
+}
 
 ModelPointer build_ministral3(const Config& c, const ModelOptions& options) {
   const Ministral3Config config(c, options);

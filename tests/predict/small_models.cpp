@@ -158,6 +158,28 @@ constexpr std::array kSpecials{
            "vision_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
                          "image_size": 56, "patch_size": 14})"},
     Special{
+        "llava_next",
+        R"("text_config": {"model_type": "mistral", "vocab_size": 512, "hidden_size": 128, "intermediate_size": 256,
+                         "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2},
+           "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 64, "intermediate_size": 128,
+                         "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 56, "patch_size": 14})"},
+    Special{
+        "gemma3",
+        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "sliding_window": 16},
+           "vision_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+                         "num_attention_heads": 4, "image_size": 56, "patch_size": 14, "vision_use_head": false})"},
+    Special{
+        "mistral3",
+        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": null},
+           "vision_config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+                         "num_attention_heads": 4, "patch_size": 14})"},
+    Special{
+        "ministral3",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32)"},
+    Special{
         "qwen2_vl",
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
                          "num_attention_heads": 4, "num_key_value_heads": 2,

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ministral 3: Mistral whose rotated queries are scaled by their position, one number a token;
+// mirroring transformers 5.17 models/ministral3/modular_ministral3.py. Mistral 3 may have it for
+// its language model.
+#pragma once
+
+#include "family/attention_of.h"
+#include "family/decoder.h"
+#include "family/llama.h"
+
+namespace memtape::family {
+
+struct Ministral3Config : DecoderConfig {
+  Ministral3Config(const Config& c, const ModelOptions& options);
+};
+
+struct ScaledQueries : Rotated<apply_rotary_pos_emb> {
+  using Rotated::Rotated;
+  void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) const;
+};
+
+struct Ministral3Parts : DecoderParts {
+  using Settings = Ministral3Config;
+  using DecoderLayer = PreNormDecoderLayer<AttentionOf<ScaledQueries>>;
+  using Norm = LlamaRMSNorm;
+};
+
+}  // namespace memtape::family
