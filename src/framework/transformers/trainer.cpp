@@ -45,10 +45,12 @@ namespace {
 using family::Batch;
 using ghost::Tensor;
 
-/// Whether the head's class is called ...ForCausalLM: then position 0 of the labels counts for
-/// nothing (Trainer._loss_shifts_labels). Of decoders only GPT-2's is called GPT2LMHeadModel.
+/// Whether the head's class is called ...ForCausalLM or ...ForConditionalGeneration and is no
+/// encoder-decoder's: then position 0 of the labels counts for nothing
+/// (Trainer._loss_shifts_labels). Of decoders only GPT-2's is called GPT2LMHeadModel.
 bool loss_shifts_labels(const Config& config, const TrainRecipe& recipe) {
-  return recipe.task == TaskName::causal_lm && config.text("model_type", "") != "gpt2";
+  return recipe.task == TaskName::image_text_to_text ||
+         (recipe.task == TaskName::causal_lm && config.text("model_type", "") != "gpt2");
 }
 
 /// Whether a micro-batch holds a rejected sequence beside each chosen one.
@@ -371,10 +373,12 @@ Result<void> check_seq2seq(const TrainRecipe& recipe) {
 /// Of tasks other than the decoders', what has been laid beside real runs.
 Result<void> check_task(const TrainRecipe& recipe) {
   if (recipe.task == TaskName::causal_lm) return {};
-  if (recipe.task != TaskName::masked_lm && recipe.task != TaskName::seq2seq_lm)
+  const bool passes_images_over = recipe.task == TaskName::image_text_to_text;
+  if (!passes_images_over && recipe.task != TaskName::masked_lm &&
+      recipe.task != TaskName::seq2seq_lm)
     return unsupported("images and speech are not modelled by --framework transformers", "--task",
                        "causal-lm, masked-lm or seq2seq-lm");
-  if (recipe.trainer.is_of_trl())
+  if (recipe.trainer.is_of_trl() && !passes_images_over)
     return bad_input("trl's trainers train decoders", "--task", "causal-lm");
   if (recipe.quantization)
     return unsupported("a quantized base is modelled for decoders alone", "--quantization",
