@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/json_reader.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
@@ -69,36 +68,10 @@ std::vector<std::string> with_dots_opened(const std::vector<std::string>& words)
   return opened;
 }
 
-/// "method" of a speculative configuration; "" where there is none.
-std::string method_of(const std::string& text) {
-  std::string method;
-  JsonReader json(text);
-  if (json.enter_object())
-    while (const auto key = json.key()) {
-      if (*key == "method")
-        method = json.text();
-      else
-        json.skip();
-    }
-  return method;
-}
-
-/// A drafter that is a checkpoint of its own is left out, with a word.
-bool is_left_out(Translation& translation, std::string_view option, const std::string& value) {
-  if (option != "speculative-config") return false;
-  const std::string method = method_of(value);
-  if (method.starts_with("ngram") || method.ends_with("mtp")) return false;
-  translation.warnings.push_back(
-      "vllm serve: the drafter of --speculative-config is left out: its weights and its cache are "
-      "not modelled");
-  return true;
-}
-
 void add_option(Translation& translation, const GivenFlag& given) {
   if (given.flag->effect != Effect::modelled) return;
   const std::string option(given.flag->meaning);
   const std::string value = given.values.empty() ? std::string() : given.values.front();
-  if (is_left_out(translation, option, value)) return;
   if (option == "model")
     translation.model = value;
   else

@@ -4,6 +4,7 @@
 // is a folder of src/framework and a row there.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,6 +46,7 @@ struct ServeRequest {
   const Config* config = nullptr;      ///< config.json, or GGUF metadata as JSON
   const TensorList* header = nullptr;  ///< a checkpoint's tensors, when known
   const llamacpp::GgufHeader* gguf = nullptr;
+  std::shared_ptr<const Config> drafter{};  ///< of the model that --speculative-config names
   ServeOptions options;
   ServeDevice device;
 };

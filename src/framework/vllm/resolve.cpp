@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "framework/vllm/refusals.h"
+#include "framework/vllm/speculation.h"
 #include "workload/device_traits.h"
 
 namespace memtape::vllm {
@@ -300,49 +301,6 @@ Result<void> read_lora(const ServeOptions& options, Settings& s,
   return {};
 }
 
-/// SpeculativeConfig.method, as far as it brings no second checkpoint: n-grams of the text, and the
-/// model's own predictors of later tokens under any of their names (MTPModelTypes).
-Proposer proposer_of(std::string_view method) {
-  if (method == "ngram" || method == "ngram_gpu") return Proposer::ngram;
-  return method.ends_with("mtp") ? Proposer::mtp : Proposer::none;
-}
-
-/// num_nextn_predict_layers under the names of the families.
-std::int64_t predictor_layers(const Config& config) {
-  return config.integer({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 1);
-}
-
-Result<void> read_speculation(const ServeOptions& options, const Config& config, Settings& s,
-                              std::vector<std::string>& warnings) {
-  const std::string* text = options.find("speculative-config");
-  if (!text) return {};
-  const Result<Config> given = Config::parse(*text, "--speculative-config");
-  if (!given) return tl::unexpected(given.error());
-  const std::string method = given->text("method", "");
-  std::int64_t tokens = given->count("num_speculative_tokens", 0);
-  if (const Result<void> read = given->check(); !read) return read;
-  const Proposer proposer = proposer_of(method);
-  if (proposer == Proposer::none)
-    return unsupported(fmt::format("the weights of a drafter{} are not modelled",
-                                   method.empty() ? "" : " by method " + method),
-                       "--speculative-config", "method ngram or mtp");
-  if (proposer == Proposer::mtp) {
-    const std::int64_t layers = predictor_layers(config);
-    if (tokens == 0) tokens = layers;
-    if (std::min(layers, tokens) > 1)
-      return unsupported(fmt::format("a chain of {} predictors is not modelled", layers),
-                         "--speculative-config", "a model with one");
-    if (s.runner != Runner::v2)
-      warnings.push_back("the drafter's buffers and its step are taken to be those of vLLM 0.32");
-    if (!s.enforce_eager) warnings.push_back("what the drafter's CUDA graphs take is not modelled");
-  }
-  if (tokens == 0)
-    return bad_input("has no num_speculative_tokens", "--speculative-config",
-                     R"({"method": "ngram", "num_speculative_tokens": 3})");
-  s.speculation = {proposer, tokens};
-  return {};
-}
-
 /// The model that serves the text of a multimodal architecture (vllm/model_executor/models).
 struct TextPart {
   std::string_view architecture;  ///< of the whole, or the text part's model_type
@@ -464,7 +422,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
   if (auto read = read_graphs(options, s, warnings); !read) return tl::unexpected(read.error());
   if (auto read = read_lora(options, s, warnings); !read) return tl::unexpected(read.error());
-  if (auto read = read_speculation(options, config, s, warnings); !read)
+  if (auto read = read_speculation(request, config, s, warnings); !read)
     return tl::unexpected(read.error());
   const std::string scheme = options.text("quantization", "");
   if (scheme == "fp8" && config.is_null("quantization_config"))

@@ -30,7 +30,8 @@ RunnerState::RunnerState(const Settings& settings, std::int64_t hidden) {
   if (drafts > 0) keep({requests, drafts}, DType::int64);
   keep({1, requests}, DType::int32);
   if (scans_text) make_ngram_buffers(settings);
-  if (settings.speculation.proposer == Proposer::mtp) make_drafter_buffers(settings, hidden);
+  if (settings.speculation.reads_target()) make_reader_buffers(settings, hidden);
+  if (settings.speculation.proposer == Proposer::draft_model) make_draft_model_buffers(settings);
   make_input_buffers(settings);
 }
 
@@ -44,10 +45,9 @@ void RunnerState::make_ngram_buffers(const Settings& s) {
   keep({s.max_num_seqs, s.speculation.tokens}, DType::int64);
 }
 
-/// DraftModelSpeculator and TargetDependentARSpeculator: input buffers of its own, idx_mapping,
-/// temperature, seeds, draft_tokens and their confidence, hidden_states, current_draft_step,
-/// last_token_indices, sample_src_positions.
-void RunnerState::make_drafter_buffers(const Settings& s, std::int64_t hidden) {
+/// DraftModelSpeculator: input buffers of its own, idx_mapping, temperature, seeds, draft_tokens
+/// and their confidence.
+void RunnerState::make_drafter_buffers(const Settings& s) {
   const Dims each{s.max_num_seqs}, drafts{s.max_num_seqs, s.speculation.tokens};
   make_input_buffers(s);
   keep(each, DType::int64);
@@ -55,10 +55,29 @@ void RunnerState::make_drafter_buffers(const Settings& s, std::int64_t hidden) {
   keep(each, DType::int64);
   keep(drafts, DType::int64);
   keep(drafts, DType::float32);
+}
+
+/// TargetDependentARSpeculator: hidden_states, current_draft_step, last_token_indices,
+/// sample_src_positions.
+void RunnerState::make_reader_buffers(const Settings& s, std::int64_t hidden) {
+  const Dims each{s.max_num_seqs};
+  make_drafter_buffers(s);
   drafter_hidden_ = kernel_output("zeros", {s.max_num_batched_tokens, hidden}, s.dtype);
   keep({}, DType::int64);
   keep(each, DType::int64);
   keep(each, DType::int64);
+}
+
+/// StandaloneARSpeculator: last_token_indices, arange, current_draft_step, and inputs with a place
+/// more for each request.
+void RunnerState::make_draft_model_buffers(const Settings& s) {
+  const std::int64_t expanded = s.max_num_batched_tokens + s.max_num_seqs;
+  make_drafter_buffers(s);
+  keep({s.max_num_seqs}, DType::int64);
+  keep({s.max_num_seqs + 1}, DType::int32);
+  keep({}, DType::int64);
+  keep({expanded}, DType::int32);
+  keep({expanded}, DType::int64);
 }
 
 /// InputBuffers; those of the target are the ones that are asked for.

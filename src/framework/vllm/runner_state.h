@@ -23,7 +23,9 @@ class RunnerState {
  private:
   void keep(const ghost::Dims& sizes, DType dtype);
   void make_ngram_buffers(const Settings& settings);
-  void make_drafter_buffers(const Settings& settings, std::int64_t hidden);
+  void make_drafter_buffers(const Settings& settings);
+  void make_reader_buffers(const Settings& settings, std::int64_t hidden);
+  void make_draft_model_buffers(const Settings& settings);
   void make_input_buffers(const Settings& settings);
 
   std::vector<ghost::Tensor> kept_;

@@ -2,7 +2,8 @@
 // Runtime: what vLLM keeps in globals while a model is built and run: the configuration, the ropes
 // shared by layers (_ROPE_DICT), the workspace manager, the attention layers that want a KV cache,
 // and the modules whose weights are processed after loading. Place is where a module is built: a
-// scope of the module tree with the Runtime beside it.
+// scope of the module tree with the Runtime beside it, and the configuration that the module is of:
+// the model's, or that of a drafter beside it.
 #pragma once
 
 #include <deque>
@@ -85,17 +86,27 @@ class Runtime {
 class Place {
  public:
   Place(Runtime& runtime, const nn::Scope& scope, std::string prefix)
-      : runtime_(&runtime), scope_(scope), prefix_(std::move(prefix)) {}
+      : Place(runtime, scope, std::move(prefix), runtime.config, runtime.quantization) {}
+  /// Of another checkpoint: a drafter.
+  Place(Runtime& runtime, const nn::Scope& scope, std::string prefix, const Config& config,
+        const Quantization* quantization)
+      : runtime_(&runtime),
+        config_(&config),
+        quantization_(quantization),
+        scope_(scope),
+        prefix_(std::move(prefix)) {}
 
   Place operator/(std::string_view child) const {
     return {*runtime_, scope_ / child,
-            prefix_.empty() ? std::string(child) : prefix_ + "." + std::string(child)};
+            prefix_.empty() ? std::string(child) : prefix_ + "." + std::string(child), *config_,
+            quantization_};
   }
   Place operator/(std::int64_t index) const { return *this / std::to_string(index); }
 
   Runtime& runtime() const { return *runtime_; }
   const Settings& settings() const { return runtime_->settings; }
-  const Config& config() const { return runtime_->config; }
+  const Config& config() const { return *config_; }
+  const Quantization* quantization() const { return quantization_; }
   const nn::Scope& scope() const { return scope_; }
   /// "model.layers.0.self_attn.qkv_proj".
   const std::string& prefix() const { return prefix_; }
@@ -109,6 +120,8 @@ class Place {
 
  private:
   Runtime* runtime_;
+  const Config* config_;
+  const Quantization* quantization_;
   nn::Scope scope_;
   std::string prefix_;
 };

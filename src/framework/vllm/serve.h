@@ -46,7 +46,8 @@ inline constexpr std::array kFlags{
     ServeFlag{"--max-cpu-loras", "N", ""},
     ServeFlag{"--lora-modules", "NAME", ""},
     ServeFlag{"--speculative-config -sc", "JSON",
-              "method ngram (the text itself) or mtp (the model's own predictor)"},
+              "method ngram, mtp (the model's own predictor), eagle, eagle3 or "
+              "draft_model, with model and num_speculative_tokens"},
     ServeFlag{"--rank", "N", ""},
     ServeFlag{"--disable-custom-all-reduce", "", ""},
     ServeFlag{"--distributed-executor-backend", "NAME", ""},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/dtype.h"
 #include "ghost/session.h"
+#include "model/config.h"
 
 namespace memtape::vllm {
 
@@ -47,11 +49,19 @@ enum class KvDType : std::uint8_t { model, bfloat16, float16, fp8 };
 /// second one.
 enum class Runner : std::uint8_t { v0, v1, v2 };
 
-/// SpeculativeConfig: who proposes tokens, and how many a step.
-enum class Proposer : std::uint8_t { none, ngram, mtp };
+/// SpeculativeConfig: who proposes tokens (n-grams of the text, the model's own predictor, an EAGLE
+/// head, a smaller model), and how many a step.
+enum class Proposer : std::uint8_t { none, ngram, mtp, eagle, eagle3, draft_model };
 struct Speculation {
   Proposer proposer = Proposer::none;
   std::int64_t tokens = 0;
+  std::shared_ptr<const Config> drafter{};    ///< of a checkpoint of its own
+  std::vector<std::int64_t> target_layers{};  ///< whose inputs EAGLE-3 reads
+
+  /// A drafter that reads the target's hidden states.
+  bool reads_target() const {
+    return proposer == Proposer::mtp || proposer == Proposer::eagle || proposer == Proposer::eagle3;
+  }
 };
 
 /// LoRAConfig: room for adapters beside every linear layer.

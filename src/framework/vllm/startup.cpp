@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "framework/vllm/kv_cache.h"
-#include "framework/vllm/models/drafter.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/models/vision.h"
 #include "framework/vllm/ops.h"
 #include "framework/vllm/runner_state.h"
 #include "framework/vllm/sort_sampler.h"
+#include "framework/vllm/speculator.h"
 #include "framework/vllm/storages.h"
 
 namespace memtape::vllm {
@@ -43,10 +43,10 @@ class Worker {
         tree_(settings.dtype),
         place_(runtime_, nn::Scope(tree_, tree_.root()), "") {}
 
-  /// Without a drafter `make_drafter` is null.
-  void build(ModelFactory factory, DrafterFactory make_drafter, Startup& startup) {
+  void build(ModelFactory factory, const SpeculatorPlan& plan, Startup& startup) {
     is_v2_ = settings_.runner == Runner::v2;
-    runner_.emplace(settings_, runtime_.config.integer({"hidden_size", "n_embd"}, 0));
+    const Config& read = plan.config ? *plan.config : runtime_.config;
+    runner_.emplace(settings_, read.integer({"hidden_size", "n_embd"}, 0));
     startup.stages.runner = at();
     // Importing a model's file makes a constant on the device (fused_moe/oracle/int_wna16.py); with
     // a quantized model it was made on the host before.
@@ -57,10 +57,10 @@ class Worker {
     if (settings_.lora)
       for (Tensor& buffer : make_lora_buffers(runtime_.lora_sites, settings_))
         runtime_.kept.push_back(std::move(buffer));
-    if (make_drafter && settings_.parallel.last_stage()) {
-      drafter_ = make_drafter(place_);
+    if (plan.has_weights() && settings_.parallel.last_stage()) {
+      speculator_.emplace(plan, place_);
       process_weights();
-      drafter_->share_tables(*model_);
+      speculator_->share_tables(*model_);
     }
     startup.stages.weights = at();
     if (settings_.parallel.last_stage() && is_v2_)
@@ -78,14 +78,18 @@ class Worker {
   }
 
   void profile() {
-    const std::int64_t tokens = settings_.max_num_batched_tokens;
-    const std::int64_t requests = std::min(tokens, settings_.max_num_seqs);
+    const std::int64_t all = settings_.max_num_batched_tokens;
+    const std::int64_t requests = std::min(all, settings_.max_num_seqs);
+    // A draft model's batch has a place more for each request (num_extra_query_per_req).
+    const bool adds_places = settings_.speculation.proposer == Proposer::draft_model;
+    const std::int64_t tokens = adds_places ? std::max<std::int64_t>(1, all - requests) : all;
     Tensor hidden_states, sample_hidden_states;
     {
       const DummyBatch batch(requests);
       if (settings_.compiles) compile();
-      hidden_states = model_->forward(runner_->input_ids(), stream_);
-      if (drafter_) propose(requests);
+      hidden_states = model_->forward(runner_->input_ids().slice(0, 0, tokens), stream_);
+      const std::vector<Tensor> inner_states = model_->take_inner_states();
+      if (speculator_) speculator_->propose(*runner_, tokens, requests, inner_states);
       if (settings_.parallel.last_stage()) sample_hidden_states = indexed(hidden_states, requests);
     }
     if (!is_v2_) runtime_.workspace.release();
@@ -189,31 +193,6 @@ class Worker {
     runtime_.after_attention.clear();
   }
 
-  /// TargetDependentARSpeculator.propose: the first token from the whole batch, the others from
-  /// one token of each request.
-  void propose(std::int64_t requests) {
-    const Tensor num_sampled = kernel_output("ones", {requests}, DType::int32);
-    const Tensor num_rejected = kernel_output("zeros", {requests}, DType::int32);
-    const Tensor all_ids = runner_->input_ids();
-    const auto draft = [&](std::int64_t tokens) {
-      const Tensor positions = kernel_output("index", {requests}, DType::int64);
-      const Tensor sources = kernel_output("add", {requests}, DType::int64);
-      const Drafter::Drafted drafted = drafter_->forward(
-          all_ids.slice(0, 0, tokens), runner_->drafter_hidden().slice(0, 0, tokens));
-      const Dims sizes{requests, drafted.for_logits.size(1)};
-      const Tensor rows = tokens == requests
-                              ? drafted.for_logits
-                              : kernel_output("index", sizes, drafted.for_logits.dtype());
-      {
-        const Tensor logits = drafter_->compute_logits(rows);
-        kernel_output("argmax", {requests}, DType::int64);
-      }
-      if (tokens != requests) kernel_output("index", sizes, drafted.feedback.dtype());
-    };
-    draft(settings_.max_num_batched_tokens);
-    if (settings_.speculation.tokens > 1) draft(requests);
-  }
-
   static std::size_t at() { return ghost::session().tape.events.size(); }
 
   void make_intermediate_tensors() {
@@ -250,7 +229,7 @@ class Worker {
   Place place_;
   std::optional<RunnerState> runner_;
   std::unique_ptr<ServedModel> model_;
-  std::unique_ptr<Drafter> drafter_;
+  std::optional<Speculator> speculator_;
   std::optional<SamplerState> sampler_;
   Stream stream_;
 };
@@ -280,15 +259,14 @@ Result<Startup> run_startup(const Config& config, const Settings& settings,
                             const Quantization* quantization) {
   const Result<ModelFactory> factory = model_factory(config);
   if (!factory) return tl::unexpected(factory.error());
-  Result<DrafterFactory> drafter{nullptr};
-  if (settings.speculation.proposer == Proposer::mtp) drafter = drafter_factory(config);
-  if (!drafter) return tl::unexpected(drafter.error());
+  const Result<SpeculatorPlan> speculator = plan_speculator(config, settings);
+  if (!speculator) return tl::unexpected(speculator.error());
   Startup startup;
   ghost::Session session(settings.device.traits);
   const ghost::GradMode inference(false);
   {
     Worker worker(config, settings, quantization);
-    worker.build(*factory, *drafter, startup);
+    worker.build(*factory, *speculator, startup);
     session.tape.empty_cache();
     startup.stages.profile = session.tape.events.size();
     worker.profile();

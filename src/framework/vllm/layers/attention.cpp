@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/vllm/layers/attention.h"
 
+#include <algorithm>
 #include <array>
 
 #include "framework/vllm/methods/quantization.h"
@@ -17,6 +18,30 @@ std::int64_t model_window(const Config& config) {
   return interleaved ? 0 : config.optional_integer("sliding_window").value_or(0);
 }
 
+/// What transformers' configuration class says where config.json does not say how long contexts
+/// are.
+std::int64_t class_positions(const Config& config, std::int64_t otherwise) {
+  struct Row {
+    std::string_view model_type;
+    std::int64_t positions;
+  };
+  static constexpr auto kRows = std::to_array<Row>({
+      {"llama", 2048},
+      {"mistral", 131072},
+      {"mixtral", 131072},
+      {"qwen2", 32768},
+      {"qwen2_moe", 32768},
+      {"qwen3", 32768},
+      {"qwen3_moe", 32768},
+      {"gemma3_text", 131072},
+      {"phi3", 4096},
+      {"starcoder2", 4096},
+      {"granite", 2048},
+  });
+  const auto row = std::ranges::find(kRows, config.text("model_type", ""), &Row::model_type);
+  return row == kRows.end() ? otherwise : row->positions;
+}
+
 /// FlashAttention 3 reads quantized queries where the cache is fp8 (flash_attn.py,
 /// supports_quant_query_input).
 bool quantizes_query(const Settings& settings) {
@@ -31,7 +56,8 @@ void make_kv_scales(const Place& place) {
   // _k_scale_cpu and _v_scale_cpu are made while the default device is the GPU; they are made anew,
   // on the host, unless the checkpoint brings scales.
   Runtime& runtime = place.runtime();
-  const bool brings_scales = runtime.quantization && runtime.quantization->has_kv_scales();
+  const Quantization* scheme = place.quantization();
+  const bool brings_scales = scheme && scheme->has_kv_scales();
   for (int i = 0; i < 2; ++i) {
     const auto copy = std::make_shared<Tensor>(kernel_output("tensor", {}, DType::float32));
     if (brings_scales)
@@ -115,6 +141,14 @@ AttentionBlock::AttentionBlock(const Place& place, std::int64_t hidden, const He
   if (options.qk_norm && options.norm_last) make_norms(place, options);
 }
 
+void AttentionBlock::widen_input(const Place& place, std::int64_t width, bool bias) {
+  replaced_ = std::move(qkv_proj_);
+  qkv_proj_ = qkv_linear(place / "qkv_proj", width, heads_, {.bias = bias});
+  replaced_->weights.drop("weight");
+  replaced_->weights.drop("bias");
+  replaced_->bias.reset();
+}
+
 void AttentionBlock::make_rope(const Place& place, const AttentionBlockOptions& options) {
   const Config& config = place.config();
   RopeParameters rope = RopeParameters::read(config, options.layer_type);
@@ -124,7 +158,8 @@ void AttentionBlock::make_rope(const Place& place, const AttentionBlockOptions& 
   rotary_ = get_rope(
       place / "rotary_emb",
       {.head_size = heads_.size,
-       .max_position = config.integer("max_position_embeddings", options.default_max_position)},
+       .max_position = config.optional_integer("max_position_embeddings")
+                           .value_or(class_positions(config, options.default_max_position))},
       rope);
   if (options.sinks) sinks_ = place.parameter("sinks", {heads_.query});
 }

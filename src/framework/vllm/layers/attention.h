@@ -64,6 +64,8 @@ class AttentionBlock : public nn::Module<AttentionBlock> {
   AttentionBlock(const Place& place, std::int64_t hidden, const Heads& heads,
                  const AttentionBlockOptions& options);
   Tensor forward(const Tensor& hidden_states);
+  /// EAGLE-3 puts a projection of a wider input in the place of the one that was made.
+  void widen_input(const Place& place, std::int64_t width, bool bias);
   Runtime& runtime() const { return qkv_proj_->runtime(); }
 
  private:
@@ -75,7 +77,7 @@ class AttentionBlock : public nn::Module<AttentionBlock> {
   void normalize_in_float32(Tensor& q, Tensor& k) const;
 
   bool copies_parts_, full_width_norms_, float32_norms_;
-  std::unique_ptr<Linear> qkv_proj_, o_proj_;
+  std::unique_ptr<Linear> qkv_proj_, o_proj_, replaced_;
   std::unique_ptr<RMSNorm> q_norm_, k_norm_;
   std::shared_ptr<RotaryEmbedding> rotary_;
   Tensor sinks_;

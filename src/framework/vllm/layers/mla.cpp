@@ -68,8 +68,8 @@ MlaAttention::MlaAttention(const Place& place)
   o_proj_ = linear(place / "o_proj", s.heads * s.value, {s.hidden}, Cut::row);
   rotary_ = get_rope(place / "rotary_emb",
                      {.head_size = s.rope,
-                      .max_position = runtime_.config.integer("max_position_embeddings", 8192)},
-                     mla_rope(runtime_.config));
+                      .max_position = place.config().integer("max_position_embeddings", 8192)},
+                     mla_rope(place.config()));
   const Place attn = place / "mla_attn";
   {
     const ghost::ScopeGuard guard(attn.scope().node().scope);

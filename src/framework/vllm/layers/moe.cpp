@@ -20,9 +20,9 @@ class UnquantizedExperts final : public MoeMethod {
 
   /// modular_kernel.py: the output, the workspace, then TritonExperts.
   Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
-    const std::int64_t tokens = x.size(0);
     Tensor output = kernel_output("fused_experts", x.sizes(), x.dtype());
-    const std::int64_t pairs = tokens * s.top_k;
+    const DispatchedTokens dispatched(runtime, s, x);
+    const std::int64_t tokens = dispatched.count, pairs = tokens * s.top_k;
     runtime.workspace.reserve({bytes_of(x.dtype(), pairs * std::max(s.intermediate, s.hidden)),
                                bytes_of(x.dtype(), pairs * std::max(s.up(), s.hidden))});
     const AlignedExperts aligned(s, tokens, default_block_m(s, tokens));
@@ -58,6 +58,20 @@ std::int64_t default_block_m(const ExpertShape&, std::int64_t tokens) {
   return tokens <= 512 ? 64 : 128;
 }
 
+bool cuts_tokens(const Parallel& p) { return p.expert_parallel && p.tp > 1 && p.dp > 1; }
+
+DispatchedTokens::DispatchedTokens(const Runtime& runtime, const ExpertShape& s, const Tensor& x)
+    : count(x.size(0)) {
+  const Parallel& p = runtime.parallel();
+  if (p.dp == 1) return;
+  count *= p.dp * (cuts_tokens(p) ? p.tp : 1);
+  Dims sizes = x.sizes();
+  sizes[0] = count;
+  hidden = kernel_output("all_gatherv", sizes, x.dtype());
+  weights = kernel_output("all_gatherv", {count, s.top_k}, DType::float32);
+  ids = kernel_output("all_gatherv", {count, s.top_k}, DType::int32);
+}
+
 AlignedExperts::AlignedExperts(const ExpertShape& s, std::int64_t tokens, std::int64_t block) {
   const std::int64_t pairs = tokens * s.top_k;
   std::int64_t padded = pairs + s.experts * (block - 1);
@@ -87,7 +101,7 @@ MoeBlock::MoeBlock(const Place& place, const ExpertShape& shape, const MoeOption
   if (make_shared) shared_ = make_shared(place);
   const Place experts = place / "experts";
   weights_ = Weights(experts);
-  const Quantization* scheme = runtime_.quantization;
+  const Quantization* scheme = place.quantization();
   if (scheme) method_ = scheme->experts(experts);
   if (!method_) method_ = unquantized_experts();
   if (shape_.local_experts < shape_.experts)  // which of all experts are here
@@ -182,16 +196,29 @@ Tensor MoeBlock::gate(const Tensor& hidden_states) {
   return kernel_output("gate", {hidden_states.size(0), shape_.experts}, DType::float32);
 }
 
-Tensor MoeBlock::forward(const Tensor& hidden_states) {
+/// sequence_parallel_chunk: this rank's part of the tokens, a view.
+Tensor MoeBlock::own_part(const Tensor& hidden_states) const {
+  if (!cuts_tokens(runtime_.parallel())) return hidden_states;
+  return hidden_states.slice(0, 0, ceil_div(hidden_states.size(0), runtime_.tp()));
+}
+
+/// The parts of all ranks, in the place of a sum over them.
+Tensor MoeBlock::whole(const Tensor& part, std::int64_t tokens) const {
+  if (!cuts_tokens(runtime_.parallel())) return all_reduced(part);
+  return kernel_output("all_gather", {tokens, part.size(1)}, part.dtype());
+}
+
+Tensor MoeBlock::forward(const Tensor& all) {
+  const Tensor hidden_states = own_part(all);
   Tensor router_logits = gate_logits(hidden_states);
   Tensor shared_output;
   if (shared_) shared_output = shared_(hidden_states);
   Tensor fused_output = routed(hidden_states, router_logits);
   router_logits.reset();
-  if (!shared_) return all_reduced(fused_output);
+  if (!shared_) return whole(fused_output, all.size(0));
   // Both parts are held until the sum has been reduced.
   const Tensor sum = kernel_output("add", fused_output.sizes(), fused_output.dtype());
-  return all_reduced(sum);
+  return whole(sum, all.size(0));
 }
 
 }  // namespace memtape::vllm

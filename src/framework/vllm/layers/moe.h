@@ -37,6 +37,19 @@ class MoeMethod {
 
 /// UnquantizedFusedMoEMethod with Triton's kernels.
 std::shared_ptr<const MoeMethod> unquantized_experts();
+/// Whether a rank's tokens are cut over the tensor parallel ranks before they go to experts
+/// elsewhere (ParallelConfig.use_sequence_parallel_moe).
+bool cuts_tokens(const Parallel& parallel);
+
+/// The tokens that a rank's experts see: with data parallelism those of all ranks, gathered with
+/// their weights and experts, and alive while the products run (prepare_finalize/naive_dp_ep.py;
+/// all2all_backend allgather_reducescatter, the default).
+struct DispatchedTokens {
+  DispatchedTokens(const Runtime& runtime, const ExpertShape& shape, const Tensor& x);
+  std::int64_t count;
+  Tensor hidden, weights, ids;
+};
+
 /// moe_align_block_size and what it makes, alive while the products run.
 struct AlignedExperts {
   AlignedExperts(const ExpertShape& shape, std::int64_t tokens, std::int64_t block);
@@ -74,6 +87,8 @@ class MoeBlock : public nn::Module<MoeBlock> {
 
  private:
   Tensor all_reduced(const Tensor& x) const;
+  Tensor own_part(const Tensor& hidden_states) const;
+  Tensor whole(const Tensor& part, std::int64_t tokens) const;
   Tensor gate_logits(const Tensor& hidden_states);
   Tensor routed(const Tensor& hidden_states, const Tensor& router_logits);
   Tensor padded(const Tensor& hidden_states) const;

@@ -319,9 +319,13 @@ class ScaledExperts final : public MoeMethod {
 
   Tensor apply(Runtime& runtime, const ExpertShape& s, const Tensor& x) const override {
     if (uses_marlin(runtime)) return marlin_experts(runtime, s, x);
-    const std::int64_t tokens = x.size(0), pairs = tokens * s.top_k;
     const Tensor quantized = kernel_output("scaled_fp8_quant", x.sizes(), scheme_.weight);
-    const Tensor scale = activation_scale(tokens, s.hidden);
+    const Tensor scale = activation_scale(x.size(0), s.hidden);
+    const DispatchedTokens dispatched(runtime, s, quantized);
+    const std::int64_t tokens = dispatched.count, pairs = tokens * s.top_k;
+    Tensor gathered_scale;
+    if (scale.defined() && scale.numel() > 1 && tokens > x.size(0))
+      gathered_scale = activation_scale(tokens, s.hidden);
     Tensor output = kernel_output("fused_experts", x.sizes(), x.dtype());
     runtime.workspace.reserve({bytes_of(x.dtype(), pairs * std::max(s.intermediate, s.hidden)),
                                bytes_of(x.dtype(), pairs * std::max(s.up(), s.hidden))});
@@ -413,9 +417,10 @@ Tensor repacked_experts(std::int64_t experts, Bytes each) {
 
 Tensor marlin_experts(Runtime& runtime, const ExpertShape& s, const Tensor& x) {
   constexpr std::int64_t kBlocksPerSm = 4, kMostColumns = 256;
-  const std::int64_t tokens = x.size(0), pairs = tokens * s.top_k;
   const std::int64_t sms = runtime.settings.device.traits.sm_count;
   Tensor output = kernel_output("fused_experts", x.sizes(), x.dtype());
+  const DispatchedTokens dispatched(runtime, s, x);
+  const std::int64_t tokens = dispatched.count, pairs = tokens * s.top_k;
   runtime.workspace.reserve({bytes_of(x.dtype(), pairs * std::max(s.intermediate, s.hidden)),
                              bytes_of(x.dtype(), pairs * std::max(2 * s.intermediate, s.hidden))});
   const std::int64_t block = marlin_block_m(s, tokens);

@@ -23,7 +23,7 @@ std::shared_ptr<const LinearMethod> unquantized_linear() {
 }
 
 std::shared_ptr<const LinearMethod> linear_method(const Place& place, bool quantized) {
-  const Quantization* scheme = place.runtime().quantization;
+  const Quantization* scheme = place.quantization();
   if (scheme && quantized)
     if (auto method = scheme->linear(place)) return method;
   return unquantized_linear();

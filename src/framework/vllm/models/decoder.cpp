@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/vllm/models/decoder.h"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
+#include <utility>
 
 #include "framework/vllm/models/decoder_layer.h"
 #include "framework/vllm/ops.h"
@@ -24,6 +26,7 @@ class StreamDecoder final : public ServedModel {
     if (parallel.first_stage() || (tied && parallel.last_stage()))
       embed_tokens_.emplace(body / "embed_tokens", vocabulary, hidden_);
     const StageLayers range = stage_layers(parallel, config.layers("num_hidden_layers"));
+    first_layer_ = range.first;
     for (std::int64_t i = range.first; i < range.last; ++i)
       layers_.emplace_back(body / choices_.layers_name / i, choices_, i);
     if (parallel.last_stage()) {
@@ -46,10 +49,14 @@ class StreamDecoder final : public ServedModel {
         s = {embed(input_ids), {}};
       }
     }
+    inner_states_.clear();
+    std::int64_t index = first_layer_;
+    keep_inner_state(index, s);
     for (DecoderLayer& layer : layers_) {
       Stream next = layer.run(s, normed);
       s = std::move(next);
       normed.reset();
+      keep_inner_state(++index, s);
     }
     if (!norm_) return s.hidden;
     if (choices_.form == LayerForm::explicit_add || choices_.form == LayerForm::plain_add)
@@ -61,6 +68,7 @@ class StreamDecoder final : public ServedModel {
     return lm_head_->logits(hidden_states, choices_.soft_caps_logits);
   }
   std::int64_t hidden_size() const override { return hidden_; }
+  std::vector<Tensor> take_inner_states() override { return std::exchange(inner_states_, {}); }
   Tensor embedding_table() const override {
     return embed_tokens_ ? embed_tokens_->table() : Tensor();
   }
@@ -78,6 +86,12 @@ class StreamDecoder final : public ServedModel {
   void make_normalizer(const Place& body) {
     body.scope().buffer("normalizer", kernel_output("tensor", {}, runtime_.dtype()));
   }
+  /// _maybe_add_hidden_state: before the layer of that index.
+  void keep_inner_state(std::int64_t index, const Stream& s) {
+    const std::vector<std::int64_t>& wanted = runtime_.settings.speculation.target_layers;
+    if (std::ranges::find(wanted, index) == wanted.end()) return;
+    inner_states_.push_back(s.residual.defined() ? s.hidden.add(s.residual) : s.hidden);
+  }
   Tensor embed(const Tensor& input_ids) {
     if (!choices_.scales_embedding) return (*embed_tokens_)(input_ids);
     return (*embed_tokens_)(input_ids).mul(1.0);
@@ -85,7 +99,8 @@ class StreamDecoder final : public ServedModel {
 
   DecoderChoices choices_;
   Runtime& runtime_;
-  std::int64_t hidden_;
+  std::int64_t hidden_, first_layer_ = 0;
+  std::vector<Tensor> inner_states_;
   std::optional<VocabParallelEmbedding> embed_tokens_;
   std::deque<DecoderLayer> layers_;
   std::optional<StreamNorm> norm_;

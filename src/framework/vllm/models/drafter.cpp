@@ -77,7 +77,7 @@ class Predictor final : public Drafter {
   }
 
   /// maybe_share_target_embed leaves the embedding where the stages lie apart.
-  void share_tables(const ServedModel& target) override {
+  void share_tables(ServedModel& target) override {
     if (runtime_.parallel().pp == 1 && target.embedding_table().defined())
       embed_tokens_.share(target.embedding_table());
     if (target.head_table().defined()) head_.tie(target.head_table());

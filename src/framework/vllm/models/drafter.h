@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drafter: the predictor of later tokens that a checkpoint brings beside its model
-// (vllm/model_executor/models/*_mtp.py): token embeddings and the target's hidden states, brought
-// to one width, through one decoder layer, to the target's head.
+// Drafter: what proposes tokens from the target's hidden states: the predictor that a checkpoint
+// brings beside its model (vllm/model_executor/models/*_mtp.py: token embeddings and the target's
+// hidden states, brought to one width, through one decoder layer, to the target's head), or a head
+// that is a checkpoint of its own (models/eagle.h).
 #pragma once
 
 #include <memory>
@@ -18,10 +19,12 @@ class Drafter {
   };
 
   virtual ~Drafter() = default;
+  /// combine_hidden_states of what the target took out; undefined where its last ones are read.
+  virtual Tensor combined(const std::vector<Tensor>&) { return {}; }
   virtual Drafted forward(const Tensor& input_ids, const Tensor& hidden) = 0;
   virtual Tensor compute_logits(const Tensor& hidden) = 0;
   /// load_eagle_model: the target's tables take the place of the drafter's own.
-  virtual void share_tables(const ServedModel& target) = 0;
+  virtual void share_tables(ServedModel& target) = 0;
 };
 
 /// The predictor of an architecture (hf_config_override of vllm/config/speculative.py).

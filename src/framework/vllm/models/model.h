@@ -24,6 +24,8 @@ class ServedModel {
   /// make_empty_intermediate_tensors: how many [tokens, hidden] tensors pass between stages.
   virtual int intermediate_tensors() const { return 2; }
   virtual std::int64_t hidden_size() const = 0;
+  /// What the last forward kept of its stream for the drafter (Speculation::target_layers).
+  virtual std::vector<Tensor> take_inner_states() { return {}; }
   /// Tables that a drafter shares; undefined where this stage has none.
   virtual Tensor embedding_table() const { return {}; }
   virtual Tensor head_table() const { return {}; }

@@ -28,8 +28,10 @@ ExpertShape expert_shape(const Place& place, const ExpertCounts& counts) {
 std::function<MoeBlock::Shared(const Place&)> shared_mlp(std::int64_t width, const char* name) {
   if (width == 0) return {};
   return [width, name](const Place& place) -> MoeBlock::Shared {
-    auto mlp = std::make_shared<GatedMlp>(place / name, place.config().dimension("hidden_size"),
-                                          width, MlpOptions{.reduce_results = false});
+    auto mlp = std::make_shared<GatedMlp>(
+        place / name, place.config().dimension("hidden_size"), width,
+        MlpOptions{.reduce_results = false,
+                   .is_replicated = cuts_tokens(place.runtime().parallel())});
     return block_of(mlp);
   };
 }
@@ -50,7 +52,8 @@ class GatedSharedExpert {
   GatedSharedExpert(const Place& place, std::int64_t hidden, std::int64_t width)
       : gate_(place / "shared_expert_gate", hidden, {1},
               {.cut = Cut::replicated, .quantized = false}),
-        mlp_(place / "shared_expert", hidden, width, {.reduce_results = false}) {}
+        mlp_(place / "shared_expert", hidden, width,
+             {.reduce_results = false, .is_replicated = cuts_tokens(place.runtime().parallel())}) {}
   Tensor operator()(const Tensor& x) {
     const Tensor out = mlp_(x);
     Tensor weight = gate_(x);
