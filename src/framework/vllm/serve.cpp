@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/vllm/kernel_notes.h"
 #include "framework/vllm/kv_cache.h"
 #include "framework/vllm/outside_growth.h"
 #include "framework/vllm/resolve.h"
@@ -265,6 +266,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   warn_of_towers(*request.config, answer.warnings);
   const Result<Settings> settings = resolve(request, config, answer.warnings);
   if (!settings) return tl::unexpected(settings.error());
+  warn_of_kernels(config, *settings, answer.warnings);
   auto quantization = read_quantization(config, *settings);
   if (!quantization) return tl::unexpected(quantization.error());
   auto runs = run_stages(config, *settings, quantization->get());

@@ -122,7 +122,7 @@ std::unique_ptr<ServedModel> make_phimoe(const Place& place) {
 std::unique_ptr<ServedModel> make_qwen3_moe(const Place& place) {
   const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
     const Config& c = layer.config();
-    const bool third = c.text("model_type", "") == "qwen3_moe";
+    const bool third = c.text("model_type", "").starts_with("qwen3");
     Block attention = attention_block(layer, {.qkv_bias = third ? c.boolean("attention_bias", false)
                                                                 : c.boolean("qkv_bias", true),
                                               .qk_norm = third,
