@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // vllm/model_executor/models/registry.py: the class that serves an architecture.
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -83,6 +84,63 @@ constexpr std::array kModels{
     Row{"Qwen3NextForCausalLM", make_qwen3_next},
 };
 
+/// _PREVIOUSLY_SUPPORTED_MODELS: the last release that served an architecture.
+struct Dropped {
+  std::string_view architecture, last;
+};
+constexpr auto kDropped = std::to_array<Dropped>({
+    {"MotifForCausalLM", "0.10.2"},
+    {"Phi3SmallForCausalLM", "0.9.2"},
+    {"Phi4FlashForCausalLM", "0.10.2"},
+    {"Phi4MultimodalForCausalLM", "0.12.0"},
+    {"JAISLMHeadModel", "0.22.0"},
+    {"ErnieModel", "0.23.0"},
+    {"ErnieForSequenceClassification", "0.23.0"},
+    {"ErnieForTokenClassification", "0.23.0"},
+    {"InternLM2VEForCausalLM", "0.23.0"},
+    {"QWenLMHeadModel", "0.23.0"},
+    {"QwenVLForConditionalGeneration", "0.23.0"},
+    {"InternLMForCausalLM", "0.23.0"},
+    {"DonutForConditionalGeneration", "0.10.2"},
+    {"MllamaForConditionalGeneration", "0.10.2"},
+    {"XverseForCausalLM", "0.23.0"},
+    {"Dots1ForCausalLM", "0.23.0"},
+    {"BambaForCausalLM", "0.23.0"},
+    {"MiniMaxForCausalLM", "0.23.0"},
+    {"MiniMaxText01ForCausalLM", "0.23.0"},
+    {"MiniMaxM1ForCausalLM", "0.23.0"},
+    {"MiniMaxVL01ForConditionalGeneration", "0.23.0"},
+    {"BaiChuanForCausalLM", "0.23.0"},
+    {"BaichuanForCausalLM", "0.23.0"},
+    {"AquilaModel", "0.24.0"},
+    {"AquilaForCausalLM", "0.24.0"},
+    {"Grok1ModelForCausalLM", "0.24.0"},
+    {"Grok1ForCausalLM", "0.24.0"},
+    {"TarsierForConditionalGeneration", "0.24.0"},
+    {"Tarsier2ForConditionalGeneration", "0.23.0"},
+    {"MantisForConditionalGeneration", "0.24.0"},
+    {"MusicFlamingoForConditionalGeneration", "0.24.0"},
+    {"AyaVisionForConditionalGeneration", "0.24.0"},
+    {"TeleChatForCausalLM", "0.25.0"},
+    {"PersimmonForCausalLM", "0.25.0"},
+    {"FuyuForCausalLM", "0.25.0"},
+    {"Plamo2ForCausalLM", "0.26.0"},
+    {"OuroForCausalLM", "0.26.0"},
+    {"ArcticForCausalLM", "0.28.0"},
+    {"ChameleonForConditionalGeneration", "0.28.0"},
+    {"Cheers", "0.28.0"},
+    {"CheersForConditionalGeneration", "0.28.0"},
+    {"Fairseq2LlamaForCausalLM", "0.28.0"},
+    {"FireRedLIDForConditionalGeneration", "0.28.0"},
+    {"GritLM", "0.28.0"},
+    {"HCXVisionForCausalLM", "0.28.0"},
+    {"MPTForCausalLM", "0.28.0"},
+    {"MptForCausalLM", "0.28.0"},
+    {"RWForCausalLM", "0.28.0"},
+    {"StableLMEpochForCausalLM", "0.28.0"},
+    {"PrithviGeoSpatialMAE", "0.28.0"},
+});
+
 }  // namespace
 
 Result<ModelFactory> model_factory(const Config& config) {
@@ -94,6 +152,11 @@ Result<ModelFactory> model_factory(const Config& config) {
       if (name == row.architecture) return row.make;
   }
   const std::string named = names.empty() ? "none" : names.front();
+  const auto dropped = std::ranges::find(kDropped, named, &Dropped::architecture);
+  if (dropped != kDropped.end())
+    return unsupported("architecture " + named + " is not modelled: vLLM served it up to " +
+                           std::string(dropped->last),
+                       config.where(), "a model that vLLM 0.32 serves");
   return unsupported("architecture " + named + " is not modelled for vLLM", config.where(),
                      suggestion(named, known));
 }
