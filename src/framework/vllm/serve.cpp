@@ -261,6 +261,9 @@ Result<std::vector<KvPlan>> plan_stages(const std::vector<RankRun>& runs) {
 }  // namespace
 
 Result<ServeAnswer> serve(const ServeRequest& request) {
+  if (!request.config)
+    return unsupported(request.gguf ? "vLLM 0.32 reads no GGUF" : "vLLM needs a config.json",
+                       request.id, "a config.json or a hub id");
   const Config config = text_config(*request.config);
   ServeAnswer answer;
   warn_of_towers(*request.config, answer.warnings);
