@@ -387,6 +387,28 @@ Config text_config(const Config& config) {
   return whole ? *whole : text;
 }
 
+Result<bool> serves_text_alone(const ServeOptions& options, const Config& config) {
+  if (options.has("language-model-only")) return true;
+  const std::string* text = options.find("limit-mm-per-prompt");
+  if (!text) return false;
+  const Result<Config> limits = Config::parse(*text, "--limit-mm-per-prompt");
+  if (!limits) return tl::unexpected(limits.error());
+  const auto none = [&](const char* kind) { return limits->optional_integer(kind) == 0; };
+  const bool has_videos = config.text("model_type", "").starts_with("qwen");
+  return none("image") && (!has_videos || none("video"));
+}
+
+Config without_encoders(const Config& config) {
+  std::string kept;
+  for (const std::string& key : config.keys()) {
+    const bool is_encoder = key == "vision_config" || key == "audio_config";
+    kept += fmt::format("{}\"{}\": {}", kept.empty() ? "{" : ", ", key,
+                        is_encoder ? std::string("{}") : config.json(key));
+  }
+  const Result<Config> left = Config::parse(kept + "}", config.where());
+  return left ? *left : config;
+}
+
 void warn_of_towers(const Config& config, std::vector<std::string>& warnings) {
   if (config.has("vision_config") || config.has("audio_config"))
     warnings.push_back(

@@ -16,6 +16,12 @@ namespace memtape::vllm {
 /// The part of a configuration that describes the text model: nested in multimodal ones.
 Config text_config(const Config& config);
 
+/// Whether the server takes neither images nor videos, so that their encoders are not made
+/// (interfaces.py, _mark_tower_model: --language-model-only, or --limit-mm-per-prompt of 0).
+Result<bool> serves_text_alone(const ServeOptions& options, const Config& config);
+/// `config` with empty objects in the place of its encoders.
+Config without_encoders(const Config& config);
+
 /// A warning for models with encoders of images or sound, which are not modelled.
 void warn_of_towers(const Config& config, std::vector<std::string>& warnings);
 

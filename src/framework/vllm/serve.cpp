@@ -264,9 +264,11 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!request.config)
     return unsupported(request.gguf ? "vLLM 0.32 reads no GGUF" : "vLLM needs a config.json",
                        request.id, "a config.json or a hub id");
-  const Config config = text_config(*request.config);
+  const Result<bool> is_text = serves_text_alone(request.options, *request.config);
+  if (!is_text) return tl::unexpected(is_text.error());
+  const Config config = text_config(*is_text ? without_encoders(*request.config) : *request.config);
   ServeAnswer answer;
-  warn_of_towers(*request.config, answer.warnings);
+  if (!*is_text) warn_of_towers(*request.config, answer.warnings);
   const Result<Settings> settings = resolve(request, config, answer.warnings);
   if (!settings) return tl::unexpected(settings.error());
   warn_of_kernels(config, *settings, answer.warnings);

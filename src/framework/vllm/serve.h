@@ -48,6 +48,9 @@ inline constexpr std::array kFlags{
     ServeFlag{"--speculative-config -sc", "JSON",
               "method ngram, mtp (the model's own predictor), eagle, eagle3 or "
               "draft_model, with model and num_speculative_tokens"},
+    ServeFlag{"--language-model-only", "", "without the encoders of images and videos"},
+    ServeFlag{"--limit-mm-per-prompt", "JSON",
+              "images and videos of a prompt; 0 of all is without"},
     ServeFlag{"--rank", "N", ""},
     ServeFlag{"--disable-custom-all-reduce", "", ""},
     ServeFlag{"--distributed-executor-backend", "NAME", ""},

@@ -162,6 +162,7 @@ bool make_vision_tower(const Place& place) {
   const Config& text = place.config();
   if (!text.has("vision_config")) return true;
   const Config c = text.object("vision_config");
+  if (c.keys().empty()) return true;  // a server of text alone
   const std::string type = c.text("model_type", "");
   const std::string whole = text.text("model_type", "");
   Maker maker(place);
