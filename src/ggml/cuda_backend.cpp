@@ -89,6 +89,14 @@ bool supports_concat(const Tensor& op) {
   return a.type == b.type && !is_quantized(a.type);
 }
 
+/// lightning-indexer.cu: the shapes that there are kernels for.
+bool supports_indexer(const Tensor& op) {
+  constexpr std::array kKeyTypes{Type::f32,  Type::bf16, Type::f16,  Type::q8_0,
+                                 Type::q5_1, Type::q5_0, Type::q4_1, Type::q4_0};
+  const Tensor &q = *op.src[0], &k = *op.src[1];
+  return q.ne[0] == 128 && (q.ne[1] == 64 || q.ne[1] == 32) && one_of(k.type, kKeyTypes);
+}
+
 bool is_single_rows(const Tensor& op) {
   return op.src[0]->type == Type::f32 && has_contiguous_rows(*op.src[0]);
 }
@@ -165,6 +173,7 @@ bool CudaBackend::supports_op(const Tensor& op) const {
     case Op::ssm_conv: return op.src[0]->ne[1] % 128 == 0;
     case Op::rope:
       return op.src[0]->nb[0] == block_bytes(op.src[0]->type) && is_contiguous_from(*op.src[0], 2);
+    case Op::lightning_indexer: return supports_indexer(op);
     case Op::mean:
     case Op::sum_rows: return is_single_rows(op);
     case Op::flash_attn_ext: return attention_kernel(op, device_) != AttentionKernel::none;

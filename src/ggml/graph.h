@@ -87,6 +87,13 @@ class Graph {
   };
   /// The output, and behind it the states after the last tokens, so many.
   Tensor* gated_delta_net(const DeltaNet& net, std::int64_t snapshots = 1);
+  /// RWKV's recurrences: the output, and behind it the states. What they read, as ggml orders it.
+  Tensor* rwkv_wkv6(std::initializer_list<Tensor*> k_v_r_first_decay_state);
+  Tensor* rwkv_wkv7(std::initializer_list<Tensor*> r_w_k_v_a_b_state);
+  Tensor* gated_linear_attn(std::initializer_list<Tensor*> k_v_q_gate_state);
+  /// A score for each cell and token (DeepSeek's sparse attention).
+  Tensor* lightning_indexer(Tensor* q, Tensor* k, Tensor* weights, Tensor* mask);
+  Tensor* top_k(Tensor* a, std::int64_t k);
 
   Tensor* reshape(Tensor* a, Extents ne);
   struct Window {
@@ -104,6 +111,7 @@ class Graph {
  private:
   Tensor* made(Op op, Type type, Extents ne, std::initializer_list<Tensor*> sources);
   Tensor* alike(Op op, Tensor* a) { return made(op, a->type, a->ne, {a}); }
+  Tensor* recurrence(Op op, std::initializer_list<Tensor*> sources);
   Tensor* elementwise(Op op, Tensor* a, Tensor* b);
   Tensor* by_row(Op op, Tensor* a);
   Tensor* view_of(Tensor* a, Bytes offset);

@@ -177,6 +177,35 @@ Tensor* Graph::gated_delta_net(const DeltaNet& n, std::int64_t snapshots) {
               {n.q, n.k, n.v, n.gate, n.beta, n.state});
 }
 
+/// By heads and tokens like the first source; the last one is the states.
+Tensor* Graph::recurrence(Op op, std::initializer_list<Tensor*> sources) {
+  const Tensor &x = **sources.begin(), &states = **(sources.end() - 1);
+  const std::int64_t width = x.ne[0] * x.ne[1];
+  return made(op, Type::f32, {width, x.ne[2] + states.elements() / width, 1, 1}, sources);
+}
+
+Tensor* Graph::rwkv_wkv6(std::initializer_list<Tensor*> sources) {
+  return recurrence(Op::rwkv_wkv6, sources);
+}
+
+Tensor* Graph::rwkv_wkv7(std::initializer_list<Tensor*> sources) {
+  return recurrence(Op::rwkv_wkv7, sources);
+}
+
+Tensor* Graph::gated_linear_attn(std::initializer_list<Tensor*> sources) {
+  return recurrence(Op::gated_linear_attn, sources);
+}
+
+Tensor* Graph::lightning_indexer(Tensor* q, Tensor* k, Tensor* weights, Tensor* mask) {
+  return made(Op::lightning_indexer, Type::f32, {k->ne[2], q->ne[2], 1, q->ne[3]},
+              {q, k, weights, mask});
+}
+
+Tensor* Graph::top_k(Tensor* a, std::int64_t k) {
+  if (!wants(k > 0 && k <= a->ne[0], "top_k", a)) return a;
+  return made(Op::top_k, Type::i32, {k, a->ne[1], a->ne[2], a->ne[3]}, {a});
+}
+
 Tensor* Graph::reshape(Tensor* a, Extents ne) {
   const std::int64_t elements = ne[0] * ne[1] * ne[2] * ne[3];
   if (!wants(elements == a->elements(), "reshape", a)) return a;

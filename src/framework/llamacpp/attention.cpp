@@ -125,7 +125,8 @@ Tensor* GraphBuilder::v_view(const CacheInputs& in, std::size_t at, std::int64_t
 
 Tensor* GraphBuilder::attention(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                                 const AttentionExtras& extras) {
-  if (hp.no_cache) return attention_in_batch(in, il, qkv, wo, extras);
+  if (hp.no_cache)
+    return attention_uncached((hp.is_swa(il) ? in.window : in.full).mask, il, qkv, wo, extras);
   const CacheInputs& of = hp.is_swa(il) && in.window.cache ? in.window : in.full;
   const int at = of.cache->index_of[static_cast<std::size_t>(il)];
   if (at < 0) {
@@ -155,12 +156,12 @@ Tensor* GraphBuilder::attention(const AttentionInputs& in, std::int64_t il, Qkv 
   return biased(x, extras.wo_bias);
 }
 
-Tensor* GraphBuilder::attention_in_batch(const AttentionInputs& in, std::int64_t il, Qkv qkv,
-                                         Tensor* wo, const AttentionExtras& extras) {
+Tensor* GraphBuilder::attention_uncached(Tensor* mask, std::int64_t il, Qkv qkv, Tensor* wo,
+                                         const AttentionExtras& extras) {
   g.expand(qkv.q);
   g.expand(qkv.k);
   g.expand(qkv.v);
-  Tensor* x = mha(qkv, (hp.is_swa(il) ? in.window : in.full).mask, extras, il);
+  Tensor* x = mha(qkv, mask, extras, il);
   return biased(wo ? mm(wo, x) : x, extras.wo_bias);
 }
 
@@ -184,9 +185,10 @@ Tensor* GraphBuilder::attention_k(const AttentionInputs& in, std::int64_t il, Qk
   g.expand(qkv.v);
   g.expand(qkv.k);
   store(in.full, static_cast<std::size_t>(at), qkv);
+  Tensor* mask = extras.chosen ? masked_but(in.full.mask, extras.chosen) : in.full.mask;
   Tensor* k = k_view(in.full, static_cast<std::size_t>(at), il);
   Tensor* v = within_latents(k, qkv.v->ne[0]);
-  Tensor* x = mha({qkv.q, k, v}, in.full.mask, extras, il);
+  Tensor* x = mha({qkv.q, k, v}, mask, extras, il);
   return biased(wo ? mm(wo, x) : x, extras.wo_bias);
 }
 
@@ -202,9 +204,10 @@ Tensor* GraphBuilder::mha(Qkv qkv, Tensor* mask, const AttentionExtras& extras, 
   qkv.q = g.permute(q, {0, 2, 1, 3});
   qkv.k = g.permute(qkv.k, {0, 2, 1, 3});
   qkv.v = g.permute(qkv.v, {0, 2, 1, 3});
-  if (job_.flash && transposed) qkv.v = g.transpose(qkv.v);
+  const bool flash = job_.flash && !extras.bias;
+  if (flash && transposed) qkv.v = g.transpose(qkv.v);
   Tensor* x = nullptr;
-  if (job_.flash) {
+  if (flash) {
     x = with_flash(qkv, mask, extras, il);
   } else {
     if (!transposed) qkv.v = g.cont(g.transpose(qkv.v));
@@ -232,6 +235,7 @@ Tensor* GraphBuilder::with_flash(Qkv qkv, Tensor* mask, const AttentionExtras& e
 Tensor* GraphBuilder::without_flash(Qkv qkv, Tensor* mask, const AttentionExtras& extras) {
   Tensor* scores = g.mul_mat(qkv.k, qkv.q);
   if (hp.attn_soft_cap) scores = g.scale(g.unary(ggml::Unary::tanh, g.scale(scores)));
+  if (extras.bias) scores = g.add(scores, extras.bias);
   scores = g.soft_max(scores, mask, static_cast<float>(hp.max_alibi_bias));
   scores->src[2] = extras.sinks;
   Tensor* x = g.mul_mat(qkv.v, scores);

@@ -41,6 +41,7 @@ class Planner {
     plan_.window.cells = window_cells();
     fill(plan_.full, false);
     fill(plan_.window, true);
+    if (hp_.indexer_head > 0) fill_indexer();
     for (std::int64_t il = 0; il < hp_.n_layer(); ++il)
       if (hp_.is_recurrent(il)) plan_.recurrent.push_back({il, &memory_of(il)});
     return std::move(plan_);
@@ -74,8 +75,8 @@ class Planner {
   bool keeps_empty_layers() const { return hp_.arch == "deci"; }
 
   bool belongs(std::int64_t il, bool window) const {
-    return !hp_.no_cache && (hp_.has_attention(il) || keeps_empty_layers()) && il < hp_.n_layer() &&
-           (hp_.is_swa(il) && plan_.has_window) == window;
+    return (!hp_.no_cache || hp_.unused_cache) && (hp_.has_attention(il) || keeps_empty_layers()) &&
+           il < hp_.n_layer() && (hp_.is_swa(il) && plan_.has_window) == window;
   }
 
   void fill(KvCachePlan& cache, bool window) {
@@ -96,6 +97,22 @@ class Planner {
                             {hp_.k_gqa(il), cache.cells, plan_.streams, 1},
                             {latent_alone(hp_, settings_) ? 0 : v, cache.cells, plan_.streams, 1},
                             &memory_of(il)});
+  }
+
+  /// A key a token (llama-kv-cache-dsa.cpp), always rotated.
+  void fill_indexer() {
+    KvCachePlan& cache = plan_.indexer;
+    cache.cells = sizes_.n_ctx_seq;
+    cache.rotation_k = key_rotation(hp_.indexer_head);
+    cache.index_of.assign(static_cast<std::size_t>(hp_.n_layer_all), -1);
+    for (std::int64_t il = 0; il < hp_.n_layer(); ++il) {
+      if (!hp_.indexes[static_cast<std::size_t>(il)]) continue;
+      cache.index_of[static_cast<std::size_t>(il)] = static_cast<int>(cache.layers.size());
+      cache.layers.push_back({il,
+                              {hp_.indexer_head, cache.cells, plan_.streams, 1},
+                              {0, cache.cells, plan_.streams, 1},
+                              &memory_of(il)});
+    }
   }
 
   void rotate(KvCachePlan& cache) const {
@@ -138,7 +155,7 @@ Bytes size_of(ggml::Type type, ggml::Extents ne, const ggml::BufferType& buffer)
 
 Bytes CachePlan::bytes_in(const ggml::BufferType& buffer) const {
   Bytes bytes = 0;
-  for (const KvCachePlan* cache : {&full, &window})
+  for (const KvCachePlan* cache : {&full, &window, &indexer})
     for (const LayerCache& layer : cache->layers)
       if (layer.buffer == &buffer)
         bytes += size_of(type_k, layer.k, buffer) + size_of(type_v, layer.v, buffer);

@@ -33,6 +33,7 @@ struct CachePlan {
   std::int64_t streams = 1;
   bool transposed_v = false;  ///< without flash attention
   KvCachePlan full, window;
+  KvCachePlan indexer;  ///< keys alone, by which attention chooses what it looks at
   bool has_window = false;
   std::vector<RecurrentLayer> recurrent;
   std::int64_t state_rows = 0;  ///< sequences

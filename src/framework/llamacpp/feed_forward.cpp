@@ -121,7 +121,7 @@ Tensor* GraphBuilder::moe(std::int64_t il, Tensor* x, const MoeSpec& spec) {
   x = g.reshape(x, {x->ne[0], 1, rows, 1});
   if (spec.weights_first) x = g.mul(g.repeat(x, {x->ne[0], spec.n_used, rows, 1}), weights);
   const auto one = [&](std::string_view name, Tensor* of) {
-    Tensor* y = g.mul_mat_id(w(il, fmt::format("ffn_{}_exps.weight", name)), of, chosen);
+    Tensor* y = mm_id(w(il, fmt::format("ffn_{}_exps.weight", name)), of, chosen);
     Tensor* bias = w(il, fmt::format("ffn_{}_exps.bias", name));
     return bias ? g.add_id(y, bias, chosen) : y;
   };

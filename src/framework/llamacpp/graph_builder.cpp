@@ -48,11 +48,37 @@ void GraphBuilder::make_weights() {
       weights_[weight.name] = t;
     if (weight.name == "output.weight") output_ = t;
   }
+  // A and B of each adapter, one behind the other
+  for (std::size_t i = 0; i + 1 < job_.weights.size(); ++i) {
+    const Weight& weight = job_.weights[i];
+    if (weight.adapts < 0) continue;
+    const Weight& base = job_.weights[static_cast<std::size_t>(weight.adapts)];
+    adapters_[weights_.at(base.name)].push_back(
+        {weights_.at(weight.name), weights_.at(job_.weights[i + 1].name)});
+    ++i;
+  }
+}
+
+Tensor* GraphBuilder::mm(Tensor* weight, Tensor* x) {
+  Tensor* y = g.mul_mat(weight, x);
+  const auto at = adapters_.find(weight);
+  if (at == adapters_.end()) return y;
+  for (const Adapter& adapter : at->second)
+    y = g.add(y, g.scale(g.mul_mat(adapter.b, g.mul_mat(adapter.a, x))));
+  return y;
+}
+
+Tensor* GraphBuilder::mm_id(Tensor* experts, Tensor* x, Tensor* chosen) {
+  Tensor* y = g.mul_mat_id(experts, x, chosen);
+  const auto at = adapters_.find(experts);
+  if (at == adapters_.end()) return y;
+  for (const Adapter& adapter : at->second)
+    y = g.add(y, g.scale(g.mul_mat_id(adapter.b, g.mul_mat_id(adapter.a, x, chosen), chosen)));
+  return y;
 }
 
 Tensor* GraphBuilder::w(std::int64_t il, std::string_view local) const {
-  const std::string name = il < 0 ? std::string(local) : fmt::format("blk.{}.{}", il, local);
-  const auto at = weights_.find(name);
+  const auto at = weights_.find(stored_name(il, local));
   return at == weights_.end() ? nullptr : at->second;
 }
 
@@ -65,6 +91,7 @@ void GraphBuilder::make_caches() {
   };
   make(plan.full, full_);
   make(plan.window, window_);
+  make(plan.indexer, indexer_);
   r_.resize(static_cast<std::size_t>(hp.n_layer_all));
   s_.resize(r_.size());
   for (const RecurrentLayer& layer : plan.recurrent) {

@@ -60,6 +60,8 @@ struct AttentionInputs {
 /// Beside Q, K and V.
 struct AttentionExtras {
   Tensor *wo_bias = nullptr, *sinks = nullptr, *v_mla = nullptr;
+  Tensor* bias = nullptr;    ///< of the scores, which flash attention does not take
+  Tensor* chosen = nullptr;  ///< the cells that each token looks at; null: all
 };
 
 struct FfnSpec {
@@ -112,11 +114,19 @@ class GraphBuilder {
   AttentionInputs input_attention();
   /// For the cache of latents, which holds K only since V is a part of it.
   AttentionInputs input_attention_k();
+  /// For the cache by which attention chooses what it looks at.
+  CacheInputs input_indexer(bool fused);
+  /// What is stored of the keys there, with what was before.
+  Tensor* indexer_keys(const CacheInputs& in, std::int64_t il, Tensor* k);
+  /// Whether a layer's device has the op that scores for it.
+  bool fuses_indexer(std::int64_t il) const;
   bool has_latent_values() const { return !latent_alone(hp, job_.settings); }
   const Build& build() const { return job_.build(); }
   RecurrentInputs input_recurrent();
 
-  Tensor* mm(Tensor* weight, Tensor* x) { return g.mul_mat(weight, x); }
+  /// With what adapters add (build_lora_mm).
+  Tensor* mm(Tensor* weight, Tensor* x);
+  Tensor* mm_id(Tensor* experts, Tensor* x, Tensor* chosen);
   Tensor* norm(Tensor* x, Tensor* weight, Tensor* bias, Norm kind, std::int64_t il);
   Tensor* rms(Tensor* x, Tensor* weight, std::int64_t il) {
     return norm(x, weight, nullptr, Norm::rms, il);
@@ -139,6 +149,12 @@ class GraphBuilder {
                     const AttentionExtras& extras = {});
   Tensor* attention_k(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
                       const AttentionExtras& extras);
+  /// Without a cache: K and V are those of the batch, or of what an encoder made.
+  Tensor* attention_uncached(Tensor* mask, std::int64_t il, Qkv qkv, Tensor* wo,
+                             const AttentionExtras& extras = {});
+  /// For flash attention in half precision.
+  Tensor* input_mask(ggml::Extents ne) { return mask(ne); }
+  std::int64_t cells() const { return job_.caches.full.cells; }
 
   Tensor* ffn(std::int64_t il, Tensor* x, const FfnSpec& spec);
   Tensor* moe(std::int64_t il, Tensor* x, const MoeSpec& spec);
@@ -185,8 +201,7 @@ class GraphBuilder {
   CacheInputs cache_inputs(const KvCachePlan& cache, bool with_v);
   Tensor* mask(ggml::Extents ne);
   Tensor* rotated(Tensor* x, Tensor* rotation);
-  Tensor* attention_in_batch(const AttentionInputs& in, std::int64_t il, Qkv qkv, Tensor* wo,
-                             const AttentionExtras& extras);
+  Tensor* masked_but(Tensor* mask, Tensor* chosen);
   void store(const CacheInputs& in, std::size_t at, Qkv qkv);
   void store_views(const KeyValue& cached, Qkv qkv);
   Tensor* store_v(Tensor* cache, Tensor* v, Tensor* rows);
@@ -208,11 +223,16 @@ class GraphBuilder {
   void copy_extra_states(const RecurrentInputs& in, Tensor* states, Tensor* all, std::int64_t size);
 
   const GraphJob& job_;
+  /// The two low-rank matrices of an adapter.
+  struct Adapter {
+    Tensor *a, *b;
+  };
   std::unordered_map<std::string_view, Tensor*> weights_;
+  std::unordered_map<const Tensor*, std::vector<Adapter>> adapters_;
   std::vector<Tensor*> rope_long_, rope_short_;  ///< by layer
   Tensor *output_ = nullptr, *embedded_ = nullptr;
   Tensor* result_ = nullptr;  ///< the last layer's, normed: what the output matrix takes
-  std::vector<KeyValue> full_, window_;
+  std::vector<KeyValue> full_, window_, indexer_;
   std::vector<Tensor*> r_, s_;
   ggml::Pins pins_;
   std::vector<std::pair<Tensor*, std::int64_t>> flash_nodes_;

@@ -82,6 +82,48 @@ void deepseek(Converter& w) {
   w.set("expert_gating_func", scores == "sigmoid" ? 2 : 1);
 }
 
+/// DeepSeek V3.2 and GLM 5: the indexer, and draft blocks behind the layers.
+void sparse(Converter& w) {
+  deepseek(w);
+  const std::int64_t drafts = w.c.count("num_nextn_predict_layers", 0);
+  w.set("block_count", w.c.layers("num_hidden_layers") + drafts);
+  w.set("nextn_predict_layers", drafts);
+  w.set("attention.indexer.head_count", w.c.dimension("index_n_heads"));
+  w.set("attention.indexer.key_length", w.c.dimension("index_head_dim"));
+  w.set("attention.indexer.top_k", w.c.dimension("index_topk"));
+  std::vector<std::int64_t> full;
+  for (const std::string& type : w.c.texts("indexer_types")) full.push_back(type == "full" ? 1 : 0);
+  if (!full.empty()) w.set_array("attention.indexer.types", std::move(full));
+}
+
+void kimi_linear(Converter& w) {
+  deepseek(w);
+  const Config linear = w.c.object("linear_attn_config");
+  const std::vector<std::int64_t> full = linear.integers("full_attn_layers");
+  std::vector<std::int64_t> heads;
+  for (std::int64_t il = 1; il <= w.c.layers("num_hidden_layers"); ++il)
+    heads.push_back(std::ranges::find(full, il) == full.end() ? 0 : 1);
+  w.set_array("attention.head_count_kv", std::move(heads));
+  w.set("ssm.conv_kernel", linear.dimension("short_conv_kernel_size"));
+  w.set("kda.head_dim", linear.dimension("head_dim"));
+  w.copy("expert_used_count", "num_experts_per_token");
+  w.copy("expert_shared_count", "num_shared_experts");
+  w.set("expert_gating_func", 2);
+}
+
+void minicpm3(Converter& w) {
+  const std::int64_t rotated = w.c.dimension("qk_rope_head_dim");
+  w.copy("attention.q_lora_rank", "q_lora_rank");
+  w.copy("attention.kv_lora_rank", "kv_lora_rank");
+  w.set("attention.key_length", w.c.dimension("qk_nope_head_dim") + rotated);
+  w.set("rope.dimension_count", rotated);
+}
+
+void modern_bert(Converter& w) {
+  w.copy("attention.sliding_window", "local_attention");
+  w.copy("attention.sliding_window_pattern", "global_attn_every_n_layers");
+}
+
 void glm4_moe(Converter& w) {
   routed(w);
   const std::int64_t drafts = w.c.count("num_nextn_predict_layers", 0);
@@ -166,6 +208,12 @@ constexpr std::array kKinds{Kind{"llama", "llama", false, as_is},
                             Kind{"smollm3", "smollm3", true, as_is},
                             Kind{"starcoder2", "starcoder2", true, as_is},
                             Kind{"kimi_k25", "deepseek2", false, deepseek},
+                            Kind{"deepseek_v32", "deepseek32", false, sparse},
+                            Kind{"glm_moe_dsa", "glm-dsa", false, sparse},
+                            Kind{"kimi_linear", "kimi-linear", false, kimi_linear},
+                            Kind{"minicpm3", "minicpm3", true, minicpm3},
+                            Kind{"modernbert", "modern-bert", true, modern_bert},
+                            Kind{"arctic", "arctic", false, as_is},
                             Kind{"deepseek", "deepseek", false, routed},
                             Kind{"qwen", "qwen", false, as_is},
                             Kind{"baichuan", "baichuan", false, as_is},

@@ -53,11 +53,16 @@ std::int64_t Hyperparameters::v_gqa_max() const {
 }
 
 std::int64_t Hyperparameters::n_embd_r() const {
+  if (wkv_head != 0) return token_shifts * n_embd;
   if (n_shortconv != 0) return n_embd * (n_shortconv - 1);
+  if (kda_head != 0) return 3 * (ssm_conv - 1) * n_head() * kda_head;
   return (ssm_conv > 0 ? ssm_conv - 1 : 0) * (ssm_inner + 2 * ssm_groups * ssm_state);
 }
 
-std::int64_t Hyperparameters::n_embd_s() const { return ssm_state * ssm_inner; }
+std::int64_t Hyperparameters::n_embd_s() const {
+  if (wkv_head != 0) return n_embd * wkv_head;
+  return kda_head != 0 ? kda_head * kda_head * n_head() : ssm_state * ssm_inner;
+}
 
 void Hyperparameters::read_swa_pattern(KeyReader& keys, std::int64_t period, bool dense_first) {
   constexpr const char* kKey = "attention.sliding_window_pattern";

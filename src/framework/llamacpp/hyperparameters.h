@@ -44,13 +44,22 @@ struct Hyperparameters {
   std::int64_t ssm_conv = 0, ssm_inner = 0, ssm_state = 0, ssm_dt_rank = 0, ssm_groups = 0;
   bool ssm_dt_b_c_rms = false;
   std::int64_t n_shortconv = 0, n_latent_expert = 0;
+  std::int64_t wkv_head = 0, token_shifts = 0, rescale_every = 0;  ///< RWKV
+  std::int64_t n_lora_decay = 0, n_lora_rate = 0, n_lora_value = 0, n_lora_gate = 0, n_lora_mix = 0;
+  std::int64_t kda_head = 0;  ///< delta attention with a decay for each channel
+  std::int64_t indexer_heads = 0, indexer_head = 0, indexer_top_k = 0;
+  std::int64_t relative_buckets = 0;  ///< T5
+  std::vector<bool> indexes;          ///< per layer: it chooses for itself what it looks at
   std::int64_t n_embd_per_layer = 0;  ///< of a second embedding, which every layer has a part of
 
   bool causal = true;
-  std::int64_t pooling = 0;  ///< pooling_type of the file
-  bool no_cache = false;     ///< attention within the batch alone
-  bool embeds = false;       ///< what comes out are not logits
+  std::int64_t pooling = 0;   ///< pooling_type of the file
+  bool no_cache = false;      ///< attention within the batch alone
+  bool has_encoder = false;   ///< then rows of output are reserved for a whole batch
+  bool unused_cache = false;  ///< there is one all the same
+  bool embeds = false;        ///< what comes out are not logits
   bool attn_soft_cap = false;
+  bool never_flash = false;      ///< flash attention is turned off for this kind of model
   bool mrope = false;            ///< four positions a token
   std::int64_t n_deepstack = 0;  ///< layers that add image features of their own
   double clamp_kqv = 0, max_alibi_bias = 0, embedding_scale = 0, residual_scale = 0;

@@ -43,6 +43,14 @@ Result<bool> matches(const std::string& name, const std::string& pattern) {
   }
 }
 
+/// The op of a weight whose name does not say it: A of recurrences that are no scans, and of those
+/// with a row for it (llama-arch.cpp, SSM_A and SSM_A_NOSCAN).
+ggml::Op op_in(const Hyperparameters& hp, const Weight& w) {
+  if (w.local == "ssm_a" && hp.kda_head > 0) return ggml::Op::mul;
+  if (w.local == "ssm_a" && hp.arch == "plamo2") return ggml::Op::ssm_scan;
+  return op_of(w);
+}
+
 /// A tensor of the op that a weight is used with, as far as a device asks for it.
 struct Probe {
   ggml::Tensor weight, other, state, op;
@@ -50,7 +58,7 @@ struct Probe {
   Probe(const Weight& w, const Hyperparameters& hp, const ggml::BufferType& buffer) {
     shape(weight, w.type, w.ne);
     weight.buffer = &buffer;
-    op.op = op_of(w);
+    op.op = op_in(hp, w);
     op.type = ggml::Type::f32;
     switch (op.op) {
       case ggml::Op::mul_mat:

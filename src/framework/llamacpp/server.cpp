@@ -71,6 +71,10 @@ class Loader {
 
   Result<void> place_weights() {
     for (const Weight& weight : model_.weights) {
+      if (weight.adapts >= 0) {  // where the weight lies that it adapts
+        buffers_.push_back(buffers_[static_cast<std::size_t>(weight.adapts)]);
+        continue;
+      }
       const Result<const ggml::BufferType*> buffer = placement_.buffer_of(weight);
       if (!buffer) return tl::unexpected(buffer.error());
       buffers_.push_back(*buffer);
@@ -194,19 +198,26 @@ class Loader {
 Bytes Model::file_bytes() const {
   Bytes bytes = 0;
   for (const Weight& w : weights)
-    if (!w.duplicate) bytes += w.bytes();
+    if (!w.duplicate && w.adapts < 0) bytes += w.bytes();
   return bytes;
 }
 
 std::int64_t Model::parameters() const {
   std::int64_t count = 0;
   for (const Weight& w : weights)
-    if (!w.duplicate) count += w.ne[0] * w.ne[1] * w.ne[2] * w.ne[3];
+    if (!w.duplicate && w.adapts < 0) count += w.ne[0] * w.ne[1] * w.ne[2] * w.ne[3];
   return count;
 }
 
 Result<ServerMemory> server_memory(const Model& model, const Settings& settings) {
-  return Loader(model, settings).load();
+  if (!model.hp.never_flash || settings.flash == FlashAttention::off)
+    return Loader(model, settings).load();
+  if (ggml::is_quantized(settings.type_v))
+    return bad_input(fmt::format("needs flash attention, which {} runs without", model.hp.arch),
+                     "--cache-type-v", "f16");
+  Settings without = settings;
+  without.flash = FlashAttention::off;
+  return Loader(model, without).load();
 }
 
 }  // namespace memtape::llamacpp

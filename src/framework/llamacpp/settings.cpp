@@ -139,9 +139,9 @@ class Reader {
       proposed_ = std::max(proposed_, kind->proposed < 0 ? most : kind->proposed);
       if (kind->snapshots) s_.n_snapshots = most;
       if (typed == "draft-mtp") s_.drafts = true;
-      if (kind->has_weights)
-        s_.warnings.push_back(
-            fmt::format("the draft model of --spec-type {} is not counted", typed));
+      if (kind->has_weights && !options_.has("spec-draft-model"))
+        s_.warnings.push_back(fmt::format(
+            "--spec-type {} without --spec-draft-model: no draft model is counted", typed));
     }
   }
 
@@ -187,6 +187,11 @@ class Reader {
     s_.mmap = options_.has("mmap") && !options_.has("no-mmap");
     if (const std::string* type = options_.find("quantize"))
       take(file_type_from_name(*type), s_.quantize);
+    if (const std::string* type = options_.find("spec-draft-quantize"))
+      take(file_type_from_name(*type), s_.draft_quantize);
+    const std::string of_draft = options_.text("spec-draft-ngl", "auto");
+    if (of_draft != "auto" && of_draft != "all")
+      take(options_.integer("spec-draft-ngl", -1, {-2, 1 << 20}), s_.draft_gpu_layers);
   }
 
   /// --device names them and with them the backend; else there are as many as --gpus says.
@@ -204,6 +209,12 @@ class Reader {
     if (s_.device_kind == DeviceKind::metal)
       s_.warnings.emplace_back(
           "Metal's compute buffer follows ggml's sources; no server's log was laid beside it");
+    if (std::int64_t host = 0; options_.has("host-memory-bytes")) {
+      take(options_.integer("host-memory-bytes", 0, {1, std::int64_t{1} << 60}), host);
+      s_.host_memory = host;
+      if (s_.gpus() > 0)
+        fail("host-memory-bytes", "only what runs without a GPU is judged by it", "--device none");
+    }
     if (s_.gpus() > kMostGpus)
       fail("gpus", fmt::format("llama.cpp takes {} at most", kMostGpus), "");
   }
@@ -279,7 +290,7 @@ ContextSizes context_sizes(const Settings& s, const Hyperparameters& hp) {
   c.n_ctx = s.n_ctx == 0 ? hp.n_ctx_train : s.n_ctx;
   c.n_batch = hp.causal ? std::min(c.n_ctx, s.n_batch) : s.n_batch;
   c.n_ubatch = std::min(c.n_batch, s.n_ubatch == 0 ? s.n_batch : s.n_ubatch);
-  c.n_outputs_max = s.n_outputs_max == 0 ? c.n_batch : s.n_outputs_max;
+  c.n_outputs_max = s.n_outputs_max == 0 || hp.has_encoder ? c.n_batch : s.n_outputs_max;
   const std::int64_t pad =
       s.build.pads_all_caches() || s.flash != FlashAttention::off ? kPad : kOldPad;
   c.n_ctx = round_up(c.n_ctx, pad);

@@ -46,11 +46,13 @@ struct Settings {
   bool drafts = false;           ///< with the model's own draft block
   std::int64_t n_snapshots = 0;  ///< of recurrent states before tokens that may be taken back
   ggml::Type draft_type_k = ggml::Type::f16, draft_type_v = ggml::Type::f16;
-  std::optional<FileType> quantize;
+  std::int64_t draft_gpu_layers = -1;  ///< of a model that drafts
+  std::optional<FileType> quantize, draft_quantize;
   Build build;
   DeviceKind device_kind = DeviceKind::cuda;
   std::vector<int> device_numbers{0};
-  int capability = 890;  ///< of the GPUs, as ggml counts
+  std::optional<Bytes> host_memory;  ///< what to fit in without a GPU
+  int capability = 890;              ///< of the GPUs, as ggml counts
   std::vector<std::string> warnings;
 
   int gpus() const { return static_cast<int>(device_numbers.size()); }

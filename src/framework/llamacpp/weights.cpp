@@ -24,6 +24,14 @@ bool has(std::string_view text, std::string_view part) {
 
 }  // namespace
 
+std::string stored_name(std::int64_t il, std::string_view local) {
+  if (il < 0) return std::string(local);
+  for (const std::string_view half : {"enc.", "dec."})
+    if (local.starts_with(half))
+      return fmt::format("{}blk.{}.{}", half, il, local.substr(half.size()));
+  return fmt::format("blk.{}.{}", il, local);
+}
+
 Bytes Weight::bytes() const { return ggml::row_size(type, ne[0]) * ne[1] * ne[2] * ne[3]; }
 
 ggml::Op op_of(const Weight& weight) {
@@ -36,6 +44,7 @@ ggml::Op op_of(const Weight& weight) {
   if (experts) return ggml::Op::mul_mat_id;
   if (has(local, "rope_f")) return ggml::Op::rope;
   if (has(local, "attn_sinks")) return ggml::Op::scale;
+  if (has(local, "ssm_conv1d_")) return ggml::Op::mul;
   if (has(local, "ssm_conv1d") || has(local, "shortconv.conv")) return ggml::Op::ssm_conv;
   if (local == "ssm_a") return weight.ne[1] > 1 ? ggml::Op::ssm_scan : ggml::Op::mul;
   return ggml::Op::mul_mat;
@@ -45,7 +54,7 @@ Weight WeightList::made(std::int64_t il, std::string_view local,
                         std::initializer_list<std::int64_t> ne) const {
   Weight weight;
   weight.local = local;
-  weight.name = il < 0 ? weight.local : fmt::format("blk.{}.{}", il, local);
+  weight.name = stored_name(il, local);
   weight.layer = il;
   weight.place = place_of(il, local);
   weight.skipped = skips_;

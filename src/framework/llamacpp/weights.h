@@ -27,6 +27,7 @@ struct Weight {
   Place place = Place::repeating;
   bool skipped = false;    ///< in the file, but not loaded: a draft head
   bool duplicate = false;  ///< a tensor that is stored under another's name and loaded again
+  int adapts = -1;         ///< of an adapter: the index of the weight that it adapts
   bool separate = false;   ///< a duplicate even within one buffer: asked for before the original
 
   Bytes bytes() const;
@@ -44,6 +45,9 @@ struct Choices {
   bool rope_factors = false;
   bool extra = false;  ///< the architecture's own option
 };
+
+/// Under which a file has it: a layer's, "enc." or "dec." first where it is one of those halves'.
+std::string stored_name(std::int64_t il, std::string_view local);
 
 class WeightList {
  public:

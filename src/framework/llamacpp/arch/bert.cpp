@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encoders: bert, nomic-bert (rotation, a gate), nomic-bert-moe, jina-bert-v2 (linear biases) and
-// jina-bert-v3 (rotation), with norms behind each sum; eurobert, whose norms come first.
+// jina-bert-v3 (rotation), with norms behind each sum; eurobert and modern-bert, whose norms come
+// first, the latter with windows in two of three layers.
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
@@ -31,6 +32,15 @@ void read_jina2(Hyperparameters& hp, KeyReader& keys) {
 void read_euro(Hyperparameters& hp, KeyReader&) {
   hp.causal = false;
   hp.no_cache = hp.embeds = true;
+}
+
+void read_modern(Hyperparameters& hp, KeyReader& keys) {
+  constexpr std::int64_t kFullLayerEvery = 3;
+  read_euro(hp, keys);
+  if (!keys.has("pooling_type")) hp.pooling = 1;  // the mean
+  hp.n_swa = keys.count("attention.sliding_window", 0);
+  hp.swa = hp.n_swa > 0;
+  if (hp.swa) hp.read_swa_pattern(keys, kFullLayerEvery, true);
 }
 
 bool is(const Hyperparameters& hp, std::string_view name) { return hp.arch == name; }
@@ -88,6 +98,22 @@ void list(const Hyperparameters& hp, WeightList& weights) {
     list_feed_forward(hp, il, weights);
     add_norm(weights, hp, il, "layer_output_norm");
   }
+}
+
+void list_modern(const Hyperparameters& hp, WeightList& weights) {
+  weights.token_embeddings(hp);
+  weights.of_first_layer("token_embd_norm.weight", {hp.n_embd});
+  weights.add(-1, "output_norm.weight", {hp.n_embd});
+  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
+    weights.maybe(il, "attn_norm.weight", {hp.n_embd}, il > 0);
+    weights.qkv(il, hp.n_embd, {hp.n_embd, hp.n_embd, hp.n_embd}, false, true);
+    weights.add(il, "attn_output.weight", {hp.n_embd, hp.n_embd});
+    weights.add(il, "ffn_up.weight", {hp.n_embd, 2 * hp.n_ff()});
+    weights.add(il, "ffn_down.weight", {hp.n_ff(), hp.n_embd});
+    weights.add(il, "ffn_norm.weight", {hp.n_embd});
+  }
+  weights.maybe(-1, "cls.weight", {hp.n_embd, hp.n_embd}, false);
+  weights.maybe(-1, "cls.norm.weight", {hp.n_embd}, false);
 }
 
 void list_euro(const Hyperparameters& hp, WeightList& weights) { list_plain(kEuro, hp, weights); }
@@ -149,8 +175,33 @@ void build_euro(GraphBuilder& b) {
   });
 }
 
+void build_modern(GraphBuilder& b) {
+  const Hyperparameters& hp = b.hp;
+  Tensor* positions = b.input_positions();
+  Tensor* x = normed(b, -1, b.input_embeddings(), "token_embd_norm");
+  Tensor* rows = b.input_output_rows();
+  const AttentionInputs in = b.input_attention();
+  for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
+    Tensor* y = b.w(il, "attn_norm.weight") ? normed(b, il, x, "attn_norm") : x;
+    Qkv qkv = b.qkv(il, y, {hp.head_v, hp.n_head(), hp.n_head_kv()});
+    qkv.q = b.rope(qkv.q, positions);
+    qkv.k = b.rope(qkv.k, positions);
+    y = b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
+    if (b.is_last(il)) {
+      y = b.g.get_rows(y, rows);
+      x = b.g.get_rows(x, rows);
+    }
+    Tensor* middle = b.g.add(y, x);
+    y = b.ffn(il, normed(b, il, middle, "ffn_norm"),
+              {.activation = Activation::geglu_fused, .gated = false});
+    x = b.g.add(y, middle);
+  }
+  b.head(x, Norm::layer);
+}
+
 }  // namespace
 
+const Architecture kModernBert{"modern-bert", read_modern, list_modern, build_modern};
 const Architecture kBert{"bert", read, list, build};
 const Architecture kEuroBert{"eurobert", read_euro, list_euro, build_euro};
 const Architecture kJinaBert2{"jina-bert-v2", read_jina2, list, build};

@@ -39,36 +39,6 @@ Tensor* with_history(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il
   return joined;
 }
 
-/// The output and, behind it, the new states, which go back to the cache.
-Tensor* delta_net(GraphBuilder& b, std::int64_t il, const ggml::Graph::DeltaNet& net) {
-  const Hyperparameters& hp = b.hp;
-  ggml::Graph& g = b.g;
-  const std::int64_t head = net.v->ne[0], heads = net.v->ne[1];
-  const std::int64_t tokens = net.v->ne[2], seqs = net.v->ne[3];
-  const std::int64_t snapshots = b.snapshots();
-  Tensor* result = g.gated_delta_net(net, snapshots);
-  const auto window = [&](ggml::Extents ne, std::int64_t from) {
-    return g.view(result, {.ne = ne,
-                           .nb1 = ne[0] * kFloat,
-                           .nb2 = ne[0] * ne[1] * kFloat,
-                           .nb3 = ne[0] * ne[1] * ne[2] * kFloat,
-                           .offset = from * kFloat});
-  };
-  Tensor* output = window({head, heads, tokens, seqs}, 0);
-  const std::int64_t behind = head * heads * tokens * seqs;
-  Tensor* all = b.s_of(il);
-  if (snapshots > 1) {
-    const ggml::Extents shape{hp.n_embd_s(), seqs, std::min(tokens, snapshots), 1};
-    const Bytes row = hp.n_embd_s() * kFloat;
-    Tensor* from = g.view_3d(result, shape, row, row * seqs, behind * kFloat);
-    g.expand(g.cpy(from, g.view_3d(all, shape, all->nb[1], b.state_rows() * all->nb[1], 0)));
-    return output;
-  }
-  Tensor* state = window({head, head, heads, seqs}, behind);
-  g.expand(g.cpy(state, g.view_2d(all, {hp.n_embd_s(), b.n_seqs, 1, 1}, all->nb[1], 0)));
-  return output;
-}
-
 struct Gates {
   Tensor *decay, *beta;
 };
@@ -150,6 +120,35 @@ Tensor* repeated(GraphBuilder& b, Tensor* x) {
 }
 
 }  // namespace
+
+Tensor* delta_net(GraphBuilder& b, std::int64_t il, const ggml::Graph::DeltaNet& net) {
+  const Hyperparameters& hp = b.hp;
+  ggml::Graph& g = b.g;
+  const std::int64_t head = net.v->ne[0], heads = net.v->ne[1];
+  const std::int64_t tokens = net.v->ne[2], seqs = net.v->ne[3];
+  const std::int64_t snapshots = b.snapshots();
+  Tensor* result = g.gated_delta_net(net, snapshots);
+  const auto window = [&](ggml::Extents ne, std::int64_t from) {
+    return g.view(result, {.ne = ne,
+                           .nb1 = ne[0] * kFloat,
+                           .nb2 = ne[0] * ne[1] * kFloat,
+                           .nb3 = ne[0] * ne[1] * ne[2] * kFloat,
+                           .offset = from * kFloat});
+  };
+  Tensor* output = window({head, heads, tokens, seqs}, 0);
+  const std::int64_t behind = head * heads * tokens * seqs;
+  Tensor* all = b.s_of(il);
+  if (snapshots > 1) {
+    const ggml::Extents shape{hp.n_embd_s(), seqs, std::min(tokens, snapshots), 1};
+    const Bytes row = hp.n_embd_s() * kFloat;
+    Tensor* from = g.view_3d(result, shape, row, row * seqs, behind * kFloat);
+    g.expand(g.cpy(from, g.view_3d(all, shape, all->nb[1], b.state_rows() * all->nb[1], 0)));
+    return output;
+  }
+  Tensor* state = window({head, head, heads, seqs}, behind);
+  g.expand(g.cpy(state, g.view_2d(all, {hp.n_embd_s(), b.n_seqs, 1, 1}, all->nb[1], 0)));
+  return output;
+}
 
 void read_delta_net(Hyperparameters& hp, KeyReader& keys) {
   hp.ssm_conv = keys.dimension("ssm.conv_kernel");

@@ -8,6 +8,7 @@ namespace {
 
 constexpr PlainDecoder kLike{};
 constexpr PlainDecoder kHeadNorms{.head_norms = true};
+constexpr PlainDecoder kHeadNormsAndFactors{.head_norms = true, .rope_factors = true};
 constexpr PlainDecoder kFusedHeadNorms{.fused_qkv = true, .head_norms = true};
 constexpr PlainDecoder kRowNorms{.row_norms = true};
 constexpr PlainDecoder kRotatedThenNormed{
@@ -139,13 +140,40 @@ void read_mellum(Hyperparameters& hp, KeyReader& keys) {
   if (hp.swa) hp.read_swa_pattern(keys, kFullLayerEvery);
 }
 
+void read_exaone_moe(Hyperparameters& hp, KeyReader& keys) {
+  constexpr std::int64_t kFullLayerEvery = 4;
+  read_experts(hp, keys);
+  hp.n_swa = keys.dimension("attention.sliding_window");
+  hp.swa = hp.rotates_windows_only = hp.expert_bias = true;
+  hp.read_swa_pattern(keys, kFullLayerEvery);
+  hp.n_ff_shexp = keys.count("expert_shared_feed_forward_length", hp.n_ff_exp());
+  hp.gating = gating_of(keys);
+}
+
 void read_dbrx(Hyperparameters& hp, KeyReader& keys) {
   read_phimoe(hp, keys);
   hp.clamp_kqv = keys.number("attention.clamp_kqv", 0);
 }
 
+/// Behind the layers, a block to draft with is stored.
+void list_exaone_moe(const Hyperparameters& hp, WeightList& weights) {
+  list_plain(kHeadNormsAndFactors, hp, weights);
+  weights.skip_from_here();
+  for (std::int64_t il = hp.n_layer(); il < hp.n_layer_all; ++il) {
+    list_plain_layer(kHeadNorms, hp, weights, il, true);
+    weights.draft_block(hp, il, false);
+  }
+}
+
+void build_exaone_moe(GraphBuilder& b) {
+  build_plain(kHeadNormsAndFactors, b, [](GraphBuilder& g, std::int64_t il, Attended a) {
+    return rest_of_plain(kHeadNormsAndFactors, g, il, a);
+  });
+}
+
 }  // namespace
 
+const Architecture kExaoneMoe{"exaone-moe", read_exaone_moe, list_exaone_moe, build_exaone_moe};
 const Architecture kQwen3Moe = plain_decoder<kHeadNorms>("qwen3moe", read_qwen3moe);
 const Architecture kQwen3VlMoe = plain_decoder<kHeadNorms>("qwen3vlmoe", read_qwen3vlmoe);
 const Architecture kLladaMoe = plain_decoder<kHeadNorms>("llada-moe", read_llada);

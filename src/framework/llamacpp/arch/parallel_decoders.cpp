@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoders whose feed-forward stands beside attention and not behind it: phi2, falcon, gptneox,
-// stablelm's 12B, command-r and cohere2, whose layers without a window do not rotate.
+// plamo, stablelm's 12B, command-r and cohere2, whose layers without a window do not rotate.
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
@@ -35,6 +35,7 @@ constexpr PlainDecoder kNeoX{.norm = Norm::layer,
                              .gated = false};
 constexpr PlainDecoder kStable{.norm = Norm::layer, .norm_bias = true};
 constexpr PlainDecoder kStableParallel{.norm = Norm::layer, .norm_bias = true, .ffn_norm = ""};
+constexpr PlainDecoder kPlamoLike{.ffn_norm = ""};
 constexpr PlainDecoder kCommand{.norm = Norm::layer, .tied = true, .ffn_norm = ""};
 
 void read_nothing(Hyperparameters&, KeyReader&) {}
@@ -55,6 +56,9 @@ void read_cohere2(Hyperparameters& hp, KeyReader& keys) {
 }
 
 void list_phi2(const Hyperparameters& hp, WeightList& weights) { list_plain(kPhi, hp, weights); }
+void list_plamo(const Hyperparameters& hp, WeightList& weights) {
+  list_plain(kPlamoLike, hp, weights);
+}
 void list_neox(const Hyperparameters& hp, WeightList& weights) { list_plain(kNeoX, hp, weights); }
 
 /// The 40B and 180B norm twice; the 7B has one head of keys and values.
@@ -98,6 +102,10 @@ Tensor* rest_of_falcon(GraphBuilder& b, std::int64_t il, Attended a) {
   return b.g.add(b.g.add(ungated(b, il, a.normed), a.y), a.residual);
 }
 
+Tensor* rest_of_plamo(GraphBuilder& b, std::int64_t il, Attended a) {
+  return b.g.add(b.g.add(b.ffn(il, a.normed, {}), a.y), a.residual);
+}
+
 Tensor* rest_of_neox(GraphBuilder& b, std::int64_t il, Attended a) {
   if (!b.hp.parallel_residual) return rest_of_plain(kNeoX, b, il, a);
   Tensor* y =
@@ -121,6 +129,8 @@ void build_falcon(GraphBuilder& b) {
   build_decoder(b, {.rest = rest_of_falcon, .norm = Norm::layer, .second_norm = "attn_norm_2"});
 }
 
+void build_plamo(GraphBuilder& b) { build_plain(kPlamoLike, b, rest_of_plamo); }
+
 void build_neox(GraphBuilder& b) { build_plain(kNeoX, b, rest_of_neox); }
 
 void build_stablelm(GraphBuilder& b) {
@@ -138,6 +148,7 @@ const Architecture kCommandR{"command-r", read_command_r, list_command_r, build_
 const Architecture kFalcon{"falcon", read_nothing, list_falcon, build_falcon};
 const Architecture kGptNeoX{"gptneox", read_neox, list_neox, build_neox};
 const Architecture kPhi2{"phi2", read_nothing, list_phi2, build_phi2};
+const Architecture kPlamo{"plamo", read_nothing, list_plamo, build_plamo};
 const Architecture kStableLm{"stablelm", read_nothing, list_stablelm, build_stablelm};
 
 }  // namespace memtape::llamacpp::arch

@@ -31,8 +31,10 @@ void list_experts(const Hyperparameters& hp, WeightList& weights, std::int64_t i
   if (hp.n_ff_shexp > 0) weights.gated_ffn(il, hp.n_embd, hp.n_ff_shexp, "_shexp");
 }
 
-void list_layer(const PlainDecoder& kind, const Hyperparameters& hp, WeightList& weights,
-                std::int64_t il) {
+}  // namespace
+
+void list_plain_layer(const PlainDecoder& kind, const Hyperparameters& hp, WeightList& weights,
+                      std::int64_t il, bool dense) {
   const std::int64_t q = hp.head_k * hp.n_head(il);
   list_norm(kind, hp, weights, il, "attn_norm");
   weights.qkv(il, hp.n_embd, {q, hp.k_gqa(il), hp.v_gqa(il)}, kind.qkv_bias, kind.fused_qkv);
@@ -44,13 +46,11 @@ void list_layer(const PlainDecoder& kind, const Hyperparameters& hp, WeightList&
   }
   if (!kind.ffn_norm.empty()) list_norm(kind, hp, weights, il, kind.ffn_norm);
   if (kind.rope_factors) weights.rope_factors(hp, il);
-  if (hp.has_experts(il))
+  if (hp.has_experts(il) && !dense)
     list_experts(hp, weights, il);
   else
     list_dense(kind, hp, weights, il);
 }
-
-}  // namespace
 
 void list_plain(const PlainDecoder& kind, const Hyperparameters& hp, WeightList& weights) {
   weights.token_embeddings(hp);
@@ -63,7 +63,7 @@ void list_plain(const PlainDecoder& kind, const Hyperparameters& hp, WeightList&
   if (!hp.embeds) weights.output_matrix(hp, kind.tied);
   if (kind.norm_weights) weights.maybe(-1, "output_norm.bias", {hp.n_embd}, kind.norm_bias);
   weights.maybe(-1, "output.bias", {hp.n_vocab}, kind.vocabulary_bias);
-  for (std::int64_t il = 0; il < hp.n_layer(); ++il) list_layer(kind, hp, weights, il);
+  for (std::int64_t il = 0; il < hp.n_layer(); ++il) list_plain_layer(kind, hp, weights, il);
 }
 
 Tensor* experts_and_shared(GraphBuilder& b, std::int64_t il, Tensor* x, Activation activation) {

@@ -25,6 +25,9 @@ struct PlainDecoder {
 };
 
 void list_plain(const PlainDecoder& kind, const Hyperparameters& hp, WeightList& weights);
+/// One layer of it; `dense` where it has no experts although others do.
+void list_plain_layer(const PlainDecoder& kind, const Hyperparameters& hp, WeightList& weights,
+                      std::int64_t il, bool dense = false);
 void build_plain(const PlainDecoder& kind, GraphBuilder& b, RestOfLayer rest);
 Tensor* rest_of_plain(const PlainDecoder& kind, GraphBuilder& b, std::int64_t il, Attended a);
 
