@@ -72,6 +72,10 @@ Result<ServeRequest> serve_request(const ServeCommand& command, const ServedMode
   request.config = model.config;
   request.header = model.header;
   request.gguf = model.gguf;
+  if (model.beside) {
+    request.draft = model.beside->draft();
+    request.adapters = model.beside->adapters();
+  }
   for (const auto& [name, value] : command.values) request.options.add(name, value);
   Result<ServeDevice> device = device_of(command.values, command.environment);
   if (!device) return tl::unexpected(device.error());

@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "predict/serve_compare.h"
+#include "side_models.h"
 #include "sources/model_source.h"
 
 namespace memtape::cli {
@@ -15,6 +16,7 @@ struct ServedModel {
   const Config* config = nullptr;
   const TensorList* header = nullptr;
   const llamacpp::GgufHeader* gguf = nullptr;
+  const SideModels* beside = nullptr;
 };
 
 /// `source` must outlive it.

@@ -63,6 +63,9 @@ class Search {
     // The whole GPU is never free: the largest share that is asked for in vain says nothing.
     while (scale_.is_share && !fits(best) && first < kGreatestShares) best = ask(++first);
     if (!best) return best;
+    if (best->ranks.empty())
+      return bad_input("no GPU takes part", fmt::format("--solve {}", scale_.flag),
+                       "say how much host memory there is: --host-memory-bytes N");
     if (!fits(best))
       return bad_input(fmt::format("does not fit even with {}", scale_.text(1)),
                        fmt::format("--solve {}", scale_.flag), "a larger GPU or a smaller model");
@@ -184,7 +187,7 @@ class Search {
 
 Result<ServeAnswer> solve_serve(const ServeEngine& engine, const ServeRequest& request,
                                 std::string_view flag) {
-  if (!request.device.total_bytes())
+  if (!request.device.total_bytes() && !request.options.has("host-memory-bytes"))
     return bad_input("needs a device to fit", "--solve", "name one with --gpu");
   const Result<Scale> scale = scale_of(engine, flag);
   if (!scale) return tl::unexpected(scale.error());

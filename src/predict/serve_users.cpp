@@ -110,6 +110,9 @@ class Crowd {
   Result<ServeAnswer> by_trial() {
     Result<ServeAnswer> wanted = ask(std::max<std::int64_t>(1, asked_.users));
     if (!wanted || !wanted->device) return wanted;
+    if (wanted->ranks.empty())
+      return bad_input("no GPU takes part", "--context",
+                       "say how much host memory there is: --host-memory-bytes N");
     std::int64_t low = 0, high = 1;
     Result<ServeAnswer> best = wanted;
     const auto holds = [&](std::int64_t users) {

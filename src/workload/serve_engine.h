@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "allocator/allocator_config.h"
 #include "allocator/placement.h"
@@ -41,12 +42,21 @@ struct ServeDevice {
   Bytes context_bytes() const { return context_override.value_or(gpu ? gpu->context_bytes : 0); }
 };
 
+/// A model beside the one that is served: one that drafts for it, or an adapter of it.
+struct SideModel {
+  std::string id;  ///< as the user named it; "" where there is none
+  const Config* config = nullptr;
+  const llamacpp::GgufHeader* gguf = nullptr;
+};
+
 struct ServeRequest {
   std::string id;                      ///< the model as the user named it
   const Config* config = nullptr;      ///< config.json, or GGUF metadata as JSON
   const TensorList* header = nullptr;  ///< a checkpoint's tensors, when known
   const llamacpp::GgufHeader* gguf = nullptr;
   std::shared_ptr<const Config> drafter{};  ///< of the model that --speculative-config names
+  SideModel draft;
+  std::vector<SideModel> adapters;
   ServeOptions options;
   ServeDevice device;
 };

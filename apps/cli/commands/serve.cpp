@@ -74,14 +74,19 @@ int answered(const ServeCommand& command, const ServedModel& model,
 }  // namespace
 
 int run_serve(const ServeCommand& command, Terminal& terminal) {
+  const auto beside = SideModels::read(command);
+  if (!beside) return terminal.fail(beside.error());
   if (command.model.ends_with(".gguf")) {
     const auto gguf = sources::read_gguf_file(command.model);
     if (!gguf) return terminal.fail(gguf.error());
-    return answered(command, {.id = command.model, .gguf = &*gguf}, {}, terminal);
+    return answered(command, {.id = command.model, .gguf = &*gguf, .beside = &*beside}, {},
+                    terminal);
   }
   const auto source = sources::find_model_source(command.model, sources::HubSettings::of_process());
   if (!source) return terminal.fail(source.error());
-  return answered(command, served(*source), source->warnings, terminal);
+  ServedModel model = served(*source);
+  model.beside = &*beside;
+  return answered(command, model, source->warnings, terminal);
 }
 
 }  // namespace memtape::cli

@@ -10,8 +10,11 @@ namespace {
 
 class Search {
  public:
-  Search(const Model& model, const Settings& settings, Bytes room)
-      : model_(model), settings_(settings), room_(room), layers_(model.hp.n_layer_all + 1) {}
+  Search(const Model& model, const Settings& settings, std::vector<Bytes> rooms)
+      : model_(model),
+        settings_(settings),
+        rooms_(std::move(rooms)),
+        layers_(model.hp.n_layer_all + 1) {}
 
   Result<Fitted> run() {
     if (Result<void> tried = ask(layers_, 0); !tried) return tl::unexpected(tried.error());
@@ -52,9 +55,11 @@ class Search {
     Result<ServerMemory> memory = server_memory(model_, found_.settings);
     if (!memory) return tl::unexpected(memory.error());
     found_.memory = *std::move(memory);
-    fits_ = std::ranges::all_of(
-        found_.memory.buffers.begin(), found_.memory.buffers.begin() + settings_.gpus(),
-        [&](const BufferBytes& b) { return b.model + b.context + b.compute <= room_; });
+    fits_ = true;
+    for (std::size_t gpu = 0; gpu < rooms_.size(); ++gpu) {
+      const BufferBytes& b = found_.memory.buffers[gpu];
+      fits_ = fits_ && b.model + b.context + b.compute <= rooms_[gpu];
+    }
     return {};
   }
 
@@ -71,16 +76,16 @@ class Search {
 
   const Model& model_;
   const Settings& settings_;
-  const Bytes room_;
-  const std::int64_t layers_;  ///< the output counts as one
+  const std::vector<Bytes> rooms_;  ///< by GPU
+  const std::int64_t layers_;       ///< the output counts as one
   Fitted found_;
   bool fits_ = false;
 };
 
 }  // namespace
 
-Result<Fitted> fit(const Model& model, const Settings& settings, Bytes room) {
-  return Search(model, settings, room).run();
+Result<Fitted> fit(const Model& model, const Settings& settings, std::vector<Bytes> rooms) {
+  return Search(model, settings, std::move(rooms)).run();
 }
 
 }  // namespace memtape::llamacpp

@@ -13,7 +13,7 @@ struct Fitted {
   std::string note;  ///< what fits, with the flags to paste
 };
 
-/// `room`: what each GPU has for buffers.
-Result<Fitted> fit(const Model& model, const Settings& settings, Bytes room);
+/// `rooms`: what each GPU has for buffers.
+Result<Fitted> fit(const Model& model, const Settings& settings, std::vector<Bytes> rooms);
 
 }  // namespace memtape::llamacpp

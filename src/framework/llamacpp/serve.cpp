@@ -10,6 +10,7 @@
 #include "framework/llamacpp/gguf_header.h"
 #include "framework/llamacpp/hf_config.h"
 #include "framework/llamacpp/model_reader.h"
+#include "framework/llamacpp/side_models.h"
 
 namespace memtape::llamacpp {
 namespace {
@@ -67,6 +68,7 @@ KvCache cache_of(const ServerMemory& memory, const BufferBytes& buffer, bool mla
   KvCache cache;
   add_group(cache, memory.caches, memory.caches.full, &named, mla ? "mla" : "full_attention");
   add_group(cache, memory.caches, memory.caches.window, &named, "sliding_window");
+  add_group(cache, memory.caches, memory.caches.indexer, &named, "indexer");
   add_states(cache, memory.caches, &named);
   add_group(cache, memory.draft_caches, memory.draft_caches.full, &named, "draft");
   cache.bytes = buffer.context;
@@ -94,8 +96,27 @@ ServeRank rank_of(int gpu, const ServerMemory& memory, const ServeRequest& reque
   return rank;
 }
 
+/// Without a GPU: all in host memory, which is judged where its size is known.
+void judge_host(const ServerMemory& memory, Bytes total, bool mla, ServeAnswer& answer) {
+  const BufferBytes& buffer = memory.buffers.front();
+  ServeRank rank;
+  rank.weights_bytes = buffer.model;
+  rank.activation_peak_bytes = buffer.compute;
+  rank.kv_cache = cache_of(memory, buffer, mla);
+  rank.at_peak[Category::parameter] = buffer.model;
+  rank.at_peak[Category::kv_cache] = buffer.context;
+  rank.at_peak[Category::temporary] = buffer.compute;
+  rank.peak_device_bytes = rank.at_peak.total();
+  answer.ranks.push_back(std::move(rank));
+  answer.device = DeviceSummary{.name = "host memory",
+                                .id = "host",
+                                .total_bytes = total,
+                                .context_bytes = 0,
+                                .source = "--host-memory-bytes"};
+}
+
 /// From a GGUF file, from what gguf-dump prints of one, or from what would be converted to one.
-Result<Model> model_of(const ServeRequest& request, const Settings& settings) {
+Result<Model> model_of(const SideModel& request, const Settings& settings) {
   if (request.gguf)
     return read_model(request.gguf->metadata, &request.gguf->tensors, std::nullopt, settings);
   if (!request.config)
@@ -109,6 +130,28 @@ Result<Model> model_of(const ServeRequest& request, const Settings& settings) {
   const Result<Converted> converted = convert(*request.config);
   if (!converted) return tl::unexpected(converted.error());
   return read_model(converted->metadata, nullptr, converted->choices, settings);
+}
+
+/// The model with its adapters.
+Result<Model> served_model(const ServeRequest& request, const Settings& settings) {
+  Result<Model> model = model_of({request.id, request.config, request.gguf}, settings);
+  if (!model) return model;
+  for (const SideModel& adapter : request.adapters)
+    if (Result<void> added = add_adapter(*model, *adapter.gguf, adapter.id); !added)
+      return tl::unexpected(added.error());
+  return model;
+}
+
+/// What the model takes that drafts; nothing without one.
+Result<std::optional<ServerMemory>> draft_memory(const ServeRequest& request, const Model& model,
+                                                 const Settings& settings) {
+  if (request.draft.id.empty()) return std::optional<ServerMemory>();
+  const Settings own = draft_settings(settings, context_sizes(settings, model.hp).n_ctx);
+  const Result<Model> draft = model_of(request.draft, own);
+  if (!draft) return tl::unexpected(draft.error());
+  Result<ServerMemory> memory = server_memory(*draft, own);
+  if (!memory) return tl::unexpected(memory.error());
+  return std::optional(*std::move(memory));
 }
 
 constexpr Bytes kFitTarget = Bytes{1} << 30;  ///< --fit-target: what is to stay free
@@ -125,16 +168,24 @@ std::vector<std::pair<std::string, std::string>> flags_of(const Settings& found,
 }
 
 /// With the flags that were typed, or, with --fit, with those that fit.
-Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeRequest& request) {
+Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeRequest& request,
+                      const std::optional<ServerMemory>& draft) {
   if (!request.options.has("fit")) {
     Result<ServerMemory> memory = server_memory(model, settings);
     if (!memory) return tl::unexpected(memory.error());
     return Fitted{settings, *std::move(memory), ""};
   }
   const std::optional<Bytes> total = request.device.total_bytes();
-  if (!total || settings.gpus() == 0)
-    return bad_input("needs a device to fit", "--fit", "name one with --gpu");
-  return fit(model, settings, *total - request.device.context_bytes() - kFitTarget);
+  if (settings.gpus() == 0)
+    return bad_input("there is no GPU that layers could lie on", "--fit", "without --device none");
+  if (!total) return bad_input("needs a device to fit", "--fit", "name one with --gpu");
+  std::vector<Bytes> rooms(static_cast<std::size_t>(settings.gpus()),
+                           *total - request.device.context_bytes() - kFitTarget);
+  for (std::size_t gpu = 0; draft && gpu < rooms.size(); ++gpu) {
+    const BufferBytes& taken = draft->buffers[gpu];
+    rooms[gpu] -= taken.model + taken.context + taken.compute;
+  }
+  return fit(model, settings, std::move(rooms));
 }
 
 }  // namespace
@@ -142,10 +193,13 @@ Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeR
 Result<ServeAnswer> serve(const ServeRequest& request) {
   const Result<Settings> settings = read_settings(request);
   if (!settings) return tl::unexpected(settings.error());
-  const Result<Model> model = model_of(request, *settings);
+  const Result<Model> model = served_model(request, *settings);
   if (!model) return tl::unexpected(model.error());
-  const Result<Fitted> fitted = loaded(*model, *settings, request);
+  const Result<std::optional<ServerMemory>> draft = draft_memory(request, *model, *settings);
+  if (!draft) return tl::unexpected(draft.error());
+  Result<Fitted> fitted = loaded(*model, *settings, request, *draft);
   if (!fitted) return tl::unexpected(fitted.error());
+  if (*draft) add_draft_memory(fitted->memory, **draft);
   const ServerMemory& memory = fitted->memory;
   ServeAnswer answer;
   answer.model = {.id = request.id,
@@ -165,6 +219,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
                          settings->warnings.end());
   for (int gpu = 0; gpu < settings->gpus(); ++gpu)
     answer.ranks.push_back(rank_of(gpu, memory, request, model->hp.is_mla()));
+  if (settings->host_memory) judge_host(memory, *settings->host_memory, model->hp.is_mla(), answer);
   return answer;
 }
 

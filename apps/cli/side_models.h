@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The models that a server loads beside the one it serves, resolved from the flags that name them:
+// llama.cpp's draft model (a file, a catalog name or a hub id) and its adapters (files).
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options.h"
+#include "sources/model_source.h"
+#include "workload/serve_engine.h"
+
+namespace memtape::cli {
+
+class SideModels {
+ public:
+  static Result<SideModels> read(const ServeCommand& command);
+
+  const SideModel& draft() const { return draft_; }
+  const std::vector<SideModel>& adapters() const { return adapters_; }
+
+ private:
+  Result<void> add_draft(const std::string& name);
+  Result<void> add_adapters(const std::string& names);
+
+  std::deque<llamacpp::GgufHeader> files_;  ///< addresses stay
+  std::deque<sources::ModelSource> sources_;
+  SideModel draft_;
+  std::vector<SideModel> adapters_;
+};
+
+}  // namespace memtape::cli
