@@ -31,11 +31,23 @@ Result<void> SideModels::add_draft(const std::string& name) {
   return {};
 }
 
+namespace {
+
+/// Without the scale that may follow it.
+std::string file_of(std::string_view adapter) {
+  const std::size_t colon = adapter.rfind(':');
+  const bool scaled = colon != std::string_view::npos && colon + 1 < adapter.size() &&
+                      adapter.find_first_not_of("0123456789.-", colon + 1) == adapter.npos;
+  return std::string(scaled ? adapter.substr(0, colon) : adapter);
+}
+
+}  // namespace
+
 Result<void> SideModels::add_adapters(const std::string& names) {
   std::string_view rest = names;
   while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
-    const std::string name(rest.substr(0, comma));
+    const std::string name = file_of(rest.substr(0, comma));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     Result<llamacpp::GgufHeader> file = sources::read_gguf_file(name);
     if (!file) return tl::unexpected(file.error());

@@ -71,6 +71,7 @@ KvCache cache_of(const ServerMemory& memory, const BufferBytes& buffer, bool mla
   add_group(cache, memory.caches, memory.caches.indexer, &named, "indexer");
   add_states(cache, memory.caches, &named);
   add_group(cache, memory.draft_caches, memory.draft_caches.full, &named, "draft");
+  add_group(cache, memory.draft_caches, memory.draft_caches.window, &named, "draft");
   cache.bytes = buffer.context;
   cache.tokens = memory.sizes.n_ctx;
   cache.max_concurrency =

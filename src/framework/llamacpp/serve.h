@@ -55,7 +55,7 @@ inline constexpr std::array kFlags{
     ServeFlag{"--spec-draft-ngl -ngld --gpu-layers-draft --n-gpu-layers-draft", "N",
               "its layers on the GPUs"},
     ServeFlag{"--spec-draft-quantize", "TYPE", "as llama-quantize would make it"},
-    ServeFlag{"--lora", "FILE.gguf,...", "adapters, applied"},
+    ServeFlag{"--lora --lora-scaled", "FILE.gguf[:SCALE],...", "adapters, applied"},
     ServeFlag{"--quantize", "TYPE", "as llama-quantize would make it: Q4_K_M, IQ4_XS ..."},
     ServeFlag{"--fit", "", "how many layers fit, with the flags to paste"},
 };

@@ -24,8 +24,9 @@ struct Model {
 };
 
 struct ServerMemory {
-  std::vector<BufferBytes> buffers;        ///< GPUs first, then the host's
-  std::shared_ptr<const Devices> devices;  ///< whose buffers `caches` names
+  std::vector<BufferBytes> buffers;              ///< GPUs first, then the host's
+  std::shared_ptr<const Devices> devices;        ///< whose buffers `caches` names
+  std::shared_ptr<const Devices> draft_devices;  ///< those of a draft model, with `draft_caches`
   CachePlan caches, draft_caches;
   ContextSizes sizes;
   bool flash = false;  ///< whether attention is fused
