@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# model.generate() of transformers, greedy or by beam search, on a freshly loaded model: prefill and a pass per new token.
+# model.generate() of transformers on a freshly loaded model: prefill, and a pass per new token or round of candidates.
 import functools
+import inspect
+import textwrap
 
+import transformers.generation.candidate_generator
 import transformers.generation.utils
 
 
@@ -40,6 +43,70 @@ def end_beams_by_length(tokens, watch):
     mixin._beam_search_has_unfinished_sequences = staticmethod(goes_on)
 
 
+def draw_without_values():
+    """torch.multinomial as its host code allocates; it would refuse probabilities that are all zero."""
+    def multinomial(probs, num_samples):
+        result = torch.ones(probs.shape[0], 1, dtype=torch.long, device=probs.device)
+        is_valid = (probs.max() < float("inf")) & (probs.min() >= 0)
+        has_empty_row = (probs.sum(1) == 0).any()
+        bool(is_valid), bool(has_empty_row)
+        drawn = torch.empty_like(probs).exponential_(1)
+        drawn.div_(probs).argmax(1, keepdim=True)
+        return result
+    torch.multinomial = multinomial
+
+
+class Told:
+    """A value that stands in the program for what `tensor` would hold, and keeps it alive."""
+
+    def __init__(self, tensor, value):
+        self.tensor, self.value = tensor, value
+
+    def __bool__(self):
+        return bool(self.value)
+
+
+def retold(function, names, *changes):
+    """The function with lines that read values off the device changed to what they would read."""
+    source = textwrap.dedent(inspect.getsource(function))
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    scope = dict(vars(inspect.getmodule(function)), **names)
+    exec(compile(source, "retold.py", "exec"), scope)
+    return scope[function.__name__]
+
+
+def accept_all_candidates(watch):
+    """Prompts are zeros, so that every lookup finds its tokens, and the model would choose zeros, too."""
+    def found(matches):
+        matches.nonzero(as_tuple=True)
+        return torch.empty((2, matches.shape[1]), dtype=torch.long, device=matches.device)[1]
+
+    def ended(length, total):
+        if length >= total:
+            watch.close("between passes")
+            watch.end_step()
+        return length >= total
+    generator = transformers.generation.candidate_generator.PromptLookupCandidateGenerator
+    generator.get_candidates = retold(
+        generator.get_candidates, dict(found=found), ("matches.nonzero(as_tuple=True)[1]", "found(matches)"),
+        ("for idx in match_indices:", "for idx in [0]:"),
+        ("if fake_candidate_logits in (-float(\"Inf\"), torch.finfo(fake_candidate_logits.dtype).min):", "if False:"))
+    mixin = transformers.generation.utils.GenerationMixin
+    mixin._assisted_decoding = retold(
+        mixin._assisted_decoding, dict(Told=Told, ended=ended),
+        ("is_done_candidate = stopping_criteria(candidate_input_ids, None)",
+         "is_done_candidate = Told(stopping_criteria(candidate_input_ids, None), "
+         "candidate_input_ids.shape[1] >= generation_config.max_length)"),
+        ("n_matches = ((~(candidate_new_tokens == selected_tokens[:, :-1])).cumsum(dim=-1) < 1).sum()",
+         "counted = ((~(candidate_new_tokens == selected_tokens[:, :-1])).cumsum(dim=-1) < 1).sum(); "
+         "n_matches = candidate_length"),
+        ("this_peer_finished = unfinished_sequences.max() == 0",
+         "this_peer_finished = unfinished_sequences.max() == 0; "
+         "this_peer_finished = ended(input_ids.shape[1], generation_config.max_length)"))
+
+
 def watch_passes(model, watch):
     forward, passes = model.forward, []
 
@@ -47,7 +114,8 @@ def watch_passes(model, watch):
     def recorded(*args, **kwargs):
         watch.close("between passes")
         output = forward(*args, **kwargs)
-        watch.close("prefill" if not passes else "chunks" if kwargs["input_ids"].shape[1] > 1 else "decode")
+        chunk = kwargs["input_ids"].shape[1] > 1 and not SETTINGS.get("prompt_lookup_num_tokens")
+        watch.close("prefill" if not passes else "chunks" if chunk else "decode")
         passes.append(1)
         return output
     model.forward = recorded
@@ -57,9 +125,11 @@ def options():
     chosen = {"max_new_tokens": SETTINGS["max_new_tokens"], "do_sample": False, "pad_token_id": 0, "disable_compile": True}
     if SETTINGS["cache_implementation"] != "dynamic":
         chosen["cache_implementation"] = SETTINGS["cache_implementation"]
-    for name in ("prefill_chunk_size", "num_beams", "cache_config"):
-        if SETTINGS.get(name):
+    for name in ("prefill_chunk_size", "num_beams", "cache_config", "do_sample", "temperature", "top_k", "top_p", "min_p",
+                 "typical_p", "repetition_penalty", "output_scores", "output_logits", "prompt_lookup_num_tokens"):
+        if SETTINGS.get(name) is not None:
             chosen[name] = SETTINGS[name]
+    chosen["return_dict_in_generate"] = bool(SETTINGS.get("output_scores") or SETTINGS.get("output_logits"))
     return chosen
 
 
@@ -71,6 +141,8 @@ def main():
     watch = Watch()
     end_by_length(SETTINGS["prompt_length"] + SETTINGS["max_new_tokens"], watch)
     end_beams_by_length(SETTINGS["max_new_tokens"], watch)
+    draw_without_values()
+    accept_all_candidates(watch)
     watch_passes(model, watch)
     watch.begin_step()
     ids = torch.zeros(SETTINGS["batch_size"], SETTINGS["prompt_length"], dtype=torch.long, device="cuda")

@@ -43,6 +43,13 @@ void CacheLayer::reorder(const Tensor& beam_idx) {
   bill_to_cache(values_);
 }
 
+void CacheLayer::crop(std::int64_t tokens) {
+  if (tokens == 0 || !keys_.defined()) return;
+  seen -= tokens;
+  keys_ = keys_.slice(-2, 0, keys_.size(-2) - tokens);
+  values_ = values_.slice(-2, 0, values_.size(-2) - tokens);
+}
+
 void CacheLayer::offload() {
   offloaded_ = {keys_.sizes(), values_.sizes(), keys_.dtype()};
   keys_.reset();
@@ -75,10 +82,18 @@ void DynamicSlidingWindowLayer::update(Tensor& key_states, Tensor& value_states)
   const Tensor full_value_states = joined(values_, value_states, dtype);
   bill_to_cache(full_key_states);
   bill_to_cache(full_value_states);
-  keys_ = tail(full_key_states, window_ - 1);
-  values_ = tail(full_value_states, window_ - 1);
+  keys_ = records_past_ ? full_key_states : tail(full_key_states, window_ - 1);
+  values_ = records_past_ ? full_value_states : tail(full_value_states, window_ - 1);
   key_states = full_key_states;
   value_states = full_value_states;
+}
+
+void DynamicSlidingWindowLayer::crop(std::int64_t tokens) {
+  const bool is_full = seen >= window_;
+  CacheLayer::crop(tokens);
+  if (!is_full) return;
+  keys_ = tail(keys_, window_ - 1);
+  values_ = tail(values_, window_ - 1);
 }
 
 void QuantizedLayer::quantize(const Tensor& keys, const Tensor& values) {

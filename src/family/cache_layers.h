@@ -17,12 +17,15 @@ class DynamicLayer : public CacheLayer {
 /// the whole lives until the next update.
 class DynamicSlidingWindowLayer final : public DynamicLayer {
  public:
-  explicit DynamicSlidingWindowLayer(std::int64_t window) : window_(window) {}
+  explicit DynamicSlidingWindowLayer(std::int64_t window, bool records_past = false)
+      : window_(window), records_past_(records_past) {}
   void update(Tensor& key_states, Tensor& value_states) override;
+  void crop(std::int64_t tokens) override;
   MaskSizes mask_sizes(std::int64_t queries) const override;
 
  private:
   std::int64_t window_;
+  bool records_past_;
   Tensor window_on_device_;
 };
 
@@ -44,6 +47,7 @@ class StaticLayer : public CacheLayer {
   explicit StaticLayer(std::int64_t length) : length_(length) {}
   void update(Tensor& key_states, Tensor& value_states) override;
   MaskSizes mask_sizes(std::int64_t) const override { return {length_, 0}; }
+  void initialize_early(const Tensor& no_states) override { initialize(no_states, no_states); }
   void reorder(const Tensor& beam_idx) override;
 
  protected:

@@ -60,9 +60,26 @@ LinearLayer* KeyValueCache::linear_layer() {
     ghost::session().fail({ErrorKind::unsupported,
                            "layers with a recurrent state are modelled in a dynamic cache",
                            "--cache_implementation", "dynamic"});
+  if (current->settings_.records_past)
+    ghost::session().fail({ErrorKind::unsupported,
+                           "layers with a recurrent state cannot go back to an earlier token",
+                           "assisted decoding", "a model of attention alone"});
   if (current->next_linear_ == current->linear_layers_.size())
     current->linear_layers_.push_back(std::make_unique<LinearLayer>());
   return current->linear_layers_[current->next_linear_++].get();
+}
+
+void KeyValueCache::crop(std::int64_t tokens) {
+  for (const auto& layer : layers_) layer->crop(tokens);
+}
+
+void KeyValueCache::initialize_early(std::int64_t sequences, std::int64_t heads,
+                                     std::int64_t head_dim, DType dtype) {
+  for (std::size_t layer = layers_.size(); layer < static_cast<std::size_t>(settings_.layers);
+       ++layer) {
+    layers_.push_back(make_layer(layer));
+    layers_.back()->initialize_early(ghost::zeros({sequences, heads, 0, head_dim}, dtype));
+  }
 }
 
 void KeyValueCache::reorder(const Tensor& beam_idx) {
@@ -83,7 +100,8 @@ std::unique_ptr<CacheLayer> KeyValueCache::make_layer(std::size_t layer) const {
   }
   if (settings_.kind == CacheKind::quantized)
     return std::make_unique<QuantizedLayer>(settings_.quantized);
-  if (sliding > 0) return std::make_unique<DynamicSlidingWindowLayer>(sliding);
+  if (sliding > 0)
+    return std::make_unique<DynamicSlidingWindowLayer>(sliding, settings_.records_past);
   return std::make_unique<DynamicLayer>();
 }
 

@@ -33,6 +33,10 @@ class CacheLayer {
   virtual MaskSizes mask_sizes(std::int64_t queries) const = 0;
   /// reorder_cache: row `beam_idx[i]` takes the place of row i.
   virtual void reorder(const Tensor& beam_idx);
+  /// crop: the last tokens are forgotten, and a window is cut back to its size.
+  virtual void crop(std::int64_t tokens);
+  /// lazy_initialization before the first states are there; `no_states` are keys of no tokens.
+  virtual void initialize_early(const Tensor& /*no_states*/) {}
   /// To host memory, and back.
   void offload();
   void prefetch();
@@ -74,8 +78,9 @@ class KeyValueCache {
     std::int64_t max_length = 0;                ///< of a fixed cache
     std::vector<std::int64_t> sliding_windows;  ///< by layer, 0 for none; empty: none slides
     bool offloads = false;  ///< layers go to host memory; of a fixed cache, those that do not slide
-    std::int64_t layers = 0;  ///< of an offloaded cache: how many layers have keys and values
+    std::int64_t layers = 0;                   ///< how many have keys and values
     QuantizedStates::Settings quantized = {};  ///< of a quantized cache
+    bool records_past = false;  ///< activate_past_recording: windows are cut by crop, not by update
   };
   explicit KeyValueCache(Settings settings) : settings_(std::move(settings)) {}
   KeyValueCache(const KeyValueCache&) = delete;
@@ -108,6 +113,12 @@ class KeyValueCache {
   bool counts_on_device() const { return is_fixed() && !layers_.empty(); }
   bool holds_anything() const { return !layers_.empty() || !linear_layers_.empty(); }
   void reorder(const Tensor& beam_idx);
+  /// crop(-tokens) of every layer; the cache records the past.
+  void crop(std::int64_t tokens);
+  /// early_initialization: the layers of a fixed cache before the first pass, with keys and values
+  /// of [sequences, heads, length, head_dim].
+  void initialize_early(std::int64_t sequences, std::int64_t heads, std::int64_t head_dim,
+                        DType dtype);
 
  private:
   std::unique_ptr<CacheLayer> make_layer(std::size_t layer) const;

@@ -82,7 +82,7 @@ struct Scanned {
 /// state is kept. `d` is the mixer's D.
 Scanned scan_or_update(SelectiveScan scan, const Tensor& d, LinearLayer* layer) {
   Scanned scanned;
-  if (is_one_more_token(layer, scan.hidden_states.size(2))) {
+  if (layer && layer->recurrent_states.defined() && scan.hidden_states.size(2) == 1) {
     scanned.output = StateUpdate{.hidden_states = scan.hidden_states.select(2),
                                  .dt = scan.dt.select(2),
                                  .A = scan.A,

@@ -62,9 +62,6 @@ Indexer::Indexer(const nn::Scope& scope, const SparseAttentionConfig& c)
 Tensor Indexer::forward(const Tensor& hidden_states, const Tensor& q_resid,
                         const CosSin& position_embeddings, const Tensor& attention_mask) {
   const ghost::GradMode no_grad(false);
-  if (KeyValueCache::passed())
-    ghost::session().fail({ErrorKind::unsupported, "the indexer's cache of sparse attention",
-                           "generate", "training steps are predicted"});
   const Dims heads = q_resid.sizes().leading().with(n_heads_).with(head_dim_);
   const std::array parts{rope_head_dim_, head_dim_ - rope_head_dim_};
   Tensor q = wq_b_(q_resid).view(heads);
@@ -113,6 +110,11 @@ Tensor SparseAttention::mask_of(const Tensor& topk_indices, const Tensor& attent
 
 Tensor SparseAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
                                 const CosSin& position_embeddings, Tensor& topk_indices) {
+  if (KeyValueCache::passed()) {
+    ghost::session().fail({ErrorKind::unsupported, "the indexer's cache of sparse attention",
+                           "generate", "training steps are predicted"});
+    return hidden_states;
+  }
   const Tensor q_resid = latent_.query_latent(hidden_states);
   LatentStates states = latent_.project(latent_.expand_queries(q_resid), hidden_states);
   std::tie(states.q_rot, states.k_rot) =

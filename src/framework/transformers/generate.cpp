@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "framework/torch/model_setup.h"
+#include "framework/transformers/generation/assisted_decoding.h"
 #include "framework/transformers/generation/beam_search.h"
+#include "framework/transformers/generation/prompt_lookup.h"
 #include "framework/transformers/generation/sampling.h"
 #include "ghost/session.h"
 
@@ -18,9 +20,17 @@ TrainRecipe loading(const GenerateRecipe& recipe) {
   return load;
 }
 
+std::int64_t vocabulary_of(const Config& config) {
+  const Config text = config.has("text_config") ? config.object("text_config") : config;
+  return text.dimension("vocab_size", 1);
+}
+
 /// generation_config.get_generation_mode()
 std::unique_ptr<Generation> generation_mode(family::PretrainedModel& model, const Config& config,
                                             const GenerateRecipe& recipe) {
+  if (recipe.prompt_lookup_num_tokens)
+    return std::make_unique<AssistedDecoding>(
+        model, config, recipe, std::make_unique<PromptLookup>(recipe, vocabulary_of(config)));
   if (recipe.num_beams > 1) return std::make_unique<BeamSearch>(model, config, recipe);
   return std::make_unique<Sampling>(model, config, recipe);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// generate(): GenerationMixin of transformers 5.17 (generation/utils.py), greedy, drawing from all
-// tokens or by beam search: a prefill, whole or in chunks, and a pass per new token, with a dynamic
-// or a static cache and without compiling.
+// generate(): GenerationMixin of transformers 5.17 (generation/utils.py), greedy, drawing, by beam
+// search or with candidates looked up in the prompt: a prefill, whole or in chunks, and a pass per
+// new token or round of candidates, without compiling.
 // The prompts have no padding; every token asked for is made, whether an end-of-sequence token is
 // looked for or not.
 #pragma once
@@ -17,6 +17,14 @@
 
 namespace memtape::transformers {
 
+/// What is done to the scores before a token is chosen (_get_logits_processor).
+struct ScoreChanges {
+  bool repetition_penalty = false;
+  bool temperature = false;  ///< is not 1: the scores are divided by it
+  std::int64_t top_k = 0;    ///< 0: none
+  bool top_p = false, min_p = false, typical_p = false;
+};
+
 struct GenerateRecipe {
   DType dtype = DType::bfloat16;
   AttentionChoice attention = AttentionChoice::sdpa;
@@ -26,9 +34,11 @@ struct GenerateRecipe {
   family::QuantizedStates::Settings quantized = {};
   std::optional<std::int64_t> prefill_chunk_size;
   std::int64_t num_beams = 1;
+  ScoreChanges scores;  ///< between logits and choice
   bool do_sample = false;
-  bool changes_temperature = false;  ///< temperature is not 1: the scores are divided by it
-  bool looks_for_eos = false;        ///< there is an eos_token_id
+  bool output_scores = false, output_logits = false;  ///< are returned, those of every token
+  std::optional<std::int64_t> prompt_lookup_num_tokens;
+  bool looks_for_eos = false;  ///< there is an eos_token_id
 };
 
 struct GenerateRun {

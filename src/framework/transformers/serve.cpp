@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "allocator/placement.h"
+#include "framework/transformers/generation_flags.h"
 #include "timeline/play.h"
 #include "workload/device_traits.h"
 
@@ -93,6 +94,8 @@ Result<GenerateRecipe> recipe_of(const ServeOptions& options) {
   if (recipe.cache == family::CacheKind::quantized && recipe.num_beams > 1)
     return bad_input("a quantized cache cannot be reordered: transformers fails at the first token",
                      "--num_beams", "another --cache_implementation");
+  if (const Result<void> read = read_generation_flags(options, recipe); !read)
+    return tl::unexpected(read.error());
   if (recipe.batch_size * recipe.num_beams >
       (std::int64_t{1} << 31) / (recipe.prompt_length + recipe.max_new_tokens))
     return bad_input("more than 2^31 tokens at a time", "--batch-size x --prompt-length",
@@ -201,6 +204,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
                   .parameters = run->parameters,
                   .weight_bytes = run->parameter_bytes};
   answer.workload = settings_of(*recipe);
+  for (Setting& setting : generation_settings(request.options))
+    answer.workload.push_back(std::move(setting));
   answer.mesh = {{"gpus", "1"}};
   ServeRank rank;
   rank.weights_bytes = peaks.loaded;

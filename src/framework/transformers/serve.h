@@ -30,6 +30,17 @@ inline constexpr std::array kServeFlags{
               "of a quantized cache: nbits, axis_key, axis_value, q_group_size, residual_length"},
     ServeFlag{"--prefill_chunk_size --prefill-chunk-size", "N", "prompt tokens a pass"},
     ServeFlag{"--num_beams --num-beams", "N", "beams of beam search (1)"},
+    ServeFlag{"--do_sample --do-sample", "", "draw tokens in place of the likeliest"},
+    ServeFlag{"--temperature", "X", "scores are divided by it (1)"},
+    ServeFlag{"--top_k --top-k", "N", "draw from so many tokens (50; 0: all)"},
+    ServeFlag{"--top_p --top-p", "X", "draw from the likeliest, of that probability together (1)"},
+    ServeFlag{"--min_p --min-p", "X", "draw from what is at least so likely beside the likeliest"},
+    ServeFlag{"--typical_p --typical-p", "X", "draw from the most typical tokens (1)"},
+    ServeFlag{"--repetition_penalty --repetition-penalty", "X", "of tokens that were there (1)"},
+    ServeFlag{"--output_scores --output-scores", "", "return every token's scores"},
+    ServeFlag{"--output_logits --output-logits", "", "return every token's logits"},
+    ServeFlag{"--prompt_lookup_num_tokens --prompt-lookup-num-tokens", "N",
+              "candidates that are looked up in the prompt and checked in one pass"},
 };
 
 inline constexpr ServeEngine kServeEngine{"transformers",

@@ -59,18 +59,37 @@ struct SelectionBackward final : Node {
   Dims sizes;
 };
 
+/// launch_stable_sort_kernel of Sort.cu. A row alone is sorted beside its numbers; up to 127 rows
+/// are sorted as one, each element with its place and its row (segmented_sort_pairs_by_full_sort,
+/// whose sorted keys nobody reads), and then by row; more are sorted side by side.
+void sort_rows(const Tensor& self, std::int64_t rows) {
+  constexpr std::int64_t kSmallSort = 4096, kFewRows = 128, kLongRow = 1'000'000, kPlaceAndRow = 8;
+  const std::int64_t count = self.numel(), row = self.size(-1);
+  const Bytes key = bytes_of(self.dtype(), 1);
+  if (rows == 1 || row >= kLongRow) {
+    const Tensor range = empty({row}, DType::int64);
+    if (row > kSmallSort)
+      const Tensor temporary = scratch(cub::radix_sort_pairs_bytes(session().device, row, key));
+    return;
+  }
+  if (row <= kSmallSort) return;
+  const Tensor place_and_row = scratch(count * kPlaceAndRow);
+  if (rows >= kFewRows) {
+    const Tensor temporary = scratch(count * (key + kPlaceAndRow));
+    return;
+  }
+  const Tensor sorted_place_and_row = scratch(count * kPlaceAndRow);
+  const Tensor sorted_keys = scratch(count * key);
+  const Tensor temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, key));
+}
+
 }  // namespace
 
 ValuesAndIndices sort(const In& self) {
-  constexpr std::int64_t kSmallSort = 4096;  // should_use_small_sort
   Op op("sort", {&self});
-  const std::int64_t count = self->numel();
   Tensor values = empty(self->sizes(), self->dtype());
   Tensor indices = empty(self->sizes(), DType::int64);
-  const Tensor range = empty(self->sizes(), DType::int64);
-  if (count > kSmallSort)
-    const Tensor temporary =
-        scratch(cub::radix_sort_pairs_bytes(session().device, count, bytes_of(self->dtype(), 1)));
+  sort_rows(*self, self->numel() / std::max<std::int64_t>(self->size(-1), 1));
   return {std::move(values), std::move(indices)};
 }
 

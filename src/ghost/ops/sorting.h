@@ -13,7 +13,8 @@ namespace memtape::ghost {
 /// Values and int64 indices.
 using ValuesAndIndices = std::pair<Tensor, Tensor>;
 
-/// torch.sort of a tensor of one dimension, whose elements have 4 or 8 bytes, without gradients.
+/// torch.sort along the last dimension of a packed tensor whose elements have 4 or 8 bytes, without
+/// gradients.
 ValuesAndIndices sort(const In& self);
 
 /// torch.topk along the last dimension.

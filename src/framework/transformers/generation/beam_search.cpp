@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "framework/transformers/generation/score_changes.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -106,6 +107,7 @@ void BeamSearch::choose(Tensor logits) {
   logits_ = copied_to_float(logits);
   log_probs_ = ghost::log_softmax(logits_, DType::float32);
   logits.reset();
+  log_probs_ = changed_scores(recipe_, flat_sequences_, log_probs_);
   log_probs_ = log_probs_.view({batch, beams_, vocabulary_}).add(running_.scores.unsqueeze(-1));
   log_probs_ = log_probs_.view({batch, beams_ * vocabulary_});
   top_ = top_continuations(log_probs_);

@@ -57,6 +57,18 @@ std::int64_t layers_of(const Config& config) {
          text.count("num_kv_shared_layers", 0);
 }
 
+/// _get_static_cache_init_shape; latent attention's keys and values differ, so that it has none.
+std::optional<Generation::HeadShape> static_heads(const Config& config) {
+  const Config text = config.has("text_config") ? config.object("text_config") : config;
+  if (text.has("qk_nope_head_dim")) return std::nullopt;
+  const std::int64_t heads = text.dimension({"num_attention_heads", "n_head", "n_heads"}, 1);
+  const std::int64_t width = text.dimension({"hidden_size", "n_embd", "d_model"}, heads) /
+                             std::max<std::int64_t>(heads, 1);
+  return Generation::HeadShape{
+      .heads = text.optional_dimension("num_key_value_heads").value_or(heads),
+      .head_dim = text.optional_dimension("head_dim").value_or(width)};
+}
+
 KeyValueCache::Settings cache_settings(const family::PretrainedModel& model, const Config& config,
                                        const GenerateRecipe& recipe) {
   return {.kind = recipe.cache,
@@ -64,7 +76,8 @@ KeyValueCache::Settings cache_settings(const family::PretrainedModel& model, con
           .sliding_windows = model.sliding_windows(),
           .offloads = recipe.offloads_cache,
           .layers = layers_of(config),
-          .quantized = recipe.quantized};
+          .quantized = recipe.quantized,
+          .records_past = recipe.prompt_lookup_num_tokens.has_value()};
 }
 
 }  // namespace
@@ -77,6 +90,7 @@ Generation::Generation(family::PretrainedModel& model, const Config& config,
       forward_([&model](const Batch& batch) { return model.forward(batch).logits; }),
       session_(ghost::session()),
       attention_(attention_of(config, recipe)),
+      static_heads_(static_heads(config)),
       has_bos_(has_bos_token(config)),
       is_mamba_(is_mamba(config)) {}
 
@@ -121,6 +135,7 @@ void Generation::prepare() {
   }
   expand();
   so_far_ = expanded_;
+  place_cache();
 }
 
 /// _expand_inputs_for_generation
@@ -134,11 +149,23 @@ void Generation::expand() {
   given_.position_ids.reset();
 }
 
+/// _prepare_static_cache: chunks of a prompt would be compiled, so that a static cache is there
+/// before the first of them.
+void Generation::place_cache() {
+  if (!cache_.is_fixed() || !recipe_.prefill_chunk_size || !static_heads_) return;
+  cache_.initialize_early(sequences(), static_heads_->heads, static_heads_->head_dim,
+                          recipe_.dtype);
+}
+
 Tensor Generation::prefill() {
   const std::int64_t length = recipe_.prompt_length;
   const std::int64_t chunk = recipe_.prefill_chunk_size.value_or(length);
   Inputs model_inputs;
-  Tensor logits;
+  Tensor logits, next_sequence_length;
+  const std::vector<std::int64_t> windows = model_.sliding_windows();
+  const bool first_slides = !windows.empty() && windows.front() > 0;  // and counts on the host
+  if (cache_.counts_on_device() && !first_slides)
+    next_sequence_length = ghost::full({}, DType::int64);
   for (std::int64_t past = 0; past < length; past += chunk) {
     const std::int64_t end = std::min(past + chunk, length);
     Inputs next;
@@ -168,9 +195,23 @@ Tensor Generation::next_pass(std::int64_t made, Stage stage) {
   return forward(model_inputs_, mask, stage);
 }
 
-/// Only the last token's logits are made (logits_to_keep=1). What follows prepares the next pass.
-Tensor Generation::forward(const Inputs& inputs, const Tensor& mask, Stage stage) {
-  const family::ForwardArguments arguments(&cache_, inputs.position_ids, 1, stage);
+Tensor Generation::candidate_pass(const Tensor& candidate_input_ids, int round) {
+  pass_ = round;
+  const std::int64_t end = candidate_input_ids.size(1), proposed = end - length();
+  const std::int64_t from = round == 0 ? 0 : end - proposed - 1;
+  candidate_inputs_ = so_far_;
+  if (proposed > 0) append(candidate_inputs_, proposed);
+  Inputs next = candidate_inputs_;
+  next.input_ids = candidate_input_ids.slice(1, from, end).clone();
+  if (from > 0) next.position_ids = next.position_ids.slice(1, from, end).clone();
+  model_inputs_ = std::move(next);
+  return forward(model_inputs_, model_inputs_.attention_mask, Stage::prefill, proposed + 1);
+}
+
+/// Only the last tokens' logits are made. What follows prepares the next pass.
+Tensor Generation::forward(const Inputs& inputs, const Tensor& mask, Stage stage,
+                           std::int64_t logits_to_keep) {
+  const family::ForwardArguments arguments(&cache_, inputs.position_ids, logits_to_keep, stage);
   Batch batch;
   batch.input_ids = inputs.input_ids;
   batch.attention_mask = mask;
@@ -197,16 +238,23 @@ std::unique_ptr<family::MasksForGenerate> Generation::prepare_masks(Inputs& inpu
   return masks;
 }
 
-void Generation::lengthen_arguments() {
-  const Tensor positions = so_far_.position_ids, mask = so_far_.attention_mask;  // locals of it
+/// Positions and mask of so many tokens more.
+void Generation::append(Inputs& inputs, std::int64_t tokens) const {
   if (!is_mamba_) {
-    const Tensor next = ghost::arange(1, DType::int64)
+    const Tensor& positions = inputs.position_ids;
+    const Tensor next = ghost::arange(tokens, DType::int64)
                             .view({1, -1})
                             .add(positions.slice(1, positions.size(1) - 1, positions.size(1)))
                             .add(1);
-    so_far_.position_ids = ghost::cat({positions, next}, -1);
+    inputs.position_ids = ghost::cat({positions, next}, -1);
   }
-  so_far_.attention_mask = ghost::cat({mask, int64s({mask.size(0), 1})}, -1);
+  const Tensor& mask = inputs.attention_mask;
+  inputs.attention_mask = ghost::cat({mask, int64s({mask.size(0), tokens})}, -1);
+}
+
+void Generation::lengthen_arguments(std::int64_t tokens) {
+  const Tensor positions = so_far_.position_ids, mask = so_far_.attention_mask;  // locals of it
+  append(so_far_, tokens);
 }
 
 Tensor copied_to_float(const Tensor& logits) {

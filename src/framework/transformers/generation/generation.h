@@ -18,6 +18,10 @@ using ghost::Tensor;
 
 class Generation {
  public:
+  /// Key and value heads of every layer.
+  struct HeadShape {
+    std::int64_t heads, head_dim;
+  };
   /// Of a program that does nothing but generate: its passes are marked.
   Generation(family::PretrainedModel& model, const Config& config, const GenerateRecipe& recipe);
   /// Within another program, whose own marks stand.
@@ -52,8 +56,11 @@ class Generation {
   Tensor prefill();
   /// The pass that follows `made` new tokens, of one token a sequence.
   Tensor next_pass(std::int64_t made, Stage stage);
+  /// One pass over the candidates behind what is there, with the logits of each and of the token
+  /// before; the first is over the prompt, too.
+  Tensor candidate_pass(const Tensor& candidate_input_ids, int round);
   /// _update_model_kwargs_for_generation
-  void lengthen_arguments();
+  void lengthen_arguments(std::int64_t tokens = 1);
 
   const GenerateRecipe& recipe_;
   KeyValueCache cache_;
@@ -63,7 +70,10 @@ class Generation {
  private:
   void prepare();
   void expand();
-  Tensor forward(const Inputs& inputs, const Tensor& mask, Stage stage);
+  void place_cache();
+  void append(Inputs& inputs, std::int64_t tokens) const;
+  Tensor forward(const Inputs& inputs, const Tensor& mask, Stage stage,
+                 std::int64_t logits_to_keep = 1);
   void mark(Phase phase);
   std::unique_ptr<family::MasksForGenerate> prepare_masks(Inputs& inputs);
 
@@ -72,11 +82,14 @@ class Generation {
   bool marks_passes_ = true;
   ghost::Session& session_;
   family::AttentionImplementation attention_ = family::AttentionImplementation::sdpa;
+  std::optional<HeadShape>
+      static_heads_;  ///< of a static cache that is placed before the first pass
   bool has_bos_ = false, is_mamba_ = false;
   int pass_ = 0;
-  Inputs given_;         ///< generate()'s own
-  Inputs expanded_;      ///< those, once for each sequence
-  Inputs model_inputs_;  ///< of the last pass
+  Inputs given_;             ///< generate()'s own
+  Inputs expanded_;          ///< those, once for each sequence
+  Inputs candidate_inputs_;  ///< candidate_kwargs of the last round
+  Inputs model_inputs_;      ///< of the last pass
   Tensor bos_token_, eos_tokens_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "framework/transformers/generation/score_changes.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
@@ -10,17 +11,6 @@
 #include "ghost/ops/reductions.h"
 
 namespace memtape::transformers {
-namespace {
-
-/// (probs.max() < inf) & (probs.min() >= 0)
-Tensor numbers_are_valid(const Tensor& probs) {
-  const Tensor least = ghost::max_all(probs), not_below = ghost::comparison("ge", least);
-  const Tensor most = ghost::max_all(probs), below = ghost::comparison("lt", most);
-  return ghost::logical("bitwise_and", below, not_below);
-}
-
-}  // namespace
-
 void Sampling::decode() {
   unfinished_sequences_ = ghost::ones({sequences()}, DType::int64, Category::input);
   logits_ = prefill();
@@ -35,10 +25,13 @@ void Sampling::decode() {
 void Sampling::take_next_token(const Tensor& logits) {
   lengthen_arguments();
   next_token_logits_ = copied_to_float(logits);
+  next_token_scores_ = changed_scores(recipe_, so_far_.input_ids, next_token_logits_);
+  if (recipe_.output_scores) returned_.push_back(next_token_scores_);
+  if (recipe_.output_logits) returned_.push_back(next_token_logits_);
   if (recipe_.do_sample)
     draw();
   else
-    next_tokens_ = ghost::argmax(next_token_logits_);
+    next_tokens_ = ghost::argmax(next_token_scores_);
   if (recipe_.looks_for_eos) pad_finished();
   so_far_.input_ids = ghost::cat({so_far_.input_ids, next_tokens_.unsqueeze(-1)}, -1);
   look_for_the_end();
@@ -46,18 +39,8 @@ void Sampling::take_next_token(const Tensor& logits) {
 
 /// probs = softmax(next_token_scores); next_tokens = multinomial(probs, 1).squeeze(1)
 void Sampling::draw() {
-  next_token_scores_ =
-      recipe_.changes_temperature ? next_token_logits_.div(2.0) : next_token_logits_;
   probs_ = ghost::softmax(next_token_scores_, DType::float32);
-  const ghost::Op op("multinomial", {});
-  Tensor result = ghost::ones({sequences()}, DType::int64, Category::input);
-  {
-    const Tensor is_valid = numbers_are_valid(probs_);
-    const Tensor has_empty_row = ghost::any(ghost::comparison("eq", probs_.sum(1)));
-    const Tensor exponential = ghost::empty_like(probs_, DType::float32);
-    ghost::argmax(exponential);
-  }
-  next_tokens_ = std::move(result);
+  next_tokens_ = draw_one(probs_);
 }
 
 /// next_tokens * unfinished_sequences + pad_token_id * (1 - unfinished_sequences)

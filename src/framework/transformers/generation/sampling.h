@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sampling: _sample of GenerationMixin: the likeliest token of each sequence, or with do_sample one
-// that is drawn from all.
+// that is drawn.
 #pragma once
+
+#include <vector>
 
 #include "framework/transformers/generation/generation.h"
 
@@ -19,7 +21,8 @@ class Sampling final : public Generation {
   void look_for_the_end();
 
   Tensor unfinished_sequences_, next_token_logits_, next_token_scores_, probs_, next_tokens_;
-  Tensor logits_;  ///< of the last pass
+  Tensor logits_;                 ///< of the last pass
+  std::vector<Tensor> returned_;  ///< scores and logits, a tensor a token
 };
 
 }  // namespace memtape::transformers

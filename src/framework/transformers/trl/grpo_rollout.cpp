@@ -86,8 +86,9 @@ void GrpoRollout::generate() {
                            .prompt_length = *grpo_.prompt_length,
                            .max_new_tokens = grpo_.max_completion_length,
                            .prefill_chunk_size = {},
+                           .scores = {.temperature = grpo_.temperature != 1.0},
                            .do_sample = true,
-                           .changes_temperature = grpo_.temperature != 1.0,
+                           .prompt_lookup_num_tokens = {},
                            .looks_for_eos = true};
   const WithoutCheckpointing plain(model_.model());
   // accelerate's autocast is around the outer model: PeftModel.generate() calls the one within.

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/generation/assisted_decoding.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "framework/transformers/generation/score_changes.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::transformers {
+
+AssistedDecoding::AssistedDecoding(family::PretrainedModel& model, const Config& config,
+                                   const GenerateRecipe& recipe,
+                                   std::unique_ptr<CandidateGenerator> generator)
+    : Generation(model, config, recipe),
+      generator_(std::move(generator)),
+      max_length_(recipe.prompt_length + recipe.max_new_tokens) {}
+
+void AssistedDecoding::decode() {
+  unfinished_sequences_ = ghost::ones({1}, DType::int64, Category::input);
+  for (int round = 0; !failed() && length() < max_length_; ++round) {
+    candidate_input_ids_ = generator_->candidates(so_far_.input_ids);
+    const std::int64_t proposed = candidate_input_ids_.size(1) - length();
+    is_done_candidate_ = stopping_criteria(1, recipe_.looks_for_eos);
+    verify(proposed, round);
+    keep(select_tokens(), proposed);
+    look_for_the_end();
+  }
+}
+
+/// new_logits = outputs.logits.to(torch.float32), and as they were before the processors.
+void AssistedDecoding::verify(std::int64_t proposed, int round) {
+  logits_ = candidate_pass(candidate_input_ids_, round);
+  new_logits_ = logits_.to_float();
+  next_token_logits_ = new_logits_.clone();
+  change_scores(proposed);
+  if (recipe_.output_scores) returned_.push_back(new_logits_);
+  if (recipe_.output_logits) returned_.push_back(next_token_logits_);
+}
+
+/// Token by token; what is made is written over the logits.
+void AssistedDecoding::change_scores(std::int64_t proposed) {
+  for (std::int64_t i = 0; i <= proposed; ++i)
+    changed_scores(recipe_, candidate_input_ids_.slice(1, 0, length() + i),
+                   new_logits_.slice(1, i, i + 1).squeeze(1));
+}
+
+Tensor AssistedDecoding::select_tokens() {
+  if (!recipe_.do_sample) return ghost::argmax(new_logits_);
+  probs_ = ghost::softmax(new_logits_, DType::float32);
+  return draw_one(probs_.squeeze(0)).unsqueeze(0);
+}
+
+/// The tokens that are kept, one more than candidates: the model's own. What would end the
+/// generation is none of them, and none is beyond its length.
+void AssistedDecoding::keep(const Tensor& selected_tokens, std::int64_t proposed) {
+  selected_tokens_ = selected_tokens;
+  candidate_new_tokens_ = candidate_input_ids_.slice(1, length(), length() + proposed);
+  if (proposed > 0) {
+    const Tensor differ =
+        ghost::plain_unary("bitwise_not", ghost::full({1, proposed}, DType::boolean));
+    const Tensor counted = ghost::cumsum(differ);
+    const Tensor are_first = ghost::comparison("lt", counted);
+    n_matches_ = ghost::full({}, DType::int64);
+  }
+  const bool is_done = length() + proposed >= max_length_;
+  std::int64_t matches = is_done && proposed > 0 ? proposed - 1 : proposed;
+  matches = std::min(matches, max_length_ - length() - 1);
+  so_far_.input_ids =
+      ghost::cat({so_far_.input_ids, selected_tokens_.slice(1, 0, matches + 1)}, -1);
+  cache_.crop(proposed - matches);
+  lengthen_arguments(matches + 1);
+}
+
+/// unfinished_sequences & ~stopping_criteria(...), and whether its max() is 0.
+void AssistedDecoding::look_for_the_end() {
+  {
+    const Tensor goes_on =
+        ghost::plain_unary("bitwise_not", stopping_criteria(1, recipe_.looks_for_eos));
+    const ghost::Op op("bitwise_and", {});
+    unfinished_sequences_ = ghost::empty({1}, DType::int64);
+  }
+  const Tensor none_left = ghost::comparison("eq", ghost::max_all(unfinished_sequences_));
+}
+
+}  // namespace memtape::transformers

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// AssistedDecoding: _assisted_decoding of GenerationMixin: a round is a pass over candidates for
+// the next tokens, of which those are kept that the model would have chosen. All are taken to be:
+// the cache and the logits of a round are the same whatever is kept, and rounds the fewest.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "framework/transformers/generation/candidates.h"
+#include "framework/transformers/generation/generation.h"
+
+namespace memtape::transformers {
+
+class AssistedDecoding final : public Generation {
+ public:
+  AssistedDecoding(family::PretrainedModel& model, const Config& config,
+                   const GenerateRecipe& recipe, std::unique_ptr<CandidateGenerator> generator);
+
+ private:
+  void decode() override;
+  void verify(std::int64_t proposed, int round);
+  void change_scores(std::int64_t proposed);
+  Tensor select_tokens();
+  void keep(const Tensor& selected_tokens, std::int64_t proposed);
+  void look_for_the_end();
+
+  std::unique_ptr<CandidateGenerator> generator_;
+  std::int64_t max_length_;
+  Tensor unfinished_sequences_, candidate_input_ids_, is_done_candidate_;
+  Tensor logits_, new_logits_, next_token_logits_, probs_;
+  Tensor n_matches_, selected_tokens_, candidate_new_tokens_;
+  std::vector<Tensor> returned_;  ///< scores and logits of every round
+};
+
+}  // namespace memtape::transformers

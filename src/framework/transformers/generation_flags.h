@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of GenerationConfig that say how tokens are chosen and what is returned, as flags.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "framework/transformers/generate.h"
+#include "workload/serve_answer.h"
+#include "workload/serve_options.h"
+
+namespace memtape::transformers {
+
+/// Reads them into `recipe`, whose cache and beams are known.
+Result<void> read_generation_flags(const ServeOptions& options, GenerateRecipe& recipe);
+
+/// Those that were given, as they were.
+std::vector<Setting> generation_settings(const ServeOptions& options);
+
+}  // namespace memtape::transformers
