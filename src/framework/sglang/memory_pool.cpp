@@ -12,7 +12,10 @@ using vllm::KvLayer;
 std::int64_t round_down(std::int64_t value, std::int64_t unit) { return value / unit * unit; }
 
 /// _calculate_mamba_ratio: states that a running request may need while the tree keeps others.
-std::int64_t states_per_request(const ServerArgs& args) { return args.radix_cache ? 3 : 1; }
+std::int64_t states_per_request(const ServerArgs& args) {
+  if (!args.radix_cache) return 1;
+  return args.tracks_states ? 5 : 3;
+}
 
 /// _handle_max_mamba_cache: the states take their part of the rest, one slot of it is padding.
 void take_states(PoolPlan& plan, const ServerArgs& args) {
@@ -60,7 +63,7 @@ CellSizes cell_sizes(const std::vector<KvLayer>& layers, const ServerArgs& args)
 }
 
 PoolPlan with_tokens(PoolPlan plan, std::int64_t tokens, const ServerArgs& args) {
-  constexpr Bytes kIndex = 4;  // int32
+  constexpr Bytes kIndex = 4, kFreePage = 8;  // int32, int64
   constexpr std::int64_t kExtraContext = 4;
   const std::int64_t page = args.page_size;
   plan.tokens = round_down(std::max<std::int64_t>(0, tokens), page);
@@ -73,6 +76,8 @@ PoolPlan with_tokens(PoolPlan plan, std::int64_t tokens, const ServerArgs& args)
   plan.kv_bytes = plan.tokens > 0 ? (plan.tokens + page) * plan.cells.full : 0;
   if (has_window_pool && plan.tokens > 0)
     plan.kv_bytes += (plan.swa_tokens + page) * plan.cells.sliding;
+  // free_pages of the allocators (mem_cache/allocator/token.py, paged.py).
+  plan.free_list_bytes = (plan.tokens + plan.swa_tokens) / page * kFreePage;
   plan.max_running_requests = running_requests(plan, args);
   plan.table_bytes =
       (plan.max_running_requests + 1) * (args.context_length + kExtraContext) * kIndex;

@@ -26,8 +26,9 @@ struct PoolPlan {
   std::int64_t state_slots = 0;  ///< max_mamba_cache_size
   std::int64_t max_running_requests = 0;
   Bytes kv_bytes = 0, state_bytes = 0, table_bytes = 0;
+  Bytes free_list_bytes = 0;  ///< numbers of free pages
 
-  Bytes bytes() const { return kv_bytes + state_bytes + table_bytes; }
+  Bytes bytes() const { return kv_bytes + state_bytes + table_bytes + free_list_bytes; }
 };
 
 /// The pools of one rank, of which `available_before` was free before and `available` after

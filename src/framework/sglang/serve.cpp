@@ -38,8 +38,9 @@ Result<std::vector<RankRun>> run_stages(const Config& config, const ServerArgs& 
     Result<Startup> startup = run_startup(config, args, run.settings, quantization->get());
     if (!startup) return tl::unexpected(startup.error());
     run.startup = *std::move(startup);
-    run.available_before = run.settings.device.total - run.settings.device.context;
-    run.available = run.available_before - run.startup.loaded.reserved;
+    const Bytes given = run.settings.device.total - run.settings.device.context;
+    run.available_before = given - run.startup.reserved_before;
+    run.available = given - run.startup.loaded.reserved;
     run.pools = plan_pools(cell_sizes(run.startup.kv_layers, args), args, run.available_before,
                            run.available);
     fewest = std::min(fewest, run.pools.tokens);
@@ -130,7 +131,8 @@ ServeRank rank_report(const RankRun& run, const ServerArgs& args, int stage) {
   at(Category::kv_cache) = run.pools.kv_bytes + run.pools.state_bytes;
   at(Category::activation) = activations;
   at(Category::cuda_graph) = graphs;
-  at(Category::workspace) = s.loaded.reserved - s.weights_bytes + run.pools.table_bytes;
+  at(Category::workspace) =
+      s.loaded.reserved - s.weights_bytes + run.pools.table_bytes + run.pools.free_list_bytes;
   at(Category::context) = rank.non_torch_bytes;
   rank.phases = {{"weights", s.loaded}};
   rank.measured = {{"available_before_load_bytes", run.available_before},

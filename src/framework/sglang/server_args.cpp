@@ -79,6 +79,13 @@ bool has_swa_pool(const Config& config) {
   });
 }
 
+/// _MAMBA_EXTRA_BUFFER_ARCHS of srt/arg_groups/overrides.py, of the architectures known here.
+bool has_extra_buffer(const Config& whole) {
+  constexpr std::array<std::string_view, 6> kTypes{"qwen3_next", "qwen3_5",          "qwen3_5_moe",
+                                                   "falcon_h1",  "granitemoehybrid", "nemotron_h"};
+  return std::ranges::find(kTypes, whole.text("model_type", "")) != kTypes.end();
+}
+
 class Reader {
  public:
   Reader(const ServeRequest& request, const Config& whole, std::vector<std::string>& warnings)
@@ -224,6 +231,7 @@ class Reader {
     if (a_.mamba_full_memory_ratio <= 0)
       fail(bad_input("is no ratio", "--mamba-full-memory-ratio", "more than 0"));
     a_.radix_cache = !options_.has("disable-radix-cache");
+    a_.tracks_states = a_.generation == Generation::current && has_extra_buffer(whole_);
     a_.hybrid_swa = has_swa_pool(whole_) && !options_.has("disable-hybrid-swa-memory");
   }
 

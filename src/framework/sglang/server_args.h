@@ -23,6 +23,7 @@ struct ServerArgs {
   std::optional<std::int64_t> max_running_requests, max_total_tokens, max_mamba_cache_size;
   double swa_full_tokens_ratio = 0.8, mamba_full_memory_ratio = 0.9;
   bool radix_cache = true;
+  bool tracks_states = false;  ///< extra_buffer: a request has two more slots of recurrent states
   bool cuda_graphs = true;
   bool hybrid_swa = false;  ///< sliding layers have a pool of their own
   int replicas = 1;         ///< whole servers of data parallelism

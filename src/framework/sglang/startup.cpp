@@ -16,7 +16,7 @@ using vllm::Tensor;
 
 /// Event indices: each names the first event after the stage.
 struct Stages {
-  std::size_t loaded = 0, prefilled = 0, settled = 0, captured = 0;
+  std::size_t begun = 0, loaded = 0, prefilled = 0, settled = 0, captured = 0;
 };
 
 class Worker {
@@ -80,6 +80,15 @@ class Worker {
   std::unique_ptr<vllm::ServedModel> model_;
 };
 
+/// GroupCoordinator (srt/distributed/parallel_state.py): each group of ranks, of one rank too, has
+/// a number on the device: the world's, and those of tensor, pipeline and expert parallelism.
+std::vector<Tensor> group_barriers() {
+  constexpr int kGroups = 4;
+  std::vector<Tensor> barriers;
+  for (int i = 0; i < kGroups; ++i) barriers.push_back(kernel_output("zeros", {1}, DType::int32));
+  return barriers;
+}
+
 Bytes peak_of(const Timeline& timeline) {
   Bytes peak = 0;
   for (const Window& window : timeline.windows) peak = std::max(peak, window.peak.allocated);
@@ -96,7 +105,8 @@ void play_stages(const Tape& tape, const Stages& stages, const vllm::DeviceFacts
   const auto until = [&](std::size_t from, std::size_t to) {
     return play(tape, allocator, played, {.from = from, .to = to});
   };
-  startup.loaded = until(0, stages.loaded).final_levels;
+  startup.reserved_before = until(0, stages.begun).final_levels.reserved;
+  startup.loaded = until(stages.begun, stages.loaded).final_levels;
   const Bytes peak = peak_of(until(stages.loaded, stages.prefilled));
   startup.activation_peak = std::max<Bytes>(0, peak - startup.loaded.allocated);
   const Bytes before = until(stages.prefilled, stages.settled).final_levels.reserved;
@@ -116,6 +126,8 @@ Result<Startup> run_startup(const Config& config, const ServerArgs& args,
   const ghost::GradMode inference(false);
   const auto at = [&] { return session.tape.events.size(); };
   {
+    const std::vector<Tensor> barriers = group_barriers();
+    stages.begun = at();
     Worker worker(config, model, quantization);
     worker.load(*factory, startup);
     stages.loaded = at();

@@ -18,6 +18,7 @@ namespace memtape::sglang {
 struct Startup {
   Bytes weights_bytes = 0;  ///< storages of all parameters and buffers
   Bytes parameter_bytes = 0;
+  Bytes reserved_before = 0;  ///< when the free memory is first asked for
   Levels loaded;              ///< when the model is there and the cache is empty
   Bytes activation_peak = 0;  ///< over that, of a whole chunk
   Bytes graph_pool = 0;       ///< reserved for the graphs of decoding
