@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/torch/cast_batch.h"
 #include "framework/torch/train_loop.h"
+#include "framework/torch/cast_batch.h"
 
 #include <algorithm>
 #include <optional>

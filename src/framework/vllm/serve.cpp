@@ -121,11 +121,12 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
   rank.peak = peak;
   rank.peak_device_bytes = reserved + rank.non_torch_bytes;
   const auto at = [&](Category category) -> Bytes& { return rank.at_peak[category]; };
-  at(Category::parameter) = run.startup.parameter_bytes;
+  const Bytes repacked = run.startup.repacked_bytes;
+  at(Category::parameter) = run.startup.parameter_bytes + repacked;
   at(Category::buffer) = run.startup.weights_bytes - run.startup.parameter_bytes;
   at(Category::kv_cache) = plan.bytes();
   at(Category::activation) = run.figures.headroom;
-  at(Category::workspace) = run.figures.consumed - run.startup.weights_bytes;
+  at(Category::workspace) = run.figures.consumed - run.startup.weights_bytes - repacked;
   at(Category::context) = rank.non_torch_bytes;
   rank.phases = {
       {"weights", run.figures.weights},

@@ -53,13 +53,13 @@ class Worker {
     if (!runtime_.quantization) runtime_.kept.push_back(kernel_output("tensor", {8}, DType::int64));
     if (settings_.parallel.first_stage()) make_vision_tower(place_ / "visual");
     model_ = factory(place_);
-    process_weights();
+    process_weights(startup);
     if (settings_.lora)
       for (Tensor& buffer : make_lora_buffers(runtime_.lora_sites, settings_))
         runtime_.kept.push_back(std::move(buffer));
     if (plan.has_weights() && settings_.parallel.last_stage()) {
       speculator_.emplace(plan, place_);
-      process_weights();
+      process_weights(startup);
       speculator_->share_tables(*model_);
     }
     startup.stages.weights = at();
@@ -182,7 +182,8 @@ class Worker {
   }
 
   /// BaseModelLoader.load_model: what loading leaves is processed, and the cache emptied.
-  void process_weights() {
+  void process_weights(Startup& startup) {
+    const std::size_t kept_before = runtime_.kept.size();
     for (const auto& quantize : runtime_.while_loading) quantize();
     ghost::session().tape.empty_cache();
     for (const auto& process : runtime_.after_loading) process();
@@ -191,6 +192,8 @@ class Worker {
     runtime_.while_loading.clear();
     runtime_.after_loading.clear();
     runtime_.after_attention.clear();
+    for (std::size_t i = kept_before; i < runtime_.kept.size(); ++i)
+      startup.repacked_bytes += runtime_.kept[i].nbytes();
   }
 
   static std::size_t at() { return ghost::session().tape.events.size(); }

@@ -34,6 +34,7 @@ struct Startup {
   StartupStages stages;
   Bytes weights_bytes = 0;  ///< storages of all parameters and buffers
   Bytes parameter_bytes = 0;
+  Bytes repacked_bytes = 0;  ///< weights in kernels' own layouts, which are no parameters any more
   std::vector<KvLayer> kv_layers;
   std::int64_t parameters = 0;
   std::int64_t full_graphs = 0;  ///< how many the real capture takes
