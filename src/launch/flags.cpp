@@ -2,6 +2,7 @@
 #include "launch/flags.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include <fmt/format.h>
@@ -10,6 +11,10 @@
 
 namespace memtape::launch {
 namespace {
+
+/// Options of memtape that no program read here has, though --gpu may be the beginning of one.
+constexpr auto kOfMemtape = std::to_array<std::string_view>(
+    {"--gpu", "--gpu-memory-bytes", "--context-bytes", "--json", "--html"});
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -92,6 +97,9 @@ class Reader {
     const std::size_t equals = word.find('=');
     const std::string name = spelled(std::string_view(word).substr(0, equals));
     const Flag* flag = exactly(name);
+    if (!flag && std::ranges::find(kOfMemtape, name) != kOfMemtape.end())
+      return bad_input(fmt::format("{} is memtape's own", name), std::string(style_.program),
+                       "write it before --");
     if (!flag) flag = by_prefix(name);
     if (flag) return values(*flag, equals == std::string::npos ? nullptr : &word, equals + 1);
     if (const Flag* letter = with_value_attached(word)) return values(*letter, &word, 2);
