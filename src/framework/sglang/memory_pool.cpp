@@ -78,6 +78,9 @@ PoolPlan with_tokens(PoolPlan plan, std::int64_t tokens, const ServerArgs& args)
     plan.kv_bytes += (plan.swa_tokens + page) * plan.cells.sliding;
   // free_pages of the allocators (mem_cache/allocator/token.py, paged.py).
   plan.free_list_bytes = (plan.tokens + plan.swa_tokens) / page * kFreePage;
+  // full_to_swa_index_mapping (swa.py): a slot of the sliding pool for each of the other.
+  if (has_window_pool && plan.tokens > 0)
+    plan.free_list_bytes += (plan.tokens + page + 1) * kFreePage;
   plan.max_running_requests = running_requests(plan, args);
   plan.table_bytes =
       (plan.max_running_requests + 1) * (args.context_length + kExtraContext) * kIndex;

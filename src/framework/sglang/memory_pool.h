@@ -26,7 +26,7 @@ struct PoolPlan {
   std::int64_t state_slots = 0;  ///< max_mamba_cache_size
   std::int64_t max_running_requests = 0;
   Bytes kv_bytes = 0, state_bytes = 0, table_bytes = 0;
-  Bytes free_list_bytes = 0;  ///< numbers of free pages
+  Bytes free_list_bytes = 0;  ///< numbers of free pages, and where a token lies in the other pool
 
   Bytes bytes() const { return kv_bytes + state_bytes + table_bytes + free_list_bytes; }
 };

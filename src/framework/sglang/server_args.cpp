@@ -139,8 +139,7 @@ class Reader {
     take(kv_dtype_of(options_), s.kv_dtype);
     s.enforce_eager = true;
     s.prefix_caching = false;
-    s.float32_ropes = true;
-    s.gemma_ropes_scaled = false;
+    s.sglang_layers = true;
     const std::string state = config_.text("mamba_ssm_dtype", "float32");
     s.ssm_dtype = options_.text("mamba-ssm-dtype", state);
     const std::string scheme = options_.text("quantization", "");

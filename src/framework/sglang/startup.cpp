@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/sglang/startup.h"
 
+#include "framework/sglang/expert_location.h"
+#include "framework/vllm/layers/rotary.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/models/vision.h"
 #include "framework/vllm/ops.h"
@@ -34,6 +36,7 @@ class Worker {
     for (const auto& quantize : runtime_.while_loading) quantize();
     for (const auto& process : runtime_.after_loading) process();
     for (const auto& process : runtime_.after_attention) process();
+    reserve_ropes();
     ghost::session().tape.empty_cache();
     const vllm::StorageBytes storages = vllm::storages_of(tree_.root());
     startup.weights_bytes = storages.all;
@@ -55,6 +58,14 @@ class Worker {
   }
 
  private:
+  /// reserve_rope_cache_for_long_sequences (srt/utils/common.py): tables reach beyond the context.
+  void reserve_ropes() {
+    constexpr std::int64_t kMargin = 256, kAlign = 128;  // SGLANG_ROPE_CACHE_*
+    ghost::session().tape.empty_cache();
+    const std::int64_t positions = vllm::round_up(settings_.max_model_len + kMargin, kAlign);
+    for (const auto& [key, rope] : runtime_.ropes) rope->extend(positions);
+  }
+
   void run(std::int64_t tokens, std::int64_t rows) {
     const Tensor input_ids = kernel_output("input_ids", {tokens}, DType::int64);
     vllm::Stream input;
@@ -128,6 +139,7 @@ Result<Startup> run_startup(const Config& config, const ServerArgs& args,
   {
     const std::vector<Tensor> barriers = group_barriers();
     stages.begun = at();
+    const std::vector<Tensor> locations = locate_experts(config);
     Worker worker(config, model, quantization);
     worker.load(*factory, startup);
     stages.loaded = at();

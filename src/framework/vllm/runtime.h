@@ -132,6 +132,7 @@ class Weights {
  public:
   explicit Weights(const Place& place) : place_(place) {}
 
+  const Settings& settings() const { return place_.settings(); }
   Tensor create(std::string_view name, const Dims& sizes, DType dtype) {
     return place_.parameter(name, sizes, dtype);
   }

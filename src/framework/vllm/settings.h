@@ -94,9 +94,8 @@ struct Settings {
   bool flashinfer = false;           ///< its kernels can be built or are installed
   /// The V0 engine's profile of chunked prefill ends before the sampler, as its logs show.
   bool samples_in_profile = true;
-  bool gemma_ropes_scaled = true;  ///< SGLang's Gemma 3 leaves the scaling of its ropes out
-  bool float32_ropes = false;      ///< tables of ropes are not cast to the model's type (SGLang)
-  bool quantize_online = false;    ///< --quantization fp8 on an unquantized checkpoint
+  bool sglang_layers = false;    ///< SGLang's, where they hold something else than vLLM's
+  bool quantize_online = false;  ///< --quantization fp8 on an unquantized checkpoint
   std::optional<LoraSettings> lora;
   Speculation speculation;
   Parallel parallel;

@@ -48,9 +48,18 @@ bool quantizes_query(const Settings& settings) {
   return settings.kv_dtype == KvDType::fp8 && settings.device.is(9, 0);
 }
 
+/// SGLang's RadixAttention has scales where the checkpoint may bring them (BaseKVCacheMethod of
+/// layers/quantization/kv_cache.py), and keeps them.
+void make_sglang_kv_scales(const Place& place) {
+  const Runtime& runtime = place.runtime();
+  if (!runtime.quantization || !runtime.quantization->has_kv_scales()) return;
+  for (const char* name : {"k_scale", "v_scale"}) place.parameter(name, {}, DType::float32);
+}
+
 }  // namespace
 
 void make_kv_scales(const Place& place) {
+  if (place.settings().sglang_layers) return make_sglang_kv_scales(place);
   for (const char* name : {"_k_scale", "_v_scale", "_q_scale", "_prob_scale"})
     place.scope().buffer(name, kernel_output("tensor", {}, DType::float32));
   // _k_scale_cpu and _v_scale_cpu are made while the default device is the GPU; they are made anew,

@@ -12,10 +12,12 @@ namespace {
 class UnquantizedExperts final : public MoeMethod {
  public:
   void create_weights(Weights& weights, const ExpertShape& s, DType dtype) const override {
+    // SGLang's are float32 (UnquantizedFusedMoEMethod of its layers/quantization/unquant.py).
+    const DType bias = weights.settings().sglang_layers ? DType::float32 : dtype;
     weights.create("w13_weight", {s.local_experts, s.up(), s.hidden}, dtype);
-    if (s.bias) weights.create("w13_bias", {s.local_experts, s.up()}, dtype);
+    if (s.bias) weights.create("w13_bias", {s.local_experts, s.up()}, bias);
     weights.create("w2_weight", {s.local_experts, s.hidden, s.intermediate}, dtype);
-    if (s.bias) weights.create("w2_bias", {s.local_experts, s.hidden}, dtype);
+    if (s.bias) weights.create("w2_bias", {s.local_experts, s.hidden}, bias);
   }
 
   /// modular_kernel.py: the output, the workspace, then TritonExperts.

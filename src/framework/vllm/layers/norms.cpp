@@ -17,6 +17,14 @@ Tensor normalized(Tensor x, const Tensor& weight, DType dtype) {
   return x.to(dtype);
 }
 
+/// SGLang's GemmaRMSNorm (layers/layernorm.py) keeps weight + 1 beside the weight; its Gemma has
+/// the plain norm, its Gemma 3 one of its own, neither of which does.
+bool keeps_gemma_weight(const Place& place) {
+  if (!place.settings().sglang_layers) return false;
+  const std::string type = place.config().text("model_type", "");
+  return type != "gemma" && !type.starts_with("gemma3");
+}
+
 }  // namespace
 
 RMSNorm::RMSNorm(const Place& place, std::int64_t width, NormKind kind, bool has_weight)
@@ -25,6 +33,8 @@ RMSNorm::RMSNorm(const Place& place, std::int64_t width, NormKind kind, bool has
     weight_ = place.parameter("weight", {width});
   else
     weight_ = kernel_output("ones", {width}, place.runtime().dtype());
+  if (kind == NormKind::gemma && keeps_gemma_weight(place))
+    place.scope().buffer("gemma_weight", kernel_output("ones_like", {width}, weight_.dtype()));
 }
 
 Tensor RMSNorm::gemma_weight() const { return weight_.to_float().add(1.0); }

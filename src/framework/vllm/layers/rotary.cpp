@@ -80,33 +80,44 @@ RotaryEmbedding::RotaryEmbedding(const Place& place, const RopeShape& shape,
   if (p.type == "yarn" || p.type == "deepseek_yarn" || p.type == "deepseek_llama_scaling")
     positions = static_cast<std::int64_t>(static_cast<double>(p.original_max_position) * p.factor);
   const bool is_gemma3 = place.config().text("model_type", "").starts_with("gemma3");
-  if (p.type == "linear" && (place.settings().gemma_ropes_scaled || !is_gemma3))
+  // SGLang's Gemma 3 leaves the scaling of its ropes out; its tables stay float32, as given.
+  const bool sglang = place.settings().sglang_layers;
+  if (p.type == "linear" && !(sglang && is_gemma3))
     positions = static_cast<std::int64_t>(static_cast<double>(positions) * p.factor);
-  if (!place.settings().float32_ropes) positions *= p.position_factor;  // SGLang's are as given
-  const bool scales = p.type == "yarn" || p.type == "deepseek_yarn";
-  Tensor cache = table(positions, shape.rotary_dim, scales);
+  if (!sglang) positions *= p.position_factor;
+  scales_ = p.type == "yarn" || p.type == "deepseek_yarn";
+  Tensor cache = table(positions);
   if (p.type == "linear")
     cache = kernel_output("cat", cache.sizes(), DType::float32);  // torch.cat(cache_list)
   // DeepSeek's rope keeps float32 where FlashInfer rotates (deepseek_scaling_rope.py).
   const bool flashinfer = p.type == "deepseek_yarn" && place.settings().flashinfer &&
                           (shape.head_size == 64 || shape.head_size == 128 ||
                            shape.head_size == 256 || shape.head_size == 512);
-  const bool stays = p.keeps_float32 || place.settings().float32_ropes;
+  const bool stays = p.keeps_float32 || sglang;
   table_ = flashinfer || stays ? cache : cache.to(place.runtime().dtype());
   rotates_float32_ = p.keeps_float32;
   is_deepseek_ = p.type == "deepseek_yarn" || p.type == "deepseek_llama_scaling";
   place.scope().buffer("cos_sin_cache", table_);
 }
 
-Tensor RotaryEmbedding::table(std::int64_t positions, std::int64_t width, bool scales) const {
+Tensor RotaryEmbedding::table(std::int64_t positions) const {
+  const std::int64_t width = shape_.rotary_dim;
   const Tensor inv_freq = kernel_output("inv_freq", {width / 2}, DType::float32);
   const Tensor t = kernel_output("arange", {positions}, DType::float32);
   const Tensor freqs = kernel_output("einsum", {positions, width / 2}, DType::float32);
   Tensor cos = kernel_output("cos", {positions, width / 2}, DType::float32);
-  if (scales) cos = kernel_output("mul", cos.sizes(), DType::float32);
+  if (scales_) cos = kernel_output("mul", cos.sizes(), DType::float32);
   Tensor sin = kernel_output("sin", {positions, width / 2}, DType::float32);
-  if (scales) sin = kernel_output("mul", sin.sizes(), DType::float32);
+  if (scales_) sin = kernel_output("mul", sin.sizes(), DType::float32);
   return kernel_output("cat", {positions, width}, DType::float32);
+}
+
+void RotaryEmbedding::extend(std::int64_t positions) {
+  if (is_long_rope_ || positions <= table_.size(0)) return;
+  const ghost::ScopeGuard guard(place_.scope().node().scope);
+  const Tensor rows = table(positions - table_.size(0));
+  table_ = kernel_output("cat", {positions, shape_.rotary_dim}, table_.dtype());
+  for (auto& buffer : place_.scope().node().buffers) buffer.tensor = table_;
 }
 
 /// phi3_long_rope_scaled_rope.py: the short table and the long one, joined.

@@ -39,15 +39,19 @@ class RotaryEmbedding {
   /// query's for the length of its copy back into place.
   Tensor rotated_apart(const Tensor& query, const Tensor& key) const;
   bool is_deepseek() const { return is_deepseek_; }
+  /// SGLang's _ensure_cos_sin_cache_length (rotary_embedding/base.py, yarn.py): new rows are joined
+  /// to the table, which goes then; long ropes have no such function.
+  void extend(std::int64_t positions);
 
  private:
-  Tensor table(std::int64_t positions, std::int64_t width, bool scales) const;
+  Tensor table(std::int64_t positions) const;
   Tensor long_rope(const RopeShape& shape, const RopeParameters& parameters);
   Tensor rotated_by_ops(const Tensor& x, const Tensor& cos, const Tensor& sin) const;
 
   Place place_;
   RopeShape shape_;
   Tensor table_;
+  bool scales_ = false;  ///< cosines and sines are multiplied (yarn)
   bool is_long_rope_ = false, runs_long_ = false, rotates_float32_ = false, is_deepseek_ = false;
 };
 

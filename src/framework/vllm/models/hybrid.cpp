@@ -136,15 +136,14 @@ class GatedAttention : public nn::Module<GatedAttention> {
     Heads wide = heads;
     wide.total *= 2;
     wide.query *= 2;
+    // SGLang's makes the rope before the projections (models/qwen3_next.py).
+    if (place.settings().sglang_layers) make_rope(place);
     qkv_proj_ =
         qkv_linear(place / "qkv_proj", hidden, wide, {.bias = c.boolean("qkv_bias", false)});
     o_proj_ =
         std::make_unique<Linear>(place / "o_proj", heads.total * heads.size,
                                  std::vector<std::int64_t>{hidden}, LinearOptions{.cut = Cut::row});
-    rope_ = get_rope(
-        place / "rotary_emb",
-        {.head_size = heads.size, .max_position = c.integer("max_position_embeddings", 32768)},
-        RopeParameters::read(c));
+    if (!rope_) make_rope(place);
     attn_ = std::make_unique<Attention>(place / "attn", heads);
     q_norm_.emplace(place / "q_norm", heads.size, NormKind::gemma);
     k_norm_.emplace(place / "k_norm", heads.size, NormKind::gemma);
@@ -167,6 +166,12 @@ class GatedAttention : public nn::Module<GatedAttention> {
   }
 
  private:
+  void make_rope(const Place& place) {
+    const std::int64_t positions = place.config().integer("max_position_embeddings", 32768);
+    rope_ = get_rope(place / "rotary_emb", {.head_size = heads_.size, .max_position = positions},
+                     RopeParameters::read(place.config()));
+  }
+
   Heads heads_;
   std::unique_ptr<Linear> qkv_proj_, o_proj_;
   std::shared_ptr<RotaryEmbedding> rope_;
