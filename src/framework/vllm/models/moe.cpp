@@ -66,6 +66,20 @@ class GatedSharedExpert {
   GatedMlp mlp_;
 };
 
+/// can_fuse_shared_expert of SGLang's models/qwen2_moe.py: a shared expert as wide as the others is
+/// one of them, which every token takes. On CUDA Qwen3-Next alone asks for it (qwen3_next.py).
+bool fuses_shared_expert(const Place& place, std::int64_t width) {
+  const Config& c = place.config();
+  return place.settings().sglang_layers && c.text("model_type", "") == "qwen3_next" &&
+         width == c.integer("moe_intermediate_size", 0);
+}
+
+/// Its gate alone is left beside the experts.
+MoeBlock::Shared shared_gate(const Place& mlp) {
+  (mlp / "shared_expert_gate").parameter("weight", {1, mlp.config().dimension("hidden_size")});
+  return {};
+}
+
 }  // namespace
 
 Block qwen_feed_forward(const Place& layer, std::int64_t index, bool quantized_gate) {
@@ -83,9 +97,14 @@ Block qwen_feed_forward(const Place& layer, std::int64_t index, bool quantized_g
           std::make_shared<GatedSharedExpert>(mlp, mlp.config().dimension("hidden_size"), shared);
       return [expert](const Tensor& x) { return (*expert)(x); };
     };
-  const ExpertShape shape =
+  ExpertShape shape =
       expert_shape(layer, {c.dimension("num_experts"), c.dimension("num_experts_per_tok"),
                            c.dimension("moe_intermediate_size")});
+  if (shared > 0 && fuses_shared_expert(layer, shared)) {
+    ++shape.local_experts;
+    ++shape.top_k;
+    make_shared = shared_gate;
+  }
   return block_of(std::make_shared<MoeBlock>(
       layer / "mlp", shape, MoeOptions{.quantized_gate = quantized_gate}, make_shared));
 }
