@@ -30,8 +30,7 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
     so_far.optimizer_impl = OptimizerImpl::fused;
     add("--optimizer-impl fused", "none: the same update by one kernel");
   }
-  const bool can_change_model = !recipe.compile;  // what is traced is modelled as it stands
-  if (recipe.checkpointing == Checkpointing::none && can_change_model) {
+  if (recipe.checkpointing == Checkpointing::none && !recipe.compile) {
     so_far.checkpointing = Checkpointing::full;
     add("--gradient-checkpointing full", "about a third more compute");
   }
@@ -43,7 +42,7 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
                                  so_far.gradient_accumulation),
                      "smaller kernels, the same tokens a step", so_far});
   }
-  if (!recipe.lora && can_change_model) {
+  if (!recipe.lora) {
     so_far.lora.emplace();
     so_far.lora->rank = 16;
     so_far.lora->targets = {"all-linear"};

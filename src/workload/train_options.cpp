@@ -202,8 +202,6 @@ Result<void> check_compiled(const TrainRecipe& recipe) {
   if (recipe.checkpointing != Checkpointing::none)
     return unsupported("checkpointing is not modelled with --compile", "--gradient-checkpointing",
                        "none");
-  if (recipe.lora)
-    return unsupported("adapters are not modelled with --compile", "--lora-rank", "no adapters");
   return {};
 }
 
