@@ -30,13 +30,13 @@ class Worker {
         tree_(settings.dtype),
         place_(runtime_, nn::Scope(tree_, tree_.root()), "") {}
 
-  void load(vllm::ModelFactory factory, Startup& startup) {
+  void load(vllm::ModelFactory factory, bool extends_ropes, Startup& startup) {
     if (settings_.parallel.first_stage()) vllm::make_vision_tower(place_ / "visual");
     model_ = factory(place_);
     for (const auto& quantize : runtime_.while_loading) quantize();
     for (const auto& process : runtime_.after_loading) process();
     for (const auto& process : runtime_.after_attention) process();
-    reserve_ropes();
+    if (extends_ropes) reserve_ropes();
     ghost::session().tape.empty_cache();
     const vllm::StorageBytes storages = vllm::storages_of(tree_.root());
     startup.weights_bytes = storages.all;
@@ -139,9 +139,13 @@ Result<Startup> run_startup(const Config& config, const ServerArgs& args,
   {
     const std::vector<Tensor> barriers = group_barriers();
     stages.begun = at();
-    const std::vector<Tensor> locations = locate_experts(config);
+    // Neither is in 0.4.5, the maps alone are in 0.5.2, both in 0.5.9.
+    const bool has_maps = args.generation >= Generation::tiers;
+    const bool extends_ropes = args.generation >= Generation::formula;
+    std::vector<Tensor> locations;
+    if (has_maps) locations = locate_experts(config);
     Worker worker(config, model, quantization);
-    worker.load(*factory, startup);
+    worker.load(*factory, extends_ropes, startup);
     stages.loaded = at();
     worker.prefill();
     stages.prefilled = at();
