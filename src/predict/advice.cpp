@@ -30,7 +30,7 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
     so_far.optimizer_impl = OptimizerImpl::fused;
     add("--optimizer-impl fused", "none: the same update by one kernel");
   }
-  if (recipe.checkpointing == Checkpointing::none && !recipe.compile) {
+  if (recipe.checkpointing == Checkpointing::none) {
     so_far.checkpointing = Checkpointing::full;
     add("--gradient-checkpointing full", "about a third more compute");
   }

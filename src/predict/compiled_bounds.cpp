@@ -29,6 +29,46 @@ Result<Bytes> reserved_by(const Config& config, const TrainRecipe& recipe,
   return rank_report(*run, play, 0, 0).peak.reserved;
 }
 
+/// By what another recipe takes more, and as much again as `beside`.
+Result<void> widen_to(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
+                      const TrainRecipe& larger, const DeviceSetup& device, Bytes beside) {
+  const Result<Bytes> with = reserved_by(config, recipe, device),
+                      most = reserved_by(config, larger, device);
+  if (!with) return tl::unexpected(with.error());
+  if (!most) return tl::unexpected(most.error());
+  bounds.high_bytes += std::max<Bytes>(*most + beside - *with, 0);
+  return {};
+}
+
+/// Inductor may put what is computed again before the kernels that want it.
+Result<void> widen_by_recomputing(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
+                                  const DeviceSetup& device) {
+  TrainRecipe saving = recipe;
+  saving.checkpointing = Checkpointing::none;
+  bounds.causes.push_back(
+      "where inductor puts what compiled checkpoints compute again is not modelled: at the most "
+      "all is alive that a compiled step without them saves");
+  return widen_to(bounds, config, recipe, saving, device, 0);
+}
+
+/// What a compiled step takes that another does not: zeros of the logits' size, which no graph
+/// reads, and the sums of the embedding's gradient, both in float32 at the most.
+Bytes beside_graphs(const Config& config, const TrainRecipe& recipe) {
+  const std::int64_t tokens = recipe.micro_batch_size * recipe.sequence_length;
+  const std::int64_t rows = tokens + config.integer("hidden_size", 0);
+  return bytes_of(DType::float32, rows * config.integer("vocab_size", 0));
+}
+
+Result<void> widen_by_graph_breaks(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
+                                   const DeviceSetup& device) {
+  TrainRecipe uncompiled = recipe;
+  uncompiled.compile = false;
+  bounds.causes.push_back(
+      "compiled steps of this family have not been recorded: where torch.compile ends a graph "
+      "early it saves less, at the most nothing");
+  return widen_to(bounds, config, recipe, uncompiled, device, beside_graphs(config, recipe));
+}
+
 /// A buffer of the size of the L2 cache lies beside kernels that are tried
 /// (torch/_inductor/runtime/benchmarking.py); no GPU's cache is larger.
 constexpr Bytes kLargestCache = Bytes{128} << 20;
@@ -41,18 +81,10 @@ Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainR
   bounds.high_bytes += kLargestCache;
   bounds.causes.push_back(
       "what torch.compile takes while it tries kernels in the first step stays reserved");
+  if (recipe.checkpointing != Checkpointing::none)
+    if (const auto done = widen_by_recomputing(bounds, config, recipe, device); !done) return done;
   if (is_recorded(config.text("model_type", ""))) return {};
-  TrainRecipe uncompiled = recipe;
-  uncompiled.compile = false;
-  const Result<Bytes> with = reserved_by(config, recipe, device),
-                      without = reserved_by(config, uncompiled, device);
-  if (!with) return tl::unexpected(with.error());
-  if (!without) return tl::unexpected(without.error());
-  bounds.high_bytes += std::max<Bytes>(*without - *with, 0);
-  bounds.causes.push_back(
-      "compiled steps of this family have not been recorded: where torch.compile ends a graph "
-      "early it saves less, at the most nothing");
-  return {};
+  return widen_by_graph_breaks(bounds, config, recipe, device);
 }
 
 std::string compile_warning(const TrainRecipe& recipe) {

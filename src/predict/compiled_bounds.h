@@ -7,7 +7,8 @@
 
 namespace memtape {
 
-/// Widens the bounds of a compiled step by what its first step leaves reserved and, of a family
+/// Widens the bounds of a compiled step by what its first step leaves reserved, by what checkpoints
+/// would have saved and, of a family
 /// that has not been laid beside recordings, by what the same step takes uncompiled. Nothing where
 /// the recipe does not compile.
 Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainRecipe& recipe,

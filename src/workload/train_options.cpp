@@ -199,9 +199,6 @@ Result<void> check_compiled(const TrainRecipe& recipe) {
   if (recipe.framework != Framework::torch)
     return unsupported("compiled steps are modelled for the plain loop", "--compile",
                        "--framework torch");
-  if (recipe.checkpointing != Checkpointing::none)
-    return unsupported("checkpointing is not modelled with --compile", "--gradient-checkpointing",
-                       "none");
   return {};
 }
 

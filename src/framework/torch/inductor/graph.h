@@ -45,6 +45,7 @@ struct Value {
   bool unfusible = false;     ///< which it does not take to be fused with its neighbours, either
   bool is_static = false;     ///< an input that stays: a parameter or a buffer of the model
   bool held = false;          ///< returned: no other value takes over its buffer
+  int checkpointed = 0;       ///< in the n-th checkpointed call, and computed again; 0: in none
   int length = 1;             ///< FX nodes from an operand to it
   std::size_t nodes = 0;      ///< FX nodes it stands for, views before it among them
   ScopeId scope = 0;          ///< the module it belongs to

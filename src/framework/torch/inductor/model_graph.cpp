@@ -102,6 +102,31 @@ std::vector<DType> find_constants(const Graph& graph) {
   return found;
 }
 
+/// The checkpointed call that a module is part of.
+int checkpointed_call(ScopeId scope, const TracedPass& pass) {
+  const ScopeTree& scopes = ghost::session().tape.scopes;
+  for (; scope != 0; scope = scopes.parent(scope))
+    if (const auto found = pass.checkpointed.find(scope); found != pass.checkpointed.end())
+      return found->second;
+  return 0;
+}
+
+/// Tags what checkpointed calls compute. What a later call reads is saved, and no more of them
+/// (cleanup_recompute_tags of partitioners.py).
+void tag_checkpointed(Graph& graph, const TracedPass& pass) {
+  if (pass.checkpointed.empty()) return;
+  for (ValueId id = 0; id < graph.size(); ++id) {
+    if (graph[id].backward || graph[id].kind == Value::Kind::input) continue;
+    const int call = graph[id].checkpointed = checkpointed_call(graph[id].scope, pass);
+    if (call == 0) continue;
+    for (const ValueId read : graph[id].reads) {
+      if (graph[read].checkpointed == 0 || graph[read].checkpointed >= call) continue;
+      graph[read].checkpointed = 0;
+      graph[read].banned = graph[read].kind != Value::Kind::view;
+    }
+  }
+}
+
 /// What the program sees keeps its strides, and what attention's kernels give has theirs.
 void pad_strides(ModelGraph& model) {
   Graph& graph = model.graph;
@@ -119,23 +144,11 @@ void pad_strides(ModelGraph& model) {
   }
 }
 
-/// Models whose Python leads torch.compile to end a graph in every layer: OPT draws layerdrop's
-/// number there (modeling_opt.py).
-Result<void> check_compiles_whole(const Config& config) {
-  if (config.text("model_type", "") != "opt") return {};
-  return tl::unexpected(Error{ErrorKind::unsupported,
-                              "OPT draws a number before each layer, where torch.compile ends its "
-                              "graph: that is not modelled",
-                              "--compile", "a step that is not compiled"});
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const ModelGraph>> trace_model(const Config& config,
                                                       const TrainRecipe& recipe,
                                                       const ghost::DeviceTraits& device) {
-  if (const Result<void> whole = check_compiles_whole(config); !whole)
-    return tl::unexpected(whole.error());
   ghost::Session session(device);
   session.mark(Phase::init, -1, 0);
   std::unique_ptr<family::PretrainedModel> model;
@@ -147,6 +160,7 @@ Result<std::shared_ptr<const ModelGraph>> trace_model(const Config& config,
   trace_backward(pass);
   measure_scratch(lowered, pass);
   compiled.graph = std::move(lowered.graph);
+  tag_checkpointed(compiled.graph, pass);
   compiled.saved = min_cut(compiled.graph);
   compiled.constants = find_constants(compiled.graph);
   pad_strides(compiled);

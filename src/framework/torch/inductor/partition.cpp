@@ -47,6 +47,10 @@ class Cut {
     MaxFlow network(sink + 1);
     for (ValueId id = 0; id < graph_.size(); ++id) {
       if (graph_[id].backward || is_dead(id)) continue;
+      if (graph_[id].checkpointed > 0) {
+        network.connect(2 * id, sink, MaxFlow::kUnlimited);
+        continue;
+      }
       if (banned_[id]) network.connect(source, 2 * id, MaxFlow::kUnlimited);
       network.connect(2 * id, 2 * id + 1, weight(id));
       bool is_read_backward = false;
@@ -96,10 +100,14 @@ class Cut {
   void ban() {
     for (ValueId id = 0; id < graph_.size(); ++id) {
       const Value& value = graph_[id];
-      if (value.kind == Kind::view) continue;
+      if (!may_be_banned(id)) continue;
       banned_[id] = value.kind == Kind::input || value.kind == Kind::kernel || value.banned ||
                     value.held || is_materialized_backwards(id) || reduces(id);
     }
+  }
+  /// ban_recomputation_if_allowed: what a checkpoint says stands.
+  bool may_be_banned(ValueId id) const {
+    return graph_[id].kind != Kind::view && graph_[id].checkpointed == 0;
   }
   bool is_materialized_backwards(ValueId id) const {
     std::vector<ValueId> waiting{id};
@@ -130,8 +138,7 @@ class Cut {
       if (readers.empty()) continue;
       const ValueId first = first_unfusible(readers);
       for (const ValueId user : readers)
-        if (user > first && fuses(id, user) && graph_[user].kind != Kind::view)
-          banned_[user] = true;
+        if (user > first && fuses(id, user) && may_be_banned(user)) banned_[user] = true;
     }
   }
   ValueId first_unfusible(const std::vector<ValueId>& start) const {
@@ -173,7 +180,7 @@ class Cut {
         if (visited[id]) continue;
         visited[id] = true;
         if (waiting.empty() && place_[id] > place_[start] + kLong) {
-          banned_[id] = graph_[id].kind != Kind::view;
+          banned_[id] = may_be_banned(id);
           break;
         }
         for (const ValueId user : users_[id])

@@ -53,6 +53,16 @@ bool breaks_at_loss(const Config& config, const TrainRecipe& recipe) {
   return recipe.task == TaskName::causal_lm && config.text("model_type", "") == "gpt2";
 }
 
+/// A checkpointed call stays in the graph, its nodes tagged with its number
+/// (TagActivationCheckpoint, torch/_higher_order_ops/wrap.py): it is traced as any other.
+void tag_checkpointed_calls(family::PretrainedModel& model, TracedPass& pass) {
+  if (model.tree.gradient_checkpointing == nn::GradientCheckpointing::off) return;
+  model.tree.gradient_checkpointing = nn::GradientCheckpointing::off;
+  for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
+    if (module.node->is_layer)
+      pass.checkpointed.emplace(module.node->scope, static_cast<int>(pass.checkpointed.size()) + 1);
+}
+
 }  // namespace
 
 Result<void> trace_forward(const Config& config, const TrainRecipe& recipe,
@@ -60,6 +70,7 @@ Result<void> trace_forward(const Config& config, const TrainRecipe& recipe,
   Result<std::unique_ptr<family::PretrainedModel>> built = build_model(config, recipe);
   if (!built) return tl::unexpected(built.error());
   model = std::move(*built);
+  tag_checkpointed_calls(*model, pass);
   pass.parameters = trainable_parameters(*model);
   pass.breaks_at_loss = breaks_at_loss(config, recipe);
   ghost::Session& session = ghost::session();

@@ -22,6 +22,7 @@ struct TracedPass {
   ghost::Tensor loss, logits;
   bool breaks_at_loss = false;  ///< the loss is a graph of its own behind that of the model
   std::vector<ghost::Tensor> parameters;  ///< those that want gradients
+  std::map<ScopeId, int> checkpointed;    ///< calls that are, by their module, numbered from 1
   /// Blocks that a node keeps, in its order, by the sequence number of the node made last.
   std::map<std::uint64_t, std::vector<BlockId>> kept;
 };
