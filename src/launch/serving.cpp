@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/comma_list.h"
 #include "base/text.h"
 #include "launch/programs.h"
 
@@ -72,15 +73,10 @@ std::optional<std::int64_t> visible_gpus(const LaunchCommand& command) {
   if (!visible) visible = command.variable("NVIDIA_VISIBLE_DEVICES");
   if (!visible || *visible == "all") return command.container_gpus;
   if (visible->empty() || *visible == "none" || *visible == "void") return 0;
+  const std::vector<std::string> devices = split_at_commas(*visible);
   // The devices after a -1 are hidden.
-  std::string_view left = *visible;
-  std::int64_t count = 0;
-  while (!left.empty() && !left.starts_with("-1")) {
-    const std::size_t comma = std::min(left.find(','), left.size());
-    count += comma > 0 ? 1 : 0;
-    left.remove_prefix(std::min(comma + 1, left.size()));
-  }
-  return count;
+  const auto hidden = [](const std::string& device) { return device.starts_with("-1"); };
+  return std::ranges::find_if(devices, hidden) - devices.begin();
 }
 
 Result<Translation> begin_serving(const LaunchCommand& command, std::string_view engine,

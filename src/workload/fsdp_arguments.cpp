@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/comma_list.h"
 #include "base/text.h"
 #include "model/config.h"
 #include "workload/typed_values.h"
@@ -103,11 +104,7 @@ class FsdpConfig {
   std::vector<std::string> names(const char* key) const {
     if (!has(key)) return {};
     if (json_.json(present(key)).front() == '[') return json_.texts(present(key));
-    std::vector<std::string> found;
-    std::istringstream words(word(key));
-    for (std::string name; std::getline(words, name, ',');)
-      if (!name.empty()) found.push_back(name);
-    return found;
+    return split_at_commas(word(key));
   }
 
   Result<void> check() const { return json_.check(); }

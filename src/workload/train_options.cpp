@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "base/comma_list.h"
 #include "base/text.h"
 #include "workload/fsdp_arguments.h"
 #include "workload/grpo_arguments.h"
@@ -122,16 +123,6 @@ Result<double> real(const NamedValue& option, double least, double most, const c
   if (option.second.empty() || *end != '\0' || !std::isfinite(x) || x < least || x > most)
     return wrong(option.first, option.second, hint);
   return x;
-}
-
-std::vector<std::string> split_at_commas(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    if (comma != 0) parts.emplace_back(text.substr(0, comma));
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-  }
-  return parts;
 }
 
 template <class T>
