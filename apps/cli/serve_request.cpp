@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/comma_list.h"
 #include "device_options.h"
 #include "predict/serve_correct.h"
 #include "predict/serve_solve.h"
@@ -13,17 +14,6 @@
 namespace memtape::cli {
 
 namespace {
-
-std::vector<std::string> split_at_commas(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    if (comma != 0) parts.emplace_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) break;
-    text.remove_prefix(comma + 1);
-  }
-  return parts;
-}
 
 Result<std::vector<Gpu>> compared_gpus(std::string_view names) {
   std::vector<Gpu> gpus;
@@ -39,23 +29,6 @@ Result<std::vector<Gpu>> compared_gpus(std::string_view names) {
     gpus.push_back(*std::move(gpu));
   }
   return gpus;
-}
-
-/// The configuration of the drafter that vLLM's --speculative-config names.
-Result<std::shared_ptr<const Config>> drafter_of(const ServeOptions& options) {
-  const std::string* text = options.find("speculative-config");
-  if (!text) return nullptr;
-  const Result<Config> given = Config::parse(*text, "--speculative-config");
-  if (!given) return tl::unexpected(given.error());
-  const std::string model = given->text("model", "");
-  // Proposers without weights, and predictors within the model, may name the model again.
-  const std::string method = given->text("method", "");
-  if (model.empty() || method.find("ngram") != std::string::npos || method.ends_with("mtp"))
-    return nullptr;
-  auto source = sources::find_model_source(model, sources::HubSettings::of_process());
-  if (!source) return tl::unexpected(source.error());
-  if (!source->config) return bad_input("has no config.json", model, "a drafter with one");
-  return std::make_shared<const Config>(*std::move(source->config));
 }
 
 }  // namespace
@@ -80,9 +53,6 @@ Result<ServeRequest> serve_request(const ServeCommand& command, const ServedMode
   Result<ServeDevice> device = device_of(command.values, command.environment);
   if (!device) return tl::unexpected(device.error());
   request.device = *std::move(device);
-  Result<std::shared_ptr<const Config>> drafter = drafter_of(request.options);
-  if (!drafter) return tl::unexpected(drafter.error());
-  request.drafter = *std::move(drafter);
   const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
   if (!gpus) return tl::unexpected(gpus.error());
   request.device.gpus = static_cast<int>(*gpus);

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "side_models.h"
 
-#include <algorithm>
-
-#include "sources/gguf_file.h"
+#include "base/comma_list.h"
 
 namespace memtape::cli {
 
 Result<SideModels> SideModels::read(const ServeCommand& command) {
   SideModels side;
   for (const auto& [name, value] : command.values) {
-    if (name != "spec-draft-model" && name != "lora") continue;
-    const Result<void> added = name == "lora" ? side.add_adapters(value) : side.add_draft(value);
+    Result<void> added;
+    if (name == "spec-draft-model") added = side.add_draft(value);
+    if (name == "speculative-config") added = side.add_proposer(value);
+    if (name == "lora") added = side.add_adapters(value);
     if (!added) return tl::unexpected(added.error());
   }
   return side;
+}
+
+Result<const sources::ModelSource*> SideModels::add_source(const std::string& name) {
+  auto source = sources::find_model_source(name, sources::HubSettings::of_process());
+  if (!source) return tl::unexpected(source.error());
+  return &sources_.emplace_back(*std::move(source));
 }
 
 Result<void> SideModels::add_draft(const std::string& name) {
@@ -24,10 +30,23 @@ Result<void> SideModels::add_draft(const std::string& name) {
     draft_ = {.id = name, .gguf = &files_.emplace_back(*std::move(file))};
     return {};
   }
-  auto source = sources::find_model_source(name, sources::HubSettings::of_process());
+  const auto source = add_source(name);
   if (!source) return tl::unexpected(source.error());
-  const sources::ModelSource& kept = sources_.emplace_back(*std::move(source));
-  draft_ = {.id = kept.id, .config = kept.config ? &*kept.config : nullptr};
+  draft_ = {.id = (*source)->id, .config = (*source)->config ? &*(*source)->config : nullptr};
+  return {};
+}
+
+Result<void> SideModels::add_proposer(const std::string& speculation) {
+  const Result<Config> given = Config::parse(speculation, "--speculative-config");
+  if (!given) return tl::unexpected(given.error());
+  const std::string model = given->text("model", ""), method = given->text("method", "");
+  // Proposers without weights, and predictors within the model, may name the model again.
+  if (model.empty() || method.find("ngram") != std::string::npos || method.ends_with("mtp"))
+    return {};
+  const auto source = add_source(model);
+  if (!source) return tl::unexpected(source.error());
+  if (!(*source)->config) return bad_input("has no config.json", model, "a drafter with one");
+  draft_ = {.id = (*source)->id, .config = &*(*source)->config};
   return {};
 }
 
@@ -44,11 +63,8 @@ std::string file_of(std::string_view adapter) {
 }  // namespace
 
 Result<void> SideModels::add_adapters(const std::string& names) {
-  std::string_view rest = names;
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    const std::string name = file_of(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  for (const std::string& adapter : split_at_commas(names)) {
+    const std::string name = file_of(adapter);
     Result<llamacpp::GgufHeader> file = sources::read_gguf_file(name);
     if (!file) return tl::unexpected(file.error());
     adapters_.push_back({.id = name, .gguf = &files_.emplace_back(*std::move(file))});

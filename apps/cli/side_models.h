@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The models that a server loads beside the one it serves, resolved from the flags that name them:
-// llama.cpp's draft model (a file, a catalog name or a hub id) and its adapters (files).
+// draft models of llama.cpp (a file, a catalog name or a hub id) and of vLLM, and llama.cpp's
+// adapters (files).
 #pragma once
 
 #include <deque>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "options.h"
+#include "sources/gguf_file.h"
 #include "sources/model_source.h"
 #include "workload/serve_engine.h"
 
@@ -22,7 +24,10 @@ class SideModels {
   const std::vector<SideModel>& adapters() const { return adapters_; }
 
  private:
+  Result<const sources::ModelSource*> add_source(const std::string& name);
   Result<void> add_draft(const std::string& name);
+  /// vLLM's --speculative-config.
+  Result<void> add_proposer(const std::string& speculation);
   Result<void> add_adapters(const std::string& names);
 
   std::deque<llamacpp::GgufHeader> files_;  ///< addresses stay

@@ -54,8 +54,7 @@ struct ServeRequest {
   const Config* config = nullptr;      ///< config.json, or GGUF metadata as JSON
   const TensorList* header = nullptr;  ///< a checkpoint's tensors, when known
   const llamacpp::GgufHeader* gguf = nullptr;
-  std::shared_ptr<const Config> drafter{};  ///< of the model that --speculative-config names
-  SideModel draft;
+  SideModel draft;  ///< proposes tokens to the model
   std::vector<SideModel> adapters;
   ServeOptions options;
   ServeDevice device;

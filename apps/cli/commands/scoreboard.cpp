@@ -43,7 +43,10 @@ struct Predict {
     return Answered{report::json(answer->prediction), answer->prediction.model.family};
   }
   Result<Answered> operator()(const ServeCommand& command) const {
-    const auto answer = answer_serve(command, {.id = row.id, .config = &config});
+    const auto beside = SideModels::read(command);
+    if (!beside) return tl::unexpected(beside.error());
+    const auto answer =
+        answer_serve(command, {.id = row.id, .config = &config, .beside = &*beside});
     if (!answer) return tl::unexpected(answer.error());
     return Answered{report::json(*answer), answer->model.family};
   }

@@ -63,10 +63,10 @@ Config with_positions(const Config& head, std::int64_t length) {
 /// A drafter that is a checkpoint of its own.
 Result<void> read_drafter(const ServeRequest& request, const Config& target, Settings& s,
                           std::vector<std::string>& warnings) {
-  if (!request.drafter)
+  if (!request.draft.config)
     return bad_input("names no drafter", kFlag,
                      R"({"method": "eagle3", "model": "FOLDER", "num_speculative_tokens": 3})");
-  const Config own = text_config(*request.drafter);
+  const Config own = text_config(*request.draft.config);
   Speculation& speculation = s.speculation;
   if (speculation.proposer == Proposer::draft_model) {
     speculation.drafter = std::make_shared<const Config>(own);
