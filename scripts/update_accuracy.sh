@@ -18,25 +18,29 @@ cd "$root"
   cat docs/accuracy/introduction.md
   "$program" scoreboard --markdown tests/truth/torch_steps.jsonl
   cat docs/accuracy/peers.md
-  for part in torch_compile trainer litgpt data_parallel deepspeed torch_parallel torch_pp megatron generate vllm llamacpp; do
+  for part in torch_compile trainer litgpt data_parallel deepspeed torch_parallel torch_pp megatron generate vllm llamacpp \
+              llamacpp_quant_sizes; do
     cat "docs/accuracy/$part.md"
     case $part in
-      llamacpp) rows="llamacpp_synthetic llamacpp_quant_sizes" ;;
-      megatron) rows="megatron_core" ;;
-      *) rows=$part ;;
+      llamacpp) rows=tests/truth/llamacpp_synthetic.jsonl ;;
+      megatron) rows=tests/truth/megatron_core.jsonl ;;
+      *) rows=tests/truth/$part.jsonl ;;
     esac
-    for name in $rows; do
-      file=tests/truth/$name.jsonl
-      if [ -f "$file.gz" ]; then
-        file=$(mktemp --suffix=.jsonl)
-        gzip -cd "tests/truth/$name.jsonl.gz" > "$file"
-        "$program" scoreboard --markdown "$file"
-        rm -f "$file"
-      else
-        "$program" scoreboard --markdown "$file"
-      fi
-    done
+    if [ -f "$rows.gz" ]; then
+      unpacked=$(mktemp --suffix=.jsonl)
+      gzip -cd "$rows.gz" > "$unpacked"
+      "$program" scoreboard --markdown "$unpacked"
+      rm -f "$unpacked"
+    else
+      "$program" scoreboard --markdown "$rows"
+    fi
   done
+  cat docs/accuracy/further_recordings.md
+  cd tests/truth
+  ../../scripts/further_recordings.py "$program" small_models.jsonl trainer_options.jsonl trainer_recipes.jsonl trainer_packed.jsonl \
+    trainer_parallel.jsonl trainer_ranks.jsonl data_parallel_families.jsonl deepspeed_families.jsonl torchtitan_phantom.jsonl \
+    generate_decoding.jsonl vllm_families.jsonl.gz llamacpp_architectures.jsonl.gz llamacpp_rare_architectures.jsonl.gz
+  cd ../..
 } > "$page"
 scripts/megatron_goldens.py "$program" --page > "$goldens"
 if [ "${1:-}" = --check ] && ! { diff -u docs/accuracy.md "$page" && diff -u docs/accuracy/megatron_goldens.md "$goldens"; }; then

@@ -50,8 +50,8 @@ std::vector<std::pair<const ScoredRow*, const ScoredValue*>> off_rows(
   return off;
 }
 
-/// The figures that tables by group show: the peaks where there are some, else the first of the
-/// file.
+/// The figures that tables by group show: the peaks where there are some, else the first three of
+/// those that most rows have.
 std::vector<std::string> main_keys(const std::vector<ScoredRow>& rows) {
   constexpr std::array kPeaks{"peak_requested_bytes", "peak_allocated_bytes",
                               "peak_reserved_bytes"};
@@ -59,8 +59,10 @@ std::vector<std::string> main_keys(const std::vector<ScoredRow>& rows) {
   std::vector<std::string> keys;
   for (const char* peak : kPeaks)
     if (std::ranges::find(all, peak, &Distribution::key) != all.end()) keys.emplace_back(peak);
-  for (std::size_t i = 0; keys.empty() && i < all.size(); ++i)
-    if (i + kPeaks.size() >= all.size()) keys.push_back(all[i].key);
+  if (!keys.empty() || all.empty()) return keys;
+  const std::int64_t most = std::ranges::max(all, {}, &Distribution::rows).rows;
+  for (const Distribution& figure : all)
+    if (figure.rows == most && keys.size() < kPeaks.size()) keys.push_back(figure.key);
   return keys;
 }
 
