@@ -211,9 +211,10 @@ void add_lora(const LoraWords& lora, Translation& translation) {
   const bool all = lora.targets.size() == 1 && lora.targets.front() == "all-linear";
   std::string json = fmt::format("{{\"r\": {}, \"lora_dropout\": {}, \"target_modules\": {}",
                                  lora.rank, lora.dropout,
-                                 lora.targets.empty() ? "null"
-                                 : all                ? "\"all-linear\""
-                                                      : json_list(lora.targets));
+                                 !lora.target_pattern.empty() ? json_quoted(lora.target_pattern)
+                                 : lora.targets.empty()       ? "null"
+                                 : all                        ? "\"all-linear\""
+                                                              : json_list(lora.targets));
   if (!lora.modules_to_save.empty())
     json += fmt::format(", \"modules_to_save\": {}", json_list(lora.modules_to_save));
   if (!lora.rank_pattern.empty()) json += ", \"rank_pattern\": " + lora.rank_pattern;

@@ -38,12 +38,13 @@ void add_attention(Settings& settings, std::string_view name, Translation& trans
 void add_weights(Settings& settings, std::string_view name, Translation& translation);
 
 /// peft's LoraConfig, from whatever a program calls its fields. Targets: none for peft's own
-/// choice, or "all-linear" alone.
+/// choice, "all-linear" alone, or one pattern in their place.
 struct LoraWords {
   std::int64_t rank = 8;
   double dropout = 0;
   std::vector<std::string> targets, modules_to_save;
-  std::string rank_pattern;  ///< JSON, or ""
+  std::string target_pattern{};  ///< a regular expression over whole names, or ""
+  std::string rank_pattern;      ///< JSON, or ""
   std::vector<std::string> layers_to_transform;
   bool use_dora = false;
 };

@@ -91,11 +91,15 @@ void add_model(Settings& settings, Translation& translation) {
   add_attention(settings, "attn_implementation", translation);
   std::vector<std::string> saved = settings.words("lora_modules_to_save");
   if (settings.text("lora_task_type").value_or("") == "SEQ_CLS") saved.push_back("score");
+  std::vector<std::string> targets = settings.words("lora_target_modules");
+  std::string pattern;  // ModelConfig hands a single name over as a text
+  if (targets.size() == 1 && targets.front() != "all-linear") pattern = std::move(targets.front());
   if (settings.on("use_peft"))
     add_lora({.rank = settings.whole("lora_r").value_or(16),
               .dropout = settings.number("lora_dropout").value_or(0.05),
-              .targets = settings.words("lora_target_modules"),
+              .targets = std::move(targets),
               .modules_to_save = saved,
+              .target_pattern = std::move(pattern),
               .rank_pattern = {},
               .layers_to_transform = {},
               .use_dora = settings.on("use_dora")},

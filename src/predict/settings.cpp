@@ -3,26 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "base/json_reader.h"
 #include "workload/train_options.h"
 
 namespace memtape {
 namespace {
 
-std::string quoted(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      json += fmt::format("\\{}", c);
-    else if (static_cast<unsigned char>(c) < 0x20)
-      json += fmt::format("\\u{:04x}", static_cast<int>(c));
-    else
-      json += c;
-  }
-  return json + "\"";
-}
-
 std::string joined(const std::vector<std::string>& parts) {
-  return quoted(fmt::format("{}", fmt::join(parts, ",")));
+  return json_quoted(fmt::format("{}", fmt::join(parts, ",")));
 }
 
 std::string_view weights_name(DType dtype) {
@@ -34,23 +22,26 @@ std::string_view weights_name(DType dtype) {
 
 std::vector<Setting> resolved_settings(const TrainRecipe& r) {
   std::vector<Setting> settings{
-      {"framework", quoted(name(r.framework))},
-      {"task", quoted(name(r.task))},
-      {"precision", quoted(name(r.precision))},
-      {"weights", quoted(weights_name(r.parameter_dtype()))},
-      {"attention", quoted(name(r.attention))},
+      {"framework", json_quoted(name(r.framework))},
+      {"task", json_quoted(name(r.task))},
+      {"precision", json_quoted(name(r.precision))},
+      {"weights", json_quoted(weights_name(r.parameter_dtype()))},
+      {"attention", json_quoted(name(r.attention))},
       {"micro_batch_size", fmt::format("{}", r.micro_batch_size)},
       {"sequence_length", fmt::format("{}", r.sequence_length)},
       {"gradient_accumulation", fmt::format("{}", r.gradient_accumulation)},
-      {"gradient_checkpointing", quoted(name(r.checkpointing))},
+      {"gradient_checkpointing", json_quoted(name(r.checkpointing))},
       {"optimizer",
-       quoted(r.framework == Framework::transformers ? r.trainer.optim : name(r.optimizer))},
-      {"optimizer_impl", r.trainer.bitsandbytes_optim ? "null" : quoted(name(r.optimizer_impl))},
+       json_quoted(r.framework == Framework::transformers ? r.trainer.optim : name(r.optimizer))},
+      {"optimizer_impl",
+       r.trainer.bitsandbytes_optim ? "null" : json_quoted(name(r.optimizer_impl))},
       {"max_grad_norm", r.max_grad_norm ? fmt::format("{}", *r.max_grad_norm) : "null"},
       {"lora_rank", r.lora ? fmt::format("{}", r.lora->rank) : "null"},
   };
   if (r.lora) {
-    settings.push_back({"lora_targets", joined(r.lora->targets)});
+    settings.push_back({"lora_targets", r.lora->target_pattern.empty()
+                                            ? joined(r.lora->targets)
+                                            : json_quoted(r.lora->target_pattern)});
     settings.push_back({"lora_dropout", fmt::format("{}", r.lora->dropout)});
   }
   if (r.quantization) {
@@ -58,14 +49,14 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
     settings.push_back(
         {"bnb_4bit_use_double_quant", r.quantization->double_quant ? "true" : "false"});
     settings.push_back(
-        {"bnb_4bit_compute_dtype", quoted(weights_name(r.quantization->compute_dtype))});
+        {"bnb_4bit_compute_dtype", json_quoted(weights_name(r.quantization->compute_dtype))});
     settings.push_back(
         {"prepare_model_for_kbit_training",
          r.prepare_for_kbit_training.value_or(!r.trainer.is_of_trl()) ? "true" : "false"});
   }
   if (!r.expert_load.is_balanced())
     settings.push_back({"imbalance", r.expert_load.worst
-                                         ? quoted("worst")
+                                         ? json_quoted("worst")
                                          : fmt::format("{}", r.expert_load.imbalance)});
   if (r.compile) settings.push_back({"compile", "true"});
   settings.push_back({"freeze", r.freeze.empty() ? "null" : joined(r.freeze)});

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/full_match.h"
 #include "base/json_reader.h"
 #include "base/text.h"
 
@@ -119,9 +120,14 @@ constexpr auto kDefaultTargets = std::to_array<DefaultTargets>({
 void read_targets(JsonReader& json, LoraRecipe& lora) {
   if (json.next() == JsonKind::null) return json.null();
   if (json.next() == JsonKind::text) {
-    lora.targets = {json.text()};
-    if (lora.targets.front() != "all-linear")
-      json.fail("target_modules: regular expressions are not modelled, give a list of names");
+    const std::string text = json.text();
+    lora.targets.clear();
+    if (text == "all-linear")
+      lora.targets = {text};
+    else if (full_match(text, ""))
+      lora.target_pattern = text;
+    else
+      json.fail("target_modules: a regular expression of literals, groups, classes and . * + ?");
     return;
   }
   lora.targets.clear();
@@ -192,7 +198,10 @@ Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe) {
     }
   json.finish();
   if (json.failed()) return bad_input(json.problem(), "--peft", "a LoraConfig as JSON");
-  if (lora.targets.empty())
+  if (!lora.target_pattern.empty() && !lora.layers_to_transform.empty())
+    return bad_input("peft takes no layers_to_transform with a regular expression", "--peft",
+                     "numbers within target_modules");
+  if (lora.targets.empty() && lora.target_pattern.empty())
     return bad_input("no target_modules", "--peft", "a list of module names, or \"all-linear\"");
   recipe.lora = std::move(lora);
   return {};

@@ -453,7 +453,8 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
   if (recipe.sequence_length > kMostTokens / recipe.micro_batch_size)
     return bad_input("more than 2^31 tokens in a micro-batch",
                      "--micro-batch-size x --sequence-length", "a batch that a GPU could hold");
-  if (recipe.lora && recipe.lora->targets.empty() && recipe.framework != Framework::litgpt)
+  if (recipe.lora && recipe.lora->targets.empty() && recipe.lora->target_pattern.empty() &&
+      recipe.framework != Framework::litgpt)
     return bad_input("no modules named", "--lora-targets",
                      "module names with commas between, or all-linear");
   if (const Result<void> fine = check_compiled(recipe); !fine) return tl::unexpected(fine.error());

@@ -72,6 +72,7 @@ inline constexpr std::array kTasks{TaskName::causal_lm,
 struct LoraRecipe {
   std::int64_t rank = 8;
   std::vector<std::string> targets;
+  std::string target_pattern;  ///< a regular expression over whole names, in place of targets
   double dropout = 0.0;
   bool use_dora = false;
   bool lora_bias = false;                    ///< lora_B has a bias

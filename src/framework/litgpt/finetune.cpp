@@ -50,6 +50,9 @@ Result<std::optional<Lora>> read_lora(const TrainRecipe& recipe) {
 }
 
 Result<void> check(const TrainRecipe& recipe) {
+  if (recipe.lora && !recipe.lora->target_pattern.empty())
+    return bad_input("litgpt takes names of its own parts", "--peft: target_modules",
+                     "a list of query, key, value, projection, mlp and head");
   if (recipe.task != TaskName::causal_lm)
     return unsupported("litgpt trains causal language models", "--task", "causal-lm");
   if (recipe.precision == Precision::fp16 || recipe.precision == Precision::amp_fp16)

@@ -56,7 +56,7 @@ Result<std::vector<NamedModule>> linear_targets(const std::vector<NamedModule>& 
                                                 const ParameterTargets& parameters) {
   std::erase_if(recipe.targets,
                 [&](const std::string& target) { return is_converted(parameters, target); });
-  if (recipe.targets.empty()) return std::vector<NamedModule>{};
+  if (recipe.targets.empty() && recipe.target_pattern.empty()) return std::vector<NamedModule>{};
   Result<std::vector<NamedModule>> chosen = lora_targets(modules, recipe, head);
   if (chosen)
     std::erase_if(*chosen, [&](const NamedModule& m) { return is_converted(parameters, m.name); });

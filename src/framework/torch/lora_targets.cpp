@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/full_match.h"
 #include "base/text.h"
 #include "workload/lora_config.h"
 
@@ -39,10 +40,25 @@ tl::unexpected<Error> unknown_target(const std::string& target,
                    suggestion(target, names));
 }
 
+/// target_modules as one text: the modules whose whole names it matches.
+Result<std::vector<NamedModule>> matched(const std::vector<NamedModule>& modules,
+                                         const std::string& pattern) {
+  std::vector<NamedModule> chosen;
+  for (const NamedModule& module : modules)
+    if (full_match(pattern, module.name).value_or(false)) chosen.push_back(module);
+  if (!chosen.empty()) return chosen;
+  const auto projection = std::ranges::find_if(
+      modules, [](const NamedModule& module) { return module.node->projection != nullptr; });
+  return bad_input("no module's whole name matches \"" + pattern + "\"", "--peft: target_modules",
+                   projection == modules.end() ? std::string("a list of module names")
+                                               : "names are like " + projection->name);
+}
+
 /// peft passes over names that no module has, as lists for many models hold them, as long as one of
 /// them is found (BaseTuner.inject_adapter).
 Result<std::vector<NamedModule>> targeted(const std::vector<NamedModule>& modules,
                                           const LoraRecipe& recipe, std::string_view head) {
+  if (!recipe.target_pattern.empty()) return matched(modules, recipe.target_pattern);
   if (recipe.targets.size() == 1 && recipe.targets.front() == "all-linear")
     return all_linear(modules, head);
   std::vector<NamedModule> chosen;
