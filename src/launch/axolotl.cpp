@@ -8,281 +8,21 @@
 
 #include <fmt/format.h>
 
+#include "base/json_reader.h"
+#include "launch/axolotl_names.h"
 #include "launch/python_arguments.h"
 #include "launch/trainer_program.h"
 
 namespace memtape::launch {
 namespace {
 
-constexpr auto kModelled = std::to_array<std::string_view>({"base_model",
-                                                            "adapter",
-                                                            "load_in_8bit",
-                                                            "load_in_4bit",
-                                                            "lora_r",
-                                                            "lora_dropout",
-                                                            "lora_target_modules",
-                                                            "lora_target_linear",
-                                                            "lora_modules_to_save",
-                                                            "lora_rank_pattern",
-                                                            "peft_layers_to_transform",
-                                                            "peft_use_dora",
-                                                            "sequence_len",
-                                                            "micro_batch_size",
-                                                            "gradient_accumulation_steps",
-                                                            "optimizer",
-                                                            "bf16",
-                                                            "bfloat16",
-                                                            "fp16",
-                                                            "float16",
-                                                            "float32",
-                                                            "gradient_checkpointing",
-                                                            "gradient_checkpointing_kwargs",
-                                                            "max_grad_norm",
-                                                            "flash_attention",
-                                                            "sdp_attention",
-                                                            "eager_attention",
-                                                            "attn_implementation",
-                                                            "neftune_noise_alpha",
-                                                            "torch_empty_cache_steps",
-                                                            "sample_packing",
-                                                            "pad_to_sequence_len",
-                                                            "rl",
-                                                            "deepspeed",
-                                                            "fsdp",
-                                                            "fsdp_config",
-                                                            "plugins",
-                                                            "liger_rope",
-                                                            "liger_rms_norm",
-                                                            "liger_glu_activation",
-                                                            "liger_cross_entropy",
-                                                            "liger_fused_linear_cross_entropy",
-                                                            "val_set_size",
-                                                            "eval_steps",
-                                                            "eval_strategy",
-                                                            "evals_per_epoch"});
-constexpr auto kNotModelled = std::to_array<std::string_view>({"lora_target_parameters",
-                                                               "lora_model_dir",
-                                                               "peft",
-                                                               "peft_layers_pattern",
-                                                               "peft_layer_replication",
-                                                               "peft_trainable_token_indices",
-                                                               "peft_autocast_adapter_dtype",
-                                                               "lora_on_cpu",
-                                                               "relora",
-                                                               "lora_mlp_kernel",
-                                                               "lora_qkv_kernel",
-                                                               "lora_o_kernel",
-                                                               "lora_embedding_kernel",
-                                                               "optim_target_modules",
-                                                               "optim_args",
-                                                               "reward_model",
-                                                               "process_reward_model",
-                                                               "qat",
-                                                               "quantization",
-                                                               "fp8",
-                                                               "activation_offloading",
-                                                               "layer_offloading",
-                                                               "selective_checkpointing",
-                                                               "unfrozen_parameters",
-                                                               "freeze_mm_modules",
-                                                               "xformers_attention",
-                                                               "flex_attention",
-                                                               "sage_attention",
-                                                               "flash_attn_cross_entropy",
-                                                               "flash_attn_fuse_mlp",
-                                                               "batch_flattening",
-                                                               "curriculum_sampling",
-                                                               "multipack_real_batches",
-                                                               "experts_implementation",
-                                                               "chunked_cross_entropy",
-                                                               "cut_cross_entropy",
-                                                               "tiled_mlp",
-                                                               "llama4_linearized_experts",
-                                                               "sequence_parallel_degree",
-                                                               "context_parallel_size",
-                                                               "tensor_parallel_size",
-                                                               "dp_shard_size",
-                                                               "dp_replicate_size",
-                                                               "torch_compile",
-                                                               "fp32_norms",
-                                                               "quantize_moe_experts",
-                                                               "resize_token_embeddings_to_32x",
-                                                               "embeddings_skip_upcast",
-                                                               "auto_find_batch_size",
-                                                               "batch_size",
-                                                               "use_pose",
-                                                               "device_map",
-                                                               "max_memory",
-                                                               "gpu_memory_limit",
-                                                               "reinit_weights",
-                                                               "overrides_of_model_config",
-                                                               "bnb_config_kwargs",
-                                                               "liger_layer_norm",
-                                                               "liger_swiglu",
-                                                               "use_kernels",
-                                                               "lisa_n_layers",
-                                                               "generate_samples",
-                                                               "do_bench_eval",
-                                                               "do_causal_lm_eval",
-                                                               "torchao_optimizer",
-                                                               "gptq",
-                                                               "trl",
-                                                               "vllm",
-                                                               "pretraining_dataset",
-                                                               "scaling_softmax",
-                                                               "use_eaft",
-                                                               "deepcompile",
-                                                               "ple_cpu_offload"});
-constexpr auto kNeutral = std::to_array<std::string_view>({"strict",
-                                                           "resume_from_checkpoint",
-                                                           "auto_resume_from_checkpoints",
-                                                           "mean_resizing_embeddings",
-                                                           "base_model_config",
-                                                           "cls_model_config",
-                                                           "tokenizer_config",
-                                                           "tokenizer_use_fast",
-                                                           "tokenizer_legacy",
-                                                           "tokenizer_type",
-                                                           "tokenizer_use_mistral_common",
-                                                           "processor_type",
-                                                           "trust_remote_code",
-                                                           "model_type",
-                                                           "revision_of_model",
-                                                           "type_of_model",
-                                                           "output_dir",
-                                                           "hub_model_id",
-                                                           "hub_strategy",
-                                                           "hub_revision",
-                                                           "save_safetensors",
-                                                           "lora_alpha",
-                                                           "lora_alpha_pattern",
-                                                           "lora_fan_in_fan_out",
-                                                           "peft_use_rslora",
-                                                           "peft_init_lora_weights",
-                                                           "loraplus_lr_ratio",
-                                                           "loraplus_lr_embedding",
-                                                           "qlora_sharded_model_loading",
-                                                           "eval_batch_size",
-                                                           "train_on_inputs",
-                                                           "group_by_length",
-                                                           "learning_rate",
-                                                           "weight_decay",
-                                                           "lr_scheduler",
-                                                           "lr_scheduler_kwargs",
-                                                           "cosine_min_lr_ratio",
-                                                           "cosine_constant_lr_ratio",
-                                                           "adam_epsilon",
-                                                           "adam_epsilon2",
-                                                           "adam_beta1",
-                                                           "adam_beta2",
-                                                           "adam_beta3",
-                                                           "num_epochs",
-                                                           "max_steps",
-                                                           "warmup_steps",
-                                                           "warmup_ratio",
-                                                           "datasets",
-                                                           "test_datasets",
-                                                           "shuffle_merged_datasets",
-                                                           "shuffle_before_merging_datasets",
-                                                           "dataset_prepared_path",
-                                                           "dataset_shard_num",
-                                                           "dataset_shard_idx",
-                                                           "skip_prepare_dataset",
-                                                           "dataset_processes",
-                                                           "dataset_num_proc",
-                                                           "dataset_exact_deduplication",
-                                                           "dataset_keep_in_memory",
-                                                           "dataloader_pin_memory",
-                                                           "dataloader_num_workers",
-                                                           "dataloader_prefetch_factor",
-                                                           "dataloader_drop_last",
-                                                           "remove_unused_columns",
-                                                           "push_dataset_to_hub",
-                                                           "hf_use_auth_token",
-                                                           "world_size",
-                                                           "local_rank",
-                                                           "ddp",
-                                                           "seed",
-                                                           "ddp_timeout",
-                                                           "ddp_bucket_cap_mb",
-                                                           "ddp_broadcast_buffers",
-                                                           "ddp_find_unused_parameters",
-                                                           "eval_causal_lm_metrics",
-                                                           "metric_for_best_model",
-                                                           "greater_is_better",
-                                                           "loss_watchdog_threshold",
-                                                           "loss_watchdog_patience",
-                                                           "gc_steps",
-                                                           "gc_collect_steps",
-                                                           "tf32",
-                                                           "excess_length_strategy",
-                                                           "eval_sequence_len",
-                                                           "min_sample_len",
-                                                           "sample_packing_group_size",
-                                                           "sample_packing_bin_size",
-                                                           "sample_packing_sequentially",
-                                                           "eval_sample_packing",
-                                                           "pad_to_multiple_of",
-                                                           "streaming",
-                                                           "special_tokens",
-                                                           "tokens",
-                                                           "added_tokens_overrides",
-                                                           "save_steps",
-                                                           "saves_per_epoch",
-                                                           "save_strategy",
-                                                           "save_total_limit",
-                                                           "save_first_step",
-                                                           "logging_steps",
-                                                           "early_stopping_patience",
-                                                           "load_best_model_at_end",
-                                                           "save_only_model",
-                                                           "use_tensorboard",
-                                                           "profiler_steps",
-                                                           "include_tokens_per_second",
-                                                           "include_tkps",
-                                                           "low_cpu_mem_usage",
-                                                           "chat_template",
-                                                           "chat_template_jinja",
-                                                           "chat_template_kwargs",
-                                                           "eot_tokens",
-                                                           "default_system_message",
-                                                           "fix_untrained_tokens",
-                                                           "is_falcon_derived_model",
-                                                           "is_llama_derived_model",
-                                                           "is_mistral_derived_model",
-                                                           "is_qwen_derived_model",
-                                                           "s2_attention",
-                                                           "use_wandb",
-                                                           "wandb_project",
-                                                           "wandb_entity",
-                                                           "wandb_watch",
-                                                           "wandb_name",
-                                                           "wandb_run_id",
-                                                           "wandb_mode",
-                                                           "wandb_log_model",
-                                                           "use_mlflow",
-                                                           "mlflow_tracking_uri",
-                                                           "mlflow_experiment_name",
-                                                           "mlflow_run_name",
-                                                           "use_comet",
-                                                           "comet_project_name",
-                                                           "use_trackio",
-                                                           "trackio_project_name",
-                                                           "trackio_run_name",
-                                                           "debug",
-                                                           "evaluation_strategy",
-                                                           "eval_table_size",
-                                                           "eval_max_new_tokens",
-                                                           "xformers",
-                                                           "auto_resume",
-                                                           "merge_lora",
-                                                           "merge_method",
-                                                           "experimental_skip_move_to_device"});
-
 std::vector<std::string_view> all_names() {
-  std::vector<std::string_view> names(kModelled.begin(), kModelled.end());
-  names.insert(names.end(), kNotModelled.begin(), kNotModelled.end());
-  names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+  std::vector<std::string_view> names;
+  for (const std::span<const std::string_view> list :
+       {std::span<const std::string_view>(axolotl::kModelled),
+        {axolotl::kNotModelled},
+        {axolotl::kNeutral}})
+    names.insert(names.end(), list.begin(), list.end());
   return names;
 }
 
@@ -302,12 +42,78 @@ Result<Settings> read_arguments(const LaunchCommand& command) {
   return settings;
 }
 
-Result<void> refuse_unmodelled(const Settings& settings) {
-  for (const char* name : {"rl", "fsdp", "fsdp_config"})
+/// What changes the model or what each GPU holds of it.
+Result<void> refuse_unmodelled(Settings& settings) {
+  for (const char* size : {"tensor_parallel_size", "context_parallel_size",
+                           "sequence_parallel_degree", "dp_replicate_size", "expert_parallel_size"})
+    if (settings.whole(size).value_or(1) > 1)
+      return unsupported(fmt::format("{} is not modelled under Trainer", size),
+                         settings.find(size)->where, "1: DDP, FSDP or DeepSpeed alone");
+  for (const char* name : {"reward_model", "process_reward_model", "relora", "qat", "diffusion"})
     if (settings.says(name))
       return unsupported(fmt::format("{} is not modelled under Trainer", name),
                          settings.find(name)->where, "leave it out");
   return {};
+}
+
+/// `rl`: dpo and ipo are trl's DPOTrainer (core/trainers/dpo).
+Result<TrlProgram> trainer_of(const Settings& settings) {
+  if (!settings.says("rl")) return TrlProgram::none;
+  const Setting& rl = *settings.find("rl");
+  if (rl.value.text == "dpo" || rl.value.text == "ipo") return TrlProgram::dpo;
+  return unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
+                     "dpo or ipo");
+}
+
+/// FSDPConfig (utils/schemas/fsdp.py), which Trainer gets; its other fields concern the host.
+constexpr auto kShardingFields = std::to_array<std::string_view>(
+    {"activation_checkpointing", "offload_params", "sync_module_states",
+     "cpu_ram_efficient_loading", "use_orig_params", "auto_wrap_policy",
+     "transformer_layer_cls_to_wrap", "min_num_params", "reshard_after_forward"});
+constexpr auto kShardingOfTheHost = std::to_array<std::string_view>(
+    {"state_dict_type", "final_state_dict_type", "cpu_offload_pin_memory"});
+
+/// fsdp_version, or the one within fsdp_config, else 1 (check_fsdp_version_in_fsdp_config).
+std::string sharding_version(const Settings& settings) {
+  if (const Setting* version = settings.find("fsdp_version")) return option_text(version->value);
+  const Setting* config = settings.find("fsdp_config");
+  for (const char* name : {"version", "fsdp_version"})
+    if (const YamlNode* version = config ? config->value.find(name) : nullptr)
+      return option_text(*version);
+  return "1";
+}
+
+YamlNode scalar(std::string text) {
+  return {.kind = YamlNode::Kind::scalar, .key = {}, .text = std::move(text), .children = {}};
+}
+
+/// Fields may begin with "fsdp_"; pydantic drops those that FSDPConfig does not have.
+void add_sharding(const Settings& settings, Settings& arguments, Translation& translation) {
+  const bool said = settings.says("fsdp"), configured = settings.says("fsdp_config");
+  if (!said && !configured) return;
+  const Setting& told = *settings.find(said ? "fsdp" : "fsdp_config");
+  Setting fsdp{.name = "fsdp", .value = scalar("true"), .where = told.where};
+  if (said && told.value.kind == YamlNode::Kind::sequence) {
+    std::vector<std::string> words;
+    for (const YamlNode& word : told.value.children) words.push_back(option_text(word));
+    fsdp.value.text = fmt::format("{}", fmt::join(words, " "));
+  }
+  arguments.set(std::move(fsdp));
+  std::string members = fmt::format("\"version\": {}", json_quoted(sharding_version(settings)));
+  if (configured)
+    for (const YamlNode& member : settings.find("fsdp_config")->value.children) {
+      const std::string name = member.key.starts_with("fsdp_") ? member.key.substr(5) : member.key;
+      if (std::ranges::find(kShardingFields, name) != kShardingFields.end())
+        members += fmt::format(", \"{}\": {}", name, json_quoted(option_text(member)));
+      else if (name != "version" &&
+               std::ranges::find(kShardingOfTheHost, name) == kShardingOfTheHost.end())
+        translation.warnings.push_back(
+            fmt::format("{}: {} does nothing: axolotl does not pass it on",
+                        settings.find("fsdp_config")->where, member.key));
+    }
+  arguments.set({.name = "fsdp_config",
+                 .value = scalar(fmt::format("{{{}}}", members)),
+                 .where = settings.find(configured ? "fsdp_config" : "fsdp")->where});
 }
 
 struct Dtypes {
@@ -336,12 +142,16 @@ void add_adapter(Settings& settings, const Dtypes& dtypes, Translation& translat
   const std::optional<std::string> adapter = settings.choice("adapter", kAdapters);
   if (!adapter) return;
   std::vector<std::string> targets = settings.words("lora_target_modules");
-  if (settings.on("lora_target_linear")) targets = {"all-linear"};
+  std::string pattern;
+  const Setting* const named = settings.find("lora_target_modules");
+  if (named && named->value.kind == YamlNode::Kind::scalar) pattern = std::move(targets.front());
+  if (settings.on("lora_target_linear")) targets = {"all-linear"}, pattern.clear();
   const Setting* const ranks = settings.find("lora_rank_pattern");
   add_lora({.rank = settings.whole("lora_r").value_or(8),
             .dropout = settings.number("lora_dropout").value_or(0.0),
             .targets = std::move(targets),
             .modules_to_save = settings.words("lora_modules_to_save"),
+            .target_pattern = std::move(pattern),
             .rank_pattern = ranks ? to_json(ranks->value) : std::string(),
             .layers_to_transform = settings.words("peft_layers_to_transform"),
             .use_dora = settings.on("peft_use_dora")},
@@ -382,19 +192,11 @@ void add_liger(Settings& settings, Translation& translation) {
                   settings.on("liger_fused_linear_cross_entropy")));
 }
 
-/// axolotl's word and the field of TrainingArguments it becomes.
-void add_renamed(Settings& settings, Settings& arguments) {
-  constexpr auto kRenamed = std::to_array<std::pair<std::string_view, std::string_view>>(
-      {{"micro_batch_size", "per_device_train_batch_size"},
-       {"gradient_accumulation_steps", "gradient_accumulation_steps"},
-       {"optimizer", "optim"},
-       {"gradient_checkpointing", "gradient_checkpointing"},
-       {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs"},
-       {"max_grad_norm", "max_grad_norm"},
-       {"neftune_noise_alpha", "neftune_noise_alpha"},
-       {"deepspeed", "deepspeed"},
-       {"torch_empty_cache_steps", "torch_empty_cache_steps"}});
-  for (const auto& [word, field] : kRenamed)
+/// axolotl's word and the field of TrainingArguments or DPOConfig it becomes.
+using Renamed = std::pair<std::string_view, std::string_view>;
+
+void rename(const Settings& settings, std::span<const Renamed> words, Settings& arguments) {
+  for (const auto& [word, field] : words)
     if (const Setting* setting = settings.find(word)) {
       Setting renamed = *setting;
       renamed.name = field;
@@ -402,11 +204,51 @@ void add_renamed(Settings& settings, Settings& arguments) {
     }
 }
 
-Result<void> add_settings(Settings& settings, Translation& translation) {
+void add_renamed(const Settings& settings, TrlProgram trainer, Settings& arguments) {
+  constexpr auto kRenamed =
+      std::to_array<Renamed>({{"micro_batch_size", "per_device_train_batch_size"},
+                              {"gradient_accumulation_steps", "gradient_accumulation_steps"},
+                              {"optimizer", "optim"},
+                              {"gradient_checkpointing", "gradient_checkpointing"},
+                              {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs"},
+                              {"max_grad_norm", "max_grad_norm"},
+                              {"neftune_noise_alpha", "neftune_noise_alpha"},
+                              {"deepspeed", "deepspeed"},
+                              {"torch_empty_cache_steps", "torch_empty_cache_steps"}});
+  rename(settings, kRenamed, arguments);
+  if (trainer != TrlProgram::dpo) return;
+  constexpr auto kOfDpo =
+      std::to_array<Renamed>({{"sequence_len", "max_length"},
+                              {"dpo_loss_type", "loss_type"},
+                              {"dpo_loss_weights", "loss_weights"},
+                              {"dpo_label_smoothing", "label_smoothing"},
+                              {"dpo_use_weighting", "use_weighting"},
+                              {"dpo_padding_free", "padding_free"},
+                              {"dpo_use_liger_kernel", "use_liger_kernel"},
+                              {"precompute_ref_log_probs", "precompute_ref_log_probs"}});
+  rename(settings, kOfDpo, arguments);
+  if (settings.find("rl")->value.text != "ipo") return;
+  arguments.set({.name = "loss_type", .value = scalar("ipo"), .where = settings.find("rl")->where});
+}
+
+/// gradient_checkpointing: offload, offload_disk.
+void keep_checkpoints(const Settings& settings, Settings& arguments, Translation& translation) {
+  const Setting* setting = settings.find("gradient_checkpointing");
+  if (!setting || !setting->value.text.starts_with("offload")) return;
+  arguments.set(
+      {.name = "gradient_checkpointing", .value = scalar("true"), .where = setting->where});
+  translation.warnings.push_back(fmt::format(
+      "{}: checkpoints leave the GPU under axolotl; here they stay on it", setting->where));
+}
+
+Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& translation) {
   const Dtypes dtypes = dtypes_of(settings);
   Settings arguments;
-  add_renamed(settings, arguments);
-  if (const auto done = add_training_arguments(arguments, translation); !done) return done;
+  add_renamed(settings, trainer, arguments);
+  keep_checkpoints(settings, arguments, translation);
+  add_sharding(settings, arguments, translation);
+  if (trainer == TrlProgram::dpo) translation.options.emplace_back("trainer", "dpo");
+  if (const auto done = add_training_arguments(arguments, translation, trainer); !done) return done;
   add_default(translation, "per_device_train_batch_size", "1");
   if (dtypes.bf16) translation.options.emplace_back("bf16", "true");
   if (dtypes.fp16) translation.options.emplace_back("fp16", "true");
@@ -414,9 +256,14 @@ Result<void> add_settings(Settings& settings, Translation& translation) {
   add_adapter(settings, dtypes, translation);
   add_attention_choice(settings, translation);
   add_liger(settings, translation);
-  translation.options.emplace_back("sequence-length",
-                                   fmt::format("{}", settings.whole("sequence_len").value_or(512)));
-  if (!settings.find("adapter") && dtypes.weights != "fp32" && !settings.on("flash_attention"))
+  if (trainer == TrlProgram::dpo)
+    add_default(translation, "max_length", "512");
+  else
+    translation.options.emplace_back(
+        "sequence-length", fmt::format("{}", settings.whole("sequence_len").value_or(512)));
+  const bool sharded = settings.says("fsdp") || settings.says("fsdp_config");
+  if (!settings.find("adapter") && !sharded && dtypes.weights != "fp32" &&
+      !settings.on("flash_attention"))
     translation.warnings.emplace_back(
         "axolotl holds embeddings, head and norms in float32 when all is trained without flash "
         "attention; here they are in the dtype of the rest");
@@ -437,14 +284,17 @@ Result<Translation> translate_axolotl(const LaunchCommand& command) {
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
-  for (std::string& line : settings->check_names({kModelled, kNotModelled, kNeutral}))
+  for (std::string& line :
+       settings->check_names({axolotl::kModelled, axolotl::kNotModelled, axolotl::kNeutral, true}))
     translation->warnings.push_back(std::move(line));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   if (const auto fine = refuse_unmodelled(*settings); !fine) return tl::unexpected(fine.error());
+  const Result<TrlProgram> trainer = trainer_of(*settings);
+  if (!trainer) return tl::unexpected(trainer.error());
   const std::optional<std::string> model = settings->text("base_model");
   if (!model) return bad_input("no model is named", command.arguments.front(), "base_model: MODEL");
   translation->model = *model;
-  if (const auto done = add_settings(*settings, *translation); !done)
+  if (const auto done = add_settings(*settings, *trainer, *translation); !done)
     return tl::unexpected(done.error());
   if (settings->failure()) return tl::unexpected(*settings->failure());
   return translation;

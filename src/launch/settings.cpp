@@ -2,11 +2,13 @@
 #include "launch/settings.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "base/edit_distance.h"
 #include "base/text.h"
 
 namespace memtape::launch {
@@ -30,8 +32,20 @@ std::optional<bool> truth(const YamlNode& value) {
   return std::nullopt;
 }
 
+/// Python's and YAML's 500_000: underscores between digits.
+std::string without_underscores(const std::string& text) {
+  const auto is_digit = [&](std::size_t at) {
+    return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+  };
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '_' || i == 0 || !is_digit(i - 1) || !is_digit(i + 1)) digits += text[i];
+  return digits;
+}
+
 template <class Number>
-std::optional<Number> number_of(const std::string& text) {
+std::optional<Number> number_of(const std::string& written) {
+  const std::string text = without_underscores(written);
   Number value = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, value);
@@ -129,6 +143,12 @@ std::vector<std::string> Settings::words(std::string_view name) {
   return words;
 }
 
+bool is_misspelt(std::string_view name, std::span<const std::string_view> known) {
+  return std::ranges::any_of(known, [&](std::string_view k) {
+    return k.starts_with(name) || (k.size() > 4 && edit_distance(name, k) <= 2);
+  });
+}
+
 std::vector<std::string> Settings::check_names(const KnownNames& known) {
   std::vector<std::string> lines;
   std::vector<std::string_view> names;
@@ -139,6 +159,13 @@ std::vector<std::string> Settings::check_names(const KnownNames& known) {
       if (setting.says_something())
         lines.push_back(fmt::format("{}: what it does is not modelled", setting.where));
     } else if (!has(names, setting.name)) {
+      const bool goes_on = std::ranges::any_of(names, [&](std::string_view name) {
+        return name.size() > 8 && setting.name.starts_with(name);
+      });
+      if (known.others_pass && !goes_on && !is_misspelt(setting.name, names)) {
+        lines.push_back(fmt::format("{}: no such name, passed over", setting.where));
+        continue;
+      }
       const std::string_view best = nearest(setting.name, names);
       fail(setting, "unknown name",
            best.empty() ? std::string() : fmt::format("did you mean {}?", best));

@@ -28,7 +28,11 @@ struct Setting {
 /// The names a program knows, by what they do to memory.
 struct KnownNames {
   std::span<const std::string_view> modelled, not_modelled, neutral;
+  bool others_pass = false;  ///< the program passes over names that it does not know
 };
+
+/// One slip of the keyboard or two away from a name that is known, or the beginning of one.
+bool is_misspelt(std::string_view name, std::span<const std::string_view> known);
 
 class Settings {
  public:
@@ -50,8 +54,8 @@ class Settings {
   /// A sequence's scalars, or a single one.
   std::vector<std::string> words(std::string_view name);
 
-  /// Refuses names that are in no list; gives a line for each that has an effect which is not
-  /// modelled.
+  /// Refuses names that are in no list, those that are misspelt even where others pass; gives a
+  /// line for each that passes, or has an effect which is not modelled.
   std::vector<std::string> check_names(const KnownNames& known);
 
   void fail(const Setting& setting, std::string what, std::string hint = {});

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/edit_distance.h"
 #include "launch/python_arguments.h"
 #include "launch/trainer_program.h"
 
@@ -93,13 +92,6 @@ void add_adapters(Settings& settings, Translation& translation) {
     add_quantization({.compute_dtype = "bfloat16"}, translation);
   else if (settings.on("load_in_8bit"))
     add_quantization({.bits = 8}, translation);
-}
-
-/// One slip of the keyboard or two away from a name that is known, or the beginning of one.
-bool is_misspelt(std::string_view name, std::span<const std::string_view> known) {
-  return std::ranges::any_of(known, [&](std::string_view k) {
-    return k.starts_with(name) || (k.size() > 4 && edit_distance(name, k) <= 2);
-  });
 }
 
 /// --names of the words that are in no list: the script's own, unless they are misspelt.
