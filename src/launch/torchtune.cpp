@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchtune (0.6): `tune run RECIPE --config cfg.yaml [key=value ...]`, of the recipes on one GPU.
+// torchtune (0.6): `tune run [torchrun's flags] RECIPE --config cfg.yaml [key=value ...]`, of the
+// full and LoRA recipes on one GPU and over fully_shard (training/_distributed.py, shard_model).
 // Its models are its own modules; memtape answers for transformers' of the same shape in the plain
 // loop, and says so.
 #include <algorithm>
@@ -15,11 +16,12 @@ namespace memtape::launch {
 namespace {
 
 constexpr auto kRecipes =
-    std::to_array<std::string_view>({"full_finetune_single_device", "lora_finetune_single_device"});
+    std::to_array<std::string_view>({"full_finetune_single_device", "lora_finetune_single_device",
+                                     "full_finetune_distributed", "lora_finetune_distributed"});
 constexpr auto kOtherRecipes = std::to_array<std::string_view>(
-    {"full_finetune_distributed", "lora_finetune_distributed", "lora_dpo_single_device",
-     "lora_dpo_distributed", "full_dpo_distributed", "ppo_full_finetune_single_device",
-     "qat_distributed", "qat_lora_finetune_distributed", "knowledge_distillation_single_device",
+    {"lora_dpo_single_device", "lora_dpo_distributed", "full_dpo_distributed",
+     "ppo_full_finetune_single_device", "qat_single_device", "qat_distributed",
+     "qat_lora_finetune_distributed", "knowledge_distillation_single_device",
      "knowledge_distillation_distributed", "eleuther_eval", "generate", "quantize"});
 
 /// Builders of torchtune.models, without lora_ or qlora_ before them, and what they build.
@@ -39,6 +41,8 @@ constexpr auto kBuilders = std::to_array<Builder>({
     {"llama3_2_3b", "meta-llama/Llama-3.2-3B"},
     {"llama3_3_70b", "meta-llama/Llama-3.3-70B-Instruct"},
     {"mistral_7b", "mistralai/Mistral-7B-v0.1"},
+    {"smollm2_135m", "HuggingFaceTB/SmolLM2-135M"},
+    {"smollm2_360m", "HuggingFaceTB/SmolLM2-360M"},
     {"gemma_7b", "google/gemma-7b"},
     {"gemma2_2b", "google/gemma-2-2b"},
     {"gemma2_9b", "google/gemma-2-9b"},
@@ -55,19 +59,53 @@ constexpr auto kBuilders = std::to_array<Builder>({
     {"qwen2_5_7b_instruct", "Qwen/Qwen2.5-7B"},
     {"qwen2_5_14b_base", "Qwen/Qwen2.5-14B"},
     {"qwen2_5_14b_instruct", "Qwen/Qwen2.5-14B"},
+    {"qwen2_5_72b_base", "Qwen/Qwen2.5-72B"},
+    {"qwen2_5_72b_instruct", "Qwen/Qwen2.5-72B"},
+    {"qwen3_0_6b_base", "Qwen/Qwen3-0.6B"},
+    {"qwen3_0_6b_instruct", "Qwen/Qwen3-0.6B"},
+    {"qwen3_1_7b_base", "Qwen/Qwen3-1.7B"},
+    {"qwen3_1_7b_instruct", "Qwen/Qwen3-1.7B"},
+    {"qwen3_4b_base", "Qwen/Qwen3-4B"},
+    {"qwen3_4b_instruct", "Qwen/Qwen3-4B"},
+    {"qwen3_8b_base", "Qwen/Qwen3-8B"},
+    {"qwen3_8b_instruct", "Qwen/Qwen3-8B"},
+    {"qwen3_14b_base", "Qwen/Qwen3-14B"},
+    {"qwen3_14b_instruct", "Qwen/Qwen3-14B"},
+    {"qwen3_32b", "Qwen/Qwen3-32B"},
 });
 
 constexpr auto kModelled = std::to_array<std::string_view>(
     {"model", "tokenizer", "checkpointer", "batch_size", "optimizer", "loss", "dtype",
-     "gradient_accumulation_steps", "clip_grad_norm", "enable_activation_checkpointing"});
-constexpr auto kNotModelled = std::to_array<std::string_view>(
-    {"optimizer_in_bwd", "compile", "enable_activation_offloading", "low_cpu_ram",
-     "activation_offloading_use_streams", "collate_fn"});
-constexpr auto kNeutral = std::to_array<std::string_view>(
-    {"output_dir", "dataset", "dataset_val", "run_val_every_n_steps", "seed", "shuffle", "epochs",
-     "lr_scheduler", "max_steps_per_epoch", "metric_logger", "log_every_n_steps", "log_level",
-     "log_peak_memory_stats", "device", "profiler", "resume_from_checkpoint",
-     "save_adapter_weights_only", "cudnn_deterministic_mode"});
+     "gradient_accumulation_steps", "clip_grad_norm", "enable_activation_checkpointing",
+     "optimizer_in_bwd", "enable_activation_offloading", "fsdp_cpu_offload",
+     "fsdp_reshard_after_forward", "data_parallel_replicate_dim", "tensor_parallel_dim",
+     "context_parallel_dim"});
+constexpr auto kNotModelled =
+    std::to_array<std::string_view>({"compile", "low_cpu_ram", "activation_offloading_use_streams",
+                                     "collate_fn", "custom_sharded_layers", "ac_mode", "ac_option",
+                                     "memory_efficient_fsdp_wrap", "enable_fp8_training"});
+constexpr auto kNeutral = std::to_array<std::string_view>({"output_dir",
+                                                           "dataset",
+                                                           "dataset_val",
+                                                           "run_val_every_n_steps",
+                                                           "batch_size_val",
+                                                           "seed",
+                                                           "shuffle",
+                                                           "epochs",
+                                                           "lr_scheduler",
+                                                           "max_steps_per_epoch",
+                                                           "metric_logger",
+                                                           "log_every_n_steps",
+                                                           "log_level",
+                                                           "log_peak_memory_stats",
+                                                           "device",
+                                                           "profiler",
+                                                           "resume_from_checkpoint",
+                                                           "save_every_n_epochs",
+                                                           "data_parallel_shard_dim",
+                                                           "tensor_parallel_plan",
+                                                           "save_adapter_weights_only",
+                                                           "cudnn_deterministic_mode"});
 
 /// key.key=value after the configuration (OmegaConf's command line); ~key deletes.
 Result<void> override_with(const std::string& word, YamlNode& config) {
@@ -204,6 +242,33 @@ Result<Words> read_words(const LaunchCommand& command) {
                    suggestion(words.recipe, kRecipes));
 }
 
+/// What changes when gradients die, what lies on the host, or what a rank holds.
+Result<void> refuse_unmodelled(Settings& settings) {
+  for (const char* name : {"optimizer_in_bwd", "enable_activation_offloading"})
+    if (settings.on(name))
+      return unsupported("this is not modelled", settings.find(name)->where, "false");
+  for (const char* size : {"tensor_parallel_dim", "context_parallel_dim"})
+    if (settings.whole(size).value_or(1) > 1)
+      return unsupported("this axis is not modelled", settings.find(size)->where, "1");
+  return {};
+}
+
+/// shard_model: layer by layer, and the root, which is not resharded after its forward.
+void add_sharding(Settings& settings, const LaunchCommand& command, Translation& translation) {
+  const std::int64_t replicas = settings.whole("data_parallel_replicate_dim").value_or(1);
+  const std::int64_t gpus = command.gpus().value_or(1);
+  std::string strategy = fmt::format("\"cpu_offload\": {}", settings.on("fsdp_cpu_offload"));
+  if (!settings.on("fsdp_reshard_after_forward", true))
+    strategy += ", \"reshard_after_forward\": false";
+  if (replicas > 1 && gpus % replicas == 0)
+    strategy += fmt::format(", \"mesh\": [{}, {}]", replicas, gpus / replicas);
+  else if (replicas > 1)
+    settings.fail(*settings.find("data_parallel_replicate_dim"),
+                  fmt::format("{} GPUs do not divide by it", gpus), "a divisor of the GPUs");
+  translation.options.emplace_back("framework", "fsdp2");
+  translation.options.emplace_back("strategy", "{" + strategy + "}");
+}
+
 Result<Settings> read_config(const Words& words, const LaunchCommand& command) {
   const Result<std::string> text = command.files->read(words.config);
   if (!text) {
@@ -250,16 +315,20 @@ Result<Translation> translate_tune_run(const LaunchCommand& command) {
   Result<Settings> settings = read_config(*words, command);
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
-  translation.options.emplace_back("framework", "torch");
   for (std::string& line : settings->check_names({kModelled, kNotModelled, kNeutral}))
     translation.warnings.push_back(std::move(line));
   if (settings->failure()) return tl::unexpected(*settings->failure());
+  if (const auto fine = refuse_unmodelled(*settings); !fine) return tl::unexpected(fine.error());
+  if (words->recipe.ends_with("_distributed"))
+    add_sharding(*settings, command, translation);
+  else
+    translation.options.emplace_back("framework", "torch");
   Settings model = members_of(*settings, "model", words->config),
            tokenizer = members_of(*settings, "tokenizer", words->config),
            optimizer = members_of(*settings, "optimizer", words->config);
   if (const auto done = add_model(*settings, translation); !done)
     return tl::unexpected(done.error());
-  if (words->recipe == "lora_finetune_single_device") add_lora_modules(model, translation);
+  if (words->recipe.starts_with("lora_")) add_lora_modules(model, translation);
   if (const auto done = add_optimizer(*settings, optimizer, translation); !done)
     return tl::unexpected(done.error());
   add_step(*settings, tokenizer, translation);

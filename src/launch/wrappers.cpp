@@ -362,6 +362,17 @@ Result<Unwrapped> take_torchrun(const ReadFlags& flags, Words rest, LaunchComman
   return take_launcher(flags, rest, command);
 }
 
+/// `tune run` takes torchrun's flags before the recipe (torchtune/_cli/run.py); it stays the
+/// program.
+Result<Unwrapped> take_tune(const ReadFlags& flags, Words rest, LaunchCommand& command) {
+  if (!flags.given.empty())
+    if (const Result<Unwrapped> taken = take_torchrun(flags, rest, command); !taken) return taken;
+  std::vector<std::string> words{"tune", "run"};
+  words.insert(words.end(), rest.begin(), rest.end());
+  command.made_words.push_back(std::move(words));
+  return Unwrapped{Kind::program, command.made_words.back()};
+}
+
 constexpr std::array<std::string_view, 3> kTorchrunModules{
     "torch.distributed.run", "torch.distributed.launch", "torch.distributed.elastic"};
 
@@ -509,6 +520,7 @@ constexpr auto kWrappers = std::to_array<Wrapper>({
     {"torchrun", "", kTorchrun, take_torchrun},
     {"torch.distributed.run", "", kTorchrun, take_torchrun},
     {"torch.distributed.launch", "", kTorchrun, take_torchrun},
+    {"tune", "run", kTorchrun, take_tune},
     {"accelerate", "launch", kAccelerate, take_accelerate},
     {"accelerate-launch", "", kAccelerate, take_accelerate},
     {"accelerate.commands.launch", "", kAccelerate, take_accelerate},
