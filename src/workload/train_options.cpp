@@ -10,6 +10,7 @@
 
 #include "base/comma_list.h"
 #include "base/text.h"
+#include "workload/framework_options.h"
 #include "workload/fsdp_arguments.h"
 #include "workload/grpo_arguments.h"
 #include "workload/lora_config.h"
@@ -112,7 +113,11 @@ Result<std::int64_t> positive(const NamedValue& option) {
   std::int64_t n = 0;
   const char* end = option.second.data() + option.second.size();
   const auto [at, error] = std::from_chars(option.second.data(), end, n);
-  if (error != std::errc() || at != end || n < 1 || n >= kMostOf)
+  const bool is_whole =
+      at == end && option.second.find_first_not_of("0123456789") == std::string::npos;
+  if (error == std::errc::result_out_of_range ? is_whole : is_whole && n >= kMostOf)
+    return wrong(option.first, option.second, "at most " + std::to_string(kMostOf - 1));
+  if (error != std::errc() || at != end || n < 1)
     return wrong(option.first, option.second, "a whole number of 1 or more");
   return n;
 }
@@ -458,6 +463,8 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
     return bad_input("no modules named", "--lora-targets",
                      "module names with commas between, or all-linear");
   if (const Result<void> fine = check_compiled(recipe); !fine) return tl::unexpected(fine.error());
+  if (const Result<void> fine = check_framework_options(recipe); !fine)
+    return tl::unexpected(fine.error());
   const LayoutRecipe& layout = recipe.layout;
   if (layout.gpus > kMostGpus)
     return wrong("gpus", std::to_string(layout.gpus), "at most " + std::to_string(kMostGpus));

@@ -67,8 +67,6 @@ Result<void> check(const TrainRecipe& recipe) {
   if (recipe.quantization && recipe.autocasts())
     return bad_input("Quantization and mixed precision is not supported", "--quantize",
                      "--precision bf16 or fp32");
-  if (!recipe.freeze.empty())
-    return unsupported("litgpt's programs freeze nothing by name", "--freeze");
   if (const auto one = torch::check_axes(recipe.layout, {}); !one) return one;
   if (recipe.layout.gpus > 1)
     return unsupported("several GPUs are not modelled by --framework litgpt", "--gpus", "1");

@@ -321,6 +321,12 @@ Result<void> check_sizes(Arguments& a) {
     return indivisible("query groups", a.num_query_groups, "--tensor-model-parallel-size", a.tp);
   if (a.ffn_hidden_size % a.tp != 0)
     return indivisible("rows of the MLP", a.ffn_hidden_size, "--tensor-model-parallel-size", a.tp);
+  if (a.ep > 1 && a.moe.num_experts == 0)
+    return bad_input("the model has no experts", "--expert-model-parallel-size", "1");
+  if (a.vpp > 1 && a.pp == 1)
+    return bad_input(fmt::format("{} virtual stages on one pipeline stage", a.vpp),
+                     "--num-virtual-stages-per-pipeline-rank",
+                     "--pipeline-model-parallel-size 2 or more");
   if (a.moe.num_experts % a.ep != 0)
     return indivisible("experts", a.moe.num_experts, "--expert-model-parallel-size", a.ep);
   if (a.gpus % (a.etp * a.ep * a.pp) != 0)
@@ -396,6 +402,19 @@ Result<void> refuse_others(const Config& c, const std::string& program) {
   return {};
 }
 
+/// What the options of every framework say of data parallelism, beside what was read.
+Result<void> check_data_parallel(const LayoutRecipe& layout, const Arguments& a) {
+  if (layout.dp && *layout.dp != a.dp)
+    return bad_input(fmt::format("{} data ranks times {} are not the {} GPUs", *layout.dp,
+                                 a.gpus / a.dp, a.gpus),
+                     "--dp", fmt::format("{}", a.dp));
+  const bool distributes = a.use_distributed_optimizer || a.layer_wise;
+  if (layout.zero.value_or(distributes) != (distributes ? 1 : 0))
+    return bad_input("Megatron-LM's optimizer is whole on each rank or distributed over them",
+                     "--zero", "0, or 1 for --use-distributed-optimizer");
+  return {};
+}
+
 Result<Arguments> from_launch(const Config& c, const TrainRecipe& recipe) {
   Arguments a;
   a.program = c.text("program", "pretrain_gpt.py");
@@ -445,6 +464,8 @@ Result<Arguments> read_arguments(const Config& config, const TrainRecipe& recipe
                             : from_transformers(config, recipe);
   if (!a) return a;
   a->moe.load = recipe.expert_load;
+  if (const auto fine = check_data_parallel(recipe.layout, *a); !fine)
+    return tl::unexpected(fine.error());
   if (const auto checked = check_interleaving(*a); !checked) return tl::unexpected(checked.error());
   return a;
 }

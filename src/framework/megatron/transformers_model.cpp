@@ -193,8 +193,9 @@ void add_layout(const Config& c, const Config& s, const LayoutRecipe& layout, At
   a.truth("sequence_parallel", s.boolean("sp", layout.sp.value_or(1) > 1));
 }
 
-void add_buffers(const Config& ddp, Attributes& a) {
-  a.truth("use_distributed_optimizer", ddp.boolean("use_distributed_optimizer", false));
+void add_buffers(const Config& ddp, const LayoutRecipe& layout, Attributes& a) {
+  a.truth("use_distributed_optimizer",
+          ddp.boolean("use_distributed_optimizer", layout.zero.value_or(0) == 1));
   a.truth("overlap_grad_reduce", ddp.boolean("overlap_grad_reduce", false));
   a.truth("overlap_param_gather", ddp.boolean("overlap_param_gather", false));
   a.truth("ddp_pad_buckets_for_high_nccl_busbw",
@@ -258,7 +259,7 @@ Result<Config> megatron_configuration(const Config& c, const TrainRecipe& recipe
     add_decoder(c, *strategy, attributes);
   add_experts(c, *strategy, attributes);
   add_layout(c, *strategy, recipe.layout, attributes);
-  add_buffers(ddp, attributes);
+  add_buffers(ddp, recipe.layout, attributes);
   add_recompute(*strategy, recipe, attributes);
   add_numbers(*strategy, recipe, attributes);
   for (const std::string_view key : kArguments)

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/framework_options.h"
+
+#include <algorithm>
+#include <string>
+
+#include "workload/train_options.h"
+
+namespace memtape {
+namespace {
+
+tl::unexpected<Error> has_none(Framework framework, std::string_view what, std::string_view option,
+                               std::string hint) {
+  return bad_input("--framework " + std::string(name(framework)) + " has no " + std::string(what),
+                   "--" + std::string(option), std::move(hint));
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+/// Megatron-LM's follows from the layout (get_forward_backward_func, core/pipeline_parallel).
+Result<void> check_megatron_schedule(const LayoutRecipe& layout) {
+  const bool interleaves = layout.vpp.value_or(1) > 1;
+  const std::string said = lower(layout.schedule);
+  if (interleaves ? said == "interleaved1f1b" || said == "interleaved" : said == "1f1b") return {};
+  return bad_input("unknown schedule \"" + layout.schedule + "\"", "--schedule",
+                   interleaves ? "Interleaved1F1B with --vpp" : "1F1B; Interleaved1F1B with --vpp");
+}
+
+Result<void> check_schedule(Framework framework, const LayoutRecipe& layout) {
+  if (layout.schedule.empty() || framework == Framework::torch_pp) return {};
+  if (framework == Framework::megatron_core) return check_megatron_schedule(layout);
+  if (framework == Framework::torch) return {};  // refused with all else that needs several GPUs
+  return has_none(framework, "pipeline schedule", "schedule",
+                  "--framework torch-pp or megatron-core");
+}
+
+Result<void> check_offload(Framework framework, const std::string& offload) {
+  if (offload.empty() || offload == "none" || framework == Framework::deepspeed) return {};
+  const bool shards = framework == Framework::fsdp1 || framework == Framework::fsdp2;
+  if (shards && offload == "all") return {};
+  if (shards)
+    return bad_input("FSDP's CPUOffload takes parameters, gradients and optimizer together",
+                     "--offload", "all");
+  if (framework == Framework::transformers)
+    return has_none(framework, "offloading of that name", "offload",
+                    "--fsdp \"full_shard offload\", or --deepspeed with offload_optimizer");
+  return has_none(framework, "offloading that is modelled", "offload",
+                  "--framework deepspeed, fsdp1 or fsdp2");
+}
+
+Result<void> check_strategy(Framework framework, const std::string& strategy) {
+  const bool none = strategy.find_first_not_of(" \t\r\n{}") == std::string::npos;
+  if (none) return {};
+  if (framework == Framework::transformers)
+    return has_none(framework, "options of its own beside TrainingArguments", "strategy",
+                    "--fsdp, --fsdp_config, --deepspeed or --ddp_bucket_cap_mb");
+  if (framework == Framework::litgpt)
+    return has_none(framework, "strategy that is modelled", "strategy", "leave it out");
+  return {};
+}
+
+/// Whose training scripts are not the user's own.
+bool freezes_by_name(Framework framework) {
+  return framework != Framework::megatron_core && framework != Framework::torchtitan &&
+         framework != Framework::litgpt;
+}
+
+}  // namespace
+
+Result<void> check_framework_options(const TrainRecipe& recipe) {
+  const LayoutRecipe& layout = recipe.layout;
+  if (const auto fine = check_schedule(recipe.framework, layout); !fine) return fine;
+  if (const auto fine = check_offload(recipe.framework, layout.offload); !fine) return fine;
+  if (!recipe.freeze.empty() && !freezes_by_name(recipe.framework))
+    return has_none(recipe.framework, "parameters frozen by name", "freeze", "leave it out");
+  return check_strategy(recipe.framework, layout.strategy);
+}
+
+}  // namespace memtape
