@@ -5,6 +5,7 @@
 #include <array>
 
 #include "device_options.h"
+#include "model/config.h"
 #include "sources/files.h"
 #include "workload/train_options.h"
 
@@ -51,6 +52,8 @@ Result<void> read_json_files(RawOptions& options) {
     if (value[value.find_first_not_of(" \t\r\n")] == '{') continue;
     Result<std::string> text = sources::read_text_file(value, kLargestJson);
     if (!text) return tl::unexpected(text.error());
+    if (const Result<Config> json = Config::parse(*text, value); !json)
+      return tl::unexpected(json.error());
     value = std::move(*text);
   }
   return {};
