@@ -5,6 +5,7 @@
     scripts/embed_data.py models data/models OUTPUT.cpp     the rows of src/model/catalog.h
     scripts/embed_data.py gpus data/gpus.json OUTPUT.cpp    the rows of src/mesh/gpu_facts.h
     scripts/embed_data.py launch_flags data/launch OUTPUT.cpp   the tables of src/launch/flag_tables.h, one a file
+    scripts/embed_data.py setting_names data/settings OUTPUT.cpp   the tables of src/launch/setting_names.h, one a file
     scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/megatron_arguments.h
 """
 
@@ -110,6 +111,30 @@ def launch_flags(folder):
     )
 
 
+def name_table(path):
+    rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    if any(len(row) != 2 or row[1] not in "*?-!" for row in rows) or len({row[0] for row in rows}) != len(rows):
+        sys.exit(f"{path}: a line is not a name and its effect, or a name is there twice")
+    lists = []
+    for list_name, effect in (("modelled", "*"), ("not_modelled", "?"), ("neutral", "-"), ("refused", "!")):
+        names = "".join(f"  {text(name)},\n" for name, of in rows if of == effect)
+        lists.append(f"constexpr std::string_view k_{path.stem}_{list_name}[] = {{\n{names}}};\n")
+    return "".join(lists)
+
+
+def setting_names(folder):
+    files = sorted(folder.glob("*.txt"))
+    accessors = "".join(
+        f"launch::KnownNames {path.stem}_names() {{\n  return {{k_{path.stem}_modelled, k_{path.stem}_not_modelled, "
+        f"k_{path.stem}_neutral, k_{path.stem}_refused}};\n}}\n"
+        for path in files
+    )
+    return (
+        f'{HEAD}#include "launch/setting_names.h"\n\nnamespace memtape::data {{\nnamespace {{\n'
+        f"{''.join(map(name_table, files))}}}  // namespace\n\n{accessors}\n}}  // namespace memtape::data\n"
+    )
+
+
 def megatron_arguments(path):
     rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     if any(len(row) != 5 for row in rows) or len({row[0] for row in rows}) != len(rows):
@@ -129,7 +154,13 @@ def megatron_arguments(path):
 
 def main():
     kind, source, output = sys.argv[1:4]
-    kinds = {"models": models, "gpus": gpus, "megatron_arguments": megatron_arguments, "launch_flags": launch_flags}
+    kinds = {
+        "models": models,
+        "gpus": gpus,
+        "megatron_arguments": megatron_arguments,
+        "launch_flags": launch_flags,
+        "setting_names": setting_names,
+    }
     generated = kinds[kind](pathlib.Path(source))
     pathlib.Path(output).write_text(generated, encoding="utf-8")
 

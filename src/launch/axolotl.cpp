@@ -9,22 +9,12 @@
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
-#include "launch/axolotl_names.h"
 #include "launch/python_arguments.h"
+#include "launch/setting_names.h"
 #include "launch/trainer_program.h"
 
 namespace memtape::launch {
 namespace {
-
-std::vector<std::string_view> all_names() {
-  std::vector<std::string_view> names;
-  for (const std::span<const std::string_view> list :
-       {std::span<const std::string_view>(axolotl::kModelled),
-        {axolotl::kNotModelled},
-        {axolotl::kNeutral}})
-    names.insert(names.end(), list.begin(), list.end());
-  return names;
-}
 
 Result<Settings> read_arguments(const LaunchCommand& command) {
   const std::vector<std::string>& words = command.arguments;
@@ -34,26 +24,12 @@ Result<Settings> read_arguments(const LaunchCommand& command) {
   if (!text) return tl::unexpected(text.error());
   Result<Settings> settings = read_settings(*text, words.front());
   if (!settings) return settings;
-  const std::vector<std::string_view> names = all_names();
+  const std::vector<std::string_view> names = data::axolotl_names().all();
   const Result<Settings> typed = read_python_arguments(
       std::span(words).subspan(1), {.name = "axolotl train", .names = names, .on_by_default = {}});
   if (!typed) return typed;
   for (const Setting& setting : typed->all()) settings->set(setting);
   return settings;
-}
-
-/// What changes the model or what each GPU holds of it.
-Result<void> refuse_unmodelled(Settings& settings) {
-  for (const char* size : {"tensor_parallel_size", "context_parallel_size",
-                           "sequence_parallel_degree", "dp_replicate_size", "expert_parallel_size"})
-    if (settings.whole(size).value_or(1) > 1)
-      return unsupported(fmt::format("{} is not modelled under Trainer", size),
-                         settings.find(size)->where, "1: DDP, FSDP or DeepSpeed alone");
-  for (const char* name : {"reward_model", "process_reward_model", "relora", "qat", "diffusion"})
-    if (settings.says(name))
-      return unsupported(fmt::format("{} is not modelled under Trainer", name),
-                         settings.find(name)->where, "leave it out");
-  return {};
 }
 
 /// `rl`: dpo and ipo are trl's DPOTrainer (core/trainers/dpo).
@@ -231,21 +207,29 @@ void add_renamed(const Settings& settings, TrlProgram trainer, Settings& argumen
   arguments.set({.name = "loss_type", .value = scalar("ipo"), .where = settings.find("rl")->where});
 }
 
-/// gradient_checkpointing: offload, offload_disk.
-void keep_checkpoints(const Settings& settings, Settings& arguments, Translation& translation) {
-  const Setting* setting = settings.find("gradient_checkpointing");
-  if (!setting || !setting->value.text.starts_with("offload")) return;
-  arguments.set(
-      {.name = "gradient_checkpointing", .value = scalar("true"), .where = setting->where});
-  translation.warnings.push_back(fmt::format(
-      "{}: checkpoints leave the GPU under axolotl; here they stay on it", setting->where));
+/// gradient_checkpointing may also be "offload" or "offload_disk", activation_offloading by its old
+/// names.
+void check_checkpointing(Settings& settings) {
+  const std::optional<std::string> word = settings.text("gradient_checkpointing");
+  if (word && word->starts_with("offload"))
+    settings.fail(*settings.find("gradient_checkpointing"),
+                  "activations in host memory are not modelled", "true or false");
+}
+
+/// freeze_layers_except() before peft freezes all of the base.
+void check_unfrozen(Settings& settings) {
+  if (settings.says("unfrozen_parameters") && !settings.says("adapter"))
+    settings.fail(*settings.find("unfrozen_parameters"),
+                  "training a part of the model is not modelled", "an adapter, or leave it out");
 }
 
 Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& translation) {
   const Dtypes dtypes = dtypes_of(settings);
+  check_checkpointing(settings);
+  check_unfrozen(settings);
+  if (settings.failure()) return tl::unexpected(*settings.failure());
   Settings arguments;
   add_renamed(settings, trainer, arguments);
-  keep_checkpoints(settings, arguments, translation);
   add_sharding(settings, arguments, translation);
   if (trainer == TrlProgram::dpo) translation.options.emplace_back("trainer", "dpo");
   if (const auto done = add_training_arguments(arguments, translation, trainer); !done) return done;
@@ -284,11 +268,11 @@ Result<Translation> translate_axolotl(const LaunchCommand& command) {
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
-  for (std::string& line :
-       settings->check_names({axolotl::kModelled, axolotl::kNotModelled, axolotl::kNeutral, true}))
+  KnownNames known = data::axolotl_names();
+  known.others_pass = true;
+  for (std::string& line : settings->check_names(known))
     translation->warnings.push_back(std::move(line));
   if (settings->failure()) return tl::unexpected(*settings->failure());
-  if (const auto fine = refuse_unmodelled(*settings); !fine) return tl::unexpected(fine.error());
   const Result<TrlProgram> trainer = trainer_of(*settings);
   if (!trainer) return tl::unexpected(trainer.error());
   const std::optional<std::string> model = settings->text("base_model");

@@ -9,160 +9,16 @@
 #include <fmt/format.h>
 
 #include "launch/python_arguments.h"
+#include "launch/setting_names.h"
 #include "launch/trainer_program.h"
 
 namespace memtape::launch {
 namespace {
 
-constexpr auto kModelled = std::to_array<std::string_view>(
-    {"model_name_or_path", "stage", "finetuning_type", "lora_rank", "lora_dropout", "lora_target",
-     "additional_target", "use_dora", "quantization_bit", "quantization_method",
-     "quantization_type", "double_quantization", "cutoff_len", "flash_attn", "enable_liger_kernel",
-     "disable_gradient_checkpointing", "use_reentrant_gc", "pure_bf16", "packing"});
-constexpr auto kNotModelled = std::to_array<std::string_view>({"shift_attn",
-                                                               "mixture_of_depths",
-                                                               "use_unsloth",
-                                                               "use_unsloth_gc",
-                                                               "upcast_layernorm",
-                                                               "upcast_lmhead_output",
-                                                               "resize_vocab",
-                                                               "adapter_name_or_path",
-                                                               "use_galore",
-                                                               "use_apollo",
-                                                               "use_badam",
-                                                               "use_adam_mini",
-                                                               "use_muon",
-                                                               "use_llama_pro",
-                                                               "use_mca",
-                                                               "use_hyper_parallel",
-                                                               "use_kt",
-                                                               "use_dft_loss",
-                                                               "use_asft_loss",
-                                                               "use_eaft_loss",
-                                                               "fp8",
-                                                               "rope_scaling",
-                                                               "freeze_trainable_layers",
-                                                               "freeze_trainable_modules",
-                                                               "freeze_extra_modules",
-                                                               "moe_aux_loss_coef",
-                                                               "ref_model",
-                                                               "reward_model",
-                                                               "neat_packing",
-                                                               "predict_with_generate",
-                                                               "compute_accuracy",
-                                                               "use_v1_kernels",
-                                                               "pissa_init",
-                                                               "export_quantization_bit",
-                                                               "freeze_language_model",
-                                                               "train_from_scratch",
-                                                               "block_diag_attn"});
-constexpr auto kNeutral = std::to_array<std::string_view>({"template",
-                                                           "dataset",
-                                                           "eval_dataset",
-                                                           "dataset_dir",
-                                                           "media_dir",
-                                                           "train_on_prompt",
-                                                           "mask_history",
-                                                           "streaming",
-                                                           "buffer_size",
-                                                           "mix_strategy",
-                                                           "interleave_probs",
-                                                           "overwrite_cache",
-                                                           "preprocessing_batch_size",
-                                                           "preprocessing_num_workers",
-                                                           "max_samples",
-                                                           "eval_num_beams",
-                                                           "ignore_pad_token_for_loss",
-                                                           "val_size",
-                                                           "eval_on_each_dataset",
-                                                           "tool_format",
-                                                           "default_system",
-                                                           "enable_thinking",
-                                                           "preserve_thinking",
-                                                           "tokenized_path",
-                                                           "data_shared_file_system",
-                                                           "lora_alpha",
-                                                           "loraplus_lr_ratio",
-                                                           "loraplus_lr_embedding",
-                                                           "use_rslora",
-                                                           "pissa_iter",
-                                                           "pissa_convert",
-                                                           "create_new_adapter",
-                                                           "pref_beta",
-                                                           "pref_ftx",
-                                                           "pref_loss",
-                                                           "simpo_gamma",
-                                                           "use_swanlab",
-                                                           "swanlab_project",
-                                                           "swanlab_run_name",
-                                                           "swanlab_workspace",
-                                                           "swanlab_mode",
-                                                           "freeze_vision_tower",
-                                                           "freeze_multi_modal_projector",
-                                                           "disable_shuffling",
-                                                           "early_stopping_steps",
-                                                           "plot_loss",
-                                                           "include_num_input_tokens_seen",
-                                                           "include_effective_tokens_per_second",
-                                                           "do_sample",
-                                                           "temperature",
-                                                           "top_p",
-                                                           "top_k",
-                                                           "num_beams",
-                                                           "max_new_tokens",
-                                                           "repetition_penalty",
-                                                           "length_penalty",
-                                                           "skip_special_tokens",
-                                                           "cache_dir",
-                                                           "use_fast_tokenizer",
-                                                           "split_special_tokens",
-                                                           "add_tokens",
-                                                           "add_special_tokens",
-                                                           "model_revision",
-                                                           "low_cpu_mem_usage",
-                                                           "infer_backend",
-                                                           "offload_folder",
-                                                           "use_kv_cache",
-                                                           "infer_dtype",
-                                                           "hf_hub_token",
-                                                           "ms_hub_token",
-                                                           "om_hub_token",
-                                                           "print_param_status",
-                                                           "trust_remote_code",
-                                                           "quantization_device_map",
-                                                           "image_max_pixels",
-                                                           "image_min_pixels",
-                                                           "image_do_pan_and_scan",
-                                                           "video_max_pixels",
-                                                           "video_min_pixels",
-                                                           "video_fps",
-                                                           "video_maxlen",
-                                                           "audio_sampling_rate",
-                                                           "use_audio_in_video",
-                                                           "ray_num_workers",
-                                                           "ray_run_name",
-                                                           "ray_storage_path",
-                                                           "resources_per_worker",
-                                                           "placement_strategy",
-                                                           "ray_init_kwargs",
-                                                           "overwrite_output_dir",
-                                                           "warmup_ratio",
-                                                           "save_safetensors",
-                                                           "galore_target",
-                                                           "galore_rank",
-                                                           "galore_layerwise",
-                                                           "apollo_target",
-                                                           "apollo_rank",
-                                                           "badam_mode",
-                                                           "sortish_sampler",
-                                                           "generation_max_length",
-                                                           "generation_num_beams",
-                                                           "generation_config",
-                                                           "max_length"});
-
 std::vector<std::string_view> neutral_names() {
   std::vector<std::string_view> names = training_argument_fields();
-  names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+  const KnownNames known = data::llama_factory_names();
+  names.insert(names.end(), known.neutral.begin(), known.neutral.end());
   return names;
 }
 
@@ -174,9 +30,8 @@ bool is_file(std::string_view word) {
 Result<Settings> read_arguments(const LaunchCommand& command) {
   const std::vector<std::string>& words = command.arguments;
   if (words.empty() || !is_file(words.front())) {
-    std::vector<std::string_view> names = neutral_names();
-    names.insert(names.end(), kModelled.begin(), kModelled.end());
-    names.insert(names.end(), kNotModelled.begin(), kNotModelled.end());
+    std::vector<std::string_view> names = training_argument_fields();
+    for (const std::string_view name : data::llama_factory_names().all()) names.push_back(name);
     return read_python_arguments(
         words, {.name = "llamafactory-cli train", .names = names, .on_by_default = {}});
   }
@@ -276,7 +131,10 @@ Result<Translation> translate_llama_factory(const LaunchCommand& command) {
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
-  for (std::string& line : settings->check_names({kModelled, kNotModelled, neutral_names()}))
+  const KnownNames known = data::llama_factory_names();
+  const std::vector<std::string_view> neutral = neutral_names();
+  for (std::string& line :
+       settings->check_names({known.modelled, known.not_modelled, neutral, known.refused}))
     translation->warnings.push_back(std::move(line));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   constexpr auto kStages =

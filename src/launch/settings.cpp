@@ -149,15 +149,23 @@ bool is_misspelt(std::string_view name, std::span<const std::string_view> known)
   });
 }
 
+std::vector<std::string_view> KnownNames::all() const {
+  std::vector<std::string_view> names;
+  for (const auto& list : {modelled, not_modelled, neutral, refused})
+    names.insert(names.end(), list.begin(), list.end());
+  return names;
+}
+
 std::vector<std::string> Settings::check_names(const KnownNames& known) {
   std::vector<std::string> lines;
-  std::vector<std::string_view> names;
-  for (const auto& list : {known.modelled, known.not_modelled, known.neutral})
-    names.insert(names.end(), list.begin(), list.end());
+  const std::vector<std::string_view> names = known.all();
   for (const Setting& setting : settings_) {
     if (has(known.not_modelled, setting.name)) {
       if (setting.says_something())
         lines.push_back(fmt::format("{}: what it does is not modelled", setting.where));
+    } else if (has(known.refused, setting.name)) {
+      const bool is_one = setting.value.text == "1" && !setting.name.starts_with("use_");  // a size
+      if (setting.says_something() && !is_one) fail(setting, "is not modelled", "leave it out");
     } else if (!has(names, setting.name)) {
       const bool goes_on = std::ranges::any_of(names, [&](std::string_view name) {
         return name.size() > 8 && setting.name.starts_with(name);

@@ -25,10 +25,13 @@ struct Setting {
   bool says_something() const;
 };
 
-/// The names a program knows, by what they do to memory.
+/// The names a program knows, by what they do to memory. With one of `refused` the step would be
+/// another one.
 struct KnownNames {
-  std::span<const std::string_view> modelled, not_modelled, neutral;
+  std::span<const std::string_view> modelled, not_modelled, neutral, refused = {};
   bool others_pass = false;  ///< the program passes over names that it does not know
+
+  std::vector<std::string_view> all() const;
 };
 
 /// One slip of the keyboard or two away from a name that is known, or the beginning of one.
@@ -54,8 +57,8 @@ class Settings {
   /// A sequence's scalars, or a single one.
   std::vector<std::string> words(std::string_view name);
 
-  /// Refuses names that are in no list, those that are misspelt even where others pass; gives a
-  /// line for each that passes, or has an effect which is not modelled.
+  /// Refuses names that change the step, and those in no list (where others pass, those that are
+  /// misspelt); gives a line for each that passes, or has an effect which is not modelled.
   std::vector<std::string> check_names(const KnownNames& known);
 
   void fail(const Setting& setting, std::string what, std::string hint = {});
