@@ -20,27 +20,10 @@ struct BambaConfig : DecoderConfig {
       : DecoderConfig(c, options,
                       {.vocab_size = 128000, .intermediate_size = 14336, .num_key_value_heads = 8}),
         attention_layers(c.integers("attn_layer_indices")),
-        mixer{.hidden_size = hidden_size,
-              .intermediate_size = c.dimension("mamba_expand", 2) * hidden_size,
-              .num_heads = c.dimension("mamba_n_heads", 128),
-              .head_dim = 0,
-              .state_size = c.dimension("mamba_d_state", 256),
-              .n_groups = c.dimension("mamba_n_groups", 1),
-              .conv_kernel = c.dimension("mamba_d_conv", 4),
-              .chunk_size = c.dimension("mamba_chunk_size", 256),
-              .norm_group_size = 0,
-              .use_bias = c.boolean("mamba_proj_bias", false),
-              .use_conv_bias = c.boolean("mamba_conv_bias", true),
-              .activation = hidden_act,
-              .initializes_early = true} {
+        mixer(bamba_mixer_config(c, hidden_size, hidden_act)) {
     rope = rope_parameters(c, head_dim, "partial_rotary_factor", 0.5);
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     mlp_bias = c.boolean("mlp_bias", false);
-    const bool given = c.has("mamba_d_head") && c.json("mamba_d_head") != "\"auto\"";
-    mixer.head_dim = given ? c.dimension("mamba_d_head")
-                           : std::max<std::int64_t>(mixer.intermediate_size / mixer.num_heads, 1);
-    mixer.norm_group_size = mixer.intermediate_size;
-    check_mixer(c, "mamba_n_heads", mixer);
     if (c.number("z_loss_coefficient", 0.0) > 0.0)
       c.fail("z_loss_coefficient", "a loss on the size of the logits is not modelled");
   }
@@ -91,7 +74,8 @@ class BambaDecoderLayer : public nn::GradientCheckpointingLayer<BambaDecoderLaye
 struct BambaParts {
   using Settings = BambaConfig;
   using DecoderLayer = BambaDecoderLayer;
-  static constexpr bool kRotates = true;
+  static constexpr const char* kNorm = "final_layernorm";
+  static constexpr Rotary kRotary = Rotary::after_norm;
   static Tensor position_ids(const Tensor& x) {
     return ghost::arange(x.size(1), DType::int64).unsqueeze(0);
   }

@@ -18,25 +18,7 @@ struct GraniteMoeHybridConfig : GraniteMoeConfig {
       : GraniteMoeConfig(c, options),
         attends(attention_layers(c)),
         rotates(c.optional_text("position_embedding_type") == "rope"),
-        mixer{.hidden_size = hidden_size,
-              .intermediate_size = c.dimension("mamba_expand", 2) * hidden_size,
-              .num_heads = c.dimension("mamba_n_heads", 128),
-              .head_dim = 0,
-              .state_size = c.dimension("mamba_d_state", 256),
-              .n_groups = c.dimension("mamba_n_groups", 1),
-              .conv_kernel = c.dimension("mamba_d_conv", 4),
-              .chunk_size = c.dimension("mamba_chunk_size", 256),
-              .norm_group_size = 0,
-              .use_bias = c.boolean("mamba_proj_bias", false),
-              .use_conv_bias = c.boolean("mamba_conv_bias", true),
-              .activation = hidden_act,
-              .initializes_early = true} {
-    const bool given = c.has("mamba_d_head") && c.json("mamba_d_head") != "\"auto\"";
-    mixer.head_dim = given ? c.dimension("mamba_d_head")
-                           : std::max<std::int64_t>(mixer.intermediate_size / mixer.num_heads, 1);
-    mixer.norm_group_size = mixer.intermediate_size;
-    check_mixer(c, "mamba_n_heads", mixer);
-  }
+        mixer(bamba_mixer_config(c, hidden_size, hidden_act)) {}
 
   std::vector<bool> attends;  ///< by layer; the others have a mixer
   bool rotates;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// JambaForCausalLM and BambaForCausalLM of transformers 5.17 (models/jamba/modeling_jamba.py,
-// models/bamba/modeling_bamba.py): layers of a mixer or of attention, each with the mask of its
-// kind, and a norm called final_layernorm. A family names its parts:
+// JambaForCausalLM, BambaForCausalLM and Lfm2ForCausalLM of transformers 5.17
+// (models/jamba/modeling_jamba.py, models/bamba/modeling_bamba.py, models/lfm2/modeling_lfm2.py):
+// layers of a mixer or of attention, each with the mask of its kind. A family names its parts:
 //
 //   struct JambaParts {
 //     using Settings = JambaConfig;             // a DecoderConfig; attends(layer)
 //     using DecoderLayer = JambaDecoderLayer;   // forward(x, mask, cos_sin, ids)
 //     static Tensor position_ids(inputs_embeds);   // as its model makes them
-//     static constexpr bool kRotates = false;   // whether the model has a rotary embedding
+//     static constexpr const char* kNorm = "final_layernorm";   // the model's last
+//     static constexpr Rotary kRotary = Rotary::none;   // where the model makes its embedding
 //     static void init_weights(layer, settings, dtype);   // _init_weights of the layer's mixer
 //   };
 #pragma once
@@ -19,6 +20,8 @@
 #include "family/mamba2_mixer.h"
 
 namespace memtape::family {
+
+enum class Rotary { none, before_norm, after_norm };
 
 template <class Parts>
 class HybridForCausalLM : public PretrainedModel {
@@ -32,7 +35,7 @@ class HybridForCausalLM : public PretrainedModel {
         model_(root() / "model"),
         embed_tokens_(model_ / "embed_tokens", c.vocab_size, c.hidden_size),
         layers_(model_ / "layers", c.num_hidden_layers, c),
-        final_layernorm_(model_ / "final_layernorm", c.hidden_size),
+        norm_(finish_layers() / Parts::kNorm, c.hidden_size),
         lm_head_(finish_model() / "lm_head", c.hidden_size, c.vocab_size, false) {
     if (c.tie_word_embeddings) nn::tie(lm_head_, embed_tokens_.weight);
   }
@@ -45,9 +48,16 @@ class HybridForCausalLM : public PretrainedModel {
   }
 
  private:
-  /// The rotary embedding, and what post_init computes again, before the head is made.
+  nn::Scope finish_layers() {
+    if (Parts::kRotary == Rotary::before_norm)
+      rotary_emb_.emplace(model_ / "rotary_emb", config_.rope);
+    return model_;
+  }
+
+  /// What post_init computes again, before the head is made.
   nn::Scope finish_model() {
-    if (Parts::kRotates) rotary_emb_.emplace(model_ / "rotary_emb", config_.rope);
+    if (Parts::kRotary == Rotary::after_norm)
+      rotary_emb_.emplace(model_ / "rotary_emb", config_.rope);
     for (DecoderLayer& layer : layers_) Parts::init_weights(layer, config_, tree.dtype());
     if (rotary_emb_) rotary_emb_->init_weights();
     return root();
@@ -65,15 +75,15 @@ class HybridForCausalLM : public PretrainedModel {
       hidden_states =
           decoder_layer(hidden_states, config_.attends(layer++) ? full_attention : linear_attention,
                         position_embeddings, position_ids);
-    return final_layernorm_(hidden_states);
+    return norm_(hidden_states);
   }
 
   Settings config_;
   nn::Scope model_;
   nn::Embedding embed_tokens_;
   nn::ModuleList<DecoderLayer> layers_;
-  LlamaRMSNorm final_layernorm_;
   std::optional<RotaryEmbedding> rotary_emb_;
+  LlamaRMSNorm norm_;
   nn::Linear lm_head_;
 };
 

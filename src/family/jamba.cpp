@@ -135,7 +135,8 @@ class JambaDecoderLayer : public nn::GradientCheckpointingLayer<JambaDecoderLaye
 struct JambaParts {
   using Settings = JambaConfig;
   using DecoderLayer = JambaDecoderLayer;
-  static constexpr bool kRotates = false;
+  static constexpr const char* kNorm = "final_layernorm";
+  static constexpr Rotary kRotary = Rotary::none;
   static Tensor position_ids(const Tensor& x) { return position_ids_for(x); }
   static void init_weights(JambaDecoderLayer& layer, const JambaConfig&, DType) {
     if (layer.mamba) layer.mamba->init_weights();

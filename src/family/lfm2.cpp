@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "family/families.h"
+#include "family/hybrid_for_causal_lm.h"
 #include "family/llama.h"
-#include "family/loss.h"
 #include "family/mamba2_mixer.h"
 #include "family/qwen3.h"
 #include "ghost/ops/pointwise.h"
@@ -22,16 +22,20 @@ struct Lfm2Config : DecoderConfig {
                        .intermediate_size = 12288,
                        .num_key_value_heads = 8,
                        .tie_word_embeddings = true}),
-        attends(attention_layers(c)),
         conv_bias(c.boolean("conv_bias", false)),
-        conv_kernel(c.dimension("conv_L_cache", 3)) {
+        conv_kernel(c.dimension("conv_L_cache", 3)),
+        attention_layers_(attention_layers(c)) {
     attention_dropout = 0.0;
     if (c.has("tie_embedding")) tie_word_embeddings = c.boolean("tie_embedding");
     if (c.has("block_ff_dim")) intermediate_size = c.dimension("block_ff_dim");
     if (c.boolean("block_auto_adjust_ff_dim", true)) adjust_intermediate_size(c);
   }
 
-  std::vector<bool> attends;  ///< by layer; the others have a convolution
+  /// The other layers have a convolution.
+  bool attends(std::int64_t layer) const {
+    return attention_layers_[static_cast<std::size_t>(layer)];
+  }
+
   bool conv_bias;
   std::int64_t conv_kernel;
 
@@ -68,6 +72,8 @@ struct Lfm2Config : DecoderConfig {
     intermediate_size =
         std::max<std::int64_t>(ceil_div(static_cast<std::int64_t>(product), block), 1) * block;
   }
+
+  std::vector<bool> attention_layers_;
 };
 
 class Lfm2MLP : public nn::Module<Lfm2MLP> {
@@ -120,7 +126,7 @@ class Lfm2DecoderLayer : public nn::GradientCheckpointingLayer<Lfm2DecoderLayer>
  public:
   Lfm2DecoderLayer(const nn::Scope& scope, const Lfm2Config& c, std::int64_t layer)
       : GradientCheckpointingLayer(scope) {
-    if (c.attends[static_cast<std::size_t>(layer)])
+    if (c.attends(layer))
       self_attn_.emplace(scope / "self_attn", c, layer);
     else
       conv_.emplace(scope / "conv", c);
@@ -146,59 +152,19 @@ class Lfm2DecoderLayer : public nn::GradientCheckpointingLayer<Lfm2DecoderLayer>
   std::optional<LlamaRMSNorm> operator_norm_, ffn_norm_;
 };
 
-class Lfm2ForCausalLM : public PretrainedModel {
- public:
-  Lfm2ForCausalLM(const Lfm2Config& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        config_(c),
-        model_(root() / "model"),
-        embed_tokens_(model_ / "embed_tokens", c.vocab_size, c.hidden_size),
-        layers_(model_ / "layers", c.num_hidden_layers, c),
-        rotary_emb_(model_ / "rotary_emb", c.rope),
-        embedding_norm_(model_ / "embedding_norm", c.hidden_size),
-        lm_head_(init_weights() / "lm_head", c.hidden_size, c.vocab_size, false) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, embed_tokens_.weight);
-  }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = run_model(batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
-    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
-    return {std::move(loss), std::move(logits)};
-  }
-
- private:
-  nn::Scope init_weights() {
-    rotary_emb_.init_weights();
-    return root();
-  }
-
-  Tensor run_model(const Batch& batch) {
-    const Tensor inputs_embeds = embed_tokens_(batch.input_ids);
-    const auto [position_ids, full_attention, conv] =
-        hybrid_inputs(config_.attention, batch.attention_mask, inputs_embeds);
-    Tensor hidden_states = inputs_embeds;
-    const CosSin position_embeddings = rotary_emb_(hidden_states, position_ids);
-    std::size_t layer = 0;
-    for (Lfm2DecoderLayer& decoder_layer : layers_)
-      hidden_states = decoder_layer(hidden_states, config_.attends[layer++] ? full_attention : conv,
-                                    position_embeddings, position_ids);
-    return embedding_norm_(hidden_states);
-  }
-
-  Lfm2Config config_;
-  nn::Scope model_;
-  nn::Embedding embed_tokens_;
-  nn::ModuleList<Lfm2DecoderLayer> layers_;
-  RotaryEmbedding rotary_emb_;
-  LlamaRMSNorm embedding_norm_;
-  nn::Linear lm_head_;
+struct Lfm2Parts {
+  using Settings = Lfm2Config;
+  using DecoderLayer = Lfm2DecoderLayer;
+  static constexpr const char* kNorm = "embedding_norm";
+  static constexpr Rotary kRotary = Rotary::before_norm;
+  static Tensor position_ids(const Tensor& x) { return position_ids_for(x); }
+  static void init_weights(const Lfm2DecoderLayer&, const Lfm2Config&, DType) {}
 };
 
 }  // namespace
 
 ModelPointer build_lfm2(const Config& c, const ModelOptions& options) {
-  return build_checked<Lfm2ForCausalLM>(c, Lfm2Config(c, options), options);
+  return build_checked<HybridForCausalLM<Lfm2Parts>>(c, Lfm2Config(c, options), options);
 }
 
 }  // namespace memtape::family

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/mamba2_mixer.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -142,6 +143,29 @@ void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig
   check_divides(c, "n_groups", mixer.n_groups, mixer.num_heads);
   if (mixer.num_heads * mixer.head_dim != mixer.intermediate_size)
     c.fail(heads_key, "times head_dim must be " + std::to_string(mixer.intermediate_size));
+}
+
+Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
+                                     nn::Activation activation) {
+  Mamba2MixerConfig mixer{.hidden_size = hidden_size,
+                          .intermediate_size = c.dimension("mamba_expand", 2) * hidden_size,
+                          .num_heads = c.dimension("mamba_n_heads", 128),
+                          .head_dim = 0,
+                          .state_size = c.dimension("mamba_d_state", 256),
+                          .n_groups = c.dimension("mamba_n_groups", 1),
+                          .conv_kernel = c.dimension("mamba_d_conv", 4),
+                          .chunk_size = c.dimension("mamba_chunk_size", 256),
+                          .norm_group_size = 0,
+                          .use_bias = c.boolean("mamba_proj_bias", false),
+                          .use_conv_bias = c.boolean("mamba_conv_bias", true),
+                          .activation = activation,
+                          .initializes_early = true};
+  const bool given = c.has("mamba_d_head") && c.json("mamba_d_head") != "\"auto\"";
+  mixer.head_dim = given ? c.dimension("mamba_d_head")
+                         : std::max<std::int64_t>(mixer.intermediate_size / mixer.num_heads, 1);
+  mixer.norm_group_size = mixer.intermediate_size;
+  check_mixer(c, "mamba_n_heads", mixer);
+  return mixer;
 }
 
 GatedRMSNorm::GatedRMSNorm(const nn::Scope& scope, std::int64_t size, std::int64_t group_size)

@@ -28,6 +28,10 @@ struct Mamba2MixerConfig {
 /// What must divide what.
 void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig& mixer);
 
+/// The mixer of Bamba and of the hybrids after it, whose keys begin with "mamba_".
+Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
+                                     nn::Activation activation);
+
 /// MambaRMSNormGated, or Zamba2RMSNormGated where it has several groups.
 class GatedRMSNorm : public nn::Module<GatedRMSNorm> {
  public:
