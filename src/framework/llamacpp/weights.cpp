@@ -177,6 +177,20 @@ void WeightList::draft_block(const Hyperparameters& hp, std::int64_t il, bool ow
   maybe(il, "nextn.shared_head_norm.weight", {hp.n_embd}, true);
 }
 
+void WeightList::layers_and_drafts(const Hyperparameters& hp,
+                                   void (*list_layer)(const Hyperparameters&, std::int64_t,
+                                                      WeightList&),
+                                   bool own_head) {
+  token_embeddings(hp);
+  output(hp);
+  for (std::int64_t il = 0; il < hp.n_layer(); ++il) list_layer(hp, il, *this);
+  skip_from_here();
+  for (std::int64_t il = hp.n_layer(); il < hp.n_layer_all; ++il) {
+    list_layer(hp, il, *this);
+    draft_block(hp, il, own_head);
+  }
+}
+
 std::int64_t WeightList::stored_count() const {
   return std::ranges::count_if(weights_, [](const Weight& w) { return !w.duplicate; });
 }

@@ -83,6 +83,11 @@ class WeightList {
   /// What a draft block has beside a layer's tensors; embeddings and head of its own or not.
   void draft_block(const Hyperparameters& hp, std::int64_t il, bool own_head = true);
 
+  /// A whole model of layers and, behind them, draft blocks that hold a layer each.
+  void layers_and_drafts(const Hyperparameters& hp,
+                         void (*list_layer)(const Hyperparameters&, std::int64_t, WeightList&),
+                         bool own_head = true);
+
   Choices choices() const { return choices_; }
   const std::vector<Weight>& all() const { return weights_; }
   std::vector<Weight> take() && { return std::move(weights_); }

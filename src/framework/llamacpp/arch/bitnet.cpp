@@ -2,9 +2,9 @@
 // bitnet: BitNet b1.58: norms before the last product of each part, embeddings that are the output
 // matrix where they lie, and a scale of
 // one number beside each matrix, where the file has it.
-#include "framework/llamacpp/arch/architectures.h"
-
 #include <fmt/format.h>
+
+#include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -70,12 +70,7 @@ void build(GraphBuilder& b) {
   Tensor* rows = b.input_output_rows();
   for (std::int64_t il = 0; il < b.hp.n_layer(); ++il) {
     Tensor* y = attended(b, in, il, b.rms(x, b.w(il, "attn_norm.weight"), il), positions);
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      x = b.g.get_rows(x, rows);
-    }
-    Tensor* middle = b.g.add(y, x);
-    x = b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
+    x = finish_layer(b, il, y, x, rows, feed_forward);
   }
   x = b.rms(x, b.w("output_norm.weight"), -1);
   b.set_output(x);

@@ -73,6 +73,21 @@ Tensor* for_attention(GraphBuilder& b, const DecoderSpec& spec, std::int64_t il,
 
 }  // namespace
 
+Tensor* add_feed_forward(GraphBuilder& b, std::int64_t il, Attended attended,
+                         FeedForward feed_forward, std::string_view norm) {
+  Tensor* middle = b.g.add(attended.y, attended.residual);
+  return b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, norm), il)), middle);
+}
+
+Tensor* finish_layer(GraphBuilder& b, std::int64_t il, Tensor* y, Tensor* residual, Tensor* rows,
+                     FeedForward feed_forward) {
+  if (b.is_last(il)) {
+    y = b.g.get_rows(y, rows);
+    residual = b.g.get_rows(residual, rows);
+  }
+  return add_feed_forward(b, il, {.y = y, .residual = residual, .normed = nullptr}, feed_forward);
+}
+
 void build_decoder(GraphBuilder& b, const DecoderSpec& spec) {
   const Hyperparameters& hp = b.hp;
   Tensor* positions = b.input_positions();

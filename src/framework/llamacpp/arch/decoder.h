@@ -30,4 +30,14 @@ struct DecoderSpec {
 /// The whole graph of such a model.
 void build_decoder(GraphBuilder& b, const DecoderSpec& spec);
 
+/// What a layer makes of its normed input.
+using FeedForward = Tensor* (*)(GraphBuilder& b, std::int64_t il, Tensor* x);
+
+/// Both added, and what the feed-forward makes of their sum, normed by `norm`, added to it.
+Tensor* add_feed_forward(GraphBuilder& b, std::int64_t il, Attended attended,
+                         FeedForward feed_forward, std::string_view norm = "ffn_norm.weight");
+/// The same for layers that are built one by one: in the last only the rows that are wanted.
+Tensor* finish_layer(GraphBuilder& b, std::int64_t il, Tensor* y, Tensor* residual, Tensor* rows,
+                     FeedForward feed_forward);
+
 }  // namespace memtape::llamacpp::arch

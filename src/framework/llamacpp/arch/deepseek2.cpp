@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // deepseek2 and mistral4: DeepSeek V2 and V3, Kimi K2, GLM-4.7-Flash, Mistral 4: latent attention,
 // with or without the absorbed up-projections; dense layers first, then routed and shared experts.
-#include "framework/llamacpp/arch/architectures.h"
+#include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -172,18 +172,6 @@ Tensor* expanded(GraphBuilder& b, const AttentionInputs& in, std::int64_t il, Te
   return b.attention(in, il, qkv, b.w(il, "attn_output.weight"));
 }
 
-Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
-  const Hyperparameters& hp = b.hp;
-  if (il < hp.n_layer_dense_lead) return b.ffn(il, x, {});
-  Tensor* routed = b.moe(il, x,
-                         {.n_expert = hp.n_expert,
-                          .n_used = hp.n_expert_used,
-                          .normalize = hp.expert_weights_norm,
-                          .scale = hp.expert_weights_scale,
-                          .gating = hp.gating});
-  return b.g.add(routed, b.ffn(il, x, {.suffix = "_shexp"}));
-}
-
 void build(GraphBuilder& b) {
   const Hyperparameters& hp = b.hp;
   Tensor* x = b.input_embeddings();
@@ -193,16 +181,10 @@ void build(GraphBuilder& b) {
   const AttentionInputs in = latents ? b.input_attention_k() : b.input_attention();
   Tensor* rows = b.input_output_rows();
   for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
-    Tensor* residual = x;
     Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
     y = hp.is_mla() ? absorbed(b, in, il, y, positions, scale)
                     : expanded(b, in, il, y, positions, scale);
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      residual = b.g.get_rows(residual, rows);
-    }
-    Tensor* middle = b.g.add(y, residual);
-    x = b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
+    x = finish_layer(b, il, y, x, rows, dense_or_experts);
   }
   b.head(x);
 }

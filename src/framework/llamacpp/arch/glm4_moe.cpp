@@ -2,7 +2,7 @@
 // glm4moe: GLM-4.5 to 4.7: dense layers first, then routed and shared experts; the last block is a
 // draft head, which is stored and not loaded.
 #include "framework/llamacpp/arch/architectures.h"
-#include "framework/llamacpp/arch/decoder.h"
+#include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -39,32 +39,11 @@ void list_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights)
 }
 
 void list(const Hyperparameters& hp, WeightList& weights) {
-  weights.token_embeddings(hp);
-  weights.output(hp);
-  for (std::int64_t il = 0; il < hp.n_layer(); ++il) list_layer(hp, il, weights);
-  weights.skip_from_here();
-  for (std::int64_t il = hp.n_layer(); il < hp.n_layer_all; ++il) {
-    list_layer(hp, il, weights);
-    weights.draft_block(hp, il);
-  }
-}
-
-Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
-  const Hyperparameters& hp = b.hp;
-  if (il < hp.n_layer_dense_lead) return b.ffn(il, x, {});
-  Tensor* routed = b.moe(il, x,
-                         {.n_expert = hp.n_expert,
-                          .n_used = hp.n_expert_used,
-                          .normalize = hp.expert_weights_norm,
-                          .scale = hp.expert_weights_scale,
-                          .gating = hp.gating});
-  return b.g.add(routed, b.ffn(il, x, {.suffix = "_shexp"}));
+  weights.layers_and_drafts(hp, list_layer);
 }
 
 Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
-  Tensor* middle = b.g.add(attended.y, attended.residual);
-  Tensor* y = b.rms(middle, b.w(il, "post_attention_norm.weight"), il);
-  return b.g.add(feed_forward(b, il, y), middle);
+  return add_feed_forward(b, il, attended, dense_or_experts, "post_attention_norm.weight");
 }
 
 void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }

@@ -3,8 +3,8 @@
 // attention without rotation; dense layers first, then routed and shared experts.
 #include <fmt/format.h>
 
-#include "framework/llamacpp/arch/architectures.h"
 #include "framework/llamacpp/arch/delta_net.h"
+#include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -30,6 +30,7 @@ void read(Hyperparameters& hp, KeyReader& keys) {
   hp.n_expert_shared = keys.dimension("expert_shared_count");
   hp.n_layer_dense_lead = keys.count("leading_dense_block_count", 0);
   hp.expert_weights_scale = keys.number("expert_weights_scale", 0);
+  hp.expert_weights_norm = true;
   hp.gating = keys.dimension("expert_gating_func") == 2 ? Gating::sigmoid : Gating::softmax;
   if (hp.head_k_mla <= hp.n_rot)
     keys.fail("rope.dimension_count", "leaves nothing of a head unrotated");
@@ -160,18 +161,6 @@ Tensor* latent_layer(GraphBuilder& b, const AttentionInputs& in, std::int64_t il
                        {.v_mla = b.w(il, "attn_v_b.weight")});
 }
 
-Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
-  const Hyperparameters& hp = b.hp;
-  if (il < hp.n_layer_dense_lead) return b.ffn(il, x, {});
-  Tensor* routed = b.moe(il, x,
-                         {.n_expert = hp.n_expert,
-                          .n_used = hp.n_expert_used,
-                          .normalize = true,
-                          .scale = hp.expert_weights_scale,
-                          .gating = hp.gating});
-  return b.g.add(routed, b.ffn(il, x, {.suffix = "_shexp"}));
-}
-
 void build(GraphBuilder& b) {
   Tensor* x = b.input_embeddings();
   const RecurrentInputs states = b.input_recurrent();
@@ -182,12 +171,7 @@ void build(GraphBuilder& b) {
     b.g.expand(y);
     y = b.hp.is_recurrent(il) ? kda_layer(b, in.states, il, y)
                               : latent_layer(b, in.attention, il, y);
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      x = b.g.get_rows(x, rows);
-    }
-    Tensor* middle = b.g.add(y, x);
-    x = b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
+    x = finish_layer(b, il, y, x, rows, dense_or_experts);
   }
   b.head(x);
 }

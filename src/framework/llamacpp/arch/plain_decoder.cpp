@@ -81,6 +81,10 @@ Tensor* experts_and_shared(GraphBuilder& b, std::int64_t il, Tensor* x, Activati
                  b.ffn(il, x, {.activation = activation, .suffix = "_shexp", .gated = gated}));
 }
 
+Tensor* dense_or_experts(GraphBuilder& b, std::int64_t il, Tensor* x) {
+  return b.hp.has_experts(il) ? experts_and_shared(b, il, x, Activation::silu) : b.ffn(il, x, {});
+}
+
 Tensor* rest_of_plain(const PlainDecoder& kind, GraphBuilder& b, std::int64_t il, Attended a) {
   const auto scaled = [&](Tensor* x) { return b.hp.residual_scale != 0 ? b.g.scale(x) : x; };
   Tensor* middle = b.g.add(scaled(a.y), a.residual);

@@ -34,6 +34,9 @@ Tensor* rest_of_plain(const PlainDecoder& kind, GraphBuilder& b, std::int64_t il
 /// The experts that `hp` describes, and the shared ones beside them.
 Tensor* experts_and_shared(GraphBuilder& b, std::int64_t il, Tensor* x, Activation activation);
 
+/// Those where the layer has them, else one dense feed-forward.
+Tensor* dense_or_experts(GraphBuilder& b, std::int64_t il, Tensor* x);
+
 template <const PlainDecoder& kKind>
 constexpr Architecture plain_decoder(std::string_view name,
                                      void (*read)(Hyperparameters&, KeyReader&)) {

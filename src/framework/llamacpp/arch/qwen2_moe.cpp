@@ -40,8 +40,7 @@ Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
 }
 
 Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
-  Tensor* middle = b.g.add(attended.y, attended.residual);
-  return b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
+  return add_feed_forward(b, il, attended, feed_forward);
 }
 
 void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }

@@ -43,14 +43,7 @@ void list_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights)
 }
 
 void list(const Hyperparameters& hp, WeightList& weights) {
-  weights.token_embeddings(hp);
-  weights.output(hp);
-  for (std::int64_t il = 0; il < hp.n_layer(); ++il) list_layer(hp, il, weights);
-  weights.skip_from_here();
-  for (std::int64_t il = hp.n_layer(); il < hp.n_layer_all; ++il) {
-    list_layer(hp, il, weights);
-    weights.draft_block(hp, il, false);
-  }
+  weights.layers_and_drafts(hp, list_layer, false);
 }
 
 Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {

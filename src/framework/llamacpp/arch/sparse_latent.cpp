@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // deepseek32 and glm-dsa: DeepSeek V3.2, GLM 5: latent attention to the cells that an indexer,
 // small attention with keys of its own, scores highest; GLM 5.2's layers take turns at choosing.
-#include "framework/llamacpp/arch/architectures.h"
-
 #include <algorithm>
+
+#include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
 namespace {
@@ -70,14 +70,7 @@ void list_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights)
 }
 
 void list(const Hyperparameters& hp, WeightList& weights) {
-  weights.token_embeddings(hp);
-  weights.output(hp);
-  for (std::int64_t il = 0; il < hp.n_layer(); ++il) list_layer(hp, il, weights);
-  weights.skip_from_here();
-  for (std::int64_t il = hp.n_layer(); il < hp.n_layer_all; ++il) {
-    list_layer(hp, il, weights);
-    weights.draft_block(hp, il);
-  }
+  weights.layers_and_drafts(hp, list_layer);
 }
 
 struct Inputs {
@@ -151,18 +144,6 @@ Tensor* attended(GraphBuilder& b, const Inputs& in, std::int64_t il, Tensor* x, 
                        {.v_mla = b.w(il, "attn_v_b.weight"), .chosen = chosen});
 }
 
-Tensor* feed_forward(GraphBuilder& b, std::int64_t il, Tensor* x) {
-  const Hyperparameters& hp = b.hp;
-  if (il < hp.n_layer_dense_lead) return b.ffn(il, x, {});
-  Tensor* routed = b.moe(il, x,
-                         {.n_expert = hp.n_expert,
-                          .n_used = hp.n_expert_used,
-                          .normalize = hp.expert_weights_norm,
-                          .scale = hp.expert_weights_scale,
-                          .gating = hp.gating});
-  return b.g.add(routed, b.ffn(il, x, {.suffix = "_shexp"}));
-}
-
 /// The op is taken for all layers or for none.
 bool all_fuse(const GraphBuilder& b) {
   for (std::int64_t il = 0; il < b.hp.n_layer(); ++il)
@@ -180,12 +161,7 @@ void build(GraphBuilder& b) {
   Tensor* chosen = nullptr;
   for (std::int64_t il = 0; il < b.hp.n_layer(); ++il) {
     Tensor* y = attended(b, in, il, b.rms(x, b.w(il, "attn_norm.weight"), il), chosen);
-    if (b.is_last(il)) {
-      y = b.g.get_rows(y, rows);
-      x = b.g.get_rows(x, rows);
-    }
-    Tensor* middle = b.g.add(y, x);
-    x = b.g.add(feed_forward(b, il, b.rms(middle, b.w(il, "ffn_norm.weight"), il)), middle);
+    x = finish_layer(b, il, y, x, rows, dense_or_experts);
   }
   b.head(x);
 }
