@@ -29,6 +29,7 @@ class Splitter {
 
   Schedule run() {
     split();
+    if (copies_ > 1 && setup_.copies_unused) copy_inputs();
     optimize();
     for (const Split& s : splits_) place(s);
     if (copies_ > 1) place_copies();
@@ -79,7 +80,7 @@ class Splitter {
   void copy_sources(Tensor& node) {
     Split& current = splits_.back();
     for (Tensor*& source : node.src) {
-      if (source && source->input && copies_ > 1) copy_input(source);
+      if (source && source->input && copies_ > 1 && !setup_.copies_unused) copy_input(source);
       if (!source || ids_.of(source) == current.backend || ids_.can_read(*source, current.backend))
         continue;
       Copies& copies = copies_of(source, current.backend);
@@ -110,6 +111,11 @@ class Splitter {
     while (static_cast<int>(copies.of.size()) < copies_) copies.of.push_back(copy_of(*input));
     input->output = true;
     graph_inputs_.push_back(input);
+  }
+
+  void copy_inputs() {
+    for (Tensor* leaf : graph_.leafs())
+      if (leaf->input) copy_input(leaf);
   }
 
   const Backend& backend_of(const Split& s) const {

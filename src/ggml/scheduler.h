@@ -17,6 +17,7 @@ struct SchedulerSetup {
   std::span<const Backend* const> backends;
   std::span<const BufferType* const> buffers;  ///< where each one's results go
   bool parallel = false;                       ///< pipeline parallelism: copies of all inputs
+  bool copies_unused = false;                  ///< those that no node reads, too
   bool op_offload = true;                      ///< large batches on host weights run on a GPU
 };
 

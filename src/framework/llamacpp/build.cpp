@@ -6,12 +6,21 @@
 #include <fmt/format.h>
 
 namespace memtape::llamacpp {
+namespace {
+
+constexpr std::string_view kOctoberCommit = "0c1e5709";
+
+}  // namespace
 
 Result<Build> Build::named(std::string_view text) {
   const std::string_view digits =
       text.starts_with('b') || text.starts_with('v') ? text.substr(1) : text;
   Build build;
   if (digits == "0.5.0") return build;
+  if (digits == kOctoberCommit) {
+    build.number_ = kCurrent + 1;
+    return build;
+  }
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), build.number_);
   const bool whole = end == digits.data() + digits.size() || *end == ' ' || *end == '-';

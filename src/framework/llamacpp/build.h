@@ -14,10 +14,11 @@ class Build {
  public:
   static constexpr int kOldest = 2413;    ///< March 2024: from then on GPUs are pipelined (6017)
   static constexpr int kGraphs = 4881;    ///< the oldest whose graphs were compared (12181)
-  static constexpr int kCurrent = 11000;  ///< v0.5.0 and later
+  static constexpr int kCurrent = 11000;  ///< v0.5.0, 28 September 2026
 
   Build() = default;
-  /// "b6209", "6209", "6209 (fb22dd07)", as logs print it, or "0.5.0".
+  /// "b6209", "6209", "6209 (fb22dd07)", as logs print it, "0.5.0", or
+  /// "0c1e5709": the commit of 1 October 2026 that llama-cpp-python 0.3.36 carries.
   static Result<Build> named(std::string_view text);
 
   int number() const { return number_; }
@@ -88,6 +89,9 @@ class Build {
   bool keeps_pins() const { return numbered_; }
   /// CUDA's fused experts keep what they read (27301): after the build of 30 August 2026.
   bool keeps_fused_inputs() const { return number_ >= 10640; }
+  /// Pipelined GPUs have copies of inputs that no node reads, too: by 1 October 2026
+  /// (ggml-backend.cpp, pass 6 of ggml_backend_sched_split_graph).
+  bool copies_unused_inputs() const { return number_ > kCurrent; }
 
  private:
   int number_ = kCurrent;

@@ -113,8 +113,6 @@ Placement::Placement(const Hyperparameters& hp, const Settings& settings, const 
   for (std::int64_t il = 0; il <= layers; ++il) {
     if (il < first || il - first >= active || (il == layers && !output_offloaded)) {
       layers_.push_back(devices.cpu());
-    } else if (settings.split == SplitMode::none) {
-      layers_.push_back(settings.main_gpu);
     } else {
       const float at = static_cast<float>(il - first) / static_cast<float>(active);
       const auto point = std::ranges::upper_bound(points, at);
@@ -128,8 +126,8 @@ bool Placement::pipelined() const {
     return false;  // neither runs beside the program
   if (settings_.device_kind == DeviceKind::vulkan && !settings_.build.pipelines_vulkan())
     return false;
-  return devices_.gpus() > 1 && fully_offloaded_ && settings_.split == SplitMode::layer &&
-         settings_.kv_offload && !settings_.has_overrides();
+  return devices_.gpus() > 1 && fully_offloaded_ && settings_.kv_offload &&
+         !settings_.has_overrides();
 }
 
 bool Placement::usable(const Weight& weight, int device, const ggml::BufferType& buffer) const {

@@ -130,6 +130,7 @@ class Loader {
                        {.backends = devices_.backends(),
                         .buffers = devices_.buffers(),
                         .parallel = placement_.pipelined(),
+                        .copies_unused = settings_.build.copies_unused_inputs(),
                         .op_offload = settings_.op_offload},
                        mismatch || settings_.build.keeps_pins() ? builder.pins() : ggml::Pins{});
     if (mismatch)

@@ -175,12 +175,8 @@ class Reader {
     if (const std::string* mode = options_.find("split-mode"); mode && *mode == "row")
       return fail("split-mode", "this version's CUDA backend has no buffers split by rows",
                   "layer");
-    constexpr std::array<std::string_view, 2> kSplits{"none", "layer"};
-    std::size_t split = 1;
-    take(options_.choice("split-mode", kSplits, "layer"), split);
-    s_.split = split == 0 ? SplitMode::none : SplitMode::layer;
-    take(options_.integer("main-gpu", 0, {0, std::max(s_.gpus() - 1, 0)}), s_.main_gpu);
     tensor_split();
+    split_mode();
     s_.cpu_moe = options_.has("cpu-moe");
     take(options_.integer("n-cpu-moe", 0, {0, 1 << 20}), s_.n_cpu_moe);
     overrides();
@@ -239,6 +235,18 @@ class Reader {
       s_.device_kind = *kind;
       s_.device_numbers.push_back(number);
     }
+  }
+
+  /// Without a split, the main GPU is the only device (llama.cpp, llama_model_load_from_file_impl).
+  void split_mode() {
+    constexpr std::array<std::string_view, 2> kSplits{"none", "layer"};
+    std::size_t split = 1;
+    take(options_.choice("split-mode", kSplits, "layer"), split);
+    std::int64_t main = 0;
+    take(options_.integer("main-gpu", 0, {0, std::max(s_.gpus() - 1, 0)}), main);
+    if (split != 0 || s_.gpus() == 0) return;
+    s_.device_numbers = {s_.device_numbers[static_cast<std::size_t>(main)]};
+    s_.tensor_split.clear();
   }
 
   void tensor_split() {

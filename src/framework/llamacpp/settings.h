@@ -17,7 +17,6 @@
 namespace memtape::llamacpp {
 
 enum class FlashAttention : std::uint8_t { off, on, automatic };
-enum class SplitMode : std::uint8_t { none, layer };
 /// What becomes of a sequence's embeddings, by the numbers that files have (pooling_type).
 enum class Pooling : std::int8_t { as_the_model = -1, none, mean, cls, last, rank };
 
@@ -33,9 +32,7 @@ struct Settings {
   FlashAttention flash = FlashAttention::automatic;
   ggml::Type type_k = ggml::Type::f16, type_v = ggml::Type::f16;
   std::int64_t n_gpu_layers = -1;  ///< -1: all
-  SplitMode split = SplitMode::layer;
   std::vector<double> tensor_split;
-  int main_gpu = 0;
   bool kv_offload = true, op_offload = true, swa_full = false, mmap = false;
   bool cpu_moe = false;
   std::int64_t n_cpu_moe = 0;
