@@ -56,7 +56,7 @@ Stream DecoderLayer::after_norm(Stream s) {
 
 Stream DecoderLayer::after_attention(Stream s) {
   if (!blocks_.feed_forward) return s;
-  s = norms_[1].start_or_add(s.hidden, s.residual);
+  s = norms_.back().start_or_add(s.hidden, s.residual);
   s.hidden = blocks_.feed_forward(s.hidden);
   return s;
 }
