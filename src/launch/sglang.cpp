@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "launch/config_words.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
@@ -25,8 +26,10 @@ bool is_count(std::string_view option) {
 
 Result<Translation> translate_sglang(const LaunchCommand& command) {
   const std::span<const Flag> table = data::sglang_flags().flags;
+  const Result<std::vector<std::string>> words = with_config_file(command, table);
+  if (!words) return tl::unexpected(words.error());
   const Result<ReadFlags> flags =
-      read_flags(command.arguments, table, {.program = kProgram, .unknown_pass = true});
+      read_flags(*words, table, {.program = kProgram, .unknown_pass = true});
   if (!flags) return tl::unexpected(flags.error());
   // With attention of its own, data ranks are ranks of the tensor group.
   const bool inner = flags->has("enable-dp-attention");

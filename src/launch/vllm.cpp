@@ -6,7 +6,9 @@
 #include <charconv>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "launch/config_words.h"
 #include "launch/flag_tables.h"
 #include "launch/programs.h"
 #include "launch/serving.h"
@@ -48,6 +50,20 @@ void add_field(std::vector<std::string>& opened, const std::string& group,
   object += (object == "{" ? "" : ", ") + field + "}";
 }
 
+/// --spec-method and its like are fields of --speculative-config
+/// (EngineArgs.create_speculative_config).
+std::vector<std::string> with_short_fields_named(std::vector<std::string> words) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFields{
+      {{"--spec-method", "--speculative-config.method"},
+       {"--spec-model", "--speculative-config.model"},
+       {"--spec-tokens", "--speculative-config.num_speculative_tokens"}}};
+  for (std::string& word : words)
+    for (const auto& [flag, field] : kFields)
+      if (word == flag || (word.starts_with(flag) && word[flag.size()] == '='))
+        word.replace(0, flag.size(), field);
+  return words;
+}
+
 /// --group.field VALUE of a JSON argument: "--compilation-config.mode" (FlexibleArgumentParser).
 /// Read as `--group {"field": VALUE}` with the fields of one group together.
 std::vector<std::string> with_dots_opened(const std::vector<std::string>& words) {
@@ -71,9 +87,14 @@ std::vector<std::string> with_dots_opened(const std::vector<std::string>& words)
 void add_option(Translation& translation, const GivenFlag& given) {
   if (given.flag->effect != Effect::modelled) return;
   const std::string option(given.flag->meaning);
-  const std::string value = given.values.empty() ? std::string() : given.values.front();
+  const bool is_list = given.flag->arity == Arity::many;
+  const std::string value = is_list                ? fmt::format("{}", fmt::join(given.values, ","))
+                            : given.values.empty() ? std::string()
+                                                   : given.values.front();
   if (option == "model")
     translation.model = value;
+  else if (option == "optimization-level" && value.starts_with('{'))
+    translation.options.emplace_back("compilation-config", value);  // -O of versions before 0.12
   else
     translation.options.emplace_back(option, is_count(option) ? plain_number(value) : value);
 }
@@ -81,7 +102,9 @@ void add_option(Translation& translation, const GivenFlag& given) {
 }  // namespace
 
 Result<Translation> translate_vllm(const LaunchCommand& command) {
-  const std::vector<std::string> words = with_dots_opened(command.arguments);
+  const Result<std::vector<std::string>> own = with_config_file(command, kVllmArguments);
+  if (!own) return tl::unexpected(own.error());
+  const std::vector<std::string> words = with_dots_opened(with_short_fields_named(*own));
   const Result<ReadFlags> flags =
       read_flags(words, kVllmArguments, {.program = kProgram, .unknown_pass = true});
   if (!flags) return tl::unexpected(flags.error());

@@ -212,10 +212,12 @@ void add_remarks(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& po
 Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!request.config)
     return bad_input("SGLang needs a config", request.id, "a config.json or a hub id");
-  const Config config = vllm::text_config(*request.config);
+  const Result<Config> whole = vllm::with_overrides(request, "json-model-override-args");
+  if (!whole) return tl::unexpected(whole.error());
+  const Config config = vllm::text_config(*whole);
   ServeAnswer answer;
-  vllm::warn_of_towers(*request.config, answer.warnings);
-  const Result<ServerArgs> args = resolve(request, *request.config, answer.warnings);
+  vllm::warn_of_towers(*whole, answer.warnings);
+  const Result<ServerArgs> args = resolve(request, *whole, answer.warnings);
   if (!args) return tl::unexpected(args.error());
   const auto runs = run_stages(config, *args);
   if (!runs) return tl::unexpected(runs.error());

@@ -42,6 +42,8 @@ inline constexpr std::array kFlags{
     ServeFlag{"--mamba-full-memory-ratio", "X", "states per byte of keys and values (0.9)"},
     ServeFlag{"--max-mamba-cache-size", "N", "slots of recurrent states"},
     ServeFlag{"--mamba-ssm-dtype", "TYPE", "of recurrent states"},
+    ServeFlag{"--json-model-override-args", "JSON",
+              "members of config.json in the place of its own"},
     ServeFlag{"--attention-backend", "NAME", ""},
     ServeFlag{"--trust-remote-code", "", ""},
     ServeFlag{"--host", "NAME", ""},

@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/vllm/graphs.h"
 #include "framework/vllm/refusals.h"
 #include "framework/vllm/speculation.h"
+#include "model/config_overrides.h"
 #include "workload/device_traits.h"
 
 namespace memtape::vllm {
@@ -239,47 +241,6 @@ Result<void> read_cache(const ServeOptions& options, const Config& config, Setti
   return {};
 }
 
-/// VllmConfig._set_cudagraph_sizes: 1, 2, 4, every 8 below 256, then every 16.
-std::vector<std::int64_t> default_capture_sizes(std::int64_t requests) {
-  constexpr std::int64_t kMost = 512, kFine = 256, kFineStep = 8, kCoarseStep = 16;
-  const std::int64_t most = std::min(2 * requests, kMost);
-  std::vector<std::int64_t> sizes;
-  for (const std::int64_t size : {1, 2, 4})
-    if (size <= most) sizes.push_back(size);
-  for (std::int64_t size = kFineStep; size <= most; size += size < kFine ? kFineStep : kCoarseStep)
-    sizes.push_back(size);
-  return sizes;
-}
-
-Result<void> read_graphs(const ServeOptions& options, Settings& s,
-                         std::vector<std::string>& warnings) {
-  s.enforce_eager = options.has("enforce-eager");
-  // The V0 engine compiles nothing (CompilationLevel.NO_COMPILATION) and captures its graphs when
-  // the cache is there already.
-  if (s.enforce_eager || s.runner == Runner::v0) return {};
-  s.compiles = true;
-  std::string mode = "FULL_AND_PIECEWISE";
-  if (const std::string* text = options.find("compilation-config")) {
-    const Result<Config> given = Config::parse(*text, "--compilation-config");
-    if (!given) return tl::unexpected(given.error());
-    s.compiles = given->integer("mode", 3) != 0;
-    mode = given->text("cudagraph_mode", s.compiles ? "FULL_AND_PIECEWISE" : "FULL_DECODE_ONLY");
-    s.capture_sizes = given->integers("cudagraph_capture_sizes");
-    if (const Result<void> read = given->check(); !read) return read;
-  }
-  s.estimate_cuda_graphs =
-      s.runner == Runner::v2 && options.text("estimate-cuda-graphs", "1") != "0";
-  s.full_graphs = mode.starts_with("FULL");
-  s.piecewise_graphs = mode.ends_with("PIECEWISE");
-  if (s.capture_sizes.empty()) s.capture_sizes = default_capture_sizes(s.max_num_seqs);
-  std::ranges::sort(s.capture_sizes);
-  if (s.compiles)
-    warnings.push_back(
-        "what Inductor allocates while it compiles is known from one recorded start-up: the KV "
-        "cache may differ by some hundred MiB");
-  return {};
-}
-
 /// LoRAConfig; ranks are those that the kernels are made for.
 Result<void> read_lora(const ServeOptions& options, Settings& s,
                        std::vector<std::string>& warnings) {
@@ -368,6 +329,14 @@ Result<DeviceFacts> device_facts(const ServeDevice& device, std::string_view eng
   return facts;
 }
 
+Result<Config> with_overrides(const ServeRequest& request, std::string_view flag) {
+  const std::string* text = request.options.find(flag);
+  if (!text) return *request.config;
+  const Result<Config> given = Config::parse(*text, fmt::format("--{}", flag));
+  if (!given) return given;
+  return overridden(*request.config, *given);
+}
+
 Config text_config(const Config& config) {
   const bool nested = config.has("text_config") && !config.has("hidden_size");
   const Config text = nested ? config.object("text_config") : config;
@@ -446,6 +415,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto read = read_lora(options, s, warnings); !read) return tl::unexpected(read.error());
   if (auto read = read_speculation(request, config, s, warnings); !read)
     return tl::unexpected(read.error());
+  if (auto read = choose_capture_sizes(options, s); !read) return tl::unexpected(read.error());
   const std::string scheme = options.text("quantization", "");
   if (scheme == "fp8" && config.is_null("quantization_config"))
     s.quantize_online = true;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -12,6 +13,9 @@
 #include "workload/serve_engine.h"
 
 namespace memtape::vllm {
+
+/// The model's configuration with what `flag` (--hf-overrides) says in its place.
+Result<Config> with_overrides(const ServeRequest& request, std::string_view flag);
 
 /// The part of a configuration that describes the text model: nested in multimodal ones.
 Config text_config(const Config& config);

@@ -265,11 +265,13 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!request.config)
     return unsupported(request.gguf ? "vLLM 0.32 reads no GGUF" : "vLLM needs a config.json",
                        request.id, "a config.json or a hub id");
-  const Result<bool> is_text = serves_text_alone(request.options, *request.config);
+  const Result<Config> whole = with_overrides(request, "hf-overrides");
+  if (!whole) return tl::unexpected(whole.error());
+  const Result<bool> is_text = serves_text_alone(request.options, *whole);
   if (!is_text) return tl::unexpected(is_text.error());
-  const Config config = text_config(*is_text ? without_encoders(*request.config) : *request.config);
+  const Config config = text_config(*is_text ? without_encoders(*whole) : *whole);
   ServeAnswer answer;
-  if (!*is_text) warn_of_towers(*request.config, answer.warnings);
+  if (!*is_text) warn_of_towers(*whole, answer.warnings);
   const Result<Settings> settings = resolve(request, config, answer.warnings);
   if (!settings) return tl::unexpected(settings.error());
   warn_of_kernels(config, *settings, answer.warnings);

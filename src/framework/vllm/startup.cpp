@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "framework/vllm/graphs.h"
 #include "framework/vllm/kv_cache.h"
 #include "framework/vllm/models/model.h"
 #include "framework/vllm/models/vision.h"
@@ -107,10 +108,7 @@ class Worker {
     const Settings& s = settings_;
     if (!(s.full_graphs || s.piecewise_graphs) || !s.estimate_cuda_graphs || s.parallel.pp > 1)
       return;
-    std::vector<std::int64_t> full;
-    for (const std::int64_t size : s.capture_sizes)
-      if (size <= s.max_num_seqs) full.push_back(size);
-    if (!s.full_graphs) full.clear();
+    const std::vector<std::int64_t> full = full_graph_sizes(s);
     startup.full_graphs = static_cast<std::int64_t>(full.size());
     const std::vector<Tensor> cache = least_kv_cache();
     ghost::session().tape.empty_cache();

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/vllm/graphs.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "model/config.h"
+
+namespace memtape::vllm {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// 1, 2, 4, every 8 below 256, then every 16.
+Sizes grid(std::int64_t most) {
+  constexpr std::int64_t kFine = 256, kFineStep = 8, kCoarseStep = 16;
+  Sizes sizes;
+  for (const std::int64_t size : {1, 2, 4})
+    if (size <= most) sizes.push_back(size);
+  for (std::int64_t size = kFineStep; size <= most; size += size < kFine ? kFineStep : kCoarseStep)
+    sizes.push_back(size);
+  return sizes;
+}
+
+void sort_once(Sizes& sizes) {
+  std::ranges::sort(sizes);
+  sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+}
+
+/// A decoding step asks for the new token and for those that were proposed.
+std::int64_t decode_length(const Settings& s) { return 1 + s.speculation.tokens; }
+
+/// The batches of decoding steps that the grid may lack.
+Sizes decode_sizes(const Settings& s, std::int64_t platform_most, std::int64_t most) {
+  const std::int64_t length = decode_length(s);
+  if (length == 1) return s.max_num_seqs <= most ? Sizes{s.max_num_seqs} : Sizes{};
+  const std::int64_t requests = std::min(s.max_num_seqs, platform_most);
+  Sizes counts = grid(requests), sizes;
+  counts.push_back(requests);
+  for (const std::int64_t count : counts)
+    if (count * length <= most) sizes.push_back(count * length);
+  return sizes;
+}
+
+/// The default of datacentre Blackwell is another (is_device_capability_family(100)).
+std::int64_t platform_limit(const Settings& s) {
+  constexpr std::int64_t kMost = 512, kMostOfBlackwell = 1024;
+  return s.device.traits.major == 10 ? kMostOfBlackwell : kMost;
+}
+
+Sizes default_sizes(const Settings& s, std::optional<std::int64_t> asked) {
+  const std::int64_t platform = platform_limit(s), tokens = s.max_num_batched_tokens;
+  std::int64_t most = asked.value_or(std::min(s.max_num_seqs * decode_length(s) * 2, platform));
+  const Sizes decoding = asked ? Sizes{} : decode_sizes(s, platform, most);
+  most = std::min(most, tokens);
+  Sizes sizes = grid(most);
+  if (tokens <= most) sizes.push_back(tokens);
+  for (const std::int64_t size : decoding)
+    if (size <= tokens) sizes.push_back(size);
+  sort_once(sizes);
+  return sizes;
+}
+
+/// "1,2,4", "1 2 4" or "[1, 2, 4]".
+Result<Sizes> sizes_of(std::string text) {
+  constexpr const char* kFlag = "--cudagraph-capture-sizes";
+  std::ranges::replace(text, ' ', ',');
+  if (!text.starts_with('[')) text = fmt::format("[{}]", text);
+  std::string list;
+  for (const char c : text)
+    if (c != ',' || !list.ends_with(',')) list += c;
+  const Result<Config> read = Config::parse(fmt::format("{{\"sizes\": {}}}", list), kFlag);
+  if (!read) return bad_input("is no list of sizes", kFlag, "1,2,4,8");
+  Sizes sizes = read->integers("sizes");
+  if (!read->check() || std::ranges::any_of(sizes, [](auto size) { return size < 1; }))
+    return bad_input("is no list of sizes", kFlag, "1,2,4,8");
+  return sizes;
+}
+
+/// OPTIMIZATION_LEVEL_00 to _03 of vllm/config/vllm.py.
+struct Level {
+  bool compiles;
+  const char* mode;
+};
+constexpr std::array kLevels{Level{false, "NONE"}, Level{true, "PIECEWISE"},
+                             Level{true, "FULL_AND_PIECEWISE"}, Level{true, "FULL_AND_PIECEWISE"}};
+
+Result<void> read_config(const std::string& text, Settings& s, std::string& mode) {
+  const Result<Config> given = Config::parse(text, "--compilation-config");
+  if (!given) return tl::unexpected(given.error());
+  s.compiles = given->integer({"mode", "level"}, s.compiles ? 3 : 0) != 0;
+  // Without compilation there are no pieces.
+  const std::string otherwise = s.compiles || mode == "NONE" ? mode : "FULL_DECODE_ONLY";
+  mode = given->text("cudagraph_mode", otherwise);
+  s.capture_sizes = given->integers("cudagraph_capture_sizes");
+  return given->check();
+}
+
+}  // namespace
+
+Result<void> read_graphs(const ServeOptions& options, Settings& s,
+                         std::vector<std::string>& warnings) {
+  s.enforce_eager = options.has("enforce-eager");
+  // The V0 engine compiles nothing (CompilationLevel.NO_COMPILATION) and captures its graphs when
+  // the cache is there already.
+  if (s.enforce_eager || s.runner == Runner::v0) return {};
+  const Result<std::int64_t> level = options.integer("optimization-level", 2, {0, 3});
+  if (!level) return tl::unexpected(level.error());
+  s.compiles = kLevels[static_cast<std::size_t>(*level)].compiles;
+  std::string mode = kLevels[static_cast<std::size_t>(*level)].mode;
+  if (const std::string* text = options.find("compilation-config"))
+    if (const Result<void> read = read_config(*text, s, mode); !read) return read;
+  s.estimate_cuda_graphs =
+      s.runner == Runner::v2 && options.text("estimate-cuda-graphs", "1") != "0";
+  s.full_graphs = mode.starts_with("FULL");
+  s.piecewise_graphs = mode.ends_with("PIECEWISE");
+  if (s.compiles)
+    warnings.push_back(
+        "what Inductor allocates while it compiles is known from one recorded start-up: the KV "
+        "cache may differ by some hundred MiB");
+  return {};
+}
+
+Result<void> choose_capture_sizes(const ServeOptions& options, Settings& s) {
+  if (!s.full_graphs && !s.piecewise_graphs) return {};
+  if (const std::string* text = options.find("cudagraph-capture-sizes")) {
+    Result<Sizes> sizes = sizes_of(*text);
+    if (!sizes) return tl::unexpected(sizes.error());
+    s.capture_sizes = *std::move(sizes);
+  }
+  std::optional<std::int64_t> most;
+  if (options.has("max-cudagraph-capture-size")) {
+    const auto given = options.integer("max-cudagraph-capture-size", 0, {1, 1 << 20});
+    if (!given) return tl::unexpected(given.error());
+    most = *given;
+  }
+  if (s.capture_sizes.empty()) {
+    s.capture_sizes = default_sizes(s, most);
+    return {};
+  }
+  std::erase_if(s.capture_sizes, [&](auto size) { return size > s.max_num_batched_tokens; });
+  sort_once(s.capture_sizes);
+  return {};
+}
+
+std::vector<std::int64_t> full_graph_sizes(const Settings& s) {
+  Sizes sizes;
+  if (!s.full_graphs || s.capture_sizes.empty()) return sizes;
+  const std::int64_t length = decode_length(s), most = s.capture_sizes.back();
+  for (const std::int64_t size : s.capture_sizes) {
+    const std::int64_t rounded = (size + length - 1) / length * length;
+    if (rounded <= s.max_num_seqs * length && rounded <= most) sizes.push_back(rounded);
+  }
+  sort_once(sizes);
+  if (!s.lora) return sizes;
+  Sizes twice;
+  for (const std::int64_t size : sizes) twice.insert(twice.end(), {size, size});
+  return twice;
+}
+
+}  // namespace memtape::vllm

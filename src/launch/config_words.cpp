@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/config_words.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "launch/yaml.h"
+
+namespace memtape::launch {
+namespace {
+
+bool is(const YamlNode& node, std::string_view truth) {
+  if (node.kind != YamlNode::Kind::scalar || node.quoted) return false;
+  return to_json(node) == truth;
+}
+
+/// "key: value" as a flag and its values; a switch that is off is its opposite, or no flag.
+void add_words(const YamlNode& node, std::span<const Flag> table, std::vector<std::string>& words) {
+  if (is(node, "false")) {
+    std::string opposite = "--no-" + node.key;
+    std::ranges::replace(opposite, '_', '-');
+    if (std::ranges::find(table, opposite, &Flag::name) != table.end()) words.push_back(opposite);
+    return;
+  }
+  words.push_back("--" + node.key);
+  if (is(node, "true")) return;
+  if (node.kind == YamlNode::Kind::scalar) {
+    words.push_back(node.text);
+  } else if (node.kind == YamlNode::Kind::sequence) {
+    for (const YamlNode& item : node.children)
+      words.push_back(item.kind == YamlNode::Kind::scalar ? item.text : to_json(item));
+  } else {
+    words.push_back(to_json(node));
+  }
+}
+
+/// Takes `--config FILE` or `--config=FILE` out of the words.
+std::optional<std::string> take_config(std::vector<std::string>& words) {
+  constexpr std::string_view kFlag = "--config", kAttached = "--config=";
+  for (auto at = words.begin(); at != words.end(); ++at) {
+    if (at->starts_with(kAttached)) {
+      std::string file = at->substr(kAttached.size());
+      words.erase(at);
+      return file;
+    }
+    if (*at != kFlag || at + 1 == words.end()) continue;
+    std::string file = *(at + 1);
+    words.erase(at, at + 2);
+    return file;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> with_config_file(const LaunchCommand& command,
+                                                  std::span<const Flag> table) {
+  std::vector<std::string> words = command.arguments;
+  const std::optional<std::string> file = take_config(words);
+  if (!file) return words;
+  const Result<std::string> text = command.files->read(*file);
+  if (!text) return tl::unexpected(text.error());
+  const Result<YamlNode> mapping = read_yaml_mapping(*text, *file);
+  if (!mapping) return tl::unexpected(mapping.error());
+  std::vector<std::string> given;
+  for (const YamlNode& node : mapping->children) add_words(node, table, given);
+  // A model that is named as an operand stays the first word.
+  const bool is_operand = !words.empty() && !words.front().starts_with('-');
+  words.insert(words.begin() + (is_operand ? 1 : 0), given.begin(), given.end());
+  return words;
+}
+
+}  // namespace memtape::launch
