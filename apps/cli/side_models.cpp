@@ -9,11 +9,17 @@ Result<SideModels> SideModels::read(const ServeCommand& command) {
   SideModels side;
   for (const auto& [name, value] : command.values) {
     Result<void> added;
-    if (name == "spec-draft-model") added = side.add_draft(value);
+    if (name == "spec-draft-model" || name == "assistant_model") added = side.add_draft(value);
     if (name == "speculative-config") added = side.add_proposer(value);
     if (name == "lora") added = side.add_adapters(value);
     if (!added) return tl::unexpected(added.error());
   }
+  return side;
+}
+
+SideModels SideModels::drafted_by(const std::string& name, const Config& config) {
+  SideModels side;
+  side.draft_ = {.id = name, .config = &config};
   return side;
 }
 

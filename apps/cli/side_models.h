@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The models that a server loads beside the one it serves, resolved from the flags that name them:
-// draft models of llama.cpp (a file, a catalog name or a hub id) and of vLLM, and llama.cpp's
-// adapters (files).
+// draft models of llama.cpp (a file, a catalog name or a hub id) and of vLLM, generate()'s
+// assistant, and llama.cpp's adapters (files).
 #pragma once
 
 #include <deque>
@@ -19,6 +19,8 @@ namespace memtape::cli {
 class SideModels {
  public:
   static Result<SideModels> read(const ServeCommand& command);
+  /// With a draft model of that configuration, which outlives it.
+  static SideModels drafted_by(const std::string& name, const Config& config);
 
   const SideModel& draft() const { return draft_; }
   const std::vector<SideModel>& adapters() const { return adapters_; }

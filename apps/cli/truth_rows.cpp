@@ -27,6 +27,8 @@ bool read_row(const Json& json, TruthRow& row) {
     row.args.push_back(arg.get<std::string>());
   }
   if (json.contains("config") && json["config"].is_object()) row.config = json["config"].dump();
+  if (json.contains("assistant") && json["assistant"].is_object())
+    row.assistant = json["assistant"].dump();
   if (json.contains("tape") && json["tape"].is_string()) row.tape = json["tape"].get<std::string>();
   collect_numbers(json["expect"], "", row);
   return true;

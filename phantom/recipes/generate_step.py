@@ -8,17 +8,41 @@ import transformers.generation.candidate_generator
 import transformers.generation.utils
 
 
-def prepare_model():
+def prepare_model(config):
     with torch.device("cuda"):
-        model = modeling_auto.AutoModelForCausalLM.from_config(model_config(), dtype=getattr(torch, SETTINGS["dtype"]),
+        model = modeling_auto.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, SETTINGS["dtype"]),
                                                                attn_implementation=SETTINGS["attention"])
     model.eval()
     model.generation_config.eos_token_id = None
     return model
 
 
+def prepare_assistant():
+    if "assistant_config" not in SETTINGS:
+        return None
+    given = dict(SETTINGS["assistant_config"])
+    assistant = prepare_model(AutoConfig.for_model(given.pop("model_type"), **given))
+    for name in ("num_assistant_tokens", "num_assistant_tokens_schedule", "assistant_confidence_threshold"):
+        if SETTINGS.get(name) is not None:
+            setattr(assistant.generation_config, name, SETTINGS[name])
+    return assistant
+
+
 def end_by_length(total, watch):
-    """A phantom GPU has no values: whether all prompts are finished is read off the device all the same, and told by the length."""
+    """A phantom GPU has no values: whether all prompts are finished is read off the device all the same, and told by the length. An
+    assistant's own generate() ends where the criteria that it was given say so."""
+    def told(self, unfinished, tokens, length):
+        bool(unfinished.max() == 0)
+        return length >= self.max_length
+    class OfAssistant(transformers.generation.utils.StopCheck):
+        __call__ = told
+    sample = transformers.generation.utils.GenerationMixin._sample
+    transformers.generation.utils.GenerationMixin._sample = retold(
+        sample, dict(OfAssistant=OfAssistant),
+        ("stop_check = StopCheck(streamer)",
+         "stop_check = (OfAssistant if generation_config.is_assistant else StopCheck)(streamer)\n"
+         "        stop_check.max_length = stopping_criteria.max_length"))
+
     def stop(self, unfinished, tokens, length):
         bool(unfinished.max() == 0)
         if length >= total:
@@ -94,6 +118,15 @@ def accept_all_candidates(watch):
         ("for idx in match_indices:", "for idx in [0]:"),
         ("if fake_candidate_logits in (-float(\"Inf\"), torch.finfo(fake_candidate_logits.dtype).min):", "if False:"))
     mixin = transformers.generation.utils.GenerationMixin
+
+    def is_sure(self, input_ids, scores, **kwargs):
+        probs = scores[-1].softmax(-1)
+        return probs[0, input_ids[0, -1]].item() < 0
+    transformers.generation.stopping_criteria.ConfidenceCriteria.__call__ = is_sure
+    transformers.generation.utils._speculative_sampling = retold(
+        transformers.generation.utils._speculative_sampling, {},
+        ("n_matches = ((~is_accepted).cumsum(dim=-1) < 1).sum()",
+         "counted = ((~is_accepted).cumsum(dim=-1) < 1).sum(); n_matches = candidate_length"))
     mixin._assisted_decoding = retold(
         mixin._assisted_decoding, dict(Told=Told, ended=ended),
         ("is_done_candidate = stopping_criteria(candidate_input_ids, None)",
@@ -114,7 +147,7 @@ def watch_passes(model, watch):
     def recorded(*args, **kwargs):
         watch.close("between passes")
         output = forward(*args, **kwargs)
-        chunk = kwargs["input_ids"].shape[1] > 1 and not SETTINGS.get("prompt_lookup_num_tokens")
+        chunk = kwargs["input_ids"].shape[1] > 1 and not SETTINGS.get("prompt_lookup_num_tokens") and "assistant_config" not in SETTINGS
         watch.close("prefill" if not passes else "chunks" if chunk else "decode")
         passes.append(1)
         return output
@@ -135,7 +168,7 @@ def options():
 
 def main():
     begin()
-    model = prepare_model()
+    model, assistant = prepare_model(model_config()), prepare_assistant()
     gc.collect()
     torch.cuda.empty_cache()
     watch = Watch()
@@ -148,7 +181,7 @@ def main():
     ids = torch.zeros(SETTINGS["batch_size"], SETTINGS["prompt_length"], dtype=torch.long, device="cuda")
     mask = torch.ones_like(ids)
     with torch.no_grad():
-        model.generate(input_ids=ids, attention_mask=mask, **options())
+        model.generate(input_ids=ids, attention_mask=mask, assistant_model=assistant, **options())
     phases = {phase: named(watch.phases[phase]) for phase in ("prefill", "chunks", "decode") if phase in watch.phases}
     finish(watch, dict(weights_bytes=watch.steady["allocated"], phases=phases, **named(watch.steps[-1])))
 

@@ -77,6 +77,14 @@ void DynamicLayer::update(Tensor& key_states, Tensor& value_states) {
 void DynamicSlidingWindowLayer::update(Tensor& key_states, Tensor& value_states) {
   const DType dtype = key_states.dtype();
   if (!window_on_device_.defined()) window_on_device_ = number_on_device();
+  // get_mask_sizes counts on the window having been cut.
+  if (records_past_ && seen >= window_ && keys_.size(-2) >= window_)
+    ghost::session().fail(
+        {ErrorKind::unsupported,
+         "transformers fails: of an assistant's full window, keys outnumber the mask's from its "
+         "second token of a round on",
+         "--assistant_model",
+         "a prompt and an answer within its window, or --num_assistant_tokens 1"});
   seen += key_states.size(-2);
   const Tensor full_key_states = joined(keys_, key_states, dtype);
   const Tensor full_value_states = joined(values_, value_states, dtype);

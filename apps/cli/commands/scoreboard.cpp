@@ -33,6 +33,7 @@ struct Answered {
 struct Predict {
   const TruthRow& row;
   const Config& config;
+  const Config* assistant = nullptr;  ///< of generate()'s assistant
 
   Result<Answered> operator()(const RawOptions& options) const {
     const Result<TrainRequest> request = train_request(options);
@@ -43,7 +44,8 @@ struct Predict {
     return Answered{report::json(answer->prediction), answer->prediction.model.family};
   }
   Result<Answered> operator()(const ServeCommand& command) const {
-    const auto beside = SideModels::read(command);
+    const Result<SideModels> beside =
+        assistant ? SideModels::drafted_by("assistant", *assistant) : SideModels::read(command);
     if (!beside) return tl::unexpected(beside.error());
     const auto answer =
         answer_serve(command, {.id = row.id, .config = &config, .beside = &*beside});
@@ -61,7 +63,10 @@ Result<Answered> predict(const TruthRow& row) {
   if (!request) return tl::unexpected(request.error());
   const Result<Config> config = Config::parse(row.config, "config");
   if (!config) return tl::unexpected(config.error());
-  return std::visit(Predict{row, *config}, *request);
+  if (row.assistant.empty()) return std::visit(Predict{row, *config}, *request);
+  const Result<Config> assistant = Config::parse(row.assistant, "assistant");
+  if (!assistant) return tl::unexpected(assistant.error());
+  return std::visit(Predict{row, *config, &*assistant}, *request);
 }
 
 std::string option_of(const TruthRow& row, std::string_view name) {

@@ -48,11 +48,20 @@ std::vector<Setting> vllm_settings(const ServeCommand& command, const ServeAnswe
   return {{"flags", words.dump()}};
 }
 
-Result<Runnable> runnable(const ServeCommand& command, const ServeAnswer& answer) {
+/// generate()'s settings, with the configuration of the assistant in place of its name.
+std::vector<Setting> generate_settings(const ServeRequest& request, const ServeAnswer& answer) {
+  std::vector<Setting> settings = answer.workload;
+  if (request.draft.config) settings.push_back({"assistant_config", request.draft.config->json()});
+  return settings;
+}
+
+Result<Runnable> runnable(const ServeCommand& command, const ServeRequest& request,
+                          const ServeAnswer& answer) {
   if (answer.ranks.size() > 1 || answer.ranks.front().ranks.size() > 1)
     return unsupported("only one GPU's server can be run beside a prediction", "verify",
                        "--tensor-parallel-size 1");
-  if (command.engine == "transformers") return Runnable{Recipe::generate_step, answer.workload};
+  if (command.engine == "transformers")
+    return Runnable{Recipe::generate_step, generate_settings(request, answer)};
   if (command.engine == "vllm") return Runnable{Recipe::vllm_start, vllm_settings(command, answer)};
   return unsupported("this engine is no Python program that could be run",
                      "--engine " + command.engine, "transformers or vllm");
@@ -105,7 +114,7 @@ Result<Question> question_of(const ServeCommand& command, const ServedModel& mod
     return memtape::bad_input("is missing", "--gpu", "verify serve: --gpu a100-80gb");
   auto answer = answer_serve(command, model);
   if (!answer) return tl::unexpected(answer.error());
-  auto runs = runnable(command, *answer);
+  auto runs = runnable(command, *request, *answer);
   if (!runs) return tl::unexpected(runs.error());
   return Question{*request, *std::move(answer), *std::move(runs)};
 }
@@ -139,7 +148,11 @@ int run_verify_serve(const VerifyServeOptions& options, Terminal& terminal) {
   const auto source =
       sources::find_model_source(options.serve.model, sources::HubSettings::of_process());
   if (!source) return terminal.fail(source.error());
-  const Result<Question> question = question_of(options.serve, served(*source));
+  const auto beside = SideModels::read(options.serve);
+  if (!beside) return terminal.fail(beside.error());
+  ServedModel model = served(*source);
+  model.beside = &*beside;
+  const Result<Question> question = question_of(options.serve, model);
   if (!question) return terminal.fail(question.error());
   if (!options.show_script) return verified(*question, options, terminal);
   const Result<std::string> script = phantom_run::step_script(step_of(*question, options), "/tmp");

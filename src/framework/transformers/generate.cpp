@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/torch/model_setup.h"
+#include "framework/transformers/generation/assistant_model.h"
 #include "framework/transformers/generation/assisted_decoding.h"
 #include "framework/transformers/generation/beam_search.h"
 #include "framework/transformers/generation/prompt_lookup.h"
@@ -25,9 +26,14 @@ std::int64_t vocabulary_of(const Config& config) {
   return text.dimension("vocab_size", 1);
 }
 
-/// generation_config.get_generation_mode()
-std::unique_ptr<Generation> generation_mode(family::PretrainedModel& model, const Config& config,
-                                            const GenerateRecipe& recipe) {
+/// generation_config.get_generation_mode(assistant_model)
+std::unique_ptr<Generation> generation_mode(family::PretrainedModel& model,
+                                            family::PretrainedModel* assistant,
+                                            const Config& config, const GenerateRecipe& recipe) {
+  if (assistant)
+    return std::make_unique<AssistedDecoding>(
+        model, config, recipe,
+        std::make_unique<AssistantModel>(*assistant, *recipe.assistant->config, recipe));
   if (recipe.prompt_lookup_num_tokens)
     return std::make_unique<AssistedDecoding>(
         model, config, recipe, std::make_unique<PromptLookup>(recipe, vocabulary_of(config)));
@@ -59,13 +65,20 @@ Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& rec
   const ghost::GradMode no_grad(false);
   const auto model = torch::new_model(config, loading(recipe));
   if (!model) return tl::unexpected(model.error());
+  std::unique_ptr<family::PretrainedModel> assistant;
+  if (recipe.assistant) {
+    auto built = torch::new_model(*recipe.assistant->config, loading(recipe));
+    if (!built) return tl::unexpected(built.error());
+    assistant = *std::move(built);
+  }
   session.tape.empty_cache();
   GenerateRun run;
   const torch::StaticBytes statics = torch::count_statics(**model);
   run.parameters = statics.parameters;
   run.parameter_bytes = statics.parameter_bytes;
   run.sliding_windows = (*model)->sliding_windows();
-  const std::unique_ptr<Generation> generation = generation_mode(**model, config, recipe);
+  const std::unique_ptr<Generation> generation =
+      generation_mode(**model, assistant.get(), config, recipe);
   generation->run();
   if (session.error) return tl::unexpected(*session.error);
   session.finished = true;

@@ -25,6 +25,14 @@ struct ScoreChanges {
   bool top_p = false, min_p = false, typical_p = false;
 };
 
+/// A smaller model that proposes tokens, by its generation_config.
+struct AssistantRecipe {
+  const Config* config = nullptr;  ///< outlives the run
+  std::int64_t num_assistant_tokens = 20;
+  bool grows = false;           ///< schedule: two more after a round whose tokens were all kept
+  bool asks_confidence = true;  ///< assistant_confidence_threshold is not 0
+};
+
 struct GenerateRecipe {
   DType dtype = DType::bfloat16;
   AttentionChoice attention = AttentionChoice::sdpa;
@@ -38,7 +46,9 @@ struct GenerateRecipe {
   bool do_sample = false;
   bool output_scores = false, output_logits = false;  ///< are returned, those of every token
   std::optional<std::int64_t> prompt_lookup_num_tokens;
-  bool looks_for_eos = false;  ///< there is an eos_token_id
+  std::optional<AssistantRecipe> assistant = {};
+  bool asks_confidence = false;  ///< is an assistant that asks whether it is sure of a token
+  bool looks_for_eos = false;    ///< there is an eos_token_id
 };
 
 struct GenerateRun {

@@ -7,12 +7,12 @@
 #include "base/result.h"
 #include "framework/transformers/generate.h"
 #include "workload/serve_answer.h"
-#include "workload/serve_options.h"
+#include "workload/serve_engine.h"
 
 namespace memtape::transformers {
 
 /// Reads them into `recipe`, whose cache and beams are known.
-Result<void> read_generation_flags(const ServeOptions& options, GenerateRecipe& recipe);
+Result<void> read_generation_flags(const ServeRequest& request, GenerateRecipe& recipe);
 
 /// Those that were given, as they were.
 std::vector<Setting> generation_settings(const ServeOptions& options);

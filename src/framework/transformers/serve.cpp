@@ -24,6 +24,12 @@ constexpr std::array kCacheKinds{family::CacheKind::dynamic, family::CacheKind::
                                  family::CacheKind::dynamic, family::CacheKind::fixed,
                                  family::CacheKind::quantized};
 
+/// What of assisted decoding depends on the tokens that are made, and on what is installed.
+constexpr std::string_view kAssistantPolicy =
+    "the assistant is taken to propose as many tokens as it may in every round and the model to "
+    "keep them all: no pass is larger; what scikit-learn adds where it is installed (the "
+    "probabilities of a round's candidates, to adapt the threshold) is not counted";
+
 bool offloads(std::string_view cache) { return cache.starts_with("offloaded"); }
 
 /// QuantizedCache's arguments by their own names.
@@ -73,7 +79,8 @@ class Flags {
   std::optional<Error> mistake_;
 };
 
-Result<GenerateRecipe> recipe_of(const ServeOptions& options) {
+Result<GenerateRecipe> recipe_of(const ServeRequest& request) {
+  const ServeOptions& options = request.options;
   Flags flags(options);
   GenerateRecipe recipe;
   recipe.dtype = kDtypeValues[flags.choice("dtype", kDtypes)];
@@ -94,7 +101,7 @@ Result<GenerateRecipe> recipe_of(const ServeOptions& options) {
   if (recipe.cache == family::CacheKind::quantized && recipe.num_beams > 1)
     return bad_input("a quantized cache cannot be reordered: transformers fails at the first token",
                      "--num_beams", "another --cache_implementation");
-  if (const Result<void> read = read_generation_flags(options, recipe); !read)
+  if (const Result<void> read = read_generation_flags(request, recipe); !read)
     return tl::unexpected(read.error());
   if (recipe.batch_size * recipe.num_beams >
       (std::int64_t{1} << 31) / (recipe.prompt_length + recipe.max_new_tokens))
@@ -177,7 +184,7 @@ std::vector<Setting> settings_of(const GenerateRecipe& recipe) {
 }  // namespace
 
 Result<GenerateRun> run_generate(const ServeRequest& request) {
-  const Result<GenerateRecipe> recipe = recipe_of(request.options);
+  const Result<GenerateRecipe> recipe = recipe_of(request);
   if (!recipe) return tl::unexpected(recipe.error());
   return run_generate(*request.config, *recipe, device_traits(request.device.gpu));
 }
@@ -185,7 +192,7 @@ Result<GenerateRun> run_generate(const ServeRequest& request) {
 Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!request.config)
     return unsupported("generate() needs a configuration", request.id, "a config.json");
-  const Result<GenerateRecipe> recipe = recipe_of(request.options);
+  const Result<GenerateRecipe> recipe = recipe_of(request);
   if (!recipe) return tl::unexpected(recipe.error());
   const Result<GenerateRun> run =
       run_generate(*request.config, *recipe, device_traits(request.device.gpu));
@@ -222,6 +229,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (peaks.chunks.allocated) rank.phases.emplace_back("chunks", peaks.chunks);
   rank.phases.emplace_back("decode", peaks.decode);
   answer.ranks.push_back(std::move(rank));
+  if (recipe->assistant) answer.warnings.emplace_back(kAssistantPolicy);
   return answer;
 }
 

@@ -41,6 +41,15 @@ inline constexpr std::array kServeFlags{
     ServeFlag{"--output_logits --output-logits", "", "return every token's logits"},
     ServeFlag{"--prompt_lookup_num_tokens --prompt-lookup-num-tokens", "N",
               "candidates that are looked up in the prompt and checked in one pass"},
+    ServeFlag{"--assistant_model --assistant-model", "MODEL",
+              "a smaller model of the same vocabulary that proposes tokens"},
+    ServeFlag{"--num_assistant_tokens --num-assistant-tokens", "N",
+              "that it proposes for a pass, at most (20)"},
+    ServeFlag{"--num_assistant_tokens_schedule --num-assistant-tokens-schedule",
+              "{constant,heuristic,heuristic_transient}",
+              "how that number changes from round to round (constant)"},
+    ServeFlag{"--assistant_confidence_threshold --assistant-confidence-threshold", "X",
+              "probability below which it stops proposing (0.4; 0: never)"},
 };
 
 inline constexpr ServeEngine kServeEngine{"transformers",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "framework/transformers/generation/score_changes.h"
+#include "framework/transformers/generation/speculative_sampling.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
@@ -21,20 +22,22 @@ AssistedDecoding::AssistedDecoding(family::PretrainedModel& model, const Config&
       max_length_(recipe.prompt_length + recipe.max_new_tokens) {}
 
 void AssistedDecoding::decode() {
+  generator_->begin(so_far_, has_bos());
   unfinished_sequences_ = ghost::ones({1}, DType::int64, Category::input);
   for (int round = 0; !failed() && length() < max_length_; ++round) {
-    candidate_input_ids_ = generator_->candidates(so_far_.input_ids);
-    const std::int64_t proposed = candidate_input_ids_.size(1) - length();
+    candidates_ = generator_->candidates(so_far_.input_ids);
+    const std::int64_t proposed = candidates_.input_ids.size(1) - length();
     is_done_candidate_ = stopping_criteria(1, recipe_.looks_for_eos);
     verify(proposed, round);
-    keep(select_tokens(), proposed);
+    const std::int64_t matches = select_tokens(proposed);
+    keep(proposed, matches);
     look_for_the_end();
   }
 }
 
 /// new_logits = outputs.logits.to(torch.float32), and as they were before the processors.
 void AssistedDecoding::verify(std::int64_t proposed, int round) {
-  logits_ = candidate_pass(candidate_input_ids_, round);
+  logits_ = candidate_pass(candidates_.input_ids, round);
   new_logits_ = logits_.to_float();
   next_token_logits_ = new_logits_.clone();
   change_scores(proposed);
@@ -45,21 +48,30 @@ void AssistedDecoding::verify(std::int64_t proposed, int round) {
 /// Token by token; what is made is written over the logits.
 void AssistedDecoding::change_scores(std::int64_t proposed) {
   for (std::int64_t i = 0; i <= proposed; ++i)
-    changed_scores(recipe_, candidate_input_ids_.slice(1, 0, length() + i),
+    changed_scores(recipe_, candidates_.input_ids.slice(1, 0, length() + i),
                    new_logits_.slice(1, i, i + 1).squeeze(1));
 }
 
-Tensor AssistedDecoding::select_tokens() {
-  if (!recipe_.do_sample) return ghost::argmax(new_logits_);
-  probs_ = ghost::softmax(new_logits_, DType::float32);
-  return draw_one(probs_.squeeze(0)).unsqueeze(0);
+/// What would end the generation is no candidate that is kept, and no token is beyond its length.
+std::int64_t AssistedDecoding::select_tokens(std::int64_t proposed) {
+  const bool is_done = length() + proposed >= max_length_;
+  std::int64_t matches = is_done && proposed > 0 ? proposed - 1 : proposed;
+  matches = std::min(matches, max_length_ - length() - 1);
+  if (recipe_.do_sample && candidates_.logits.defined())
+    valid_tokens_ = speculative_sampling(candidates_, new_logits_, matches);
+  else
+    select_by_comparison(proposed, matches);
+  return matches;
 }
 
-/// The tokens that are kept, one more than candidates: the model's own. What would end the
-/// generation is none of them, and none is beyond its length.
-void AssistedDecoding::keep(const Tensor& selected_tokens, std::int64_t proposed) {
-  selected_tokens_ = selected_tokens;
-  candidate_new_tokens_ = candidate_input_ids_.slice(1, length(), length() + proposed);
+void AssistedDecoding::select_by_comparison(std::int64_t proposed, std::int64_t matches) {
+  if (recipe_.do_sample) {
+    probs_ = ghost::softmax(new_logits_, DType::float32);
+    selected_tokens_ = draw_one(probs_.squeeze(0)).unsqueeze(0);
+  } else {
+    selected_tokens_ = ghost::argmax(new_logits_);
+  }
+  candidate_new_tokens_ = candidates_.input_ids.slice(1, length(), length() + proposed);
   if (proposed > 0) {
     const Tensor differ =
         ghost::plain_unary("bitwise_not", ghost::full({1, proposed}, DType::boolean));
@@ -67,12 +79,13 @@ void AssistedDecoding::keep(const Tensor& selected_tokens, std::int64_t proposed
     const Tensor are_first = ghost::comparison("lt", counted);
     n_matches_ = ghost::full({}, DType::int64);
   }
-  const bool is_done = length() + proposed >= max_length_;
-  std::int64_t matches = is_done && proposed > 0 ? proposed - 1 : proposed;
-  matches = std::min(matches, max_length_ - length() - 1);
-  so_far_.input_ids =
-      ghost::cat({so_far_.input_ids, selected_tokens_.slice(1, 0, matches + 1)}, -1);
+  valid_tokens_ = selected_tokens_.slice(1, 0, matches + 1);
+}
+
+void AssistedDecoding::keep(std::int64_t proposed, std::int64_t matches) {
+  so_far_.input_ids = ghost::cat({so_far_.input_ids, valid_tokens_}, -1);
   cache_.crop(proposed - matches);
+  if (matches == proposed) generator_->all_matched();
   lengthen_arguments(matches + 1);
 }
 

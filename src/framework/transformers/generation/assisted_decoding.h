@@ -21,15 +21,18 @@ class AssistedDecoding final : public Generation {
   void decode() override;
   void verify(std::int64_t proposed, int round);
   void change_scores(std::int64_t proposed);
-  Tensor select_tokens();
-  void keep(const Tensor& selected_tokens, std::int64_t proposed);
+  /// How many candidates are kept, and the tokens that are: those and one of the model's own.
+  std::int64_t select_tokens(std::int64_t proposed);
+  void select_by_comparison(std::int64_t proposed, std::int64_t matches);
+  void keep(std::int64_t proposed, std::int64_t matches);
   void look_for_the_end();
 
   std::unique_ptr<CandidateGenerator> generator_;
   std::int64_t max_length_;
-  Tensor unfinished_sequences_, candidate_input_ids_, is_done_candidate_;
+  Candidates candidates_;
+  Tensor unfinished_sequences_, is_done_candidate_;
   Tensor logits_, new_logits_, next_token_logits_, probs_;
-  Tensor n_matches_, selected_tokens_, candidate_new_tokens_;
+  Tensor n_matches_, selected_tokens_, candidate_new_tokens_, valid_tokens_;
   std::vector<Tensor> returned_;  ///< scores and logits of every round
 };
 

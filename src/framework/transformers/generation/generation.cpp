@@ -41,15 +41,6 @@ constexpr std::array<std::string_view, 16> kWithoutBos{
     "olmo",       "olmo2",     "olmo3",       "olmoe",    "glm4_moe",     "qwen2",
     "qwen3",      "qwen2_moe", "qwen3_moe",   "gpt_oss"};
 
-bool has_bos_token(const Config& config) {
-  if (config.has("bos_token_id")) return !config.is_null("bos_token_id");
-  return std::ranges::find(kWithoutBos, config.text("model_type", "")) == kWithoutBos.end();
-}
-
-Tensor int64s(const ghost::Dims& sizes) {
-  return ghost::ones(sizes, DType::int64, Category::input);
-}
-
 /// The layers that have keys and values of their own.
 std::int64_t layers_of(const Config& config) {
   const Config text = config.has("text_config") ? config.object("text_config") : config;
@@ -77,15 +68,21 @@ KeyValueCache::Settings cache_settings(const family::PretrainedModel& model, con
           .offloads = recipe.offloads_cache,
           .layers = layers_of(config),
           .quantized = recipe.quantized,
-          .records_past = recipe.prompt_lookup_num_tokens.has_value()};
+          .records_past = recipe.prompt_lookup_num_tokens || recipe.assistant};
 }
 
 }  // namespace
 
+bool Generation::has_bos_token(const Config& config) {
+  if (config.has("bos_token_id")) return !config.is_null("bos_token_id");
+  return std::ranges::find(kWithoutBos, config.text("model_type", "")) == kWithoutBos.end();
+}
+
 Generation::Generation(family::PretrainedModel& model, const Config& config,
                        const GenerateRecipe& recipe)
     : recipe_(recipe),
-      cache_(cache_settings(model, config, recipe)),
+      own_cache_(std::make_unique<KeyValueCache>(cache_settings(model, config, recipe))),
+      cache_(*own_cache_),
       model_(model),
       forward_([&model](const Batch& batch) { return model.forward(batch).logits; }),
       session_(ghost::session()),
@@ -97,13 +94,26 @@ Generation::Generation(family::PretrainedModel& model, const Config& config,
 Generation::Generation(family::PretrainedModel& model, const GenerateRecipe& recipe,
                        LogitsOf forward)
     : recipe_(recipe),
-      cache_({.kind = recipe.cache,
-              .max_length = recipe.prompt_length + recipe.max_new_tokens - 1,
-              .sliding_windows = model.sliding_windows()}),
+      own_cache_(std::make_unique<KeyValueCache>(
+          KeyValueCache::Settings{.kind = recipe.cache,
+                                  .max_length = recipe.prompt_length + recipe.max_new_tokens - 1,
+                                  .sliding_windows = model.sliding_windows()})),
+      cache_(*own_cache_),
       model_(model),
       forward_(std::move(forward)),
       marks_passes_(false),
       session_(ghost::session()) {}
+
+Generation::Generation(family::PretrainedModel& model, const GenerateRecipe& recipe, bool has_bos,
+                       GenerationInputs given, KeyValueCache& cache)
+    : recipe_(recipe),
+      cache_(cache),
+      model_(model),
+      forward_([&model](const Batch& batch) { return model.forward(batch).logits; }),
+      marks_passes_(false),
+      session_(ghost::session()),
+      has_bos_(has_bos),
+      given_(std::move(given)) {}
 
 void Generation::mark(Phase phase) {
   if (marks_passes_) session_.mark(phase, pass_, 0);
@@ -118,6 +128,23 @@ void Generation::run() {
 /// What generate() makes before the first pass: _prepare_special_tokens, position ids, and all of
 /// it once for each sequence. Its own arguments live until it returns.
 void Generation::prepare() {
+  if (given_.input_ids.defined())
+    prepare_special_tokens();
+  else
+    prepare_inputs();
+  expand();
+  so_far_ = expanded_;
+  place_cache();
+}
+
+/// Those of the configuration that came from the other model, copied with it, make way for its own.
+void Generation::prepare_special_tokens() {
+  const Tensor copied_bos = has_bos_ ? int64s({}) : Tensor(), copied_pad = int64s({});
+  if (has_bos_) bos_token_ = int64s({});
+  pad_token_ = int64s({});
+}
+
+void Generation::prepare_inputs() {
   const ghost::Dims sizes{recipe_.batch_size, recipe_.prompt_length};
   given_.input_ids = ghost::zeros(sizes, DType::int64, Category::input);
   given_.attention_mask = int64s(sizes);
@@ -133,9 +160,6 @@ void Generation::prepare() {
     given_.position_ids =
         ghost::masked_fill(counted, ghost::comparison("eq", given_.attention_mask));
   }
-  expand();
-  so_far_ = expanded_;
-  place_cache();
 }
 
 /// _expand_inputs_for_generation
@@ -157,8 +181,19 @@ void Generation::place_cache() {
                           recipe_.dtype);
 }
 
+/// _prefill of what a cache that was handed in does not hold yet.
+Tensor Generation::resume() {
+  const auto rest = [this](const Tensor& x) { return x.slice(1, cache_.seen(), length()).clone(); };
+  Inputs next = so_far_;
+  next.input_ids = rest(so_far_.input_ids);
+  next.position_ids = rest(so_far_.position_ids);
+  model_inputs_ = std::move(next);
+  return forward(model_inputs_, model_inputs_.attention_mask, Stage::prefill);
+}
+
 Tensor Generation::prefill() {
-  const std::int64_t length = recipe_.prompt_length;
+  if (cache_.seen() > 0) return resume();
+  const std::int64_t length = so_far_.input_ids.size(1);
   const std::int64_t chunk = recipe_.prefill_chunk_size.value_or(length);
   Inputs model_inputs;
   Tensor logits, next_sequence_length;
@@ -200,7 +235,7 @@ Tensor Generation::candidate_pass(const Tensor& candidate_input_ids, int round) 
   const std::int64_t end = candidate_input_ids.size(1), proposed = end - length();
   const std::int64_t from = round == 0 ? 0 : end - proposed - 1;
   candidate_inputs_ = so_far_;
-  if (proposed > 0) append(candidate_inputs_, proposed);
+  if (proposed > 0) candidate_inputs_.append(proposed);
   Inputs next = candidate_inputs_;
   next.input_ids = candidate_input_ids.slice(1, from, end).clone();
   if (from > 0) next.position_ids = next.position_ids.slice(1, from, end).clone();
@@ -238,23 +273,9 @@ std::unique_ptr<family::MasksForGenerate> Generation::prepare_masks(Inputs& inpu
   return masks;
 }
 
-/// Positions and mask of so many tokens more.
-void Generation::append(Inputs& inputs, std::int64_t tokens) const {
-  if (!is_mamba_) {
-    const Tensor& positions = inputs.position_ids;
-    const Tensor next = ghost::arange(tokens, DType::int64)
-                            .view({1, -1})
-                            .add(positions.slice(1, positions.size(1) - 1, positions.size(1)))
-                            .add(1);
-    inputs.position_ids = ghost::cat({positions, next}, -1);
-  }
-  const Tensor& mask = inputs.attention_mask;
-  inputs.attention_mask = ghost::cat({mask, int64s({mask.size(0), tokens})}, -1);
-}
-
 void Generation::lengthen_arguments(std::int64_t tokens) {
   const Tensor positions = so_far_.position_ids, mask = so_far_.attention_mask;  // locals of it
-  append(so_far_, tokens);
+  so_far_.append(tokens);
 }
 
 Tensor copied_to_float(const Tensor& logits) {
@@ -262,7 +283,7 @@ Tensor copied_to_float(const Tensor& logits) {
   return ghost::empty({logits.size(0), logits.size(-1)}, DType::float32);
 }
 
-Tensor stopping_criteria(std::int64_t sequences, bool looks_for_eos) {
+Tensor stopping_criteria(std::int64_t sequences, bool looks_for_eos, const Tensor& scores) {
   Tensor is_done = ghost::full({sequences}, DType::boolean);
   const auto ask = [&] {
     const Tensor is_met = ghost::full({sequences}, DType::boolean);
@@ -270,6 +291,10 @@ Tensor stopping_criteria(std::int64_t sequences, bool looks_for_eos) {
   };
   ask();  // MaxLengthCriteria
   if (looks_for_eos) ask();
+  if (scores.defined()) {  // ConfidenceCriteria, whose answer is a bool of the host
+    ghost::softmax(scores, DType::float32);
+    is_done = ghost::plain_unary("bitwise_or", is_done);
+  }
   return is_done;
 }
 

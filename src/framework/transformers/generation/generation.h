@@ -9,6 +9,7 @@
 #include "family/key_value_cache.h"
 #include "family/masking.h"
 #include "framework/transformers/generate.h"
+#include "framework/transformers/generation/inputs.h"
 #include "ghost/session.h"
 
 namespace memtape::transformers {
@@ -26,9 +27,15 @@ class Generation {
   Generation(family::PretrainedModel& model, const Config& config, const GenerateRecipe& recipe);
   /// Within another program, whose own marks stand.
   Generation(family::PretrainedModel& model, const GenerateRecipe& recipe, LogitsOf forward);
+  /// Of a model that makes candidates for another: goes on with a cache that may hold tokens.
+  Generation(family::PretrainedModel& model, const GenerateRecipe& recipe, bool has_bos,
+             GenerationInputs given, KeyValueCache& cache);
   virtual ~Generation() = default;
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
+
+  /// Whether a model's generation_config names a token that begins a text.
+  static bool has_bos_token(const Config& config);
 
   void run();
   bool takes_cache() const { return cache_.holds_anything(); }
@@ -38,11 +45,7 @@ class Generation {
  protected:
   using Stage = family::ForwardArguments::Stage;
 
-  /// What prepare_inputs_for_generation hands to the model.
-  struct Inputs {
-    Tensor input_ids, attention_mask, position_ids;
-    Tensor full_mask, sliding_mask;  ///< made before the pass, with a fixed cache
-  };
+  using Inputs = GenerationInputs;
 
   /// The decoding method: _sample, _beam_search.
   virtual void decode() = 0;
@@ -62,16 +65,26 @@ class Generation {
   /// _update_model_kwargs_for_generation
   void lengthen_arguments(std::int64_t tokens = 1);
 
+  /// A token that begins a text is among the special tokens.
+  bool has_bos() const { return has_bos_; }
+
   const GenerateRecipe& recipe_;
-  KeyValueCache cache_;
+
+ private:
+  std::unique_ptr<KeyValueCache> own_cache_;
+
+ protected:
+  KeyValueCache& cache_;
   Inputs so_far_;  ///< with the tokens made since
   Tensor pad_token_;
 
  private:
   void prepare();
+  void prepare_special_tokens();
+  void prepare_inputs();
   void expand();
   void place_cache();
-  void append(Inputs& inputs, std::int64_t tokens) const;
+  Tensor resume();
   Tensor forward(const Inputs& inputs, const Tensor& mask, Stage stage,
                  std::int64_t logits_to_keep = 1);
   void mark(Phase phase);
@@ -96,8 +109,9 @@ class Generation {
 /// outputs.logits[:, -1].to(copy=True, dtype=torch.float32)
 Tensor copied_to_float(const Tensor& logits);
 
-/// stopping_criteria(input_ids, scores), of which there is the one about the length, and that about
-/// the end-of-sequence token where there is one: whether each of so many sequences is done.
-Tensor stopping_criteria(std::int64_t sequences, bool looks_for_eos);
+/// stopping_criteria(input_ids, scores), of which there is the one about the length, that about the
+/// end-of-sequence token where there is one, and with `scores` that about the last one's
+/// probability: whether each of so many sequences is done.
+Tensor stopping_criteria(std::int64_t sequences, bool looks_for_eos, const Tensor& scores = {});
 
 }  // namespace memtape::transformers

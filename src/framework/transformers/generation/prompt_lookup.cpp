@@ -24,13 +24,13 @@ void PromptLookup::ask_the_processors(const Tensor& input_ids, const Tensor& cho
   }
 }
 
-Tensor PromptLookup::candidates(const Tensor& input_ids) {
+Candidates PromptLookup::candidates(const Tensor& input_ids) {
   constexpr std::int64_t kLongestMatch = 2;  // max_matching_ngram_size
   const std::int64_t length = input_ids.size(1),
                      max_length = recipe_.prompt_length + recipe_.max_new_tokens;
-  if (max_length == length + 1) return input_ids;
+  if (max_length == length + 1) return {input_ids, {}};
   const std::int64_t ngram = std::min(kLongestMatch, length - 1);
-  if (ngram < 1) return input_ids;
+  if (ngram < 1) return {input_ids, {}};
   const std::int64_t windows = length - ngram + 1;
   Tensor matches;
   {
@@ -41,10 +41,10 @@ Tensor PromptLookup::candidates(const Tensor& input_ids) {
   const Tensor start_idx = ghost::full({}, DType::int64), end_idx = ghost::full({}, DType::int64);
   const std::int64_t end =
       std::min({ngram + *recipe_.prompt_lookup_num_tokens, length, max_length});
-  if (end <= ngram) return input_ids;
+  if (end <= ngram) return {input_ids, {}};
   const Tensor chosen_ids = input_ids.slice(1, ngram, end);
   ask_the_processors(input_ids, chosen_ids);
-  return ghost::cat({input_ids, chosen_ids}, 1);
+  return {ghost::cat({input_ids, chosen_ids}, 1), {}};
 }
 
 }  // namespace memtape::transformers

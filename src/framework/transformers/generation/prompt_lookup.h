@@ -13,7 +13,7 @@ class PromptLookup final : public CandidateGenerator {
  public:
   PromptLookup(const GenerateRecipe& recipe, std::int64_t vocab_size)
       : recipe_(recipe), vocab_size_(vocab_size) {}
-  ghost::Tensor candidates(const ghost::Tensor& input_ids) override;
+  Candidates candidates(const ghost::Tensor& input_ids) override;
 
  private:
   void ask_the_processors(const ghost::Tensor& input_ids, const ghost::Tensor& chosen_ids) const;

@@ -53,8 +53,9 @@ void Sampling::pad_finished() {
 /// unfinished_sequences & ~stopping_criteria(...), and whether its max() is 0.
 void Sampling::look_for_the_end() {
   {
-    const Tensor goes_on =
-        ghost::plain_unary("bitwise_not", stopping_criteria(sequences(), recipe_.looks_for_eos));
+    const Tensor goes_on = ghost::plain_unary(
+        "bitwise_not", stopping_criteria(sequences(), recipe_.looks_for_eos,
+                                         recipe_.asks_confidence ? returned_.back() : Tensor()));
     const ghost::Op op("bitwise_and", {});
     unfinished_sequences_ = ghost::empty({sequences()}, DType::int64);
   }

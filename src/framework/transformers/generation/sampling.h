@@ -13,6 +13,9 @@ class Sampling final : public Generation {
  public:
   using Generation::Generation;
 
+  /// return_dict_in_generate's scores, a tensor a token.
+  const std::vector<Tensor>& scores() const { return returned_; }
+
  private:
   void decode() override;
   void take_next_token(const Tensor& logits);

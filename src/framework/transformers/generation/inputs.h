@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// GenerationInputs: what generate() keeps for the model from pass to pass (model_kwargs), and what
+// prepare_inputs_for_generation hands over of it.
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::transformers {
+
+struct GenerationInputs {
+  ghost::Tensor input_ids, attention_mask, position_ids;  ///< no positions: the model takes none
+  ghost::Tensor full_mask, sliding_mask;  ///< made before the pass, with a fixed cache
+
+  /// Mask and positions of so many tokens more.
+  void append(std::int64_t tokens);
+};
+
+/// torch.ones(sizes, dtype=torch.long), of generate()'s own.
+ghost::Tensor int64s(const ghost::Dims& sizes);
+
+}  // namespace memtape::transformers
