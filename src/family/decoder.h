@@ -99,8 +99,9 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
     const auto position_embeddings = rotary_emb_(hidden_states, positions.rotary);
     const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };
-    // What a cache keeps of a layer outlives it: then each is run.
-    const std::size_t period = KeyValueCache::passed() ? 0 : nn::layer_period(layers_.size(), kind);
+    // What a cache keeps of a layer for backward outlives it: then each is run.
+    const bool keeps_layers = KeyValueCache::passed() && ghost::session().grad_enabled;
+    const std::size_t period = keeps_layers ? 0 : nn::layer_period(layers_.size(), kind);
     hidden_states = nn::run_layers(
         layers_, std::move(hidden_states), period,
         [&](auto& decoder_layer, std::size_t index, const Tensor& x) {

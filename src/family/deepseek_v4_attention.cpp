@@ -225,9 +225,11 @@ Tensor DeepseekV4Attention::project_groups(const Tensor& given) {
 
 Tensor DeepseekV4Attention::forward(const Tensor& hidden_states,
                                     const DeepseekV4Positions& positions) {
-  if (KeyValueCache::passed())
+  if (KeyValueCache::passed()) {
     ghost::session().fail({ErrorKind::unsupported, "the cache of compressed attention", "generate",
                            "training steps are predicted"});
+    return hidden_states;
+  }
   const Dims input_shape = hidden_states.sizes().leading();
   const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
   const CosSin& cos_sin = compressor_ ? positions.compress : positions.main;

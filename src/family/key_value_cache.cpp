@@ -14,19 +14,36 @@
 namespace memtape::family {
 namespace {
 
-thread_local KeyValueCache* current = nullptr;
+thread_local KeyValueCache* passed_cache = nullptr;
 
 }  // namespace
 
-KeyValueCache::Passed::Passed(KeyValueCache* cache) : outer_(std::exchange(current, cache)) {
+KeyValueCache::Passed::Passed(KeyValueCache* cache)
+    : outer_(std::exchange(passed_cache, cache)),
+      outer_states_(ghost::LayerStates::exchange_current(cache)) {
   if (cache) cache->next_ = cache->next_linear_ = 0;
 }
-KeyValueCache::Passed::~Passed() { current = outer_; }
+KeyValueCache::Passed::~Passed() {
+  passed_cache = outer_;
+  ghost::LayerStates::exchange_current(outer_states_);
+}
 
-KeyValueCache* KeyValueCache::passed() { return current; }
+/// Nothing is held but by keys and values, and by all layers: not in host memory, not quantized,
+/// and no states of linear attention.
+bool KeyValueCache::repeats(std::size_t layers) const {
+  return layers_.size() == layers && linear_layers_.empty() && !settings_.offloads &&
+         settings_.kind != CacheKind::quantized;
+}
+
+void KeyValueCache::follow(std::size_t layer, std::size_t model) {
+  layers_[layer]->seen = layers_[model]->seen;
+  next_ = layer + 1;
+}
+
+KeyValueCache* KeyValueCache::passed() { return passed_cache; }
 
 void KeyValueCache::update(Tensor& key_states, Tensor& value_states) {
-  if (current) current->update_next(key_states, value_states);
+  if (passed_cache) passed_cache->update_next(key_states, value_states);
 }
 
 void KeyValueCache::update_next(Tensor& key_states, Tensor& value_states) {
@@ -55,18 +72,18 @@ void KeyValueCache::prefetch(std::size_t layer) {
 }
 
 LinearLayer* KeyValueCache::linear_layer() {
-  if (!current) return nullptr;
-  if (current->settings_.offloads || current->settings_.kind != CacheKind::dynamic)
+  if (!passed_cache) return nullptr;
+  if (passed_cache->settings_.offloads || passed_cache->settings_.kind != CacheKind::dynamic)
     ghost::session().fail({ErrorKind::unsupported,
                            "layers with a recurrent state are modelled in a dynamic cache",
                            "--cache_implementation", "dynamic"});
-  if (current->settings_.records_past)
+  if (passed_cache->settings_.records_past)
     ghost::session().fail({ErrorKind::unsupported,
                            "layers with a recurrent state cannot go back to an earlier token",
                            "assisted decoding", "a model of attention alone"});
-  if (current->next_linear_ == current->linear_layers_.size())
-    current->linear_layers_.push_back(std::make_unique<LinearLayer>());
-  return current->linear_layers_[current->next_linear_++].get();
+  if (passed_cache->next_linear_ == passed_cache->linear_layers_.size())
+    passed_cache->linear_layers_.push_back(std::make_unique<LinearLayer>());
+  return passed_cache->linear_layers_[passed_cache->next_linear_++].get();
 }
 
 void KeyValueCache::crop(std::int64_t tokens) {
@@ -98,6 +115,11 @@ std::unique_ptr<CacheLayer> KeyValueCache::make_layer(std::size_t layer) const {
       return std::make_unique<StaticSlidingWindowLayer>(settings_.max_length, sliding);
     return std::make_unique<StaticLayer>(settings_.max_length);
   }
+  if (settings_.kind == CacheKind::quantized && sliding > 0)
+    ghost::session().fail(
+        {ErrorKind::bad_input,
+         "transformers quantizes caches of full attention alone, and layers slide",
+         "--cache_implementation", "dynamic or static"});
   if (settings_.kind == CacheKind::quantized)
     return std::make_unique<QuantizedLayer>(settings_.quantized);
   if (sliding > 0)

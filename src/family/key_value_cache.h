@@ -16,6 +16,7 @@
 
 #include "family/pretrained.h"
 #include "family/quantized_states.h"
+#include "ghost/autograd/layer_states.h"
 
 namespace memtape::family {
 
@@ -37,6 +38,8 @@ class CacheLayer {
   virtual void crop(std::int64_t tokens);
   /// lazy_initialization before the first states are there; `no_states` are keys of no tokens.
   virtual void initialize_early(const Tensor& /*no_states*/) {}
+  /// What it holds of keys and values.
+  std::vector<Tensor*> held() { return {&keys_, &values_}; }
   /// To host memory, and back.
   void offload();
   void prefetch();
@@ -71,7 +74,7 @@ class LinearLayer {
 
 enum class CacheKind { dynamic, fixed, quantized };
 
-class KeyValueCache {
+class KeyValueCache : public ghost::LayerStates {
  public:
   struct Settings {
     CacheKind kind = CacheKind::dynamic;
@@ -96,7 +99,13 @@ class KeyValueCache {
 
    private:
     KeyValueCache* outer_;
+    ghost::LayerStates* outer_states_;
   };
+
+  bool repeats(std::size_t layers) const override;
+  bool is_at(std::size_t layer) const override { return next_ == layer; }
+  std::vector<Tensor*> held(std::size_t layer) override { return layers_[layer]->held(); }
+  void follow(std::size_t layer, std::size_t model) override;
 
   /// The one that was passed, or null.
   static KeyValueCache* passed();

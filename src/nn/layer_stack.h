@@ -35,11 +35,11 @@ Tensor run_layers(ModuleList<T>& layers, Tensor hidden_states, std::size_t perio
   using ghost::EqualLayers;
   const std::size_t units = period == 0 ? 0 : layers.size() / period;
   ghost::Ptr<EqualLayers> equal;
-  if (EqualLayers::worth_it(units)) {
+  if (EqualLayers::worth_it(units, period)) {
     std::vector<EqualLayers::Layer> parts;
     for (std::size_t unit = 0; unit < units; ++unit)
       parts.push_back(own_parts(layers.nodes().subspan(unit * period, period)));
-    equal = ghost::Ptr<EqualLayers>(new EqualLayers(std::move(parts)));
+    equal = ghost::Ptr<EqualLayers>(new EqualLayers(std::move(parts), period));
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (equal && i % period == 0 && i / period <= units) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tape/stretch.h"
 
+#include <algorithm>
+
 namespace memtape {
 namespace {
 
@@ -16,6 +18,9 @@ std::optional<ShapedEvent> shaped(const Event& event, const Stretch& stretch,
   if (event.block == around.gradient) return owned(BlockOwner::gradient, 0);
   if (around.forward && around.forward->has(event.block))
     return owned(BlockOwner::forward, event.block - around.forward->first_block);
+  if (const auto found = std::find(around.held.begin(), around.held.end(), event.block);
+      found != around.held.end())
+    return owned(BlockOwner::held, static_cast<BlockId>(found - around.held.begin()));
   return std::nullopt;
 }
 

@@ -3,9 +3,10 @@
 // to. Equal layers of a model leave stretches of one shape, so that a shape can be written down
 // again for a layer that was not run.
 //
-// A shape knows four owners of the blocks it frees: the stretch itself, the stretch of the same
+// A shape knows five owners of the blocks it frees: the stretch itself, the stretch of the same
 // layer's forward (when the layer runs backwards), what the layer was given (the hidden states),
-// and the gradient it was given. A stretch that frees anything else has no shape.
+// the gradient it was given, and what the layer held from the pass before. A stretch that frees
+// anything else has no shape.
 #pragma once
 
 #include <optional>
@@ -29,7 +30,7 @@ struct TapePosition {
 TapePosition end_of(const Tape& tape);
 Stretch between(const TapePosition& from, const TapePosition& to);
 
-enum class BlockOwner : std::uint8_t { stretch, forward, input, gradient };
+enum class BlockOwner : std::uint8_t { stretch, forward, input, gradient, held };
 
 struct ShapedEvent {
   EventKind kind = EventKind::alloc;
@@ -44,6 +45,7 @@ using StretchShape = std::vector<ShapedEvent>;
 struct Surroundings {
   std::optional<Stretch> forward = std::nullopt;
   std::optional<BlockId> input = std::nullopt, gradient = std::nullopt;
+  std::vector<BlockId> held = {};
 };
 
 /// The shape of `stretch`, or nothing when it has none.

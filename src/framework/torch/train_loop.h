@@ -46,8 +46,8 @@ enum class EqualLayerRuns { written_down, all_run };
 /// Runs `program(runs)` with equal layers written down and, where they turn out to differ, once
 /// more with every layer run.
 template <class Program>
-Result<TrainRun> run_equal_layers(const Program& program) {
-  Result<TrainRun> run = program(EqualLayerRuns::written_down);
+auto run_equal_layers(const Program& program) {
+  auto run = program(EqualLayerRuns::written_down);
   if (run && run->layers_differ) return program(EqualLayerRuns::all_run);
   return run;
 }

@@ -55,12 +55,19 @@ Tensor generate(family::PretrainedModel& model, const GenerateRecipe& recipe,
 
 Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& recipe,
                                  const ghost::DeviceTraits& device) {
+  return torch::run_equal_layers(
+      [&](torch::EqualLayerRuns runs) { return run_generate(config, recipe, device, runs); });
+}
+
+Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& recipe,
+                                 const ghost::DeviceTraits& device, torch::EqualLayerRuns runs) {
   const Config text = config.has("text_config") ? config.object("text_config") : config;
   if (recipe.offloads_cache && text.is_null({"num_hidden_layers", "n_layer", "n_layers"}))
     return bad_input("is needed to know which layer comes back first",
                      config.where() + ": num_hidden_layers");
   ghost::Session session(device);
   session.training = false;
+  session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
   const ghost::GradMode no_grad(false);
   const auto model = torch::new_model(config, loading(recipe));
@@ -85,6 +92,7 @@ Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& rec
   if (!generation->takes_cache())
     return unsupported("generation is not modelled for this family",
                        config.where() + ": model_type");
+  run.layers_differ = session.layers_differ;
   run.tape = std::move(session.tape);
   return run;
 }

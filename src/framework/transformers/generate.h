@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "family/key_value_cache.h"
 #include "family/pretrained.h"
+#include "framework/torch/train_loop.h"
 #include "ghost/session.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
@@ -40,12 +41,12 @@ struct GenerateRecipe {
   family::CacheKind cache = family::CacheKind::dynamic;
   bool offloads_cache = false;
   family::QuantizedStates::Settings quantized = {};
-  std::optional<std::int64_t> prefill_chunk_size;
+  std::optional<std::int64_t> prefill_chunk_size = {};
   std::int64_t num_beams = 1;
-  ScoreChanges scores;  ///< between logits and choice
+  ScoreChanges scores = {};  ///< between logits and choice
   bool do_sample = false;
   bool output_scores = false, output_logits = false;  ///< are returned, those of every token
-  std::optional<std::int64_t> prompt_lookup_num_tokens;
+  std::optional<std::int64_t> prompt_lookup_num_tokens = {};
   std::optional<AssistantRecipe> assistant = {};
   bool asks_confidence = false;  ///< is an assistant that asks whether it is sure of a token
   bool looks_for_eos = false;    ///< there is an eos_token_id
@@ -57,6 +58,7 @@ struct GenerateRun {
   std::int64_t parameters = 0;
   Bytes parameter_bytes = 0;
   std::vector<std::int64_t> sliding_windows;  ///< by layer; empty: none
+  bool layers_differ = false;                 ///< layers taken for equal were not: the run is void
 };
 
 /// generate() within another program, of a model that is on the device: `forward` is
@@ -67,8 +69,10 @@ ghost::Tensor generate(family::PretrainedModel& model, const GenerateRecipe& rec
                        const LogitsOf& forward);
 
 /// Loads the model on the device and generates. An error where the family's attention takes no
-/// cache.
+/// cache. Equal layers are written down and, where they turn out to differ, run.
 Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& recipe,
                                  const ghost::DeviceTraits& device);
+Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& recipe,
+                                 const ghost::DeviceTraits& device, torch::EqualLayerRuns runs);
 
 }  // namespace memtape::transformers

@@ -62,16 +62,23 @@ bool frees(const StretchShape& shape, BlockOwner owner) {
 
 void destroy(EqualLayers* layers) { delete layers; }
 
-EqualLayers::EqualLayers(std::vector<Layer> layers) : layers_(std::move(layers)) {
+EqualLayers::EqualLayers(std::vector<Layer> layers, std::size_t period)
+    : layers_(std::move(layers)),
+      period_(period),
+      states_(session().grad_enabled ? nullptr : LayerStates::current()),
+      held_(layers_.size()) {
   began_.reserve(layers_.size() + 1);
   first_sequence_.reserve(layers_.size() + 1);
   given_.reserve(layers_.size() + 1);
 }
 
-bool EqualLayers::worth_it(std::size_t layers) {
+bool EqualLayers::worth_it(std::size_t layers, std::size_t period) {
   const Session& s = session();
-  return s.repeats_layers && layers > kHead + kTail && s.grad_enabled && !s.hooks && !s.skipping &&
-         !s.equal_layers;
+  if (!s.repeats_layers || layers <= kHead + kTail || s.hooks || s.skipping || s.equal_layers)
+    return false;
+  if (s.grad_enabled) return true;
+  const LayerStates* const states = LayerStates::current();
+  return states && states->repeats(layers * period) && states->is_at(0);
 }
 
 void EqualLayers::differ() const { session().layers_differ = true; }
@@ -81,12 +88,15 @@ void EqualLayers::reach(std::size_t layer, const Tensor& hidden) {
   began_.push_back(end_of(s.tape));
   first_sequence_.push_back(s.next_sequence);
   given_.push_back(hidden.impl().storage ? block_of(hidden) : 0);
+  if (states_ && layer < layers_.size())
+    held_[layer] = held_tensors(*states_, layer * period_, period_);
   if (layer + 1 == kHead) casts_before_ = s.autocast.cache.size();
   if (layer < layers_.size() || s.skipping) return;
   const std::size_t last_but_one = layers_.size() - kTail;
   const Stretch model = forward_of(kHead - 1), stretch = forward_of(last_but_one);
-  const auto shape = shape_of(s.tape, stretch, {.input = given_[last_but_one]});
+  const auto shape = shape_of(s.tape, stretch, around(last_but_one));
   if (shape != forward_shape_ || !allocate_alike(s.tape, model, stretch)) differ();
+  if (states_) return;
   s.layer_boundary = first_sequence_[last_but_one + 1];
   s.equal_layers = Ptr<EqualLayers>(this);
 }
@@ -110,14 +120,67 @@ bool EqualLayers::kept_casts_are_saved() const {
 bool EqualLayers::head_is_alike(const Tensor& hidden) {
   const Tape& tape = session().tape;
   const Stretch before = forward_of(kHead - 2), last = forward_of(kHead - 1);
-  if (!hidden.impl().grad_fn || !is_sole_owner(hidden) || !last.has(block_of(hidden)) ||
+  if (!(states_ || hidden.impl().grad_fn) || !is_sole_owner(hidden) ||
+      !last.has(block_of(hidden)) ||
       block_of(hidden) - last.first_block != given_[kHead - 1] - before.first_block)
     return false;
-  const auto model = shape_of(tape, before, {.input = given_[kHead - 2]});
-  const auto shape = shape_of(tape, last, {.input = given_[kHead - 1]});
+  const auto model = shape_of(tape, before, around(kHead - 2));
+  const auto shape = shape_of(tape, last, around(kHead - 1));
   if (!model || model != shape || !allocate_alike(tape, before, last)) return false;
   forward_shape_ = *shape;
+  if (states_ && !(frees(forward_shape_, BlockOwner::input) && states_are_alike())) return false;
   return parameters_are_alike() && kept_casts_are_saved();
+}
+
+Surroundings EqualLayers::around(std::size_t layer) const {
+  Surroundings around{.input = given_[layer]};
+  if (states_) around.held = blocks_of(held_[layer]);
+  return around;
+}
+
+/// The layers of the middle hold what the head's last layer held, each to itself.
+bool EqualLayers::states_are_alike() {
+  const std::vector<HeldTensor>& model = held_[kHead - 1];
+  const auto is_owned = [](const HeldTensor& held) { return held.is_owned; };
+  if (!states_->is_at(kHead * period_) || !std::all_of(model.begin(), model.end(), is_owned) ||
+      !are_alike(held_[kHead - 2], model) || !leave_alike_states())
+    return false;
+  for (std::size_t layer = kHead; layer < layers_.size(); ++layer)
+    if (!are_alike(held_tensors(*states_, layer * period_, period_), model)) return false;
+  return true;
+}
+
+/// The head's layers left in the place of what they held the same blocks of theirs.
+bool EqualLayers::leave_alike_states() const {
+  const Stretch before = forward_of(kHead - 2), last = forward_of(kHead - 1);
+  const auto x = held_tensors(*states_, (kHead - 2) * period_, period_),
+             y = held_tensors(*states_, (kHead - 1) * period_, period_);
+  if (!are_alike(x, y)) return false;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!y[i].block || y[i].block == held_[kHead - 1][i].block) continue;
+    if (!y[i].is_owned || !last.has(*y[i].block) ||
+        *y[i].block - last.first_block != *x[i].block - before.first_block)
+      return false;
+  }
+  return true;
+}
+
+Tensor& EqualLayers::held_at(std::size_t layer, std::size_t index) const {
+  const std::size_t each = held_[kHead - 1].size() / period_;
+  return *states_->held(layer * period_ + index / each)[index % each];
+}
+
+/// What the head's last layer left, of the blocks of `layer`.
+void EqualLayers::give_states(const Stretch& written, std::size_t layer) const {
+  const Stretch last = forward_of(kHead - 1);
+  for (std::size_t i = 0; i < held_[kHead - 1].size(); ++i) {
+    const Tensor& model = held_at(kHead - 1, i);
+    if (!model.defined() || !model.impl().storage || !last.has(block_of(model))) continue;
+    held_at(layer, i) = tensor_of_block(written.first_block + block_of(model) - last.first_block,
+                                        model.impl().storage->stream, model);
+  }
+  for (std::size_t i = 0; i < period_; ++i)
+    states_->follow(layer * period_ + i, (kHead - 1) * period_ + i);
 }
 
 /// A gradient on its way to the layer below is billed to that layer's node.
@@ -167,6 +230,8 @@ Stretch EqualLayers::write(const Model& model, std::size_t layer, Lent& lent) co
       write_event(began.block + event.offset);
     else if (event.owner == BlockOwner::forward)
       write_event(forward + event.offset);
+    else if (event.owner == BlockOwner::held)
+      held_at(layer, event.offset).reset();
     else if (Tensor& owner = event.owner == BlockOwner::input ? lent.input : lent.gradient;
              owner.defined())
       owner.reset();
@@ -179,6 +244,7 @@ Stretch EqualLayers::write(const Model& model, std::size_t layer, Lent& lent) co
 /// The hidden states that leave the middle, with its node as their history.
 Tensor EqualLayers::written_hidden(const Tensor& hidden) {
   Session& s = session();
+  if (states_) return tensor_of_block(given_[middle_end()], s.stream, hidden);
   const char* const keeper = s.keeper;
   const auto node = make_node<MiddleBackward>(Ptr<EqualLayers>(this));
   s.keeper = keeper;
@@ -200,7 +266,7 @@ bool EqualLayers::write_middle(Tensor& hidden) {
   Why& why = s.tape.why[block_of(hidden)];
   const Why& saved = s.tape.why[given_[kHead - 1]];
   why.category = saved.category;
-  why.node = saved.node;
+  if (!states_) why.node = saved.node;
   const Model model = model_of(forward_shape_, last, before, kHead - 2);
   const Tensor entering = without_memory(hidden);
   forward_frees_input_ = frees(forward_shape_, BlockOwner::input);
@@ -214,7 +280,9 @@ bool EqualLayers::write_middle(Tensor& hidden) {
     began_.push_back(end_of(s.tape));
     first_sequence_.push_back(s.next_sequence);
     given_.push_back(written.first_block + output);
+    if (states_) give_states(written, layer);
   }
+  if (states_) held_[middle_end()] = held_tensors(*states_, middle_end() * period_, period_);
   hidden = written_hidden(entering);
   return true;
 }

@@ -10,12 +10,15 @@
 // the model of the written ones, and layer 2's must be like it. Where that does not hold the whole
 // run is void (Session::layers_differ) and is made again with every layer run: what is written is
 // then never a guess. Layers may lend each other nothing but the hidden states and their gradient.
+// A pass without gradients has no backward; its layers may hold tensors from pass to pass
+// (layer_states.h), of which each written layer gets its own.
 // A "layer" is a unit here: models that alternate kinds of layers repeat a whole period.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "ghost/autograd/layer_states.h"
 #include "ghost/autograd/node.h"
 #include "tape/stretch.h"
 
@@ -31,11 +34,13 @@ class EqualLayers : public RefCounted {
     std::vector<ScopeId> scopes;
     std::vector<Tensor> parameters;
   };
-  explicit EqualLayers(std::vector<Layer> layers);
+  /// A "layer" is `period` layers of the model.
+  EqualLayers(std::vector<Layer> layers, std::size_t period);
 
-  /// Whether a stack of `layers` may be written down now: in a forward with gradients that is not
-  /// itself under saved-tensor hooks, when the session allows it.
-  static bool worth_it(std::size_t layers);
+  /// Whether a stack of `layers`, of `period` layers of the model each, may be written down now: in
+  /// a forward with gradients that is not itself under saved-tensor hooks, or in a pass without
+  /// that is known to leave nothing but LayerStates, when the session allows it.
+  static bool worth_it(std::size_t layers, std::size_t period);
 
   std::size_t middle_end() const { return layers_.size() - kTail; }
 
@@ -74,6 +79,11 @@ class EqualLayers : public RefCounted {
   Stretch forward_of(std::size_t layer) const { return between(began_[layer], began_[layer + 1]); }
   bool parameters_are_alike() const;
   bool head_is_alike(const Tensor& hidden);
+  bool states_are_alike();
+  bool leave_alike_states() const;
+  void give_states(const Stretch& written, std::size_t layer) const;
+  Tensor& held_at(std::size_t layer, std::size_t index) const;
+  Surroundings around(std::size_t layer) const;
   bool kept_casts_are_saved() const;
   Place place_of(ScopeId scope, std::size_t layer) const;
   ScopeId scope_at(const Place& place, std::size_t layer) const;
@@ -88,6 +98,9 @@ class EqualLayers : public RefCounted {
   void differ() const;
 
   std::vector<Layer> layers_;
+  std::size_t period_;
+  LayerStates* states_;                        ///< null with gradients
+  std::vector<std::vector<HeldTensor>> held_;  ///< by layer that ran, when it began
   std::vector<TapePosition> began_;            ///< by layer, in the forward
   std::vector<std::uint64_t> first_sequence_;  ///< of its nodes, by layer
   std::vector<BlockId> given_;                 ///< the hidden states each layer was given

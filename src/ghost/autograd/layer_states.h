@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// LayerStates: what layers hold from one pass to the next beside their parameters, as a cache of
+// keys and values does. A pass without gradients may write equal layers down (equal_layers.h) where
+// it is known what they hold: a layer takes over its own tensors of the pass before, and leaves
+// others in their place.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ghost/tensor.h"
+
+namespace memtape::ghost {
+
+class LayerStates {
+ public:
+  virtual ~LayerStates() = default;
+
+  /// Whether each of a model's `layers` holds tensors now, so that equal ones do the same to them.
+  virtual bool repeats(std::size_t layers) const = 0;
+  /// Whether the layers before `layer`, and no other, have run in this pass.
+  virtual bool is_at(std::size_t layer) const = 0;
+  /// What `layer` holds, in an order alike for all; may be undefined.
+  virtual std::vector<Tensor*> held(std::size_t layer) = 0;
+  /// `layer` has done what `model` did: its tensors are those of now, the rest is to follow.
+  virtual void follow(std::size_t layer, std::size_t model) = 0;
+
+  /// Those of the pass that runs; null in one that leaves nothing behind.
+  static LayerStates* current();
+  /// Makes `states` the current ones; gives back those before.
+  static LayerStates* exchange_current(LayerStates* states);
+};
+
+/// A held tensor at one moment: its block, and all that decides what an op does with it.
+struct HeldTensor {
+  std::optional<BlockId> block;
+  Dims sizes, strides;
+  DType dtype = DType::uint8;
+  bool is_owned = true;  ///< nobody else holds it or its memory
+
+  bool is_like(const HeldTensor& other) const;
+};
+
+/// What `count` layers from `first` on hold.
+std::vector<HeldTensor> held_tensors(LayerStates& states, std::size_t first, std::size_t count);
+std::vector<BlockId> blocks_of(const std::vector<HeldTensor>& held);
+bool are_alike(const std::vector<HeldTensor>& a, const std::vector<HeldTensor>& b);
+
+}  // namespace memtape::ghost
