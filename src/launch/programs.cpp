@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "launch/unmodelled_scripts.h"
 
 namespace memtape::launch {
 namespace {
@@ -94,9 +95,12 @@ Result<Translation> translate(std::span<const std::string> words, const Files& f
   if (!command) return tl::unexpected(command.error());
   const auto found = std::ranges::find_if(
       kPrograms, [&](const Program& program) { return matches(program, *command); });
-  if (found == kPrograms.end())
+  if (found == kPrograms.end()) {
+    if (const Result<void> fine = check_script(*command); !fine)
+      return tl::unexpected(fine.error());
     return looks_like_trainer_script(*command) ? translate_trainer_script(*command)
                                                : unknown_program(*command);
+  }
   const std::vector<std::string> arguments = command->arguments;
   if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());
   Result<Translation> translation = found->translate(*command);

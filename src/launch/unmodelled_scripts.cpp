@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names from transformers 5.17 (examples/pytorch) and trl 1.16 (trl/scripts, examples/scripts).
+#include "launch/unmodelled_scripts.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace memtape::launch {
+namespace {
+
+struct Script {
+  std::string_view name;  ///< without .py
+  std::string_view trains;
+};
+
+constexpr std::string_view kTrlHas = "sft, dpo, reward and grpo are modelled";
+constexpr std::string_view kExamplesHas = "run_clm.py and run_mlm.py are modelled";
+
+constexpr auto kOfTrl = std::to_array<Script>({
+    {"kto", "KTOTrainer"},
+    {"rloo", "RLOOTrainer"},
+    {"rloo_vlm", "RLOOTrainer over a model of images and text"},
+    {"orpo", "ORPOTrainer"},
+    {"cpo", "CPOTrainer"},
+    {"bco", "BCOTrainer"},
+    {"tpo", "TPOTrainer"},
+    {"gkd", "GKDTrainer"},
+    {"gold", "GOLDTrainer"},
+    {"distillation", "DistillationTrainer"},
+    {"online_dpo", "OnlineDPOTrainer"},
+    {"online_dpo_vlm", "OnlineDPOTrainer over a model of images and text"},
+    {"xpo", "XPOTrainer"},
+    {"nash_md", "NashMDTrainer"},
+    {"ppo", "PPOTrainer"},
+    {"ppo_tldr", "PPOTrainer"},
+    {"prm", "PRMTrainer"},
+    {"sdft", "SDFTTrainer"},
+    {"sdpo", "SDPOTrainer"},
+    {"ssd", "SSDTrainer"},
+    {"async_grpo", "AsyncGRPOTrainer"},
+    {"sft_vlm", "SFTTrainer over a model of images and text"},
+    {"sft_vlm_gemma3", "SFTTrainer over a model of images and text"},
+    {"sft_diffusion_gemma", "DiffusionGemmaSFTTrainer"},
+    {"dpo_vlm", "DPOTrainer over a model of images and text"},
+    {"mpo_vlm", "DPOTrainer over a model of images and text"},
+    {"grpo_vlm", "GRPOTrainer over a model of images and text"},
+    {"gspo_vlm", "GRPOTrainer over a model of images and text"},
+});
+
+constexpr auto kOfTransformers = std::to_array<Script>({
+    {"run_glue", "a head for sequence classification"},
+    {"run_classification", "a head for sequence classification"},
+    {"run_xnli", "a head for sequence classification"},
+    {"run_ner", "a head for token classification"},
+    {"run_qa", "a head for question answering"},
+    {"run_qa_beam_search", "XLNet's head for question answering"},
+    {"run_seq2seq_qa", "an encoder-decoder on answers of a length of their own"},
+    {"run_swag", "a head for multiple choice"},
+    {"run_plm", "XLNet on permutations of its tokens"},
+    {"run_translation", "an encoder-decoder on targets of a length of their own"},
+    {"run_summarization", "an encoder-decoder on targets of a length of their own"},
+    {"run_image_classification", "a model of images"},
+    {"run_mim", "a model of images"},
+    {"run_mae", "a model of images"},
+    {"run_clip", "a model of images and text"},
+    {"run_object_detection", "a model of images"},
+    {"run_instance_segmentation", "a model of images"},
+    {"run_semantic_segmentation", "a model of images"},
+    {"run_audio_classification", "a model of speech"},
+    {"run_speech_recognition_ctc", "a model of speech"},
+    {"run_speech_recognition_ctc_adapter", "a model of speech"},
+    {"run_speech_recognition_seq2seq", "a model of speech"},
+});
+
+const Script* find(std::span<const Script> scripts, std::string_view name) {
+  const auto found = std::ranges::find(scripts, name, &Script::name);
+  return found == scripts.end() ? nullptr : &*found;
+}
+
+/// "kto" of kto.py, trl.scripts.kto and `trl kto`.
+std::string_view trl_name(const LaunchCommand& command) {
+  constexpr std::string_view kModules = "trl.scripts.";
+  std::string_view name = command.program;
+  if (name == "trl") return command.arguments.empty() ? "" : command.arguments.front();
+  if (name.starts_with(kModules)) return name.substr(kModules.size());
+  return name.ends_with(".py") ? name.substr(0, name.size() - 3) : "";
+}
+
+}  // namespace
+
+Result<void> check_script(const LaunchCommand& command) {
+  const std::string_view name = trl_name(command);
+  if (const Script* script = find(kOfTrl, name))
+    return unsupported(fmt::format("trl's {} is not modelled", script->trains), command.program,
+                       std::string(kTrlHas));
+  if (command.program == "trl")
+    return bad_input(fmt::format("\"{}\" is no trainer of trl's", name), command.program,
+                     std::string(kTrlHas));
+  if (name.ends_with("_no_trainer"))
+    return unsupported("a loop around accelerate without Trainer is not modelled", command.program,
+                       std::string(kExamplesHas));
+  if (const Script* script = find(kOfTransformers, name))
+    return unsupported(fmt::format("it trains {}, which is not modelled", script->trains),
+                       command.program, std::string(kExamplesHas));
+  return {};
+}
+
+}  // namespace memtape::launch
