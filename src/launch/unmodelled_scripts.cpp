@@ -83,7 +83,8 @@ const Script* find(std::span<const Script> scripts, std::string_view name) {
 std::string_view trl_name(const LaunchCommand& command) {
   constexpr std::string_view kModules = "trl.scripts.";
   std::string_view name = command.program;
-  if (name == "trl") return command.arguments.empty() ? "" : command.arguments.front();
+  if (name == "trl" && command.arguments.empty()) return "";
+  if (name == "trl") return command.arguments.front();
   if (name.starts_with(kModules)) return name.substr(kModules.size());
   return name.ends_with(".py") ? name.substr(0, name.size() - 3) : "";
 }
