@@ -156,6 +156,8 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   add_train_warnings(model, recipe, prediction.warnings);
   if (std::string said = compile_warning(recipe); !said.empty())
     prediction.warnings.push_back(std::move(said));
+  if (!recipe.freeze.empty() && run->statics.trainable_parameters == run->statics.parameters)
+    prediction.warnings.push_back("--freeze: no parameter has such a name: nothing is frozen");
   if (run->statics.managed_bytes > 0)
     prediction.warnings.push_back(fmt::format(
         "{} of optimizer state lie in managed memory: outside these figures, and on the device "

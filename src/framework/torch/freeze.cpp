@@ -68,21 +68,12 @@ bool fnmatch(std::string_view name, std::string_view pattern) {
   return pattern.find_first_not_of('*') == std::string_view::npos;
 }
 
-Result<void> freeze(const std::vector<nn::ModuleNode::Named>& parameters,
-                    const std::vector<std::string>& globs) {
-  for (const std::string& glob : globs) {
-    bool matches = false;
-    for (const nn::ModuleNode::Named& parameter : parameters)
-      if (fnmatch(parameter.name, glob)) {
-        parameter.tensor.impl().requires_grad = false;
-        matches = true;
-      }
-    if (matches) continue;
-    const std::string example = parameters.empty() ? "*" : parameters.front().name;
-    return bad_input("no parameter is called \"" + glob + "\"", "--freeze",
-                     "a pattern of names such as " + example);
-  }
-  return {};
+void freeze(const std::vector<nn::ModuleNode::Named>& parameters,
+            const std::vector<std::string>& globs) {
+  for (const nn::ModuleNode::Named& parameter : parameters)
+    if (std::any_of(globs.begin(), globs.end(),
+                    [&](const std::string& glob) { return fnmatch(parameter.name, glob); }))
+      parameter.tensor.impl().requires_grad = false;
 }
 
 }  // namespace memtape::torch

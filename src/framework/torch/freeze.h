@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "nn/module.h"
 
 namespace memtape::torch {
@@ -15,9 +14,8 @@ namespace memtape::torch {
 /// Python's fnmatch.fnmatchcase: * any run, ? any one, [abc] one of, [a-c] a range, [!abc] none of.
 bool fnmatch(std::string_view name, std::string_view pattern);
 
-/// Freezes what matches any of the globs, as a loop over named_parameters() does; a glob that
-/// matches nothing is an error.
-Result<void> freeze(const std::vector<nn::ModuleNode::Named>& parameters,
-                    const std::vector<std::string>& globs);
+/// Freezes what matches any of the globs, as a loop over named_parameters() does.
+void freeze(const std::vector<nn::ModuleNode::Named>& parameters,
+            const std::vector<std::string>& globs);
 
 }  // namespace memtape::torch

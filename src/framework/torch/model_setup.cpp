@@ -48,11 +48,8 @@ Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& reci
         !added)
       return added;
   if (!recipe.freeze.empty())
-    if (const Result<void> frozen = freeze(
-            nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
-            recipe.freeze);
-        !frozen)
-      return frozen;
+    freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
+           recipe.freeze);
   if (recipe.checkpointing == Checkpointing::full)
     enable_gradient_checkpointing(model, nn::GradientCheckpointing::non_reentrant);
   if (recipe.checkpointing == Checkpointing::full_reentrant)

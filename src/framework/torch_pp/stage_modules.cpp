@@ -48,10 +48,7 @@ Result<std::unique_ptr<family::PretrainedModel>> model_without_memory(const Conf
                        "--framework torch-pp", "a plain stack of decoder layers such as llama");
   untie(*parts);
   if (!recipe.freeze.empty())
-    if (const Result<void> frozen =
-            torch::freeze(nn::named_parameters((*model)->tree.root()), recipe.freeze);
-        !frozen)
-      return tl::unexpected(frozen.error());
+    torch::freeze(nn::named_parameters((*model)->tree.root()), recipe.freeze);
   if (recipe.checkpointing != Checkpointing::none)
     (*model)->tree.gradient_checkpointing = recipe.checkpointing == Checkpointing::full_reentrant
                                                 ? nn::GradientCheckpointing::reentrant
