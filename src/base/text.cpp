@@ -32,7 +32,10 @@ std::string_view nearest(std::string_view typed, std::span<const std::string_vie
 std::string suggestion(std::string_view typed, std::span<const std::string_view> candidates) {
   if (std::string_view best = nearest(typed, candidates); !best.empty())
     return fmt::format("did you mean {}?", best);
-  return fmt::format("one of {}", fmt::join(candidates, ", "));
+  const auto named = candidates.first(std::min(candidates.size(), kMostNamed));
+  const std::size_t left = candidates.size() - named.size();
+  return fmt::format("one of {}{}", fmt::join(named, ", "),
+                     left ? fmt::format(" and {} more", left) : std::string());
 }
 
 std::string gib(Bytes bytes) {

@@ -14,7 +14,11 @@ namespace memtape {
 /// than half its letters differ).
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> candidates);
 
-/// "did you mean X?" for the nearest candidate, or "one of a, b, c" when none is near.
+/// How many candidates fit into the one line of an error.
+inline constexpr std::size_t kMostNamed = 24;
+
+/// "did you mean X?" for the nearest candidate, or "one of a, b, c" when none is near (of many, the
+/// first "and 9 more").
 std::string suggestion(std::string_view typed, std::span<const std::string_view> candidates);
 
 /// Bytes in GiB with two decimals and the unit: "12.34 GiB".

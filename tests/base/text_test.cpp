@@ -3,6 +3,8 @@
 
 #include <array>
 #include <limits>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -29,6 +31,8 @@ TEST(Nearest, ReadsOnlyTheStartOfAVeryLongName) {
 TEST(Suggestion, NamesTheNearestOrAll) {
   EXPECT_EQ(suggestion("adamww", kOptimizers), "did you mean adamw?");
   EXPECT_EQ(suggestion("lion", kOptimizers), "one of adam, adamw, sgd, adafactor");
+  std::vector<std::string_view> many(kMostNamed + 2, "adam");
+  EXPECT_TRUE(suggestion("lion", many).ends_with("adam and 2 more"));
 }
 
 TEST(HumanBytes, TakesTheLargestUnitThatFits) {
