@@ -35,6 +35,16 @@ def watch_profile():
     gpu_worker.memory_profiling = Profiling
 
 
+def watch_loading():
+    """Keeps what the weights take when they are loaded: the first step may cast tables."""
+    real = gpu_worker.Worker.load_model
+
+    def load_model(worker, *args, **kwargs):
+        real(worker, *args, **kwargs)
+        SEEN["weights"] = storages(worker.model_runner.model)
+    gpu_worker.Worker.load_model = load_model
+
+
 def storages(model):
     """Bytes of parameters and buffers, each storage once."""
     held = [t.untyped_storage() for t in [*model.parameters(), *model.buffers()] if t.is_cuda]
@@ -49,9 +59,9 @@ def main():
     parser = EngineArgs.add_cli_args(FlexibleArgumentParser())
     words = ["--model", folder, "--load-format", "dummy", "--skip-tokenizer-init"] + SETTINGS["flags"]
     watch_profile()
+    watch_loading()
     engine = LLMEngine.from_engine_args(EngineArgs.from_cli_args(parser.parse_args(words)), UsageContext.OPENAI_API_SERVER)
-    worker = engine.model_executor.driver_worker.worker
-    expect = {"weights_bytes": storages(worker.model_runner.model),
+    expect = {"weights_bytes": SEEN["weights"],
               "activation_peak_bytes": SEEN["profile"].torch_peak_increase,
               "kv_cache": {"num_blocks": engine.vllm_config.cache_config.num_gpu_blocks}}
     major, minor = torch.cuda.get_device_capability()

@@ -46,6 +46,32 @@ Result<void> check_cache(const Config& config, const Settings& s) {
                    "--kv-cache-dtype", "bfloat16");
 }
 
+/// Attention.__init__ (layers/attention/attention.py): the scales that fp8 checkpoints bring are
+/// those of the other type.
+Result<void> check_cache_of_fp8(const ServeOptions& options, const Config& config) {
+  if (options.text("kv-cache-dtype", "") != "fp8_e5m2") return {};
+  const Config scheme = config.object("quantization_config");
+  const std::string method = scheme.text("quant_method", "");
+  const bool brings_scales =
+      method == "fp8" || method.starts_with("modelopt") || !scheme.is_null("kv_cache_scheme");
+  if (!brings_scales) return {};
+  return bad_input("a checkpoint in fp8 is not served with it", "--kv-cache-dtype fp8_e5m2",
+                   "fp8 or auto");
+}
+
+/// normalize_and_validate_gptq_desc_act (quantization/utils/gptq_utils.py).
+Result<void> check_order(const ServeOptions& options, const Config& config) {
+  constexpr std::string_view kSince = "0.32.0";
+  if (options.text("engine-version", kSince) != kSince) return {};
+  const Config scheme = config.object("quantization_config");
+  if (scheme.text("quant_method", "") != "gptq" || !scheme.boolean("desc_act", false) ||
+      scheme.integer("group_size", -1) == -1)
+    return {};
+  return unsupported("vLLM 0.32 serves no GPTQ groups in the order of their activations",
+                     config.where() + ": quantization_config.desc_act",
+                     "a checkpoint without, or --engine-version of an older vLLM");
+}
+
 std::string with_underscores(std::string text) {
   std::ranges::replace(text, '-', '_');
   return text;
@@ -79,6 +105,8 @@ Result<void> check_settings(const ServeOptions& options, const Config& config, c
   if (auto checked = check_block(s); !checked) return checked;
   if (auto checked = check_type(s); !checked) return checked;
   if (auto checked = check_cache(config, s); !checked) return checked;
+  if (auto checked = check_cache_of_fp8(options, config); !checked) return checked;
+  if (auto checked = check_order(options, config); !checked) return checked;
   if (auto checked = check_quantization(options, config); !checked) return checked;
   if (s.parallel.expert_parallel && !has_experts(config))
     return bad_input("the model has no experts", "--enable-expert-parallel", "without it");
