@@ -180,7 +180,7 @@ inline constexpr auto kVllmArguments = std::to_array<Flag>({
     {"--mamba-cache-philox-rounds"},
     {"--reasoning-parser"},
     {"--reasoning-parser-plugin"},
-    {"--distributed-executor-backend"},
+    {"--distributed-executor-backend", Arity::one, Effect::modelled, "distributed-executor-backend"},
     {"--pipeline-parallel-size", Arity::one, Effect::modelled, "pipeline-parallel-size"},
     {"-pp", Arity::one, Effect::modelled, "pipeline-parallel-size"},
     {"--master-addr"},

@@ -127,8 +127,8 @@ Result<KvDType> kv_dtype_of(const ServeOptions& options, const Config& config) {
   return kTypes[*given];
 }
 
-Result<double> utilization_of(const ServeOptions& options, Runner runner) {
-  const double usual = runner == Runner::v2 ? 0.92 : 0.9;
+Result<double> utilization_of(const ServeOptions& options, bool recent_worker) {
+  const double usual = recent_worker ? 0.92 : 0.9;
   const Result<double> given = options.number("gpu-memory-utilization", usual);
   if (given && (*given <= 0 || *given > 1))
     return bad_input(fmt::format("{} is not a share of the GPU", *given),
@@ -152,16 +152,24 @@ std::optional<std::int64_t> version_number(std::string_view text) {
   return number;
 }
 
+constexpr std::int64_t kV2All = 29'000;
+
 /// The V0 engine up to 0.7 and where VLLM_USE_V1=0 asks for it; the second runner from 0.25.1 on
-/// for dense models and from 0.29 on for all (VllmConfig.use_v2_model_runner).
+/// for dense models and from 0.29 on for all, but for stages that torchrun starts
+/// (VllmConfig.use_v2_model_runner).
 Result<Runner> runner_of(const ServeOptions& options, const Config& config) {
-  constexpr std::int64_t kV1 = 8'000, kV2Dense = 25'001, kV2All = 29'000;
+  constexpr std::int64_t kV1 = 8'000, kV2Dense = 25'001;
   const std::string version = options.text("engine-version", kVersion);
   const std::optional<std::int64_t> number = version_number(version);
   if (!number)
     return bad_input(fmt::format("\"{}\" is no version", version), "--engine-version",
                      "like 0.32.0");
   if (*number < kV1 || options.text("use-v1", "1") == "0") return Runner::v0;
+  if (const std::string* asked = options.find("use-v2-model-runner"))
+    return *asked == "0" ? Runner::v1 : Runner::v2;
+  const bool has_stages = options.text("pipeline-parallel-size", "1") != "1";
+  if (has_stages && options.text("distributed-executor-backend", "") == "external_launcher")
+    return Runner::v1;
   const bool second = *number >= (has_experts(config) ? kV2All : kV2Dense);
   return second ? Runner::v2 : Runner::v1;
 }
@@ -211,7 +219,7 @@ Result<void> read_batch(const ServeOptions& options, Settings& s) {
 }
 
 Result<void> read_cache(const ServeOptions& options, const Config& config, Settings& s) {
-  const Result<double> share = utilization_of(options, s.runner);
+  const Result<double> share = utilization_of(options, s.recent_worker);
   if (!share) return tl::unexpected(share.error());
   s.gpu_memory_utilization = *share;
   const Result<KvDType> kv = kv_dtype_of(options, config);
@@ -393,6 +401,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (!runner) return tl::unexpected(runner.error());
   s.runner = *runner;
   const std::string version = options.text("engine-version", kVersion);
+  s.recent_worker = s.runner == Runner::v2 || version_number(version) >= kV2All;
   if (version != kVersion)
     warnings.push_back(
         fmt::format("vLLM {}'s layers are taken to be those of {}; its defaults, "

@@ -19,6 +19,10 @@ std::int64_t ngram_piece(std::int64_t length) {
 }  // namespace
 
 RunnerState::RunnerState(const Settings& settings, std::int64_t hidden) {
+  if (settings.runner != Runner::v2 && settings.recent_worker) {
+    make_v1_buffers(settings, hidden);
+    return;
+  }
   const std::int64_t requests = settings.max_num_seqs, drafts = settings.speculation.tokens;
   const bool scans_text = settings.speculation.proposer == Proposer::ngram;
   // RequestState: all_token_ids where an n-gram proposer scans them, total_len,
@@ -91,6 +95,29 @@ void RunnerState::make_input_buffers(const Settings& s) {
   keep({requests + 1}, DType::int32);
   keep({requests}, DType::int32);
   keep({requests}, DType::int32);
+}
+
+/// GPUModelRunner.__init__, with the block table and the slots of its InputBatch (block_table.py),
+/// the sampling parameters there (gpu_input_batch.py) and the logits processors' (builtin.py).
+void RunnerState::make_v1_buffers(const Settings& s, std::int64_t hidden) {
+  constexpr std::int64_t kBlock = 16;
+  constexpr int kTokenNumbers = 3;    // req_indices, query_pos, slot_mapping
+  constexpr int kRequestNumbers = 7;  // seq_lens ... num_accepted_tokens
+  constexpr int kParameters = 7;      // temperature, top_p, top_k, penalties, min_p
+  const Dims tokens{s.max_num_batched_tokens}, requests{s.max_num_seqs};
+  keep({s.max_num_seqs, ceil_div(s.max_model_len, s.block_size.value_or(kBlock))}, DType::int32);
+  input_ids_ = kernel_output("zeros", tokens, DType::int32);
+  positions_ = kernel_output("zeros", tokens, DType::int64);
+  for (int i = 0; i < kTokenNumbers; ++i) keep(tokens, DType::int64);
+  keep({s.max_num_batched_tokens, hidden}, s.dtype);  // inputs_embeds
+  keep(tokens, DType::boolean);                       // is_padding, is_token_ids
+  keep(tokens, DType::boolean);
+  keep({s.max_num_seqs + 1}, DType::int32);  // query_start_loc
+  keep(requests, DType::int64);              // prev_positions
+  keep(requests, DType::boolean);            // discard_request_mask
+  for (int i = 0; i < kRequestNumbers; ++i) keep(requests, DType::int32);
+  for (int i = 0; i < kParameters; ++i) keep(requests, DType::float32);
+  keep({}, DType::float32);  // neg_inf_tensor
 }
 
 SamplerState::SamplerState(const Settings& settings, std::int64_t vocabulary) {

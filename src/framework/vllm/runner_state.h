@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the V2 model runner keeps for every request slot, whatever the model: token counts and input
-// buffers (worker/gpu/states.py, input_batch.py), and the samplers' state (worker/gpu/sample).
-// Tensors in unified virtual addressing are the host's and are not here.
+// buffers (worker/gpu/states.py, input_batch.py), and the samplers' state (worker/gpu/sample); and
+// what the V1 runner keeps where a recent worker runs it (worker/gpu_model_runner.py). Tensors in
+// unified virtual addressing are the host's and are not here.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,7 @@ namespace memtape::vllm {
 
 class RunnerState {
  public:
-  /// `hidden`: the width of the hidden states that a drafter is given.
+  /// `hidden`: the width of the embeddings, and of the hidden states that a drafter is given.
   RunnerState(const Settings& settings, std::int64_t hidden);
   const ghost::Tensor& input_ids() const { return input_ids_; }
   const ghost::Tensor& positions() const { return positions_; }
@@ -27,6 +28,7 @@ class RunnerState {
   void make_reader_buffers(const Settings& settings, std::int64_t hidden);
   void make_draft_model_buffers(const Settings& settings);
   void make_input_buffers(const Settings& settings);
+  void make_v1_buffers(const Settings& settings, std::int64_t hidden);
 
   std::vector<ghost::Tensor> kept_;
   ghost::Tensor input_ids_, positions_, drafter_hidden_;

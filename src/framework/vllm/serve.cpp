@@ -24,10 +24,10 @@ struct RankRun {
   Bytes requested = 0, available = 0;
 };
 
-/// request_memory of v1/worker/utils.py; before the V2 runner it was cut.
+/// request_memory of v1/worker/utils.py; with older workers it was cut.
 Bytes requested_memory(const Settings& s) {
   const double share = static_cast<double>(s.device.total) * s.gpu_memory_utilization;
-  return static_cast<Bytes>(s.runner == Runner::v2 ? std::ceil(share) : share);
+  return static_cast<Bytes>(s.recent_worker ? std::ceil(share) : share);
 }
 
 /// "Model loading took": what is allocated more after it.
@@ -35,12 +35,11 @@ Bytes loaded_bytes(const RankRun& run) {
   return run.figures.weights.allocated - run.figures.runner.allocated;
 }
 
-/// determine_available_memory: the V2 runner's counts what the device has less of; before it, what
+/// determine_available_memory: recent workers count what the device has less of; older ones what
 /// loading and the profile run allocated, and what grew outside the allocator.
 Bytes left_for_cache(const RankRun& run) {
   const StartupFigures& f = run.figures;
-  if (run.settings.runner == Runner::v2)
-    return run.requested - f.consumed - f.headroom - f.graph_estimate;
+  if (run.settings.recent_worker) return run.requested - f.consumed - f.headroom - f.graph_estimate;
   return run.requested - loaded_bytes(run) - f.torch_peak_increase - outside_growth(run.settings);
 }
 
@@ -139,7 +138,7 @@ ServeRank rank_report(const RankRun& run, const KvPlan& plan, int stage) {
                    {"model_memory_bytes", loaded_bytes(run)},
                    {"requested_memory_bytes", run.requested},
                    {"available_kv_cache_bytes", run.available}};
-  if (run.settings.runner != Runner::v2)
+  if (!run.settings.recent_worker)
     rank.measured.emplace_back("non_torch_increase_bytes", outside_growth(run.settings));
   return rank;
 }

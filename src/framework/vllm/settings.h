@@ -71,6 +71,9 @@ struct LoraSettings {
 
 struct Settings {
   Runner runner = Runner::v2;
+  /// The worker around the runner (v1/worker/gpu_worker.py) since it counts what the device has
+  /// less of; its sampler then masks logits in place.
+  bool recent_worker = true;
   DType dtype = DType::bfloat16;
   KvDType kv_dtype = KvDType::model;
   std::int64_t max_model_len = 0;

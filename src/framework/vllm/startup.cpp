@@ -9,9 +9,9 @@
 #include "framework/vllm/models/vision.h"
 #include "framework/vllm/ops.h"
 #include "framework/vllm/runner_state.h"
-#include "framework/vllm/sort_sampler.h"
 #include "framework/vllm/speculator.h"
 #include "framework/vllm/storages.h"
+#include "framework/vllm/v1_sampler.h"
 
 namespace memtape::vllm {
 namespace {
@@ -66,7 +66,7 @@ class Worker {
     startup.stages.weights = at();
     if (settings_.parallel.last_stage() && is_v2_)
       sampler_.emplace(settings_, runtime_.config.dimension({"vocab_size", "padded_vocab_size"}));
-    if (!settings_.parallel.first_stage()) make_intermediate_tensors();
+    if (is_v2_) make_intermediate_tensors();
     if (std::ranges::any_of(runtime_.kv_layers,
                             [](const KvLayer& layer) { return layer.kind == KvKind::mamba; }))
       for (int i = 0; i < (settings_.prefix_caching ? 4 : 1); ++i)  // MambaHybridModelState
@@ -85,8 +85,10 @@ class Worker {
     const bool adds_places = settings_.speculation.proposer == Proposer::draft_model;
     const std::int64_t tokens = adds_places ? std::max<std::int64_t>(1, all - requests) : all;
     Tensor hidden_states, sample_hidden_states;
+    if (!is_v2_) make_intermediate_tensors();
     {
-      const DummyBatch batch(requests);
+      std::optional<DummyBatch> batch;
+      if (is_v2_) batch.emplace(requests);
       if (settings_.compiles) compile();
       hidden_states = model_->forward(runner_->input_ids().slice(0, 0, tokens), stream_);
       const std::vector<Tensor> inner_states = model_->take_inner_states();
@@ -98,7 +100,7 @@ class Worker {
     if (is_v2_)
       sample(sample_hidden_states, requests);
     else
-      sample_from(model_->compute_logits(sample_hidden_states));
+      sample_as_v1(model_->compute_logits(sample_hidden_states));
   }
 
   /// profile_cudagraph_memory of worker/gpu/cudagraph_utils.py: a least KV cache, then the largest
@@ -196,7 +198,16 @@ class Worker {
 
   static std::size_t at() { return ghost::session().tape.events.size(); }
 
+  void sample_as_v1(const Tensor& logits) {
+    if (settings_.recent_worker)
+      runtime_.kept.push_back(sample_in_place(logits, settings_.device.traits.sm_count));
+    else
+      sample_by_sorting(logits);
+  }
+
+  /// What a stage is given: V2's model state makes it with the model, V1's first _dummy_run.
   void make_intermediate_tensors() {
+    if (settings_.parallel.first_stage()) return;
     const Dims sizes{settings_.max_num_batched_tokens, model_->hidden_size()};
     stream_.hidden = kernel_output("zeros", sizes, settings_.dtype);
     if (model_->intermediate_tensors() > 1)
@@ -299,7 +310,7 @@ StartupFigures play_startup(const Startup& startup, const Settings& settings) {
   };
   figures.runner = until(0, stages.runner).final_levels;
   const AllocatorConfig loading =
-      settings.runner == Runner::v2 ? split_limited(device.allocator) : device.allocator;
+      settings.recent_worker ? split_limited(device.allocator) : device.allocator;
   allocator.set_config(loading);
   figures.weights = until(stages.runner, stages.weights).final_levels;
   figures.loaded = until(stages.weights, stages.loaded).final_levels;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "framework/vllm/sort_sampler.h"
+#include "framework/vllm/v1_sampler.h"
+
+#include <algorithm>
+#include <bit>
 
 #include "framework/vllm/ops.h"
 
@@ -44,11 +47,21 @@ Tensor masked_logits(const Tensor& logits) {
 
 }  // namespace
 
-void sample_from(const Tensor& logits) {
+void sample_by_sorting(const Tensor& logits) {
   const Tensor wide = kernel_output("to", logits.sizes(), DType::float32);
   const Tensor masked = masked_logits(wide);
   const Tensor probs = kernel_output("softmax", logits.sizes(), DType::float32);
   const Tensor noise = kernel_output("exponential", logits.sizes(), DType::float32);
+}
+
+Tensor sample_in_place(const Tensor& logits, std::int64_t sm_count) {
+  const Tensor wide = kernel_output("to", logits.sizes(), DType::float32);
+  const auto programs = static_cast<std::uint64_t>(std::min(sm_count, logits.size(0)));
+  const std::int64_t rows = std::min(static_cast<std::int64_t>(std::bit_ceil(programs)), sm_count);
+  Tensor buffer = kernel_output("new_empty", {rows, logits.size(1)}, DType::float32);
+  const Tensor probs = kernel_output("softmax", logits.sizes(), DType::float32);
+  const Tensor noise = kernel_output("exponential", logits.sizes(), DType::float32);
+  return buffer;
 }
 
 }  // namespace memtape::vllm
