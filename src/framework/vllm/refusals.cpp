@@ -72,6 +72,18 @@ Result<void> check_order(const ServeOptions& options, const Config& config) {
                      "a checkpoint without, or --engine-version of an older vLLM");
 }
 
+/// Classes of vllm/model_executor/models without SupportsLoRA, of the architectures known here.
+Result<void> check_adapters(const Config& config, const Settings& s) {
+  if (!s.lora) return {};
+  constexpr std::array<std::string_view, 8> kWithout{
+      "GPT2LMHeadModel",     "FalconForCausalLM", "DbrxForCausalLM",        "BloomForCausalLM",
+      "StableLmForCausalLM", "MambaForCausalLM",  "FalconMambaForCausalLM", "Mamba2ForCausalLM"};
+  for (const std::string& name : config.texts("architectures"))
+    if (std::ranges::find(kWithout, name) != kWithout.end())
+      return bad_input("vLLM serves no adapters of " + name, "--enable-lora", "without it");
+  return {};
+}
+
 std::string with_underscores(std::string text) {
   std::ranges::replace(text, '-', '_');
   return text;
@@ -107,6 +119,7 @@ Result<void> check_settings(const ServeOptions& options, const Config& config, c
   if (auto checked = check_cache(config, s); !checked) return checked;
   if (auto checked = check_cache_of_fp8(options, config); !checked) return checked;
   if (auto checked = check_order(options, config); !checked) return checked;
+  if (auto checked = check_adapters(config, s); !checked) return checked;
   if (auto checked = check_quantization(options, config); !checked) return checked;
   if (s.parallel.expert_parallel && !has_experts(config))
     return bad_input("the model has no experts", "--enable-expert-parallel", "without it");

@@ -14,6 +14,9 @@
 namespace memtape::vllm {
 namespace {
 
+/// Which layer it is, for those that differ.
+enum class LayerIndex : std::int64_t {};
+
 /// gpt2.py, GPT2Block.
 class Gpt2Block : public nn::Module<Gpt2Block> {
  public:
@@ -116,11 +119,12 @@ class BloomBlock : public nn::Module<BloomBlock> {
 /// is compiled to one kernel.
 class CohereLayer : public nn::Module<CohereLayer> {
  public:
-  CohereLayer(const Place& place, std::int64_t hidden)
+  CohereLayer(const Place& place, std::int64_t hidden, LayerIndex index)
       : Module(place.scope()),
         attention_(place / "self_attn", hidden, config_heads(place),
                    {.qk_norm = place.config().boolean("use_qk_norm", false),
                     .norm_last = true,
+                    .window = window_of(place.config(), index),
                     .full_width_norms = true,
                     .reduce_results = false}),
         mlp_(place / "mlp", hidden, place.config().dimension("intermediate_size"),
@@ -137,6 +141,17 @@ class CohereLayer : public nn::Module<CohereLayer> {
   }
 
  private:
+  /// A sliding layer of Cohere 2 sees one token more than its window; Cohere2Config: every layer
+  /// but each sliding_window_pattern-th slides where the file does not say.
+  static std::int64_t window_of(const Config& c, LayerIndex index) {
+    if (c.text("model_type", "") != "cohere2") return 0;
+    const auto layer = static_cast<std::int64_t>(index);
+    const bool slides = c.has("layer_types")
+                            ? layer_type(c, layer) == "sliding_attention"
+                            : (layer + 1) % c.dimension("sliding_window_pattern", 4) != 0;
+    return slides ? c.integer("sliding_window", 4096) + 1 : AttentionOptions::kFull;
+  }
+
   AttentionBlock attention_;
   GatedMlp mlp_;
   RMSNorm norm_;
@@ -337,7 +352,8 @@ class ClassicDecoder final : public ServedModel {
     const StageLayers range =
         stage_layers(runtime_.parallel(),
                      c.layers(Keys("num_hidden_layers", "n_layer", "n_layers", "num_layers")));
-    for (std::int64_t i = range.first; i < range.last; ++i) add_layer(body / names.layers / i);
+    for (std::int64_t i = range.first; i < range.last; ++i)
+      add_layer(body / names.layers / i, LayerIndex{i});
     if (names.has_norm) make_norm(body / names.norm);
     head_.emplace(place / "lm_head", vocabulary, width);
     if (c.boolean("tie_word_embeddings", names.tied)) head_->tie(embedding_->table());
@@ -384,8 +400,10 @@ class ClassicDecoder final : public ServedModel {
     else
       norm_.emplace(place, hidden_);
   }
-  void add_layer(const Place& place) {
-    if constexpr (std::is_constructible_v<Layer, const Place&, std::int64_t, std::int64_t>)
+  void add_layer(const Place& place, LayerIndex index) {
+    if constexpr (std::is_constructible_v<Layer, const Place&, std::int64_t, LayerIndex>)
+      layers_.emplace_back(place, hidden_, index);
+    else if constexpr (std::is_constructible_v<Layer, const Place&, std::int64_t, std::int64_t>)
       layers_.emplace_back(place, hidden_,
                            place.config().optional_dimension("n_inner").value_or(4 * hidden_));
     else

@@ -59,7 +59,8 @@ class StreamDecoder final : public ServedModel {
       keep_inner_state(++index, s);
     }
     if (!norm_) return s.hidden;
-    if (choices_.form == LayerForm::explicit_add || choices_.form == LayerForm::plain_add)
+    if (choices_.form == LayerForm::explicit_add || choices_.form == LayerForm::plain_add ||
+        choices_.form == LayerForm::post_norm)
       return (*norm_)(s.hidden);
     return norm_->start_or_add(s.hidden, s.residual).hidden;
   }

@@ -17,6 +17,7 @@ enum class LayerForm : std::uint8_t {
   sandwich,      ///< norms before and after both blocks (Gemma 2 and 3)
   explicit_add,  ///< residual + hidden * multiplier (Granite)
   plain_add,     ///< hidden + residual, both passed on though only one is used (PhiMoE)
+  post_norm,     ///< norms behind the blocks alone (EXAONE 4)
 };
 
 struct DecoderChoices {

@@ -28,6 +28,7 @@ Stream DecoderLayer::run(const Stream& input, const Tensor& normed) {
     case LayerForm::sandwich: return sandwich(input.hidden, input.residual);
     case LayerForm::explicit_add: return {explicit_add(input.hidden), {}};
     case LayerForm::plain_add: return plain_add(input.hidden);
+    case LayerForm::post_norm: return post_norm(input.hidden);
   }
   return {};
 }
@@ -79,6 +80,17 @@ Stream DecoderLayer::plain_add(const Tensor& input) {
   s.hidden = norms_[1](s.hidden);
   s.hidden = blocks_.feed_forward(s.hidden);
   s.hidden = s.hidden.add(s.residual);
+  return s;
+}
+
+Stream DecoderLayer::post_norm(const Tensor& input) {
+  Stream s{blocks_.attention(input), input};
+  s.hidden = norms_[0](s.hidden);
+  s.hidden = s.residual.add(s.hidden);
+  s.residual = s.hidden;
+  s.hidden = blocks_.feed_forward(s.hidden);
+  s.hidden = norms_[1](s.hidden);
+  s.hidden = s.residual.add(s.hidden);
   return s;
 }
 

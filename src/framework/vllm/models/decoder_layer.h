@@ -38,6 +38,7 @@ class DecoderLayer : public nn::Module<DecoderLayer> {
   Stream after_attention(Stream s);
   Stream sandwich(const Tensor& hidden, const Tensor& residual);
   Stream plain_add(const Tensor& input);
+  Stream post_norm(const Tensor& input);
   Tensor explicit_add(const Tensor& input);
 
   LayerForm form_;

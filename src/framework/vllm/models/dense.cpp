@@ -34,8 +34,6 @@ std::int64_t layer_window(const Config& config, std::int64_t index) {
              : 0;
 }
 
-namespace {
-
 LayerBlocks dense_blocks(const Place& place, const AttentionBlockOptions& attention,
                          const MlpOptions& mlp) {
   const Config& config = place.config();
@@ -46,8 +44,6 @@ LayerBlocks dense_blocks(const Place& place, const AttentionBlockOptions& attent
       std::make_shared<GatedMlp>(place / "mlp", hidden, config.dimension("intermediate_size"), mlp);
   return {block_of(attn), block_of(ffn)};
 }
-
-}  // namespace
 
 std::unique_ptr<ServedModel> make_llama(const Place& place) {
   return make_stream_decoder(

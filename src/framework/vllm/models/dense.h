@@ -3,6 +3,7 @@
 #pragma once
 
 #include "framework/vllm/layers/attention.h"
+#include "framework/vllm/layers/mlp.h"
 #include "framework/vllm/models/decoder.h"
 
 namespace memtape::vllm {
@@ -15,6 +16,10 @@ std::string layer_type(const Config& config, std::int64_t index);
 std::int64_t layer_window(const Config& config, std::int64_t index);
 /// The same, with the configuration classes' own pattern where the file has none.
 std::string gemma_layer_type(const Config& config, std::int64_t index);
+
+/// Attention and a gated MLP as most dense families have them.
+LayerBlocks dense_blocks(const Place& place, const AttentionBlockOptions& attention,
+                         const MlpOptions& mlp);
 
 /// A layer of Qwen 2, or of MiMo's predictor.
 LayerBlocks qwen2_blocks(const Place& layer, std::int64_t index);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "framework/vllm/models/classic.h"
 #include "framework/vllm/models/dense.h"
+#include "framework/vllm/models/further_dense.h"
 #include "framework/vllm/models/gemma4.h"
 #include "framework/vllm/models/hybrid.h"
 #include "framework/vllm/models/llama4.h"
@@ -29,6 +30,11 @@ constexpr std::array kModels{
     Row{"MistralForCausalLM", make_llama},
     Row{"Ministral3ForCausalLM", make_llama},
     Row{"Phi3ForCausalLM", make_llama},
+    Row{"Ernie4_5ForCausalLM", make_llama},
+    Row{"IQuestCoderForCausalLM", make_llama},
+    Row{"Glm4ForCausalLM", make_glm4},
+    Row{"ExaoneForCausalLM", make_exaone},
+    Row{"Exaone4ForCausalLM", make_exaone4},
     Row{"Qwen2ForCausalLM", make_qwen2},
     Row{"Qwen3ForCausalLM", make_qwen3},
     Row{"GemmaForCausalLM", make_gemma},
@@ -61,6 +67,7 @@ constexpr std::array kModels{
     Row{"OPTForCausalLM", make_opt},
     Row{"BloomForCausalLM", make_bloom},
     Row{"CohereForCausalLM", make_cohere},
+    Row{"Cohere2ForCausalLM", make_cohere},
     Row{"StableLmForCausalLM", make_stablelm},
     Row{"InternLM2ForCausalLM", make_internlm2},
     Row{"MiMoForCausalLM", make_qwen2},

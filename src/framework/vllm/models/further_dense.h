@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Further dense decoders: GLM-4 (glm4.py) and EXAONE 3 and 4 (exaone.py, exaone4.py). ERNIE 4.5's
+// dense models and IQuest-Coder are Llama's.
+#pragma once
+
+#include "framework/vllm/models/model.h"
+
+namespace memtape::vllm {
+
+std::unique_ptr<ServedModel> make_glm4(const Place& place);
+std::unique_ptr<ServedModel> make_exaone(const Place& place);
+std::unique_ptr<ServedModel> make_exaone4(const Place& place);
+
+}  // namespace memtape::vllm
