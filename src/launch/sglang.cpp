@@ -22,6 +22,34 @@ bool is_count(std::string_view option) {
   return std::ranges::find(kCounts, option) != kCounts.end();
 }
 
+/// Variables that decide memory (srt/environ.py); others are many, and change none.
+constexpr auto kVariables = std::to_array<Flag>({
+    {"SGLANG_MAMBA_SSM_DTYPE", Arity::one, Effect::modelled, "mamba-ssm-dtype"},
+    {"SGLANG_ENABLE_POST_CAPTURE_KV_SIZING", Arity::one, Effect::not_modelled},
+    {"SGLANG_SYMM_MEM_PREALLOC_GB_SIZE", Arity::one, Effect::not_modelled},
+    {"SGLANG_FLASHINFER_WORKSPACE_SIZE", Arity::one, Effect::not_modelled},
+    {"SGLANG_ROPE_CACHE_SAFETY_MARGIN", Arity::one, Effect::not_modelled},
+    {"SGLANG_ROPE_CACHE_ALIGN", Arity::one, Effect::not_modelled},
+    {"SGLANG_MAMBA_CONV_DTYPE", Arity::one, Effect::not_modelled},
+    {"SGLANG_MM_FEATURE_CACHE_MB", Arity::one, Effect::not_modelled},
+    {"SGLANG_EMBEDDING_POOL_SIZE_MB", Arity::one, Effect::not_modelled},
+    {"SGLANG_DISAGG_STAGING_BUFFER", Arity::one, Effect::not_modelled},
+    {"SGLANG_MOONCAKE_CUSTOM_MEM_POOL", Arity::one, Effect::not_modelled},
+    {"SGLANG_CUSTOM_ALL_REDUCE_V2_MAX_SIZE_KB", Arity::one, Effect::not_modelled},
+    {"SGLANG_MEMORY_SAVER_CUDA_GRAPH", Arity::one, Effect::not_modelled},
+    {"SGLANG_ENABLE_GRAPH_POOL_BORROW", Arity::one, Effect::not_modelled},
+    {"SGLANG_ENABLE_GRAPH_POOL_PRECARVE", Arity::one, Effect::not_modelled},
+});
+
+void add_variables(const LaunchCommand& command, Translation& translation) {
+  ReadFlags read = read_variables(command, "SGLANG_", kVariables);
+  read.unknown.clear();
+  for (const GivenFlag& given : read.given)
+    if (given.flag->effect == Effect::modelled)
+      translation.options.emplace_back(given.flag->meaning, given.values.front());
+  add_warnings(translation, read, "SGLang's environment");
+}
+
 }  // namespace
 
 Result<Translation> translate_sglang(const LaunchCommand& command) {
@@ -37,6 +65,7 @@ Result<Translation> translate_sglang(const LaunchCommand& command) {
                            : product_of(*flags, {"tp-size", "pp-size", "dp-size"});
   Result<Translation> translation = begin_serving(command, "sglang", ranks);
   if (!translation) return translation;
+  add_variables(command, *translation);
   for (const GivenFlag& given : flags->given) {
     if (given.flag->effect != Effect::modelled) continue;
     const std::string option(given.flag->meaning);

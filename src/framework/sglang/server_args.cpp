@@ -86,6 +86,18 @@ bool has_extra_buffer(const Config& whole) {
   return std::ranges::find(kTypes, whole.text("model_type", "")) != kTypes.end();
 }
 
+/// multimodal_breakable_cuda_graph_supported_model_archs of srt/configs/model_config.py, of the
+/// architectures known here.
+bool captures_images(const Config& whole) {
+  constexpr std::array<std::string_view, 3> kArchitectures{"Qwen3_5ForConditionalGeneration",
+                                                           "Qwen3_5MoeForConditionalGeneration",
+                                                           "KimiK25ForConditionalGeneration"};
+  const std::vector<std::string> names = whole.texts("architectures");
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return std::ranges::find(kArchitectures, name) != kArchitectures.end();
+  });
+}
+
 class Reader {
  public:
   Reader(const ServeRequest& request, const Config& whole, std::vector<std::string>& warnings)
@@ -183,8 +195,10 @@ class Reader {
     a_.max_total_tokens = optional_integer("max-total-tokens");
     a_.max_mamba_cache_size = optional_integer("max-mamba-cache-size");
     a_.model.max_model_len = a_.context_length;
-    a_.cuda_graphs = !options_.has("disable-cuda-graph") &&
-                     options_.text("cuda-graph-backend-decode", "") != "disabled";
+    const std::string backend = options_.text("cuda-graph-backend-decode", "");
+    const bool is_off =
+        options_.has("disable-cuda-graph") || options_.has("disable-decode-cuda-graph");
+    a_.cuda_graphs = backend.empty() ? !is_off : backend != "disabled";
   }
 
   /// get_device_memory_capacity: nvidia-smi's figure.
@@ -195,15 +209,43 @@ class Reader {
     return static_cast<double>(bytes) / kMiB;
   }
 
+  /// apply_cuda_graph_compatibility (srt/arg_groups/cuda_graph_hook.py): pipelines and images are
+  /// prefilled without graphs unless a backend is asked for.
+  bool has_prefill_graphs() const {
+    const std::string backend = options_.text("cuda-graph-backend-prefill", "");
+    if (!backend.empty()) return backend != "disabled";
+    if (options_.has("disable-cuda-graph") || options_.has("disable-prefill-cuda-graph"))
+      return false;
+    if (a_.model.parallel.pp > 1) return false;
+    return !whole_.has("vision_config") || captures_images(whole_);
+  }
+
+  /// adjust_mem_fraction_for_vlm (srt/arg_groups/memory_hook.py): multimodal models leave room for
+  /// the encoder, the more the larger it is beside a ViT-L.
+  double share_beside_vision() const {
+    constexpr double kShare = 0.95, kSensitivity = 0.1, kLeast = 0.8, kMost = 1.05;
+    constexpr double kLayers = 24, kWidth = 1024;
+    if (!whole_.has("vision_config")) return 1;
+    const Config vision = whole_.object("vision_config");
+    const double layers = vision.number("num_hidden_layers", kLayers);
+    const double width = vision.number("hidden_size", kWidth);
+    const double size = layers * width * width / (kLayers * kWidth * kWidth);
+    return kShare * std::clamp(1 - kSensitivity * (size - 1), kLeast, kMost);
+  }
+
   void shares() {
     DefaultsInput input{.gpu_mib = gpu_mib(),
                         .tp = a_.model.parallel.tp,
                         .pp = a_.model.parallel.pp,
                         .mla = config_.has("kv_lora_rank"),
                         .graphs = a_.cuda_graphs,
+                        .prefill_graphs = has_prefill_graphs(),
+                        .prefill_graph_max = optional_integer("cuda-graph-max-bs-prefill"),
                         .chunked_prefill_size = optional_integer("chunked-prefill-size", -1),
                         .graph_max_batch = optional_integer("cuda-graph-max-bs"),
                         .max_running_requests = a_.max_running_requests};
+    if (a_.max_total_tokens && !input.prefill_graph_max)
+      input.prefill_graph_max = a_.max_total_tokens;
     take(options_.integer("max-prefill-tokens", 16384, {1, 1 << 24}), input.max_prefill_tokens);
     if (problem_) return;
     const Defaults defaults = defaults_of(a_.generation, input);
@@ -212,10 +254,7 @@ class Reader {
     a_.graph_max_batch = defaults.graph_max_batch;
     a_.model.max_num_batched_tokens = a_.chunked_prefill_size;
     a_.model.max_num_seqs = a_.graph_max_batch;
-    double share = defaults.mem_fraction_static;
-    // Multimodal models leave room for the encoder: the ViT-L that the factor is made for.
-    constexpr double kShareWithVision = 0.95;
-    if (whole_.has("vision_config")) share *= kShareWithVision;
+    const double share = defaults.mem_fraction_static * share_beside_vision();
     take(options_.number("mem-fraction-static", share), a_.mem_fraction_static);
     if (!problem_ && (a_.mem_fraction_static <= 0 || a_.mem_fraction_static >= 1))
       fail(bad_input(fmt::format("{:.3f} is not a share of the GPU", a_.mem_fraction_static),

@@ -104,9 +104,10 @@ double reserve_of_formula(Generation generation, const DefaultsInput& in, const 
   const bool is_current = generation == Generation::current;
   if (in.graphs || !is_current)
     reserve += static_cast<double>(chosen.graph_max_batch) * kPerSequence;
-  if (generation != Generation::formula && in.graphs) {
-    const std::int64_t most = in.mla ? std::min(kMostMlaTokens, chosen.chunked_prefill_size)
-                                     : chosen.chunked_prefill_size;
+  if (generation != Generation::formula && in.prefill_graphs) {
+    std::int64_t most = in.mla ? std::min(kMostMlaTokens, chosen.chunked_prefill_size)
+                               : chosen.chunked_prefill_size;
+    most = std::min(most, in.prefill_graph_max.value_or(most));
     reserve += in.mla ? kPerToken * kMiBPerGiB
                       : static_cast<double>(prefill_graphs(most)) * kPerPrefillGraph;
   }

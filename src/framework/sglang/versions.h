@@ -33,6 +33,8 @@ struct DefaultsInput {
   int tp = 1, pp = 1;
   bool mla = false;
   bool graphs = true;
+  bool prefill_graphs = true;
+  std::optional<std::int64_t> prefill_graph_max;     ///< tokens of the largest, at most
   std::optional<std::int64_t> chunked_prefill_size;  ///< as given
   std::optional<std::int64_t> graph_max_batch;       ///< as given
   std::optional<std::int64_t> max_running_requests;  ///< as given
