@@ -221,11 +221,12 @@ class Reader {
   }
 
   /// adjust_mem_fraction_for_vlm (srt/arg_groups/memory_hook.py): multimodal models leave room for
-  /// the encoder, the more the larger it is beside a ViT-L.
+  /// the encoder, the more the larger it is beside a ViT-L; up to 0.4.7 as much for all.
   double share_beside_vision() const {
     constexpr double kShare = 0.95, kSensitivity = 0.1, kLeast = 0.8, kMost = 1.05;
     constexpr double kLayers = 24, kWidth = 1024;
     if (!whole_.has("vision_config")) return 1;
+    if (a_.generation == Generation::table) return kShare;
     const Config vision = whole_.object("vision_config");
     const double layers = vision.number("num_hidden_layers", kLayers);
     const double width = vision.number("hidden_size", kWidth);
