@@ -37,7 +37,7 @@ void GraphBuilder::make_weights() {
     if (weight.skipped && !job_.settings.drafts) continue;
     Tensor*& t = made[{weight.name, job_.weight_buffers[i]}];
     if (!t) t = placed(weight.type, weight.ne, job_.weight_buffers[i]);
-    t->weight = true;
+    t->weight = weight.adapts < 0;  // an adapter's buffer is not said to hold weights
     if (weight.place == Place::output && op_of(weight) == ggml::Op::get_rows)
       output_ = t;  // the embeddings again
     else if (weight.local.starts_with("rope_f"))
@@ -255,6 +255,8 @@ void GraphBuilder::pool() {
   if (how == Pooling::rank) {
     if (Tensor* head = w("cls.weight"))
       pooled = g.unary(ggml::Unary::tanh, biased(mm(head, pooled), w("cls.bias")));
+    if (Tensor* out = w("cls.output.weight"))
+      pooled = biased(mm(out, pooled), w("cls.output.bias"));
     if (hp.arch == "qwen3" || hp.arch == "qwen3vl") pooled = g.soft_max(pooled);
   }
   finish(pooled);

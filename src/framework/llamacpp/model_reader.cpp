@@ -4,6 +4,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace memtape::llamacpp {
 namespace {
@@ -89,6 +90,9 @@ Result<Model> read_model(const Metadata& metadata, const StoredWeights* stored,
                            ? listed(model, stored, choices.value_or(Choices{}))
                            : fitting_list(model, metadata.integer("tensor_count"), model.warnings);
   if (!weights.problem().empty()) return bad_input(weights.problem(), metadata.where);
+  if (const std::set<std::string> unlisted = weights.keep_unlisted(model.hp); !unlisted.empty())
+    model.warnings.push_back(fmt::format(
+        "counted with the weights, but not read by the graph here: {}", fmt::join(unlisted, ", ")));
   model.weights = std::move(weights).take();
   if (stored && !settings.quantize) return model;
   const Result<FileType> type = file_type_of(metadata, settings);

@@ -52,7 +52,8 @@ Category category_of(std::string_view name) {
   return Category::other;
 }
 
-/// tensor_allows_quantization; what it refuses stays as converted, which is F32.
+/// tensor_allows_quantization; what it refuses stays as it is stored, without a file as converted:
+/// in F32.
 bool may_be_quantized(const Weight& w) {
   constexpr std::array<std::string_view, 27> kNever{"_norm.weight",
                                                     "ffn_gate_inp.weight",
@@ -351,9 +352,8 @@ Result<void> quantize(std::span<Weight> weights, const Hyperparameters& hp, File
       order, [](const Weight* w) { return category_of(w->name) == Category::attn_v; });
   Mix mix(hp, type, tied, values);
   for (Weight* w : order) {
-    if (!may_be_quantized(*w))
-      w->type = Type::f32;
-    else if (!ggml::is_quantized(*base))
+    if (!may_be_quantized(*w)) continue;
+    if (!ggml::is_quantized(*base))
       w->type = *base;
     else if (const auto fits = fitting(mix.of(*w, *base), w->ne[0]))
       w->type = *fits;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,6 +17,19 @@ Place place_of(std::int64_t il, std::string_view local) {
                                                     "token_types.weight",
                                                     "per_layer_token_embd.weight"};
   return std::ranges::find(kInputs, local) != kInputs.end() ? Place::input : Place::output;
+}
+
+/// The layer, -1 without one, and the rest of the name (the inverse of stored_name).
+std::pair<std::int64_t, std::string> split_name(std::string_view name) {
+  constexpr std::string_view kBlock = "blk.";
+  const std::size_t block = name.find(kBlock);
+  if (block != 0 && block != 4) return {-1, std::string(name)};
+  const std::string_view rest = name.substr(block + kBlock.size());
+  std::int64_t il = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), il);
+  if (error != std::errc() || end == rest.data() + rest.size()) return {-1, std::string(name)};
+  const auto digits = static_cast<std::size_t>(end - rest.data());
+  return {il, std::string(name.substr(0, block)) + std::string(rest.substr(digits + 1))};
 }
 
 bool has(std::string_view text, std::string_view part) {
@@ -131,12 +145,9 @@ void WeightList::rope_factors(const Hyperparameters& hp, std::int64_t il) {
   const auto factors = [&](std::string_view name, bool usual) {
     if (stored_ ? is_stored(-1, name) : usual) shared(il, name, hp.n_rot / 2, il == 0);
   };
-  if (hp.longrope) {
-    factors("rope_factors_long.weight", true);
-    factors("rope_factors_short.weight", true);
-  } else {
-    factors("rope_freqs.weight", choices_.rope_factors);
-  }
+  factors("rope_factors_long.weight", hp.longrope);
+  factors("rope_factors_short.weight", hp.longrope);
+  if (!hp.longrope) factors("rope_freqs.weight", choices_.rope_factors);
 }
 
 void WeightList::qkv(std::int64_t il, std::int64_t in, std::initializer_list<std::int64_t> q_k_v,
@@ -189,6 +200,25 @@ void WeightList::layers_and_drafts(const Hyperparameters& hp,
     list_layer(hp, il, *this);
     draft_block(hp, il, own_head);
   }
+}
+
+std::set<std::string> WeightList::keep_unlisted(const Hyperparameters& hp) {
+  std::set<std::string> unlisted;
+  if (!stored_) return unlisted;
+  std::set<std::string_view> listed;
+  for (const Weight& weight : weights_) listed.insert(weight.name);
+  std::vector<std::string> rest;
+  for (const auto& [name, stored] : *stored_)
+    if (!listed.contains(name)) rest.push_back(name);
+  for (const std::string& name : rest) {
+    const auto [il, local] = split_name(name);
+    Weight weight = made(il, local, {});
+    weight.skipped = il >= hp.n_layer();
+    weight.ne = stored_->find(name)->second.ne;
+    keep(std::move(weight));
+    unlisted.insert(local);
+  }
+  return unlisted;
 }
 
 std::int64_t WeightList::stored_count() const {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,10 @@ class WeightList {
   void layers_and_drafts(const Hyperparameters& hp,
                          void (*list_layer)(const Hyperparameters&, std::int64_t, WeightList&),
                          bool own_head = true);
+
+  /// The rest of what is stored: llama.cpp refuses files with tensors that it has no use for.
+  /// Returns their names without numbers of layers.
+  std::set<std::string> keep_unlisted(const Hyperparameters& hp);
 
   Choices choices() const { return choices_; }
   const std::vector<Weight>& all() const { return weights_; }

@@ -64,7 +64,7 @@ void list_layer(const Hyperparameters& hp, std::int64_t il, WeightList& weights)
     weights.add(il, "indexer.attn_q_b.weight", {hp.n_lora_q, hp.indexer_heads * hp.indexer_head});
   }
   if (il < hp.n_layer_dense_lead) return weights.gated_ffn(il, hp.n_embd, hp.n_ff());
-  weights.add(il, "exp_probs_b.bias", {hp.n_expert});
+  weights.maybe(il, "exp_probs_b.bias", {hp.n_expert}, true);
   weights.experts(il, hp, hp.n_ff_exp(il));
   weights.gated_ffn(il, hp.n_embd, hp.n_ff_exp(il) * hp.n_expert_shared, "_shexp");
 }
