@@ -63,6 +63,7 @@ struct Hyperparameters {
   bool mrope = false;            ///< four positions a token
   std::int64_t n_deepstack = 0;  ///< layers that add image features of their own
   double clamp_kqv = 0, max_alibi_bias = 0, embedding_scale = 0, residual_scale = 0;
+  double attn_value_scale = 0;  ///< of what attention gives
   double logit_scale = 0, final_logit_softcapping = 0, attn_temp_scale = 0;
   bool usually_tied = false;  ///< models of this kind have no output matrix of their own
   bool is_70b = false;        ///< llama-quantize gives these better values

@@ -10,6 +10,7 @@ namespace memtape::llamacpp {
 
 std::span<const Architecture> architectures() {
   static const std::array kAll{
+      arch::kAfMoe,        arch::kDeepseek2Ocr,   arch::kMimo2,      arch::kStep35,
       arch::kApertus,      arch::kArcee,          arch::kArctic,     arch::kBaichuan,
       arch::kBailingMoe,   arch::kBailingMoe2,    arch::kBert,       arch::kBitNet,
       arch::kBloom,        arch::kChatGlm,        arch::kCodeShell,  arch::kCohere2,

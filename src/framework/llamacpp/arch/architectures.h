@@ -28,19 +28,19 @@ const Architecture* find_architecture(std::string_view name);
 std::string hint_at(std::string_view typed, std::span<const std::string_view> names);
 
 namespace arch {
-extern const Architecture kApertus, kArcee, kArctic, kBaichuan, kBailingMoe, kBailingMoe2, kBert,
-    kBitNet, kBloom, kChatGlm, kCodeShell, kCohere2, kCommandR, kDbrx, kDeci, kDeepseek, kDeepseek2,
-    kDeepseek32, kDots1, kDream, kErnie45, kErnie45Moe, kEuroBert, kExaone, kExaone4, kExaoneMoe,
-    kFalcon, kFalconH1, kGemma, kGemma2, kGemma3, kGemma3n, kGemma4, kGemmaEmbedding, kGlm4,
-    kGlm4Moe, kGlmDsa, kGpt2, kGptNeoX, kGptOss, kGranite, kGraniteHybrid, kGraniteMoe, kGrok,
-    kHunyuanDense, kHunyuanMoe, kHunyuanVl, kInternLm2, kJais, kJais2, kJamba, kJinaBert2,
-    kJinaBert3, kKimiLinear, kLfm2, kLfm2Moe, kLlada, kLladaMoe, kLlama, kLlama4, kMainCoder,
-    kMamba, kMamba2, kMellum, kMiniCpm, kMiniCpm3, kMinimaxM2, kMistral3, kMistral4, kModernBert,
-    kMpt, kNemotron, kNemotronH, kNemotronHMoe, kNomicBert, kNomicBertMoe, kOlmo, kOlmo2, kOlmoe,
-    kOpenElm, kOrion, kPaddleOcr, kPanguEmbed, kPhi2, kPhi3, kPhiMoe, kPlamo, kPlamo2, kPlamo3,
-    kQwen, kQwen2, kQwen2Moe, kQwen2Vl, kQwen3, kQwen35, kQwen35Moe, kQwen3Moe, kQwen3Next,
-    kQwen3Vl, kQwen3VlMoe, kRefact, kRnd1, kRwkv6, kRwkv7, kSeedOss, kSmallThinker, kSmolLm3,
-    kStableLm, kStarcoder, kStarcoder2, kT5, kT5Encoder, kXverse;
+extern const Architecture kAfMoe, kApertus, kArcee, kArctic, kBaichuan, kBailingMoe, kBailingMoe2,
+    kBert, kBitNet, kBloom, kChatGlm, kCodeShell, kCohere2, kCommandR, kDbrx, kDeci, kDeepseek,
+    kDeepseek2, kDeepseek2Ocr, kDeepseek32, kDots1, kDream, kErnie45, kErnie45Moe, kEuroBert,
+    kExaone, kExaone4, kExaoneMoe, kFalcon, kFalconH1, kGemma, kGemma2, kGemma3, kGemma3n, kGemma4,
+    kGemmaEmbedding, kGlm4, kGlm4Moe, kGlmDsa, kGpt2, kGptNeoX, kGptOss, kGranite, kGraniteHybrid,
+    kGraniteMoe, kGrok, kHunyuanDense, kHunyuanMoe, kHunyuanVl, kInternLm2, kJais, kJais2, kJamba,
+    kJinaBert2, kJinaBert3, kKimiLinear, kLfm2, kLfm2Moe, kLlada, kLladaMoe, kLlama, kLlama4,
+    kMainCoder, kMamba, kMamba2, kMellum, kMiniCpm, kMiniCpm3, kMimo2, kMinimaxM2, kMistral3,
+    kMistral4, kModernBert, kMpt, kNemotron, kNemotronH, kNemotronHMoe, kNomicBert, kNomicBertMoe,
+    kOlmo, kOlmo2, kOlmoe, kOpenElm, kOrion, kPaddleOcr, kPanguEmbed, kPhi2, kPhi3, kPhiMoe, kPlamo,
+    kPlamo2, kPlamo3, kQwen, kQwen2, kQwen2Moe, kQwen2Vl, kQwen3, kQwen35, kQwen35Moe, kQwen3Moe,
+    kQwen3Next, kQwen3Vl, kQwen3VlMoe, kRefact, kRnd1, kRwkv6, kRwkv7, kSeedOss, kSmallThinker,
+    kSmolLm3, kStableLm, kStarcoder, kStep35, kStarcoder2, kT5, kT5Encoder, kXverse;
 }
 
 }  // namespace memtape::llamacpp

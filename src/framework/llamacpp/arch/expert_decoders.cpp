@@ -82,6 +82,12 @@ void read_deepseek(Hyperparameters& hp, KeyReader& keys) {
   hp.expert_weights_norm = false;
 }
 
+/// DeepSeek-OCR's decoder: V2's experts on plain attention.
+void read_deepseek_ocr(Hyperparameters& hp, KeyReader& keys) {
+  read_shared(hp, keys);
+  hp.gating = keys.count("expert_gating_func", 1) == 2 ? Gating::sigmoid : Gating::softmax;
+}
+
 void read_bailing(Hyperparameters& hp, KeyReader& keys) {
   read_shared(hp, keys);
   hp.n_layer_dense_lead = 0;
@@ -183,6 +189,7 @@ const Architecture kErnie45 = plain_decoder<kLike>("ernie4_5", read_ernie);
 const Architecture kErnie45Moe = plain_decoder<kLike>("ernie4_5-moe", read_ernie_moe);
 const Architecture kDots1 = plain_decoder<kHeadNorms>("dots1", read_dots1);
 const Architecture kDeepseek = plain_decoder<kLike>("deepseek", read_deepseek);
+const Architecture kDeepseek2Ocr = plain_decoder<kLike>("deepseek2-ocr", read_deepseek_ocr);
 const Architecture kBailingMoe = plain_decoder<kLike>("bailingmoe", read_bailing);
 const Architecture kBailingMoe2 = plain_decoder<kFusedHeadNorms>("bailingmoe2", read_bailing2);
 const Architecture kHunyuanMoe = plain_decoder<kRotatedThenNormed>("hunyuan-moe", read_hunyuan);
