@@ -11,7 +11,7 @@ Result<SideModels> SideModels::read(const ServeCommand& command) {
     Result<void> added;
     if (name == "spec-draft-model" || name == "assistant_model") added = side.add_draft(value);
     if (name == "speculative-config") added = side.add_proposer(value);
-    if (name == "lora") added = side.add_adapters(value);
+    if (name == "lora" || name == "mmproj") added = side.add_adapters(value);
     if (!added) return tl::unexpected(added.error());
   }
   return side;

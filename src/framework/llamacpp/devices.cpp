@@ -72,4 +72,15 @@ Devices::Devices(const Settings& settings) {
   buffers_.push_back(has_pinned() ? &*pinned_ : &cpu_.buffer_type());
 }
 
+Bytes placed_bytes(const ggml::BufferType& buffer, ggml::Type type, const ggml::Extents& ne) {
+  ggml::Tensor t;
+  t.type = type;
+  t.ne = ne;
+  t.nb[0] = ggml::block_bytes(type);
+  t.nb[1] = ggml::row_size(type, ne[0]);
+  t.nb[2] = t.nb[1] * ne[1];
+  t.nb[3] = t.nb[2] * ne[2];
+  return round_up(buffer.alloc_size(t), buffer.alignment());
+}
+
 }  // namespace memtape::llamacpp

@@ -10,6 +10,7 @@
 #include "framework/llamacpp/gguf_header.h"
 #include "framework/llamacpp/hf_config.h"
 #include "framework/llamacpp/model_reader.h"
+#include "framework/llamacpp/projector.h"
 #include "framework/llamacpp/side_models.h"
 
 namespace memtape::llamacpp {
@@ -137,9 +138,11 @@ Result<Model> model_of(const SideModel& request, const Settings& settings) {
 Result<Model> served_model(const ServeRequest& request, const Settings& settings) {
   Result<Model> model = model_of({request.id, request.config, request.gguf}, settings);
   if (!model) return model;
-  for (const SideModel& adapter : request.adapters)
+  for (const SideModel& adapter : request.adapters) {
+    if (is_projector(adapter)) continue;
     if (Result<void> added = add_adapter(*model, *adapter.gguf, adapter.id); !added)
       return tl::unexpected(added.error());
+  }
   return model;
 }
 
@@ -170,7 +173,8 @@ std::vector<std::pair<std::string, std::string>> flags_of(const Settings& found,
 
 /// With the flags that were typed, or, with --fit, with those that fit.
 Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeRequest& request,
-                      const std::optional<ServerMemory>& draft) {
+                      const std::optional<ServerMemory>& draft,
+                      const std::optional<Projector>& projector) {
   if (!request.options.has("fit")) {
     Result<ServerMemory> memory = server_memory(model, settings);
     if (!memory) return tl::unexpected(memory.error());
@@ -186,6 +190,8 @@ Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeR
     const BufferBytes& taken = draft->buffers[gpu];
     rooms[gpu] -= taken.model + taken.context + taken.compute;
   }
+  if (projector && projector->on_gpu && settings.device_numbers.front() == 0)
+    rooms.front() -= projector->weights;
   return fit(model, settings, std::move(rooms));
 }
 
@@ -198,9 +204,12 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!model) return tl::unexpected(model.error());
   const Result<std::optional<ServerMemory>> draft = draft_memory(request, *model, *settings);
   if (!draft) return tl::unexpected(draft.error());
-  Result<Fitted> fitted = loaded(*model, *settings, request, *draft);
+  const Result<std::optional<Projector>> projector = projector_of(request, *settings);
+  if (!projector) return tl::unexpected(projector.error());
+  Result<Fitted> fitted = loaded(*model, *settings, request, *draft, *projector);
   if (!fitted) return tl::unexpected(fitted.error());
   if (*draft) add_draft_memory(fitted->memory, **draft);
+  if (*projector) add_projector_memory(fitted->memory, **projector);
   const ServerMemory& memory = fitted->memory;
   ServeAnswer answer;
   answer.model = {.id = request.id,
@@ -218,6 +227,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   answer.warnings = model->warnings;
   answer.warnings.insert(answer.warnings.end(), settings->warnings.begin(),
                          settings->warnings.end());
+  if (*projector)
+    answer.warnings.emplace_back(
+        "--mmproj: its weights are counted, what it computes in is not (hundreds of MiB)");
   for (int gpu = 0; gpu < settings->gpus(); ++gpu)
     answer.ranks.push_back(rank_of(gpu, memory, request, model->hp.is_mla()));
   if (settings->host_memory) judge_host(memory, *settings->host_memory, model->hp.is_mla(), answer);

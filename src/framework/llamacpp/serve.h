@@ -56,6 +56,9 @@ inline constexpr std::array kFlags{
               "its layers on the GPUs"},
     ServeFlag{"--spec-draft-quantize", "TYPE", "as llama-quantize would make it"},
     ServeFlag{"--lora --lora-scaled", "FILE.gguf[:SCALE],...", "adapters, applied"},
+    ServeFlag{"--mmproj -mm", "FILE.gguf", "the tower of a multimodal model; its weights alone"},
+    ServeFlag{"--no-mmproj-offload", "", "that in host memory"},
+    ServeFlag{"--mmproj-offload", "", ""},
     ServeFlag{"--quantize", "TYPE", "as llama-quantize would make it: Q4_K_M, IQ4_XS ..."},
     ServeFlag{"--fit", "", "how many layers fit, with the flags to paste"},
 };

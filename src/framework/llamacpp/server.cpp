@@ -158,14 +158,7 @@ class Loader {
       const Weight& w = model_.weights[i];
       if (buffers_[i] != &buffer || (w.skipped && !settings_.drafts)) continue;
       if (!w.separate && !seen.insert(w.name).second) continue;
-      ggml::Tensor t;
-      t.type = w.type;
-      t.ne = w.ne;
-      t.nb[0] = ggml::block_bytes(w.type);
-      t.nb[1] = ggml::row_size(w.type, w.ne[0]);
-      t.nb[2] = t.nb[1] * w.ne[1];
-      t.nb[3] = t.nb[2] * w.ne[2];
-      bytes += round_up(buffer.alloc_size(t), buffer.alignment());
+      bytes += placed_bytes(buffer, w.type, w.ne);
     }
     return bytes;
   }
