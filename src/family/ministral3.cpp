@@ -2,6 +2,7 @@
 #include "family/ministral3.h"
 
 #include "family/families.h"
+#include "family/forward_arguments.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
@@ -9,21 +10,24 @@
 namespace memtape::family {
 namespace {
 
-/// get_llama_4_attn_scale: float32 [B, 1, S, 1] of the positions, made again in every layer.
+/// get_llama_4_attn_scale: float32 [B, 1, S, 1] of the positions, made again in every layer. Those
+/// that generate() hands over have a row for each sequence.
 Tensor llama_4_attn_scale(std::int64_t length) {
+  const Tensor passed = passed_position_ids();
+  const std::int64_t rows = passed.defined() ? passed.size(0) : 1;
   const ghost::GradMode no_grad(false);
   Tensor scaling;
   {
     Tensor blocks;
     {
       const ghost::Op op("div", {});
-      blocks = ghost::empty({1, length}, DType::float32);
+      blocks = ghost::empty({rows, length}, DType::float32);
     }
     scaling = ghost::plain_unary("log", ghost::plain_unary("floor", std::move(blocks)).add(1.0));
   }
   scaling = std::move(scaling).mul(0.1);
   scaling = std::move(scaling).add(1.0);
-  return scaling.view({1, 1, length, 1});
+  return scaling.view({rows, 1, length, 1});
 }
 
 }  // namespace

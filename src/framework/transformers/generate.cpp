@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/generate.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
+#include "framework/torch/built_parameters.h"
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/generation/assistant_model.h"
 #include "framework/transformers/generation/assisted_decoding.h"
@@ -14,11 +17,30 @@
 namespace memtape::transformers {
 namespace {
 
-TrainRecipe loading(const GenerateRecipe& recipe) {
+/// Their prepare_inputs make positions in time, height and width, which forward then takes.
+constexpr std::array<std::string_view, 4> kMultimodalRope{"qwen2_vl", "qwen2_5_vl", "qwen3_vl",
+                                                          "qwen3_vl_moe"};
+
+/// The head that the family has: models of images and text generate from text alone, too.
+Result<TrainRecipe> loading(const Config& config, const GenerateRecipe& recipe) {
   TrainRecipe load;
+  load.task = torch::default_task(config);
+  if (load.task != TaskName::causal_lm && load.task != TaskName::image_text_to_text)
+    return unsupported("generate() is modelled for decoders alone", config.where() + ": model_type",
+                       "a causal language model");
+  if (std::ranges::find(kMultimodalRope, config.text("model_type", "")) != kMultimodalRope.end())
+    return unsupported("generate()'s positions in three dimensions are not modelled",
+                       config.where() + ": model_type", "training steps are predicted");
   load.weights = recipe.dtype;
   load.attention = recipe.attention;
   return load;
+}
+
+Result<std::unique_ptr<family::PretrainedModel>> loaded(const Config& config,
+                                                        const GenerateRecipe& recipe) {
+  const Result<TrainRecipe> load = loading(config, recipe);
+  if (!load) return tl::unexpected(load.error());
+  return torch::new_model(config, *load);
 }
 
 std::int64_t vocabulary_of(const Config& config) {
@@ -70,11 +92,11 @@ Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& rec
   session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
   const ghost::GradMode no_grad(false);
-  const auto model = torch::new_model(config, loading(recipe));
+  const auto model = loaded(config, recipe);
   if (!model) return tl::unexpected(model.error());
   std::unique_ptr<family::PretrainedModel> assistant;
   if (recipe.assistant) {
-    auto built = torch::new_model(*recipe.assistant->config, loading(recipe));
+    auto built = loaded(*recipe.assistant->config, recipe);
     if (!built) return tl::unexpected(built.error());
     assistant = *std::move(built);
   }
