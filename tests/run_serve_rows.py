@@ -36,9 +36,10 @@ def at(answer, path):
 def replay(program, row, folder):
     args = row["args"]
     for name in ("config", "assistant"):
-        file = pathlib.Path(folder) / f"{row['id']}.{name}.json"
-        file.write_text(json.dumps(row.get(name)))
-        args = [arg.replace(f"{{{name}}}", str(file)) for arg in args]
+        if name in row:
+            file = pathlib.Path(folder) / f"{row['id']}.{name}.json"
+            file.write_text(json.dumps(row[name]))
+            args = [arg.replace("{%s}" % name, str(file)) for arg in args]
     run = subprocess.run([program, *args, "--json"], capture_output=True, text=True)
     answer = json.loads(run.stdout) if run.returncode in (0, 1) else {}
     wanted = list(numbers(row["expect"]))
