@@ -16,9 +16,13 @@ using ghost::Gradients;
 /// cat((g * sigmoid(y1) * (1 + y1 * (1 - sigmoid(y1))) * y2, g * silu(y1)), -1).
 Tensor swiglu_back(const Tensor& g, const Tensor& y) {
   const std::vector<Tensor> parts = y.chunk(2, -1);
-  const Tensor scaled = g.mul(ghost::sigmoid(parts[0]));
-  const Tensor slope = ghost::rsub(1.0, ghost::sigmoid(parts[0]));
-  const Tensor first = scaled.mul(parts[0].mul(slope).add(1.0)).mul(parts[1]);
+  Tensor first = g.mul(ghost::sigmoid(parts[0]));
+  Tensor slope = ghost::rsub(1.0, ghost::sigmoid(parts[0]));
+  slope = parts[0].mul(slope);
+  slope = slope.add(1.0);
+  first = first.mul(slope);
+  slope.reset();
+  first = first.mul(parts[1]);
   const Tensor second = g.mul(ghost::silu(parts[0]));
   return ghost::cat({first, second}, -1);
 }
@@ -34,6 +38,19 @@ Tensor swiglu(const Tensor& x) {
                     },
                 .backward = [](std::span<const Tensor> saved, const Tensor& grad,
                                Gradients& in) { in[0] = swiglu_back(grad, saved[0]); }});
+}
+
+/// (torch.cos(freqs) * mscale).to(t.dtype) of models/common/embeddings/rope_utils.py.
+Tensor times_mscale(Tensor values, DType dtype) {
+  values = values.mul(1.0);
+  return values.to(dtype);
+}
+
+/// _rotate_half of the same.
+Tensor rotated_half(const Tensor& t) {
+  const std::vector<Tensor> halves = t.chunk(2, -1);
+  const Tensor turned = halves[1].neg();
+  return ghost::cat({turned, halves[0]}, -1);
 }
 
 /// One kernel each way: keeps its inputs.
@@ -108,12 +125,15 @@ Tensor rotary(const Arguments& a, const Tensor& t, const Tensor& freqs) {
                                  Gradients& in) { in[0] = empty(grad.sizes(), grad.dtype()); }});
   const std::int64_t rotated = freqs.size(-1);
   const Tensor turned = t.slice(-1, 0, rotated), passed = t.slice(-1, rotated, t.size(-1));
-  const Tensor cosines = ghost::cos(freqs).mul(1.0).to(t.dtype());
-  const Tensor sines = ghost::sin(freqs).mul(1.0).to(t.dtype());
-  const std::vector<Tensor> halves = turned.chunk(2, -1);
-  const Tensor straight = turned.mul(cosines);
-  const Tensor across = ghost::cat({halves[1].neg(), halves[0]}, -1).mul(sines);
+  Tensor sines;
+  const Tensor cosines = times_mscale(ghost::cos(freqs), t.dtype());
+  sines = times_mscale(ghost::sin(freqs), t.dtype());
+  Tensor straight = turned.mul(cosines);
+  Tensor across = rotated_half(turned);
+  across = across.mul(sines);
   const Tensor sum = straight.add(across);
+  straight.reset();
+  across.reset();
   return ghost::cat({sum, passed}, -1);
 }
 

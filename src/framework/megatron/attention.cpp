@@ -15,31 +15,7 @@ Attention::Attention(const nn::Scope& scope, Rank& rank, bool crosses)
   const Arguments& a = rank.a;
   const std::int64_t heads = a.num_attention_heads, h = a.hidden_size;
   if (a.mla.on) {
-    const std::int64_t qk = heads * (a.mla.qk_head_dim + a.mla.qk_pos_emb_head_dim);
-    const bool te = a.transformer_engine && a.qk_layernorm;
-    const bool apart = !a.transformer_engine && a.qk_layernorm;  // norms of their own
-    if (a.mla.q_lora_rank > 0) {
-      if (apart) q_norm_.emplace(scope / "q_layernorm", rank, a.mla.q_lora_rank);
-      q_down_.emplace(scope / "linear_q_down_proj", rank,
-                      LinearShape{.in = h, .out = a.mla.q_lora_rank, .parts = 1});
-      q_up_.emplace(scope / "linear_q_up_proj", rank,
-                    LinearShape{.in = a.mla.q_lora_rank, .out = qk, .norm = te});
-    } else {
-      q_up_.emplace(scope / "linear_q_proj", rank, LinearShape{.in = h, .out = qk});
-    }
-    if (apart) k_norm_.emplace(scope / "kv_layernorm", rank, a.mla.kv_lora_rank);
-    kv_down_.emplace(
-        scope / "linear_kv_down_proj", rank,
-        LinearShape{.in = h, .out = a.mla.kv_lora_rank + a.mla.qk_pos_emb_head_dim, .parts = 1});
-    kv_up_.emplace(scope / "linear_kv_up_proj", rank,
-                   LinearShape{.in = a.mla.kv_lora_rank,
-                               .out = heads * (a.mla.qk_head_dim + a.mla.v_head_dim),
-                               .norm = te});
-    proj_.emplace(scope / "linear_proj", rank,
-                  LinearShape{.in = heads * a.mla.v_head_dim,
-                              .out = h,
-                              .split = Split::row,
-                              .bias = a.add_bias_linear});
+    build_latent(scope);
     return;
   }
   proj_.emplace(
@@ -67,6 +43,38 @@ Attention::Attention(const nn::Scope& scope, Rank& rank, bool crosses)
   }
 }
 
+/// MultiLatentAttention and MLASelfAttention, whose parameters come in this order.
+void Attention::build_latent(const nn::Scope& scope) {
+  const Arguments& a = rank_.a;
+  const std::int64_t heads = a.num_attention_heads, h = a.hidden_size;
+  const std::int64_t qk = heads * (a.mla.qk_head_dim + a.mla.qk_pos_emb_head_dim);
+  const bool te = a.transformer_engine && a.qk_layernorm;
+  const bool apart = !a.transformer_engine && a.qk_layernorm;  // norms of their own
+  proj_.emplace(scope / "linear_proj", rank_,
+                LinearShape{.in = heads * a.mla.v_head_dim,
+                            .out = h,
+                            .split = Split::row,
+                            .bias = a.add_bias_linear});
+  if (a.mla.q_lora_rank > 0) {
+    q_down_.emplace(scope / "linear_q_down_proj", rank_,
+                    LinearShape{.in = h, .out = a.mla.q_lora_rank, .parts = 1});
+    q_up_.emplace(scope / "linear_q_up_proj", rank_,
+                  LinearShape{.in = a.mla.q_lora_rank, .out = qk, .norm = te});
+  } else {
+    q_up_.emplace(scope / "linear_q_proj", rank_, LinearShape{.in = h, .out = qk});
+  }
+  kv_down_.emplace(
+      scope / "linear_kv_down_proj", rank_,
+      LinearShape{.in = h, .out = a.mla.kv_lora_rank + a.mla.qk_pos_emb_head_dim, .parts = 1});
+  kv_up_.emplace(scope / "linear_kv_up_proj", rank_,
+                 LinearShape{.in = a.mla.kv_lora_rank,
+                             .out = heads * (a.mla.qk_head_dim + a.mla.v_head_dim),
+                             .norm = te});
+  if (!apart) return;
+  if (q_down_) q_norm_.emplace(scope / "q_layernorm", rank_, a.mla.q_lora_rank);
+  k_norm_.emplace(scope / "kv_layernorm", rank_, a.mla.kv_lora_rank);
+}
+
 Attention::Heads Attention::from_one_product(const Tensor& x, const Tensor& freqs) {
   const Arguments& a = rank_.a;
   Tensor mixed = (*qkv_)(x);
@@ -84,6 +92,7 @@ Attention::Heads Attention::from_one_product(const Tensor& x, const Tensor& freq
   if (q_norm_) heads.query = (*q_norm_)(heads.query);
   if (k_norm_) heads.key = (*k_norm_)(heads.key);
   if (freqs.defined()) {
+    heads.before_rotation = {heads.query, heads.key};  // of the tuple qkv_output
     heads.query = rotary(a, heads.query, freqs);
     heads.key = rotary(a, heads.key, freqs);
   }
@@ -156,7 +165,11 @@ Tensor Attention::operator()(const Tensor& x, const Inputs& inputs) {
     context = core_attention(rank_, heads.query, heads.key, heads.value, mask);
   }
   recomputed.discard_output_and_register_recompute(context);
-  return (*proj_)(context);  // query, key and value live until forward() returns
+  Tensor projected = (*proj_)(context);
+  // The names of forward() live until it returns, and go in this order.
+  heads.before_rotation.clear();
+  for (Tensor* const name : {&heads.query, &heads.key, &heads.value}) name->reset();
+  return projected;
 }
 
 }  // namespace memtape::megatron

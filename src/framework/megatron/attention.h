@@ -36,7 +36,9 @@ class Attention {
  private:
   struct Heads {
     Tensor query, key, value;
+    std::vector<Tensor> before_rotation = {};
   };
+  void build_latent(const nn::Scope& scope);
   Heads from_one_product(const Tensor& x, const Tensor& freqs);
   /// `recomputed`: the up products, whose outputs may go once the core has run.
   Heads from_latents(const Tensor& x, const Tensor& freqs, CheckpointWithoutOutput& recomputed);

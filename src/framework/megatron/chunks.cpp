@@ -46,6 +46,7 @@ std::vector<Parameter> parameters_of(const Rank& rank, StageModel& chunk) {
                           .expert = a.ep > 1 && name.find(".experts.") != std::string::npos,
                           .shared_embedding = shared,
                           .copy = shared && !chunk.place().first,
+                          .whole = is_whole(name),
                           .replica = rank.tp_rank > 0 && is_whole(name),
                           .decays = named.tensor.dim() > 1 && !name.ends_with("bias"),
                           .matrix = named.tensor.dim() == 2 && !words &&
@@ -67,7 +68,8 @@ Chunks make_chunks(Rank& rank, std::int64_t pp) {
 std::vector<ParamAndGradBuffer> buffers_of(const Rank& rank, const Chunks& chunks) {
   std::vector<ParamAndGradBuffer> buffers;
   for (std::size_t i = 0; i < chunks.size(); ++i)
-    for (ParamAndGradBuffer& buffer : make_buffers(rank.a, parameters_of(rank, *chunks[i]), i == 0))
+    for (ParamAndGradBuffer& buffer :
+         make_buffers(rank.a, parameters_of(rank, *chunks[i]), i == 0 && chunks[i]->place().first))
       buffers.push_back(std::move(buffer));
   return buffers;
 }

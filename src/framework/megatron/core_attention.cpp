@@ -55,6 +55,13 @@ Tensor fused_softmax(Rank& rank, const Tensor& x) {
                     }});
 }
 
+/// get_default_causal_mask of transformer/utils.py.
+Tensor default_causal_mask(std::int64_t tokens) {
+  Tensor mask = ghost::ones({tokens, tokens}, DType::float32);
+  mask = ghost::plain_unary("triu", mask);
+  return mask.to(DType::boolean);
+}
+
 /// FusedScaleMaskSoftmax: the kernel where its constraints hold, else torch's own in float32.
 Tensor scale_mask_softmax(Rank& rank, const Tensor& x, const Tensor& mask, const Dims& size) {
   const Arguments& a = rank.a;
@@ -62,16 +69,13 @@ Tensor scale_mask_softmax(Rank& rank, const Tensor& x, const Tensor& mask, const
   const bool kernel = half && (a.transformer_engine || a.masked_softmax_fusion) && size[3] > 16 &&
                       size[3] <= 16384 && size[2] % 4 == 0 && size[0] * size[1] % 4 == 0;
   if (kernel) return fused_softmax(rank, x);
-  Tensor input = half && a.attention_softmax_in_fp32 ? x.to_float() : x;
-  Tensor causal = mask;
-  if (!causal.defined()) {
-    const Tensor ones = ghost::ones({size[2], size[3]}, DType::float32);
-    causal = ghost::plain_unary("triu", ones).to(DType::boolean);
-  }
+  const bool casts = half && a.attention_softmax_in_fp32;
+  const Tensor input = casts ? x.to_float() : x;  // a name until the function returns
+  const Tensor causal = mask.defined() ? mask : default_causal_mask(size[2]);
   ghost::masked_fill_(input, causal);
-  const Tensor probs = ghost::softmax(input, input.dtype());
-  input.reset();
-  return half && a.attention_softmax_in_fp32 ? probs.to(x.dtype()) : probs;
+  Tensor probs = ghost::softmax(input, input.dtype());
+  if (casts) probs = probs.to(x.dtype());
+  return probs;
 }
 
 /// get_full_mask of pytorch/attention/dot_product_attention/utils.py: how far query and key are
@@ -101,12 +105,14 @@ Tensor unfused(Rank& rank, const Tensor& query, const Tensor& key_, const Tensor
                const AttentionMask& given) {
   const bool te = rank.a.transformer_engine;
   const Tensor mask = te ? full_mask(given, query.size(0), key_.size(0)) : given.tensor;
-  const Tensor key = repeated(key_, query), value = repeated(value_, query);
+  Tensor probs, result, value, key;  // which go in Python's order, the last first
+  key = repeated(key_, query);
+  value = repeated(value_, query);
   const Dims size{query.size(1), query.size(2), query.size(0), key.size(0)};
   const std::int64_t heads = size[0] * size[1];
   const Tensor q = query.reshape({size[2], heads, -1}), k = key.reshape({size[3], heads, -1});
-  const Tensor result = scores(rank, q, k).view(size);
-  Tensor probs = scale_mask_softmax(rank, result, mask, size);
+  result = scores(rank, q, k).view(size);
+  probs = scale_mask_softmax(rank, result, mask, size);
   if (te && given.padding) probs = ghost::masked_fill(probs, mask);
   probs = ghost::dropout(probs, rank.a.attention_dropout);
   const Tensor v = value.reshape({size[3], heads, -1});

@@ -67,6 +67,8 @@ MicroBatch GptModel::batch() const {
     batch.tokens = batch.labels = empty(tokens, DType::int64, Category::input);
     if ((place_.first || place_.mtp) && a.position_embedding == PositionEmbedding::learned_absolute)
       batch.position_ids = empty(tokens, DType::int64, Category::input);
+    else
+      batch.position_ids = empty({1, a.seq_length / a.cp}, DType::int64, Category::input);
     return batch;
   }
   const bool all = rank_.tp_rank == 0;  // the others get by broadcast what they need

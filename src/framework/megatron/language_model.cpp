@@ -19,6 +19,18 @@ using ghost::Gradients;
 
 }  // namespace
 
+Tensor outside_of_shard(const Tensor& tokens) {
+  Tensor above;
+  const Tensor below = ghost::comparison("lt", tokens);
+  above = ghost::comparison("ge", tokens);
+  return ghost::comparison("bitwise_or", tokens);
+}
+
+Tensor counted_from_shard(const Tensor& tokens) {
+  const Tensor copy = tokens.clone();
+  return ghost::plain_unary("sub", copy);
+}
+
 Embedding::Embedding(const nn::Scope& scope, Rank& rank, std::int64_t token_types) : rank_(rank) {
   const Arguments& a = rank.a;
   words_ =
@@ -38,8 +50,7 @@ Tensor Embedding::picked(const Tensor& tokens) {
 Tensor Embedding::looked_up(const Tensor& tokens) {
   const Arguments& a = rank_.a;
   if (a.tp == 1) return picked(tokens);
-  const Tensor outside = ghost::comparison("lt", tokens);
-  const Tensor inside = tokens.clone();
+  const Tensor outside = outside_of_shard(tokens), inside = counted_from_shard(tokens);
   const Tensor words = picked(inside);
   return apply({.name = "IndexPutBackward0",
                 .inputs = {words},
@@ -57,7 +68,7 @@ Tensor Embedding::operator()(const Tensor& tokens, const Tensor& position_ids) {
   Tensor words = looked_up(tokens);
   const bool scatters = a.sequence_parallel && !positions_.defined();
   if (scatters) {
-    const Tensor turned = words.transpose(0, 1).contiguous();
+    Tensor turned = words.transpose(0, 1).contiguous();
     words.reset();
     words = apply({.name = "_ReduceScatterToSequenceParallelRegionBackward",
                    .inputs = {turned},
@@ -68,6 +79,8 @@ Tensor Embedding::operator()(const Tensor& tokens, const Tensor& position_ids) {
                          sizes[0] *= parts;
                          in[0] = empty(sizes, grad.dtype());
                        }});
+    turned.reset();
+    words = words.clone();  // clone_scatter_output_in_embedding
     return ghost::dropout(words, a.hidden_dropout);
   }
   Tensor embeddings = words;
@@ -78,7 +91,7 @@ Tensor Embedding::operator()(const Tensor& tokens, const Tensor& position_ids) {
     const Tensor types = ghost::embedding(types_, tokens);
     embeddings = embeddings.add(types.permute({1, 0, 2}));
   }
-  if (a.sequence_parallel)
+  if (a.sequence_parallel) {
     embeddings =
         apply({.name = "_ScatterToSequenceParallelRegionBackward",
                .inputs = {embeddings},
@@ -89,6 +102,8 @@ Tensor Embedding::operator()(const Tensor& tokens, const Tensor& position_ids) {
                      sizes[0] *= parts;
                      in[0] = empty(sizes, grad.dtype());
                    }});
+    embeddings = embeddings.clone();  // clone_scatter_output_in_embedding
+  }
   return ghost::dropout(embeddings, a.hidden_dropout);
 }
 
@@ -104,10 +119,18 @@ TransformerBlock::TransformerBlock(const nn::Scope& scope, Rank& rank, const Sha
   if (shape.final_norm) final_norm_.emplace(scope / "final_layernorm", rank, rank.a.hidden_size);
 }
 
+/// make_viewless_tensor of utils.py: a tensor of one element, until the view's data is its own.
+void TransformerBlock::make_viewless(const Tensor& hidden_states) {
+  if (!hidden_states.impl().base) return;
+  const ghost::Op op("make_viewless_tensor", {});
+  const Tensor made = empty({1}, hidden_states.dtype());
+}
+
 /// TransformerBlock: one layer after the other, or groups of them recomputed
 /// (_checkpointed_forward).
 Tensor TransformerBlock::operator()(Tensor hidden_states, const LayerInputs& inputs) {
   const Arguments& a = rank_.a;
+  make_viewless(hidden_states);
   if (a.recompute != Recompute::full) {
     for (TransformerLayer& layer : layers_) hidden_states = layer(hidden_states, inputs);
     return final_norm_ ? (*final_norm_)(hidden_states) : hidden_states;

@@ -44,6 +44,11 @@ class StageModel {
   Tensor input_tensor_;
 };
 
+/// Which tokens are of other ranks' rows of the vocabulary.
+Tensor outside_of_shard(const Tensor& tokens);
+/// tokens.clone() - vocab_start_index.
+Tensor counted_from_shard(const Tensor& tokens);
+
 /// LanguageModelEmbedding over VocabParallelEmbedding.
 class Embedding {
  public:
@@ -72,6 +77,8 @@ class TransformerBlock {
   Tensor operator()(Tensor hidden_states, const LayerInputs& inputs);
 
  private:
+  static void make_viewless(const Tensor& hidden_states);
+
   Rank& rank_;
   std::deque<TransformerLayer> layers_;
   std::optional<Norm> final_norm_;

@@ -5,6 +5,7 @@
 
 #include "framework/torch/optimizers/adam.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/reductions.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::megatron {
@@ -66,7 +67,12 @@ void MegatronOptimizer::take_scalars(bool experts) {
     scalars_.push_back(scalar("_scale", DType::float32));
   for (int i = 0; i < (experts && !a_.muon ? 2 : 1); ++i) {
     if (a_.fused_kernels) scalars_.push_back(scalar("_dummy_overflow_buf", DType::int32));
-    if (a_.params_dtype == DType::float32) continue;
+    if (a_.params_dtype == DType::float32) {  // FP32Optimizer's _scale, DistributedOptimizer's both
+      if (a_.use_distributed_optimizer)
+        scalars_.push_back(scalar("_dummy_overflow_buf", DType::int32));
+      scalars_.push_back(scalar("_scale", DType::float32));
+      continue;
+    }
     const bool scales = a_.params_dtype == DType::float16 && a_.fused_kernels;
     for (int k = 0; k < (scales ? 6 : 1); ++k) scalars_.push_back(scalar("_scale", DType::float32));
   }
@@ -86,7 +92,7 @@ void MegatronOptimizer::add_main(const ParamAndGradBuffer& buffer, const Paramet
   main.sizes = a_.use_distributed_optimizer ? Dims{main.elements} : model.sizes();
   const ghost::Op op("float", {});
   if (a_.params_dtype == DType::float32) {
-    main.master = model;
+    main.master = ghost::alias(model, main.sizes, ghost::contiguous_strides(main.sizes));
   } else if (!a_.precision_aware_optimizer) {
     const Tensor clone = empty(main.sizes, model.dtype());
     main.master = empty(main.sizes, DType::float32, Category::optimizer_state);
@@ -105,7 +111,7 @@ Tensor MegatronOptimizer::gradient_of(const Main& main) const {
 
 void MegatronOptimizer::zero_grad() {
   gradients_.clear();
-  if (torch_adam_) torch_adam_->zero_grad();
+  for (const auto& adam : torch_adams_) adam->zero_grad();
 }
 
 /// count_zeros_fp32 of optimizer/clip_grads.py: count_nonzero compares, and sums what it found as
@@ -119,10 +125,25 @@ void MegatronOptimizer::count_zeros() const {
   }
 }
 
+/// get_grad_norm_fp32 of optimizer/clip_grads.py without Transformer Engine and Apex: a norm of
+/// each gradient (local_multi_tensor_l2_norm of utils.py), which meet on the host, and its square.
+void MegatronOptimizer::get_grad_norm() const {
+  const ghost::Op op("get_grad_norm", {});
+  Tensor grad_norm;
+  const Tensor dummy_overflow_buf = empty({1}, DType::int32);
+  std::vector<Tensor> norms;
+  for (std::size_t i = 0; i < mains_.size(); ++i)
+    if (mains_[i].counted) norms.push_back(ghost::vector_norm(gradients_[i]));
+  grad_norm = empty({1}, DType::float32);
+  while (!norms.empty()) norms.pop_back();
+  const Tensor squared = empty({1}, DType::float32);
+}
+
 void MegatronOptimizer::step(bool overflows) {
   const ghost::GradMode without(false);
   for (const Main& main : mains_) gradients_.push_back(gradient_of(main));
   if (overflows) return;
+  if (!a_.fused_kernels) get_grad_norm();
   if (a_.counts_zeros) count_zeros();
   if (a_.muon) step_muon();
   if (a_.fused_kernels) {
@@ -162,22 +183,33 @@ void MegatronOptimizer::step_muon() {
   }
 }
 
-void MegatronOptimizer::step_torch() {
-  if (!torch_adam_) {
+/// ChainedOptimizer: experts have an optimizer of their own, which steps after the other.
+void MegatronOptimizer::make_torch_adams() {
+  for (const bool expert : {false, true}) {
     std::vector<Tensor> masters;
-    for (const Main& main : mains_) masters.push_back(main.master);
-    const auto second = std::ranges::find_if(mains_, [](const Main& main) { return !main.decays; });
+    std::size_t decaying = 0;
+    for (const Main& main : mains_) {
+      if (main.buffer->parameters.front().expert != expert) continue;
+      masters.push_back(main.master);
+      if (main.decays) ++decaying;
+    }
+    if (masters.empty()) continue;
     TrainRecipe recipe;
     recipe.optimizer = OptimizerName::adamw;
     recipe.optimizer_impl = OptimizerImpl::foreach;
-    torch_adam_ = torch::make_optimizer(recipe, std::move(masters));
-    torch_adam_->second_group_from(static_cast<std::size_t>(second - mains_.begin()));
+    torch_adams_.push_back(torch::make_optimizer(recipe, std::move(masters)));
+    torch_adams_.back()->second_group_from(decaying);
   }
-  torch_adam_->step();
+}
+
+void MegatronOptimizer::step_torch() {
+  if (torch_adams_.empty()) make_torch_adams();
+  for (const auto& adam : torch_adams_) adam->step();
 }
 
 Bytes MegatronOptimizer::state_bytes() const {
-  Bytes bytes = torch_adam_ ? torch_adam_->state_bytes() : 0;
+  Bytes bytes = 0;
+  for (const auto& adam : torch_adams_) bytes += adam->state_bytes();
   for (const Main& main : mains_) {
     if (main.master.defined() && a_.params_dtype != DType::float32) bytes += main.master.nbytes();
     for (const Tensor* state : {&main.exp_avg, &main.exp_avg_sq})

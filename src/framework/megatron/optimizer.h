@@ -26,6 +26,8 @@ class MegatronOptimizer {
   /// (MixedPrecisionOptimizer.step).
   void step(bool overflows);
   Bytes state_bytes() const;
+  /// get_loss_scale().
+  Tensor loss_scale() const { return scalars_.empty() ? Tensor() : scalars_.back(); }
 
  private:
   struct Main {
@@ -39,9 +41,11 @@ class MegatronOptimizer {
   void add_main(const ParamAndGradBuffer& buffer, const Parameter& parameter, const Range& held);
   void take_scalars(bool experts);
   void count_zeros() const;
+  void get_grad_norm() const;
   std::vector<Dealt> in_order(const std::vector<ParamAndGradBuffer>& buffers) const;
   void step_fused();
   void step_muon();
+  void make_torch_adams();
   void step_torch();
   Tensor gradient_of(const Main& main) const;
 
@@ -50,7 +54,7 @@ class MegatronOptimizer {
   std::vector<Main> mains_;
   std::vector<Tensor> gradients_;  ///< main_param.grad of each
   std::vector<Tensor> scalars_;
-  std::unique_ptr<torch::Optimizer> torch_adam_;
+  std::vector<std::unique_ptr<torch::Optimizer>> torch_adams_;
 };
 
 }  // namespace memtape::megatron

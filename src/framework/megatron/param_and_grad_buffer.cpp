@@ -59,7 +59,7 @@ BufferOptions options_for(const Arguments& a, bool expert, bool first_chunk) {
                         .pad_for_high_nccl_busbw = a.pad_buckets_for_high_nccl_busbw};
   if (all % a.num_distributed_optimizer_instances == 0)
     options.ranks = all / a.num_distributed_optimizer_instances;
-  // Chunks after the first are not cut: their gradients arrive while others are computed.
+  // Other chunks and stages are not cut: their gradients arrive while others are computed.
   if (a.overlap_grad_reduce && first_chunk)
     options.bucket_size =
         a.bucket_size.value_or(std::max<std::int64_t>(40'000'000, 1'000'000 * a.dp * a.cp));
@@ -127,6 +127,18 @@ std::vector<ParamAndGradBuffer> make_buffers(const Arguments& a, std::vector<Par
       buffers.push_back(std::move(buffer));
     }
   return buffers;
+}
+
+void sum_whole_gradients(const Arguments& a, const std::vector<ParamAndGradBuffer>& buffers) {
+  if (a.tp == 1 || !a.sequence_parallel) return;
+  std::int64_t elements = 0;
+  for (const ParamAndGradBuffer& buffer : buffers)
+    for (const Parameter& parameter : buffer.parameters)
+      if (parameter.whole) elements += parameter.tensor.numel();
+  if (elements == 0) return;
+  const ghost::Op op("_flatten_dense_tensors", {});
+  const Tensor coalesced =
+      ghost::empty({elements}, buffers.front().grad_data.dtype(), Category::communication);
 }
 
 }  // namespace memtape::megatron

@@ -21,6 +21,7 @@ struct Parameter {
   bool expert = false;            ///< reduced over the expert data parallel ranks
   bool shared_embedding = false;  ///< on the first and the last stage
   bool copy = false;              ///< the last stage's of the first stage's embedding
+  bool whole = false;             ///< on every tensor parallel rank
   bool replica = false;           ///< whole on this tensor parallel rank, as it is on the first
   bool decays = true;             ///< weight decay: not for biases and norms
   bool matrix = false;            ///< Muon's: two dimensions, no embedding
@@ -61,5 +62,9 @@ struct ParamAndGradBuffer {
 /// Allocates the buffers of one model chunk and moves its parameters into them.
 std::vector<ParamAndGradBuffer> make_buffers(const Arguments& a, std::vector<Parameter> parameters,
                                              bool first_chunk);
+
+/// finalize_model_grads of distributed/finalize_model_grads.py: with sequence parallelism gradients
+/// of what each tensor parallel rank holds whole are summed up as one flat tensor.
+void sum_whole_gradients(const Arguments& a, const std::vector<ParamAndGradBuffer>& buffers);
 
 }  // namespace memtape::megatron

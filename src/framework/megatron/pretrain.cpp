@@ -48,6 +48,8 @@ class Program {
   torch::StaticBytes run() {
     Schedule schedule(rank_, chunks_, place_.pp);
     MegatronOptimizer optimizer(a_, buffers_, place_.shard);
+    schedule.scale_loss_by(optimizer.loss_scale());
+    if (!a_.pretrain_loop) ghost::session().tape.empty_cache();
     for (int i = 0; a_.scales_loss && i < kOverflows; ++i) run_step(schedule, optimizer, 0, true);
     for (int step = 0; step + 1 < torch::kSteps; ++step) run_step(schedule, optimizer, step, false);
     run_last_step(schedule, optimizer);
@@ -67,6 +69,7 @@ class Program {
     ghost::session().mark(Phase::forward, step, 0);
     optimizer.zero_grad();
     schedule.run(step);
+    sum_whole_gradients(a_, buffers_);
     ghost::session().mark(Phase::optimizer, step, 0);
     optimizer.step(overflows);
     last_.to = tape.events.size();

@@ -7,6 +7,7 @@
 #include "framework/megatron/interleaved.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
 
 namespace memtape::megatron {
 namespace {
@@ -48,7 +49,7 @@ Tensor Schedule::backward(StageModel& chunk, const InFlight& flight, const Tenso
   ghost::session().mark(Phase::backward, at.step, static_cast<int>(at.micro_batch));
   if (!flight.output.impl().grad_fn) return {};
   if (chunk.place().last)
-    ghost::backward(flight.output);
+    ghost::backward(scaled(flight.output));
   else
     ghost::backward(flight.output, gradient);
   return flight.input.defined() ? flight.input.grad() : Tensor();
@@ -108,15 +109,28 @@ void Schedule::one_forward_one_backward(int step) {
   }
 }
 
+/// `scale * loss`. What Megatron-LM's own program adds here in scalars is not followed.
+Tensor Schedule::scaled(const Tensor& loss) const {
+  return rank_.a.pretrain_loop || !scale_.defined() ? loss : scale_.mul(loss);
+}
+
 /// What loss_func gives beside the loss: the number of tokens, and the loss for the log, which is
 /// kept for every micro-batch (forward_data_store), also of those that are not run.
-void Schedule::report(const Tensor&) {
+void Schedule::report(const Tensor& loss) {
   const ghost::Op op("loss_func", {});
-  if (rank_.a.pretrain_loop) num_tokens_ = empty({}, DType::int32);
-  const std::int64_t values = rank_.a.pretrain_loop ? 2 : 1;
+  if (!rank_.a.pretrain_loop) {  // forward_step_calc_loss, and a loss that is detached
+    ghost::mul_(loss, 1.0);
+    ghost::mul_(loss, 1.0);
+    for (; skipped_ > 0 && !reports_.empty(); --skipped_)
+      reports_.push_back(empty({1}, DType::float32));
+    reports_.push_back(loss.detach());
+    return;
+  }
+  num_tokens_ = empty({}, DType::int32);
+  constexpr std::int64_t kValues = 2;
   for (; skipped_ > 0 && !reports_.empty(); --skipped_)
-    reports_.push_back(empty({values}, DType::float32));
-  reports_.push_back(empty({values}, DType::float32));
+    reports_.push_back(empty({kValues}, DType::float32));
+  reports_.push_back(empty({kValues}, DType::float32));
 }
 
 void Schedule::run(int step) {

@@ -19,6 +19,8 @@ class Schedule {
 
   /// All micro-batches of one step, forward and backward.
   void run(int step);
+  /// config.grad_scale_func: the optimizer's scale_loss.
+  void scale_loss_by(const Tensor& scale) { scale_ = scale; }
 
  private:
   struct InFlight {
@@ -40,13 +42,14 @@ class Schedule {
   /// deallocate_output_tensor: the data goes, the history stays.
   static void deallocate(const Tensor& output);
   void report(const Tensor& loss);
+  Tensor scaled(const Tensor& loss) const;
   Tensor received() const;
 
   Rank& rank_;
   std::vector<std::unique_ptr<StageModel>>& chunks_;
   std::int64_t pp_rank_;
   std::int64_t skipped_ = 0;  ///< micro-batches that are not run, whose losses are still to come
-  Tensor num_tokens_;
+  Tensor num_tokens_, scale_;
   std::vector<Tensor> reports_;
 };
 

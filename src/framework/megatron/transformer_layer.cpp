@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/megatron/transformer_layer.h"
 
+#include <utility>
+
 #include "framework/megatron/activations.h"
 #include "framework/megatron/checkpoint_without_output.h"
 
@@ -12,8 +14,8 @@ std::int64_t gate_factor(const Arguments& a) { return a.activation == Activation
 /// Whether the norm before a product is part of it (TELayerNormColumnParallelLinear).
 bool norm_is_fused(const Arguments& a) { return a.transformer_engine; }
 
-void add_norm_unless(bool fused, const nn::Scope& scope, Rank& rank, std::optional<Norm>& norm) {
-  if (!fused) norm.emplace(scope, rank, rank.a.hidden_size);
+std::optional<Norm> norm_unless(bool fused, const nn::Scope& scope, Rank& rank) {
+  return fused ? std::nullopt : std::optional<Norm>(std::in_place, scope, rank, rank.a.hidden_size);
 }
 
 }  // namespace
@@ -38,14 +40,17 @@ Tensor Mlp::operator()(const Tensor& x) {
 }
 
 TransformerLayer::TransformerLayer(const nn::Scope& scope, Rank& rank, const LayerKind& kind)
-    : rank_(rank), scope_(scope.node().scope), attention_(scope / "self_attention", rank, false) {
+    : rank_(rank),
+      scope_(scope.node().scope),
+      input_norm_(
+          norm_unless(norm_is_fused(rank.a) && !rank.a.mla.on, scope / "input_layernorm", rank)),
+      attention_(scope / "self_attention", rank, false) {
   const bool fused = norm_is_fused(rank.a), experts = kind.experts;
   if (kind.crosses) {
     cross_norm_.emplace(scope / "pre_cross_attn_layernorm", rank, rank.a.hidden_size);
     cross_attention_.emplace(scope / "cross_attention", rank, true);
   }
-  add_norm_unless(fused && !rank.a.mla.on, scope / "input_layernorm", rank, input_norm_);
-  add_norm_unless(fused && !experts, scope / "pre_mlp_layernorm", rank, mlp_norm_);
+  if (!fused || experts) mlp_norm_.emplace(scope / "pre_mlp_layernorm", rank, rank.a.hidden_size);
   if (experts)
     moe_.emplace(scope / "mlp", rank);
   else
