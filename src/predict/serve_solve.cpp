@@ -2,6 +2,7 @@
 #include "predict/serve_solve.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -30,7 +31,21 @@ struct Scale {
   std::string_view wanted() const { return is_share ? "smallest" : "largest"; }
 };
 
-Result<Scale> scale_of(const ServeEngine& engine, std::string_view named) {
+/// What the engines call the sequences that are served at a time.
+constexpr std::array<std::string_view, 3> kBatches{"--batch-size", "--max-num-seqs",
+                                                   "--max-running-requests"};
+
+/// `batch` asks for as many sequences as fit, whatever the engine calls them. llama.cpp's batch is
+/// one of tokens.
+std::string_view own_name(const ServeEngine& engine, std::string_view named) {
+  if (named != "batch" || engine.name == "llamacpp") return named;
+  for (const std::string_view batch : kBatches)
+    if (find_flag(engine.flags, std::string(batch))) return batch;
+  return named;
+}
+
+Result<Scale> scale_of(const ServeEngine& engine, std::string_view asked) {
+  const std::string_view named = own_name(engine, asked);
   const std::string spelling =
       named.starts_with("-") ? std::string(named) : fmt::format("--{}", named);
   const ServeFlag* flag = find_flag(engine.flags, spelling);
@@ -67,7 +82,7 @@ class Search {
       return bad_input("no GPU takes part", fmt::format("--solve {}", scale_.flag),
                        "say how much host memory there is: --host-memory-bytes N");
     if (!fits(best))
-      return bad_input(fmt::format("does not fit even with {}", scale_.text(1)),
+      return bad_input(fmt::format("does not fit even with {}: {}", scale_.text(1), why_not(best)),
                        fmt::format("--solve {}", scale_.flag), "a larger GPU or a smaller model");
     bracket(first, *best);
     close(*best);

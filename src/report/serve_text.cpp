@@ -239,8 +239,10 @@ std::string quiet_text(const ServeAnswer& answer) {
   const ServeRank& rank = fullest(answer);
   const Bytes bytes = answer.ranks.empty() ? answer.model.weight_bytes : rank.peak_device_bytes;
   if (!answer.device) return gib(bytes) + "\n";
-  return fmt::format("{}: {} of {}\n", answer.fits.value_or(true) ? "fits" : "does not fit",
-                     gib(bytes), gib(answer.device->total_bytes));
+  return fmt::format(
+      "{}: {} of {}{}\n", answer.fits.value_or(true) ? "fits" : "does not fit", gib(bytes),
+      gib(answer.device->total_bytes),
+      answer.solved ? fmt::format(" with --{} {}", answer.solved->flag, answer.solved->value) : "");
 }
 
 }  // namespace memtape::report
