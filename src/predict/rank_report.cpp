@@ -47,6 +47,29 @@ void take_peak(RankReport& report, const Tape& tape, const Window& window) {
   report.peak_moment = moment(tape, window.peak_event);
 }
 
+/// The step's forwards and backwards; one may be cut into several windows.
+std::vector<Pass> passes_of(const Timeline& step) {
+  std::vector<Pass> passes;
+  for (const Window& window : step.windows) {
+    const Mark& mark = window.mark;
+    const bool turn = mark.phase == Phase::forward || mark.phase == Phase::backward;
+    if (!turn || window.first_event == window.last_event) continue;
+    const bool goes_on = !passes.empty() && passes.back().phase == mark.phase &&
+                         passes.back().stage == mark.stage &&
+                         passes.back().micro_batch == mark.micro_batch;
+    if (!goes_on) passes.push_back({mark.phase, mark.stage, mark.micro_batch});
+  }
+  // What comes before the first stage's forward, such as the batch, is marked as stage 0's.
+  const std::vector<Pass> all = passes;
+  std::erase_if(passes, [&](const Pass& p) {
+    return p.phase == Phase::forward && std::ranges::none_of(all, [&](const Pass& other) {
+             return other.phase == Phase::backward && other.stage == p.stage &&
+                    other.micro_batch == p.micro_batch;
+           });
+  });
+  return passes;
+}
+
 }  // namespace
 
 RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes outside,
@@ -72,6 +95,7 @@ RankReport rank_report(const torch::TrainRun& run, const StepPlay& play, Bytes o
     report.phases.push_back({.phase = phase, .peak = window->peak, .at_peak = at_peak});
   }
   report.peak_device_bytes = report.peak.reserved + outside;
+  report.passes = passes_of(play.step);
   const std::vector<BlockId> at_peak = lifetimes.alive(report.peak_moment.event);
   report.largest = report::largest_tensors(tape, play.played.sizes, at_peak, largest);
   return report;

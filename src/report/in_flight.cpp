@@ -13,7 +13,60 @@ bool overlap(const std::vector<InFlight>& flights) {
   return false;
 }
 
+/// How many micro-batches are alive at most, counted once in each of the rank's stages.
+int most_alive(std::span<const Pass> passes) {
+  int alive = 0, most = 0;
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    const auto same = [&](const Pass& p) {
+      return p.stage == passes[i].stage && p.micro_batch == passes[i].micro_batch;
+    };
+    const bool begins =
+        std::none_of(passes.begin(), passes.begin() + static_cast<std::ptrdiff_t>(i), same);
+    const bool ends =
+        std::none_of(passes.begin() + static_cast<std::ptrdiff_t>(i) + 1, passes.end(), same);
+    if (begins) most = std::max(most, ++alive);
+    if (ends) --alive;
+  }
+  return most;
+}
+
+bool has_several_stages(std::span<const Pass> passes) {
+  return std::any_of(passes.begin(), passes.end(),
+                     [&](const Pass& p) { return p.stage != passes.front().stage; });
+}
+
 }  // namespace
+
+std::string passes_text(std::span<const Pass> passes) {
+  std::string text;
+  const bool several = has_several_stages(passes);
+  for (const Pass& pass : passes) {
+    text += text.empty() ? "" : " ";
+    text += pass.phase == Phase::forward ? 'F' : 'B';
+    text += std::to_string(pass.micro_batch + 1);
+    if (several) text += "." + std::to_string(pass.stage);
+  }
+  return text;
+}
+
+std::vector<StageSchedule> stage_schedules(std::span<const RankReport> ranks) {
+  std::vector<StageSchedule> schedules;
+  bool has_several = false;
+  for (const RankReport& rank : ranks) {
+    if (rank.passes.empty()) return {};
+    has_several |= rank.passes.size() > 2;
+    schedules.push_back({rank.stage, passes_text(rank.passes), most_alive(rank.passes)});
+  }
+  std::stable_sort(schedules.begin(), schedules.end(),
+                   [](const auto& a, const auto& b) { return a.stage < b.stage; });
+  const auto same = [](const auto& a, const auto& b) {
+    return a.stage == b.stage && a.passes == b.passes;
+  };
+  schedules.erase(std::unique(schedules.begin(), schedules.end(), same), schedules.end());
+  const bool is_pipeline =
+      has_several && schedules.size() > 1 && schedules.front().stage != schedules.back().stage;
+  return is_pipeline ? schedules : std::vector<StageSchedule>();
+}
 
 std::vector<InFlight> micro_batches_in_flight(std::span<const Window> windows) {
   std::vector<InFlight> flights;

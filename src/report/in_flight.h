@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "report/prediction.h"
 #include "timeline/timeline.h"
 
 namespace memtape::report {
@@ -20,5 +22,17 @@ struct InFlight {
 /// One per stage and micro-batch, in order of stage and of forward; none unless two of them are
 /// alive at once.
 std::vector<InFlight> micro_batches_in_flight(std::span<const Window> windows);
+
+/// "F1 F2 B1 B2", or "F1.4" where the rank has several stages.
+std::string passes_text(std::span<const Pass> passes);
+
+/// What the ranks of a pipeline run, one for each kind of rank in order of stage; none where there
+/// is no pipeline of several micro-batches.
+struct StageSchedule {
+  int stage = 0;
+  std::string passes;
+  int most_alive = 0;  ///< micro-batches whose forward has run and whose last backward has not
+};
+std::vector<StageSchedule> stage_schedules(std::span<const RankReport> ranks);
 
 }  // namespace memtape::report

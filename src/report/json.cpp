@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json.h"
 
+#include "report/in_flight.h"
 #include "report/json_parts.h"
 
 namespace memtape::report {
@@ -58,13 +59,14 @@ void write(JsonWriter& out, const OutsideMemory& item) {
   out.end_object();
 }
 
-void write(JsonWriter& out, const RankReport& rank) {
+void write(JsonWriter& out, const RankReport& rank, const std::string& schedule) {
   out.begin_object();
   out.key("ranks");
   out.begin_row();
   for (int r : rank.ranks) out.value(r);
   out.end_array();
   out.member("stage", rank.stage);
+  if (!schedule.empty()) out.member("schedule", schedule);
   out.member("parameter_bytes", rank.parameter_bytes);
   out.member("buffer_bytes", rank.buffer_bytes);
   out.member("optimizer_state_bytes", rank.optimizer_state_bytes);
@@ -139,7 +141,9 @@ std::string json(const Prediction& p, std::span<const RuleOfThumb> rules) {
   part("device", p.device);
   out.key("ranks");
   out.begin_array();
-  for (const RankReport& rank : p.ranks) write(out, rank);
+  const bool has_schedule = !stage_schedules(p.ranks).empty();
+  for (const RankReport& rank : p.ranks)
+    write(out, rank, has_schedule ? passes_text(rank.passes) : std::string());
   out.end_array();
   out.member("peak_rank", p.peak_rank);
   member_or_null(out, "fits", p.fits);

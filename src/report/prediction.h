@@ -52,6 +52,12 @@ struct OutsideMemory {
   std::string source;
 };
 
+/// A forward or a backward of one micro-batch in one stage of the model.
+struct Pass {
+  Phase phase = Phase::forward;
+  int stage = 0, micro_batch = 0;
+};
+
 struct RankReport {
   std::vector<int> ranks{0};
   int stage = 0;
@@ -65,6 +71,7 @@ struct RankReport {
   std::vector<PhaseReport> phases;  ///< those the framework has, in order
   std::vector<LargestTensor> largest;
   std::vector<OutsideMemory> outside;
+  std::vector<Pass> passes;  ///< what the rank runs in a step, in its order
 };
 
 /// Why it does not fit: the step, phase, op and request at which the device runs out.

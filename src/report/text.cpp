@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "report/headline.h"
+#include "report/in_flight.h"
 #include "report/picture.h"
 #include "report/rank_grid.h"
 #include "report/unit.h"
@@ -288,6 +289,20 @@ class TextReport {
     head("ranks by their peak",
          fmt::format("{} to {}{}", unit_.text(ranks.lowest), with_unit(ranks.highest), share));
     for (const std::string& row : text_lines(ranks, style_)) line("  " + row);
+    schedule();
+  }
+
+  /// What each stage of a pipeline runs, and in which order.
+  void schedule() {
+    constexpr int kStageWidth = 12, kAliveWidth = 6;
+    const std::vector<StageSchedule> stages = stage_schedules(p_.ranks);
+    if (stages.empty()) return;
+    head("the schedule", "forwards and backwards of micro-batches; alive at most");
+    for (const StageSchedule& stage : stages)
+      line(pad_right(fmt::format("  stage {}", stage.stage), kStageWidth) +
+           pad_right(shorten(stage.passes, width_ - kStageWidth - kAliveWidth, style_),
+                     width_ - kStageWidth - kAliveWidth) +
+           pad_left(std::to_string(stage.most_alive), kAliveWidth - 1));
   }
 
   /// What the allocator does not know of, where there is more than the context.
