@@ -65,12 +65,38 @@ bool matches(const Program& program, const LaunchCommand& command) {
           (!command.arguments.empty() && command.arguments.front() == program.verb));
 }
 
+/// What else a known command may be told to do.
+std::vector<std::string_view> verbs_of(std::string_view name) {
+  std::vector<std::string_view> verbs;
+  for (const Program& program : kPrograms)
+    if (program.name == name && !program.verb.empty()) verbs.push_back(program.verb);
+  return verbs;
+}
+
 tl::unexpected<Error> unknown_program(const LaunchCommand& command) {
+  if (const auto verbs = verbs_of(command.program); !verbs.empty()) {
+    const std::string verb = command.arguments.empty() ? "" : command.arguments.front();
+    if (verb.empty() || verb.starts_with('-'))
+      return bad_input("not said what to do", command.program, suggestion(verb, verbs));
+    return unsupported(fmt::format("\"{} {}\" is not modelled", command.program, verb),
+                       "the command after --", suggestion(verb, verbs));
+  }
   std::vector<std::string> names;
   for (const Program& program : kPrograms) names.push_back(spelled(program));
   const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view best = nearest(command.program, views);
   return unsupported(fmt::format("unknown program {}", command.path), "the command after --",
-                     suggestion(command.program, views));
+                     best.empty() ? "docs/launch-commands.md lists those that are known"
+                                  : fmt::format("did you mean {}?", best));
+}
+
+/// LLaMA-Factory's src/train.py, which llamafactory-cli starts, with a configuration.
+bool is_llama_factory_script(const LaunchCommand& command) {
+  const auto is_file = [](std::string_view word) {
+    return word.ends_with(".yaml") || word.ends_with(".yml");
+  };
+  return command.path.ends_with("src/train.py") && !command.arguments.empty() &&
+         is_file(command.arguments.front());
 }
 
 }  // namespace
@@ -95,6 +121,8 @@ Result<Translation> translate(std::span<const std::string> words, const Files& f
   if (!command) return tl::unexpected(command.error());
   const auto found = std::ranges::find_if(
       kPrograms, [&](const Program& program) { return matches(program, *command); });
+  if (found == kPrograms.end() && is_llama_factory_script(*command))
+    return translate_llama_factory(*command);
   if (found == kPrograms.end()) {
     if (const Result<void> fine = check_script(*command); !fine)
       return tl::unexpected(fine.error());
