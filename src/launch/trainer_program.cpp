@@ -33,6 +33,8 @@ Result<void> add_argument(const Setting& setting, TrainRecipe& scratch, Translat
   }
   for (std::string& value : values) {
     const NamedValue option{setting.name, std::move(value)};
+    if (setting.name == "deepspeed" && option.second == "true")
+      return bad_input("names no file", setting.where, "--deepspeed ds_config.json");
     if (names_file(option)) {
       translation.options.push_back(option);
       continue;

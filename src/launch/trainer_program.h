@@ -17,7 +17,7 @@ namespace memtape::launch {
 std::vector<std::string_view> training_argument_fields();
 
 /// `memtape train --framework transformers`, with the processes and the mixed precision of the
-/// launcher, and its FSDP plugin. DeepSpeed is refused: Trainer over it is not modelled.
+/// launcher, and its FSDP or DeepSpeed plugin.
 Result<Translation> begin_trainer(const LaunchCommand& command);
 
 /// Whose configuration holds the TrainingArguments.
