@@ -20,7 +20,12 @@ MEASURES = ("allocated", "requested", "reserved")
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 HEADS = {"causal-lm": modeling_auto.AutoModelForCausalLM, "masked-lm": modeling_auto.AutoModelForMaskedLM,
          "seq2seq-lm": modeling_auto.AutoModelForSeq2SeqLM,
-         "image-text-to-text": modeling_auto.AutoModelForImageTextToText}
+         "image-text-to-text": modeling_auto.AutoModelForImageTextToText,
+         "sequence-classification": modeling_auto.AutoModelForSequenceClassification,
+         "token-classification": modeling_auto.AutoModelForTokenClassification,
+         "question-answering": modeling_auto.AutoModelForQuestionAnswering,
+         "multiple-choice": modeling_auto.AutoModelForMultipleChoice}
+CHOICES = 4  # of multiple-choice
 
 
 def model_config():
@@ -32,11 +37,23 @@ def model_config():
 def build_model():
     config = model_config()
     config.use_cache = False
+    if SETTINGS.get("num_labels"):
+        config.num_labels = SETTINGS["num_labels"]
     if SETTINGS["task"] == "seq2seq-lm" and getattr(config, "decoder_start_token_id", None) is None:
         config.decoder_start_token_id = 0
     with torch.device("cuda"):
         return HEADS[SETTINGS["task"]].from_config(config, dtype=DTYPES[SETTINGS["weights"]],
                                                    attn_implementation=SETTINGS["attention"])
+
+
+def sample_sizes():
+    """What the model takes of each sample, by its name there."""
+    text = [SETTINGS["sequence_length"]]
+    targets = {"seq2seq-lm": [SETTINGS.get("target_length") or text[0]], "sequence-classification": [], "multiple-choice": []}
+    if SETTINGS["task"] == "question-answering":
+        return {"input_ids": text, "start_positions": [], "end_positions": []}
+    choices = [CHOICES] if SETTINGS["task"] == "multiple-choice" else []
+    return {"input_ids": choices + text, "labels": targets.get(SETTINGS["task"], text)}
 
 
 def adapted(model):

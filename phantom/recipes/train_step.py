@@ -31,8 +31,10 @@ def build_optimizer(model):
 
 
 def batch():
-    ids = torch.zeros(SETTINGS["micro_batch_size"], SETTINGS["sequence_length"], dtype=torch.long, device="cuda")
-    return {"input_ids": ids, "labels": ids.clone()}
+    sizes = sample_sizes()
+    inputs = {name: torch.zeros(SETTINGS["micro_batch_size"], *size, dtype=torch.long, device="cuda")
+              for name, size in sizes.items() if size != sizes["input_ids"] or name == "input_ids"}
+    return {name: inputs[name] if name in inputs else inputs["input_ids"].clone() for name in sizes}
 
 
 def train(model, optimizer, watch):

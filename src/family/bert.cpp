@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// BERT with its masked-language-model head: three embedding tables, norms after each branch, no
-// mask for whole batches, a decoder whose weight and bias are tied; mirroring transformers 5.17
-// models/bert/modeling_bert.py.
+// BERT with its masked-language-model head and its classifiers: three embedding tables, norms after
+// each branch, no mask for whole batches, a decoder whose weight and bias are tied; mirroring
+// transformers 5.17 models/bert/modeling_bert.py.
 #include "family/bert_encoder.h"
 #include "family/bert_head.h"
+#include "family/encoder_classifier.h"
 #include "family/families.h"
 #include "family/loss.h"
 
@@ -35,10 +36,24 @@ class BertForMaskedLM : public PretrainedModel {
   BertLMPredictionHead predictions_;
 };
 
+std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope* body,
+                                          const ModelOptions& options,
+                                          const ClassifierWidths& widths) {
+  if (options.task == Task::sequence_classification || options.task == Task::multiple_choice)
+    return std::make_unique<PooledClassifier>(root, *body, widths);
+  return make_token_head(root, options.task, widths);
+}
+
 }  // namespace
 
 ModelPointer build_bert(const Config& c, const ModelOptions& options) {
-  return build_checked<BertForMaskedLM>(c, BertConfig(c, options, {}), options);
+  const BertConfig config(c, options, {});
+  if (!is_classification(options.task)) return build_checked<BertForMaskedLM>(c, config, options);
+  if (!c.check()) return nullptr;
+  using Model = EncoderForClassification<BertModel<BertEmbeddings>>;
+  return std::make_unique<Model>(
+      options, classifier_widths(options, config.hidden_size, config.hidden_dropout_prob),
+      make_head, Model::Order::body_first, "bert", config);
 }
 
 }  // namespace memtape::family

@@ -10,6 +10,7 @@
 //   };
 #pragma once
 
+#include "family/classifiers.h"
 #include "family/decoder_config.h"
 #include "family/forward_arguments.h"
 #include "family/key_value_cache.h"
@@ -200,22 +201,32 @@ class DecoderForCausalLM : public PretrainedModel {
   DecoderForCausalLM(const Settings& config, const ModelOptions& options)
       : PretrainedModel(options),
         config_(config),
-        model_(root() / "model", config),
-        scores_(options.num_labels > 0),
+        task_(options.task),
+        model_(root() / (task_ == Task::question_answering ? "transformer" : "model"), config),
+        classifier_(made_classifier(options)),
         lm_head_(root() / output_embeddings(), config.hidden_size,
-                 scores_ ? options.num_labels : config.vocab_size, !scores_ && config.head_bias) {
-    if (config.tie_word_embeddings && !scores_) nn::tie(lm_head_, model_.embed_tokens.weight);
+                 classifier_ ? classifier_->width() : config.vocab_size,
+                 classifier_ ? classifier_->has_bias() : config.head_bias) {
+    if (config.tie_word_embeddings && !classifier_) nn::tie(lm_head_, model_.embed_tokens.weight);
   }
 
   Tensor last_hidden_state(const Batch& batch) override {
     return model_(batch.input_ids, batch.attention_mask);
   }
   nn::Projection* head() override { return &lm_head_; }
-  std::string_view output_embeddings() const final { return scores_ ? "score" : "lm_head"; }
+  std::string_view output_embeddings() const final {
+    return classifier_ ? GenericClassifier::name(task_) : "lm_head";
+  }
   StageParts* stage_parts() override { return &stages_; }
+
+  SampleSizes sample_sizes(std::int64_t sequence_length) const override {
+    return classifier_ ? classifier_sample(task_, sequence_length)
+                       : PretrainedModel::sample_sizes(sequence_length);
+  }
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = last_hidden_state(batch);
+    if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Parts::cap_logits(logits, config_);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
@@ -226,9 +237,15 @@ class DecoderForCausalLM : public PretrainedModel {
   }
 
  private:
+  std::optional<GenericClassifier> made_classifier(const ModelOptions& options) {
+    if (!is_classification(options.task)) return std::nullopt;
+    return std::optional<GenericClassifier>(std::in_place, root(), options);
+  }
+
   Settings config_;
+  Task task_;
   Model model_;
-  bool scores_;
+  std::optional<GenericClassifier> classifier_;
   nn::Linear lm_head_;
   DecoderStages<Parts, Model> stages_{model_, lm_head_, config_};
 };

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// DistilBERT with its masked-language-model head: BERT's layers without token types, projections
-// under other names; mirroring transformers 5.17 models/distilbert/modeling_distilbert.py.
+// DistilBERT with its masked-language-model head or a classifier: BERT's layers without token
+// types, projections under other names; mirroring transformers 5.17
+// models/distilbert/modeling_distilbert.py.
 #include "family/activations.h"
 #include "family/attention_interface.h"
 #include "family/bert_encoder.h"
 #include "family/config_checks.h"
+#include "family/encoder_classifier.h"
 #include "family/families.h"
 #include "family/loss.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
 
@@ -194,10 +197,52 @@ class DistilBertForMaskedLM : public PretrainedModel {
   nn::Linear vocab_projector_;
 };
 
+/// DistilBertForSequenceClassification's, of the first token.
+class PreClassifier final : public ClassifierHead {
+ public:
+  PreClassifier(const nn::Scope& root, const ClassifierWidths& widths)
+      : pre_classifier_(root / "pre_classifier", widths.hidden_size, widths.hidden_size),
+        classifier_(root / "classifier", widths.hidden_size, widths.num_labels),
+        dropout_(root / "dropout", widths.dropout) {}
+
+  Tensor logits(Tensor& features) override {
+    features = features.select(1);
+    features = pre_classifier_(features);
+    features = ghost::relu(features);
+    features = dropout_(features);
+    return classifier_(features);
+  }
+
+ private:
+  nn::Linear pre_classifier_, classifier_;
+  nn::Dropout dropout_;
+};
+
+std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope*,
+                                          const ModelOptions& options,
+                                          const ClassifierWidths& widths) {
+  if (options.task == Task::sequence_classification)
+    return std::make_unique<PreClassifier>(root, widths);
+  return make_token_head(root, options.task, widths);
+}
+
+double classifier_dropout(const Config& c, const DistilBertConfig& config, Task task) {
+  if (task == Task::sequence_classification) return c.number("seq_classif_dropout", 0.2);
+  return task == Task::question_answering ? c.number("qa_dropout", 0.1) : config.dropout;
+}
+
 }  // namespace
 
 ModelPointer build_distilbert(const Config& c, const ModelOptions& options) {
-  return build_checked<DistilBertForMaskedLM>(c, DistilBertConfig(c, options), options);
+  const DistilBertConfig config(c, options);
+  if (!is_classification(options.task))
+    return build_checked<DistilBertForMaskedLM>(c, config, options);
+  const double dropout = classifier_dropout(c, config, options.task);
+  if (!c.check()) return nullptr;
+  using Model = EncoderForClassification<DistilBertModel>;
+  return std::make_unique<Model>(options, ClassifierWidths{config.dim, options.num_labels, dropout},
+                                 make_head, Model::Order::body_first, "distilbert", config,
+                                 "transformer");
 }
 
 }  // namespace memtape::family

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ELECTRA with its generator's masked-language-model head: BERT's encoder over embeddings of
-// another width; mirroring transformers 5.17 models/electra/modeling_electra.py.
+// ELECTRA with its generator's masked-language-model head or a classifier: BERT's encoder over
+// embeddings of another width; mirroring transformers 5.17 models/electra/modeling_electra.py.
 #include <optional>
 
 #include "family/bert_encoder.h"
+#include "family/encoder_classifier.h"
 #include "family/families.h"
 #include "family/loss.h"
 #include "ghost/ops/pointwise.h"
@@ -99,10 +100,25 @@ class ElectraForMaskedLM : public PretrainedModel {
   nn::Linear generator_lm_head_;
 };
 
+std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope*,
+                                          const ModelOptions& options,
+                                          const ClassifierWidths& widths) {
+  if (options.task == Task::sequence_classification)
+    return std::make_unique<DenseClassifier>(root, widths, "gelu");
+  return make_token_head(root, options.task, widths);
+}
+
 }  // namespace
 
 ModelPointer build_electra(const Config& c, const ModelOptions& options) {
-  return build_checked<ElectraForMaskedLM>(c, ElectraConfig(c, options), options);
+  const ElectraConfig config(c, options);
+  if (!is_classification(options.task))
+    return build_checked<ElectraForMaskedLM>(c, config, options);
+  if (!c.check()) return nullptr;
+  using Model = EncoderForClassification<ElectraModel>;
+  return std::make_unique<Model>(
+      options, classifier_widths(options, config.hidden_size, config.hidden_dropout_prob),
+      make_head, Model::Order::body_first, "electra", config);
 }
 
 }  // namespace memtape::family

@@ -22,19 +22,37 @@ using ghost::Tensor;
 
 enum class AttentionImplementation { eager, sdpa, flash };
 
+/// The heads of transformers' auto classes.
+enum class Task {
+  causal_lm,
+  masked_lm,
+  seq2seq_lm,
+  image_text_to_text,
+  image_classification,
+  zero_shot_image_classification,
+  speech_seq2seq,
+  sequence_classification,
+  token_classification,
+  question_answering,
+  multiple_choice
+};
+
 /// What AutoModel*.from_config is told beside the configuration.
 struct ModelOptions {
   DType dtype = DType::bfloat16;
   AttentionImplementation attention = AttentionImplementation::sdpa;
   ExpertLoad expert_load = {};
-  /// Above 0: AutoModelForSequenceClassification's head, `score`, in place of the language model's.
-  std::int64_t num_labels = 0;
+  Task task = Task::causal_lm;  ///< a classifier's takes the place of the language model's head
+  std::int64_t num_labels = 2;
+  std::optional<double> classifier_dropout = {};  ///< the configuration's, if it has one
 };
 
 /// Inputs of one micro-batch; [B, S] int64. Labels as long as the inputs; the mask may be
-/// undefined. Images [B, C, H, W] and spectrograms [B, mel bins, frames] where a model takes them.
+/// undefined. Images [B, C, H, W] and spectrograms [B, mel bins, frames] where a model takes them;
+/// the first and the last token of an answer, [B], in place of labels.
 struct Batch {
   Tensor input_ids, labels, attention_mask;
+  Tensor start_positions, end_positions;
   Tensor pixel_values, input_features;
   Tensor
       num_items_in_batch;  ///< what the sum of losses is divided by; undefined: their mean is taken
@@ -44,11 +62,13 @@ struct Batch {
 /// the dtype of the parameters.
 struct SampleSizes {
   std::optional<Dims> pixel_values, input_features, input_ids, labels;
+  std::optional<Dims> positions = {};  ///< of an answer, its first and its last
 };
 
 struct ModelOutput {
   Tensor loss, logits;
   Tensor encoder_last_hidden_state = {};  ///< of encoder-decoders
+  Tensor end_logits = {};                 ///< of question answering; `logits` are the start's
 };
 
 class StageParts;
@@ -80,17 +100,6 @@ class PretrainedModel {
   nn::Scope root() { return {tree, tree.root()}; }
 
   nn::ModuleTree tree;
-};
-
-/// The heads of transformers' auto classes.
-enum class Task {
-  causal_lm,
-  masked_lm,
-  seq2seq_lm,
-  image_text_to_text,
-  image_classification,
-  zero_shot_image_classification,
-  speech_seq2seq
 };
 
 struct Family {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "family/classifiers.h"
 #include "family/families.h"
 #include "family/pretrained.h"
 #include "family/remote_code.h"
@@ -135,7 +136,9 @@ Result<const Family*> find_family(const Config& config, Task task) {
   const std::string model_type = config.text("model_type", "");
   std::vector<std::string_view> names;
   for (const Family& family : kFamilies) {
-    if (family.model_type == model_type && family.task == task) return &family;
+    const bool is_there =
+        is_classification(task) ? has_classifier(model_type, task) : family.task == task;
+    if (family.model_type == model_type && is_there) return &family;
     names.push_back(family.model_type);
   }
   if (std::ranges::find(names, model_type) != names.end())

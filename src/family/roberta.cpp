@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoBERTa, XLM-RoBERTa and CamemBERT with their masked-language-model head: BERT's encoder,
-// positions counted over the tokens that are no padding, and a head of one module; mirroring
-// transformers 5.17 models/roberta/modeling_roberta.py, models/xlm_roberta/modeling_xlm_roberta.py
-// and models/camembert/modeling_camembert.py.
+// RoBERTa, XLM-RoBERTa and CamemBERT with their masked-language-model head or a classifier: BERT's
+// encoder, positions counted over the tokens that are no padding, and a head of one module;
+// mirroring transformers 5.17 models/roberta/modeling_roberta.py,
+// models/xlm_roberta/modeling_xlm_roberta.py and models/camembert/modeling_camembert.py.
 #include <algorithm>
 #include <optional>
 #include <string>
 
 #include "family/bert_encoder.h"
+#include "family/encoder_classifier.h"
 #include "family/families.h"
 #include "family/loss.h"
 #include "ghost/ops/creation.h"
@@ -138,6 +139,16 @@ class RobertaForMaskedLM : public PretrainedModel {
   std::optional<RobertaLMHead> lm_head_;
 };
 
+std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope* body,
+                                          const ModelOptions& options,
+                                          const ClassifierWidths& widths) {
+  if (options.task == Task::sequence_classification)
+    return std::make_unique<DenseClassifier>(root, widths, "tanh");
+  if (options.task == Task::multiple_choice)
+    return std::make_unique<PooledClassifier>(root, *body, widths);
+  return make_token_head(root, options.task, widths);
+}
+
 /// nn.Embedding's padding_idx must be a row of its table.
 void check_padding(const Config& c, const BertConfig& config) {
   const std::int64_t pad_token_id = c.integer("pad_token_id", 1);
@@ -152,7 +163,13 @@ ModelPointer build(const Config& c, const ModelOptions& options, std::int64_t vo
   const BertConfig config(c, options, {.vocab_size = vocab_size});
   check_padding(c, config);
   if (!c.check()) return nullptr;
-  return std::make_unique<RobertaForMaskedLM>(config, options, first);
+  if (!is_classification(options.task))
+    return std::make_unique<RobertaForMaskedLM>(config, options, first);
+  using Model = EncoderForClassification<BertModel<RobertaEmbeddings>>;
+  return std::make_unique<Model>(
+      options, classifier_widths(options, config.hidden_size, config.hidden_dropout_prob),
+      make_head, first == MadeFirst::body ? Model::Order::body_first : Model::Order::head_first,
+      "roberta", config);
 }
 
 }  // namespace

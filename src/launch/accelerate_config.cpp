@@ -62,7 +62,12 @@ void note_members(const Settings& settings, std::string_view name, std::string_v
 Result<void> note_accelerate_config(const std::string& path, LaunchCommand& command) {
   const Result<std::string> text = command.files->read(path);
   if (!text) return tl::unexpected(text.error());
-  Result<Settings> settings = read_settings(*text, path);
+  return note_accelerate_text(*text, path, command);
+}
+
+Result<void> note_accelerate_text(std::string_view text, std::string_view file,
+                                  LaunchCommand& command) {
+  Result<Settings> settings = read_settings(text, file);
   if (!settings) return tl::unexpected(settings.error());
   for (std::string& line : settings->check_names({kModelled, kNotModelled, kNeutral}))
     command.warnings.push_back(std::move(line));
@@ -80,7 +85,7 @@ Result<void> note_accelerate_config(const std::string& path, LaunchCommand& comm
     if (*processes < 1 || *processes > 1 << 24)
       settings->fail(*settings->find("num_processes"), "unusable value",
                      "a whole number of processes");
-    command.processes = *processes;
+    if (type != "NO" && type != "no") command.processes = *processes;  // else a simple_launcher
   }
   note_members(*settings, "deepspeed_config", "", command);
   note_members(*settings, "fsdp_config", "fsdp_", command);

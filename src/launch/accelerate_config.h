@@ -9,6 +9,10 @@
 
 namespace memtape::launch {
 
+/// Notes in the command what `text` says, which stands in `file`.
+Result<void> note_accelerate_text(std::string_view text, std::string_view file,
+                                  LaunchCommand& command);
+
 /// Notes in the command what the file says; flags, noted later, override it.
 Result<void> note_accelerate_config(const std::string& path, LaunchCommand& command);
 

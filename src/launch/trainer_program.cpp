@@ -8,6 +8,7 @@
 
 #include "base/json_reader.h"
 #include "base/text.h"
+#include "workload/rloo_arguments.h"
 #include "workload/training_arguments.h"
 #include "workload/trl_trainer.h"
 
@@ -160,6 +161,8 @@ Result<void> add_training_arguments(Settings& settings, Translation& translation
   if (program == TrlProgram::dpo) scratch.trainer.dpo.emplace();
   if (program == TrlProgram::reward) scratch.trainer.reward.emplace();
   if (program == TrlProgram::grpo) scratch.trainer.grpo.emplace();
+  if (program == TrlProgram::rloo) scratch.trainer.grpo = rloo_defaults();
+  if (program == TrlProgram::kto) scratch.trainer.kto.emplace();
   const bool says_precision = settings.find("bf16") || settings.find("fp16");
   if (says_precision)  // TrainingArguments' own come before what the launcher says
     std::erase_if(translation.options,

@@ -8,6 +8,7 @@
 
 #include "launch/python_arguments.h"
 #include "launch/trainer_program.h"
+#include "launch/trainer_script.h"
 
 namespace memtape::launch {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 constexpr auto kOnByDefault = std::to_array<std::string_view>(
     {"use_fast_tokenizer", "keep_linebreaks", "remove_unused_columns", "dataloader_pin_memory",
      "skip_memory_metrics", "log_on_each_node", "logging_nan_inf_filter",
-     "average_tokens_across_devices", "gradient_checkpointing"});
+     "average_tokens_across_devices", "gradient_checkpointing", "pad_to_max_length",
+     "ignore_pad_token_for_loss"});
 
 /// ModelArguments and DataTrainingArguments of run_clm.py.
 constexpr auto kClmModelled = std::to_array<std::string_view>(
@@ -37,45 +39,9 @@ constexpr auto kOwnModelled = std::to_array<std::string_view>(
      "use_lora", "lora_r", "lora_dropout", "lora_target_modules", "lora_modules_to_save",
      "use_dora", "lora_alpha", "load_in_4bit", "load_in_8bit"});
 
-Result<Settings> read_script(const LaunchCommand& command,
-                             std::span<const std::string_view> names) {
-  const std::vector<std::string>& words = command.arguments;
-  const auto ends = [&](std::string_view ending) {
-    return words.size() == 1 && words.front().ends_with(ending);
-  };
-  if (!ends(".json") && !ends(".yaml") && !ends(".yml"))
-    return read_python_arguments(
-        words, {.name = command.program, .names = names, .on_by_default = kOnByDefault});
-  const Result<std::string> text = command.files->read(words.front());
-  if (!text) return tl::unexpected(text.error());
-  return read_settings(*text, words.front());
-}
-
-std::vector<std::string_view> with_fields(std::span<const std::string_view> own) {
-  std::vector<std::string_view> names = training_argument_fields();
-  names.insert(names.end(), own.begin(), own.end());
-  return names;
-}
-
 std::optional<std::string> model_of(Settings& settings) {
   std::optional<std::string> model = settings.text("model_name_or_path");
   return model ? model : settings.text("config_name");
-}
-
-Result<void> take_model(const LaunchCommand& command, Settings& settings,
-                        Translation& translation) {
-  const std::optional<std::string> model = model_of(settings);
-  if (!model)
-    return bad_input("no model is named", command.program,
-                     "--model_name_or_path MODEL, or --config_name for one from scratch");
-  translation.model = *model;
-  add_weights(settings, settings.find("dtype") ? "dtype" : "torch_dtype", translation);
-  return {};
-}
-
-Result<Translation> finished(Settings& settings, Translation translation) {
-  if (settings.failure()) return tl::unexpected(*settings.failure());
-  return translation;
 }
 
 void add_adapters(Settings& settings, Translation& translation) {
@@ -111,6 +77,42 @@ std::vector<std::string> names_of_its_own(const LaunchCommand& command,
 }
 
 }  // namespace
+
+Result<Settings> read_script(const LaunchCommand& command,
+                             std::span<const std::string_view> names) {
+  const std::vector<std::string>& words = command.arguments;
+  const auto ends = [&](std::string_view ending) {
+    return words.size() == 1 && words.front().ends_with(ending);
+  };
+  if (!ends(".json") && !ends(".yaml") && !ends(".yml"))
+    return read_python_arguments(
+        words, {.name = command.program, .names = names, .on_by_default = kOnByDefault});
+  const Result<std::string> text = command.files->read(words.front());
+  if (!text) return tl::unexpected(text.error());
+  return read_settings(*text, words.front());
+}
+
+std::vector<std::string_view> with_fields(std::span<const std::string_view> own) {
+  std::vector<std::string_view> names = training_argument_fields();
+  names.insert(names.end(), own.begin(), own.end());
+  return names;
+}
+
+Result<void> take_model(const LaunchCommand& command, Settings& settings,
+                        Translation& translation) {
+  const std::optional<std::string> model = model_of(settings);
+  if (!model)
+    return bad_input("no model is named", command.program,
+                     "--model_name_or_path MODEL, or --config_name for one from scratch");
+  translation.model = *model;
+  add_weights(settings, settings.find("dtype") ? "dtype" : "torch_dtype", translation);
+  return {};
+}
+
+Result<Translation> finished(Settings& settings, Translation translation) {
+  if (settings.failure()) return tl::unexpected(*settings.failure());
+  return translation;
+}
 
 Result<Translation> translate_run_clm(const LaunchCommand& command) {
   std::vector<std::string_view> own(kClmModelled.begin(), kClmModelled.end());

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// trl's programs (1.16): `trl sft|dpo|reward|grpo ...` and trl/scripts/sft.py, dpo.py, reward.py
-// and grpo.py, with a configuration in YAML (--config) that sets defaults. Words that are
-// accelerate's go to its launcher.
+// trl's programs (1.16): `trl sft|dpo|reward|grpo|rloo|kto ...` and trl/scripts/sft.py, dpo.py,
+// reward.py, grpo.py, rloo.py and kto.py, with a configuration in YAML (--config) that sets
+// defaults. Words that are accelerate's go to its launcher.
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
+#include "launch/accelerate_config.h"
 #include "launch/python_arguments.h"
 #include "launch/trainer_program.h"
 #include "workload/dpo_arguments.h"
 #include "workload/grpo_arguments.h"
+#include "workload/kto_arguments.h"
 #include "workload/reward_arguments.h"
+#include "workload/rloo_arguments.h"
 #include "workload/sft_arguments.h"
 
 namespace memtape::launch {
@@ -47,7 +50,9 @@ std::vector<std::string_view> all_fields(TrlProgram program) {
   };
   if (program != TrlProgram::sft) add(dpo_argument_names());
   if (program == TrlProgram::reward) add(reward_argument_names());
-  if (program == TrlProgram::grpo) add(grpo_argument_names());
+  if (program == TrlProgram::grpo || program == TrlProgram::rloo) add(grpo_argument_names());
+  if (program == TrlProgram::rloo) add(rloo_argument_names());
+  if (program == TrlProgram::kto) add(kto_argument_names());
   std::erase(names, "prompt_length");  // memtape's own
   return names;
 }
@@ -66,19 +71,50 @@ Result<Settings> read_trl(const LaunchCommand& command, const PythonProgram& pro
   return settings;
 }
 
-/// The configurations that trl ships; all but the first start eight processes.
-Result<void> add_accelerate(Settings& settings, Translation& translation) {
-  constexpr auto kShipped = std::to_array<std::string_view>(
-      {"single_gpu", "multi_gpu", "fsdp1", "fsdp2", "zero1", "zero2", "zero3"});
-  std::string processes = settings.text("num_processes").value_or("");
-  if (const auto name = settings.choice("accelerate_config", kShipped);
-      name && *name != "single_gpu") {
-    if (*name != "multi_gpu")
-      return unsupported("Trainer over " + *name + " is not modelled",
-                         settings.find("accelerate_config")->where, "single_gpu or multi_gpu");
-    if (processes.empty()) processes = "8";
+/// What memory depends on in the configurations that trl ships (trl/accelerate_configs); a command
+/// line's --num_processes comes before theirs.
+struct Shipped {
+  std::string_view name, text;
+};
+constexpr auto kShipped = std::to_array<Shipped>({
+    {"single_gpu", "{distributed_type: 'NO', mixed_precision: bf16, num_processes: 8}"},
+    {"multi_gpu", "{distributed_type: MULTI_GPU, mixed_precision: bf16, num_processes: 8}"},
+    {"fsdp1",
+     "{distributed_type: FSDP, mixed_precision: bf16, num_processes: 8, fsdp_config: {"
+     "fsdp_activation_checkpointing: false, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, "
+     "fsdp_backward_prefetch: BACKWARD_PRE, fsdp_cpu_ram_efficient_loading: true, "
+     "fsdp_forward_prefetch: true, fsdp_offload_params: false, "
+     "fsdp_reshard_after_forward: FULL_SHARD, fsdp_sync_module_states: true, "
+     "fsdp_use_orig_params: true, fsdp_version: 1}}"},
+    {"fsdp2",
+     "{distributed_type: FSDP, mixed_precision: bf16, num_processes: 8, fsdp_config: {"
+     "fsdp_activation_checkpointing: false, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, "
+     "fsdp_cpu_ram_efficient_loading: true, fsdp_offload_params: false, "
+     "fsdp_reshard_after_forward: true, fsdp_version: 2}}"},
+    {"zero1", "{distributed_type: DEEPSPEED, deepspeed_config: {zero_stage: 1}}"},
+    {"zero2", "{distributed_type: DEEPSPEED, deepspeed_config: {zero_stage: 2}}"},
+    {"zero3", "{distributed_type: DEEPSPEED, deepspeed_config: {zero_stage: 3}}"},
+});
+
+/// --accelerate_config: one of those, or a file; and --num_processes.
+Result<void> note_accelerate(Settings& settings, LaunchCommand& command) {
+  if (const std::optional<std::string> name = settings.text("accelerate_config")) {
+    const auto found = std::ranges::find(kShipped, *name, &Shipped::name);
+    const std::string where = settings.find("accelerate_config")->where;
+    if (name->starts_with("zero") && found != kShipped.end())
+      return unsupported("trl's trainers over DeepSpeed are not modelled", where,
+                         "single_gpu, multi_gpu, fsdp1 or fsdp2");
+    if (found == kShipped.end() && name->find_first_of("./") == std::string::npos)
+      return bad_input(
+          fmt::format("{} is neither a file nor a configuration that trl ships", *name), where,
+          "single_gpu, multi_gpu, fsdp1 or fsdp2");
+    const Result<void> noted = found == kShipped.end()
+                                   ? note_accelerate_config(*name, command)
+                                   : note_accelerate_text(found->text, *name + ".yaml", command);
+    if (!noted) return noted;
   }
-  if (!processes.empty()) translation.options.emplace_back("gpus", processes);
+  if (const std::optional<std::int64_t> processes = settings.whole("num_processes"))
+    command.processes = *processes;
   return {};
 }
 
@@ -118,13 +154,15 @@ std::string_view trainer_of(TrlProgram kind) {
     case TrlProgram::dpo: return "dpo";
     case TrlProgram::reward: return "reward";
     case TrlProgram::grpo: return "grpo";
+    case TrlProgram::kto: return "kto";
+    case TrlProgram::rloo: return "rloo";
     default: return "sft";
   }
 }
 
 /// How long sequences are taken to be.
 void add_lengths(Settings& settings, TrlProgram kind, Translation& translation) {
-  if (kind == TrlProgram::grpo) {
+  if (kind == TrlProgram::grpo || kind == TrlProgram::rloo) {
     translation.warnings.emplace_back(
         "completions are taken to be max_completion_length long, and no longer than that");
     return;
@@ -144,13 +182,14 @@ Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind)
   Result<Settings> settings =
       read_trl(command, {.name = command.program, .names = names, .on_by_default = kOnByDefault});
   if (!settings) return tl::unexpected(settings.error());
-  Result<Translation> translation = begin_trainer(command);
+  LaunchCommand launched = command;
+  if (const auto noted = note_accelerate(*settings, launched); !noted)
+    return tl::unexpected(noted.error());
+  Result<Translation> translation = begin_trainer(launched);
   if (!translation) return translation;
   for (std::string& line : settings->check_names({kModelled, kNotModelled, neutral}))
     translation->warnings.push_back(std::move(line));
   if (settings->failure()) return tl::unexpected(*settings->failure());
-  if (const auto done = add_accelerate(*settings, *translation); !done)
-    return tl::unexpected(done.error());
   const std::optional<std::string> model = settings->text("model_name_or_path");
   if (!model) return bad_input("no model is named", command.program, "--model_name_or_path MODEL");
   translation->model = *model;
@@ -179,6 +218,14 @@ Result<Translation> translate_trl_reward(const LaunchCommand& command) {
 
 Result<Translation> translate_trl_grpo(const LaunchCommand& command) {
   return translate_trl(command, TrlProgram::grpo);
+}
+
+Result<Translation> translate_trl_rloo(const LaunchCommand& command) {
+  return translate_trl(command, TrlProgram::rloo);
+}
+
+Result<Translation> translate_trl_kto(const LaunchCommand& command) {
+  return translate_trl(command, TrlProgram::kto);
 }
 
 }  // namespace memtape::launch

@@ -15,12 +15,11 @@ struct Script {
   std::string_view trains;
 };
 
-constexpr std::string_view kTrlHas = "sft, dpo, reward and grpo are modelled";
-constexpr std::string_view kExamplesHas = "run_clm.py and run_mlm.py are modelled";
+constexpr std::string_view kTrlHas = "sft, dpo, reward, grpo, rloo and kto are modelled";
+constexpr std::string_view kExamplesHas =
+    "run_clm.py, run_glue.py, run_qa.py and others are modelled";
 
 constexpr auto kOfTrl = std::to_array<Script>({
-    {"kto", "KTOTrainer"},
-    {"rloo", "RLOOTrainer"},
     {"rloo_vlm", "RLOOTrainer over a model of images and text"},
     {"orpo", "ORPOTrainer"},
     {"cpo", "CPOTrainer"},
@@ -40,6 +39,13 @@ constexpr auto kOfTrl = std::to_array<Script>({
     {"sdpo", "SDPOTrainer"},
     {"ssd", "SSDTrainer"},
     {"async_grpo", "AsyncGRPOTrainer"},
+    {"grpo_2048", "GRPOTrainer with an environment"},
+    {"grpo_agent", "GRPOTrainer with tools"},
+    {"grpo_continuous_batching", "GRPOTrainer with continuous batching"},
+    {"sft_gemma3", "SFTTrainer over a model of images and text"},
+    {"sft_gpt_oss", "SFTTrainer over a checkpoint of MXFP4"},
+    {"sft_nemotron_3", "SFTTrainer as that script sets it up"},
+    {"sft_tiny_aya_tool_calling", "SFTTrainer as that script sets it up"},
     {"sft_vlm", "SFTTrainer over a model of images and text"},
     {"sft_vlm_gemma3", "SFTTrainer over a model of images and text"},
     {"sft_diffusion_gemma", "DiffusionGemmaSFTTrainer"},
@@ -50,17 +56,8 @@ constexpr auto kOfTrl = std::to_array<Script>({
 });
 
 constexpr auto kOfTransformers = std::to_array<Script>({
-    {"run_glue", "a head for sequence classification"},
-    {"run_classification", "a head for sequence classification"},
-    {"run_xnli", "a head for sequence classification"},
-    {"run_ner", "a head for token classification"},
-    {"run_qa", "a head for question answering"},
     {"run_qa_beam_search", "XLNet's head for question answering"},
-    {"run_seq2seq_qa", "an encoder-decoder on answers of a length of their own"},
-    {"run_swag", "a head for multiple choice"},
     {"run_plm", "XLNet on permutations of its tokens"},
-    {"run_translation", "an encoder-decoder on targets of a length of their own"},
-    {"run_summarization", "an encoder-decoder on targets of a length of their own"},
     {"run_image_classification", "a model of images"},
     {"run_mim", "a model of images"},
     {"run_mae", "a model of images"},

@@ -84,8 +84,19 @@ Result<void> check_task(const TrainRecipe& recipe) {
     return unsupported("only decoders and encoders of text are modelled by this framework",
                        "--task", "causal-lm or masked-lm");
   const bool is_seq2seq = recipe.task == TaskName::seq2seq_lm;
+  const bool classifies = is_classification(recipe.task);
+  if (classifies && f != Framework::torch && f != Framework::ddp && f != Framework::transformers)
+    return unsupported("classifiers are modelled on one GPU, under DDP and by Trainer",
+                       "--framework", "torch, ddp or transformers");
+  if (recipe.target_length && !is_seq2seq)
+    return bad_input("only encoder-decoders have labels of another length", "--target-length",
+                     "leave it out, or --task seq2seq-lm");
+  if (recipe.num_labels && !classifies)
+    return bad_input("only classifiers have classes", "--num-labels",
+                     "leave it out, or --task sequence-classification");
   if (recipe.compile && !is_text && !is_seq2seq)
-    return unsupported("compiled steps are modelled for text", "--compile", "leave it out");
+    return unsupported("compiled steps are modelled for language models", "--compile",
+                       "leave it out");
   const bool takes_any = f == Framework::torch || f == Framework::ddp || f == Framework::fsdp1 ||
                          f == Framework::fsdp2 || f == Framework::transformers;
   if (!is_text && !is_seq2seq && !takes_any)

@@ -38,6 +38,8 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
       {"max_grad_norm", r.max_grad_norm ? fmt::format("{}", *r.max_grad_norm) : "null"},
       {"lora_rank", r.lora ? fmt::format("{}", r.lora->rank) : "null"},
   };
+  if (r.target_length) settings.push_back({"target_length", fmt::format("{}", *r.target_length)});
+  if (r.num_labels) settings.push_back({"num_labels", fmt::format("{}", *r.num_labels)});
   if (r.lora) {
     settings.push_back({"lora_targets", r.lora->target_pattern.empty()
                                             ? joined(r.lora->targets)

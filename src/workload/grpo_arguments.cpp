@@ -171,7 +171,7 @@ Result<void> settle_batches(TrainRecipe& recipe) {
     grpo.steps_per_generation = grpo.steps_per_generation.value_or(recipe.gradient_accumulation);
   grpo.generation_batch_size = batch * *grpo.steps_per_generation;
   if (grpo.num_generations < 2)
-    return bad_input("GRPO compares the completions of a prompt", "--num_generations", "2 or more");
+    return bad_input("the completions of a prompt are compared", "--num_generations", "2 or more");
   if (*grpo.generation_batch_size % grpo.num_generations != 0)
     return bad_input(
         "the completions made at once, " + std::to_string(*grpo.generation_batch_size) +

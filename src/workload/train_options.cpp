@@ -80,7 +80,11 @@ constexpr auto kTaskChoices = std::to_array<Choice<TaskName>>(
      {"image-text-to-text", TaskName::image_text_to_text},
      {"image-classification", TaskName::image_classification},
      {"zero-shot-image-classification", TaskName::zero_shot_image_classification},
-     {"speech-seq2seq", TaskName::speech_seq2seq}});
+     {"speech-seq2seq", TaskName::speech_seq2seq},
+     {"sequence-classification", TaskName::sequence_classification},
+     {"token-classification", TaskName::token_classification},
+     {"question-answering", TaskName::question_answering},
+     {"multiple-choice", TaskName::multiple_choice}});
 constexpr auto kWeights = std::to_array<Choice<DType>>(
     {{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
 
@@ -345,6 +349,10 @@ constexpr auto kRules = std::to_array<Rule>({
        r.names_sequence_length = true;
        return put(positive(o), r.sequence_length);
      }},
+    {"target-length",
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.target_length); }},
+    {"num-labels",
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.num_labels); }},
     {"gradient-accumulation",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
     {"gradient-checkpointing", set_checkpointing},

@@ -58,7 +58,11 @@ enum class TaskName {
   image_text_to_text,
   image_classification,
   zero_shot_image_classification,
-  speech_seq2seq
+  speech_seq2seq,
+  sequence_classification,
+  token_classification,
+  question_answering,
+  multiple_choice
 };
 inline constexpr std::array kTasks{TaskName::causal_lm,
                                    TaskName::masked_lm,
@@ -66,7 +70,17 @@ inline constexpr std::array kTasks{TaskName::causal_lm,
                                    TaskName::image_text_to_text,
                                    TaskName::image_classification,
                                    TaskName::zero_shot_image_classification,
-                                   TaskName::speech_seq2seq};
+                                   TaskName::speech_seq2seq,
+                                   TaskName::sequence_classification,
+                                   TaskName::token_classification,
+                                   TaskName::question_answering,
+                                   TaskName::multiple_choice};
+
+/// A head that is no language model's.
+constexpr bool is_classification(TaskName task) {
+  return task == TaskName::sequence_classification || task == TaskName::token_classification ||
+         task == TaskName::question_answering || task == TaskName::multiple_choice;
+}
 
 /// peft's LoraConfig, as far as memory goes. Targets are module names, or "all-linear" alone.
 struct LoraRecipe {
@@ -175,6 +189,14 @@ struct RewardRecipe {
   bool disable_dropout = true;
 };
 
+/// trl's KTOConfig, as far as memory goes. A micro-batch is that many sequences, with as many
+/// others beside them where the loss has a KL term.
+struct KtoRecipe {
+  bool precompute_ref_log_probs = false;
+  bool has_kl_term = true;
+  bool disable_dropout = true;
+};
+
 /// trl's GRPOConfig, as far as memory goes. A micro-batch is that many completions.
 struct GrpoRecipe {
   std::int64_t num_generations = 8, max_completion_length = 256, num_iterations = 1;
@@ -186,6 +208,7 @@ struct GrpoRecipe {
   std::string loss_type = "dapo";
   bool per_sequence = false;     ///< importance_sampling_level="sequence"
   bool clips_two_sided = false;  ///< delta is set
+  bool leaves_one_out = false;   ///< RLOOTrainer in its place
   bool disable_dropout = false;
 };
 
@@ -206,6 +229,7 @@ struct TrainerRecipe {
   std::optional<DpoRecipe> dpo;            ///< or its DPOTrainer
   std::optional<RewardRecipe> reward;      ///< or its RewardTrainer
   std::optional<GrpoRecipe> grpo;          ///< or its GRPOTrainer
+  std::optional<KtoRecipe> kto;            ///< or its KTOTrainer
   /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;
@@ -218,7 +242,7 @@ struct TrainerRecipe {
   std::string deepspeed;    ///< a ds_config's JSON
   EvaluationRecipe evaluation;
 
-  bool is_of_trl() const { return sft || dpo || reward || grpo; }
+  bool is_of_trl() const { return sft || dpo || reward || grpo || kto; }
 };
 
 struct TrainRecipe {
@@ -232,6 +256,8 @@ struct TrainRecipe {
   std::int64_t micro_batch_size = 1;
   std::int64_t sequence_length = 2048;
   bool names_sequence_length = false;  ///< else it is at most what the model has positions for
+  std::optional<std::int64_t> target_length;  ///< of encoder-decoders' labels; else the inputs'
+  std::optional<std::int64_t> num_labels;     ///< of a classifier; else the configuration's
   std::int64_t gradient_accumulation = 1;
   Checkpointing checkpointing = Checkpointing::none;
   OptimizerName optimizer = OptimizerName::adamw;

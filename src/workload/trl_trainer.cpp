@@ -7,13 +7,16 @@
 
 #include "workload/dpo_arguments.h"
 #include "workload/grpo_arguments.h"
+#include "workload/kto_arguments.h"
 #include "workload/reward_arguments.h"
+#include "workload/rloo_arguments.h"
 #include "workload/sft_arguments.h"
 
 namespace memtape {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTrainers{"trainer", "sft", "dpo", "reward", "grpo"};
+constexpr std::array<std::string_view, 7> kTrainers{"trainer", "sft", "dpo", "reward",
+                                                    "grpo",    "kto", "rloo"};
 
 }  // namespace
 
@@ -29,8 +32,12 @@ bool asks_for(std::span<const NamedValue> options, std::string_view trainer,
 }
 
 void set_defaults_of_trainer(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  if (asks_for_grpo(options))
+  if (asks_for_rloo(options))
+    set_rloo_defaults(options, recipe);
+  else if (asks_for_grpo(options))
     set_grpo_defaults(options, recipe);
+  else if (asks_for_kto(options))
+    set_kto_defaults(options, recipe);
   else if (asks_for_reward(options))
     set_reward_defaults(options, recipe);
   else if (asks_for_dpo(options))
@@ -41,8 +48,8 @@ void set_defaults_of_trainer(std::span<const NamedValue> options, TrainRecipe& r
 
 std::vector<std::string_view> trl_argument_names() {
   std::vector<std::string_view> names;
-  for (const auto& list :
-       {sft_argument_names(), dpo_argument_names(), reward_argument_names(), grpo_argument_names()})
+  for (const auto& list : {sft_argument_names(), dpo_argument_names(), reward_argument_names(),
+                           grpo_argument_names(), kto_argument_names(), rloo_argument_names()})
     for (const std::string_view name : list)
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   return names;
@@ -50,17 +57,20 @@ std::vector<std::string_view> trl_argument_names() {
 
 bool is_trl_argument(std::string_view name) {
   return is_sft_argument(name) || is_dpo_argument(name) || is_reward_argument(name) ||
-         is_grpo_argument(name);
+         is_grpo_argument(name) || is_kto_argument(name) || is_rloo_argument(name);
 }
 
 Result<void> set_trl_argument(const NamedValue& option, TrainRecipe& recipe) {
+  if (recipe.trainer.grpo && recipe.trainer.grpo->leaves_one_out)
+    return set_rloo_argument(option, recipe);
   if (recipe.trainer.grpo) return set_grpo_argument(option, recipe);
+  if (recipe.trainer.kto) return set_kto_argument(option, recipe);
   if (recipe.trainer.reward) return set_reward_argument(option, recipe);
   if (recipe.trainer.dpo) return set_dpo_argument(option, recipe);
   if (recipe.trainer.sft && is_sft_argument(option.first)) return set_sft_argument(option, recipe);
   return bad_input("a field of trl's configurations", "--" + option.first,
                    recipe.trainer.sft ? "SFTConfig has none of that name"
-                                      : "--trainer sft, dpo, reward or grpo");
+                                      : "--trainer sft, dpo, reward, grpo, kto or rloo");
 }
 
 }  // namespace memtape

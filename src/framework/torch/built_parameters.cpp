@@ -29,6 +29,10 @@ family::Task family_task(TaskName task) {
     case TaskName::zero_shot_image_classification:
       return family::Task::zero_shot_image_classification;
     case TaskName::speech_seq2seq: return family::Task::speech_seq2seq;
+    case TaskName::sequence_classification: return family::Task::sequence_classification;
+    case TaskName::token_classification: return family::Task::token_classification;
+    case TaskName::question_answering: return family::Task::question_answering;
+    case TaskName::multiple_choice: return family::Task::multiple_choice;
   }
   return family::Task::causal_lm;
 }
@@ -48,7 +52,8 @@ Result<std::vector<BuiltParameter>> built_parameters(const Config& config,
   if (!family) return tl::unexpected(family.error());
   ghost::Session session({});
   std::vector<BuiltParameter> parameters;
-  const auto model = (*family)->build(config, {.dtype = recipe.parameter_dtype()});
+  const auto model = (*family)->build(
+      config, {.dtype = recipe.parameter_dtype(), .task = family_task(recipe.task)});
   if (!model) return tl::unexpected(config.check().error());
   collect(model->tree.root(), "", parameters);
   session.finished = true;

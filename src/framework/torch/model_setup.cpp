@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "family/classifiers.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/freeze.h"
 #include "framework/torch/gradient_checkpointing.h"
@@ -20,6 +21,20 @@ family::AttentionImplementation attention_of(AttentionChoice choice) {
                                           : family::AttentionImplementation::sdpa;
 }
 
+/// With what classifiers are told beside; a reward model is one of a single class.
+family::ModelOptions classifier_options(const Config& config, const TrainRecipe& recipe,
+                                        family::ModelOptions options) {
+  options.task =
+      recipe.trainer.reward ? family::Task::sequence_classification : family_task(recipe.task);
+  if (!family::is_classification(options.task)) return options;
+  options = family::with_classifier(config, options);
+  if (recipe.num_labels) options.num_labels = *recipe.num_labels;
+  if (recipe.trainer.reward) options.num_labels = 1;
+  if (options.num_labels == 1 && !recipe.trainer.reward)
+    config.fail("num_labels", "regression is not modelled, must be 2 or more");
+  return options;
+}
+
 void count_buffers(const ModuleNode& node, StaticBytes& statics) {
   for (const ModuleNode::Named& b : node.buffers) statics.buffer_bytes += b.tensor.nbytes();
   for (const ModuleNode* child : node.children) count_buffers(*child, statics);
@@ -33,12 +48,19 @@ Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
       family::find_family(config, family_task(recipe.task));
   if (!family) return tl::unexpected(family.error());
   std::unique_ptr<family::PretrainedModel> model =
-      (*family)->build(config, {.dtype = recipe.parameter_dtype(),
-                                .attention = attention_of(recipe.attention),
-                                .expert_load = recipe.expert_load,
-                                .num_labels = recipe.trainer.reward ? 1 : 0});
+      (*family)->build(config, classifier_options(config, recipe,
+                                                  {.dtype = recipe.parameter_dtype(),
+                                                   .attention = attention_of(recipe.attention),
+                                                   .expert_load = recipe.expert_load}));
   if (!model) return tl::unexpected(config.check().error());
   return model;
+}
+
+family::SampleSizes sample_sizes(const family::PretrainedModel& model, const TrainRecipe& recipe) {
+  family::SampleSizes sizes = model.sample_sizes(recipe.sequence_length);
+  if (recipe.target_length && recipe.task == TaskName::seq2seq_lm)
+    sizes.labels = ghost::Dims{*recipe.target_length};
+  return sizes;
 }
 
 Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& recipe,

@@ -17,6 +17,9 @@ namespace memtape::torch {
 Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
                                                            const TrainRecipe& recipe);
 
+/// A sample of what the recipe trains on; an encoder-decoder's labels have a length of their own.
+family::SampleSizes sample_sizes(const family::PretrainedModel& model, const TrainRecipe& recipe);
+
 /// What is done to a model before its optimizer is made: adapters, frozen parameters,
 /// checkpointing.
 Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& recipe,

@@ -60,7 +60,7 @@ class TrainLoop {
   }
 
   Batch make_batch() const {
-    const family::SampleSizes sizes = model_.sample_sizes(recipe_.sequence_length);
+    const family::SampleSizes sizes = sample_sizes(model_.model(), recipe_);
     const auto zeros = [&](const std::optional<Dims>& sample, DType dtype) {
       if (!sample) return Tensor();
       Dims batch{recipe_.micro_batch_size};
@@ -71,7 +71,12 @@ class TrainLoop {
     batch.pixel_values = zeros(sizes.pixel_values, recipe_.parameter_dtype());
     batch.input_features = zeros(sizes.input_features, recipe_.parameter_dtype());
     batch.input_ids = zeros(sizes.input_ids, DType::int64);
-    if (!sizes.input_ids || !sizes.labels) {
+    if (sizes.positions) {
+      batch.start_positions = zeros(sizes.positions, DType::int64);
+      batch.end_positions = zeros(sizes.positions, DType::int64);
+      return batch;
+    }
+    if (sizes.input_ids != sizes.labels) {
       batch.labels = zeros(sizes.labels, DType::int64);
       return batch;
     }
@@ -138,7 +143,7 @@ family::ModelOutput DrivenModel::forward(const Forward& module, const family::Ba
   family::ModelOutput output;
   call([&]() -> Outputs {
     output = module(cast_batch(batch, casts_inputs_to()));
-    return {&output.loss, &output.logits, &output.encoder_last_hidden_state};
+    return {&output.loss, &output.logits, &output.encoder_last_hidden_state, &output.end_logits};
   });
   return output;
 }

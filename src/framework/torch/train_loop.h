@@ -66,9 +66,7 @@ class DrivenModel {
   DrivenModel(const DrivenModel&) = delete;
   DrivenModel& operator=(const DrivenModel&) = delete;
 
-  family::SampleSizes sample_sizes(std::int64_t sequence_length) const {
-    return model_.sample_sizes(sequence_length);
-  }
+  const family::PretrainedModel& model() const { return model_; }
   /// What the optimizer is given.
   virtual std::vector<ghost::Tensor> parameters();
   /// The wrapped module's own forward, or what a program has put in its place.

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "framework/torch/model_setup.h"
 #include "framework/transformers/gather.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
@@ -24,13 +25,26 @@ void count_items(const Tensor& labels, Tensor& sum) {
 
 }  // namespace
 
-Batch collated_batch(const TrainRecipe& recipe, std::int64_t rows) {
-  const ghost::Dims sizes{rows, recipe.sequence_length};
+Batch collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& model,
+                     std::int64_t rows) {
+  const family::SampleSizes sample = torch::sample_sizes(model, recipe);
+  const auto sizes = [&](const ghost::Dims& one) {
+    ghost::Dims all{rows};
+    for (const std::int64_t size : one) all = all.with(size);
+    return all;
+  };
+  const auto zeros = [&](const std::optional<ghost::Dims>& one) {
+    return one ? ghost::zeros(sizes(*one), DType::int64, Category::input) : Tensor();
+  };
   Batch batch;
-  batch.input_ids = ghost::zeros(sizes, DType::int64, Category::input);
+  const bool is_one_label = sample.labels && sample.labels->rank() == 0;
+  if (is_one_label && !recipe.trainer.reward) batch.labels = zeros(sample.labels);
+  batch.input_ids = zeros(sample.input_ids);
   if (recipe.trainer.batch_has_mask || recipe.trainer.is_of_trl())
-    batch.attention_mask = ghost::ones(sizes, DType::int64, Category::input);
-  if (!recipe.trainer.reward) batch.labels = ghost::zeros(sizes, DType::int64, Category::input);
+    batch.attention_mask = ghost::ones(sizes(*sample.input_ids), DType::int64, Category::input);
+  if (!is_one_label && !recipe.trainer.reward) batch.labels = zeros(sample.labels);
+  batch.start_positions = zeros(sample.positions);
+  batch.end_positions = zeros(sample.positions);
   return batch;
 }
 

@@ -10,8 +10,9 @@
 
 namespace memtape::transformers {
 
-/// Ids, mask and labels of so many rows.
-family::Batch collated_batch(const TrainRecipe& recipe, std::int64_t rows);
+/// Ids, mask and labels of so many rows, as `model` takes them.
+family::Batch collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& model,
+                             std::int64_t rows);
 
 /// sum(labels.ne(-100).sum()), over all ranks where tokens are averaged across them. Labels count
 /// from the second on where the loss shifts them.

@@ -40,8 +40,12 @@ bool piles_up(const EvaluationRecipe& evaluation) {
 std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe) {
   if (!recipe.trainer.evaluation.runs) return std::nullopt;
   const bool is_seq2seq = recipe.task == TaskName::seq2seq_lm;
-  if (!recipe.trainer.is_of_trl() && !is_seq2seq) return std::nullopt;
-  return std::string("evaluation ") + (is_seq2seq ? "of encoder-decoders" : "in trl's trainers") +
+  const bool is_classifier = is_classification(recipe.task);
+  if (!recipe.trainer.is_of_trl() && !is_seq2seq && !is_classifier) return std::nullopt;
+  const char* where = is_seq2seq      ? "of encoder-decoders"
+                      : is_classifier ? "of classifiers"
+                                      : "in trl's trainers";
+  return std::string("evaluation ") + where +
          " is not modelled: the figures are those of the training step, and an evaluation batch "
          "larger than a training batch may need more";
 }
@@ -65,7 +69,7 @@ void EvaluationLoop::run() const {
   Batch inputs;
   Prediction predicted;
   for (std::int64_t i = 0; i < count; ++i) {
-    inputs = collated_batch(recipe_, evaluation.batch_size);
+    inputs = collated_batch(recipe_, model_, evaluation.batch_size);
     predicted = prediction_step(inputs);
     gather_into(all, predicted, inputs);
     const bool moves =

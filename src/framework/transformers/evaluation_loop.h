@@ -22,8 +22,9 @@ Result<void> check_evaluation(const TrainRecipe& recipe);
 
 class EvaluationLoop {
  public:
-  EvaluationLoop(const TrainRecipe& recipe, TrainerObjective& objective, bool shifts_labels)
-      : recipe_(recipe), objective_(objective), shifts_labels_(shifts_labels) {}
+  EvaluationLoop(const TrainRecipe& recipe, const family::PretrainedModel& model,
+                 TrainerObjective& objective, bool shifts_labels)
+      : recipe_(recipe), model_(model), objective_(objective), shifts_labels_(shifts_labels) {}
 
   void run() const;
 
@@ -45,6 +46,7 @@ class EvaluationLoop {
   }
 
   const TrainRecipe& recipe_;
+  const family::PretrainedModel& model_;
   TrainerObjective& objective_;
   bool shifts_labels_;
 };

@@ -45,7 +45,8 @@ ModelOutput PreparedModel::patched(const Batch& inputs) const {
   if (!is_patched_ || !recipe_.autocasts()) return original;
   // convert_to_fp32 of accelerate: one output after the other.
   Tensor logits = as_float32(original.logits);
-  return {original.loss, std::move(logits), as_float32(original.encoder_last_hidden_state)};
+  return {original.loss, std::move(logits), as_float32(original.encoder_last_hidden_state),
+          as_float32(original.end_logits)};
 }
 
 }  // namespace memtape::transformers

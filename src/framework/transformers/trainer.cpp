@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "family/classifiers.h"
 #include "family/transformers_release.h"
 #include "framework/deepspeed/initialize.h"
 #include "framework/torch/grad_scaler.h"
@@ -27,6 +28,7 @@
 #include "framework/transformers/trainer_objective.h"
 #include "framework/transformers/trl/dpo_objective.h"
 #include "framework/transformers/trl/grpo_objective.h"
+#include "framework/transformers/trl/kto_objective.h"
 #include "framework/transformers/trl/reward_objective.h"
 #include "framework/transformers/trl/sft_objective.h"
 #include "ghost/autograd/engine.h"
@@ -63,6 +65,7 @@ std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const Prepa
   if (recipe.trainer.dpo) return std::make_unique<trl::DpoObjective>(recipe, model, reference);
   if (recipe.trainer.reward) return std::make_unique<trl::RewardObjective>(recipe, model);
   if (recipe.trainer.grpo) return std::make_unique<trl::GrpoObjective>(recipe, model, reference);
+  if (recipe.trainer.kto) return std::make_unique<trl::KtoObjective>(recipe, model, reference);
   if (recipe.trainer.sft) return std::make_unique<trl::SftObjective>(recipe, model);
   return std::make_unique<TrainerObjective>(recipe, model);
 }
@@ -89,9 +92,6 @@ class Trainer {
         session_(ghost::session()),
         shifts_labels_(shifts_labels),
         rank_(rank) {
-    if (recipe.trainer.reward)
-      prepared_.replace_forward(
-          [this](const Batch& inputs) { return trl::classify_sequences(model_, inputs); });
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
@@ -192,20 +192,26 @@ class Trainer {
     if (parallelism_of(recipe_) == Parallelism::ddp) prepared_.unwrap();
     nn::GradientCheckpointing& checkpointing = model_.tree.gradient_checkpointing;
     const auto before = std::exchange(checkpointing, nn::GradientCheckpointing::off);
-    EvaluationLoop(recipe_, evaluated_, shifts_labels_).run();
+    EvaluationLoop(recipe_, model_, evaluated_, shifts_labels_).run();
     checkpointing = before;
   }
 
   /// trl's batches of preferences hold a completion mask in place of labels; ref_chosen_logps
-  /// stands where the count of items does, ref_rejected_logps goes to `rejected`.
+  /// stands where the count of items does (KTO's label, too), ref_rejected_logps goes to
+  /// `rejected`.
   Batch next_batch(std::vector<Tensor>& rejected) const {
     if (recipe_.trainer.grpo) return {};  // prompts, on the host
     const std::int64_t pair = trains_on_pairs(recipe_) ? 2 : 1;
-    Batch batch = collated_batch(recipe_, pair * recipe_.micro_batch_size);
+    Batch batch = collated_batch(recipe_, model_, pair * recipe_.micro_batch_size);
     if (recipe_.trainer.dpo && recipe_.trainer.dpo->precompute_ref_log_probs) {
       const ghost::Dims pairs{recipe_.micro_batch_size};
       batch.num_items_in_batch = ghost::zeros(pairs, DType::float32, Category::input);
       rejected.push_back(ghost::zeros(pairs, DType::float32, Category::input));
+    }
+    if (recipe_.trainer.kto) {
+      const std::vector<Tensor> extras = trl::kto_extras(recipe_);
+      batch.num_items_in_batch = extras.back();
+      rejected.insert(rejected.end(), extras.begin(), extras.end());
     }
     return batch;
   }
@@ -216,7 +222,7 @@ class Trainer {
     std::vector<Tensor> rejected;
     for (std::int64_t i = 0; i < count; ++i) samples.push_back(next_batch(rejected));
     ref_rejected_logps_ = std::move(rejected);
-    if (!objective_->counts_items()) {
+    if (!objective_->counts_items() || !samples.front().labels.defined()) {
       batch_samples_ = std::move(samples);
       return;
     }
@@ -233,7 +239,7 @@ class Trainer {
     objective_->prepare_inputs();
     session_.mark(Phase::forward, place.step, place.micro_batch);
     Tensor loss = objective_->compute_loss(inputs);
-    if (objective_->divides_loss()) loss = loss.div(1.0);
+    if (objective_->divides_loss() || !inputs.num_items_in_batch.defined()) loss = loss.div(1.0);
     if (empties_cache(place.step)) session_.tape.empty_cache();
     session_.mark(Phase::backward, place.step, place.micro_batch);
     const bool last = place.micro_batch + 1 == static_cast<int>(batch_samples_.size());
@@ -317,6 +323,9 @@ Result<void> check_trl(const TrainRecipe& recipe) {
   if (recipe.trainer.scored_tokens.value_or(0) > most)
     return bad_input("more labels than a micro-batch has", "--scored_tokens",
                      "at most " + std::to_string(most));
+  if (recipe.trainer.kto && recipe.trainer.kto->has_kl_term && recipe.micro_batch_size < 2)
+    return bad_input("KTOTrainer refuses batches of one sequence, whose KL term is none",
+                     "--per_device_train_batch_size", "2 or more");
   if (recipe.trainer.grpo && (recipe.trainer.grpo->top_k != 0 || recipe.trainer.grpo->top_p != 1.0))
     return unsupported("drawing from some of the tokens is not modelled", "--top_k, --top_p",
                        "0 and 1");
@@ -329,7 +338,9 @@ Result<void> check_trl(const TrainRecipe& recipe) {
 /// The fused heads of trl and Liger start from the hidden states.
 Result<void> check_head(const Config& config, const TrainRecipe& recipe,
                         family::PretrainedModel& model) {
-  if (recipe.trainer.reward && !trl::scores_sequences(config.text("model_type", "")))
+  const bool scores =
+      family::has_classifier(config.text("model_type", ""), family::Task::sequence_classification);
+  if (recipe.trainer.reward && (!scores || !model.head()))
     return unsupported(
         "a reward model of type " + config.text("model_type", "") + " is not modelled", "--trainer",
         "llama, qwen2, qwen3, mistral, gemma and others whose class is the generic one");
@@ -374,10 +385,14 @@ Result<void> check_seq2seq(const TrainRecipe& recipe) {
 Result<void> check_task(const TrainRecipe& recipe) {
   if (recipe.task == TaskName::causal_lm) return {};
   const bool passes_images_over = recipe.task == TaskName::image_text_to_text;
-  if (!passes_images_over && recipe.task != TaskName::masked_lm &&
+  const bool is_classifier = is_classification(recipe.task);
+  if (!passes_images_over && !is_classifier && recipe.task != TaskName::masked_lm &&
       recipe.task != TaskName::seq2seq_lm)
     return unsupported("images and speech are not modelled by --framework transformers", "--task",
                        "causal-lm, masked-lm or seq2seq-lm");
+  if (is_classifier && recipe.trainer.label_smoothing_factor != 0.0)
+    return unsupported("label smoothing is modelled for language models",
+                       "--label_smoothing_factor", "0");
   if (recipe.trainer.is_of_trl() && !passes_images_over)
     return bad_input("trl's trainers train decoders", "--task", "causal-lm");
   if (recipe.quantization)
@@ -447,6 +462,7 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
 Result<std::unique_ptr<family::PretrainedModel>> load_reference(const Config& config,
                                                                 const TrainRecipe& recipe) {
   const bool wanted = (recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs) ||
+                      (recipe.trainer.kto && !recipe.trainer.kto->precompute_ref_log_probs) ||
                       (recipe.trainer.grpo && recipe.trainer.grpo->beta != 0.0);
   if (!wanted || recipe.lora) return std::unique_ptr<family::PretrainedModel>();
   TrainRecipe plain = recipe;
@@ -462,6 +478,7 @@ struct Place {
 bool disables_dropout(const TrainerRecipe& trainer) {
   if (trainer.reward) return trainer.reward->disable_dropout;
   if (trainer.grpo) return trainer.grpo->disable_dropout;
+  if (trainer.kto) return trainer.kto->disable_dropout;
   return trainer.dpo && trainer.dpo->disable_dropout;
 }
 

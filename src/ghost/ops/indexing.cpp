@@ -110,7 +110,13 @@ struct IndexBackward0 final : PickBackward {
   int dimension;
 };
 
-/// The same with indices into two dimensions, put together to linear ones.
+/// grad.new_zeros(sizes).index_add_(0, index, grad), for self.
+struct IndexSelectBackward0 final : PickBackward {
+  explicit IndexSelectBackward0(const Dims& input) : PickBackward("IndexSelectBackward0", input) {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = zeros(sizes, in[0].dtype()); }
+};
+
+/// Picked with indices into two dimensions, put together to linear ones.
 struct IndexPairsBackward final : Node {
   explicit IndexPairsBackward(const Dims& input) : Node("IndexBackward0"), sizes(input) {}
   void apply(Gradients& in, Gradients& out) override {
@@ -235,10 +241,9 @@ Tensor index(const In& self, const In& indices) {
 }
 
 Tensor index_select(const In& self, const In& rows) {
-  Op op("index_select", {&self, &rows});
   Dims sizes = self->sizes();
   sizes[0] = rows->numel();
-  return empty(sizes, self->dtype());
+  return pick<IndexSelectBackward0>("index_select", self, rows, sizes);
 }
 
 Tensor take_along_rows(const In& self, const In& rows) {

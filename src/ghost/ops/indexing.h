@@ -10,7 +10,7 @@ namespace memtape::ghost {
 /// self[indices] with int64 indices: picks along the first dimension.
 Tensor index(const In& self, const In& indices);
 
-/// self.index_select(0, rows), without gradients.
+/// self.index_select(0, rows).
 Tensor index_select(const In& self, const In& rows);
 
 /// torch.take_along_dim(self, rows, dim=1), whose rows broadcast over the other dimensions: the

@@ -44,6 +44,15 @@ void GrpoObjective::prepare_inputs() {
   ++step_;
 }
 
+/// RLOOTrainer._compute_loss (trl 1.16, trainer/rloo_trainer.py): of whole sequences.
+Tensor GrpoObjective::leave_one_out_loss(const Tensor& per_token_logps) const {
+  const Tensor logps = per_token_logps.mul(inputs_.completion_mask).sum(1);
+  const Tensor log_ratio = logps.sub(inputs_.old_per_token_logps);
+  Tensor coef_1 = ghost::exp(log_ratio);
+  Clipped kept;
+  return clipped_loss(coef_1, inputs_.advantages, false, kept).mean(0);
+}
+
 Tensor GrpoObjective::importance_weights(const Tensor& log_ratio) const {
   if (!grpo_.per_sequence) return log_ratio;
   const Tensor& mask = inputs_.completion_mask;
@@ -79,6 +88,7 @@ Tensor GrpoObjective::compute_loss(const family::Batch&) {
                                            .scored = recipe_.trainer.scored_tokens,
                                            .wants_entropy = true});
   const Tensor& per_token_logps = scores.logps;
+  if (grpo_.leaves_one_out) return leave_one_out_loss(per_token_logps);
   const Tensor advantages = inputs_.advantages.unsqueeze(1);
   const Tensor old_per_token_logps = inputs_.old_per_token_logps.defined()
                                          ? inputs_.old_per_token_logps

@@ -21,10 +21,11 @@ class GrpoObjective final : public Objective {
   void prepare_inputs() override;
   ghost::Tensor compute_loss(const family::Batch&) override;
   bool counts_items() const override { return false; }
-  bool divides_loss() const override { return false; }
+  bool divides_loss() const override { return grpo_.leaves_one_out; }
 
  private:
   using Tensor = ghost::Tensor;
+  Tensor leave_one_out_loss(const Tensor& per_token_logps) const;
   Tensor importance_weights(const Tensor& log_ratio) const;
   Tensor reduced(const Tensor& per_token_loss) const;
 

@@ -121,15 +121,22 @@ std::vector<Completions> GrpoRollout::generate_and_score() {
   all.prompt_mask = tokens(prompts);
   all.completion_ids = tokens(completed);
   all.completion_mask = tokens(completed);
-  all.num_items_in_batch = ghost::plain_unary("sum", ghost::sum_all(all.completion_mask));
+  if (!grpo_.leaves_one_out)
+    all.num_items_in_batch = ghost::plain_unary("sum", ghost::sum_all(all.completion_mask));
   const Tensor input_ids = ghost::cat({all.prompt_ids, all.completion_ids}, 1);
   const Tensor attention_mask = ghost::cat({all.prompt_mask, all.completion_mask}, 1);
   {
     const WithoutCheckpointing plain(model_.model());
-    if (is_misaligned(recipe_))
+    if (grpo_.leaves_one_out || is_misaligned(recipe_))
       all.old_per_token_logps =
           score_tokens(model_, input_ids, attention_mask, of_policy(scored_tokens())).logps;
     if (grpo_.beta != 0.0) all.ref_per_token_logps = reference_logps(input_ids, attention_mask);
+  }
+  const Tensor old_per_token_logps = all.old_per_token_logps;
+  const Tensor ref_per_token_logps = all.ref_per_token_logps;
+  if (grpo_.leaves_one_out) {  // whose KL term is part of the rewards
+    all.old_per_token_logps = old_per_token_logps.mul(all.completion_mask).sum(1);
+    all.ref_per_token_logps.reset();
   }
   const Tensor rewards_per_func = ghost::zeros({count, 1}, DType::float32);
   all.advantages = ghost::zeros({count}, DType::float32);

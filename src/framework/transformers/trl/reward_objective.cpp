@@ -1,40 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/reward_objective.h"
 
-#include <algorithm>
-#include <array>
-
 #include "framework/transformers/trl/pair.h"
-#include "ghost/ops/creation.h"
-#include "ghost/ops/indexing.h"
 #include "ghost/ops/reductions.h"
-#include "nn/layers.h"
 
 namespace memtape::transformers::trl {
 
 using ghost::Tensor;
-
-bool scores_sequences(std::string_view model_type) {
-  constexpr auto kGeneric = std::to_array<std::string_view>(
-      {"deepseek_v2", "deepseek_v3", "gemma", "gemma2", "gemma3_text", "llama", "mistral", "olmo",
-       "olmo2", "olmo3", "phi", "phi3", "qwen2", "qwen3", "smollm3", "stablelm", "starcoder2"});
-  return std::ranges::find(kGeneric, model_type) != kGeneric.end();
-}
-
-family::ModelOutput classify_sequences(family::PretrainedModel& model, const family::Batch& batch) {
-  const Tensor hidden_states = model.last_hidden_state(batch);
-  const Tensor logits = (*model.head())(hidden_states);
-  const std::int64_t count = batch.input_ids.size(0), length = batch.input_ids.size(1);
-  const Tensor non_pad_mask = ghost::comparison("ne", batch.input_ids).to(DType::int32);
-  const Tensor token_indices = ghost::arange(length, DType::int32);
-  Tensor last_non_pad_token;
-  {
-    const Tensor places = token_indices.mul(non_pad_mask);
-    last_non_pad_token = ghost::argmax(places);
-  }
-  const Tensor rows = ghost::arange(count, DType::int64);
-  return {{}, ghost::index_pairs(logits, rows, last_non_pad_token)};
-}
 
 namespace {
 

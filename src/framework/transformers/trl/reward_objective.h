@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RewardTrainer.compute_loss (trl 1.16, trainer/reward_trainer.py) over a model that gives each
-// sequence one number (GenericForSequenceClassification, modeling_layers.py): chosen sequences are
+// sequence one number (family/classifiers.h): chosen sequences are
 // the first half of a batch, rejected ones the second.
 #pragma once
 
@@ -8,12 +8,6 @@
 #include "framework/transformers/prepared_model.h"
 
 namespace memtape::transformers::trl {
-
-/// The families whose class for sequence classification is the generic one.
-bool scores_sequences(std::string_view model_type);
-
-/// GenericForSequenceClassification.forward: the score at the last token of each sequence.
-family::ModelOutput classify_sequences(family::PretrainedModel& model, const family::Batch& batch);
 
 class RewardObjective final : public Objective {
  public:

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heads that are no language models': AutoModelForSequenceClassification, TokenClassification,
+// QuestionAnswering and MultipleChoice, as decoders have them (transformers 5.17,
+// modeling_layers.py) and as encoders do, each in its modeling_FAMILY.py.
+#pragma once
+
+#include "family/pretrained.h"
+#include "nn/layers.h"
+
+namespace memtape::family {
+
+bool is_classification(Task task);
+
+/// Whether the models of that type have the head, and it is modelled.
+bool has_classifier(std::string_view model_type, Task task);
+
+/// What `config` says of the head: num_labels (else as many as id2label names, else 2), and the
+/// dropout before it.
+ModelOptions with_classifier(const Config& config, ModelOptions options);
+
+/// CrossEntropyLoss()(logits.view(-1, num_labels), labels.view(-1)), where there are labels.
+ModelOutput classified(Tensor logits, const Batch& batch);
+
+/// The start's and the end's logits of [B, S, 2], and the mean of both losses.
+ModelOutput located(const Tensor& logits, const Batch& batch);
+
+/// What a text's sample is for that head: four texts to choose from, or one.
+SampleSizes classifier_sample(Task task, std::int64_t sequence_length);
+
+/// GenericFor...: `score` or `qa_outputs` over a decoder's last hidden states. No module but for
+/// classifiers.
+class GenericClassifier {
+ public:
+  GenericClassifier(const nn::Scope& root, const ModelOptions& options);
+
+  /// The module's name, and how many numbers it gives of each token.
+  static std::string_view name(Task task);
+  std::int64_t width() const;
+  bool has_bias() const { return task_ != Task::sequence_classification; }
+
+  ModelOutput operator()(const Tensor& hidden_states, nn::Linear& score, const Batch& batch);
+
+ private:
+  ModelOutput classify_sequences(const Tensor& hidden_states, nn::Linear& score,
+                                 const Batch& batch) const;
+  ModelOutput classify_tokens(const Tensor& hidden_states, nn::Linear& score, const Batch& batch);
+
+  Task task_;
+  std::int64_t num_labels_;
+  std::optional<nn::Dropout> dropout_;
+};
+
+}  // namespace memtape::family
