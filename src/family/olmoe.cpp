@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OLMoE: Llama with RMS norms over all of q and k, and experts; mirroring transformers 5.17
 // models/olmoe/modular_olmoe.py.
+#include <string>
+
 #include "family/attention_steps.h"
 #include "family/families.h"
 #include "family/llama.h"
@@ -56,7 +58,12 @@ struct OlmoeParts : MoeParts {
 }  // namespace
 
 ModelPointer build_olmoe(const Config& c, const ModelOptions& options) {
-  return build_checked<MoeForCausalLM<OlmoeParts>>(c, OlmoeConfig(c, options), options);
+  const OlmoeConfig config(c, options);
+  // OlmoeAttention's norms are as wide as heads of hidden_size / num_attention_heads.
+  if (config.head_dim * config.num_attention_heads != config.hidden_size)
+    c.fail("head_dim",
+           "times num_attention_heads must be hidden_size " + std::to_string(config.hidden_size));
+  return build_checked<MoeForCausalLM<OlmoeParts>>(c, config, options);
 }
 
 }  // namespace memtape::family

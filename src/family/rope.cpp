@@ -19,6 +19,7 @@ RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& r
   const ghost::ScopeGuard guard(node().scope);
   inv_freq_ = compute_inv_freq(rope_);
   scope.buffer(prefix + "inv_freq", inv_freq_);
+  if (!rope_.keeps_original) return;
   original_inv_freq_ = inv_freq_.clone();
   scope.buffer(prefix + "original_inv_freq", original_inv_freq_);
 }
@@ -44,12 +45,28 @@ void RotaryEmbedding::register_original_inv_freq() {
 
 /// dynamic_rope_update's decorator. `if seq_len > ...` reads a comparison back from the device.
 /// Where the lengths are not known, as in every recording, it counts as true: longrope takes its
-/// long factors in every forward, a dynamic type grows once.
+/// long factors in every forward, a dynamic type grows in one and is reset in the next.
 void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
-  if (rope_.rope_type != RopeType::longrope && rope_.rope_type != RopeType::dynamic) return;
+  if (rope_.rope_type == RopeType::dynamic) return update_dynamic_frequencies(position_ids);
+  if (rope_.rope_type != RopeType::longrope) return;
   const Tensor seq_len = ghost::max_all(position_ids).add(1);
   ghost::comparison("gt", seq_len);
   register_inv_freq(compute_inv_freq(rope_));
+}
+
+/// dynamic_frequency_update: growth, and a reset where what was cached before it lies beyond the
+/// original length, as only a tensor can.
+void RotaryEmbedding::update_dynamic_frequencies(const Tensor& position_ids) {
+  const Tensor seq_len = ghost::max_all(position_ids).add(1);
+  const Tensor max_seq_len_cached = max_seq_len_cached_;
+  ghost::comparison("gt", seq_len);
+  register_inv_freq(grown_dynamic_inv_freq(rope_, seq_len));
+  max_seq_len_cached_ = seq_len;
+  ghost::comparison("lt", seq_len);
+  if (!max_seq_len_cached.defined()) return;
+  ghost::comparison("gt", max_seq_len_cached);
+  register_inv_freq(original_inv_freq_);
+  max_seq_len_cached_.reset();
 }
 
 CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {

@@ -35,10 +35,12 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
 
  private:
   void register_inv_freq(const Tensor& inv_freq);
+  void update_dynamic_frequencies(const Tensor& position_ids);
 
   RopeParameters rope_;
   std::size_t buffer_;  ///< which of the module's buffers inv_freq is
   Tensor inv_freq_, original_inv_freq_;
+  Tensor max_seq_len_cached_;  ///< where a dynamic type has grown; else it is a number
 };
 
 /// cos and sin for each layer type in use.

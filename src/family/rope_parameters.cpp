@@ -5,7 +5,9 @@
 #include <array>
 
 #include "base/text.h"
+#include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/extremes.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 
@@ -23,6 +25,17 @@ Tensor default_inv_freq(std::int64_t dim) {
 /// of integers; what scales it is a number or in place.
 Tensor integer_inv_freq(std::int64_t dim) {
   return ghost::rdiv(1.0, ghost::power_of_number(float_range(dim / 2).div(2.0)));
+}
+
+/// torch.arange(...).to(device, torch.float) without a device of its own.
+Tensor range_from_host(std::int64_t count) {
+  const ghost::Op op("_to_copy", {});
+  return ghost::empty({count}, DType::float32);
+}
+
+/// torch.maximum(seq_len, torch.tensor(config.max_position_embeddings, ...))
+Tensor longest(const Tensor& seq_len) {
+  return ghost::maximum(seq_len, ghost::full({}, seq_len.dtype()));
 }
 
 /// linear_ramp_factor of _compute_yarn_parameters.
@@ -136,6 +149,16 @@ LayerRopes layer_ropes(const Config& config, std::int64_t head_dim,
     ropes.types.push_back({LayerType::sliding_attention, rope});
   }
   return ropes;
+}
+
+Tensor grown_dynamic_inv_freq(const RopeParameters& rope, const Tensor& given_seq_len) {
+  const Tensor seq_len = longest(given_seq_len);
+  Tensor base = seq_len.to_float();  // a product with a number
+  base = base.div(2.0);
+  base = base.add(-1.0);
+  base = base.pow(1.5);
+  base = base.mul(10000.0);
+  return ghost::rdiv(1.0, ghost::plain_unary("pow", range_from_host(rope.dim / 2).div(2.0)));
 }
 
 Tensor compute_inv_freq(const RopeParameters& rope) {

@@ -24,6 +24,7 @@ struct RopeParameters {
   bool interleaved =
       false;                ///< each frequency twice in a row instead of all of them twice (Cohere)
   bool half_width = false;  ///< each frequency once (GPT-OSS, DeepSeek-V4)
+  bool keeps_original = true;  ///< the first frequencies are a buffer of their own (not ESM's)
 };
 
 /// The type that `settings` name under rope_type or type, or `otherwise`.
@@ -53,5 +54,8 @@ LayerRopes layer_ropes(const Config& config, std::int64_t head_dim,
 
 /// The inverse frequencies of the type: [dim / 2] float32.
 Tensor compute_inv_freq(const RopeParameters& rope);
+
+/// Those of a dynamic type once it has grown to `seq_len`, an int64 number on the device.
+Tensor grown_dynamic_inv_freq(const RopeParameters& rope, const Tensor& seq_len);
 
 }  // namespace memtape::family
