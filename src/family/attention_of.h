@@ -8,6 +8,7 @@
 //   projected_query(q), projected_key(k)   for one projection [B, S, H D] before the next is made
 //   projected(q, k, v)                     for all three of them
 //   query_heads(q), key_heads(k)           for one taken apart into heads, [B, S, H, D]
+//   transposed_key(k)                      for keys [B, H, S, D] before values are made
 //   heads(q, k)                            for both of them
 //   finish(attn_output)                    behind the output projection
 //   kOutput                                the output projection's name
@@ -98,6 +99,7 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
     s.key = k_proj_(x).view(hidden_shape);
     if constexpr (requires { steps_.key_heads(s.key); }) s.key = steps_.key_heads(s.key);
     s.key = s.key.transpose(1, 2);
+    if constexpr (requires { steps_.transposed_key(s.key); }) s.key = steps_.transposed_key(s.key);
     s.value = v_proj_(x).view(hidden_shape).transpose(1, 2);
     return s;
   }

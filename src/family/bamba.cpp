@@ -20,7 +20,8 @@ struct BambaConfig : DecoderConfig {
       : DecoderConfig(c, options,
                       {.vocab_size = 128000, .intermediate_size = 14336, .num_key_value_heads = 8}),
         attention_layers(c.integers("attn_layer_indices")),
-        mixer(bamba_mixer_config(c, hidden_size, hidden_act)) {
+        mixer(bamba_mixer_config(c, hidden_size, c.dimension("mamba_expand", 2) * hidden_size,
+                                 hidden_act)) {
     rope = rope_parameters(c, head_dim, "partial_rotary_factor", 0.5);
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     mlp_bias = c.boolean("mlp_bias", false);

@@ -48,15 +48,6 @@ struct BartConfig : BartLayerConfig {
   }
 };
 
-/// An embedding times a number, be it 1.
-class BartScaledWordEmbedding : public nn::Embedding {
- public:
-  using Embedding::Embedding;
-  Tensor operator()(const Tensor& input_ids) {
-    return nn::Embedding::operator()(input_ids).mul(1.0);
-  }
-};
-
 /// Learned: the first two rows of its table are never used. Or fixed.
 class BartPositionalEmbedding : public nn::Embedding {
  public:

@@ -11,14 +11,14 @@ namespace memtape::family {
 namespace {
 
 BartStack read_stack(const Config& c, const std::string& side, const BartStack& defaults,
-                     std::int64_t d_model) {
+                     std::int64_t d_model, double default_layerdrop) {
   const std::string heads = side + "_attention_heads";
   const BartStack stack{.layers = c.layers(side + "_layers", defaults.layers),
                         .attention_heads = c.dimension(heads, defaults.attention_heads),
                         .ffn_dim = c.dimension(side + "_ffn_dim", defaults.ffn_dim)};
   check_divides(c, heads.c_str(), stack.attention_heads, d_model);
   const std::string layerdrop = side + "_layerdrop";
-  if (c.number(layerdrop, 0.0) > 0.0)
+  if (c.number(layerdrop, default_layerdrop) > 0.0)
     c.fail(layerdrop, "skips layers at random: memory is not determined");
   return stack;
 }
@@ -61,11 +61,11 @@ void feed_forward(Tensor& hidden_states, nn::Linear& fc1, nn::Linear& fc2,
 BartLayerConfig::BartLayerConfig(const Config& c, const ModelOptions& options,
                                  const BartDefaults& defaults)
     : d_model(c.dimension({"d_model", "hidden_size"}, defaults.d_model)),
-      encoder(read_stack(c, "encoder", defaults.encoder, d_model)),
-      decoder(read_stack(c, "decoder", defaults.decoder, d_model)),
-      activation_function(activation(c, "activation_function", "gelu")),
+      encoder(read_stack(c, "encoder", defaults.encoder, d_model, defaults.layerdrop)),
+      decoder(read_stack(c, "decoder", defaults.decoder, d_model, defaults.layerdrop)),
+      activation_function(activation(c, "activation_function", defaults.activation_function)),
       dropout(c.number("dropout", defaults.dropout)),
-      attention_dropout(c.number("attention_dropout", 0.0)),
+      attention_dropout(c.number("attention_dropout", defaults.attention_dropout)),
       activation_dropout(c.number("activation_dropout", 0.0)),
       attention(options.attention) {}
 

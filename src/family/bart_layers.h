@@ -4,6 +4,8 @@
 // modeling_mbart.py and models/whisper/modeling_whisper.py.
 #pragma once
 
+#include <string_view>
+
 #include "family/attention_interface.h"
 #include "family/several_inputs_layer.h"
 #include "nn/activations.h"
@@ -20,7 +22,8 @@ struct BartStack {
 struct BartDefaults {
   std::int64_t d_model = 1024;
   BartStack encoder, decoder;
-  double dropout = 0.1;
+  double dropout = 0.1, attention_dropout = 0.0, layerdrop = 0.0;
+  std::string_view activation_function = "gelu";
 };
 
 struct BartLayerConfig {
@@ -33,6 +36,15 @@ struct BartLayerConfig {
   AttentionImplementation attention;
   bool norms_first = false;
   bool is_whisper = false;  ///< queries scaled by themselves, keys without bias, all of them packed
+};
+
+/// An embedding times a number, be it 1.
+class BartScaledWordEmbedding : public nn::Embedding {
+ public:
+  using Embedding::Embedding;
+  Tensor operator()(const Tensor& input_ids) {
+    return nn::Embedding::operator()(input_ids).mul(1.0);
+  }
 };
 
 enum class BartAttentionKind { encoder, decoder, cross };

@@ -80,4 +80,12 @@ class RotatedLatentAttention : public LatentAttention {
       : LatentAttention(scope, c, Rotate) {}
 };
 
+/// DeepseekV3Attention: by pairs of neighbours, or by halves where the configuration says so.
+class DeepseekV3Attention : public LatentAttention {
+ public:
+  DeepseekV3Attention(const nn::Scope& scope, const DeepseekConfig& c)
+      : LatentAttention(
+            scope, c, c.rope_interleave ? apply_rotary_pos_emb_interleave : apply_rotary_pos_emb) {}
+};
+
 }  // namespace memtape::family

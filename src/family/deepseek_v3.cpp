@@ -29,14 +29,6 @@ struct DeepseekV3Config : DeepseekConfig {
   }
 };
 
-/// DeepseekV3Attention: by pairs of neighbours, or by halves where the configuration says so.
-class DeepseekV3Attention : public LatentAttention {
- public:
-  DeepseekV3Attention(const nn::Scope& scope, const DeepseekConfig& c)
-      : LatentAttention(
-            scope, c, c.rope_interleave ? apply_rotary_pos_emb_interleave : apply_rotary_pos_emb) {}
-};
-
 struct DeepseekV3Parts : MoeParts {
   using Settings = DeepseekV3Config;
   using DecoderLayer =

@@ -32,6 +32,16 @@ ModelPointer build_gemma3_text(const Config& config, const ModelOptions& options
 ModelPointer build_gemma4(const Config& config, const ModelOptions& options);
 ModelPointer build_gemma4_text(const Config& config, const ModelOptions& options);
 ModelPointer build_glm4_moe(const Config& config, const ModelOptions& options);
+ModelPointer build_esm(const Config& config, const ModelOptions& options);
+ModelPointer build_paligemma(const Config& config, const ModelOptions& options);
+ModelPointer build_falcon_h1(const Config& config, const ModelOptions& options);
+ModelPointer build_glm4_moe_lite(const Config& config, const ModelOptions& options);
+ModelPointer build_youtu(const Config& config, const ModelOptions& options);
+ModelPointer build_jais2(const Config& config, const ModelOptions& options);
+ModelPointer build_m2m_100(const Config& config, const ModelOptions& options);
+ModelPointer build_llava_onevision(const Config& config, const ModelOptions& options);
+ModelPointer build_idefics3(const Config& config, const ModelOptions& options);
+ModelPointer build_internvl(const Config& config, const ModelOptions& options);
 ModelPointer build_glm_moe_dsa(const Config& config, const ModelOptions& options);
 ModelPointer build_gpt2(const Config& config, const ModelOptions& options);
 ModelPointer build_gpt_neox(const Config& config, const ModelOptions& options);

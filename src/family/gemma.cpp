@@ -20,12 +20,6 @@ std::optional<double> softcap(const Config& c, const char* key, std::optional<do
   return c.has(key) ? c.optional_number(key) : otherwise;
 }
 
-struct GemmaParts : DecoderParts {
-  using DecoderLayer = PreNormDecoderLayer<LlamaAttention, LlamaMLP, GemmaRMSNorm>;
-  using Norm = GemmaRMSNorm;
-  using Embedding = GemmaTextScaledWordEmbedding;
-};
-
 }  // namespace
 
 GemmaRMSNorm::GemmaRMSNorm(const nn::Scope& scope, std::int64_t dim)
@@ -72,7 +66,17 @@ Gemma2Config::Gemma2Config(const Config& c, const ModelOptions& options,
   attn_logit_softcapping = softcap(c, "attn_logit_softcapping", defaults.attn_logit_softcapping);
   sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
   masks_by_layer_type = masks_both_types = true;
-  refuse_bidirectional_attention(c);
+}
+
+Gemma2Config gemma2_config(const Config& c, const ModelOptions& options) {
+  Gemma2Config config(
+      c, options,
+      {.vocab_size = 256000, .attn_logit_softcapping = 50.0, .final_logit_softcapping = 30.0});
+  config.layer_types = read_layer_types(c, config.num_hidden_layers, [](std::int64_t layer) {
+    return layer % 2 == 0 ? LayerType::sliding_attention : LayerType::full_attention;
+  });
+  check_sliding_window(c, config);
+  return config;
 }
 
 void softcap_logits(Tensor& logits, const std::optional<double>& height) {
@@ -88,7 +92,7 @@ void refuse_bidirectional_attention(const Config& c) {
     c.fail(key, "must be false for a causal language model");
 }
 
-ModelPointer build_gemma(const Config& c, const ModelOptions& options) {
+DecoderConfig gemma_config(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options,
                        {.vocab_size = 256000,
                         .hidden_size = 3072,
@@ -100,6 +104,11 @@ ModelPointer build_gemma(const Config& c, const ModelOptions& options) {
                         .hidden_act = "gelu_pytorch_tanh",
                         .tie_word_embeddings = true});
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
+  return config;
+}
+
+ModelPointer build_gemma(const Config& c, const ModelOptions& options) {
+  const DecoderConfig config = gemma_config(c, options);
   refuse_bidirectional_attention(c);
   return build_checked<DecoderForCausalLM<GemmaParts>>(c, config, options);
 }

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "family/decoder_config.h"
+#include "family/decoder.h"
 #include "family/llama.h"
 #include "nn/checkpointing.h"
 
@@ -44,6 +44,9 @@ struct Gemma2Config : DecoderConfig {
   std::optional<double> final_logit_softcapping;
 };
 
+DecoderConfig gemma_config(const Config& c, const ModelOptions& options);
+Gemma2Config gemma2_config(const Config& c, const ModelOptions& options);
+
 /// logits through a tanh of that height.
 void softcap_logits(Tensor& logits, const std::optional<double>& height);
 
@@ -80,6 +83,22 @@ class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLa
   LlamaMLP mlp_;
   GemmaRMSNorm input_layernorm_, post_attention_layernorm_, pre_feedforward_layernorm_,
       post_feedforward_layernorm_;
+};
+
+struct GemmaParts : DecoderParts {
+  using DecoderLayer = PreNormDecoderLayer<LlamaAttention, LlamaMLP, GemmaRMSNorm>;
+  using Norm = GemmaRMSNorm;
+  using Embedding = GemmaTextScaledWordEmbedding;
+};
+
+struct Gemma2Parts : DecoderParts {
+  using Settings = Gemma2Config;
+  using DecoderLayer = Gemma2DecoderLayer<LlamaAttention>;
+  using Norm = GemmaRMSNorm;
+  using Embedding = GemmaTextScaledWordEmbedding;
+  static void cap_logits(Tensor& logits, const Gemma2Config& c) {
+    softcap_logits(logits, c.final_logit_softcapping);
+  }
 };
 
 /// Attention to later tokens is no causal language model.

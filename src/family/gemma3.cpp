@@ -24,6 +24,7 @@ struct Gemma3TextConfig : Gemma2Config {
         if ((i + 1) % pattern != 0)
           layer_types[static_cast<std::size_t>(i)] = LayerType::sliding_attention;
     check_sliding_window(c, *this);
+    refuse_bidirectional_attention(c);
     ropes = layer_ropes(c, head_dim, layer_types);
   }
   LayerRopes ropes;

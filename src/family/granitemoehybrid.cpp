@@ -18,7 +18,8 @@ struct GraniteMoeHybridConfig : GraniteMoeConfig {
       : GraniteMoeConfig(c, options),
         attends(attention_layers(c)),
         rotates(c.optional_text("position_embedding_type") == "rope"),
-        mixer(bamba_mixer_config(c, hidden_size, hidden_act)) {}
+        mixer(bamba_mixer_config(c, hidden_size, c.dimension("mamba_expand", 2) * hidden_size,
+                                 hidden_act)) {}
 
   std::vector<bool> attends;  ///< by layer; the others have a mixer
   bool rotates;

@@ -11,6 +11,9 @@
 //     static constexpr Rotary kRotary = Rotary::none;   // where the model makes its embedding
 //     static void init_weights(layer, settings, dtype);   // _init_weights of the layer's mixer
 //   };
+//
+// It may have register_buffers(layers, settings, dtype), which runs before post_init, and
+// scale_embeddings(inputs_embeds) and scale_logits(logits).
 #pragma once
 
 #include <optional>
@@ -43,6 +46,7 @@ class HybridForCausalLM : public PretrainedModel {
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = run_model(batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    if constexpr (requires { Parts::scale_logits(logits); }) Parts::scale_logits(logits);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     return {std::move(loss), std::move(logits)};
   }
@@ -58,13 +62,17 @@ class HybridForCausalLM : public PretrainedModel {
   nn::Scope finish_model() {
     if (Parts::kRotary == Rotary::after_norm)
       rotary_emb_.emplace(model_ / "rotary_emb", config_.rope);
+    if constexpr (requires { Parts::register_buffers(layers_, config_, tree.dtype()); })
+      Parts::register_buffers(layers_, config_, tree.dtype());
     for (DecoderLayer& layer : layers_) Parts::init_weights(layer, config_, tree.dtype());
     if (rotary_emb_) rotary_emb_->init_weights();
     return root();
   }
 
   Tensor run_model(const Batch& batch) {
-    const Tensor inputs_embeds = embed_tokens_(batch.input_ids);
+    Tensor inputs_embeds = embed_tokens_(batch.input_ids);
+    if constexpr (requires { Parts::scale_embeddings(inputs_embeds); })
+      Parts::scale_embeddings(inputs_embeds);
     const auto [position_ids, full_attention, linear_attention] = hybrid_inputs(
         config_.attention, batch.attention_mask, inputs_embeds, Parts::position_ids(inputs_embeds));
     Tensor hidden_states = inputs_embeds;

@@ -11,7 +11,8 @@
 
 namespace memtape::family {
 
-/// `Vision` is made with (scope of `model`, vision settings).
+/// `Vision` is made with (scope of `model`, vision settings); it may say how the language model is
+/// called in `kLanguageModel`.
 template <class Vision, class Language>
 class ImageTextToText : public PretrainedModel {
  public:
@@ -27,7 +28,7 @@ class ImageTextToText : public PretrainedModel {
         config_(c),
         scope_(root() / "model"),
         vision_(scope_, c.vision),
-        language_model_(scope_ / "language_model", c.text),
+        language_model_(scope_ / language_model_name(), c.text),
         lm_head_(root() / "lm_head", c.text.hidden_size, c.text.vocab_size, false) {
     if (c.text.tie_word_embeddings) nn::tie(lm_head_, language_model_.embed_tokens.weight);
   }
@@ -57,6 +58,13 @@ class ImageTextToText : public PretrainedModel {
   }
 
  private:
+  static constexpr const char* language_model_name() {
+    if constexpr (requires { Vision::kLanguageModel; })
+      return Vision::kLanguageModel;
+    else
+      return "language_model";
+  }
+
   Settings config_;
   nn::Scope scope_;
   Vision vision_;

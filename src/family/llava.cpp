@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLaVA and LLaVA-NeXT: a vision tower, a projector of two layers, and a language model of its own
-// family; mirroring transformers 5.17 models/llava/modeling_llava.py and
-// models/llava_next/modeling_llava_next.py.
-#include <array>
+// LLaVA, LLaVA-NeXT and LLaVA-OneVision: a vision tower, a projector of two layers, and a language
+// model of its own family; mirroring transformers 5.17 models/llava/modeling_llava.py,
+// models/llava_next/modeling_llava_next.py and models/llava_onevision/modeling_llava_onevision.py.
+#include <string_view>
 
-#include "base/text.h"
 #include "family/families.h"
 #include "family/image_text_to_text.h"
 #include "family/image_tower.h"
-#include "family/llama.h"
+#include "family/text_model.h"
 
 namespace memtape::family {
 namespace {
 
-/// vision_tower and multi_modal_projector of LlavaModel, and what LlavaNextModel puts at the end of
-/// a row of patches.
+/// vision_tower and multi_modal_projector of LlavaModel, and what the later models put at the end
+/// of a row of patches.
 class LlavaVision {
  public:
   struct Settings {
@@ -41,8 +40,10 @@ class LlavaVision {
 };
 
 /// The configuration of the tower of LLaVA 1.5 where there is none.
-ImageTower::Settings vision_config(const Config& c, const ModelOptions& options) {
-  if (!c.is_null("vision_config")) return image_tower_settings(c, options, "clip_vision_model");
+ImageTower::Settings vision_config(const Config& c, const ModelOptions& options,
+                                   std::string_view otherwise) {
+  if (!c.is_null("vision_config")) return image_tower_settings(c, options, otherwise);
+  if (otherwise != "clip_vision_model") c.fail("vision_config", "must be given");
   ClipVisionConfig config(c.object("vision_config"), options);
   config.intermediate_size = 4096;
   config.hidden_size = 1024;
@@ -52,47 +53,42 @@ ImageTower::Settings vision_config(const Config& c, const ModelOptions& options)
   return config;
 }
 
-/// AutoModel.from_config(config.text_config), as far as its families share Llama's layers.
-DecoderConfig text_config(const Config& c, const ModelOptions& options) {
-  constexpr std::array<std::string_view, 3> kTypes{"llama", "mistral", "qwen2"};
-  const Config text = c.object("text_config");
-  const std::string type = text.text("model_type", kTypes[0]);
-  DecoderConfig config = type == kTypes[1]   ? mistral_config(text, options)
-                         : type == kTypes[2] ? qwen2_config(text, options)
-                                             : llama_config(text, options);
-  if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end())
-    c.fail("text_config.model_type",
-           "unknown language model \"" + type + "\", " + suggestion(type, kTypes));
-  config.tie_word_embeddings =
-      config.tie_word_embeddings || c.boolean("tie_word_embeddings", false);
-  return config;
-}
+/// What the three models differ in.
+struct LlavaKind {
+  std::string_view tower, text;  ///< where their configurations name none
+  bool has_image_newline;        ///< then it hands its use_cache on, too
+};
 
-using Llava = ImageTextToText<LlavaVision, DecoderModel<LlamaParts>>;
-
-ModelPointer build(const Config& c, const ModelOptions& options, bool has_image_newline) {
-  const ImageTower::Settings tower = vision_config(c, options);
-  const DecoderConfig text = text_config(c, options);
-  const Llava::Settings config{
-      .vision = {.tower = tower,
-                 .vision_features = hidden_size(tower) * vision_feature_layers(c),
-                 .text_hidden_size = text.hidden_size,
-                 .projector_bias = c.boolean("multimodal_projector_bias", true),
-                 .has_image_newline = has_image_newline},
-      .text = text,
-      // LlavaNextModel hands its own configuration's on, which training unsets.
-      .use_cache = !has_image_newline && c.object("text_config").boolean("use_cache", true)};
-  return build_checked<Llava>(c, config, options);
+ModelPointer build(const Config& c, const ModelOptions& options, const LlavaKind& kind) {
+  return with_text_model(c, options, kind.text, [&]<class Parts>(DecoderConfig text) {
+    using Llava = ImageTextToText<LlavaVision, DecoderModel<Parts>>;
+    const ImageTower::Settings tower = vision_config(c, options, kind.tower);
+    text.tie_word_embeddings = c.boolean("tie_word_embeddings", false);
+    const typename Llava::Settings config{
+        .vision = {.tower = tower,
+                   .vision_features = hidden_size(tower) * vision_feature_layers(c),
+                   .text_hidden_size = text.hidden_size,
+                   .projector_bias = c.boolean("multimodal_projector_bias", true),
+                   .has_image_newline = kind.has_image_newline},
+        .text = text,
+        // Handed on, it is the whole configuration's, which training unsets.
+        .use_cache = !kind.has_image_newline && c.object("text_config").boolean("use_cache", true)};
+    return build_checked<Llava>(c, config, options);
+  });
 }
 
 }  // namespace
 
 ModelPointer build_llava(const Config& c, const ModelOptions& options) {
-  return build(c, options, false);
+  return build(c, options, {"clip_vision_model", "llama", false});
 }
 
 ModelPointer build_llava_next(const Config& c, const ModelOptions& options) {
-  return build(c, options, true);
+  return build(c, options, {"clip_vision_model", "llama", true});
+}
+
+ModelPointer build_llava_onevision(const Config& c, const ModelOptions& options) {
+  return build(c, options, {"siglip_vision_model", "qwen2", true});
 }
 
 }  // namespace memtape::family

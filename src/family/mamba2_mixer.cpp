@@ -146,9 +146,9 @@ void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig
 }
 
 Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
-                                     nn::Activation activation) {
+                                     std::int64_t intermediate_size, nn::Activation activation) {
   Mamba2MixerConfig mixer{.hidden_size = hidden_size,
-                          .intermediate_size = c.dimension("mamba_expand", 2) * hidden_size,
+                          .intermediate_size = intermediate_size,
                           .num_heads = c.dimension("mamba_n_heads", 128),
                           .head_dim = 0,
                           .state_size = c.dimension("mamba_d_state", 256),
@@ -168,10 +168,33 @@ Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
   return mixer;
 }
 
-GatedRMSNorm::GatedRMSNorm(const nn::Scope& scope, std::int64_t size, std::int64_t group_size)
-    : Module(scope), group_size_(group_size), weight_(scope.parameter("weight", {size})) {}
+GatedRMSNorm::GatedRMSNorm(const nn::Scope& scope, std::int64_t size, std::int64_t group_size,
+                           MixerGate gate)
+    : Module(scope),
+      group_size_(group_size),
+      gate_(gate),
+      weight_(gate == MixerGate::alone ? Tensor() : scope.parameter("weight", {size})) {}
+
+Tensor GatedRMSNorm::forward_falcon_h1(const Tensor& x, const Tensor& gate) {
+  const DType input_dtype = x.dtype();
+  Tensor hidden_states = x;
+  if (gate_ == MixerGate::before_norm)
+    hidden_states = hidden_states.mul(ghost::silu(gate.to_float()));
+  hidden_states = hidden_states.to_float();
+  const Dims sizes = hidden_states.sizes();
+  hidden_states = hidden_states.view(sizes.leading().with(-1).with(group_size_));
+  const Tensor variance = hidden_states.pow(2).mean(-1, true);
+  hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
+  hidden_states = weight_.view({-1, group_size_}).mul(hidden_states);
+  hidden_states = hidden_states.view(sizes);
+  if (gate_ == MixerGate::behind_norm)
+    hidden_states = hidden_states.mul(ghost::silu(gate.to_float()));
+  return hidden_states.to(input_dtype);
+}
 
 Tensor GatedRMSNorm::forward(const Tensor& x, const Tensor& gate) {
+  if (gate_ == MixerGate::alone) return x.mul(ghost::silu(gate));
+  if (gate_ != MixerGate::mamba) return forward_falcon_h1(x, gate);
   const DType input_dtype = x.dtype();
   Tensor hidden_states = x.to_float();
   hidden_states = hidden_states.mul(ghost::silu(gate.to_float()));
@@ -186,14 +209,21 @@ Tensor GatedRMSNorm::forward(const Tensor& x, const Tensor& gate) {
 Mamba2Mixer::Mamba2Mixer(const nn::Scope& scope, const Mamba2MixerConfig& c)
     : Module(scope),
       config_(c),
+      scope_(scope),
       conv1d_(scope / "conv1d", Dims{c.conv_dim(), 1, c.conv_kernel}, c.use_conv_bias),
-      in_proj_(scope / "in_proj", c.hidden_size, c.intermediate_size + c.conv_dim() + c.num_heads,
-               c.use_bias),
+      in_proj_(scope / "in_proj", c.hidden_size, c.projection_size(), c.use_bias),
       dt_bias_(scope.parameter("dt_bias", {c.num_heads})),
       a_log_(scope.parameter("A_log", {c.num_heads})),
-      norm_(scope / "norm", c.intermediate_size, c.norm_group_size),
+      norm_(scope / "norm", c.intermediate_size, c.norm_group_size, c.gate),
       d_(scope.parameter("D", {c.num_heads})),
-      out_proj_(out_proj_scope(scope, c), c.intermediate_size, c.hidden_size, c.use_bias) {}
+      out_proj_(out_proj_scope(scope, c), c.intermediate_size, c.hidden_size,
+                c.use_out_bias.value_or(c.use_bias)) {}
+
+void Mamba2Mixer::register_mup_vector(const Tensor& mup_vector) {
+  const ghost::ScopeGuard guard(node().scope);
+  mup_vector_ = mup_vector.clone();
+  scope_.buffer("mup_vector", mup_vector_);
+}
 
 Tensor causal_conv1d(const Tensor& hidden_states, const nn::Convolution& conv1d,
                      const nn::Activation& activation) {
@@ -290,7 +320,10 @@ Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
   const bool steps = is_one_more_token(layer, x.size(1));
   const DType dtype = x.dtype();
   const Mamba2MixerConfig& c = config_;
-  const Tensor projected_states = in_proj_(x);
+  Tensor hidden_states = x;
+  if (c.is_multiplied) hidden_states = hidden_states.mul(2.0);  // by ssm_in_multiplier
+  Tensor projected_states = in_proj_(hidden_states);
+  if (c.is_multiplied) projected_states = projected_states.mul(mup_vector_);
   const Tensor A = ghost::exp(a_log_.to_float()).neg();
   const std::array<std::int64_t, 3> parts{c.intermediate_size, c.conv_dim(), c.num_heads};
   const std::vector<Tensor> split = projected_states.split(parts, -1);
@@ -301,7 +334,8 @@ Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
   const std::int64_t state = c.n_groups * c.state_size;
   const std::array<std::int64_t, 3> lengths{c.intermediate_size, state, state};
   const std::vector<Tensor> x_B_C = hidden_states_B_C.split(lengths, -1);
-  const Step step{.hidden_states = x_B_C[0], .B = x_B_C[1], .C = x_B_C[2], .dt = dt, .A = A};
+  hidden_states = x_B_C[0];
+  const Step step{.hidden_states = hidden_states, .B = x_B_C[1], .C = x_B_C[2], .dt = dt, .A = A};
   const Scanned scanned =
       steps ? Scanned{update_state(step, *layer), {}} : scan_chunks(step, layer);
   Tensor scan_output = scanned.output;

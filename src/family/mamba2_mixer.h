@@ -5,6 +5,8 @@
 // models/nemotron_h/modeling_nemotron_h.py, which share it.
 #pragma once
 
+#include <optional>
+
 #include "family/key_value_cache.h"
 #include "family/pretrained.h"
 #include "nn/activations.h"
@@ -12,6 +14,10 @@
 #include "nn/layers.h"
 
 namespace memtape::family {
+
+/// What the gate does to the scan's output: MambaRMSNormGated, FalconH1RMSNormGated with the norm
+/// behind or before the gate, or a product alone.
+enum class MixerGate { mamba, before_norm, behind_norm, alone };
 
 struct Mamba2MixerConfig {
   std::int64_t hidden_size, intermediate_size, num_heads, head_dim, state_size, n_groups,
@@ -21,8 +27,12 @@ struct Mamba2MixerConfig {
   nn::Activation activation;
   /// Nemotron-H gives A_log its values before out_proj is made.
   bool initializes_early = false;
+  std::optional<bool> use_out_bias = {};  ///< out_proj's, where it isn't use_bias
+  MixerGate gate = MixerGate::mamba;
+  bool is_multiplied = false;  ///< Falcon-H1: what goes in, and its projection by a vector
 
   std::int64_t conv_dim() const { return intermediate_size + 2 * n_groups * state_size; }
+  std::int64_t projection_size() const { return intermediate_size + conv_dim() + num_heads; }
 };
 
 /// What must divide what.
@@ -30,16 +40,20 @@ void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig
 
 /// The mixer of Bamba and of the hybrids after it, whose keys begin with "mamba_".
 Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
-                                     nn::Activation activation);
+                                     std::int64_t intermediate_size, nn::Activation activation);
 
-/// MambaRMSNormGated, or Zamba2RMSNormGated where it has several groups.
+/// MambaRMSNormGated, or Zamba2RMSNormGated where it has several groups; FalconH1RMSNormGated.
 class GatedRMSNorm : public nn::Module<GatedRMSNorm> {
  public:
-  GatedRMSNorm(const nn::Scope& scope, std::int64_t size, std::int64_t group_size);
+  GatedRMSNorm(const nn::Scope& scope, std::int64_t size, std::int64_t group_size,
+               MixerGate gate = MixerGate::mamba);
   Tensor forward(const Tensor& x, const Tensor& gate);
 
  private:
+  Tensor forward_falcon_h1(const Tensor& x, const Tensor& gate);
+
   std::int64_t group_size_;
+  MixerGate gate_;
   Tensor weight_;
 };
 
@@ -50,6 +64,8 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
 
   /// init_mamba2_weights, again where the model is done.
   void init_weights() const;
+  /// register_buffer("mup_vector", ...) of the model around it.
+  void register_mup_vector(const Tensor& mup_vector);
   const Tensor& out_proj_weight() const { return out_proj_.weight; }
 
  private:
@@ -65,12 +81,14 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
   Scanned scan_chunks(const Step& whole, LinearLayer* layer) const;
 
   Mamba2MixerConfig config_;
+  nn::Scope scope_;
   nn::Convolution conv1d_;
   nn::Linear in_proj_;
   Tensor dt_bias_, a_log_;
   GatedRMSNorm norm_;
   Tensor d_;
   nn::Linear out_proj_;
+  Tensor mup_vector_;
 };
 
 /// causal_conv1d_fn: each channel [B, C, S] over the tokens before, through `activation`.

@@ -3,21 +3,11 @@
 // models/qwen3/modular_qwen3.py.
 #include "family/qwen3.h"
 
-#include "family/decoder.h"
 #include "family/families.h"
 
 namespace memtape::family {
 
-namespace {
-
-struct Qwen3Parts : DecoderParts {
-  using DecoderLayer = PreNormDecoderLayer<Qwen3Attention>;
-  using Norm = LlamaRMSNorm;
-};
-
-}  // namespace
-
-ModelPointer build_qwen3(const Config& c, const ModelOptions& options) {
+DecoderConfig qwen3_config(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options,
                        {.vocab_size = 151936,
                         .intermediate_size = 22016,
@@ -25,7 +15,11 @@ ModelPointer build_qwen3(const Config& c, const ModelOptions& options) {
                         .head_dim = 128});
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
   read_max_window_layers(c, config);
-  return build_checked<DecoderForCausalLM<Qwen3Parts>>(c, config, options);
+  return config;
+}
+
+ModelPointer build_qwen3(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<Qwen3Parts>>(c, qwen3_config(c, options), options);
 }
 
 }  // namespace memtape::family

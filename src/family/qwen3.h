@@ -3,6 +3,7 @@
 // models/qwen3/modular_qwen3.py).
 #pragma once
 
+#include "family/decoder.h"
 #include "family/llama.h"
 
 namespace memtape::family {
@@ -17,5 +18,12 @@ struct Qwen3Steps : Rotated<apply_rotary_pos_emb> {
 };
 
 using Qwen3Attention = AttentionOf<Qwen3Steps>;
+
+DecoderConfig qwen3_config(const Config& c, const ModelOptions& options);
+
+struct Qwen3Parts : DecoderParts {
+  using DecoderLayer = PreNormDecoderLayer<Qwen3Attention>;
+  using Norm = LlamaRMSNorm;
+};
 
 }  // namespace memtape::family

@@ -126,6 +126,17 @@ constexpr std::array kFamilies{
     Family{"qwen2_5_vl", Task::image_text_to_text, build_qwen2_5_vl},
     Family{"qwen3_vl", Task::image_text_to_text, build_qwen3_vl},
     Family{"qwen3_vl_moe", Task::image_text_to_text, build_qwen3_vl_moe},
+    Family{"falcon_h1", Task::causal_lm, build_falcon_h1},
+    Family{"glm4_moe_lite", Task::causal_lm, build_glm4_moe_lite},
+    Family{"youtu", Task::causal_lm, build_youtu},
+    Family{"jais2", Task::causal_lm, build_jais2},
+    Family{"m2m_100", Task::seq2seq_lm, build_m2m_100},
+    Family{"llava_onevision", Task::image_text_to_text, build_llava_onevision},
+    Family{"idefics3", Task::image_text_to_text, build_idefics3},
+    Family{"smolvlm", Task::image_text_to_text, build_idefics3},
+    Family{"internvl", Task::image_text_to_text, build_internvl},
+    Family{"esm", Task::masked_lm, build_esm},
+    Family{"paligemma", Task::image_text_to_text, build_paligemma},
 };
 
 }  // namespace

@@ -9,21 +9,14 @@
 
 #include "family/bert_encoder.h"
 #include "family/encoder_classifier.h"
+#include "family/fairseq_positions.h"
 #include "family/families.h"
 #include "family/loss.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
-#include "ghost/ops/reductions.h"
 
 namespace memtape::family {
 namespace {
-
-/// create_position_ids_from_input_ids.
-Tensor position_ids_of(const Tensor& input_ids) {
-  const Tensor mask = ghost::comparison("ne", input_ids).to(DType::int32);
-  const Tensor incremental_indices = ghost::cumsum(mask).to(DType::int32).add(0).mul(mask);
-  return incremental_indices.to(DType::int64).add(1);
-}
 
 class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
  public:
@@ -46,7 +39,7 @@ class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
 
   Tensor forward(const Tensor& input_ids) {
     const std::int64_t batch_size = input_ids.size(0), seq_length = input_ids.size(1);
-    const Tensor position_ids = position_ids_of(input_ids);
+    const Tensor position_ids = create_position_ids_from_input_ids(input_ids);
     const Tensor buffered_token_type_ids = gather_token_types(token_type_ids_, position_ids);
     const Tensor token_type_ids = buffered_token_type_ids.expand({batch_size, seq_length});
     const Tensor inputs_embeds = word_embeddings(input_ids);

@@ -7,6 +7,7 @@
 
 #include "family/activations.h"
 #include "family/config_checks.h"
+#include "family/fairseq_positions.h"
 #include "family/families.h"
 #include "family/forward_arguments.h"
 #include "family/loss.h"
@@ -16,8 +17,6 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/extremes.h"
-#include "ghost/ops/indexing.h"
-#include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
@@ -82,26 +81,14 @@ class XGLMSinusoidalPositionalEmbedding : public nn::Module<XGLMSinusoidalPositi
   Tensor forward(const Tensor& given_ids) {
     const ghost::GradMode no_grad(false);
     const Tensor position_ids = given_ids.add(kOffset);
-    return ghost::index_select(weights_, position_ids.view({-1}))
-        .view(position_ids.sizes().with(weights_.size(1)));
+    return select_positions(weights_, position_ids);
   }
 
  private:
   static constexpr int kOffset = 2;
 
-  /// float32 on the way to the model's dtype.
   static Tensor get_embedding(const XGLMConfig& c, DType dtype) {
-    Tensor emb = ghost::arange(c.d_model / 2, DType::int64).to_float().mul(-1.0);
-    emb = ghost::exp(std::move(emb));
-    {
-      Tensor rows = ghost::arange(c.max_position_embeddings + kOffset, DType::int64).to_float();
-      emb = std::move(rows).unsqueeze(1).mul(emb.unsqueeze(0));
-    }
-    {
-      const Tensor sin = ghost::sin(emb), cos = ghost::cos(emb);
-      emb = ghost::cat({sin, cos}, 1);
-    }
-    return emb.to(dtype);
+    return sinusoidal_table(c.max_position_embeddings + kOffset, c.d_model, dtype);
   }
 
   Tensor weights_;

@@ -121,6 +121,19 @@ struct RsqrtBackward0 final : Node {
   Saved result;
 };
 
+struct ErfBackward0 final : Node {
+  ErfBackward0() : Node("ErfBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {  // 2 / sqrt(pi) * exp(-self.pow(2)) * grad
+    const Tensor squared = self.unpack().pow(2);
+    const Tensor negated = squared.neg();
+    const Tensor bell = exp(negated);
+    const Tensor scaled = bell.mul(2.0);
+    out[0] = scaled.mul(in[0]);
+  }
+  void release() override { self.reset(); }
+  Saved self;
+};
+
 struct SqrtBackward0 final : Node {
   SqrtBackward0() : Node("SqrtBackward0") {}
   void apply(Gradients& in, Gradients& out) override {  // grad / (2 * result)
@@ -392,6 +405,18 @@ Tensor softplus(const In& self) {
 }
 Tensor relu(const In& self) {
   return keeps_result(self, "relu", "ReluBackward0", "threshold_backward");
+}
+
+Tensor erf(const In& self) {
+  Op op("erf", {&self});
+  Ptr<ErfBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<ErfBackward0>({&*self});
+    node->self.keep(*self);
+  }
+  Tensor out = empty_like(*self, self->dtype());
+  if (node) set_history(out, node);
+  return out;
 }
 
 Tensor clamp(const In& self) {

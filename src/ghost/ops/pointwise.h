@@ -24,6 +24,7 @@ Tensor silu(const In& self);
 Tensor log_sigmoid(const In& self);
 Tensor gelu(const In& self);
 Tensor relu(const In& self);
+Tensor erf(const In& self);
 Tensor softplus(const In& self);
 
 /// self.clamp_(min, max): autograd keeps a copy of what it was.

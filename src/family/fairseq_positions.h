@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Positions as fairseq's models make them, of which transformers 5.17 has copies: counted over the
+// tokens that are no padding (models/roberta/modeling_roberta.py,
+// create_position_ids_from_input_ids), and looked up in a table of sines
+// (models/m2m_100/modeling_m2m_100.py, models/xglm/modeling_xglm.py, get_embedding).
+#pragma once
+
+#include "family/pretrained.h"
+
+namespace memtape::family {
+
+/// Whether the length of a cache, be it 0, is added to the positions.
+enum class PastLength { added, left_out };
+
+/// [B, S] int64.
+Tensor create_position_ids_from_input_ids(const Tensor& input_ids,
+                                          PastLength past = PastLength::added);
+
+/// [rows, dim], float32 on the way to the model's dtype.
+Tensor sinusoidal_table(std::int64_t rows, std::int64_t dim, DType dtype);
+
+/// The rows [B, S, D] of a table.
+Tensor select_positions(const Tensor& table, const Tensor& position_ids);
+
+}  // namespace memtape::family
