@@ -113,8 +113,8 @@ class GraniteMoeHybridForCausalLM : public PretrainedModel {
     logits = logits.div(kMultiplier);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     if (config_.output_router_logits) {
-      const Tensor aux_loss =
-          load_balancing_loss(router_logits, config_.num_experts, config_.num_experts_per_tok);
+      const Tensor aux_loss = load_balancing_loss(
+          router_logits, config_.num_experts, config_.num_experts_per_tok, batch.attention_mask);
       ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
     }
     return {std::move(loss), std::move(logits)};

@@ -53,6 +53,8 @@ class ImageTextToText : public PretrainedModel {
     return language_model_(llm_input_ids, batch.attention_mask);
   }
 
+  nn::Projection* head() override { return &lm_head_; }
+
   std::vector<std::int64_t> sliding_windows() const override {
     return family::sliding_windows(config_.text);
   }

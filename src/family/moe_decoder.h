@@ -7,20 +7,21 @@
 #include "family/decoder.h"
 #include "family/experts.h"
 #include "family/forward_arguments.h"
+#include "family/routed_model.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 
-/// load_balancing_loss_func without an attention mask.
+/// load_balancing_loss_func; without an attention mask every token counts.
 Tensor load_balancing_loss(const std::vector<Tensor>& gate_logits, std::int64_t num_experts,
-                           std::int64_t top_k);
+                           std::int64_t top_k, const Tensor& attention_mask);
 
 struct MoeParts : DecoderParts {
   using Settings = MoeConfig;
 };
 
 template <class Parts, class Model = DecoderModel<Parts>>
-class MoeForCausalLM : public PretrainedModel {
+class MoeForCausalLM : public PretrainedModel, public RoutedModel {
  public:
   using Settings = typename Parts::Settings;
 
@@ -32,18 +33,27 @@ class MoeForCausalLM : public PretrainedModel {
     if (config.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
   }
 
+  Tensor last_hidden_state(const Batch& batch) override {
+    return model_(batch.input_ids, batch.attention_mask);
+  }
+  nn::Projection* head() override { return &lm_head_; }
+  Tensor balancing_loss(const std::vector<Tensor>& router_logits,
+                        const Tensor& attention_mask) const override {
+    return load_balancing_loss(router_logits, config_.num_experts, config_.num_experts_per_tok,
+                               attention_mask);
+  }
+
   StageParts* stage_parts() override { return &stages_; }
   ModelOutput forward(const Batch& batch) override {
     RouterLogits collector(config_.output_router_logits);
-    const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
+    const Tensor hidden_states = last_hidden_state(batch);
     const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Parts::cap_logits(logits, config_);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
     Tensor aux_loss;
     if (config_.output_router_logits) {
-      aux_loss =
-          load_balancing_loss(router_logits, config_.num_experts, config_.num_experts_per_tok);
+      aux_loss = balancing_loss(router_logits, batch.attention_mask);
       ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
     }
     return {std::move(loss), std::move(logits)};

@@ -217,8 +217,13 @@ class OPTForCausalLM : public PretrainedModel {
     if (c.tie_word_embeddings) nn::tie(lm_head_, decoder_.embed_tokens.weight);
   }
 
+  Tensor last_hidden_state(const Batch& batch) override {
+    return decoder_(batch.input_ids, batch.attention_mask);
+  }
+  nn::Projection* head() override { return &lm_head_; }
+
   ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = decoder_(batch.input_ids, batch.attention_mask);
+    const Tensor hidden_states = last_hidden_state(batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
     return {std::move(loss), std::move(logits)};

@@ -27,6 +27,14 @@ Result<void> set_do_eval(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
+/// A whole number of steps; a ratio is one of all steps, whose number is not known here.
+Result<void> set_eval_steps(const NamedValue& option, TrainRecipe& recipe) {
+  const Result<double> steps = not_negative(option);
+  if (!steps) return tl::unexpected(steps.error());
+  if (*steps >= 1.0) recipe.trainer.evaluation.every_steps = static_cast<std::int64_t>(*steps);
+  return {};
+}
+
 using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct Field {
   std::string_view name;
@@ -34,6 +42,7 @@ struct Field {
 };
 constexpr auto kFields = std::to_array<Field>({
     {"eval_strategy", set_strategy},
+    {"eval_steps", set_eval_steps},
     {"do_eval", set_do_eval},
     {"eval_on_start", set_do_eval},
     {"per_device_eval_batch_size",

@@ -75,7 +75,13 @@ constexpr auto kFields = std::to_array<Field>({
     {"shuffle_dataset", pass_over},
     {"eval_packing", pass_over},
     {"pad_to_multiple_of", pass_over},
-    {"router_aux_loss_coef", pass_over},
+    {"router_aux_loss_coef",
+     [](const NamedValue& o, TrainRecipe& r) {
+       const Result<double> coef = not_negative(o);
+       if (!coef) return Result<void>(tl::unexpected(coef.error()));
+       r.trainer.balances_experts = *coef != 0.0;
+       return Result<void>();
+     }},
 });
 
 constexpr auto kNames = [] {

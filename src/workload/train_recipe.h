@@ -88,6 +88,10 @@ struct LoraRecipe {
   std::vector<std::string> targets;
   std::string target_pattern;  ///< a regular expression over whole names, in place of targets
   double dropout = 0.0;
+  bool scales = true;  ///< lora_alpha over r, or its root, is not 1
+  /// Of `bias`: which biases of the model are trained beside the adapters.
+  enum class Biases : std::uint8_t { none, all, lora_only };
+  Biases trained_biases = Biases::none;
   bool use_dora = false;
   bool lora_bias = false;                    ///< lora_B has a bias
   std::vector<std::string> modules_to_save;  ///< trained whole, as copies
@@ -174,7 +178,9 @@ struct FsdpRecipe {
 
 /// Trainer.evaluate between steps.
 struct EvaluationRecipe {
-  bool runs = false;  ///< eval_strategy, or do_eval with a strategy that runs it
+  bool runs = false;      ///< eval_strategy, or do_eval with a strategy that runs it
+  bool left_out = false;  ///< it would run, but is not modelled
+  std::optional<std::int64_t> every_steps;  ///< eval_steps; not said: after the measured step alone
   std::int64_t batch_size = 8;
   std::int64_t samples = 0;  ///< of the evaluation set on all ranks; 0: as many as show the peak
   bool computes_metrics = false, prediction_loss_only = false;
@@ -234,13 +240,15 @@ struct TrainerRecipe {
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;
   family::TransformersRelease release;
-  bool batch_has_mask = true;  ///< tokenizers return one
+  std::optional<bool> balances_experts;  ///< trl's router_aux_loss_coef; not said: the model's own
+  bool batch_has_mask = true;            ///< tokenizers return one
   bool averages_tokens_across_devices = true;
   DdpRecipe ddp;
   std::optional<FsdpRecipe> fsdp;
   std::string fsdp_config;  ///< JSON, as it was typed
   std::string deepspeed;    ///< a ds_config's JSON
   EvaluationRecipe evaluation;
+  bool torch_compile = false;  ///< the figures are those of the uncompiled step, the bounds wider
 
   bool is_of_trl() const { return sft || dpo || reward || grpo || kto; }
 };

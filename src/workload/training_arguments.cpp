@@ -84,7 +84,6 @@ constexpr auto kNeutral =
                                      "do_predict",
                                      "resume_from_checkpoint",
                                      "local_rank",
-                                     "eval_steps",
                                      "eval_delay",
                                      "eval_use_gather_object"});
 
@@ -93,7 +92,6 @@ struct Fixed {
   std::string_view name, value;
 };
 constexpr auto kFixed = std::to_array<Fixed>({
-    {"torch_compile", "false"},
     {"torch_compile_backend", ""},
     {"torch_compile_mode", ""},
     {"use_cache", "false"},
@@ -195,6 +193,8 @@ constexpr auto kModelled = std::to_array<Modelled>({
      }},
     {"use_liger_kernel", set_use_liger_kernel},
     {"liger_kernel_config", set_liger_kernel_config},
+    {"torch_compile",
+     [](const NamedValue& o, TrainRecipe& r) { return put(boolean(o), r.trainer.torch_compile); }},
     {"scored_tokens",
      [](const NamedValue& o, TrainRecipe& r) { return put(whole(o), r.trainer.scored_tokens); }},
     {"average_tokens_across_devices",

@@ -39,15 +39,18 @@ bool piles_up(const EvaluationRecipe& evaluation) {
 
 std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe) {
   if (!recipe.trainer.evaluation.runs) return std::nullopt;
-  const bool is_seq2seq = recipe.task == TaskName::seq2seq_lm;
-  const bool is_classifier = is_classification(recipe.task);
-  if (!recipe.trainer.is_of_trl() && !is_seq2seq && !is_classifier) return std::nullopt;
-  const char* where = is_seq2seq      ? "of encoder-decoders"
-                      : is_classifier ? "of classifiers"
-                                      : "in trl's trainers";
-  return std::string("evaluation ") + where +
-         " is not modelled: the figures are those of the training step, and an evaluation batch "
-         "larger than a training batch may need more";
+  const TrainerRecipe& trainer = recipe.trainer;
+  constexpr const char* kLeft =
+      " is not modelled: the figures are those of the training step, and an evaluation batch "
+      "larger than a training batch may need more";
+  if (is_classification(recipe.task)) return std::string("evaluation of classifiers") + kLeft;
+  const bool precomputes = trainer.dpo && trainer.dpo->precompute_ref_log_probs;
+  const bool computes_logits =
+      trainer.evaluation.computes_metrics && !trainer.evaluation.prediction_loss_only;
+  if (!trainer.is_of_trl()) return std::nullopt;
+  const bool is_modelled = trainer.sft || (trainer.dpo && !precomputes);
+  if (is_modelled && !computes_logits) return std::nullopt;
+  return std::string("evaluation of this kind in trl's trainers") + kLeft;
 }
 
 Result<void> check_evaluation(const TrainRecipe& recipe) {
@@ -65,11 +68,12 @@ void EvaluationLoop::run() const {
   const bool training = std::exchange(session.training, false);
   const EvaluationRecipe& evaluation = recipe_.trainer.evaluation;
   const std::int64_t count = std::min(batches_of(recipe_), kMostBatches);
+  const std::int64_t pair = recipe_.trainer.dpo ? 2 : 1;
   Containers all;
   Batch inputs;
   Prediction predicted;
   for (std::int64_t i = 0; i < count; ++i) {
-    inputs = collated_batch(recipe_, model_, evaluation.batch_size);
+    inputs = collated_batch(recipe_, model_, pair * evaluation.batch_size);
     predicted = prediction_step(inputs);
     gather_into(all, predicted, inputs);
     const bool moves =
@@ -85,13 +89,16 @@ void EvaluationLoop::run() const {
 
 EvaluationLoop::Prediction EvaluationLoop::prediction_step(const Batch& inputs) const {
   const ghost::GradMode no_grad(false);
+  if (of_trl_) return {.losses = of_trl_->compute_loss(inputs), .labels = {}, .logits = {}};
   Batch counted = inputs;
   counted.num_items_in_batch = num_items_in_batch(recipe_, {&inputs, 1}, shifts_labels_);
   const family::ModelOutput outputs = objective_.compute(counted);
   Prediction predicted;
   predicted.losses = ghost::plain_unary("mean", outputs.loss);
   if (!keeps_logits()) return predicted;
-  predicted.logits = outputs.logits;
+  predicted.logits = {outputs.logits};
+  if (outputs.encoder_last_hidden_state.defined())
+    predicted.logits.push_back(outputs.encoder_last_hidden_state);
   predicted.labels = inputs.labels;
   return predicted;
 }
@@ -119,11 +126,13 @@ void EvaluationLoop::gather_into(Containers& all, Prediction& predicted,
     const Tensor inputs_decode = gather(inputs.input_ids, ranks);
     if (keeps) add(all.inputs, inputs_decode);
   }
-  if (!predicted.logits.defined()) return;
+  if (predicted.logits.empty()) return;
   pad_across_processes(predicted.labels, ranks);
-  pad_across_processes(predicted.logits, ranks);
-  predicted.logits = gather(predicted.logits, ranks);
-  if (keeps) add(all.logits, predicted.logits);
+  for (const Tensor& output : predicted.logits) pad_across_processes(output, ranks);
+  for (Tensor& output : predicted.logits) output = gather(output, ranks);
+  all.logits.resize(predicted.logits.size());
+  for (std::size_t i = 0; keeps && i < predicted.logits.size(); ++i)
+    add(all.logits[i], predicted.logits[i]);
   predicted.labels = gather(predicted.labels, ranks);
   if (keeps) add(all.labels, predicted.labels);
 }

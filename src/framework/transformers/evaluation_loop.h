@@ -22,19 +22,27 @@ Result<void> check_evaluation(const TrainRecipe& recipe);
 
 class EvaluationLoop {
  public:
+  /// `of_trl`: the trainer's own objective where it is trl's, or null.
   EvaluationLoop(const TrainRecipe& recipe, const family::PretrainedModel& model,
-                 TrainerObjective& objective, bool shifts_labels)
-      : recipe_(recipe), model_(model), objective_(objective), shifts_labels_(shifts_labels) {}
+                 TrainerObjective& objective, Objective* of_trl, bool shifts_labels)
+      : recipe_(recipe),
+        model_(model),
+        objective_(objective),
+        of_trl_(of_trl),
+        shifts_labels_(shifts_labels) {}
 
   void run() const;
 
  private:
+  /// `logits` are all outputs but the loss.
   struct Prediction {
-    ghost::Tensor losses, logits, labels;
+    ghost::Tensor losses, labels;
+    std::vector<ghost::Tensor> logits;
   };
   /// EvalLoopContainers.
   struct Containers {
-    std::vector<ghost::Tensor> losses, logits, labels, inputs;
+    std::vector<ghost::Tensor> losses, labels, inputs;
+    std::vector<std::vector<ghost::Tensor>> logits;
   };
 
   Prediction prediction_step(const family::Batch& inputs) const;
@@ -48,6 +56,7 @@ class EvaluationLoop {
   const TrainRecipe& recipe_;
   const family::PretrainedModel& model_;
   TrainerObjective& objective_;
+  Objective* of_trl_;
   bool shifts_labels_;
 };
 

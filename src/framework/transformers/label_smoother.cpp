@@ -25,8 +25,10 @@ Tensor label_smoother(const Tensor& model_logits, const Tensor& model_labels,
   Tensor smoothed_loss = ghost::sum_in_float32(log_probs);
   ghost::masked_fill_(nll_loss, padding_mask);
   ghost::masked_fill_(smoothed_loss, padding_mask);
-  nll_loss = ghost::sum_all(nll_loss).div(num_items_in_batch);
-  smoothed_loss = ghost::sum_all(smoothed_loss).div(num_items_in_batch.mul(2.0));
+  Tensor denominator = num_items_in_batch;
+  if (!denominator.defined()) denominator = ghost::sum_all(padding_mask.to(DType::int64)).neg();
+  nll_loss = ghost::sum_all(nll_loss).div(denominator);
+  smoothed_loss = ghost::sum_all(smoothed_loss).div(denominator.mul(2.0));
   return nll_loss.mul(0.9).add(smoothed_loss.mul(0.1));
 }
 

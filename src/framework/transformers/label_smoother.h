@@ -8,7 +8,7 @@
 namespace memtape::transformers {
 
 /// The loss of logits [B, S, V] against labels [B, S], which decoders shift by one, over
-/// num_items_in_batch.
+/// num_items_in_batch; without it, over the labels that are not padding.
 ghost::Tensor label_smoother(const ghost::Tensor& logits, const ghost::Tensor& labels,
                              const ghost::Tensor& num_items_in_batch, bool shift_labels);
 

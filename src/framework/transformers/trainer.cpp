@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "family/classifiers.h"
+#include "family/routed_model.h"
 #include "family/transformers_release.h"
 #include "framework/deepspeed/initialize.h"
 #include "framework/torch/grad_scaler.h"
@@ -114,8 +115,10 @@ class Trainer {
     prepare_for_training();
     tr_loss_ = ghost::full({}, DType::float32, Category::buffer);
     Bytes gradients = 0;
-    for (int step = 0; step < torch::kSteps; ++step) gradients = update_step(step);
-    evaluate(torch::kSteps - 1);
+    for (int step = 0; step < torch::kSteps; ++step) {
+      gradients = update_step(step);
+      if (evaluates_after(step)) evaluate(step);
+    }
     torch::StaticBytes statics = wrapper_->statics();
     if (engine_) return statics;
     statics.gradient_bytes = gradients;
@@ -152,8 +155,10 @@ class Trainer {
     prepared_.wrap_in(*wrapper_);
   }
 
-  /// integrations/neftune.py: a hook on the input embeddings.
+  /// integrations/neftune.py: a hook on the input embeddings. Those of an encoder-decoder are the
+  /// shared table, whose own forward nobody calls.
   void activate_neftune() {
+    if (recipe_.task == TaskName::seq2seq_lm) return;
     for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
       if (module.node->embedding && torch::is_input_embedding(*module.node))
         module.node->embedding->adds_noise = true;
@@ -184,7 +189,14 @@ class Trainer {
     return gradients;
   }
 
-  /// _maybe_log_save_evaluate, when an evaluation is due after the last step that is measured.
+  /// An evaluation is due after the step that is measured, and eval_steps before.
+  bool evaluates_after(int step) const {
+    const std::optional<std::int64_t>& every = recipe_.trainer.evaluation.every_steps;
+    const int before = torch::kSteps - 1 - step;
+    return before == 0 || (every && before % *every == 0);
+  }
+
+  /// _maybe_log_save_evaluate
   /// Without gradients the model goes without DDP.
   void evaluate(int step) {
     if (!recipe_.trainer.evaluation.runs || session_.error) return;
@@ -192,7 +204,9 @@ class Trainer {
     if (parallelism_of(recipe_) == Parallelism::ddp) prepared_.unwrap();
     nn::GradientCheckpointing& checkpointing = model_.tree.gradient_checkpointing;
     const auto before = std::exchange(checkpointing, nn::GradientCheckpointing::off);
-    EvaluationLoop(recipe_, model_, evaluated_, shifts_labels_).run();
+    EvaluationLoop(recipe_, model_, evaluated_,
+                   recipe_.trainer.is_of_trl() ? objective_.get() : nullptr, shifts_labels_)
+        .run();
     checkpointing = before;
   }
 
@@ -317,6 +331,11 @@ class Trainer {
   Tensor tr_loss_, tr_loss_step_, grad_norm_;
 };
 
+/// SFTTrainer has the smoother work on logits that it asks for beside its fused outputs.
+bool smooths_by_itself(const TrainerRecipe& trainer) {
+  return trainer.sft && trainer.sft->loss_type == "nll";
+}
+
 Result<void> check_trl(const TrainRecipe& recipe) {
   const std::int64_t most =
       (trains_on_pairs(recipe) ? 2 : 1) * recipe.micro_batch_size * (recipe.sequence_length - 1);
@@ -329,8 +348,9 @@ Result<void> check_trl(const TrainRecipe& recipe) {
   if (recipe.trainer.grpo && (recipe.trainer.grpo->top_k != 0 || recipe.trainer.grpo->top_p != 1.0))
     return unsupported("drawing from some of the tokens is not modelled", "--top_k, --top_p",
                        "0 and 1");
-  if (recipe.trainer.is_of_trl() && recipe.trainer.label_smoothing_factor != 0.0)
-    return unsupported("label smoothing in trl's trainers is not modelled",
+  const bool smooths = recipe.trainer.label_smoothing_factor != 0.0;
+  if (smooths && recipe.trainer.is_of_trl() && !smooths_by_itself(recipe.trainer))
+    return unsupported("label smoothing is modelled for SFT's plain loss alone",
                        "--label_smoothing_factor", "0");
   return {};
 }
@@ -344,6 +364,13 @@ Result<void> check_head(const Config& config, const TrainRecipe& recipe,
     return unsupported(
         "a reward model of type " + config.text("model_type", "") + " is not modelled", "--trainer",
         "llama, qwen2, qwen3, mistral, gemma and others whose class is the generic one");
+  const bool balances = recipe.trainer.balances_experts.value_or(true);
+  if (recipe.trainer.grpo && balances && dynamic_cast<const family::RoutedModel*>(&model))
+    return unsupported("GRPO's loss that balances experts is not modelled",
+                       "--router_aux_loss_coef", "0");
+  if (recipe.task == TaskName::image_text_to_text && recipe.trainer.use_liger_kernel)
+    return unsupported("Liger's kernels in images-and-text models are not modelled",
+                       "--use_liger_kernel", "leave it out");
   if (model.head() || (!recipe.trainer.is_of_trl() && !recipe.trainer.use_liger_kernel)) return {};
   return unsupported("a fused head for " + config.text("model_type", "") + " is not modelled",
                      recipe.trainer.is_of_trl() ? "--max_length" : "--use_liger_kernel",
@@ -395,7 +422,7 @@ Result<void> check_task(const TrainRecipe& recipe) {
                        "--label_smoothing_factor", "0");
   if (recipe.trainer.is_of_trl() && !passes_images_over)
     return bad_input("trl's trainers train decoders", "--task", "causal-lm");
-  if (recipe.quantization)
+  if (recipe.quantization && !passes_images_over)
     return unsupported("a quantized base is modelled for decoders alone", "--quantization",
                        "leave it out");
   if (recipe.trainer.fsdp || runs_deepspeed(recipe))
@@ -414,10 +441,13 @@ Result<void> check(const TrainRecipe& recipe) {
   return check_optim(recipe);
 }
 
-/// SFTTrainer converts the adapters of a quantized base to bfloat16.
+/// SFTTrainer converts the adapters of a quantized base to bfloat16, all but DoRA's magnitudes.
 void halve_adapters(family::PretrainedModel& model) {
   const ghost::GradMode no_grad(false);
-  for (const Tensor& p : torch::trainable_parameters(model)) {
+  for (const nn::ModuleNode::Named& named : nn::named_parameters(model.tree.root())) {
+    const Tensor& p = named.tensor;
+    if (!p.requires_grad() || named.name.find("lora_magnitude_vector") != std::string::npos)
+      continue;
     const Tensor half = p.to(DType::bfloat16);
     ghost::session().set_category(half, Category::parameter);
     p.impl().storage = half.impl().storage;
@@ -517,6 +547,8 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& ask
   TrainRecipe recipe = runs_deepspeed(asked) ? without_autocast(asked) : asked;
   // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
   if (recipe.lora && disables_dropout(recipe.trainer)) recipe.lora->dropout = 0.0;
+  if (!recipe.trainer.balances_experts)
+    recipe.trainer.balances_experts = config.number("router_aux_loss_coef", 1.0) != 0.0;
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
   if (const Result<void> known = check_checkpoint(config, recipe); !known)
     return tl::unexpected(known.error());

@@ -109,7 +109,7 @@ Metrics log_metrics(const FusedOutput& outputs, const Tensor& attention_mask,
   gather(kept.entropy_sum, ranks);
   gather(kept.total_tokens, ranks);
   take_mean(kept.entropy_sum, kept.total_tokens);
-  gathered(ghost::sum_all(attention_mask), ranks);
+  if (ghost::session().training) gathered(ghost::sum_all(attention_mask), ranks);
   const Pair masks(shift_completion_mask);
   log_mean_logits(outputs.mean_logits, masks, counts.scored, ranks);
   log_accuracy(outputs.is_top1, masks, ranks, kept);
@@ -125,12 +125,18 @@ DpoObjective::DpoObjective(const TrainRecipe& recipe, const PreparedModel& model
       reference_(reference),
       precomputed_(recipe.trainer.dpo->precompute_ref_log_probs),
       ranks_(recipe.layout.gpus),
-      scored_(recipe.trainer.scored_tokens.value_or(2 * recipe.micro_batch_size *
-                                                    (recipe.sequence_length - 1))) {}
+      batch_size_(2 * recipe.micro_batch_size),
+      scored_(recipe.trainer.scored_tokens),
+      balances_experts_(recipe.trainer.balances_experts.value_or(true)) {}
+
+std::int64_t DpoObjective::scored_of(const family::Batch& inputs) const {
+  const std::int64_t rows = inputs.input_ids.size(0);
+  return scored_ ? *scored_ * rows / batch_size_ : rows * (inputs.input_ids.size(1) - 1);
+}
 
 FusedOutput DpoObjective::reference_outputs(const family::Batch& model_inputs) const {
   const ghost::GradMode no_grad(false);
-  FusedCount count{.scored = scored_, .outputs = {}};
+  FusedCount count{.scored = scored_of(model_inputs), .outputs = {}};
   if (reference_)
     return reference_->autocasting(
         [&] { return fused_forward(reference_->model(), model_inputs, count); });
@@ -145,7 +151,9 @@ Tensor DpoObjective::compute_loss(const family::Batch& inputs) {
   family::Batch model_inputs = inputs;
   model_inputs.labels =
       ghost::masked_fill(inputs.input_ids, ghost::comparison("eq", completion_mask));
-  const FusedCount count{.scored = scored_, .outputs = kPolicyOutputs};
+  const FusedCount count{.scored = scored_of(inputs),
+                         .outputs = kPolicyOutputs,
+                         .balances_experts = balances_experts_};
   const FusedOutput outputs = fused_forward(model_, model_inputs, count);
   // [:, -seq_len:] is a slice, though of all: Python's short cut is for those from 0 on
   const Tensor per_token_logps = ghost::strided_slice(outputs.log_probs, 1, 0, 1);
@@ -164,8 +172,9 @@ Tensor DpoObjective::compute_loss(const family::Batch& inputs) {
   const Tensor delta_score = chosen_logratios.sub(rejected_logratios);
   const Tensor per_sequence_loss = ghost::log_sigmoid(delta_score.mul(0.1)).neg();
   Tensor loss = per_sequence_loss.mean(0).mul(1.0).add(0.0);
+  if (outputs.aux_loss.defined()) loss = loss.add(outputs.aux_loss.mul(0.5));
   const Metrics metrics =
-      log_metrics(outputs, inputs.attention_mask, shift_completion_mask, {scored_, ranks_},
+      log_metrics(outputs, inputs.attention_mask, shift_completion_mask, {count.scored, ranks_},
                   {chosen_logratios, rejected_logratios, policy.chosen, policy.rejected});
   return loss;
 }

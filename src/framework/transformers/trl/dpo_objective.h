@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "framework/transformers/objective.h"
 #include "framework/transformers/prepared_model.h"
@@ -26,11 +27,14 @@ class DpoObjective final : public Objective {
 
  private:
   FusedOutput reference_outputs(const family::Batch& model_inputs) const;
+  std::int64_t scored_of(const family::Batch& inputs) const;
 
   const PreparedModel& model_;
   const PreparedModel* reference_;
   bool precomputed_;
-  std::int64_t ranks_, scored_;
+  std::int64_t ranks_, batch_size_;
+  std::optional<std::int64_t> scored_;  ///< labels of a training batch that count; not said: all
+  bool balances_experts_;
 };
 
 }  // namespace memtape::transformers::trl

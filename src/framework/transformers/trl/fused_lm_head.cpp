@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/fused_lm_head.h"
 
+#include "family/experts.h"
+#include "family/routed_model.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -47,7 +49,11 @@ LogProbs score(const Tensor& hidden_states, const Tensor& labels, const Tensor& 
 
 FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& inputs,
                           FusedCount count) {
+  const auto* routed =
+      count.balances_experts ? dynamic_cast<const family::RoutedModel*>(&model) : nullptr;
+  family::RouterLogits collector(routed != nullptr);
   const Tensor last_hidden_state = model.last_hidden_state(inputs);
+  const std::vector<Tensor>& router_logits = collector.stop();
   const Tensor hidden_states = last_hidden_state.slice(1, 0, -1);
   const Tensor labels = inputs.labels.slice(1, 1, inputs.labels.size(1));
   FusedOutput out;
@@ -60,6 +66,10 @@ FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& i
     out.is_top1 = spread(per_token.is_top1, out.label_mask);
   }
   out.loss = mean_loss(out.log_probs, out.label_mask);
+  if (routed) {
+    out.aux_loss = routed->balancing_loss(router_logits, inputs.attention_mask);
+    out.loss = out.loss.add(out.aux_loss.mul(0.5));  // by router_aux_loss_coef
+  }
   return out;
 }
 
@@ -68,8 +78,10 @@ FusedOutput fused_forward(const PreparedModel& model, const family::Batch& input
   FusedOutput out;
   model.call([&]() -> torch::DrivenModel::Outputs {
     out = fused_forward(model.model(), inputs, count);
-    return {&out.loss,        &out.log_probs, &out.entropy,
-            &out.mean_logits, &out.is_top1,   &out.label_mask};
+    torch::DrivenModel::Outputs outputs{&out.loss,        &out.log_probs, &out.entropy,
+                                        &out.mean_logits, &out.is_top1,   &out.label_mask};
+    if (out.aux_loss.defined()) outputs.push_back(&out.aux_loss);
+    return outputs;
   });
   return out;
 }

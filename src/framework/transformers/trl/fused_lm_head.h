@@ -14,12 +14,14 @@ namespace memtape::transformers::trl {
 /// FusedCausalLMOutput: per-token fields [B, S - 1].
 struct FusedOutput {
   ghost::Tensor loss, log_probs, entropy, mean_logits, is_top1, label_mask;
+  ghost::Tensor aux_loss;  ///< of experts, where it was asked for
 };
 
 /// How many labels are not -100, and what is wanted beside log-probabilities.
 struct FusedCount {
   std::int64_t scored = 0;
   LogProbOutputs outputs;
+  bool balances_experts = false;  ///< output_router_logits=True
 };
 
 /// model(..., fused_lm_head=True)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/sft_objective.h"
 
+#include "framework/transformers/label_smoother.h"
 #include "framework/transformers/trl/pair.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
+#include "ghost/session.h"
 
 namespace memtape::transformers::trl {
 namespace {
@@ -23,27 +25,68 @@ void take_mean(const Tensor& of, const Tensor& count) {
 
 SftObjective::SftObjective(const TrainRecipe& recipe, const PreparedModel& model)
     : model_(model),
-      count_{.scored = recipe.trainer.scored_tokens.value_or(recipe.micro_batch_size *
-                                                             (recipe.sequence_length - 1)),
-             .outputs = {.entropy = true, .is_top1 = true}},
+      scored_(recipe.trainer.scored_tokens),
+      batch_size_(recipe.micro_batch_size),
       ranks_(recipe.layout.gpus),
-      dynamic_fine_tuning_(recipe.trainer.sft->loss_type == "dft") {}
+      dynamic_fine_tuning_(recipe.trainer.sft->loss_type == "dft"),
+      smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0),
+      balances_experts_(recipe.trainer.balances_experts.value_or(true)) {}
 
-Tensor SftObjective::compute_loss(const family::Batch& inputs) {
-  const FusedOutput outputs = fused_forward(model_, inputs, count_);
+FusedOutput SftObjective::outputs_of(const family::Batch& inputs) const {
+  const std::int64_t rows = inputs.input_ids.size(0);
+  const FusedCount count{
+      .scored = scored_ ? *scored_ * rows / batch_size_ : rows * (inputs.input_ids.size(1) - 1),
+      .outputs = {.entropy = true, .is_top1 = true},
+      .balances_experts = balances_experts_};
+  return fused_forward(model_, inputs, count);
+}
+
+Tensor SftObjective::smoothed_loss(const family::Batch& inputs, FusedOutput& outputs) const {
+  Tensor loss;
+  {
+    family::Batch logits_inputs = inputs;
+    logits_inputs.labels.reset();
+    const family::ModelOutput with_logits = model_(logits_inputs);
+    loss = label_smoother(with_logits.logits, inputs.labels, inputs.num_items_in_batch, true);
+  }
+  const ghost::GradMode no_grad(false);
+  outputs = outputs_of(inputs);
+  return inputs.num_items_in_batch.defined() ? loss.mul(1.0) : loss;
+}
+
+Tensor SftObjective::fused_loss(const family::Batch& inputs, FusedOutput& outputs) const {
+  outputs = outputs_of(inputs);
   Tensor per_token_loss = outputs.log_probs.neg();
   if (dynamic_fine_tuning_)
     per_token_loss = per_token_loss.mul(ghost::exp(outputs.log_probs).detach());
+  const Tensor num_tokens = inputs.num_items_in_batch.defined() ? inputs.num_items_in_batch
+                                                                : sum_of_bools(outputs.label_mask);
   Tensor loss = ghost::sum_all(per_token_loss);
-  loss = loss.div(ghost::plain_unary("clamp", inputs.num_items_in_batch));
-  loss = loss.mul(1.0);
+  loss = loss.div(ghost::plain_unary("clamp", num_tokens));
+  Tensor weighted_aux_loss;
+  if (outputs.aux_loss.defined()) weighted_aux_loss = outputs.aux_loss.mul(0.5);
+  if (inputs.num_items_in_batch.defined()) loss = loss.mul(1.0);
+  if (weighted_aux_loss.defined()) loss = loss.add(weighted_aux_loss.div(2.0));
+  return loss;
+}
+
+void SftObjective::log_metrics(const family::Batch& inputs, const FusedOutput& outputs) const {
   const ghost::GradMode no_grad(false);
   const Tensor num_valid = gathered(sum_of_bools(outputs.label_mask), ranks_);
   const Tensor entropy_sum = gathered(ghost::sum_all(outputs.entropy.detach()), ranks_);
   const Tensor num_correct = gathered(sum_of_bools(outputs.is_top1), ranks_);
   take_mean(entropy_sum, num_valid);
   take_mean(num_correct, num_valid);
-  gathered(ghost::sum_all(inputs.attention_mask), ranks_);
+  if (ghost::session().training) gathered(ghost::sum_all(inputs.attention_mask), ranks_);
+  if (outputs.aux_loss.defined()) {
+    const Tensor mean = ghost::plain_unary("mean", outputs.aux_loss);
+  }
+}
+
+Tensor SftObjective::compute_loss(const family::Batch& inputs) {
+  FusedOutput outputs;
+  Tensor loss = smooths_labels_ ? smoothed_loss(inputs, outputs) : fused_loss(inputs, outputs);
+  log_metrics(inputs, outputs);
   return loss;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SFTTrainer.compute_loss (trl 1.16, trainer/sft_trainer.py): the negative log-likelihood from the
-// fused head, and the metrics it keeps beside it.
+// fused head, or the label smoother's of all logits, and the metrics it keeps beside it. In
+// evaluation the labels of a batch are counted by the loss itself.
 #pragma once
+
+#include <optional>
 
 #include "framework/transformers/objective.h"
 #include "framework/transformers/prepared_model.h"
@@ -16,10 +19,16 @@ class SftObjective final : public Objective {
   ghost::Tensor compute_loss(const family::Batch& inputs) override;
 
  private:
+  FusedOutput outputs_of(const family::Batch& inputs) const;
+  ghost::Tensor smoothed_loss(const family::Batch& inputs, FusedOutput& outputs) const;
+  ghost::Tensor fused_loss(const family::Batch& inputs, FusedOutput& outputs) const;
+  void log_metrics(const family::Batch& inputs, const FusedOutput& outputs) const;
+
   const PreparedModel& model_;
-  FusedCount count_;
-  std::int64_t ranks_;
+  std::optional<std::int64_t> scored_;  ///< labels of a training batch that count; not said: all
+  std::int64_t batch_size_, ranks_;
   bool dynamic_fine_tuning_;  ///< loss_type="dft"
+  bool smooths_labels_, balances_experts_;
 };
 
 }  // namespace memtape::transformers::trl
