@@ -34,6 +34,7 @@ Conv1D::Conv1D(const Scope& scope, std::int64_t nf, std::int64_t nx)
 }
 
 Tensor Conv1D::base_forward(const Tensor& x) {
+  if (kernel) return kernel->forward(*this, x);
   const Dims size_out = x.sizes().leading().with(out_features);
   return ghost::addmm(bias, x.view({-1, x.size(-1)}), weight).view(size_out);
 }

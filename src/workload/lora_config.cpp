@@ -13,8 +13,8 @@ namespace {
 /// Fields that say how adapters start, scale or are named.
 constexpr auto kNeutral = std::to_array<std::string_view>(
     {"peft_type", "inference_mode", "base_model_name_or_path", "revision", "auto_mapping",
-     "lora_alpha", "alpha_pattern", "runtime_config", "use_rslora", "init_lora_weights",
-     "fan_in_fan_out", "peft_version", "qalora_group_size"});
+     "alpha_pattern", "runtime_config", "init_lora_weights", "fan_in_fan_out", "peft_version",
+     "qalora_group_size"});
 
 /// Fields that are modelled as long as they say nothing.
 constexpr auto kEmpty = std::to_array<std::string_view>(
@@ -24,8 +24,9 @@ constexpr auto kEmpty = std::to_array<std::string_view>(
      "alora_invocation_tokens", "monteclora_config", "use_bdlora", "kasa_config"});
 
 constexpr auto kModelled = std::to_array<std::string_view>(
-    {"r", "target_modules", "lora_dropout", "bias", "use_dora", "lora_bias", "task_type",
-     "modules_to_save", "exclude_modules", "layers_to_transform", "rank_pattern"});
+    {"r", "lora_alpha", "use_rslora", "target_modules", "lora_dropout", "bias", "use_dora",
+     "lora_bias", "task_type", "modules_to_save", "exclude_modules", "layers_to_transform",
+     "rank_pattern"});
 
 template <std::size_t N>
 bool has(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -153,6 +154,36 @@ bool says_nothing(JsonReader& json) {
   }
 }
 
+void read_bias(JsonReader& json, LoraRecipe& lora) {
+  const std::string which = json.text();
+  if (which == "all")
+    lora.trained_biases = LoraRecipe::Biases::all;
+  else if (which == "lora_only")
+    lora.trained_biases = LoraRecipe::Biases::lora_only;
+  else if (which != "none")
+    json.fail("bias: none, all or lora_only");
+}
+
+/// What an adapter's product is multiplied by: lora_alpha / r, with use_rslora over its root.
+struct Scaling {
+  double alpha = 8.0;
+  bool rank_stabilized = false;
+  bool is_one(std::int64_t rank) const {
+    const auto r = static_cast<double>(rank);
+    return rank_stabilized ? alpha * alpha == r : alpha == r;
+  }
+};
+
+bool read_scaling(const std::string& field, JsonReader& json, Scaling& scaling) {
+  if (field == "lora_alpha")
+    scaling.alpha = json.number().real;
+  else if (field == "use_rslora")
+    scaling.rank_stabilized = json.boolean();
+  else
+    return false;
+  return true;
+}
+
 void read_field(const std::string& field, JsonReader& json, LoraRecipe& lora) {
   if (field == "r") {
     lora.rank = read_rank(json);
@@ -172,9 +203,8 @@ void read_field(const std::string& field, JsonReader& json, LoraRecipe& lora) {
   if (field == "rank_pattern") return read_rank_pattern(json, lora);
   if (field == "lora_dropout") return read_dropout(json, lora);
   if (field == "target_modules") return read_targets(json, lora);
-  if (field == "bias") {
-    if (json.text() != "none") json.fail("bias: only \"none\" is modelled");
-  } else if (has(kEmpty, field)) {
+  if (field == "bias") return read_bias(json, lora);
+  if (has(kEmpty, field)) {
     if (!says_nothing(json)) json.fail(field + " is not modelled");
   } else if (has(kNeutral, field)) {
     json.skip();
@@ -188,15 +218,17 @@ void read_field(const std::string& field, JsonReader& json, LoraRecipe& lora) {
 Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe) {
   LoraRecipe lora;
   lora.targets = {std::string(kDefaultLoraTargets)};
+  Scaling scaling;
   JsonReader json(option.second);
   if (json.enter_object())
     while (const auto field = json.key()) {
       if (*field == "task_type")
         read_task_type(json, recipe.trainer.reward.has_value(), lora);
-      else
+      else if (!read_scaling(*field, json, scaling))
         read_field(*field, json, lora);
     }
   json.finish();
+  lora.scales = !scaling.is_one(lora.rank);
   if (json.failed()) return bad_input(json.problem(), "--peft", "a LoraConfig as JSON");
   if (!lora.target_pattern.empty() && !lora.layers_to_transform.empty())
     return bad_input("peft takes no layers_to_transform with a regular expression", "--peft",

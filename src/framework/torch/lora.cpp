@@ -29,8 +29,7 @@ bool incompatible(std::string_view model_type, std::string_view layer) {
          std::find(kMamba.begin(), kMamba.end(), model_type) != kMamba.end();
 }
 
-Result<void> check(const NamedModule& module, std::string_view model_type,
-                   const LoraRecipe& recipe) {
+Result<void> check(const NamedModule& module, std::string_view model_type) {
   if (!module.node->projection)
     return unsupported("\"" + module.name + "\" is no linear layer", "--lora-targets",
                        "LoRA on embeddings and other modules is not modelled");
@@ -38,9 +37,6 @@ Result<void> check(const NamedModule& module, std::string_view model_type,
     return bad_input(
         "peft refuses \"" + module.node->name + "\" in " + std::string(model_type) + " models",
         "--lora-targets", "leave it out");
-  if (recipe.use_dora && module.node->projection->kernel)
-    return unsupported("DoRA over a quantized base is not modelled", "--peft",
-                       R"("use_dora": false)");
   return {};
 }
 
@@ -98,6 +94,20 @@ void add_parameter_adapters(nn::ModuleTree& tree, const std::vector<ParameterTar
   }
 }
 
+/// `bias` (_mark_only_adapters_as_trainable of tuners_utils.py): all of the model's own, or those
+/// of the layers that are adapted.
+void mark_biases(const std::vector<ModuleNode::Named>& base_parameters,
+                 const std::vector<NamedModule>& adapted, LoraRecipe::Biases trained) {
+  if (trained == LoraRecipe::Biases::all)
+    for (const ModuleNode::Named& parameter : base_parameters)
+      if (parameter.name == "bias" || parameter.name.ends_with(".bias"))
+        parameter.tensor.impl().requires_grad = true;
+  if (trained == LoraRecipe::Biases::lora_only)
+    for (const NamedModule& module : adapted)
+      if (const Tensor& bias = module.node->projection->bias; bias.defined())
+        bias.impl().requires_grad = true;
+}
+
 }  // namespace
 
 Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
@@ -110,7 +120,7 @@ Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
   const std::vector<ModuleNode::Named> base_parameters = nn::named_parameters(model.tree.root());
   MadeAdapters adapters(modules);
   for (const NamedModule& module : *chosen) {
-    if (const Result<void> fine = check(module, model_type, recipe); !fine) return fine;
+    if (const Result<void> fine = check(module, model_type); !fine) return fine;
     nn::Projection& base = *module.node->projection;
     auto adapter =
         std::make_unique<LoraLinear>(model.tree, base, recipe, rank_of(recipe, module.name));
@@ -120,6 +130,7 @@ Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
   add_parameter_adapters(model.tree, parameters->parameters, adapters);
   for (const ModuleNode::Named& parameter : base_parameters)
     parameter.tensor.impl().requires_grad = false;
+  mark_biases(base_parameters, *chosen, recipe.trained_biases);
   if (const Result<void> saved = save_modules(model, recipe.modules_to_save); !saved) return saved;
   adapters.cast();
   return {};

@@ -2,6 +2,7 @@
 #include "framework/torch/lora_layer.h"
 
 #include <string_view>
+#include <vector>
 
 #include "framework/torch/quantized_projection.h"
 #include "ghost/autograd/node.h"
@@ -35,6 +36,12 @@ DType adapter_dtype(const nn::Projection& base) {
 LoraForward lora_forward_over(const nn::Projection& base) {
   if (!base.kernel) return LoraForward::plain;
   return static_cast<const QuantizedProjection&>(*base.kernel).lora_forward();
+}
+
+/// dequantize_module_weight
+Tensor dense_weight(const nn::Projection& base) {
+  if (!base.kernel) return base.weight;
+  return static_cast<const QuantizedProjection&>(*base.kernel).dequantized_weight(base);
 }
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
@@ -103,6 +110,10 @@ Tensor LoraLinear::forward_over_quantized(nn::Projection& base, Tensor x) {
   const bool requires_conversion = !ghost::session().autocast.enabled;
   const DType expected_dtype = result.dtype();
   if (requires_conversion) x = x.to(lora_A_.weight.dtype());
+  if (magnitude_.defined()) {
+    result = dora(base, x, result);
+    return requires_conversion ? result.to(expected_dtype) : result;
+  }
   Tensor output = lora_B_(lora_A_(lora_dropout_(x))).mul(2.0);
   if (requires_conversion) output = output.to(expected_dtype);
   return result.add(output);
@@ -125,7 +136,7 @@ Tensor LoraLinear::dora(nn::Projection& base, const Tensor& input, const Tensor&
 Tensor LoraLinear::dora_update(nn::Projection& base, const Tensor& x, Tensor base_result) {
   const ghost::ScopeGuard guard(magnitude_node_->scope);
   const Tensor delta = lora_weight(x.dtype());
-  const Tensor weight = base.weight.to(x.dtype());
+  const Tensor weight = dense_weight(base).to(x.dtype());
   const Tensor norm = weight_norm(weight, delta.detach()).detach();
   const Tensor mag_norm_scale = magnitude_.div(norm).view({1, -1});
   const Tensor lora_result = lora_B_(lora_A_(x));
@@ -157,12 +168,16 @@ void LoraLinear::init_magnitude(nn::ModuleTree& tree, nn::Projection& base) {
   magnitude_node_ = &scope.node();
   const ghost::ScopeGuard guard(magnitude_node_->scope);
   const ghost::GradMode no_grad(false);
+  std::vector<Tensor> copies;
+  if (base.kernel) copies = static_cast<const QuantizedProjection&>(*base.kernel).copied();
+  if (!copies.empty()) copies.push_back(base.weight.clone());
   const bool is_fp16 = lora_A_.weight.dtype() == DType::float16;
   const DType product_dtype = is_fp16 ? DType::float32 : lora_A_.weight.dtype();
   const Tensor a = lora_A_.weight.to(product_dtype), b = lora_B_.weight.to(product_dtype);
+  const Tensor weight = dense_weight(base);
   Tensor delta = b.matmul(a);
   if (is_fp16) delta = delta.to(DType::float16);
-  magnitude_ = weight_norm(base.weight, delta).detach();
+  magnitude_ = weight_norm(weight, delta).detach();
   magnitude_.impl().requires_grad = true;
   ghost::session().set_category(magnitude_, Category::parameter);
   magnitude_node_->parameters.push_back({"weight", magnitude_});

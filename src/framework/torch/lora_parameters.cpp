@@ -18,8 +18,8 @@ namespace {
 using ghost::Tensor;
 using nn::ModuleNode;
 
-/// alpha / r of every adapter that is modelled.
-constexpr double kScaling = 2.0;
+/// alpha / r: by 1 nothing is multiplied, any other number does.
+double scaling_of(const LoraRecipe& recipe) { return recipe.scales ? 2.0 : 1.0; }
 
 /// _MODEL_TO_CONVERSION_PATTERN (transformers/conversion_mapping.py) with peft's own addition.
 constexpr auto kLikeMixtral = std::to_array<std::string_view>({"mixtral", "minimax_m2"});
@@ -63,7 +63,8 @@ Result<void> check(const LoraRecipe& recipe) {
 /// ParamWrapper._activate_lora: W + scaling * lhs @ rhs of a stack of experts (_LoraFactorsProxy).
 class FactorsProxy final : public nn::Parametrization {
  public:
-  FactorsProxy(const Tensor& parameter, const LoraFactors& factors) : parameter_(parameter) {
+  FactorsProxy(const Tensor& parameter, const LoraFactors& factors, double scaling)
+      : parameter_(parameter), scaling_(scaling) {
     const Tensor a = weight_A(parameter, factors), b = weight_B(parameter, factors);
     lhs_ = b.to(parameter.dtype());
     rhs_ = a.to(parameter.dtype());
@@ -71,7 +72,7 @@ class FactorsProxy final : public nn::Parametrization {
 
   Tensor forward() override {
     const ghost::AutocastContext no_autocast(false, DType::float32);
-    return ghost::baddbmm(parameter_, lhs_, rhs_, kScaling);
+    return ghost::baddbmm(parameter_, lhs_, rhs_, scaling_);
   }
 
  private:
@@ -87,6 +88,7 @@ class FactorsProxy final : public nn::Parametrization {
   }
 
   Tensor parameter_, lhs_, rhs_;
+  double scaling_;
 };
 
 /// The same of a matrix (_LoraParameterProxy): the product of both is made first.
@@ -94,9 +96,8 @@ class DeltaProxy final : public nn::Parametrization {
  public:
   DeltaProxy(const Tensor& parameter, const LoraFactors& factors)
       : parameter_(parameter),
-        delta_weight_(factors.lora_B->weight.matmul(factors.lora_A->weight)
-                          .mul(kScaling)
-                          .to(parameter.dtype())) {}
+        delta_weight_(
+            factors.lora_B->weight.matmul(factors.lora_A->weight).mul(2.0).to(parameter.dtype())) {}
 
   Tensor forward() override { return parameter_.add(delta_weight_); }
 
@@ -106,6 +107,7 @@ class DeltaProxy final : public nn::Parametrization {
 
 class ParamWrappers final : public nn::ParametrizingPatch {
  public:
+  explicit ParamWrappers(double scaling) : scaling_(scaling) {}
   nn::Linear& add(const nn::Scope& scope, std::int64_t in, std::int64_t out, DType dtype) {
     linears_.push_back(std::make_unique<nn::Linear>(scope, in, out, false, dtype));
     return *linears_.back();
@@ -118,7 +120,7 @@ class ParamWrappers final : public nn::ParametrizingPatch {
     for (const auto& [wrapped, factors] : wrapped_) {
       if (wrapped != parameter.ptr().get()) continue;
       if (parameter.dim() == 2) return std::make_unique<DeltaProxy>(parameter, factors);
-      return std::make_unique<FactorsProxy>(parameter, factors);
+      return std::make_unique<FactorsProxy>(parameter, factors, scaling_);
     }
     return nullptr;
   }
@@ -126,6 +128,7 @@ class ParamWrappers final : public nn::ParametrizingPatch {
   Tensor forward(const Tensor& x) override { return x; }
 
  private:
+  double scaling_;
   std::vector<std::unique_ptr<nn::Linear>> linears_;
   std::vector<std::pair<const ghost::TensorImpl*, LoraFactors>> wrapped_;
 };
@@ -160,10 +163,10 @@ Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& m
   for (const nn::NamedModule& module : modules)
     for (const ModuleNode::Named& of : module.node->parameters) {
       if (gate && of.name == "gate_up_proj")
-        found.parameters.push_back({module, of.tensor, 2 * recipe.rank});
+        found.parameters.push_back({module, of.tensor, 2 * recipe.rank, scaling_of(recipe)});
       if ((down && of.name == "down_proj") ||
           (router && of.name == "weight" && module.node->name == "gate"))
-        found.parameters.push_back({module, of.tensor, recipe.rank});
+        found.parameters.push_back({module, of.tensor, recipe.rank, scaling_of(recipe)});
     }
   return found;
 }
@@ -172,7 +175,7 @@ std::vector<LoraFactors> wrap_parameters(nn::ModuleTree& tree,
                                          const std::vector<ParameterTarget>& targets) {
   ModuleNode& node = *targets.front().module.node;
   const std::vector<ModuleNode*> nodes = nest(tree, node, targets.size());
-  auto patch = std::make_unique<ParamWrappers>();
+  auto patch = std::make_unique<ParamWrappers>(targets.front().scaling);
   std::vector<LoraFactors> made;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Tensor& parameter = targets[i].parameter;

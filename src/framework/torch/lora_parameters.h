@@ -18,6 +18,7 @@ struct ParameterTarget {
   nn::NamedModule module;
   ghost::Tensor parameter;
   std::int64_t rank;
+  double scaling;
 };
 
 /// What peft makes of the targets in a model of that type: which parameters are adapted, and which

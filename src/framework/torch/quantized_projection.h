@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "nn/layers.h"
 
@@ -16,6 +17,12 @@ enum class LoraForward : std::uint8_t { plain, converting, cloning };
 class QuantizedProjection : public nn::ProjectionKernel {
  public:
   virtual LoraForward lora_forward() const = 0;
+  /// dequantize_module_weight (utils/integrations.py): what is not bitsandbytes' passes as it is.
+  virtual ghost::Tensor dequantized_weight(const nn::Projection& layer) const {
+    return layer.weight;
+  }
+  /// deepcopy(base_layer), which DoRA starts from in 4 bits (tuners/lora/dora.py).
+  virtual std::vector<ghost::Tensor> copied() const { return {}; }
 };
 
 }  // namespace memtape::torch

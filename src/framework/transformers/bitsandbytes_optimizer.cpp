@@ -39,6 +39,13 @@ BitsAndBytesOptimizer::BitsAndBytesOptimizer(torch::TensorList parameters,
       absmax1_(parameters_.size()),
       absmax2_(parameters_.size()) {}
 
+Bytes BitsAndBytesOptimizer::state_bytes() const {
+  Bytes bytes = Optimizer::state_bytes();
+  for (const Tensor* map : {&dynamic_, &udynamic_})
+    if (map->defined()) bytes += map->nbytes();
+  return bytes;
+}
+
 void BitsAndBytesOptimizer::step_over(const torch::Places& places) {
   for (const std::size_t place : places)
     if (!initialized_[place]) init_state(place);

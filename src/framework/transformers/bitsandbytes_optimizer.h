@@ -20,6 +20,8 @@ class BitsAndBytesOptimizer : public torch::Optimizer {
 
   /// Bytes of states in managed memory.
   Bytes managed_bytes() const { return managed_bytes_; }
+  /// With the quantization maps, which all states of 8 bits share.
+  Bytes state_bytes() const override;
 
  protected:
   void step_over(const torch::Places& places) override;

@@ -91,11 +91,23 @@ CreatedOptimizer create_optimizer(const TrainRecipe& recipe, family::PretrainedM
   return made;
 }
 
+namespace {
+
+/// Adapters are float32 but for those that trl puts over a quantized base.
+bool has_bf16_gradients(const TrainRecipe& recipe) {
+  const bool is_bf16 = recipe.parameter_dtype() == DType::bfloat16;
+  if (!recipe.lora) return is_bf16;
+  if (recipe.quantization && recipe.trainer.is_of_trl()) return true;
+  return is_bf16 && !recipe.lora->modules_to_save.empty();
+}
+
+}  // namespace
+
 Result<void> check_optim(const TrainRecipe& recipe) {
   const std::string& optim = recipe.trainer.optim;
   if (optim.ends_with("lomo") && recipe.precision == Precision::amp_fp16)
     return unsupported("LOMO under a gradient scaler is not modelled", "--fp16", "--bf16");
-  if (optim.starts_with("rmsprop_bnb") && recipe.parameter_dtype() == DType::bfloat16)
+  if (optim.starts_with("rmsprop_bnb") && has_bf16_gradients(recipe))
     return bad_input("bitsandbytes' RMSprop takes no bfloat16 gradients", "--optim",
                      "rmsprop, or --weights fp32");
   if (const Result<void> fine = check_low_rank(recipe); !fine) return fine;

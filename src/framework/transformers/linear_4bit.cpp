@@ -2,6 +2,7 @@
 #include "framework/transformers/linear_4bit.h"
 
 #include "framework/transformers/gemm_4bit.h"
+#include "framework/transformers/quantized_bias.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/matmul.h"
@@ -87,6 +88,7 @@ struct MatMul4Bit final : ghost::Node {
   MatMul4Bit(const nn::Projection& projection, const QuantState& quant_state)
       : Node("MatMul4Bit"), layer(projection), state(quant_state) {}
   void apply(Gradients& in, Gradients& out) override {
+    if (wants(1)) out[1] = bias_gradient(in[0]);
     if (!wants(0)) return;
     const Tensor weight = dequantize_4bit(state, {layer.out_features, layer.in_features});
     const Tensor cast = weight.to(in[0].dtype());
@@ -105,8 +107,9 @@ Tensor matmul_4bit(const Tensor& a, const nn::Projection& layer, const QuantStat
   const Tensor& bias = layer.bias;
   ghost::Op op("gemm_4bit", {});
   ghost::Ptr<MatMul4Bit> node;
-  if (ghost::session().grad_enabled && !ghost::session().skipping && a.requires_grad())
-    node = op.node<MatMul4Bit>({&a}, layer, state);
+  const bool is_wanted = a.requires_grad() || (bias.defined() && bias.requires_grad());
+  if (ghost::session().grad_enabled && !ghost::session().skipping && is_wanted)
+    node = op.node<MatMul4Bit>({&a, &bias}, layer, state);
   if (node && products.keep_inputs) node->kept_input = a;
   const ghost::GradMode no_grad(false);
   Tensor out = products.always_dequantize ? always_dequantized_linear(a, layer, state, bias)
@@ -141,17 +144,22 @@ void take_packed_weight(nn::Projection& layer, const Tensor& packed) {
   weight.requires_grad = false;
 }
 
+Tensor Linear4Bit::dequantized_weight(const nn::Projection& layer) const {
+  return dequantize_4bit(state_, {layer.out_features, layer.in_features});
+}
+
+std::vector<Tensor> Linear4Bit::copied() const {
+  std::vector<Tensor> copies;
+  for (const Tensor* t :
+       {&state_.absmax, &state_.code, &state_.offset, &state_.nested_absmax, &state_.nested_code})
+    if (t->defined()) copies.push_back(t->clone());
+  return copies;
+}
+
 Tensor Linear4Bit::forward(nn::Projection& layer, const Tensor& input) {
   const DType input_dtype = input.dtype();
   const Tensor x = input.to(compute_dtype_);
-  Tensor bias = layer.bias;
-  if (bias.defined() && bias.dtype() != x.dtype()) {
-    const ghost::GradMode no_grad(false);
-    const Tensor cast = bias.to(x.dtype());  // bias.data = bias.data.to(x.dtype), for good
-    bias.impl().storage = cast.impl().storage;
-    bias.impl().dtype = cast.dtype();
-    ghost::session().set_category(cast, Category::parameter);
-  }
+  cast_bias(layer.bias, x.dtype());
   return matmul_4bit(x, layer, state_, products_).to(input_dtype);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "framework/torch/quantized_projection.h"
 #include "nn/layers.h"
@@ -42,6 +43,8 @@ class Linear4Bit final : public torch::QuantizedProjection {
   ghost::Tensor forward(nn::Projection& layer, const ghost::Tensor& x) override;
   DType compute_dtype() const override { return compute_dtype_; }
   torch::LoraForward lora_forward() const override { return torch::LoraForward::cloning; }
+  ghost::Tensor dequantized_weight(const nn::Projection& layer) const override;
+  std::vector<ghost::Tensor> copied() const override;
 
  private:
   QuantState state_;

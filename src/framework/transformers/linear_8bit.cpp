@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/linear_8bit.h"
 
+#include "framework/transformers/quantized_bias.h"
 #include "ghost/autograd/function.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -23,6 +24,7 @@ struct MatMul8bitLt final : ghost::Node {
   MatMul8bitLt(const nn::Projection& projection, const Tensor& scales)
       : Node("MatMul8bitLt"), layer(projection), row_scales(scales) {}
   void apply(Gradients& in, Gradients& out) override {
+    if (wants(1)) out[1] = bias_gradient(in[0]);
     if (!wants(0)) return;
     const Tensor grad = in[0].reshape({-1, in[0].size(-1)}).contiguous();
     const Tensor weight = ghost::empty(layer.weight.sizes(), input.dtype());
@@ -81,8 +83,15 @@ Int8Weight quantize_8bit(const Tensor& weight) {
   return out;
 }
 
+Tensor Linear8Bit::dequantized_weight(const nn::Projection& layer) const {
+  const ghost::GradMode no_grad(false);
+  const Tensor scaled = ghost::empty(layer.weight.sizes(), DType::float32);
+  return scaled.mul(2.0);
+}
+
 Tensor Linear8Bit::forward(nn::Projection& layer, const Tensor& x) {
-  const auto node = ghost::function_node<MatMul8bitLt>({&x}, layer, scales_);
+  cast_bias(layer.bias, x.dtype());
+  const auto node = ghost::function_node<MatMul8bitLt>({&x, &layer.bias}, layer, scales_);
   const ghost::Op op("int8_scaled_mm", {});
   Tensor out;
   {
@@ -95,8 +104,10 @@ Tensor Linear8Bit::forward(nn::Projection& layer, const Tensor& x) {
     }
     out = int8_scaled_mm(layer, a).view(x.sizes().leading().with(layer.out_features));
     if (node) {
-      ghost::note_kept(a);
-      node->input = a;
+      if (node->wants(0)) {  // else ctx.tensors = [None, None, None]
+        ghost::note_kept(a);
+        node->input = a;
+      }
       node->grad_shape = x.sizes();
     }
   }

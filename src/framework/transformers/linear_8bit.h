@@ -24,6 +24,8 @@ class Linear8Bit final : public torch::QuantizedProjection {
   /// Of adapters: no dtype can be read off int8, so they keep torch's default.
   DType compute_dtype() const override { return DType::float32; }
   torch::LoraForward lora_forward() const override { return torch::LoraForward::converting; }
+  /// int8_vectorwise_dequant: A * stats.view(-1, 1) * (1 / 127)
+  ghost::Tensor dequantized_weight(const nn::Projection& layer) const override;
 
  private:
   ghost::Tensor scales_;

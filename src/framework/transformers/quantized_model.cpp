@@ -41,11 +41,18 @@ Quantized quantized_projections(family::PretrainedModel& model, const Quantizati
   return found;
 }
 
+/// The weight as nn.Linear has it: GPT-2's Conv1D is quantized transposed.
+Tensor as_linear_weight(const nn::Projection& layer) {
+  return dynamic_cast<const nn::Conv1D*>(&layer) ? layer.weight.t() : layer.weight;
+}
+
 /// Int8Params: bytes in the place of the weight.
 void quantize_to_int8(nn::Projection& layer, const QuantizationRecipe& recipe) {
   ghost::TensorImpl& weight = layer.weight.impl();
-  Int8Weight quantized = quantize_8bit(layer.weight);
+  Int8Weight quantized = quantize_8bit(as_linear_weight(layer));
   weight.storage = quantized.bytes.impl().storage;
+  weight.sizes = quantized.bytes.sizes();
+  weight.strides = quantized.bytes.strides();
   weight.dtype = DType::int8;
   weight.requires_grad = false;
   layer.kernel = std::make_unique<Linear8Bit>(std::move(quantized.scales), recipe.int8_threshold);
@@ -53,7 +60,8 @@ void quantize_to_int8(nn::Projection& layer, const QuantizationRecipe& recipe) {
 
 /// Params4bit: the packed bytes in the place of the weight.
 void quantize(nn::Projection& layer, const QuantizationRecipe& recipe, Tensor& dynamic_map) {
-  auto [packed, state] = quantize_4bit(layer.weight, recipe.double_quant, dynamic_map);
+  const Tensor packs = as_linear_weight(layer).contiguous();  // Params4bit._quantize
+  auto [packed, state] = quantize_4bit(packs, recipe.double_quant, dynamic_map);
   take_packed_weight(layer, packed);
   layer.kernel = std::make_unique<Linear4Bit>(std::move(state), recipe.compute_dtype);
 }
@@ -70,17 +78,14 @@ void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& 
   warm_up_allocator(bytes);
 }
 
-/// replace_with_bnb_linear takes layers of torch's own class, and Conv1D, whose weight it
-/// transposes.
+/// replace_with_bnb_linear takes layers of torch's own class, and Conv1D.
 Result<void> check_layers(const std::vector<ModuleNode::Named>& parameters,
                           const Quantized& quantized) {
   for (const ModuleNode::Named& p : parameters) {
     const auto found = quantized.find(p.tensor.ptr().get());
     if (found == quantized.end()) continue;
-    if (dynamic_cast<const nn::Conv1D*>(found->second))
-      return unsupported("bitsandbytes over GPT-2's Conv1D is not modelled", "--quantization",
-                         "leave it out");
-    if (!dynamic_cast<const nn::Linear*>(found->second))
+    if (!dynamic_cast<const nn::Conv1D*>(found->second) &&
+        !dynamic_cast<const nn::Linear*>(found->second))
       return bad_input("bitsandbytes leaves layers as they are that are no nn.Linear",
                        "--quantization", "leave it out");
   }
