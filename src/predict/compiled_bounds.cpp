@@ -5,10 +5,8 @@
 #include <array>
 #include <string_view>
 
-#include "framework/torch/train_loop.h"
-#include "predict/program.h"
 #include "predict/rank_report.h"
-#include "predict/step_play.h"
+#include "predict/recipe_excess.h"
 
 namespace memtape {
 namespace {
@@ -20,23 +18,12 @@ bool is_recorded(std::string_view model_type) {
   return std::find(kRecorded.begin(), kRecorded.end(), model_type) != kRecorded.end();
 }
 
-/// The most that the program reserves.
-Result<Bytes> reserved_by(const Config& config, const TrainRecipe& recipe,
-                          const DeviceSetup& device) {
-  Result<torch::TrainRun> run = run_program(config, recipe, device_traits(device), 0);
-  if (!run) return tl::unexpected(run.error());
-  const StepPlay play = play_program(run->tape, device, {}, torch::kSteps - 1, false);
-  return rank_report(*run, play, 0, 0).peak.reserved;
-}
-
 /// By what another recipe takes more, and as much again as `beside`.
 Result<void> widen_to(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
                       const TrainRecipe& larger, const DeviceSetup& device, Bytes beside) {
-  const Result<Bytes> with = reserved_by(config, recipe, device),
-                      most = reserved_by(config, larger, device);
-  if (!with) return tl::unexpected(with.error());
-  if (!most) return tl::unexpected(most.error());
-  bounds.high_bytes += std::max<Bytes>(*most + beside - *with, 0);
+  const Result<Bytes> excess = excess_over(config, recipe, larger, device);
+  if (!excess) return tl::unexpected(excess.error());
+  bounds.high_bytes += std::max<Bytes>(*excess + beside, 0);
   return {};
 }
 
@@ -73,11 +60,24 @@ Result<void> widen_by_graph_breaks(Bounds& bounds, const Config& config, const T
 /// (torch/_inductor/runtime/benchmarking.py); no GPU's cache is larger.
 constexpr Bytes kLargestCache = Bytes{128} << 20;
 
+/// Trainer compiles what is under autocast and beside its own loss, which no rule here says.
+void widen_by_trainer_compile(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
+                              const RankReport& rank) {
+  bounds.low_bytes = std::min(bounds.low_bytes,
+                              rank.peak_device_bytes - rank.peak.reserved + rank.steady.requested);
+  bounds.high_bytes += beside_graphs(config, recipe) + kLargestCache;
+  bounds.causes.push_back(
+      "Trainer's compiled steps are not modelled: at the least they take what lies between steps, "
+      "at the most the uncompiled step and what compiling adds to it");
+}
+
 }  // namespace
 
 Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainRecipe& recipe,
-                              const DeviceSetup& device) {
+                              const CompiledOn& on) {
+  if (recipe.trainer.torch_compile) widen_by_trainer_compile(bounds, config, recipe, on.rank);
   if (!recipe.compile) return {};
+  const DeviceSetup& device = on.device;
   bounds.high_bytes += kLargestCache;
   bounds.causes.push_back(
       "what torch.compile takes while it tries kernels in the first step stays reserved");
@@ -88,6 +88,9 @@ Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainR
 }
 
 std::string compile_warning(const TrainRecipe& recipe) {
+  if (recipe.trainer.torch_compile)
+    return "--torch_compile: the figures are those of the step without it; the bounds say how far "
+           "a compiled one may differ";
   if (!recipe.compile) return {};
   return "torch.compile: the order in which inductor puts kernels, and what it takes while it "
          "tries "

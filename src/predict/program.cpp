@@ -200,6 +200,7 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (auto why = transformers::evaluation_left_out(recipe)) {
     recipe.not_modelled.push_back(std::move(*why));
     recipe.trainer.evaluation.runs = false;
+    recipe.trainer.evaluation.left_out = true;
   }
   if (recipe.weights) return recipe;
   const std::string stored = config.text("dtype", config.text("torch_dtype", "float32"));

@@ -11,6 +11,7 @@
 #include "predict/bounds.h"
 #include "predict/compiled_bounds.h"
 #include "predict/device_summary.h"
+#include "predict/evaluation_bounds.h"
 #include "predict/outside.h"
 #include "predict/program.h"
 #include "predict/rank_report.h"
@@ -151,7 +152,11 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(device.gpu, {device.total_bytes, device.context_bytes});
   prediction.bounds = bounds_of(run->tape, device, peak, recipe.expert_load);
-  if (const auto done = widen_by_compile(prediction.bounds, model.config, recipe, device); !done)
+  if (const auto done = widen_by_compile(prediction.bounds, model.config, recipe,
+                                         {.device = device, .rank = peak});
+      !done)
+    return tl::unexpected(done.error());
+  if (const auto done = widen_by_evaluation(prediction.bounds, model.config, recipe, device); !done)
     return tl::unexpected(done.error());
   add_train_warnings(model, recipe, prediction.warnings);
   if (std::string said = compile_warning(recipe); !said.empty())
