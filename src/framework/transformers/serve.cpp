@@ -181,6 +181,15 @@ std::vector<Setting> settings_of(const GenerateRecipe& recipe) {
            recipe.prefill_chunk_size ? std::to_string(*recipe.prefill_chunk_size) : "null"}};
 }
 
+constexpr const char* kVersion = "5.17";
+
+/// Digits with dots between, as many as two at least.
+bool is_version(std::string_view text) {
+  const bool is_plain = text.find_first_not_of("0123456789.") == std::string_view::npos;
+  return is_plain && !text.starts_with('.') && !text.ends_with('.') &&
+         text.find('.') != std::string_view::npos && text.find("..") == std::string_view::npos;
+}
+
 }  // namespace
 
 Result<GenerateRun> run_generate(const ServeRequest& request) {
@@ -192,6 +201,9 @@ Result<GenerateRun> run_generate(const ServeRequest& request) {
 Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!request.config)
     return unsupported("generate() needs a configuration", request.id, "a config.json");
+  const std::string version = request.options.text("engine-version", kVersion);
+  if (!is_version(version))
+    return bad_input("\"" + version + "\" is no version", "--engine-version", "like 5.17.0");
   const Result<GenerateRecipe> recipe = recipe_of(request);
   if (!recipe) return tl::unexpected(recipe.error());
   const Result<GenerateRun> run =
@@ -214,6 +226,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   for (Setting& setting : generation_settings(request.options))
     answer.workload.push_back(std::move(setting));
   answer.mesh = {{"gpus", "1"}};
+  if (!version.starts_with(kVersion))
+    answer.warnings.push_back("generate() of transformers 5.17 is modelled: " + version +
+                              " is taken to do the same");
   ServeRank rank;
   rank.weights_bytes = peaks.loaded;
   rank.kv_cache = cache_of(*run, lifetimes, played, *recipe);
