@@ -173,8 +173,18 @@ std::vector<Setting> mesh_settings(const TrainRecipe& recipe) {
   return settings;
 }
 
+/// GenericForSequenceClassification.forward raises without a padding token (modeling_layers.py).
+bool lacks_padding_token(const TrainRecipe& recipe, const Config& config) {
+  return recipe.task == TaskName::sequence_classification && recipe.micro_batch_size > 1 &&
+         torch::default_task(config) == TaskName::causal_lm && config.is_null("pad_token_id");
+}
+
 TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (!recipe.names_task) recipe.task = torch::default_task(config);
+  if (lacks_padding_token(recipe, config))
+    recipe.not_modelled.emplace_back(
+        "the configuration names no pad_token_id, and unless its class has one, transformers "
+        "refuses to classify batches of more than one sequence: set it, or --micro-batch-size 1");
   if (recipe.framework == Framework::megatron_core) {  // which reads a launch command's own words
     recipe.micro_batch_size = config.integer("micro_batch_size", recipe.micro_batch_size);
     recipe.sequence_length =
