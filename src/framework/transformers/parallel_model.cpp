@@ -132,7 +132,12 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   if (runs_deepspeed(recipe)) return check_deepspeed(recipe);
   if (recipe.layout.gpus == 1) return {};
   if (recipe.trainer.grpo)
-    return unsupported("trl's GRPOTrainer on several GPUs is not modelled", "--gpus", "1");
+    return unsupported(std::string("trl's ") +
+                           (recipe.trainer.grpo->leaves_one_out ? "RLOO" : "GRPO") +
+                           "Trainer on several GPUs is not modelled",
+                       "--gpus", "1");
+  if (recipe.trainer.kto)
+    return unsupported("trl's KTOTrainer on several GPUs is not modelled", "--gpus", "1");
   const bool asks_reference = recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs;
   if (asks_reference && recipe.trainer.fsdp)
     return unsupported("DPO's reference over FSDP is not modelled", "--fsdp",
