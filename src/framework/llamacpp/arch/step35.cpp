@@ -105,16 +105,17 @@ void build(GraphBuilder& b) {
   b.head(b.g.get_rows(x, rows));
 }
 
-/// K's heads are as wide as Q's, V's have a width of their own.
+/// K's heads are as wide as Q's, V's have a width of their own; biases are not read.
 Qkv qkv_of_mimo(GraphBuilder& b, std::int64_t il, Tensor* x) {
   const Hyperparameters& hp = b.hp;
   const std::int64_t k = hp.head_k, v = hp.head_v, heads = hp.n_head(il), kv = hp.n_head_kv(il);
   Tensor* weight = b.w(il, "attn_qkv.weight");
   if (!weight) {
-    const Qkv flat = b.qkv_flat(il, x, k * heads, k * kv, v * kv);
-    return {b.g.reshape(flat.q, {k, heads, b.n_tokens, 1}),
-            b.g.reshape(flat.k, {k, kv, b.n_tokens, 1}),
-            b.g.reshape(flat.v, {v, kv, b.n_tokens, 1})};
+    Tensor* q = b.mm(b.w(il, "attn_q.weight"), x);
+    Tensor* keys = b.mm(b.w(il, "attn_k.weight"), x);
+    Tensor* values = b.mm(b.w(il, "attn_v.weight"), x);
+    return {b.g.reshape(q, {k, heads, b.n_tokens, 1}), b.g.reshape(keys, {k, kv, b.n_tokens, 1}),
+            b.g.reshape(values, {v, kv, b.n_tokens, 1})};
   }
   Tensor* y = b.mm(weight, x);
   const auto part = [&](std::int64_t width, std::int64_t count, std::int64_t from) {
