@@ -41,7 +41,7 @@ FusedOutput SftObjective::outputs_of(const family::Batch& inputs) const {
   return fused_forward(model_, inputs, count);
 }
 
-Tensor SftObjective::smoothed_loss(const family::Batch& inputs, FusedOutput& outputs) const {
+Tensor SftObjective::smoothed_loss(const family::Batch& inputs, Locals& kept) const {
   Tensor loss;
   {
     family::Batch logits_inputs = inputs;
@@ -50,20 +50,21 @@ Tensor SftObjective::smoothed_loss(const family::Batch& inputs, FusedOutput& out
     loss = label_smoother(with_logits.logits, inputs.labels, inputs.num_items_in_batch, true);
   }
   const ghost::GradMode no_grad(false);
-  outputs = outputs_of(inputs);
+  kept.outputs = outputs_of(inputs);
   return inputs.num_items_in_batch.defined() ? loss.mul(1.0) : loss;
 }
 
-Tensor SftObjective::fused_loss(const family::Batch& inputs, FusedOutput& outputs) const {
-  outputs = outputs_of(inputs);
-  Tensor per_token_loss = outputs.log_probs.neg();
+Tensor SftObjective::fused_loss(const family::Batch& inputs, Locals& kept) const {
+  kept.outputs = outputs_of(inputs);
+  const FusedOutput& outputs = kept.outputs;
+  kept.per_token_loss = outputs.log_probs.neg();
   if (dynamic_fine_tuning_)
-    per_token_loss = per_token_loss.mul(ghost::exp(outputs.log_probs).detach());
-  const Tensor num_tokens = inputs.num_items_in_batch.defined() ? inputs.num_items_in_batch
-                                                                : sum_of_bools(outputs.label_mask);
-  Tensor loss = ghost::sum_all(per_token_loss);
-  loss = loss.div(ghost::plain_unary("clamp", num_tokens));
-  Tensor weighted_aux_loss;
+    kept.per_token_loss = kept.per_token_loss.mul(ghost::exp(outputs.log_probs).detach());
+  kept.num_tokens = inputs.num_items_in_batch.defined() ? inputs.num_items_in_batch
+                                                        : sum_of_bools(outputs.label_mask);
+  Tensor loss = ghost::sum_all(kept.per_token_loss);
+  loss = loss.div(ghost::plain_unary("clamp", kept.num_tokens));
+  Tensor& weighted_aux_loss = kept.weighted_aux_loss;
   if (outputs.aux_loss.defined()) weighted_aux_loss = outputs.aux_loss.mul(0.5);
   if (inputs.num_items_in_batch.defined()) loss = loss.mul(1.0);
   if (weighted_aux_loss.defined()) loss = loss.add(weighted_aux_loss.div(2.0));
@@ -84,9 +85,9 @@ void SftObjective::log_metrics(const family::Batch& inputs, const FusedOutput& o
 }
 
 Tensor SftObjective::compute_loss(const family::Batch& inputs) {
-  FusedOutput outputs;
-  Tensor loss = smooths_labels_ ? smoothed_loss(inputs, outputs) : fused_loss(inputs, outputs);
-  log_metrics(inputs, outputs);
+  Locals kept;
+  Tensor loss = smooths_labels_ ? smoothed_loss(inputs, kept) : fused_loss(inputs, kept);
+  log_metrics(inputs, kept.outputs);
   return loss;
 }
 

@@ -19,9 +19,15 @@ class SftObjective final : public Objective {
   ghost::Tensor compute_loss(const family::Batch& inputs) override;
 
  private:
+  /// Locals of compute_loss, which live until it returns.
+  struct Locals {
+    FusedOutput outputs;
+    ghost::Tensor per_token_loss, num_tokens, weighted_aux_loss;
+  };
+
   FusedOutput outputs_of(const family::Batch& inputs) const;
-  ghost::Tensor smoothed_loss(const family::Batch& inputs, FusedOutput& outputs) const;
-  ghost::Tensor fused_loss(const family::Batch& inputs, FusedOutput& outputs) const;
+  ghost::Tensor smoothed_loss(const family::Batch& inputs, Locals& kept) const;
+  ghost::Tensor fused_loss(const family::Batch& inputs, Locals& kept) const;
   void log_metrics(const family::Batch& inputs, const FusedOutput& outputs) const;
 
   const PreparedModel& model_;
