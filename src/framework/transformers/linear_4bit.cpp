@@ -90,9 +90,9 @@ struct MatMul4Bit final : ghost::Node {
   void apply(Gradients& in, Gradients& out) override {
     if (wants(1)) out[1] = bias_gradient(in[0]);
     if (!wants(0)) return;
-    const Tensor weight = dequantize_4bit(state, {layer.out_features, layer.in_features});
-    const Tensor cast = weight.to(in[0].dtype());
-    out[0] = in[0].matmul(cast);
+    Tensor weight = dequantize_4bit(state, {layer.out_features, layer.in_features});
+    weight = weight.to(in[0].dtype());  // before the product, the first is gone
+    out[0] = in[0].matmul(weight);
   }
   /// Python's ctx holds the input until the whole graph goes, with the loss; a graph of shorter
   /// samples, as those behind the longest are.
