@@ -124,6 +124,8 @@ void add_adapter(Settings& settings, const Dtypes& dtypes, Translation& translat
   if (settings.on("lora_target_linear")) targets = {"all-linear"}, pattern.clear();
   const Setting* const ranks = settings.find("lora_rank_pattern");
   add_lora({.rank = settings.whole("lora_r").value_or(8),
+            .alpha = settings.number("lora_alpha"),
+            .use_rslora = settings.on("peft_use_rslora"),
             .dropout = settings.number("lora_dropout").value_or(0.0),
             .targets = std::move(targets),
             .modules_to_save = settings.words("lora_modules_to_save"),

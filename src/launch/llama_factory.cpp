@@ -90,7 +90,10 @@ void add_finetuning(Settings& settings, Translation& translation) {
   if (type != "lora") return;
   std::vector<std::string> targets = names_in(settings.words("lora_target"));
   if (targets.empty() || targets.front() == "all") targets = {"all-linear"};
-  add_lora({.rank = settings.whole("lora_rank").value_or(8),
+  const std::int64_t rank = settings.whole("lora_rank").value_or(8);
+  add_lora({.rank = rank,
+            .alpha = settings.number("lora_alpha").value_or(2.0 * static_cast<double>(rank)),
+            .use_rslora = settings.on("use_rslora"),
             .dropout = settings.number("lora_dropout").value_or(0.0),
             .targets = std::move(targets),
             .modules_to_save = names_in(settings.words("additional_target")),

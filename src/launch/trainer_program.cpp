@@ -220,6 +220,8 @@ void add_lora(const LoraWords& lora, Translation& translation) {
                                  : lora.targets.empty()       ? "null"
                                  : all                        ? "\"all-linear\""
                                                               : json_list(lora.targets));
+  if (lora.alpha) json += fmt::format(", \"lora_alpha\": {}", *lora.alpha);
+  if (lora.use_rslora) json += ", \"use_rslora\": true";
   if (!lora.modules_to_save.empty())
     json += fmt::format(", \"modules_to_save\": {}", json_list(lora.modules_to_save));
   if (!lora.rank_pattern.empty()) json += ", \"rank_pattern\": " + lora.rank_pattern;

@@ -41,6 +41,8 @@ void add_weights(Settings& settings, std::string_view name, Translation& transla
 /// choice, "all-linear" alone, or one pattern in their place.
 struct LoraWords {
   std::int64_t rank = 8;
+  std::optional<double> alpha{};  ///< peft's own where it is not said
+  bool use_rslora = false;
   double dropout = 0;
   std::vector<std::string> targets, modules_to_save;
   std::string target_pattern{};  ///< a regular expression over whole names, or ""

@@ -47,6 +47,7 @@ std::optional<std::string> model_of(Settings& settings) {
 void add_adapters(Settings& settings, Translation& translation) {
   if (settings.on("use_peft") || settings.on("use_lora") || settings.says("lora_r"))
     add_lora({.rank = settings.whole("lora_r").value_or(8),
+              .alpha = settings.number("lora_alpha"),
               .dropout = settings.number("lora_dropout").value_or(0.0),
               .targets = settings.words("lora_target_modules"),
               .modules_to_save = settings.words("lora_modules_to_save"),

@@ -27,7 +27,7 @@ constexpr auto kOnByDefault = std::to_array<std::string_view>(
 
 /// ModelConfig; `config`, `accelerate_config` and `num_processes` are the program's own.
 constexpr auto kModelled = std::to_array<std::string_view>(
-    {"model_name_or_path", "dtype", "attn_implementation", "use_peft", "lora_r", "lora_dropout",
+    {"model_name_or_path", "dtype", "attn_implementation", "use_peft", "lora_r", "lora_alpha", "use_rslora", "lora_dropout",
      "lora_target_modules", "lora_modules_to_save", "use_dora", "load_in_8bit", "load_in_4bit",
      "bnb_4bit_quant_type", "use_bnb_nested_quant", "bnb_4bit_quant_storage", "config",
      "accelerate_config", "num_processes", "mixed_precision", "lora_task_type"});
@@ -36,7 +36,7 @@ constexpr auto kNotModelled =
     std::to_array<std::string_view>({"lora_target_parameters", "reward_model_name_or_path"});
 /// The rest of ModelConfig, ScriptArguments and DatasetMixtureConfig, and a launcher's ports.
 constexpr auto kNeutral = std::to_array<std::string_view>(
-    {"model_revision", "lora_alpha", "reward_funcs", "use_rslora", "dataset_name", "dataset_config",
+    {"model_revision", "reward_funcs", "dataset_name", "dataset_config",
      "dataset_train_split", "dataset_test_split", "dataset_streaming", "ignore_bias_buffers",
      "datasets", "streaming", "test_split_size", "env", "num_machines", "machine_rank",
      "main_process_port", "main_process_ip"});
@@ -132,6 +132,8 @@ void add_model(Settings& settings, Translation& translation) {
   if (targets.size() == 1 && targets.front() != "all-linear") pattern = std::move(targets.front());
   if (settings.on("use_peft"))
     add_lora({.rank = settings.whole("lora_r").value_or(16),
+              .alpha = settings.number("lora_alpha").value_or(32.0),
+              .use_rslora = settings.on("use_rslora"),
               .dropout = settings.number("lora_dropout").value_or(0.05),
               .targets = std::move(targets),
               .modules_to_save = saved,
