@@ -97,13 +97,14 @@ class Trainer {
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
   }
 
-  /// apply_liger_kernel; it leaves the head to trl where trl has taken it.
+  /// apply_liger_kernel; it leaves the head to trl where trl has taken it, and classifiers theirs:
+  /// it replaces the forward of ...ForCausalLM alone.
   Result<void> use_liger_kernels(std::string_view model_type) {
     if (!recipe_.trainer.use_liger_kernel) return {};
     const LigerRecipe& liger = recipe_.trainer.liger_kernel_config;
     if (const Result<void> done = liger::apply(model_, model_type, liger); !done) return done;
     if (liger.fused_linear_cross_entropy && liger::has_kernels(model_type) &&
-        !recipe_.trainer.is_of_trl())
+        !recipe_.trainer.is_of_trl() && !is_classification(recipe_.task))
       prepared_.replace_forward(
           [this](const Batch& inputs) { return liger::lce_forward(model_, inputs); });
     return {};
