@@ -2,6 +2,7 @@
 #include "framework/torch/lora_layer.h"
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "framework/torch/quantized_projection.h"
@@ -42,6 +43,19 @@ LoraForward lora_forward_over(const nn::Projection& base) {
 Tensor dense_weight(const nn::Projection& base) {
   if (!base.kernel) return base.weight;
   return static_cast<const QuantizedProjection&>(*base.kernel).dequantized_weight(base);
+}
+
+/// deepcopy(base_layer) of a layer in 4 bits: weight, bias, and the state once more, which the
+/// layer holds beside its weight.
+std::vector<Tensor> copied_base(const nn::Projection& base) {
+  if (!base.kernel) return {};
+  const auto& kernel = static_cast<const QuantizedProjection&>(*base.kernel);
+  std::vector<Tensor> copies = kernel.copied_state();
+  if (copies.empty()) return {};
+  copies.push_back(base.weight.clone());
+  if (base.bias.defined()) copies.push_back(base.bias.clone());
+  for (Tensor& state : kernel.copied_state()) copies.push_back(std::move(state));
+  return copies;
 }
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
@@ -168,9 +182,7 @@ void LoraLinear::init_magnitude(nn::ModuleTree& tree, nn::Projection& base) {
   magnitude_node_ = &scope.node();
   const ghost::ScopeGuard guard(magnitude_node_->scope);
   const ghost::GradMode no_grad(false);
-  std::vector<Tensor> copies;
-  if (base.kernel) copies = static_cast<const QuantizedProjection&>(*base.kernel).copied();
-  if (!copies.empty()) copies.push_back(base.weight.clone());
+  const std::vector<Tensor> copies = copied_base(base);
   const bool is_fp16 = lora_A_.weight.dtype() == DType::float16;
   const DType product_dtype = is_fp16 ? DType::float32 : lora_A_.weight.dtype();
   const Tensor a = lora_A_.weight.to(product_dtype), b = lora_B_.weight.to(product_dtype);

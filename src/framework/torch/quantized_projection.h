@@ -21,8 +21,8 @@ class QuantizedProjection : public nn::ProjectionKernel {
   virtual ghost::Tensor dequantized_weight(const nn::Projection& layer) const {
     return layer.weight;
   }
-  /// deepcopy(base_layer), which DoRA starts from in 4 bits (tuners/lora/dora.py).
-  virtual std::vector<ghost::Tensor> copied() const { return {}; }
+  /// deepcopy(quant_state): DoRA starts from a copy of a layer in 4 bits (tuners/lora/dora.py).
+  virtual std::vector<ghost::Tensor> copied_state() const { return {}; }
 };
 
 }  // namespace memtape::torch

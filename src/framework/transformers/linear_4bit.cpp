@@ -148,7 +148,7 @@ Tensor Linear4Bit::dequantized_weight(const nn::Projection& layer) const {
   return dequantize_4bit(state_, {layer.out_features, layer.in_features});
 }
 
-std::vector<Tensor> Linear4Bit::copied() const {
+std::vector<Tensor> Linear4Bit::copied_state() const {
   std::vector<Tensor> copies;
   for (const Tensor* t :
        {&state_.absmax, &state_.code, &state_.offset, &state_.nested_absmax, &state_.nested_code})

@@ -44,7 +44,7 @@ class Linear4Bit final : public torch::QuantizedProjection {
   DType compute_dtype() const override { return compute_dtype_; }
   torch::LoraForward lora_forward() const override { return torch::LoraForward::cloning; }
   ghost::Tensor dequantized_weight(const nn::Projection& layer) const override;
-  std::vector<ghost::Tensor> copied() const override;
+  std::vector<ghost::Tensor> copied_state() const override;
 
  private:
   QuantState state_;
