@@ -288,6 +288,7 @@ Tensor Mamba2Mixer::update_state(Step step, LinearLayer& layer) const {
   Tensor out = ghost::bmm(states, C.view({batch_size * c.num_heads, c.state_size, 1}));
   out = out.view({batch_size, c.num_heads, c.head_dim});
   out = out.add(hidden_states.mul(d_.unsqueeze(-1).expand({-1, c.head_dim}))).to(out.dtype());
+  if (step.z.defined()) out = out.mul(ghost::silu(step.z.view(out.sizes())));
   return out.to(hidden_states.dtype()).view({batch_size, 1, -1});
 }
 
@@ -318,6 +319,7 @@ Mamba2Mixer::Scanned Mamba2Mixer::scan_chunks(const Step& whole, LinearLayer* la
 Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
   LinearLayer* const layer = KeyValueCache::linear_layer();
   const bool steps = is_one_more_token(layer, x.size(1));
+  const bool gates_step = steps && config_.gate == MixerGate::alone;
   const DType dtype = x.dtype();
   const Mamba2MixerConfig& c = config_;
   Tensor hidden_states = x;
@@ -335,11 +337,16 @@ Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
   const std::array<std::int64_t, 3> lengths{c.intermediate_size, state, state};
   const std::vector<Tensor> x_B_C = hidden_states_B_C.split(lengths, -1);
   hidden_states = x_B_C[0];
-  const Step step{.hidden_states = hidden_states, .B = x_B_C[1], .C = x_B_C[2], .dt = dt, .A = A};
+  const Step step{.hidden_states = hidden_states,
+                  .B = x_B_C[1],
+                  .C = x_B_C[2],
+                  .dt = dt,
+                  .A = A,
+                  .z = gates_step ? gate : Tensor()};
   const Scanned scanned =
       steps ? Scanned{update_state(step, *layer), {}} : scan_chunks(step, layer);
   Tensor scan_output = scanned.output;
-  scan_output = norm_(scan_output, gate);
+  if (!gates_step) scan_output = norm_(scan_output, gate);
   return out_proj_(scan_output.to(dtype));
 }
 

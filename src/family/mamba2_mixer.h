@@ -72,6 +72,7 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
   /// Of one token, [B, H] time steps and [B, 1, ...] x, B and C.
   struct Step {
     Tensor hidden_states, B, C, dt, A;
+    Tensor z = {};  ///< a gate alone, where one token goes through
   };
   Tensor update_state(Step step, LinearLayer& layer) const;
   /// The scan and its last state, which forward's frame holds until it returns.
