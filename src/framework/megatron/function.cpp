@@ -25,21 +25,22 @@ void hold_for_python(const Tensor& made) {
 }
 
 struct FunctionBackward final : Node {
-  FunctionBackward(const char* node_name, Backward function)
-      : Node(node_name), backward(std::move(function)) {}
+  FunctionBackward(const char* node_name, Backward function, bool held)
+      : Node(node_name), backward(std::move(function)), python_holds(held) {}
   void apply(Gradients& in, Gradients& out) override {
     std::array<Tensor, kMostSaved> kept;
     for (std::size_t i = 0; i < count; ++i)
       if (saved[i].defined()) kept[i] = saved[i].unpack();
     backward(std::span(kept).first(count), in[0], out);
     for (std::size_t i = 0; i < out.size(); ++i)
-      if (out[i].ptr() != in[0].ptr()) hold_for_python(out[i]);
+      if (python_holds && out[i].ptr() != in[0].ptr()) hold_for_python(out[i]);
   }
   void release() override {
     for (ghost::Saved& one : saved) one.reset();
   }
 
   Backward backward;
+  bool python_holds;
   std::array<ghost::Saved, kMostSaved> saved;
   std::size_t count = 0;
 };
@@ -67,7 +68,8 @@ Tensor apply(FunctionCall call) {
   const bool differentiable = any_wants(call.inputs);
   ghost::Ptr<FunctionBackward> node;
   if (differentiable) {
-    node = ghost::make_node<FunctionBackward>(call.name, std::move(call.backward));
+    node =
+        ghost::make_node<FunctionBackward>(call.name, std::move(call.backward), call.python_holds);
     for (const Tensor& input : call.inputs) node->edges.push_back(ghost::gradient_edge(input));
   }
   ToSave to_save;

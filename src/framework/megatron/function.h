@@ -29,6 +29,9 @@ struct FunctionCall {
   std::vector<Tensor> inputs;
   std::function<Tensor(ToSave&)> forward;
   Backward backward;
+  /// Whether gradients that Python made stay held by their Python objects, as the goldens of
+  /// NVIDIA's containers show; PyTorch 2.11 itself lets go of them when backward() returns.
+  bool python_holds = true;
 };
 
 /// Function.apply(inputs...). The forward runs without gradients.

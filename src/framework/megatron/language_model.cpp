@@ -200,7 +200,8 @@ Tensor output_layer(Rank& rank, const Tensor& x, const Tensor& weight, const Ten
                in[1] = empty(saved[1].sizes(), saved[1].dtype());
              if (biased) in[2] = grad.view({-1, grad.size(-1)}).sum(0);
              in[0] = gathers ? shard : grad_input;
-           }});
+           },
+       .python_holds = rank.a.pretrain_loop});
 }
 
 Tensor language_model_loss(const Arguments& a, const Tensor& logits, const Tensor& labels) {
