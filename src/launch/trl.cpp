@@ -26,20 +26,36 @@ constexpr auto kOnByDefault = std::to_array<std::string_view>(
      "average_tokens_across_devices"});
 
 /// ModelConfig; `config`, `accelerate_config` and `num_processes` are the program's own.
-constexpr auto kModelled = std::to_array<std::string_view>(
-    {"model_name_or_path", "dtype", "attn_implementation", "use_peft", "lora_r", "lora_alpha", "use_rslora", "lora_dropout",
-     "lora_target_modules", "lora_modules_to_save", "use_dora", "load_in_8bit", "load_in_4bit",
-     "bnb_4bit_quant_type", "use_bnb_nested_quant", "bnb_4bit_quant_storage", "config",
-     "accelerate_config", "num_processes", "mixed_precision", "lora_task_type"});
+constexpr auto kModelled = std::to_array<std::string_view>({"model_name_or_path",
+                                                            "dtype",
+                                                            "attn_implementation",
+                                                            "use_peft",
+                                                            "lora_r",
+                                                            "lora_alpha",
+                                                            "use_rslora",
+                                                            "lora_dropout",
+                                                            "lora_target_modules",
+                                                            "lora_modules_to_save",
+                                                            "use_dora",
+                                                            "load_in_8bit",
+                                                            "load_in_4bit",
+                                                            "bnb_4bit_quant_type",
+                                                            "use_bnb_nested_quant",
+                                                            "bnb_4bit_quant_storage",
+                                                            "config",
+                                                            "accelerate_config",
+                                                            "num_processes",
+                                                            "mixed_precision",
+                                                            "lora_task_type"});
 /// A reward model of GRPO's lies on the device, too.
 constexpr auto kNotModelled =
     std::to_array<std::string_view>({"lora_target_parameters", "reward_model_name_or_path"});
 /// The rest of ModelConfig, ScriptArguments and DatasetMixtureConfig, and a launcher's ports.
 constexpr auto kNeutral = std::to_array<std::string_view>(
-    {"model_revision", "reward_funcs", "dataset_name", "dataset_config",
-     "dataset_train_split", "dataset_test_split", "dataset_streaming", "ignore_bias_buffers",
-     "datasets", "streaming", "test_split_size", "env", "num_machines", "machine_rank",
-     "main_process_port", "main_process_ip"});
+    {"model_revision", "reward_funcs", "dataset_name", "dataset_config", "dataset_train_split",
+     "dataset_test_split", "dataset_streaming", "ignore_bias_buffers", "datasets", "streaming",
+     "test_split_size", "env", "num_machines", "machine_rank", "main_process_port",
+     "main_process_ip"});
 
 /// The fields of the trainer's configuration: they share some of SFTConfig's and DPOConfig's.
 std::vector<std::string_view> all_fields(TrlProgram program) {
