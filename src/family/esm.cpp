@@ -14,6 +14,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
+#include "nn/layer_frame.h"
 
 namespace memtape::family {
 namespace {
@@ -128,6 +129,7 @@ class EsmAttention : public nn::Module<EsmAttention> {
 
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
                  const CosSin& position_embeddings) {
+    const nn::LayerFrame frame;  // attention's weights go with this module, not the layer
     const Tensor hidden_states_ln = layer_norm_(hidden_states);
     Tensor attn_output = self_(hidden_states_ln, attention_mask, position_embeddings);
     attn_output = output_(attn_output, hidden_states);

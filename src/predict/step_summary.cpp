@@ -56,7 +56,7 @@ constexpr std::array<const char*, 4> kLayerKeys{"num_hidden_layers", "n_layer", 
 /// The configuration with another number of layers; lists with an entry per layer cannot follow,
 /// and two stacks have no one number, so there is none then.
 std::optional<Config> with_layers(const Config& config, std::int64_t layers) {
-  for (const char* key : {"layer_types", "attention_types", "encoder_layers"})
+  for (const char* key : {"layer_types", "mlp_layer_types", "attention_types", "encoder_layers"})
     if (config.has(key)) return std::nullopt;
   const auto known = std::find_if(kLayerKeys.begin(), kLayerKeys.end(),
                                   [&](const char* key) { return config.has(key); });
