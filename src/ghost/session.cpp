@@ -21,8 +21,8 @@ DisplayShape display(const Dims& sizes) {
   DisplayShape shape;
   const int skipped = std::max(0, sizes.rank() - static_cast<int>(DisplayShape::kMaxRank));
   for (int i = skipped; i < sizes.rank(); ++i)
-    shape.dims[shape.rank++] = static_cast<std::int32_t>(
-        std::min<std::int64_t>(sizes[i], std::numeric_limits<std::int32_t>::max()));
+    shape.dims[shape.rank++] = static_cast<std::uint32_t>(
+        std::min<std::int64_t>(sizes[i], std::numeric_limits<std::uint32_t>::max()));
   return shape;
 }
 

@@ -24,7 +24,7 @@ struct Key {
   DType dtype;
   Bytes requested;
   std::string_view op, node;
-  std::array<std::int32_t, DisplayShape::kMaxRank> dims;
+  decltype(DisplayShape::dims) dims;
   std::uint8_t rank;
   bool operator==(const Key&) const = default;
 };

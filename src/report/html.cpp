@@ -71,7 +71,7 @@ class StepData {
  private:
   static constexpr std::int64_t kAbsent = -1;
   using Reason = std::tuple<Category, Phase, std::string_view, std::string_view, ScopeId,
-                            std::array<std::int32_t, DisplayShape::kMaxRank>, std::uint8_t, DType>;
+                            decltype(DisplayShape::dims), std::uint8_t, DType>;
 
   void collect() {
     number_.assign(trace_.tape.requested.size(), kAbsent);

@@ -251,7 +251,7 @@ class SnapshotWriter {
   }
 
   using FramesKey = std::tuple<ScopeId, std::string_view, std::string_view, Category, Phase, DType,
-                               std::array<std::int32_t, DisplayShape::kMaxRank>>;
+                               decltype(DisplayShape::dims)>;
 
   const Trace& trace_;
   MeasuredStep step_;

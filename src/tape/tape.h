@@ -51,7 +51,7 @@ struct Mark {
 /// Sizes of a tensor as people write them; at most five dimensions are kept for display.
 struct DisplayShape {
   static constexpr std::size_t kMaxRank = 5;
-  std::array<std::int32_t, kMaxRank> dims{};
+  std::array<std::uint32_t, kMaxRank> dims{};
   std::uint8_t rank = 0;
 };
 
