@@ -21,12 +21,6 @@ bool is_sane(const Extents& ne) {
   return true;
 }
 
-void set_strides(Tensor& tensor) {
-  tensor.nb[0] = block_bytes(tensor.type);
-  tensor.nb[1] = tensor.nb[0] * (tensor.ne[0] / block_size(tensor.type));
-  for (std::size_t i = 2; i < kMaxDims; ++i) tensor.nb[i] = tensor.nb[i - 1] * tensor.ne[i - 1];
-}
-
 }  // namespace
 
 void Graph::fail(std::string what) {

@@ -7,6 +7,12 @@ namespace memtape::ggml {
 
 Bytes BufferType::alloc_size(const Tensor& tensor) const { return bytes_of(tensor); }
 
+void set_strides(Tensor& tensor) {
+  tensor.nb[0] = block_bytes(tensor.type);
+  tensor.nb[1] = tensor.nb[0] * (tensor.ne[0] / block_size(tensor.type));
+  for (std::size_t i = 2; i < kMaxDims; ++i) tensor.nb[i] = tensor.nb[i - 1] * tensor.ne[i - 1];
+}
+
 Bytes bytes_of(const Tensor& t) {
   if (std::ranges::any_of(t.ne, [](std::int64_t n) { return n <= 0; })) return 0;
   const bool plain = block_size(t.type) == 1;

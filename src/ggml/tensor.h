@@ -98,6 +98,8 @@ struct Tensor {
   const BufferType* held_in() const { return view_src ? view_src->buffer : buffer; }
 };
 
+/// The strides of a tensor without gaps, by its type and extents.
+void set_strides(Tensor& tensor);
 /// From the first to the last byte, as the strides have it.
 Bytes bytes_of(const Tensor& tensor);
 bool is_contiguous(const Tensor& tensor);

@@ -138,19 +138,6 @@ class Planner {
   CachePlan plan_;
 };
 
-/// A tensor of that type in that buffer.
-Bytes size_of(ggml::Type type, ggml::Extents ne, const ggml::BufferType& buffer) {
-  if (ne[0] <= 0) return 0;
-  ggml::Tensor t;
-  t.type = type;
-  t.ne = ne;
-  t.nb[0] = ggml::block_bytes(type);
-  t.nb[1] = ggml::row_size(type, ne[0]);
-  t.nb[2] = t.nb[1] * ne[1];
-  t.nb[3] = t.nb[2] * ne[2];
-  return round_up(buffer.alloc_size(t), buffer.alignment());
-}
-
 }  // namespace
 
 Bytes CachePlan::bytes_in(const ggml::BufferType& buffer) const {
@@ -158,11 +145,11 @@ Bytes CachePlan::bytes_in(const ggml::BufferType& buffer) const {
   for (const KvCachePlan* cache : {&full, &window, &indexer})
     for (const LayerCache& layer : cache->layers)
       if (layer.buffer == &buffer)
-        bytes += size_of(type_k, layer.k, buffer) + size_of(type_v, layer.v, buffer);
+        bytes += placed_bytes(buffer, type_k, layer.k) + placed_bytes(buffer, type_v, layer.v);
   for (const RecurrentLayer& layer : recurrent)
     if (layer.buffer == &buffer)
       for (const std::int64_t width : {n_embd_r, n_embd_s})
-        bytes += size_of(ggml::Type::f32, {width, state_rows * snapshots, 1, 1}, buffer);
+        bytes += placed_bytes(buffer, ggml::Type::f32, {width, state_rows * snapshots, 1, 1});
   return bytes;
 }
 

@@ -73,13 +73,11 @@ Devices::Devices(const Settings& settings) {
 }
 
 Bytes placed_bytes(const ggml::BufferType& buffer, ggml::Type type, const ggml::Extents& ne) {
+  if (ne[0] <= 0) return 0;
   ggml::Tensor t;
   t.type = type;
   t.ne = ne;
-  t.nb[0] = ggml::block_bytes(type);
-  t.nb[1] = ggml::row_size(type, ne[0]);
-  t.nb[2] = t.nb[1] * ne[1];
-  t.nb[3] = t.nb[2] * ne[2];
+  ggml::set_strides(t);
   return round_up(buffer.alloc_size(t), buffer.alignment());
 }
 

@@ -37,7 +37,7 @@ class Devices {
   std::vector<const ggml::BufferType*> buffers_;
 };
 
-/// What a tensor takes in a buffer.
+/// What a tensor takes in a buffer; nothing without columns.
 Bytes placed_bytes(const ggml::BufferType& buffer, ggml::Type type, const ggml::Extents& ne);
 
 }  // namespace memtape::llamacpp

@@ -91,10 +91,7 @@ struct Probe {
   static void shape(ggml::Tensor& t, ggml::Type type, ggml::Extents ne) {
     t.type = type;
     t.ne = ne;
-    t.nb[0] = ggml::block_bytes(type);
-    t.nb[1] = ggml::row_size(type, ne[0]);
-    t.nb[2] = t.nb[1] * ne[1];
-    t.nb[3] = t.nb[2] * ne[2];
+    ggml::set_strides(t);
   }
 };
 
