@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/edit_distance.h"
+#include "base/letter_case.h"
 #include "base/text.h"
 
 namespace memtape::launch {
@@ -22,9 +23,7 @@ bool has(std::span<const std::string_view> names, std::string_view name) {
 
 /// As PyYAML and HfArgumentParser together take it.
 std::optional<bool> truth(const YamlNode& value) {
-  std::string text = value.text;
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string text = lower_case(value.text);
   for (const char* yes : {"true", "yes", "on", "1"})
     if (text == yes) return true;
   for (const char* no : {"false", "no", "off", "0"})

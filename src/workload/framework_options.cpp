@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload/framework_options.h"
 
-#include <algorithm>
 #include <string>
 
+#include "base/letter_case.h"
 #include "workload/train_options.h"
 
 namespace memtape {
@@ -15,17 +15,10 @@ tl::unexpected<Error> has_none(Framework framework, std::string_view what, std::
                    "--" + std::string(option), std::move(hint));
 }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
-}
-
 /// Megatron-LM's follows from the layout (get_forward_backward_func, core/pipeline_parallel).
 Result<void> check_megatron_schedule(const LayoutRecipe& layout) {
   const bool interleaves = layout.vpp.value_or(1) > 1;
-  const std::string said = lower(layout.schedule);
+  const std::string said = lower_case(layout.schedule);
   if (interleaves ? said == "interleaved1f1b" || said == "interleaved" : said == "1f1b") return {};
   return bad_input("unknown schedule \"" + layout.schedule + "\"", "--schedule",
                    interleaves ? "Interleaved1F1B with --vpp" : "1F1B; Interleaved1F1B with --vpp");

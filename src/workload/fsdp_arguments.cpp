@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/comma_list.h"
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "model/config.h"
 #include "workload/typed_values.h"
@@ -46,12 +47,6 @@ constexpr auto kKeys = std::to_array<std::string_view>({"version",
                                                         "xla_fsdp_settings",
                                                         "xla_fsdp_grad_ckpt"});
 
-std::string upper(std::string text) {
-  for (char& c : text)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return text;
-}
-
 /// fsdp_config, whose keys may begin with "fsdp_" and whose switches may be texts.
 class FsdpConfig {
  public:
@@ -70,7 +65,7 @@ class FsdpConfig {
 
   bool on(const char* key, bool otherwise) const {
     if (!has(key)) return otherwise;
-    const std::string text = upper(word(key));
+    const std::string text = upper_case(word(key));
     if (text == "TRUE" || text == "1" || text == "YES") return true;
     if (text == "FALSE" || text == "0" || text == "NO") return false;
     json_.fail(key, "must be true or false, found " + word(key));
@@ -93,7 +88,7 @@ class FsdpConfig {
   std::string choice(const char* key, const std::array<std::string_view, N>& choices,
                      std::string_view otherwise) const {
     if (!has(key)) return std::string(otherwise);
-    const std::string text = upper(word(key));
+    const std::string text = upper_case(word(key));
     for (std::size_t i = 0; i < N; ++i)
       if (choices[i] == text || std::to_string(i + 1) == text) return std::string(choices[i]);
     json_.fail(key, "must be " + suggestion(text, choices) + ", found " + word(key));
@@ -191,7 +186,7 @@ Result<void> set_fsdp(const NamedValue& option, TrainRecipe& recipe) {
     if (word == "offload")
       fsdp.cpu_offload = true;
     else if (word != "auto_wrap")
-      fsdp.sharding_strategy = upper(word);
+      fsdp.sharding_strategy = upper_case(word);
   }
   recipe.trainer.fsdp = fsdp;
   return {};

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/letter_case.h"
+
 namespace memtape {
 namespace {
 
@@ -28,9 +30,7 @@ tl::unexpected<Error> wrong_value(const NamedValue& option, std::string hint) {
 }
 
 Result<bool> boolean(const NamedValue& option) {
-  std::string value = option.second;
-  std::transform(value.begin(), value.end(), value.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string value = lower_case(option.second);
   for (const std::string_view yes : {"", "true", "yes", "1"})
     if (value == yes) return true;
   for (const std::string_view no : {"false", "no", "0"})

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 
 namespace memtape::llamacpp {
@@ -60,13 +61,6 @@ constexpr std::array kRows{
 constexpr std::array kAliases{Row{FileType::q3_k_m, "Q3_K"}, Row{FileType::q4_k_m, "Q4_K"},
                               Row{FileType::q5_k_m, "Q5_K"}};
 
-std::string upper(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return result;
-}
-
 }  // namespace
 
 std::string_view name(FileType type) { return std::ranges::find(kRows, type, &Row::type)->name; }
@@ -78,7 +72,7 @@ std::optional<FileType> file_type_from_number(std::int64_t number) {
 }
 
 Result<FileType> file_type_from_name(std::string_view typed) {
-  const std::string wanted = upper(typed);
+  const std::string wanted = upper_case(std::string(typed));
   std::vector<std::string_view> names;
   for (const Row& row : kRows) {
     if (row.name == wanted) return row.type;

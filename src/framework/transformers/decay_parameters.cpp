@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/letter_case.h"
+
 namespace memtape::transformers {
 namespace {
 
@@ -26,8 +28,7 @@ bool has_part(std::string_view name, std::string_view word, bool from_dot) {
 
 /// forbidden_name_patterns: bias, layernorm, rmsnorm, (?:^|\.)norm(?:$|\.), _norm(?:$|\.)
 bool forbidden(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  name = lower_case(std::move(name));
   for (const std::string_view part : {"bias", "layernorm", "rmsnorm"})
     if (name.find(part) != std::string::npos) return true;
   return has_part(name, "norm", true) || has_part(name, "_norm", false);

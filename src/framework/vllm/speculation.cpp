@@ -2,10 +2,10 @@
 #include "framework/vllm/speculation.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
+#include "base/letter_case.h"
 #include "framework/vllm/models/eagle.h"
 #include "framework/vllm/resolve.h"
 
@@ -14,11 +14,6 @@ namespace {
 
 constexpr const char* kFlag = "--speculative-config";
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 /// SpeculativeConfig.__post_init__: a method, else what the drafter's name says.
 Result<Proposer> proposer_of(const std::string& method, const std::string& model) {
   if (method.empty() && model.empty()) return Proposer::none;
@@ -26,7 +21,7 @@ Result<Proposer> proposer_of(const std::string& method, const std::string& model
   if (method.ends_with("mtp")) return Proposer::mtp;
   if (method == "eagle") return Proposer::eagle;
   if (method == "eagle3") return Proposer::eagle3;
-  const std::string name = lower(model);
+  const std::string name = lower_case(model);
   const auto says = [&](const char* word) { return name.find(word) != std::string::npos; };
   if (method.empty() || method == "draft_model") {
     if (says("eagle-")) return Proposer::eagle;
