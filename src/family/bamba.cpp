@@ -80,11 +80,8 @@ struct BambaParts {
   static Tensor position_ids(const Tensor& x) {
     return ghost::arange(x.size(1), DType::int64).unsqueeze(0);
   }
-  /// torch.log(torch.arange(1, num_heads + 1))
   static void init_weights(const BambaDecoderLayer& layer, const BambaConfig& c, DType dtype) {
-    if (!layer.mamba) return;
-    const Tensor A = ghost::arange(c.mixer.num_heads, DType::int64);
-    ghost::zeros({c.mixer.num_heads}, dtype);
+    if (layer.mamba) init_decays(c.mixer, dtype);
   }
 };
 

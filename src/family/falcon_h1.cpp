@@ -126,10 +126,8 @@ struct FalconH1Parts {
     const Tensor mup_vector = ghost::ones({1, 1, c.mixer.projection_size()}, dtype);
     for (FalconH1DecoderLayer& layer : layers) layer.mamba.register_mup_vector(mup_vector);
   }
-  /// torch.log(torch.arange(1, num_heads + 1))
   static void init_weights(const FalconH1DecoderLayer&, const FalconH1Config& c, DType dtype) {
-    const Tensor A = ghost::arange(c.mixer.num_heads, DType::int64);
-    ghost::zeros({c.mixer.num_heads}, dtype);
+    init_decays(c.mixer, dtype);
   }
 };
 

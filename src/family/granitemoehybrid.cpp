@@ -124,11 +124,8 @@ class GraniteMoeHybridForCausalLM : public PretrainedModel {
   /// The rotary embedding, and _init_weights of the mixers, before the head is made.
   nn::Scope finish_model() {
     if (config_.rotates) rotary_emb_.emplace(model_ / "rotary_emb", config_.rope);
-    for (const bool attends : config_.attends) {
-      if (attends) continue;
-      const Tensor A = ghost::arange(config_.mixer.num_heads, DType::int64);
-      ghost::zeros({config_.mixer.num_heads}, tree.dtype());  // torch.log(A)
-    }
+    for (const bool attends : config_.attends)
+      if (!attends) init_decays(config_.mixer, tree.dtype());
     if (rotary_emb_) rotary_emb_->init_weights();
     return root();
   }

@@ -350,6 +350,11 @@ Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
   return out_proj_(scan_output.to(dtype));
 }
 
+void init_decays(const Mamba2MixerConfig& mixer, DType dtype) {
+  const Tensor A = ghost::arange(mixer.num_heads, DType::int64);
+  ghost::zeros({mixer.num_heads}, dtype);
+}
+
 void Mamba2Mixer::init_weights() const {
   const ghost::ScopeGuard guard(node().scope);
   const Tensor A = ghost::arange(config_.num_heads, DType::float32);

@@ -42,6 +42,11 @@ void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig
 Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
                                      std::int64_t intermediate_size, nn::Activation activation);
 
+/// A_log as _init_weights gives it values, in the model's dtype: torch.log(torch.arange(1,
+/// num_heads
+/// + 1)).
+void init_decays(const Mamba2MixerConfig& mixer, DType dtype);
+
 /// MambaRMSNormGated, or Zamba2RMSNormGated where it has several groups; FalconH1RMSNormGated.
 class GatedRMSNorm : public nn::Module<GatedRMSNorm> {
  public:
