@@ -37,11 +37,6 @@ constexpr auto kHeads = std::to_array<Heads>({
 
 }  // namespace
 
-bool is_classification(Task task) {
-  return task == Task::sequence_classification || task == Task::token_classification ||
-         task == Task::question_answering || task == Task::multiple_choice;
-}
-
 bool has_classifier(std::string_view model_type, Task task) {
   const auto found = std::ranges::find(kHeads, model_type, &Heads::model_type);
   if (found == kHeads.end()) return false;

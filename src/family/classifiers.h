@@ -9,8 +9,6 @@
 
 namespace memtape::family {
 
-bool is_classification(Task task);
-
 /// Whether the models of that type have the head, and it is modelled.
 bool has_classifier(std::string_view model_type, Task task);
 

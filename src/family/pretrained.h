@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "family/task.h"
 #include "model/config.h"
 #include "model/expert_load.h"
 #include "nn/module.h"
@@ -21,21 +22,6 @@ using ghost::In;
 using ghost::Tensor;
 
 enum class AttentionImplementation { eager, sdpa, flash };
-
-/// The heads of transformers' auto classes.
-enum class Task {
-  causal_lm,
-  masked_lm,
-  seq2seq_lm,
-  image_text_to_text,
-  image_classification,
-  zero_shot_image_classification,
-  speech_seq2seq,
-  sequence_classification,
-  token_classification,
-  question_answering,
-  multiple_choice
-};
 
 /// What AutoModel*.from_config is told beside the configuration.
 struct ModelOptions {

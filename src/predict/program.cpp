@@ -78,12 +78,12 @@ constexpr auto kDialects = std::to_array<Dialect>({
 /// those whose wrapping of other models has not been laid beside a run.
 Result<void> check_task(const TrainRecipe& recipe) {
   const Framework f = recipe.framework;
-  const bool is_text = recipe.task == TaskName::causal_lm || recipe.task == TaskName::masked_lm ||
-                       recipe.task == TaskName::image_text_to_text;
+  const bool is_text = recipe.task == Task::causal_lm || recipe.task == Task::masked_lm ||
+                       recipe.task == Task::image_text_to_text;
   if ((f == Framework::torch_tp || f == Framework::torch_cp) && !is_text)
     return unsupported("only decoders and encoders of text are modelled by this framework",
                        "--task", "causal-lm or masked-lm");
-  const bool is_seq2seq = recipe.task == TaskName::seq2seq_lm;
+  const bool is_seq2seq = recipe.task == Task::seq2seq_lm;
   const bool classifies = is_classification(recipe.task);
   if (classifies && f != Framework::torch && f != Framework::ddp && f != Framework::transformers)
     return unsupported("classifiers are modelled on one GPU, under DDP and by Trainer",
@@ -123,8 +123,8 @@ bool says_length_itself(const TrainRecipe& recipe) {
 
 /// How many tokens of text a model has positions for, as far as its configuration says.
 std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
-  if (recipe.task == TaskName::speech_seq2seq) return config.dimension("max_target_positions", 448);
-  if (recipe.task == TaskName::zero_shot_image_classification)
+  if (recipe.task == Task::speech_seq2seq) return config.dimension("max_target_positions", 448);
+  if (recipe.task == Task::zero_shot_image_classification)
     return config.object("text_config").dimension("max_position_embeddings", 77);
   const std::int64_t positions = config.integer(
       "max_position_embeddings", config.integer("n_positions", recipe.sequence_length));
@@ -175,8 +175,8 @@ std::vector<Setting> mesh_settings(const TrainRecipe& recipe) {
 
 /// GenericForSequenceClassification.forward raises without a padding token (modeling_layers.py).
 bool lacks_padding_token(const TrainRecipe& recipe, const Config& config) {
-  return recipe.task == TaskName::sequence_classification && recipe.micro_batch_size > 1 &&
-         torch::default_task(config) == TaskName::causal_lm && config.is_null("pad_token_id");
+  return recipe.task == Task::sequence_classification && recipe.micro_batch_size > 1 &&
+         torch::default_task(config) == Task::causal_lm && config.is_null("pad_token_id");
 }
 
 TrainRecipe resolved(TrainRecipe recipe, const Config& config) {

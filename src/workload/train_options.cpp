@@ -73,18 +73,18 @@ constexpr auto kAttentions =
     std::to_array<Choice<AttentionChoice>>({{"eager", AttentionChoice::eager},
                                             {"sdpa", AttentionChoice::sdpa},
                                             {"flash", AttentionChoice::flash}});
-constexpr auto kTaskChoices = std::to_array<Choice<TaskName>>(
-    {{"causal-lm", TaskName::causal_lm},
-     {"masked-lm", TaskName::masked_lm},
-     {"seq2seq-lm", TaskName::seq2seq_lm},
-     {"image-text-to-text", TaskName::image_text_to_text},
-     {"image-classification", TaskName::image_classification},
-     {"zero-shot-image-classification", TaskName::zero_shot_image_classification},
-     {"speech-seq2seq", TaskName::speech_seq2seq},
-     {"sequence-classification", TaskName::sequence_classification},
-     {"token-classification", TaskName::token_classification},
-     {"question-answering", TaskName::question_answering},
-     {"multiple-choice", TaskName::multiple_choice}});
+constexpr auto kTaskChoices = std::to_array<Choice<Task>>(
+    {{"causal-lm", Task::causal_lm},
+     {"masked-lm", Task::masked_lm},
+     {"seq2seq-lm", Task::seq2seq_lm},
+     {"image-text-to-text", Task::image_text_to_text},
+     {"image-classification", Task::image_classification},
+     {"zero-shot-image-classification", Task::zero_shot_image_classification},
+     {"speech-seq2seq", Task::speech_seq2seq},
+     {"sequence-classification", Task::sequence_classification},
+     {"token-classification", Task::token_classification},
+     {"question-answering", Task::question_answering},
+     {"multiple-choice", Task::multiple_choice}});
 constexpr auto kWeights = std::to_array<Choice<DType>>(
     {{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
 
@@ -490,6 +490,6 @@ std::string_view name(Checkpointing checkpointing) {
   return name_of(checkpointing, kCheckpointings);
 }
 std::string_view name(AttentionChoice attention) { return name_of(attention, kAttentions); }
-std::string_view name(TaskName task) { return name_of(task, kTaskChoices); }
+std::string_view name(Task task) { return name_of(task, kTaskChoices); }
 
 }  // namespace memtape

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "family/task.h"
 #include "family/transformers_release.h"
 #include "model/expert_load.h"
 #include "workload/layout_recipe.h"
@@ -51,36 +52,7 @@ enum class OptimizerImpl { fused, foreach, for_loop };
 /// is torch.utils.checkpoint around each layer of a pipeline's stage.
 enum class Checkpointing { none, full, full_reentrant, selective, layer };
 enum class AttentionChoice { eager, sdpa, flash };
-enum class TaskName {
-  causal_lm,
-  masked_lm,
-  seq2seq_lm,
-  image_text_to_text,
-  image_classification,
-  zero_shot_image_classification,
-  speech_seq2seq,
-  sequence_classification,
-  token_classification,
-  question_answering,
-  multiple_choice
-};
-inline constexpr std::array kTasks{TaskName::causal_lm,
-                                   TaskName::masked_lm,
-                                   TaskName::seq2seq_lm,
-                                   TaskName::image_text_to_text,
-                                   TaskName::image_classification,
-                                   TaskName::zero_shot_image_classification,
-                                   TaskName::speech_seq2seq,
-                                   TaskName::sequence_classification,
-                                   TaskName::token_classification,
-                                   TaskName::question_answering,
-                                   TaskName::multiple_choice};
-
-/// A head that is no language model's.
-constexpr bool is_classification(TaskName task) {
-  return task == TaskName::sequence_classification || task == TaskName::token_classification ||
-         task == TaskName::question_answering || task == TaskName::multiple_choice;
-}
+using family::Task;
 
 /// peft's LoraConfig, as far as memory goes. Targets are module names, or "all-linear" alone.
 struct LoraRecipe {
@@ -256,7 +228,7 @@ struct TrainerRecipe {
 struct TrainRecipe {
   Framework framework = Framework::torch;
   TrainerRecipe trainer;
-  TaskName task = TaskName::causal_lm;
+  Task task = Task::causal_lm;
   bool names_task = false;  ///< else the model's family decides
   Precision precision = Precision::bf16;
   std::optional<DType> weights;  ///< dtype of the parameters; follows the precision when not given

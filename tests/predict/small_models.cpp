@@ -369,14 +369,13 @@ SmallModel small_model(const family::Family& family) {
   SmallModel model{.name = std::string(family.model_type),
                    .json = std::string(kCommon),
                    .layers_key = "num_hidden_layers",
-                   .task = TaskName::causal_lm};
+                   .task = Task::causal_lm};
   for (const Special& special : kSpecials) {
     if (special.model_type != family.model_type) continue;
     model.json = special.settings;
     model.layers_key = special.layers_key;
   }
-  for (const TaskName task : kTasks)
-    if (torch::family_task(task) == family.task) model.task = task;
+  model.task = family.task;
   model.json = "{\"model_type\": \"" + model.name + "\", " + model.json + "}";
   std::replace(model.name.begin(), model.name.end(), '-', '_');  // GoogleTest's names
   return model;

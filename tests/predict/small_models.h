@@ -13,7 +13,7 @@ namespace memtape {
 
 struct SmallModel {
   std::string name, json, layers_key;
-  TaskName task = TaskName::causal_lm;
+  Task task = Task::causal_lm;
 
   Config config() const { return *Config::parse(json, name); }
 };

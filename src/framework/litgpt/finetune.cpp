@@ -53,7 +53,7 @@ Result<void> check(const TrainRecipe& recipe) {
   if (recipe.lora && !recipe.lora->target_pattern.empty())
     return bad_input("litgpt takes names of its own parts", "--peft: target_modules",
                      "a list of query, key, value, projection, mlp and head");
-  if (recipe.task != TaskName::causal_lm)
+  if (recipe.task != Task::causal_lm)
     return unsupported("litgpt trains causal language models", "--task", "causal-lm");
   if (recipe.precision == Precision::fp16 || recipe.precision == Precision::amp_fp16)
     return unsupported("litgpt's programs take bf16-true, bf16-mixed and 32-true", "--precision",

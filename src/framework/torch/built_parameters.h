@@ -18,11 +18,9 @@ struct BuiltParameter {
   std::vector<std::int64_t> shape;
 };
 
-/// The head of transformers' auto classes that a task asks for.
-family::Task family_task(TaskName task);
 /// The task to train the configuration's family for when none is named: causal-lm unless the family
 /// has no such head.
-TaskName default_task(const Config& config);
+Task default_task(const Config& config);
 
 /// Every name of every parameter, tied ones under each of their names.
 Result<std::vector<BuiltParameter>> built_parameters(const Config& config,

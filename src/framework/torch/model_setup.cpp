@@ -24,8 +24,7 @@ family::AttentionImplementation attention_of(AttentionChoice choice) {
 /// With what classifiers are told beside; a reward model is one of a single class.
 family::ModelOptions classifier_options(const Config& config, const TrainRecipe& recipe,
                                         family::ModelOptions options) {
-  options.task =
-      recipe.trainer.reward ? family::Task::sequence_classification : family_task(recipe.task);
+  options.task = recipe.trainer.reward ? family::Task::sequence_classification : recipe.task;
   if (!family::is_classification(options.task)) return options;
   options = family::with_classifier(config, options);
   if (recipe.num_labels) options.num_labels = *recipe.num_labels;
@@ -44,8 +43,7 @@ void count_buffers(const ModuleNode& node, StaticBytes& statics) {
 
 Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
                                                            const TrainRecipe& recipe) {
-  const Result<const family::Family*> family =
-      family::find_family(config, family_task(recipe.task));
+  const Result<const family::Family*> family = family::find_family(config, recipe.task);
   if (!family) return tl::unexpected(family.error());
   std::unique_ptr<family::PretrainedModel> model =
       (*family)->build(config, classifier_options(config, recipe,
@@ -58,7 +56,7 @@ Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
 
 family::SampleSizes sample_sizes(const family::PretrainedModel& model, const TrainRecipe& recipe) {
   family::SampleSizes sizes = model.sample_sizes(recipe.sequence_length);
-  if (recipe.target_length && recipe.task == TaskName::seq2seq_lm)
+  if (recipe.target_length && recipe.task == Task::seq2seq_lm)
     sizes.labels = ghost::Dims{*recipe.target_length};
   return sizes;
 }

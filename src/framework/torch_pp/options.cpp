@@ -86,7 +86,7 @@ Result<void> check_schedule(const Options& o) {
 }
 
 Result<void> check_recipe(const TrainRecipe& recipe) {
-  if (recipe.task != TaskName::causal_lm)
+  if (recipe.task != Task::causal_lm)
     return unsupported("only causal-lm is cut into stages", "--task", "causal-lm");
   if (recipe.gradient_accumulation != 1)
     return bad_input("a schedule accumulates over its micro-batches", "--gradient-accumulation",

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 4> kMultimodalRope{"qwen2_vl", "qwen2_5_v
 Result<TrainRecipe> loading(const Config& config, const GenerateRecipe& recipe) {
   TrainRecipe load;
   load.task = torch::default_task(config);
-  if (load.task != TaskName::causal_lm && load.task != TaskName::image_text_to_text)
+  if (load.task != Task::causal_lm && load.task != Task::image_text_to_text)
     return unsupported("generate() is modelled for decoders alone", config.where() + ": model_type",
                        "a causal language model");
   if (std::ranges::find(kMultimodalRope, config.text("model_type", "")) != kMultimodalRope.end())

@@ -52,8 +52,8 @@ using ghost::Tensor;
 /// encoder-decoder's: then position 0 of the labels counts for nothing
 /// (Trainer._loss_shifts_labels). Of decoders only GPT-2's is called GPT2LMHeadModel.
 bool loss_shifts_labels(const Config& config, const TrainRecipe& recipe) {
-  return recipe.task == TaskName::image_text_to_text ||
-         (recipe.task == TaskName::causal_lm && config.text("model_type", "") != "gpt2");
+  return recipe.task == Task::image_text_to_text ||
+         (recipe.task == Task::causal_lm && config.text("model_type", "") != "gpt2");
 }
 
 /// Whether a micro-batch holds a rejected sequence beside each chosen one.
@@ -159,7 +159,7 @@ class Trainer {
   /// integrations/neftune.py: a hook on the input embeddings. Those of an encoder-decoder are the
   /// shared table, whose own forward nobody calls.
   void activate_neftune() {
-    if (recipe_.task == TaskName::seq2seq_lm) return;
+    if (recipe_.task == Task::seq2seq_lm) return;
     for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
       if (module.node->embedding && torch::is_input_embedding(*module.node))
         module.node->embedding->adds_noise = true;
@@ -369,7 +369,7 @@ Result<void> check_head(const Config& config, const TrainRecipe& recipe,
   if (recipe.trainer.grpo && balances && dynamic_cast<const family::RoutedModel*>(&model))
     return unsupported("GRPO's loss that balances experts is not modelled",
                        "--router_aux_loss_coef", "0");
-  if (recipe.task == TaskName::image_text_to_text && recipe.trainer.use_liger_kernel)
+  if (recipe.task == Task::image_text_to_text && recipe.trainer.use_liger_kernel)
     return unsupported("Liger's kernels in images-and-text models are not modelled",
                        "--use_liger_kernel", "leave it out");
   if (model.head() || (!recipe.trainer.is_of_trl() && !recipe.trainer.use_liger_kernel)) return {};
@@ -411,11 +411,11 @@ Result<void> check_seq2seq(const TrainRecipe& recipe) {
 
 /// Of tasks other than the decoders', what has been laid beside real runs.
 Result<void> check_task(const TrainRecipe& recipe) {
-  if (recipe.task == TaskName::causal_lm) return {};
-  const bool passes_images_over = recipe.task == TaskName::image_text_to_text;
+  if (recipe.task == Task::causal_lm) return {};
+  const bool passes_images_over = recipe.task == Task::image_text_to_text;
   const bool is_classifier = is_classification(recipe.task);
-  if (!passes_images_over && !is_classifier && recipe.task != TaskName::masked_lm &&
-      recipe.task != TaskName::seq2seq_lm)
+  if (!passes_images_over && !is_classifier && recipe.task != Task::masked_lm &&
+      recipe.task != Task::seq2seq_lm)
     return unsupported("images and speech are not modelled by --framework transformers", "--task",
                        "causal-lm, masked-lm or seq2seq-lm");
   if (is_classifier && recipe.trainer.label_smoothing_factor != 0.0)
@@ -428,7 +428,7 @@ Result<void> check_task(const TrainRecipe& recipe) {
                        "leave it out");
   if (recipe.trainer.fsdp || runs_deepspeed(recipe))
     return unsupported("FSDP and DeepSpeed are modelled for decoders alone", "--task", "causal-lm");
-  return recipe.task == TaskName::seq2seq_lm ? check_seq2seq(recipe) : Result<void>();
+  return recipe.task == Task::seq2seq_lm ? check_seq2seq(recipe) : Result<void>();
 }
 
 Result<void> check(const TrainRecipe& recipe) {

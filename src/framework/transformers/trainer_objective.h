@@ -13,7 +13,7 @@ class TrainerObjective final : public Objective {
   TrainerObjective(const TrainRecipe& recipe, const PreparedModel& model)
       : model_(model),
         smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0),
-        shifts_labels_(recipe.task == TaskName::causal_lm) {}
+        shifts_labels_(recipe.task == Task::causal_lm) {}
 
   ghost::Tensor compute_loss(const family::Batch& inputs) override { return compute(inputs).loss; }
   /// compute_loss(return_outputs=True)

@@ -50,7 +50,7 @@ family::ModelOutput forward(family::PretrainedModel& model, const TrainRecipe& r
 /// PreTrainedModel.loss_function finds no loss by the name of GPT2LMHeadModel and says so: at its
 /// warning torch.compile ends one graph and begins another (modeling_utils.py).
 bool breaks_at_loss(const Config& config, const TrainRecipe& recipe) {
-  return recipe.task == TaskName::causal_lm && config.text("model_type", "") == "gpt2";
+  return recipe.task == Task::causal_lm && config.text("model_type", "") == "gpt2";
 }
 
 /// A checkpointed call stays in the graph, its nodes tagged with its number
