@@ -2,8 +2,8 @@
 // ALBERT with its masked-language-model head: a few layers that the stack goes through again and
 // again, over narrower embeddings; mirroring transformers 5.17 models/albert/modeling_albert.py.
 #include "family/bert_encoder.h"
+#include "family/encoder_masked_lm.h"
 #include "family/families.h"
-#include "family/loss.h"
 #include "nn/layer_frame.h"
 
 namespace memtape::family {
@@ -189,35 +189,11 @@ class AlbertMLMHead : public nn::Module<AlbertMLMHead> {
   nn::Activation activation_;
 };
 
-class AlbertForMaskedLM : public PretrainedModel {
- public:
-  AlbertForMaskedLM(const AlbertConfig& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        albert_(root() / "albert", c),
-        predictions_(root() / "predictions", c) {
-    if (c.tie_word_embeddings) predictions_.tie(albert_.embeddings.word_embeddings.weight);
-  }
-
-  std::string_view output_embeddings() const override { return "predictions.decoder"; }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor sequence_output = albert_(batch.input_ids, batch.attention_mask);
-    Tensor prediction_scores = predictions_(sequence_output);
-    Tensor loss = masked_lm_loss(prediction_scores, batch, vocab_size_);
-    return {std::move(loss), std::move(prediction_scores)};
-  }
-
- private:
-  std::int64_t vocab_size_;
-  AlbertModel albert_;
-  AlbertMLMHead predictions_;
-};
-
 }  // namespace
 
 ModelPointer build_albert(const Config& c, const ModelOptions& options) {
-  return build_checked<AlbertForMaskedLM>(c, AlbertConfig(c, options), options);
+  return build_checked<EncoderForMaskedLM<AlbertModel, AlbertMLMHead>>(
+      c, AlbertConfig(c, options), options, MaskedLmNames{"albert", "predictions"});
 }
 
 }  // namespace memtape::family

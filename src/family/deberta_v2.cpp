@@ -11,8 +11,8 @@
 
 #include "base/text.h"
 #include "family/bert_head.h"
+#include "family/encoder_masked_lm.h"
 #include "family/families.h"
-#include "family/loss.h"
 #include "family/padding_check.h"
 #include "family/several_inputs_layer.h"
 #include "ghost/autocast.h"
@@ -363,35 +363,11 @@ class DebertaV2Model : public nn::Module<DebertaV2Model> {
   DebertaV2Encoder encoder_;
 };
 
-class DebertaV2ForMaskedLM : public PretrainedModel {
- public:
-  DebertaV2ForMaskedLM(const DebertaV2Config& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        deberta_(root() / "deberta", c),
-        predictions_(root() / "cls" / "predictions", c) {
-    if (c.tie_word_embeddings) predictions_.tie(deberta_.embeddings.word_embeddings.weight);
-  }
-
-  std::string_view output_embeddings() const override { return "cls.predictions.decoder"; }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor sequence_output = deberta_(batch.input_ids, batch.attention_mask);
-    Tensor prediction_scores = predictions_(sequence_output);
-    Tensor loss = masked_lm_loss(prediction_scores, batch, vocab_size_);
-    return {std::move(loss), std::move(prediction_scores)};
-  }
-
- private:
-  std::int64_t vocab_size_;
-  DebertaV2Model deberta_;
-  BertLMPredictionHead predictions_;
-};
-
 }  // namespace
 
 ModelPointer build_deberta_v2(const Config& c, const ModelOptions& options) {
-  return build_checked<DebertaV2ForMaskedLM>(c, DebertaV2Config(c, options), options);
+  return build_checked<EncoderForMaskedLM<DebertaV2Model, BertLMPredictionHead>>(
+      c, DebertaV2Config(c, options), options, MaskedLmNames{"deberta", "cls.predictions"});
 }
 
 }  // namespace memtape::family

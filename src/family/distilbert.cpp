@@ -241,8 +241,7 @@ ModelPointer build_distilbert(const Config& c, const ModelOptions& options) {
   if (!c.check()) return nullptr;
   using Model = EncoderForClassification<DistilBertModel>;
   return std::make_unique<Model>(options, ClassifierWidths{config.dim, options.num_labels, dropout},
-                                 make_head, Model::Order::body_first, "distilbert", config,
-                                 "transformer");
+                                 make_head, MadeFirst::body, "distilbert", config, "transformer");
 }
 
 }  // namespace memtape::family

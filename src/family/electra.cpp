@@ -118,7 +118,7 @@ ModelPointer build_electra(const Config& c, const ModelOptions& options) {
   using Model = EncoderForClassification<ElectraModel>;
   return std::make_unique<Model>(
       options, classifier_widths(options, config.hidden_size, config.hidden_dropout_prob),
-      make_head, Model::Order::body_first, "electra", config);
+      make_head, MadeFirst::body, "electra", config);
 }
 
 }  // namespace memtape::family

@@ -88,20 +88,18 @@ class DenseClassifier final : public ClassifierHead {
 template <class Body>
 class EncoderForClassification final : public PretrainedModel {
  public:
-  /// Which of the two its class makes first.
-  enum class Order { body_first, head_first };
   using MakeHead = std::unique_ptr<ClassifierHead> (*)(const nn::Scope& root, const nn::Scope* body,
                                                        const ModelOptions& options,
                                                        const ClassifierWidths& widths);
 
   template <class... Settings>
   EncoderForClassification(const ModelOptions& options, const ClassifierWidths& widths,
-                           MakeHead make_head, Order order, const char* name,
+                           MakeHead make_head, MadeFirst first, const char* name,
                            const Settings&... settings)
       : PretrainedModel(options), task_(options.task) {
-    if (order == Order::head_first) head_ = make_head(root(), nullptr, options, widths);
+    if (first == MadeFirst::head) head_ = make_head(root(), nullptr, options, widths);
     body_.emplace(root() / name, settings...);
-    if (order == Order::head_first) return;
+    if (first == MadeFirst::head) return;
     const nn::Scope body(tree, body_->node());
     head_ = make_head(root(), &body, options, widths);
   }

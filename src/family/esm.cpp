@@ -7,9 +7,9 @@
 #include <string>
 
 #include "family/bert_encoder.h"
+#include "family/encoder_masked_lm.h"
 #include "family/fairseq_positions.h"
 #include "family/families.h"
-#include "family/loss.h"
 #include "family/rope.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -325,35 +325,11 @@ class EsmLMHead : public nn::Module<EsmLMHead> {
   Tensor bias_;
 };
 
-class EsmForMaskedLM : public PretrainedModel {
- public:
-  EsmForMaskedLM(const EsmConfig& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        esm_(root() / "esm", c),
-        lm_head_(root() / "lm_head", c) {
-    if (c.tie_word_embeddings) lm_head_.tie(esm_.embeddings.word_embeddings.weight);
-  }
-
-  std::string_view output_embeddings() const override { return "lm_head.decoder"; }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor sequence_output = esm_(batch.input_ids, batch.attention_mask);
-    Tensor prediction_scores = lm_head_(sequence_output);
-    Tensor loss = masked_lm_loss(prediction_scores, batch, vocab_size_);
-    return {std::move(loss), std::move(prediction_scores)};
-  }
-
- private:
-  std::int64_t vocab_size_;
-  EsmModel esm_;
-  EsmLMHead lm_head_;
-};
-
 }  // namespace
 
 ModelPointer build_esm(const Config& c, const ModelOptions& options) {
-  return build_checked<EsmForMaskedLM>(c, EsmConfig(c, options), options);
+  return build_checked<EncoderForMaskedLM<EsmModel, EsmLMHead>>(c, EsmConfig(c, options), options,
+                                                                MaskedLmNames{"esm", "lm_head"});
 }
 
 }  // namespace memtape::family

@@ -9,11 +9,11 @@ namespace memtape::family {
 using ModelPointer = std::unique_ptr<PretrainedModel>;
 
 /// The model, or null when reading the configuration found a failure.
-template <class Model, class Settings>
+template <class Model, class Settings, class... More>
 ModelPointer build_checked(const Config& config, const Settings& settings,
-                           const ModelOptions& options) {
+                           const ModelOptions& options, const More&... more) {
   if (!config.check()) return nullptr;
-  return std::make_unique<Model>(settings, options);
+  return std::make_unique<Model>(settings, options, more...);
 }
 
 ModelPointer build_bloom(const Config& config, const ModelOptions& options);

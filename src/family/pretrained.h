@@ -57,6 +57,9 @@ struct ModelOutput {
   Tensor end_logits = {};                 ///< of question answering; `logits` are the start's
 };
 
+/// Which of body and head a class makes first.
+enum class MadeFirst { body, head };
+
 class StageParts;
 
 class PretrainedModel {

@@ -9,9 +9,9 @@
 
 #include "family/bert_encoder.h"
 #include "family/encoder_classifier.h"
+#include "family/encoder_masked_lm.h"
 #include "family/fairseq_positions.h"
 #include "family/families.h"
-#include "family/loss.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 
@@ -104,34 +104,6 @@ class RobertaLMHead : public nn::Module<RobertaLMHead> {
   Tensor bias_;
 };
 
-/// XLM-RoBERTa and CamemBERT make the head before the body.
-enum class MadeFirst { body, head };
-
-class RobertaForMaskedLM : public PretrainedModel {
- public:
-  RobertaForMaskedLM(const BertConfig& c, const ModelOptions& options, MadeFirst first)
-      : PretrainedModel(options), vocab_size_(c.vocab_size) {
-    if (first == MadeFirst::head) lm_head_.emplace(root() / "lm_head", c);
-    roberta_.emplace(root() / "roberta", c);
-    if (first == MadeFirst::body) lm_head_.emplace(root() / "lm_head", c);
-    if (c.tie_word_embeddings) lm_head_->tie(roberta_->embeddings.word_embeddings.weight);
-  }
-
-  std::string_view output_embeddings() const override { return "lm_head.decoder"; }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor sequence_output = (*roberta_)(batch.input_ids, batch.attention_mask);
-    Tensor prediction_scores = (*lm_head_)(sequence_output);
-    Tensor loss = masked_lm_loss(prediction_scores, batch, vocab_size_);
-    return {std::move(loss), std::move(prediction_scores)};
-  }
-
- private:
-  std::int64_t vocab_size_;
-  std::optional<BertModel<RobertaEmbeddings>> roberta_;
-  std::optional<RobertaLMHead> lm_head_;
-};
-
 std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope* body,
                                           const ModelOptions& options,
                                           const ClassifierWidths& widths) {
@@ -157,12 +129,12 @@ ModelPointer build(const Config& c, const ModelOptions& options, std::int64_t vo
   check_padding(c, config);
   if (!c.check()) return nullptr;
   if (!is_classification(options.task))
-    return std::make_unique<RobertaForMaskedLM>(config, options, first);
+    return std::make_unique<EncoderForMaskedLM<BertModel<RobertaEmbeddings>, RobertaLMHead>>(
+        config, options, MaskedLmNames{"roberta", "lm_head"}, first);
   using Model = EncoderForClassification<BertModel<RobertaEmbeddings>>;
   return std::make_unique<Model>(
       options, classifier_widths(options, config.hidden_size, config.hidden_dropout_prob),
-      make_head, first == MadeFirst::body ? Model::Order::body_first : Model::Order::head_first,
-      "roberta", config);
+      make_head, first, "roberta", config);
 }
 
 }  // namespace
@@ -171,6 +143,7 @@ ModelPointer build_roberta(const Config& c, const ModelOptions& options) {
   return build(c, options, 50265, MadeFirst::body);
 }
 
+/// XLM-RoBERTa and CamemBERT make the head before the body.
 ModelPointer build_xlm_roberta(const Config& c, const ModelOptions& options) {
   return build(c, options, 30522, MadeFirst::head);
 }
