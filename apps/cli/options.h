@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "launch/remarks.h"
 
 namespace memtape::cli {
 
@@ -49,9 +50,9 @@ struct RawOptions {
       values;          ///< ("micro-batch-size", "4") in the order of the table
   std::string config;  ///< the model's config.json, when no MODEL names it
   std::vector<std::pair<std::string, std::string>>
-      environment;                    ///< variables that a launch command sets
-  std::vector<std::string> warnings;  ///< from the reading of a launch command
-  std::string html, snapshot;         ///< files to write, or ""
+      environment;             ///< variables that a launch command sets
+  launch::Remarks remarks;     ///< from the reading of a launch command
+  std::string html, snapshot;  ///< files to write, or ""
   bool csv = false;
   bool rules = false;  ///< the well-known rules of thumb beside the answer
   OutputOptions output;

@@ -77,6 +77,8 @@ Result<TrainRequest> train_request(const RawOptions& typed) {
   if (!recipe) return tl::unexpected(recipe.error());
   Result<ServeDevice> device = device_of(options.values, options.environment);
   if (!device) return tl::unexpected(device.error());
+  recipe->not_modelled.insert(recipe->not_modelled.end(), options.remarks.not_modelled.begin(),
+                              options.remarks.not_modelled.end());
   return TrainRequest{std::move(*recipe), device_setup(std::move(*device))};
 }
 

@@ -69,8 +69,7 @@ Result<void> note_accelerate_text(std::string_view text, std::string_view file,
                                   LaunchCommand& command) {
   Result<Settings> settings = read_settings(text, file);
   if (!settings) return tl::unexpected(settings.error());
-  for (std::string& line : settings->check_names({kModelled, kNotModelled, kNeutral}))
-    command.warnings.push_back(std::move(line));
+  command.remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral}));
   constexpr auto kTypes =
       std::to_array<std::string_view>({"NO", "MULTI_GPU", "MULTI_CPU", "MULTI_NPU", "DEEPSPEED",
                                        "FSDP", "MEGATRON_LM", "XLA", "TP", "no"});

@@ -83,7 +83,7 @@ void add_sharding(const Settings& settings, Settings& arguments, Translation& tr
         members += fmt::format(", \"{}\": {}", name, json_quoted(option_text(member)));
       else if (name != "version" &&
                std::ranges::find(kShardingOfTheHost, name) == kShardingOfTheHost.end())
-        translation.warnings.push_back(
+        translation.remarks.warnings.push_back(
             fmt::format("{}: {} does nothing: axolotl does not pass it on",
                         settings.find("fsdp_config")->where, member.key));
     }
@@ -157,8 +157,8 @@ void add_liger(Settings& settings, Translation& translation) {
       plugins, [](const std::string& name) { return name.find("Liger") != std::string::npos; });
   for (const std::string& plugin : plugins)
     if (plugin.find("Liger") == std::string::npos)
-      translation.warnings.push_back(fmt::format("{}: the plugin {} is not modelled",
-                                                 settings.find("plugins")->where, plugin));
+      translation.remarks.not_modelled.push_back(fmt::format(
+          "{}: the plugin {} is not modelled", settings.find("plugins")->where, plugin));
   if (!has_liger) return;
   translation.options.emplace_back("use_liger_kernel", "true");
   translation.options.emplace_back(
@@ -250,14 +250,14 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   const bool sharded = settings.says("fsdp") || settings.says("fsdp_config");
   if (!settings.find("adapter") && !sharded && dtypes.weights != "fp32" &&
       !settings.on("flash_attention"))
-    translation.warnings.emplace_back(
+    translation.remarks.not_modelled.emplace_back(
         "axolotl holds embeddings, head and norms in float32 when all is trained without flash "
         "attention; here they are in the dtype of the rest");
   if (settings.on("sample_packing"))
-    translation.warnings.emplace_back(
+    translation.remarks.warnings.emplace_back(
         "packed samples are taken as micro_batch_size full sequences, each attended to whole");
   else if (!settings.on("pad_to_sequence_len"))
-    translation.warnings.emplace_back(
+    translation.remarks.warnings.emplace_back(
         "sequences are padded to the longest of their batch; all are taken to be sequence_len "
         "long");
   return {};
@@ -272,8 +272,7 @@ Result<Translation> translate_axolotl(const LaunchCommand& command) {
   if (!translation) return translation;
   KnownNames known = data::axolotl_names();
   known.others_pass = true;
-  for (std::string& line : settings->check_names(known))
-    translation->warnings.push_back(std::move(line));
+  translation->remarks.add(settings->check_names(known));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   const Result<TrlProgram> trainer = trainer_of(*settings);
   if (!trainer) return tl::unexpected(trainer.error());

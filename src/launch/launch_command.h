@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "launch/files.h"
 #include "launch/flags.h"
+#include "launch/remarks.h"
 
 namespace memtape::launch {
 
@@ -30,7 +31,7 @@ struct LaunchCommand {
   /// What a launcher itself decides about the run (accelerate's --mixed_precision ...), by the
   /// launcher's names.
   std::vector<std::pair<std::string, std::string>> launcher_settings;
-  std::vector<std::string> warnings;
+  Remarks remarks;
   std::deque<std::vector<std::string>> made_words;  ///< of a container's entry point, of sh -c
   std::optional<std::int64_t> container_gpus;       ///< docker run --gpus
 

@@ -180,7 +180,7 @@ void add_batch(Settings& settings, Translation& translation) {
   if (const auto length = settings.whole("train.max_seq_length"))
     translation.options.emplace_back("sequence-length", fmt::format("{}", *length));
   else
-    translation.warnings.emplace_back(
+    translation.remarks.warnings.emplace_back(
         "train.max_seq_length is not set: the longest sample decides; --sequence-length before the "
         "-- says how long");
 }
@@ -191,8 +191,7 @@ Result<Translation> translate(const LaunchCommand& command, std::string_view pro
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
   translation.options.emplace_back("framework", "litgpt");
-  for (std::string& line : settings->check_names({kModelled, kNotModelled, kNeutral}))
-    translation.warnings.push_back(std::move(line));
+  translation.remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral}));
   if (checkpoint.empty()) checkpoint = settings->text("checkpoint_dir").value_or("");
   if (checkpoint.empty())
     return bad_input("no model is named", std::string(program),

@@ -136,9 +136,8 @@ Result<Translation> translate_llama_factory(const LaunchCommand& command) {
   if (!translation) return translation;
   const KnownNames known = data::llama_factory_names();
   const std::vector<std::string_view> neutral = neutral_names();
-  for (std::string& line :
-       settings->check_names({known.modelled, known.not_modelled, neutral, known.refused}))
-    translation->warnings.push_back(std::move(line));
+  translation->remarks.add(
+      settings->check_names({known.modelled, known.not_modelled, neutral, known.refused}));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   constexpr auto kStages =
       std::to_array<std::string_view>({"pt", "sft", "rm", "ppo", "dpo", "kto"});
@@ -160,7 +159,7 @@ Result<Translation> translate_llama_factory(const LaunchCommand& command) {
   translation->options.emplace_back(
       "sequence-length", fmt::format("{}", settings->whole("cutoff_len").value_or(2048)));
   if (!settings->on("packing") && stage == "sft")
-    translation->warnings.emplace_back(
+    translation->remarks.warnings.emplace_back(
         "sequences are padded to the longest of their batch; all are taken to be cutoff_len long");
   if (settings->failure()) return tl::unexpected(*settings->failure());
   return translation;

@@ -65,7 +65,7 @@ void take_hub_name(Translation& translation, std::string_view name) {
     if (repository.ends_with(ending)) repository.remove_suffix(ending.size());
   translation.model = repository.substr(repository.rfind('/') + 1);
   translation.options.emplace_back("quantize", type);
-  translation.warnings.push_back(
+  translation.remarks.warnings.push_back(
       fmt::format("the file of {} is not read: the answer is for {} as llama-quantize makes {} of "
                   "it (name the file with -m for its own tensors)",
                   name, translation.model, type));

@@ -151,7 +151,7 @@ void take_enough_nodes(const LaunchCommand& command, const ReadFlags& flags,
   if (gpus <= each || gpus % each != 0) return;
   for (auto& [name, value] : translation.options)
     if (name == "gpus") value = fmt::format("{}", gpus);
-  translation.warnings.push_back(
+  translation.remarks.warnings.push_back(
       fmt::format("--nnodes is not given: {} nodes are taken, {} GPUs, the fewest that hold the "
                   "model once",
                   gpus / each, gpus));
@@ -183,8 +183,7 @@ Result<Translation> translate_megatron(const LaunchCommand& command) {
   translation.config = config.object();
   translation.options.emplace_back("framework", "megatron-core");
   take_enough_nodes(command, *flags, translation);
-  for (std::string& line : not_modelled(*flags, command.program))
-    translation.warnings.push_back(std::move(line));
+  translation.remarks.add({{}, not_modelled(*flags, command.program)});
   return translation;
 }
 

@@ -126,7 +126,7 @@ bool is_known(const LaunchCommand& command) {
 Translation begin_translation(const LaunchCommand& command, Translation::Command kind) {
   Translation translation;
   translation.command = kind;
-  translation.warnings = command.warnings;
+  translation.remarks = command.remarks;
   if (const auto gpus = command.gpus())
     translation.options.emplace_back("gpus", fmt::format("{}", *gpus));
   return translation;

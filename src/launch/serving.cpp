@@ -99,9 +99,8 @@ Result<Translation> begin_serving(const LaunchCommand& command, std::string_view
 void add_warnings(Translation& translation, const ReadFlags& flags, std::string_view program) {
   translation.unknown.insert(translation.unknown.end(), flags.unknown.begin(), flags.unknown.end());
   for (std::string& line : unknown_arguments(flags, program))
-    translation.warnings.push_back(std::move(line));
-  for (std::string& line : not_modelled(flags, program))
-    translation.warnings.push_back(std::move(line));
+    translation.remarks.warnings.push_back(std::move(line));
+  translation.remarks.add({{}, not_modelled(flags, program)});
 }
 
 ReadFlags read_variables(const LaunchCommand& command, std::string_view prefix,

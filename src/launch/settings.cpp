@@ -155,13 +155,14 @@ std::vector<std::string_view> KnownNames::all() const {
   return names;
 }
 
-std::vector<std::string> Settings::check_names(const KnownNames& known) {
-  std::vector<std::string> lines;
+Remarks Settings::check_names(const KnownNames& known) {
+  Remarks remarks;
   const std::vector<std::string_view> names = known.all();
   for (const Setting& setting : settings_) {
     if (has(known.not_modelled, setting.name)) {
       if (setting.says_something())
-        lines.push_back(fmt::format("{}: what it does is not modelled", setting.where));
+        remarks.not_modelled.push_back(
+            fmt::format("{}: what it does is not modelled", setting.where));
     } else if (has(known.refused, setting.name)) {
       const bool is_one = setting.value.text == "1" && !setting.name.starts_with("use_");  // a size
       if (setting.says_something() && !is_one) fail(setting, "is not modelled", "leave it out");
@@ -170,7 +171,7 @@ std::vector<std::string> Settings::check_names(const KnownNames& known) {
         return name.size() > 8 && setting.name.starts_with(name);
       });
       if (known.others_pass && !goes_on && !is_misspelt(setting.name, names)) {
-        lines.push_back(fmt::format("{}: no such name, passed over", setting.where));
+        remarks.warnings.push_back(fmt::format("{}: no such name, passed over", setting.where));
         continue;
       }
       const std::string_view best = nearest(setting.name, names);
@@ -178,7 +179,7 @@ std::vector<std::string> Settings::check_names(const KnownNames& known) {
            best.empty() ? std::string() : fmt::format("did you mean {}?", best));
     }
   }
-  return lines;
+  return remarks;
 }
 
 std::string option_text(const YamlNode& value) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launch/remarks.h"
 #include "launch/yaml.h"
 
 namespace memtape::launch {
@@ -59,7 +60,7 @@ class Settings {
 
   /// Refuses names that change the step, and those in no list (where others pass, those that are
   /// misspelt); gives a line for each that passes, or has an effect which is not modelled.
-  std::vector<std::string> check_names(const KnownNames& known);
+  Remarks check_names(const KnownNames& known);
 
   void fail(const Setting& setting, std::string what, std::string hint = {});
   const std::optional<Error>& failure() const { return failure_; }

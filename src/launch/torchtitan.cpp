@@ -168,7 +168,7 @@ class TitanCommand {
   }
 
   Settings settings;
-  std::vector<std::string> warnings;
+  Remarks remarks;
 
  private:
   /// --section.key value, --section.key=value, or a switch.
@@ -237,7 +237,8 @@ class TitanCommand {
       if (has(kNotModelled, setting.name)) {
         if (setting.says_something() && setting.value.text != "float32" &&
             setting.value.text != "0.5")
-          warnings.push_back(fmt::format("{}: what it does is not modelled", setting.where));
+          remarks.not_modelled.push_back(
+              fmt::format("{}: what it does is not modelled", setting.where));
         continue;
       }
       if (has(kNeutralSections, section)) continue;
@@ -381,7 +382,7 @@ void warn_of_float8(Settings& settings, Translation& translation) {
   const bool converts = std::ranges::any_of(
       converters, [](const std::string& name) { return name.find("float8") != std::string::npos; });
   if (!converts && !settings.on("float8.enable_float8_linear")) return;
-  translation.warnings.emplace_back(
+  translation.remarks.not_modelled.emplace_back(
       settings.on("training.compile") || settings.on("compile.enable")
           ? "float8 linear layers are counted as bfloat16: compiled, their casts are fused into "
             "their neighbours, and what is saved for backward stays bfloat16"
@@ -396,7 +397,7 @@ Result<Translation> translate_torchtitan(const LaunchCommand& command) {
   if (const Result<void> done = titan.read(); !done) return tl::unexpected(done.error());
   Settings& settings = titan.settings;
   Translation translation = begin_translation(command, Translation::Command::train);
-  for (std::string& line : titan.warnings) translation.warnings.push_back(std::move(line));
+  translation.remarks.add(std::move(titan.remarks));
   const bool is_script = command.program.ends_with(".sh");
   if (is_script && !command.gpus()) {
     const std::string* const gpus = command.variable("NGPU");

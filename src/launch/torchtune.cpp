@@ -298,11 +298,11 @@ void add_step(Settings& settings, Settings& tokenizer, Translation& translation)
   translation.options.emplace_back("max-grad-norm", clip ? fmt::format("{}", *clip) : "none");
   if (settings.on("enable_activation_checkpointing"))
     translation.options.emplace_back("gradient-checkpointing", "full");
-  translation.warnings.emplace_back(
+  translation.remarks.not_modelled.emplace_back(
       "torchtune's modules and chunked loss are its own: this is transformers' model of that shape "
       "in a plain loop");
   if (!tokenizer.find("max_seq_len"))
-    translation.warnings.emplace_back(
+    translation.remarks.warnings.emplace_back(
         "tokenizer.max_seq_len is not set: samples decide; --sequence-length before the -- says "
         "how long");
 }
@@ -315,8 +315,7 @@ Result<Translation> translate_tune_run(const LaunchCommand& command) {
   Result<Settings> settings = read_config(*words, command);
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
-  for (std::string& line : settings->check_names({kModelled, kNotModelled, kNeutral}))
-    translation.warnings.push_back(std::move(line));
+  translation.remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral}));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   if (const auto fine = refuse_unmodelled(*settings); !fine) return tl::unexpected(fine.error());
   if (words->recipe.ends_with("_distributed"))

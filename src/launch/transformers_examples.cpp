@@ -114,7 +114,7 @@ Result<void> add_classes(const Example& example, Settings& settings, Translation
   if (count)
     translation.options.emplace_back("num-labels", fmt::format("{}", *count));
   else
-    translation.warnings.push_back(fmt::format(
+    translation.remarks.warnings.push_back(fmt::format(
         "{}: the data set's classes are not known; the configuration's number, else 2, is taken "
         "(--num-labels)",
         example.program));
@@ -132,7 +132,7 @@ void add_lengths(const Example& example, Settings& settings, Translation& transl
   add_length(example.length, "sequence-length", settings, translation);
   add_length(example.target, "target-length", settings, translation);
   if (settings.on("pad_to_max_length", example.pads_to_length)) return;
-  translation.warnings.push_back(fmt::format(
+  translation.remarks.warnings.push_back(fmt::format(
       "{}: sequences are padded to the longest of their batch; all are taken to be {} long",
       example.program,
       example.target.name.empty()
@@ -151,8 +151,7 @@ Result<Translation> translate_example(const LaunchCommand& command) {
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
   std::vector<std::string_view> neutral = with_fields(kNeutral);
-  for (std::string& line : settings->check_names({kModelled, {}, neutral}))
-    translation->warnings.push_back(std::move(line));
+  translation->remarks.add(settings->check_names({kModelled, {}, neutral}));
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());
   translation->options.emplace_back("task", example->task);

@@ -126,8 +126,7 @@ Result<Translation> translate_run_clm(const LaunchCommand& command) {
   const std::vector<std::string_view> fields = training_argument_fields();
   std::vector<std::string_view> neutral(kClmNeutral.begin(), kClmNeutral.end());
   neutral.insert(neutral.end(), fields.begin(), fields.end());
-  for (std::string& line : settings->check_names({kClmModelled, kClmNotModelled, neutral}))
-    translation->warnings.push_back(std::move(line));
+  translation->remarks.add(settings->check_names({kClmModelled, kClmNotModelled, neutral}));
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());
   if (const auto done = add_training_arguments(*settings, *translation); !done)
@@ -137,7 +136,7 @@ Result<Translation> translate_run_clm(const LaunchCommand& command) {
   } else {
     // The tokenizer's model_max_length, cut to 1,024 where the model has fewer positions than that.
     translation->options.emplace_back("sequence-length", "1024");
-    translation->warnings.emplace_back(
+    translation->remarks.warnings.emplace_back(
         "run_clm.py: without --block_size the tokenizer's length decides; blocks of 1024 tokens "
         "are taken");
   }
@@ -164,7 +163,7 @@ Result<Translation> translate_trainer_script(const LaunchCommand& command) {
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
   for (const std::string& name : own)
-    translation->warnings.push_back(fmt::format(
+    translation->remarks.warnings.push_back(fmt::format(
         "{}: --{} is the script's own and taken to have no effect", command.program, name));
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());
@@ -178,7 +177,7 @@ Result<Translation> translate_trainer_script(const LaunchCommand& command) {
       translation->options.emplace_back("sequence-length", fmt::format("{}", *length));
       has_length = true;
     }
-  translation->warnings.push_back(fmt::format(
+  translation->remarks.warnings.push_back(fmt::format(
       "{} is taken to hand these TrainingArguments to transformers' Trainer and to fill each batch "
       "to {}",
       command.program, has_length ? "that length" : "the default of --sequence-length"));

@@ -19,7 +19,7 @@ struct Translation {
   std::string config;  ///< the model's configuration, when the command line itself describes it
   std::vector<std::pair<std::string, std::string>> options;      ///< ("micro-batch-size", "4")
   std::vector<std::pair<std::string, std::string>> environment;  ///< of each process
-  std::vector<std::string> warnings;
+  Remarks remarks;
   std::vector<std::string> program;    ///< what runs: "python3", "-m", "vllm..."
   std::vector<std::string> arguments;  ///< its own words
   std::span<const Flag> flags;         ///< its flags; they mean options

@@ -181,13 +181,13 @@ std::string_view trainer_of(TrlProgram kind) {
 /// How long sequences are taken to be.
 void add_lengths(Settings& settings, TrlProgram kind, Translation& translation) {
   if (kind == TrlProgram::grpo || kind == TrlProgram::rloo) {
-    translation.warnings.emplace_back(
+    translation.remarks.warnings.emplace_back(
         "completions are taken to be max_completion_length long, and no longer than that");
     return;
   }
   add_default(translation, "max_length", "1024");
   if (!settings.on("packing"))
-    translation.warnings.emplace_back(
+    translation.remarks.warnings.emplace_back(
         "sequences are padded to the longest of their batch; all are taken to be max_length long");
 }
 
@@ -205,8 +205,7 @@ Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind)
     return tl::unexpected(noted.error());
   Result<Translation> translation = begin_trainer(launched);
   if (!translation) return translation;
-  for (std::string& line : settings->check_names({kModelled, kNotModelled, neutral}))
-    translation->warnings.push_back(std::move(line));
+  translation->remarks.add(settings->check_names({kModelled, kNotModelled, neutral}));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   const std::optional<std::string> model = settings->text("model_name_or_path");
   if (!model) return bad_input("no model is named", command.program, "--model_name_or_path MODEL");

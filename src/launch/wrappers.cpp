@@ -565,8 +565,7 @@ Result<Unwrapped> unwrap_once(Words words, LaunchCommand& command) {
   if (!found->flags.empty())
     flags = read_flags(words, found->flags, {.program = found->name, .stop_at_operand = true});
   if (!flags) return tl::unexpected(flags.error());
-  for (std::string& line : not_modelled(*flags, found->name))
-    command.warnings.push_back(std::move(line));
+  command.remarks.add({{}, not_modelled(*flags, found->name)});
   return found->take(*flags, words.subspan(flags->end), command);
 }
 

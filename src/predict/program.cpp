@@ -182,7 +182,7 @@ bool lacks_padding_token(const TrainRecipe& recipe, const Config& config) {
 TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (!recipe.names_task) recipe.task = torch::default_task(config);
   if (lacks_padding_token(recipe, config))
-    recipe.not_modelled.emplace_back(
+    recipe.assumed.emplace_back(
         "the configuration names no pad_token_id, and unless its class has one, transformers "
         "refuses to classify batches of more than one sequence: set it, or --micro-batch-size 1");
   if (recipe.framework == Framework::megatron_core) {  // which reads a launch command's own words
@@ -204,11 +204,11 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
       !recipe.quantization && packed.text("quant_method", "") == "bitsandbytes")
     (void)set_quantization_config({"quantization", packed.json()}, recipe);
   if (transformers::partitions_groups_as_one(recipe))
-    recipe.not_modelled.emplace_back(
+    recipe.assumed.emplace_back(
         "ZeRO 1 and 2 partition the parameters that weight decay spares apart from the others; "
         "they are counted as one group, some kilobytes off");
   if (auto why = transformers::evaluation_left_out(recipe)) {
-    recipe.not_modelled.push_back(std::move(*why));
+    recipe.assumed.push_back(std::move(*why));
     recipe.trainer.evaluation.runs = false;
     recipe.trainer.evaluation.left_out = true;
   }

@@ -19,6 +19,7 @@
 #include "predict/step_play.h"
 #include "predict/step_trace.h"
 #include "predict/train_warnings.h"
+#include "predict/unmodelled_bounds.h"
 #include "predict/verdict.h"
 #include "workload/device_traits.h"
 
@@ -158,6 +159,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
     return tl::unexpected(done.error());
   if (const auto done = widen_by_evaluation(prediction.bounds, model.config, recipe, device); !done)
     return tl::unexpected(done.error());
+  widen_by_not_modelled(prediction.bounds, recipe, peak);
   add_train_warnings(model, recipe, prediction.warnings);
   if (std::string said = compile_warning(recipe); !said.empty())
     prediction.warnings.push_back(std::move(said));

@@ -89,7 +89,8 @@ void add_train_warnings(const ModelRequest& model, const TrainRecipe& recipe, Li
     warnings.push_back(
         "--imbalance changes nothing here: no size depends on it how tokens are "
         "spread over experts");
-  warnings.insert(warnings.end(), recipe.not_modelled.begin(), recipe.not_modelled.end());
+  for (const Lines* lines : {&recipe.assumed, &recipe.not_modelled})
+    warnings.insert(warnings.end(), lines->begin(), lines->end());
   if (recipe.gradient_accumulation > torch::kMostMicroBatches)
     warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",
                                    torch::kMostMicroBatches));

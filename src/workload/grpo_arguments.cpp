@@ -215,8 +215,8 @@ Result<void> settle_grpo(std::span<const NamedValue> options, TrainRecipe& recip
     grpo.prompt_length = recipe.sequence_length - completion;
   }
   if (!grpo.prompt_length)
-    recipe.not_modelled.push_back("prompts are taken to be " + std::to_string(kPrompt) +
-                                  " tokens long: --prompt_length says how long they are");
+    recipe.assumed.push_back("prompts are taken to be " + std::to_string(kPrompt) +
+                             " tokens long: --prompt_length says how long they are");
   grpo.prompt_length = grpo.prompt_length.value_or(kPrompt);
   recipe.sequence_length = *grpo.prompt_length + completion;
   return settle_batches(recipe);

@@ -253,9 +253,11 @@ struct TrainRecipe {
   std::optional<bool> prepare_for_kbit_training;
   ExpertLoad expert_load;
   LayoutRecipe layout;
-  std::vector<std::string> freeze;  ///< globs over parameter names
-  std::vector<std::string>
-      not_modelled;  ///< what was asked for and leaves the step's figures as they are
+  std::vector<std::string> freeze;   ///< globs over parameter names
+  std::vector<std::string> assumed;  ///< what was taken for granted where nothing was said
+  /// What was asked for and changes memory in a way that is not modelled: the figures are without
+  /// it, the bounds wider.
+  std::vector<std::string> not_modelled;
 
   bool autocasts() const {
     return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;

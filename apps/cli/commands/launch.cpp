@@ -46,13 +46,18 @@ Result<Words> words_to_run(const std::vector<std::string>& typed) {
   return found;
 }
 
+std::vector<std::string> all_lines(launch::Remarks remarks) {
+  remarks.add({std::move(remarks.not_modelled), {}});
+  return std::move(remarks.warnings);
+}
+
 int serve(const launch::Translation& said, RawOptions raw, const LaunchOptions& options,
           Terminal& terminal) {
   return run_serve({.model = std::move(raw.model),
                     .engine = said.engine,
                     .values = std::move(raw.values),
                     .environment = std::move(raw.environment),
-                    .warnings = std::move(raw.warnings),
+                    .warnings = all_lines(std::move(raw.remarks)),
                     .corrected =
                         [&](std::span<const launch::Change> changes) {
                           return launch::corrected_command(said, options.command, changes);
@@ -73,8 +78,8 @@ int run_launch(const LaunchOptions& options, Terminal& terminal) {
   raw.model = said->model;
   raw.config = said->config;
   raw.environment = said->environment;
-  raw.warnings = words->remarks;
-  raw.warnings.insert(raw.warnings.end(), said->warnings.begin(), said->warnings.end());
+  raw.remarks.warnings = words->remarks;
+  raw.remarks.add(said->remarks);
   raw.values = said->options;
   raw.values.insert(raw.values.end(), options.given.values.begin(), options.given.values.end());
   if (said->command == launch::Translation::Command::train) {

@@ -93,8 +93,9 @@ Result<Answer> answer_of(const RawOptions& options) {
   if (!answer) return tl::unexpected(answer.error());
   answer->prediction.warnings.insert(answer->prediction.warnings.begin(), source->warnings.begin(),
                                      source->warnings.end());
-  answer->prediction.warnings.insert(answer->prediction.warnings.end(), options.warnings.begin(),
-                                     options.warnings.end());
+  answer->prediction.warnings.insert(answer->prediction.warnings.end(),
+                                     options.remarks.warnings.begin(),
+                                     options.remarks.warnings.end());
   Answer all{std::move(*answer), {}};
   if (options.rules)
     all.rules = rules_of_thumb(*source->config, resolved(request->recipe, *source->config),

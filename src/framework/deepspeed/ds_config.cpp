@@ -423,7 +423,7 @@ TrainRecipe resolved(TrainRecipe recipe) {
   const Result<Config> json =
       Config::parse(recipe.layout.strategy.empty() ? "{}" : recipe.layout.strategy, kOption);
   if (!json) return recipe;
-  if (json->json("packed_sequences") != "false") recipe.not_modelled.push_back(kPacked);
+  if (json->json("packed_sequences") != "false") recipe.assumed.push_back(kPacked);
   const auto micro = batch_number(*json, "train_micro_batch_size_per_gpu");
   const auto accumulation = batch_number(*json, "gradient_accumulation_steps");
   const auto batch = batch_number(*json, "train_batch_size");
