@@ -2,6 +2,7 @@
 #include "side_models.h"
 
 #include "base/comma_list.h"
+#include "framework/vllm/speculation.h"
 
 namespace memtape::cli {
 
@@ -43,15 +44,12 @@ Result<void> SideModels::add_draft(const std::string& name) {
 }
 
 Result<void> SideModels::add_proposer(const std::string& speculation) {
-  const Result<Config> given = Config::parse(speculation, "--speculative-config");
-  if (!given) return tl::unexpected(given.error());
-  const std::string model = given->text("model", ""), method = given->text("method", "");
-  // Proposers without weights, and predictors within the model, may name the model again.
-  if (model.empty() || method.find("ngram") != std::string::npos || method.ends_with("mtp"))
-    return {};
-  const auto source = add_source(model);
+  const Result<std::string> model = vllm::drafter_name(speculation);
+  if (!model) return tl::unexpected(model.error());
+  if (model->empty()) return {};
+  const auto source = add_source(*model);
   if (!source) return tl::unexpected(source.error());
-  if (!(*source)->config) return bad_input("has no config.json", model, "a drafter with one");
+  if (!(*source)->config) return bad_input("has no config.json", *model, "a drafter with one");
   draft_ = {.id = (*source)->id, .config = &*(*source)->config};
   return {};
 }

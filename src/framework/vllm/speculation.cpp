@@ -85,6 +85,16 @@ Result<void> read_drafter(const ServeRequest& request, const Config& target, Set
 
 }  // namespace
 
+Result<std::string> drafter_name(const std::string& speculation) {
+  const Result<Config> given = Config::parse(speculation, kFlag);
+  if (!given) return tl::unexpected(given.error());
+  std::string model = given->text("model", "");
+  const Result<Proposer> proposer = proposer_of(given->text("method", ""), model);
+  if (!proposer) return tl::unexpected(proposer.error());
+  const bool is_within = *proposer == Proposer::ngram || *proposer == Proposer::mtp;
+  return is_within ? std::string() : model;
+}
+
 Result<void> read_speculation(const ServeRequest& request, const Config& target, Settings& s,
                               std::vector<std::string>& warnings) {
   const std::string* text = request.options.find("speculative-config");

@@ -6,10 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "framework/vllm/settings.h"
 #include "workload/serve_engine.h"
 
 namespace memtape::vllm {
+
+/// The checkpoint that proposes, where the flag's value names one: "" for n-grams and for
+/// predictors within the model itself, which may be named again.
+Result<std::string> drafter_name(const std::string& speculation);
 
 /// Needs the length and the runner of `settings`.
 Result<void> read_speculation(const ServeRequest& request, const Config& target, Settings& settings,
