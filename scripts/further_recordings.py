@@ -4,39 +4,19 @@
 
 usage: further_recordings.py PROGRAM FILE..."""
 
-import gzip
 import json
 import pathlib
 import subprocess
 import sys
-import tempfile
-
-PEAKS = ("peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes")
-
-
-def scored(program, path):
-    """The scoreboard of a file, unpacked first where it is packed."""
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as plain:
-        if path.suffix == ".gz":
-            plain.write(gzip.decompress(path.read_bytes()))
-            plain.flush()
-        name = plain.name if path.suffix == ".gz" else str(path)
-        command = [program, "scoreboard", "--json", name]
-        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-
-
-def main_figures(distributions):
-    """The peaks, else the first three of the figures that most rows have."""
-    peaks = [d for d in distributions if d["key"] in PEAKS]
-    most = max(d["rows"] for d in distributions)
-    return peaks or [d for d in distributions if d["rows"] == most][:3]
 
 
 def lines(program, path):
-    score = scored(program, path)
+    command = [program, "scoreboard", "--json", str(path)]
+    score = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     predicted = sum(row["predicted"] for row in score["rows"])
     told = f"`{path.name}` | {predicted} of {len(score['rows'])}"
-    for d in main_figures(score["distributions"]):
+    figures = {d["key"]: d for d in score["distributions"]}
+    for d in map(figures.get, score["main_figures"]):
         exact = 100 * d["exact"] / d["rows"]
         yield f"| {told} | `{d['key']}` | {exact:.1f} % | {d['mean']:.3f} % | {d['max']:.2f} % |"
         told = " | "

@@ -26,14 +26,8 @@ cd "$root"
       megatron) rows=tests/truth/megatron_core.jsonl ;;
       *) rows=tests/truth/$part.jsonl ;;
     esac
-    if [ -f "$rows.gz" ]; then
-      unpacked=$(mktemp --suffix=.jsonl)
-      gzip -cd "$rows.gz" > "$unpacked"
-      "$program" scoreboard --markdown "$unpacked"
-      rm -f "$unpacked"
-    else
-      "$program" scoreboard --markdown "$rows"
-    fi
+    [ -f "$rows" ] || rows=$rows.gz
+    "$program" scoreboard --markdown "$rows"
   done
   cat docs/accuracy/further_recordings.md
   cd tests/truth

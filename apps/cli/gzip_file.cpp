@@ -8,11 +8,12 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/text.h"
+
 namespace memtape::cli {
 namespace {
 
 constexpr std::size_t kChunk = 1 << 18;
-constexpr std::size_t kLargest = std::size_t{2} << 30;
 
 struct Close {
   void operator()(gzFile_s* file) const { gzclose(file); }
@@ -20,7 +21,7 @@ struct Close {
 
 }  // namespace
 
-Result<std::string> read_gzip_file(const std::string& path) {
+Result<std::string> read_gzip_file(const std::string& path, std::size_t limit) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return bad_input("is a directory", path);
   const std::unique_ptr<gzFile_s, Close> file(gzopen(path.c_str(), "rb"));
@@ -32,7 +33,8 @@ Result<std::string> read_gzip_file(const std::string& path) {
     text.resize(size + kChunk);
     got = gzread(file.get(), text.data() + size, kChunk);
     text.resize(size + static_cast<std::size_t>(got > 0 ? got : 0));
-    if (text.size() > kLargest) return bad_input("holds more than 2 GiB", path);
+    if (text.size() > limit)
+      return bad_input("holds more than " + human_bytes(static_cast<Bytes>(limit)), path);
   } while (got > 0);
   int code = Z_OK;
   gzerror(file.get(), &code);

@@ -50,22 +50,6 @@ std::vector<std::pair<const ScoredRow*, const ScoredValue*>> off_rows(
   return off;
 }
 
-/// The figures that tables by group show: the peaks where there are some, else the first three of
-/// those that most rows have.
-std::vector<std::string> main_keys(const std::vector<ScoredRow>& rows) {
-  constexpr std::array kPeaks{"peak_requested_bytes", "peak_allocated_bytes",
-                              "peak_reserved_bytes"};
-  const std::vector<Distribution> all = distributions(rows);
-  std::vector<std::string> keys;
-  for (const char* peak : kPeaks)
-    if (std::ranges::find(all, peak, &Distribution::key) != all.end()) keys.emplace_back(peak);
-  if (!keys.empty() || all.empty()) return keys;
-  const std::int64_t most = std::ranges::max(all, {}, &Distribution::rows).rows;
-  for (const Distribution& figure : all)
-    if (figure.rows == most && keys.size() < kPeaks.size()) keys.push_back(figure.key);
-  return keys;
-}
-
 /// The one whose error is told, and whose rows are listed where they are off.
 std::string lead_key(const std::vector<std::string>& keys) {
   const auto found = std::ranges::find(keys, "peak_allocated_bytes");
@@ -80,7 +64,7 @@ std::string short_name(std::string_view key) {
 }
 
 std::string markdown_group(const std::vector<ScoredRow>& rows, const std::string& group) {
-  const std::vector<std::string> keys = main_keys(rows);
+  const std::vector<std::string> keys = main_figures(rows);
   const std::string lead = lead_key(keys);
   std::string out = fmt::format("\n### By {}\n\n| {} | rows |", group, group);
   std::string rule = "|---|---:|";
@@ -148,6 +132,20 @@ std::vector<std::pair<std::string, Distribution>> by_group(const std::vector<Sco
   return result;
 }
 
+std::vector<std::string> main_figures(const std::vector<ScoredRow>& rows) {
+  constexpr std::array kPeaks{"peak_requested_bytes", "peak_allocated_bytes",
+                              "peak_reserved_bytes"};
+  const std::vector<Distribution> all = distributions(rows);
+  std::vector<std::string> keys;
+  for (const char* peak : kPeaks)
+    if (std::ranges::find(all, peak, &Distribution::key) != all.end()) keys.emplace_back(peak);
+  if (!keys.empty() || all.empty()) return keys;
+  const std::int64_t most = std::ranges::max(all, {}, &Distribution::rows).rows;
+  for (const Distribution& figure : all)
+    if (figure.rows == most && keys.size() < kPeaks.size()) keys.push_back(figure.key);
+  return keys;
+}
+
 std::string score_text(const std::vector<ScoredRow>& rows, std::size_t worst) {
   std::string out = fmt::format(
       "{} of {} rows predicted\n\n{:<34} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9}\n", answered(rows),
@@ -156,7 +154,7 @@ std::string score_text(const std::vector<ScoredRow>& rows, std::size_t worst) {
     out += fmt::format("{:<34} {:>6} {:>7.1f} % {:>7.3f} % {:>7.3f} % {:>7.3f} % {:>7.2f} %\n",
                        d.key, d.rows, d.exact_percent(), d.mean, d.median, d.p95, d.max);
   std::size_t shown = 0;
-  const std::string lead = lead_key(main_keys(rows));
+  const std::string lead = lead_key(main_figures(rows));
   for (const auto& [row, value] : off_rows(rows, lead)) {
     if (shown++ == worst) break;
     if (shown == 1) out += fmt::format("\nfurthest off in {} (predicted, measured)\n", lead);
@@ -178,7 +176,7 @@ std::string score_markdown(const std::vector<ScoredRow>& rows) {
     out += fmt::format("| `{}` | {} | {:.1f} % | {:.3f} % | {:.3f} % | {:.3f} % | {:.2f} % |\n",
                        d.key, d.rows, d.exact_percent(), d.mean, d.median, d.p95, d.max);
   for (const std::string& group : group_names(rows)) out += markdown_group(rows, group);
-  const std::string lead = lead_key(main_keys(rows));
+  const std::string lead = lead_key(main_figures(rows));
   const auto off = off_rows(rows, lead);
   if (!off.empty())
     out += fmt::format(
@@ -195,30 +193,6 @@ std::string score_markdown(const std::vector<ScoredRow>& rows) {
     out += "\n### Rows without a prediction\n\n| rows | reason |\n|---:|---|\n";
   for (const auto& [reason, count] : failures) out += fmt::format("| {} | {} |\n", count, reason);
   return out;
-}
-
-std::string score_json(const std::vector<ScoredRow>& rows) {
-  std::string out = "{\n  \"distributions\": [";
-  bool first = true;
-  for (const Distribution& d : distributions(rows)) {
-    out += fmt::format(
-        "{}\n    {{\"key\": \"{}\", \"rows\": {}, \"exact\": {}, \"mean\": {}, \"median\": {}, "
-        "\"p95\": {}, \"max\": {}}}",
-        first ? "" : ",", d.key, d.rows, d.exact, d.mean, d.median, d.p95, d.max);
-    first = false;
-  }
-  out += "\n  ],\n  \"rows\": [";
-  first = true;
-  for (const ScoredRow& row : rows) {
-    out += fmt::format("{}\n    {{\"id\": \"{}\", \"predicted\": {}, \"values\": {{",
-                       first ? "" : ",", row.id, row.failure.empty());
-    for (std::size_t i = 0; i < row.values.size(); ++i)
-      out += fmt::format("{}\"{}\": [{}, {}]", i ? ", " : "", row.values[i].key,
-                         row.values[i].predicted, row.values[i].measured);
-    out += "}}";
-    first = false;
-  }
-  return out + "\n  ]\n}\n";
 }
 
 }  // namespace memtape::report

@@ -48,13 +48,18 @@ std::vector<std::pair<std::string, Distribution>> by_group(const std::vector<Sco
                                                            const std::string& group,
                                                            const std::string& key);
 
+/// The figures that tables by group show: the peaks where there are some, else the first three of
+/// those that most rows have.
+std::vector<std::string> main_figures(const std::vector<ScoredRow>& rows);
+
 /// For a terminal: a line per key, the `worst` rows furthest off, and what failed.
 std::string score_text(const std::vector<ScoredRow>& rows, std::size_t worst);
 
 /// For docs/accuracy.md: tables per key, per family and recipe, and every row that is off.
 std::string score_markdown(const std::vector<ScoredRow>& rows);
 
-/// For programs: an object with `rows` and `distributions`.
+/// For programs: an object with `distributions` (errors in per cent), the keys of the
+/// `main_figures` and `rows` with [predicted, measured] by key.
 std::string score_json(const std::vector<ScoredRow>& rows);
 
 }  // namespace memtape::report

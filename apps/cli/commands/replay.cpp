@@ -13,6 +13,8 @@
 namespace memtape::cli {
 namespace {
 
+constexpr std::size_t kLargestTrace = std::size_t{2} << 30;
+
 Result<std::optional<DriverPlacement>> placement_of(const ReplayOptions& options) {
   if (options.driver_placement.empty())
     return options.place_segments ? std::optional(DriverPlacement::linux_regions) : std::nullopt;
@@ -22,7 +24,7 @@ Result<std::optional<DriverPlacement>> placement_of(const ReplayOptions& options
 }
 
 Result<RecordedTrace> read_trace(const std::string& path) {
-  const auto text = read_gzip_file(path);
+  const auto text = read_gzip_file(path, kLargestTrace);
   if (!text) return tl::unexpected(text.error());
   return parse_trace(*text).map_error([&](Error error) {
     error.where = path + ", " + error.where;

@@ -5,11 +5,11 @@
 
 #include "command_line.h"
 #include "commands.h"
+#include "gzip_file.h"
 #include "report/json.h"
 #include "report/score.h"
 #include "report/serve_json.h"
 #include "serve_request.h"
-#include "sources/files.h"
 #include "sources/model_source.h"
 #include "train_request.h"
 #include "truth_rows.h"
@@ -110,7 +110,7 @@ report::ScoredRow score(const TruthRow& row) {
 int run_scoreboard(const ScoreboardOptions& options, Terminal& terminal) {
   std::vector<report::ScoredRow> scored;
   for (const std::string& file : options.files) {
-    const Result<std::string> text = sources::read_text_file(file, kLargestFile);
+    const Result<std::string> text = read_gzip_file(file, kLargestFile);
     if (!text) return terminal.fail(text.error());
     const Result<std::vector<TruthRow>> rows = parse_truth_rows(*text, file);
     if (!rows) return terminal.fail(rows.error());
