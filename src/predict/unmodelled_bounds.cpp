@@ -11,8 +11,8 @@ void widen_by_not_modelled(Bounds& bounds, const TrainRecipe& recipe, const Rank
   const std::size_t count = recipe.not_modelled.size();
   if (count == 0) return;
   const Bytes step = rank.peak.reserved - std::min(rank.steady.allocated, rank.peak.reserved);
-  bounds.low_bytes = std::min(bounds.low_bytes, rank.peak_device_bytes - step);
-  bounds.high_bytes = std::max(bounds.high_bytes, rank.peak_device_bytes + step);
+  bounds.low_bytes -= step;
+  bounds.high_bytes += step;
   bounds.causes.push_back(
       count == 1 ? std::string("what one setting does is not modelled: from what stays between "
                                "steps to twice what a step adds")
