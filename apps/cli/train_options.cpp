@@ -13,7 +13,7 @@ constexpr std::string_view kLayout = "Layout over GPUs";
 
 constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"gpu", "NAME", "the GPU to judge against (memtape gpus lists them)", kHardware},
-    {"gpus", "N", "how many of them", kHardware},
+    {"gpus", "N", "how many of them (as many as the sizes of the layout take)", kHardware},
     {"gpu-memory-bytes", "N", "total memory of the GPU, instead of the catalog's figure",
      kHardware},
     {"context-bytes", "N", "memory of the CUDA context, instead of the catalog's figure",

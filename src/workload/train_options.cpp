@@ -111,7 +111,6 @@ std::string_view name_of(E value, const std::array<Choice<E>, N>& choices) {
 }
 
 constexpr std::int64_t kMostOf = std::int64_t{1} << 31;
-constexpr std::int64_t kMostGpus = std::int64_t{1} << 20;
 
 Result<std::int64_t> positive(const NamedValue& option) {
   std::int64_t n = 0;
@@ -442,6 +441,24 @@ Result<void> apply_option(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
+/// How many GPUs there are, and that the rank asked for is one of them.
+Result<void> settle_gpus(std::span<const NamedValue> options, LayoutRecipe& layout,
+                         Framework framework) {
+  const bool is_said = std::ranges::find(options, "gpus", &NamedValue::first) != options.end();
+  // Megatron-LM's experts are split as all else is where nothing is said.
+  const std::int64_t otherwise = framework == Framework::megatron_core ? layout.tp.value_or(1) : 1;
+  if (!is_said) layout.gpus = layout.fewest_gpus(layout.etp.value_or(otherwise));
+  if (layout.gpus > kMostGpus && !is_said)
+    return bad_input("more than " + std::to_string(kMostGpus) + " GPUs",
+                     "--dp x --tp x --pp x --cp", "smaller sizes");
+  if (layout.gpus > kMostGpus)
+    return wrong("gpus", std::to_string(layout.gpus), "at most " + std::to_string(kMostGpus));
+  if (layout.rank && *layout.rank >= layout.gpus)
+    return wrong("rank", std::to_string(*layout.rank),
+                 "a rank from 0 to " + std::to_string(layout.gpus - 1) + ", or all");
+  return {};
+}
+
 }  // namespace
 
 Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
@@ -452,6 +469,8 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
     if (const Result<void> done = apply_option(in_common_words(option, recipe), recipe); !done)
       return tl::unexpected(done.error());
   apply_max_length(options, recipe);
+  if (const Result<void> done = settle_gpus(options, recipe.layout, recipe.framework); !done)
+    return tl::unexpected(done.error());
   if (recipe.framework == Framework::transformers)
     if (const Result<void> done = finish_trainer(options, recipe); !done)
       return tl::unexpected(done.error());
@@ -473,12 +492,6 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
   if (const Result<void> fine = check_compiled(recipe); !fine) return tl::unexpected(fine.error());
   if (const Result<void> fine = check_framework_options(recipe); !fine)
     return tl::unexpected(fine.error());
-  const LayoutRecipe& layout = recipe.layout;
-  if (layout.gpus > kMostGpus)
-    return wrong("gpus", std::to_string(layout.gpus), "at most " + std::to_string(kMostGpus));
-  if (layout.rank && *layout.rank >= layout.gpus)
-    return wrong("rank", std::to_string(*layout.rank),
-                 "a rank from 0 to " + std::to_string(layout.gpus - 1) + ", or all");
   return recipe;
 }
 
