@@ -93,4 +93,11 @@ const RankReport& peak_rank(const Prediction& prediction) {
                                       : prediction.ranks.front();
 }
 
+Bytes within_limit(const Prediction& prediction) {
+  const Bytes peak = peak_rank(prediction).peak_device_bytes;
+  const bool gives_back =
+      prediction.device && prediction.fits.value_or(false) && peak > prediction.device->total_bytes;
+  return gives_back ? prediction.device->total_bytes - prediction.headroom_bytes.value_or(0) : peak;
+}
+
 }  // namespace memtape::report

@@ -16,4 +16,8 @@ std::vector<std::string> settings_in_words(const Prediction& prediction);
 /// The rank with the highest peak.
 const RankReport& peak_rank(const Prediction& prediction);
 
+/// What its device holds at most: the peak, or, where that is more than there is and fits all the
+/// same, what is left of it once the allocator has given cached segments back.
+Bytes within_limit(const Prediction& prediction);
+
 }  // namespace memtape::report

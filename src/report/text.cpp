@@ -107,13 +107,18 @@ class TextReport {
           style_.bold(style_.paint(fits ? "fits" : "does not fit", fits ? kGood : kBad));
       const Bytes room =
           p_.headroom_bytes.value_or(p_.device->total_bytes - rank_.peak_device_bytes);
-      line(fmt::format(
-          "  {}: {} of {} on {}", word, style_.bold(unit_.text(rank_.peak_device_bytes)),
-          with_unit(p_.device->total_bytes), shorten(p_.device->name, width_ - 44, style_)));
+      line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(within_limit(p_))),
+                       with_unit(p_.device->total_bytes),
+                       shorten(p_.device->name, width_ - 44, style_)));
       line("  " + device_bar());
       line(fmt::format(
           "  {} {}", human_bytes(room < 0 ? -room : room),
           room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
+      if (within_limit(p_) != rank_.peak_device_bytes)
+        paragraph(fmt::format("The allocator has to give cached segments back on the way: without "
+                              "the limit it would hold {}, as below.",
+                              with_unit(rank_.peak_device_bytes)),
+                  kIndent);
     }
     if (p_.failure) failure(*p_.failure);
   }
@@ -191,7 +196,10 @@ class TextReport {
     total_row("outside the allocator", rank_.peak_device_bytes - rank_.peak.reserved,
               "CUDA context, kernels");
     line(style_.bold(pad_right("  on the device", kLabelWidth) + number(rank_.peak_device_bytes)) +
-         "            " + style_.paint("as nvidia-smi shows it", kQuiet));
+         "            " +
+         style_.paint(within_limit(p_) == rank_.peak_device_bytes ? "as nvidia-smi shows it"
+                                                                  : "without the limit",
+                      kQuiet));
     peak_moment();
   }
 
@@ -379,9 +387,7 @@ std::string text(const Prediction& prediction, const Trace* trace, const TextOpt
 }
 
 std::string quiet_text(const Prediction& p) {
-  const RankReport& rank = peak_rank(p);
-  std::string line =
-      fmt::format("{}: {} on the device", p.model.id, human_bytes(rank.peak_device_bytes));
+  std::string line = fmt::format("{}: {} on the device", p.model.id, human_bytes(within_limit(p)));
   if (p.device) line += fmt::format(" of {}", human_bytes(p.device->total_bytes));
   if (p.fits) line += *p.fits ? ", fits" : ", does not fit";
   if (p.headroom_bytes && *p.headroom_bytes >= 0)
