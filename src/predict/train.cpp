@@ -38,12 +38,14 @@ std::optional<Bytes> total_of(const DeviceSetup& device) {
   return device.gpu ? std::optional(device.gpu->total_bytes) : std::nullopt;
 }
 
-ModelSummary model_summary(const ModelRequest& model, const torch::StaticBytes& statics) {
+ModelSummary model_summary(const ModelRequest& model, const TrainRecipe& recipe,
+                           const torch::StaticBytes& statics) {
   return {.id = model.id,
           .family = model.config.text("model_type", ""),
           .parameters = statics.parameters,
           .trainable_parameters = statics.trainable_parameters,
-          .weight_bytes = statics.weight_bytes};
+          .weight_bytes = statics.weight_bytes,
+          .of_one_rank = recipe.framework == Framework::megatron_core && recipe.layout.gpus > 1};
 }
 
 void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& device,
@@ -148,7 +150,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
       prediction.ranks.begin(), prediction.ranks.end(),
       [](const auto& a, const auto& b) { return a.peak_device_bytes < b.peak_device_bytes; });
   prediction.peak_rank = peak.ranks.front();
-  prediction.model = model_summary(model, run->statics);
+  prediction.model = model_summary(model, recipe, run->statics);
   prediction.workload = resolved_settings(recipe);
   prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(device.gpu, {device.total_bytes, device.context_bytes});

@@ -43,14 +43,17 @@ constexpr std::array<Phrase, 14> kOfWorkload{{
     {"framework", "", "", ""},
 }};
 
-constexpr std::array<Phrase, 7> kOfMesh{{
+constexpr std::array<Phrase, 10> kOfMesh{{
     {"gpus", "", " GPUs", "1"},
     {"dp", "data parallel ", "", "1"},
     {"zero", "ZeRO ", "", "0"},
     {"tp", "tensor parallel ", "", "1"},
+    {"sp", "sequence parallel ", "", "1"},
     {"pp", "pipeline parallel ", "", "1"},
+    {"vpp", "", " virtual stages", "1"},
     {"cp", "context parallel ", "", "1"},
     {"ep", "expert parallel ", "", "1"},
+    {"etp", "expert tensor parallel ", "", "1"},
 }};
 
 template <std::size_t N>

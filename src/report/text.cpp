@@ -87,7 +87,8 @@ class TextReport {
 
   void headline() {
     const bool adapters = p_.model.trainable_parameters != p_.model.parameters;
-    std::string right = with_commas(p_.model.parameters) + " parameters";
+    std::string right = with_commas(p_.model.parameters) +
+                        (p_.model.of_one_rank ? " parameters on a rank" : " parameters");
     if (adapters)
       right += fmt::format(", {} trainable", with_commas(p_.model.trainable_parameters));
     const std::string left = shorten(p_.model.id, std::max(8, width_ - columns(right) - 2), style_);
@@ -275,8 +276,7 @@ class TextReport {
     head("per rank",
          pad_left("device", kNumberWidth) + pad_left("allocated", 12) + pad_left("steady", 12));
     for (const RankReport& r : p_.ranks) {
-      const std::string many =
-          r.ranks.size() > 1 ? fmt::format(" and {} more", r.ranks.size() - 1) : "";
+      const std::string many = r.ranks.size() > 1 ? fmt::format(" +{}", r.ranks.size() - 1) : "";
       line(pad_right(shorten(fmt::format("  stage {}, rank {}{}", r.stage,
                                          r.ranks.empty() ? 0 : r.ranks[0], many),
                              kLabelWidth, style_),

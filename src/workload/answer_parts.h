@@ -16,6 +16,7 @@ struct ModelSummary {
   std::string family;  ///< model_type
   std::int64_t parameters = 0, trainable_parameters = 0;
   Bytes weight_bytes = 0;
+  bool of_one_rank = false;  ///< the counts are not the whole model's
 };
 
 /// Resolved options in order, every default spelled out. The value is a JSON scalar: null, bool,
