@@ -9,13 +9,14 @@
 namespace memtape::fsdp2 {
 namespace {
 
-/// RegisterPostBackwardFunction: an identity whose backward ends the group's.
+/// RegisterPostBackwardFunction: an identity of all arguments that want gradients, whose backward
+/// ends the group's.
 struct RegisterPostBackwardFunctionBackward final : ghost::Node {
   explicit RegisterPostBackwardFunctionBackward(ParamGroup& param_group)
       : Node("RegisterPostBackwardFunctionBackward"), group(param_group) {}
   void apply(ghost::Gradients& in, ghost::Gradients& out) override {
     group.post_backward();
-    out[0] = in[0];
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i];
   }
   void release() override {}
   ParamGroup& group;
@@ -23,12 +24,17 @@ struct RegisterPostBackwardFunctionBackward final : ghost::Node {
 
 }  // namespace
 
+void FsdpState::before_argument(Tensor& argument) {
+  if (modules_to_run_ > 0) return;
+  cast_argument(argument);
+  arguments_.push_back(&argument);
+}
+
 /// A unit that is computed again takes its arguments as they are, which fails where the first time
 /// they were cast.
-void FsdpState::before_argument(Tensor& argument) {
+void FsdpState::cast_argument(Tensor& argument) const {
   const auto dtype = casts_arguments_to();
-  if (modules_to_run_ > 0 || !dtype || !argument.is_floating_point() || argument.dtype() == *dtype)
-    return;
+  if (!dtype || !argument.is_floating_point() || argument.dtype() == *dtype) return;
   if (state_ == TrainingState::pre_backward) return;
   if (context_.recomputes_layers)
     ghost::session().fail(
@@ -38,10 +44,10 @@ void FsdpState::before_argument(Tensor& argument) {
   argument = argument.to(*dtype);
 }
 
-void FsdpState::before_forward(Tensor& input) {
+void FsdpState::before_forward(Tensor&) {
   if (modules_to_run_ > 0) return;
   modules_to_run_ = modules_;
-  pre_forward(&input);
+  pre_forward(std::exchange(arguments_, {}));
 }
 
 void FsdpState::after_forward(Tensor& output) {
@@ -49,7 +55,7 @@ void FsdpState::after_forward(Tensor& output) {
   post_forward({&output});
 }
 
-void FsdpState::root_before_forward() { pre_forward(nullptr); }
+void FsdpState::root_before_forward() { pre_forward({}); }
 
 void FsdpState::root_after_forward(const std::vector<Tensor*>& outputs) { post_forward(outputs); }
 
@@ -61,7 +67,7 @@ void FsdpState::lazy_init() {
     if (state->group_) state->group_->comm = &context_.comm;
 }
 
-void FsdpState::pre_forward(Tensor* input) {
+void FsdpState::pre_forward(const std::vector<Tensor*>& arguments) {
   if (state_ == TrainingState::pre_backward) {  // a checkpointed unit runs again
     if (group_ && !group_->is_unsharded()) {
       group_->unshard();
@@ -74,17 +80,21 @@ void FsdpState::pre_forward(Tensor* input) {
   if (!context_.iter_forward_root) context_.iter_forward_root = this;
   if (!group_) return;
   group_->pre_forward();
-  if (input) register_post_backward(*input);
+  register_post_backward(arguments);
 }
 
-void FsdpState::register_post_backward(Tensor& input) {
+void FsdpState::register_post_backward(const std::vector<Tensor*>& arguments) {
   const ghost::Session& s = ghost::session();
-  if (!s.grad_enabled || s.skipping || !input.requires_grad()) return;
-  const auto node = ghost::make_node<RegisterPostBackwardFunctionBackward>(*group_);
-  node->edges.push_back(ghost::gradient_edge(input));
-  Tensor passed = ghost::alias(input, input.sizes(), input.strides());
-  ghost::set_history(passed, node);
-  input = std::move(passed);
+  if (!s.grad_enabled || s.skipping) return;
+  ghost::Ptr<RegisterPostBackwardFunctionBackward> node;
+  for (Tensor* argument : arguments) {
+    if (!argument->requires_grad()) continue;
+    if (!node) node = ghost::make_node<RegisterPostBackwardFunctionBackward>(*group_);
+    node->edges.push_back(ghost::gradient_edge(*argument));
+    Tensor passed = ghost::alias(*argument, argument->sizes(), argument->strides());
+    ghost::set_history(passed, node);
+    *argument = std::move(passed);
+  }
 }
 
 void FsdpState::post_forward(const std::vector<Tensor*>& outputs) {
@@ -98,9 +108,12 @@ void FsdpState::post_forward(const std::vector<Tensor*>& outputs) {
     context_.iter_forward_root = nullptr;
   }
   if (!policy_.output_dtype) return;
-  for (Tensor* output : outputs)
-    if (output->defined() && output->is_floating_point())
-      *output = output->to(*policy_.output_dtype);
+  std::vector<Tensor> as_they_were;  // until tree_map has cast them all
+  for (Tensor* output : outputs) {
+    if (!output->defined() || !output->is_floating_point()) continue;
+    as_they_were.push_back(*output);
+    *output = output->to(*policy_.output_dtype);
+  }
 }
 
 /// _register_pre_backward_hook

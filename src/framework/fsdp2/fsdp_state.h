@@ -51,16 +51,18 @@ class FsdpState final : public nn::ForwardHooks {
   void set_gradient_sync(bool sync, bool reshards_after_backward);
 
  private:
-  void pre_forward(Tensor* input);
+  void pre_forward(const std::vector<Tensor*>& arguments);
   void post_forward(const std::vector<Tensor*>& outputs);
   void watch(Tensor& output);
   void pre_backward();
-  void register_post_backward(Tensor& input);
+  void register_post_backward(const std::vector<Tensor*>& arguments);
+  void cast_argument(Tensor& argument) const;
   void lazy_init();
   void final_callback();
 
   StateContext& context_;
   std::size_t modules_, modules_to_run_ = 0;
+  std::vector<Tensor*> arguments_;  ///< those of the call that begins
   std::unique_ptr<ParamGroup> group_;
   MixedPrecision policy_;
   TrainingState state_ = TrainingState::idle;

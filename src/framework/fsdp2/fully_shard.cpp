@@ -10,6 +10,7 @@
 
 #include "framework/fsdp2/fsdp_state.h"
 #include "framework/torch/built_parameters.h"
+#include "framework/torch/clip_grad.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
 #include "mesh/shards.h"
@@ -87,6 +88,11 @@ class ShardedModel final : public ShardedProgram {
 
   bool updates_on_host() const override { return options_.cpu_offload; }
 
+  Tensor clip_grad_norm(const std::vector<Tensor>& parameters) override {
+    if (options_.mesh.size("shard") == 1) return DrivenModel::clip_grad_norm(parameters);
+    return torch::clip_grad_norm(parameters, [](const Tensor& norms) { return reduced(norms); });
+  }
+
   torch::StaticBytes statics() override {
     torch::StaticBytes statics = whole_;
     statics.parameter_bytes = 0;
@@ -98,6 +104,14 @@ class ShardedModel final : public ShardedProgram {
   }
 
  private:
+  /// _NormPartial._reduce_value (torch/distributed/tensor/_ops/_math_ops.py): the sum over ranks of
+  /// their norms' powers, a tensor of its own, and its root.
+  static Tensor reduced(const Tensor& norms) {
+    const Tensor powers = norms.pow(2.0);
+    const Tensor sums = powers.clone();
+    return sums.pow(0.5);
+  }
+
   /// nn.Module._apply: what the children hold first.
   void to_empty(const ModuleNode& module) {
     for (const ModuleNode* child : module.children) to_empty(*child);

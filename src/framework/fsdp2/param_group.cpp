@@ -197,7 +197,7 @@ void ParamGroup::copy_in(const std::vector<FsdpParam*>& with_grad, std::vector<T
                          DType dtype) const {
   const DType from = grads.front().dtype();
   const bool fused = from == dtype || (from == DType::bfloat16 && dtype == DType::float32);
-  if (shards_ > 1 && fused) {
+  if (fused) {
     std::vector<Bytes> pieces;
     for (const FsdpParam* param : with_grad)
       pieces.push_back(bytes_of(dtype, param->sharded_elements()));

@@ -13,23 +13,25 @@ namespace {
 using ghost::Tensor;
 
 /// _get_total_norm
-Tensor total_norm_of(const std::vector<Tensor>& grads) {
+Tensor total_norm_of(const std::vector<Tensor>& grads, const NormsOfAllRanks& of_all_ranks) {
   std::vector<Tensor> norms;
   for (const std::vector<std::size_t>& group : ghost::grouped_by_dtype(grads))
     for (const Tensor& norm : ghost::foreach_norm(ghost::at_places(grads, group)))
       norms.push_back(norm.unsqueeze(0));
-  return ghost::vector_norm(ghost::cat(norms, 0));
+  if (!of_all_ranks) return ghost::vector_norm(ghost::cat(norms, 0));
+  const Tensor own = ghost::cat(norms, 0);
+  return ghost::vector_norm(of_all_ranks(own));
 }
 
 }  // namespace
 
-Tensor clip_grad_norm(const std::vector<Tensor>& parameters) {
+Tensor clip_grad_norm(const std::vector<Tensor>& parameters, const NormsOfAllRanks& of_all_ranks) {
   std::vector<Tensor> grads;
   for (const Tensor& parameter : parameters)
     if (parameter.impl().grad) grads.push_back(parameter.grad());
   if (grads.empty()) return {};
   const ghost::GradMode no_grad(false);
-  Tensor total_norm = total_norm_of(grads);
+  Tensor total_norm = total_norm_of(grads, of_all_ranks);
   const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));
   const Tensor clip_coef_clamped = ghost::plain_unary("clamp", clip_coef);
   return total_norm;
