@@ -159,8 +159,16 @@ void FlatHandle::pre_unshard() {
     set_data(mp_shard_, {local_numel_});
   } else if (options_.cpu_offload && is_local_) {
     const Op op("_to_copy", {});
-    set_data(ghost::empty({local_numel_}, orig_dtype_, Category::communication), {local_numel_});
+    const Tensor moved = ghost::empty({local_numel_}, orig_dtype_, Category::communication);
+    set_data(moved, {local_numel_});
+    if (holds_orig_params()) seen_by_orig_params_ = moved;
   }
+}
+
+/// Whether this rank's shard has a part of any parameter.
+bool FlatHandle::holds_orig_params() const {
+  return std::any_of(orig_params.begin(), orig_params.end(),
+                     [](const OrigParam& orig) { return orig.piece.numel() > 0; });
 }
 
 void FlatHandle::unshard() {
@@ -201,6 +209,7 @@ void FlatHandle::post_unshard() {
 void FlatHandle::reshard(bool free_unsharded) {
   ghost::Session& s = ghost::session();
   set_data(local_shard_, {local_numel_});
+  seen_by_orig_params_.reset();
   if (free_unsharded) {
     s.record_stream(full_padded_, s.stream);
     free_storage(full_padded_);

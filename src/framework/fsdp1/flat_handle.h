@@ -86,6 +86,7 @@ class FlatHandle {
   /// What a program sees of its parameters between units' uses: _use_sharded_views gives them the
   /// dtype of the shards.
   void show_dtype(DType dtype);
+  bool holds_orig_params() const;
   void set_data(const Tensor& source, const Dims& sizes);
 
   const Options options_;
@@ -95,6 +96,9 @@ class FlatHandle {
   FlatLayout layout_;
   std::int64_t local_numel_ = 0;
   Tensor local_shard_, mp_shard_, full_padded_;
+  /// With use_orig_params the program's parameters are views of the shard that was brought to the
+  /// device, until they see the host's again (flat_param_to).
+  Tensor seen_by_orig_params_;
   bool is_local_ = true;
 };
 

@@ -133,19 +133,18 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
       zero_scalar_ = ghost::empty({}, DType::float32, Category::buffer);
     }
     if (!shared_.options.is_sharded()) return DrivenModel::clip_grad_norm(parameters);
-    std::vector<Tensor> norms;
-    for (const Tensor& parameter : parameters)
-      if (parameter.impl().grad) norms.push_back(ghost::vector_norm(parameter.grad()).unsqueeze(0));
-    Tensor local = zero_scalar_;
-    if (!norms.empty()) {
-      Tensor joined = ghost::cat(norms, 0);
-      norms.clear();
-      local = ghost::vector_norm(std::move(joined));
+    const Tensor local = local_norm_of(parameters);
+    Tensor total_norm;
+    {  // the ranks' norms meet on the device, wherever the gradients are
+      const ghost::HostGuard device(false);
+      total_norm = local.pow(2.0);
+      total_norm = total_norm.pow(0.5);
     }
-    Tensor total_norm = local.pow(2.0);
-    total_norm = total_norm.pow(0.5);
     const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));
     const Tensor clip_coef_clamped = ghost::plain_unary("clamp", clip_coef);
+    for (const Tensor& parameter : parameters)
+      if (parameter.impl().grad)
+        const Tensor in_its_dtype = clip_coef_clamped.to(parameter.grad().dtype());
     return total_norm;
   }
 
@@ -161,6 +160,21 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   }
 
  private:
+  /// _get_grad_norm, brought to the device.
+  Tensor local_norm_of(const std::vector<Tensor>& parameters) const {
+    std::vector<Tensor> norms;
+    for (const Tensor& parameter : parameters)
+      if (parameter.impl().grad) norms.push_back(ghost::vector_norm(parameter.grad()).unsqueeze(0));
+    if (norms.empty()) return zero_scalar_;
+    Tensor joined = ghost::cat(norms, 0);
+    norms.clear();
+    Tensor norm = ghost::vector_norm(std::move(joined));
+    if (!shared_.options.cpu_offload) return norm;
+    const ghost::HostGuard device(false);
+    const ghost::Op op("_to_copy", {});
+    return ghost::empty({}, DType::float32);
+  }
+
   void wrap(const Unit& unit, bool is_root) {
     if (shared_.options.sync_module_states) sync_module_states(*unit.module, unit.parameters);
     auto handle = unit.parameters.empty()

@@ -118,6 +118,8 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   const auto mesh = read_mesh(*json, options, recipe.layout);
   if (!mesh) return tl::unexpected(mesh.error());
   options.mesh = *mesh;
+  if (options.mesh.size("shard") == 1)  // _init_core_state clamps a group of one
+    options.sharding_strategy = ShardingStrategy::no_shard;
   if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
   return options;
 }
