@@ -86,6 +86,7 @@ void Reducer::rebuild_buckets() {
     const Op op("empty", {});
     const auto count = static_cast<std::int64_t>(parameters_.size()) + 1;
     const Tensor indices = ghost::empty({count}, DType::int32);
+    begin_collective();
     const Tensor sizes = ghost::empty({static_cast<std::int64_t>(buckets.size())}, DType::int32);
   }
   has_rebuilt_ = true;
