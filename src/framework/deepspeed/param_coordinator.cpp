@@ -82,6 +82,7 @@ void ParamCoordinator::fetch_sub_module(const TracedModule& module, bool forward
   all_gather_params(module.params);
   for (ZeroParam* param : module.params) {
     param->active_modules.insert(module.id);
+    if (forward) attribute_recompute(*param);
     wait_for(*param);
   }
   if (trace_ == Trace::complete) {
@@ -89,6 +90,16 @@ void ParamCoordinator::fetch_sub_module(const TracedModule& module, bool forward
     if (config_.prefetch_bucket_size > 0) prefetch();
   }
   ++step_;
+}
+
+/// update_recompute_parameters
+void ParamCoordinator::attribute_recompute(ZeroParam& param) {
+  const bool recomputes = ghost::session().final_callbacks != nullptr;
+  if (!recomputes || active_backward_.empty() || param.parameter.requires_grad()) return;
+  const TracedModule* const owner = active_backward_.back();
+  std::vector<ZeroParam*>& params = recompute_[owner];
+  if (std::find(params.begin(), params.end(), &param) == params.end()) params.push_back(&param);
+  param.active_modules.insert(owner->id);
 }
 
 /// What has been fetched need not be fetched ahead.
@@ -125,8 +136,8 @@ void ParamCoordinator::prefetch() {
 
 /// __params_to_release: not those that were fetched ahead for a later use, nor those of the modules
 /// within the reuse distance.
-std::set<const ZeroParam*> ParamCoordinator::params_to_release(const TracedModule& module) const {
-  std::set<const ZeroParam*> released;
+ParamCoordinator::Params ParamCoordinator::params_to_release(const TracedModule& module) const {
+  Params released;
   for (const ZeroParam* param : module.params)
     if (trace_ != Trace::complete || (!param->persists && last_fetched_for(param) <= step_))
       released.insert(param);
@@ -142,11 +153,27 @@ std::set<const ZeroParam*> ParamCoordinator::params_to_release(const TracedModul
   return released;
 }
 
+ParamCoordinator::Params& ParamCoordinator::cached_params_to_release(const TracedModule& module) {
+  const auto key = std::pair(&module, step_);
+  const auto found = released_.find(key);
+  if (found != released_.end()) return found->second;
+  return released_.emplace(key, params_to_release(module)).first->second;
+}
+
 void ParamCoordinator::release_sub_module(const TracedModule& module, bool forward) {
   const ghost::GradMode no_grad(false);
-  const std::set<const ZeroParam*> released = params_to_release(module);
-  if (!forward) std::erase(active_backward_, &module);
-  for (ZeroParam* param : module.params) {
+  Params traced;
+  if (trace_ != Trace::complete) traced = params_to_release(module);
+  Params& released = trace_ == Trace::complete ? cached_params_to_release(module) : traced;
+  std::vector<ZeroParam*> params = module.params;
+  if (!forward) {
+    for (ZeroParam* param : std::exchange(recompute_[&module], {})) {
+      if (!param->persists) released.insert(param);
+      params.push_back(param);
+    }
+    std::erase(active_backward_, &module);
+  }
+  for (ZeroParam* param : params) {
     param->active_modules.erase(module.id);
     if (released.contains(param)) release_param(*param);
   }
@@ -162,7 +189,9 @@ void ParamCoordinator::release_backward_leftovers() {
   while (!active_backward_.empty()) {
     const TracedModule* module = active_backward_.back();
     active_backward_.pop_back();
-    for (ZeroParam* param : module->params) {
+    std::vector<ZeroParam*> params = module->params;
+    for (ZeroParam* param : std::exchange(recompute_[module], {})) params.push_back(param);
+    for (ZeroParam* param : params) {
       param->active_modules.erase(module->id);
       if (!param->persists) release_param(*param);
     }

@@ -4,13 +4,17 @@
 //
 // The first forward and backward are watched; from then on the order of modules and parameters is
 // known: parameters are fetched ahead up to a bucket of them, and those that will be used again
-// soon are kept.
+// soon are kept. What is let go of after a step of that order is worked out once.
+//
+// A frozen parameter that a checkpoint's recompute gathers has no backward of its own that would
+// let go of it: the module whose backward asked for the recompute does.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "framework/deepspeed/ds_config.h"
@@ -52,7 +56,10 @@ class ParamCoordinator {
   void discard_from_queue(const TracedModule& module);
   void prefetch();
   void release_param(ZeroParam& param);
-  std::set<const ZeroParam*> params_to_release(const TracedModule& module) const;
+  using Params = std::set<const ZeroParam*>;
+  Params params_to_release(const TracedModule& module) const;
+  Params& cached_params_to_release(const TracedModule& module);
+  void attribute_recompute(ZeroParam& param);
   std::int64_t last_fetched_for(const ZeroParam* param) const;
 
   ZeroConfig config_;
@@ -66,6 +73,8 @@ class ParamCoordinator {
   std::map<const ZeroParam*, std::int64_t> last_fetched_;
   std::vector<ZeroParam*> in_flight_;  ///< in the order of their gathers
   std::vector<const TracedModule*> active_backward_;
+  std::map<const TracedModule*, std::vector<ZeroParam*>> recompute_;  ///< ds_recompute_parameters
+  std::map<std::pair<const TracedModule*, std::int64_t>, Params> released_;  ///< lru_cache
 };
 
 }  // namespace memtape::deepspeed

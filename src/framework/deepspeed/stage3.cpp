@@ -194,6 +194,14 @@ Bytes Stage3::master_bytes() const {
   return bytes;
 }
 
+std::optional<Bytes> Stage3::parameter_bytes() const {
+  if (config_.zero.offload_param) return 0;
+  Bytes bytes = partitions_.nbytes();
+  for (const ZeroParam& param : params_)
+    if (!param.parameter.requires_grad()) bytes += param.partition.nbytes();
+  return bytes;
+}
+
 void Stage3::before_forward() {
   if (epilogue_ran_) ++micro_step_;
   epilogue_ran_ = false;

@@ -33,9 +33,7 @@ class Stage3 final : public EngineOptimizer {
   torch::Optimizer& basic() override { return *optimizer_; }
   Bytes master_bytes() const override;
   Bytes gradient_bytes() const override { return grad_partitions_.nbytes(); }
-  std::optional<Bytes> parameter_bytes() const override {
-    return config_.zero.offload_param ? 0 : partitions_.nbytes();
-  }
+  std::optional<Bytes> parameter_bytes() const override;
 
  private:
   /// Parameters that are stepped over together.

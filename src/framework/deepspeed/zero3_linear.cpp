@@ -62,12 +62,17 @@ class Zero3Linear final : public nn::ForwardPatch {
   nn::Linear& layer_;
 };
 
+/// Where a layer makes its own product: of an adapted one that is its first child.
+nn::ModuleNode& product_of(nn::ModuleNode& node, const nn::Linear& linear) {
+  return linear.adapter ? *node.children.front() : node;
+}
+
 }  // namespace
 
 void use_memory_efficient_linear(nn::ModuleNode& root) {
   for (const nn::NamedModule& module : nn::named_modules(root))
     if (auto* linear = dynamic_cast<nn::Linear*>(module.node->projection))
-      module.node->patch = std::make_unique<Zero3Linear>(*linear);
+      product_of(*module.node, *linear).patch = std::make_unique<Zero3Linear>(*linear);
 }
 
 }  // namespace memtape::deepspeed

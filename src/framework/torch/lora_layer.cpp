@@ -15,12 +15,12 @@ namespace {
 
 using nn::ModuleNode;
 
-/// The node the adapted layer's own parameters move to.
-ModuleNode& move_to_base_layer(nn::ModuleTree& tree, ModuleNode& node) {
+/// The place the adapted layer's own parameters move to.
+nn::Scope move_to_base_layer(nn::ModuleTree& tree, ModuleNode& node) {
   ModuleNode& base = tree.add(node, "base_layer");
   base.parameters = std::move(node.parameters);
   node.parameters.clear();
-  return base;
+  return {tree, base};
 }
 
 nn::Scope child(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
@@ -86,7 +86,7 @@ void cast_to_float32(nn::Linear& adapter) {
 
 LoraLinear::LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRecipe& recipe,
                        std::int64_t rank)
-    : base_layer_(move_to_base_layer(tree, base.node())),
+    : base_layer_(move_to_base_layer(tree, base.node()), base),
       dropout_rate_(recipe.dropout),
       lora_dropout_(child(tree, base.node(), "lora_dropout"), recipe.dropout),
       lora_A_(child(tree, base.node(), "lora_A"), base.in_features, rank, false,
@@ -98,7 +98,7 @@ LoraLinear::LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRec
 
 Tensor LoraLinear::forward(nn::Projection& base, const Tensor& input) {
   if (lora_forward_over(base) != LoraForward::plain) return forward_over_quantized(base, input);
-  Tensor result = base_forward(base, input);
+  Tensor result = base_layer_(input);
   const DType torch_result_dtype = result.dtype();
   const Tensor x = input.to(lora_A_.weight.dtype());
   if (magnitude_.defined())
@@ -119,7 +119,7 @@ void LoraLinear::cast() {
 /// That of bitsandbytes' and AWQ's layers: no casts under autocast, and in 4 bits a clone of the
 /// result.
 Tensor LoraLinear::forward_over_quantized(nn::Projection& base, Tensor x) {
-  Tensor result = base_forward(base, x);
+  Tensor result = base_layer_(x);
   if (lora_forward_over(base) == LoraForward::cloning) result = result.clone();
   const bool requires_conversion = !ghost::session().autocast.enabled;
   const DType expected_dtype = result.dtype();
@@ -131,11 +131,6 @@ Tensor LoraLinear::forward_over_quantized(nn::Projection& base, Tensor x) {
   Tensor output = lora_B_(lora_A_(lora_dropout_(x))).mul(2.0);
   if (requires_conversion) output = output.to(expected_dtype);
   return result.add(output);
-}
-
-Tensor LoraLinear::base_forward(nn::Projection& base, const Tensor& x) const {
-  const ghost::ScopeGuard guard(base_layer_.scope);
-  return base.base_forward(x);
 }
 
 /// DoraLinearVariant.forward (variants.py); with dropout the base product is made again, of what

@@ -15,6 +15,16 @@ using ghost::Tensor;
 /// cast_adapter_dtype of one matrix and its bias: half types become float32.
 void cast_to_float32(nn::Linear& adapter);
 
+/// The adapted layer as the module that it has become: hooks see its own product.
+class BaseLayer final : public nn::Module<BaseLayer> {
+ public:
+  BaseLayer(const nn::Scope& scope, nn::Projection& base) : Module(scope), base_(base) {}
+  Tensor forward(const Tensor& x) { return base_.base_forward(x); }
+
+ private:
+  nn::Projection& base_;
+};
+
 class LoraLinear final : public nn::ProjectionAdapter {
  public:
   LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRecipe& recipe,
@@ -27,14 +37,13 @@ class LoraLinear final : public nn::ProjectionAdapter {
 
  private:
   Tensor forward_over_quantized(nn::Projection& base, Tensor x);
-  Tensor base_forward(nn::Projection& base, const Tensor& x) const;
   Tensor dora(nn::Projection& base, const Tensor& input, const Tensor& result);
   Tensor dora_update(nn::Projection& base, const Tensor& x, Tensor base_result);
   Tensor weight_norm(const Tensor& weight, const Tensor& lora_weight) const;
   Tensor lora_weight(DType dtype);
   void init_magnitude(nn::ModuleTree& tree, nn::Projection& base);
 
-  nn::ModuleNode& base_layer_;
+  BaseLayer base_layer_;
   double dropout_rate_;
   nn::Dropout lora_dropout_;
   nn::Linear lora_A_, lora_B_;
