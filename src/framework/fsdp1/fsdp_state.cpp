@@ -24,6 +24,7 @@ void FsdpState::lazy_init(const std::vector<nn::ModuleNode::Named*>& buffers) {
   shared_.all_reduce_stream = shared_.options.is_hybrid() ? s.make_stream() : 0;
   if (shared_.options.buffer_dtype)
     for (nn::ModuleNode::Named* buffer : buffers) {
+      if (!buffer->tensor.is_floating_point()) continue;
       const Tensor cast = buffer->tensor.to(*shared_.options.buffer_dtype);
       s.set_category(cast, Category::buffer);
       buffer->tensor.impl().storage = cast.impl().storage;
@@ -58,6 +59,7 @@ void FsdpState::unshard(FlatHandle& handle) {
 }
 
 void FsdpState::pre_forward(const Tensor* input) {
+  const std::vector<Tensor*> arguments = std::exchange(arguments_, {});
   if (!handle_) return;
   if (handle_->state == TrainingState::backward_pre) return;
   if (shared_.iteration == 0 && !handle_->pre_forward_index) {
@@ -69,7 +71,23 @@ void FsdpState::pre_forward(const Tensor* input) {
   handle_->needs_pre_forward_unshard = false;
   prefetch(Prefetch::forward);
   register_post_backward_hook();
+  cast_arguments(arguments);
   register_reshard_only_hook(input);
+}
+
+/// _cast_forward_inputs. A unit that is computed again takes them as they are.
+void FsdpState::cast_arguments(const std::vector<Tensor*>& arguments) const {
+  const auto dtype = shared_.options.param_dtype;
+  if (!shared_.options.cast_forward_inputs || !dtype) return;
+  for (Tensor* argument : arguments) {
+    if (!argument->is_floating_point() || argument->dtype() == *dtype) continue;
+    if (shared_.recomputes_layers)
+      ghost::session().fail({ErrorKind::unsupported,
+                             "FSDP casts what this model's layers are given, but not when they are "
+                             "recomputed",
+                             "--gradient-checkpointing", "none, or no cast_forward_inputs"});
+    *argument = argument->to(*dtype);
+  }
 }
 
 /// _register_post_backward_reshard_only_hook: of a unit that is not trained, when the gradient of

@@ -28,6 +28,7 @@ struct SharedState {
   int iteration = 0;
   bool initialized = false, callback_queued = false;
   bool sync_gradients = true;
+  bool recomputes_layers = false;  ///< by torch.utils.checkpoint, which compares dtypes
 };
 
 class FsdpState final : public nn::ForwardHooks {
@@ -35,6 +36,7 @@ class FsdpState final : public nn::ForwardHooks {
   FsdpState(SharedState& shared, std::unique_ptr<FlatHandle> handle, bool is_root)
       : shared_(shared), handle_(std::move(handle)), is_root_(is_root) {}
 
+  void before_argument(Tensor& argument) override { arguments_.push_back(&argument); }
   void before_forward(Tensor& input) override { pre_forward(&input); }
   void after_forward(Tensor& output) override { post_forward({&output}); }
   void after_further_output(Tensor& output) override;
@@ -53,6 +55,7 @@ class FsdpState final : public nn::ForwardHooks {
   void prefetch(Prefetch mode);
   FlatHandle* handle_to_prefetch() const;
   void register_post_backward_hook();
+  void cast_arguments(const std::vector<Tensor*>& arguments) const;
   void watch(Tensor& output);
   void register_reshard_only_hook(const Tensor* input);
   void pre_backward_hook();
@@ -67,6 +70,7 @@ class FsdpState final : public nn::ForwardHooks {
   SharedState& shared_;
   std::unique_ptr<FlatHandle> handle_;
   bool is_root_;
+  std::vector<Tensor*> arguments_;  ///< those of the call that begins
 };
 
 }  // namespace memtape::fsdp1

@@ -38,7 +38,8 @@ bool is_trained_leaf(const ModuleNode& module) {
 /// The units of a model: its layers and what else a policy names in them, then the rest of it.
 class Units {
  public:
-  Units(ModuleNode& root, bool wraps_trained_leaves) : wraps_leaves_(wraps_trained_leaves) {
+  Units(ModuleNode& root, const Options& options)
+      : wraps_layers_(options.wraps_layers), wraps_leaves_(options.wraps_trained_leaves) {
     for (ModuleNode* child : root.children) wrap(*child);
     add(root);
   }
@@ -48,7 +49,8 @@ class Units {
   /// _recursive_wrap: children before their parent.
   void wrap(ModuleNode& module) {
     for (ModuleNode* child : module.children) wrap(*child);
-    if (module.is_layer || (wraps_leaves_ && is_trained_leaf(module))) add(module);
+    if ((wraps_layers_ && module.is_layer) || (wraps_leaves_ && is_trained_leaf(module)))
+      add(module);
   }
 
   void add(ModuleNode& module) {
@@ -66,7 +68,7 @@ class Units {
       if (!wrapped_.contains(child)) collect(*child, found);
   }
 
-  bool wraps_leaves_;
+  bool wraps_layers_, wraps_leaves_;
   std::vector<Unit> units_;
   std::unordered_set<const ModuleNode*> wrapped_;
   std::unordered_set<const ghost::TensorImpl*> managed_;
@@ -78,7 +80,9 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
                            std::int64_t rank)
       : DrivenModel(model), shared_(options), rank_(rank), whole_(torch::count_statics(model)) {
     ModuleNode& root = model.tree.root();
-    const std::vector<Unit> units = Units(root, options.wraps_trained_leaves).take();
+    shared_.recomputes_layers =
+        model.tree.gradient_checkpointing == nn::GradientCheckpointing::non_reentrant;
+    const std::vector<Unit> units = Units(root, options).take();
     for (const Unit& unit : units) wrap(unit, unit.module == &root);
     shared_.all_states.push_back(states_.back().get());
     for (std::size_t i = 0; i + 1 < states_.size(); ++i)
@@ -237,7 +241,7 @@ class HeldParts {
   HeldParts(ModuleNode& root, const Options& options)
       : shards_(options.is_sharded() ? options.mesh.size("shard") : 1),
         by_parameter_(options.use_orig_params) {
-    for (const Unit& unit : Units(root, options.wraps_trained_leaves).take()) {
+    for (const Unit& unit : Units(root, options).take()) {
       if (unit.parameters.empty()) continue;
       std::vector<std::int64_t> sizes;
       for (const Tensor& parameter : unit.parameters) sizes.push_back(parameter.numel());

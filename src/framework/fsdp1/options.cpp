@@ -13,7 +13,8 @@ namespace {
 
 constexpr auto kKnown = std::to_array<std::string_view>(
     {"wrap", "sharding_strategy", "mixed_precision", "use_orig_params", "limit_all_gathers",
-     "backward_prefetch", "forward_prefetch", "cpu_offload", "no_sync", "mesh"});
+     "backward_prefetch", "forward_prefetch", "cpu_offload", "no_sync", "mesh",
+     "sync_module_states"});
 
 template <class E>
 struct Choice {
@@ -49,10 +50,10 @@ Result<void> read_mixed_precision(const Config& json, Options& options) {
     if (std::find(kPolicies.begin(), kPolicies.end(), key) == kPolicies.end())
       return unsupported("\"" + key + "\" is not modelled", "--strategy: mixed_precision",
                          suggestion(key, kPolicies));
-  for (const char* policy : {"keep_low_precision_grads", "cast_forward_inputs"})
-    if (json.boolean(policy, false))
-      return unsupported("\"" + std::string(policy) + "\" is not modelled",
-                         "--strategy: mixed_precision", "false, the default");
+  if (json.boolean("keep_low_precision_grads", false))
+    return unsupported("\"keep_low_precision_grads\" is not modelled",
+                       "--strategy: mixed_precision", "false, the default");
+  options.cast_forward_inputs = json.boolean("cast_forward_inputs", false);
   options.cast_root_forward_inputs = json.boolean("cast_root_forward_inputs", true);
   struct Field {
     const char* name;
@@ -113,8 +114,11 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   options.forward_prefetch = json->boolean("forward_prefetch", false);
   options.cpu_offload = json->boolean("cpu_offload", false) || recipe.layout.offload == "all";
   options.no_sync = json->boolean("no_sync", true);
-  if (json->text("wrap", "layer") != "layer")
-    return unsupported("only layers are wrapped", "--strategy: wrap", "layer");
+  options.sync_module_states = json->boolean("sync_module_states", false);
+  const std::string wrap = json->text("wrap", "layer");
+  if (wrap != "layer" && wrap != "none")
+    return unsupported("only layers are wrapped", "--strategy: wrap", "layer or none");
+  options.wraps_layers = wrap == "layer";
   const auto mesh = read_mesh(*json, options, recipe.layout);
   if (!mesh) return tl::unexpected(mesh.error());
   options.mesh = *mesh;

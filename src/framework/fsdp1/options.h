@@ -18,12 +18,14 @@ struct Options {
   ShardingStrategy sharding_strategy = ShardingStrategy::full_shard;
   std::optional<DType> param_dtype, reduce_dtype, buffer_dtype;  ///< MixedPrecision
   bool cast_root_forward_inputs = true;
+  bool cast_forward_inputs = false;  ///< of every unit
   bool use_orig_params = false;
   BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;
   bool forward_prefetch = false;
   bool cpu_offload = false;
   bool sync_module_states = false;  ///< each unit's states are broadcast before it is cut
   bool upcasts_trainable = false;   ///< accelerate makes flat parameters of 16 bits float32
+  bool wraps_layers = true;         ///< else the model is one unit
   /// Modules of one trained weight are units, too: fsdp_auto_wrap_policy of peft 0.21.
   bool wraps_trained_leaves = false;
   bool no_sync = true;  ///< while gradients are accumulated
