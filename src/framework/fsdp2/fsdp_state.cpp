@@ -78,9 +78,11 @@ void FsdpState::pre_forward(const std::vector<Tensor*>& arguments) {
   state_ = TrainingState::forward;
   lazy_init();
   if (!context_.iter_forward_root) context_.iter_forward_root = this;
-  if (!group_) return;
-  group_->pre_forward();
-  register_post_backward(arguments);
+  if (group_) {
+    group_->pre_forward();
+    register_post_backward(arguments);
+  }
+  prefetch(forward_prefetch_, TrainingState::forward);
 }
 
 void FsdpState::register_post_backward(const std::vector<Tensor*>& arguments) {
@@ -130,7 +132,13 @@ void FsdpState::pre_backward() {
     FsdpState* const root = context_.all_states.front();
     ghost::session().final_callbacks->push_back([root] { root->final_callback(); });
   }
-  if (group_) group_->pre_backward();
+  if (group_) group_->pre_backward(backward_prefetch_.empty());
+  prefetch(backward_prefetch_, TrainingState::pre_backward);
+}
+
+void FsdpState::prefetch(const std::vector<FsdpState*>& others, TrainingState pass) {
+  for (FsdpState* other : others)
+    if (other->group_) other->group_->prefetch_unshard(pass);
 }
 
 /// _root_post_backward_final_callback

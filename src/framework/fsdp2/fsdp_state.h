@@ -48,6 +48,8 @@ class FsdpState final : public nn::ForwardHooks {
   void root_after_forward(const std::vector<Tensor*>& outputs);
 
   ParamGroup* group() const { return group_.get(); }
+  void prefetch_in_forward(FsdpState& other) { forward_prefetch_.push_back(&other); }
+  void prefetch_in_backward(FsdpState& other) { backward_prefetch_.push_back(&other); }
   void set_gradient_sync(bool sync, bool reshards_after_backward);
 
  private:
@@ -55,6 +57,7 @@ class FsdpState final : public nn::ForwardHooks {
   void post_forward(const std::vector<Tensor*>& outputs);
   void watch(Tensor& output);
   void pre_backward();
+  static void prefetch(const std::vector<FsdpState*>& others, TrainingState pass);
   void register_post_backward(const std::vector<Tensor*>& arguments);
   void cast_argument(Tensor& argument) const;
   void lazy_init();
@@ -62,6 +65,7 @@ class FsdpState final : public nn::ForwardHooks {
 
   StateContext& context_;
   std::size_t modules_, modules_to_run_ = 0;
+  std::vector<FsdpState*> forward_prefetch_, backward_prefetch_;
   std::vector<Tensor*> arguments_;  ///< those of the call that begins
   std::unique_ptr<ParamGroup> group_;
   MixedPrecision policy_;

@@ -39,6 +39,7 @@ class ShardedModel final : public ShardedProgram {
     ModuleNode& root = model.tree.root();
     for (const nn::NamedModule& module : nn::named_modules(root))
       if (module.node->is_layer) shard({module.node});
+    prefetch_layers();
     if (options_.keeps_last_layer && !states_.empty() && states_.back()->group())
       states_.back()->group()->keep_unsharded_after_forward();
     if (options_.ends != WrappedEnds::none) shard_ends();
@@ -121,6 +122,18 @@ class ShardedModel final : public ShardedProgram {
         if (state->group())
           for (FsdpParam& param : state->group()->params)
             if (param.unsharded.ptr() == parameter.tensor.ptr()) param.to_empty();
+  }
+
+  /// The states so far are those of the layers.
+  void prefetch_layers() {
+    const auto count = static_cast<std::int64_t>(states_.size());
+    const auto layer = [this](std::int64_t i) -> FsdpState& { return *states_[std::size_t(i)]; };
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t n = 1; n <= options_.forward_prefetch && i + n < count; ++n)
+        layer(i).prefetch_in_forward(layer(i + n));
+      for (std::int64_t n = 1; n <= options_.backward_prefetch && i - n >= 0; ++n)
+        layer(i).prefetch_in_backward(layer(i - n));
+    }
   }
 
   /// fully_shard(modules).
@@ -212,10 +225,24 @@ std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, cons
   return std::make_unique<ShardedModel>(model, options, rank, std::move(loss));
 }
 
+namespace {
+
+/// DTensor knows no sharding of aten._fused_sgd_ (torch/distributed/tensor/_ops).
+Result<void> check_step(const TrainRecipe& recipe) {
+  const bool is_sgd =
+      recipe.optimizer == OptimizerName::sgd || recipe.optimizer == OptimizerName::sgd_momentum;
+  if (!is_sgd || recipe.optimizer_impl != OptimizerImpl::fused) return {};
+  return bad_input("PyTorch 2.11 has no fused SGD over the shards of fully_shard",
+                   "--optimizer-impl", "foreach or for-loop");
+}
+
+}  // namespace
+
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank) {
   const Result<Options> options = read_options(recipe);
   if (!options) return tl::unexpected(options.error());
+  if (const Result<void> fine = check_step(recipe); !fine) return tl::unexpected(fine.error());
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
     return shard_model(model, *options, rank);
   };

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kKnown = std::to_array<std::string_view>(
     {"mixed_precision", "mp_policy", "reshard_after_forward", "cpu_offload", "offload_policy",
-     "reshard_after_backward", "wrap_ends", "mesh"});
+     "reshard_after_backward", "wrap_ends", "mesh", "forward_prefetch", "backward_prefetch"});
 
 Result<MixedPrecision> read_mixed_precision(const Config& json) {
   MixedPrecision policy;
@@ -67,6 +67,10 @@ Result<Options> read_policies(const Config& json) {
   options.cpu_offload = json.boolean({"cpu_offload", "offload_policy"}, false);
   options.reshard_after_backward = json.boolean("reshard_after_backward", true);
   if (json.boolean("wrap_ends", false)) options.ends = WrappedEnds::apart;
+  options.forward_prefetch = json.integer("forward_prefetch", 0);
+  options.backward_prefetch = json.integer("backward_prefetch", 0);
+  if (options.forward_prefetch < 0 || options.backward_prefetch < 0)
+    return bad_input("a negative number of layers to gather ahead", "--strategy", "0 or more");
   return options;
 }
 

@@ -35,6 +35,9 @@ struct Options {
   bool reshard_after_backward = true;         ///< set_reshard_after_backward while accumulating
   bool tells_last_backward = true;            ///< set_is_last_backward while accumulating
   WrappedEnds ends = WrappedEnds::none;
+  /// Of every layer so many that follow it are given to set_modules_to_forward_prefetch, so many
+  /// before it to set_modules_to_backward_prefetch, the nearest first.
+  std::int64_t forward_prefetch = 0, backward_prefetch = 0;
   /// accelerate is given a PeftModel, whose base it looks up by the base's own prefix: where that
   /// is "model" it finds another model there, and no norm among its children (_find_final_norm).
   bool is_peft_model = false;

@@ -123,12 +123,12 @@ void ParamGroup::post_forward() {
   state = TrainingState::idle;
 }
 
-void ParamGroup::pre_backward() {
+void ParamGroup::pre_backward(bool default_prefetch) {
   if (state == TrainingState::pre_backward) return;
   state = TrainingState::pre_backward;
   unshard();
   wait_for_unshard();
-  prefetch_backward();
+  if (default_prefetch) prefetch_backward();
 }
 
 /// _backward_prefetch: the group that ran before this one in the forward.
@@ -137,10 +137,13 @@ void ParamGroup::prefetch_backward() {
   const std::size_t index = post_forward_indices_.back();
   post_forward_indices_.pop_back();
   if (index == 0) return;
-  ParamGroup& target = *comm->post_forward_order[index - 1];
-  const TrainingState before = std::exchange(target.state, TrainingState::pre_backward);
-  target.unshard();
-  target.state = before;
+  comm->post_forward_order[index - 1]->prefetch_unshard(TrainingState::pre_backward);
+}
+
+void ParamGroup::prefetch_unshard(TrainingState pass) {
+  const TrainingState before = std::exchange(state, pass);
+  unshard();
+  state = before;
 }
 
 void ParamGroup::post_backward() {

@@ -39,7 +39,10 @@ class ParamGroup {
 
   void pre_forward();
   void post_forward();
-  void pre_backward();
+  /// Unless the program says what to gather ahead, that is the group before it in the forward.
+  void pre_backward(bool default_prefetch);
+  /// Gathered ahead of its own turn.
+  void prefetch_unshard(TrainingState pass);
   void post_backward();
   void finalize_backward();
   /// Kept whole from its first gather in the forward to the end of the backward.
