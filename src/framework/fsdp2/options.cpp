@@ -94,6 +94,7 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   const auto mesh = read_mesh(*json, recipe.layout);
   if (!mesh) return tl::unexpected(mesh.error());
   options->mesh = *mesh;
+  options->mesh_has_replicas = json->integers("mesh").size() == 2;
   if (const Result<void> fine = json->check(); !fine) return tl::unexpected(fine.error());
   if (const Result<void> fine = check_reshard(*options); !fine) return tl::unexpected(fine.error());
   return options;

@@ -24,7 +24,7 @@ void CommContext::lazy_init() {
 ParamGroup::ParamGroup(const std::vector<Tensor>& parameters, std::int64_t rank,
                        const Options& options)
     : shards_(options.mesh.size("shard")),
-      replicates_(options.mesh.size("replicate") > 1),
+      replicates_(options.mesh_has_replicas || options.mesh.size("replicate") > 1),
       reshard_to_(options.reshard_to),
       local_gradient_(options.local_gradient),
       reshards_after_forward_(options.reshard_after_forward.value_or(true)) {
