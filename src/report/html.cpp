@@ -280,6 +280,20 @@ void write_tables(JsonWriter& out, const Prediction& p, const RankReport& rank) 
   write_texts(out, "notes", notes(p));
 }
 
+/// What every stage of a pipeline runs, and how many micro-batches it has alive at most.
+void write_schedule(JsonWriter& out, const Prediction& p) {
+  out.key("schedule");
+  out.begin_array();
+  for (const StageSchedule& stage : stage_schedules(p.ranks)) {
+    out.begin_array();
+    out.value(stage.stage);
+    out.value(stage.passes);
+    out.value(stage.most_alive);
+    out.end_array();
+  }
+  out.end_array();
+}
+
 /// The ranks as a grid, where they differ; and when each micro-batch of a pipeline is alive.
 void write_ranks(JsonWriter& out, const Prediction& p, const Trace& trace) {
   constexpr std::size_t kMostCells = 256;
@@ -325,6 +339,7 @@ std::string page_data(const Prediction& p, const Trace& trace, TensorNames names
   write_answer(out, p, rank);
   write_tables(out, p, rank);
   write_ranks(out, p, trace);
+  write_schedule(out, p);
   out.key("step");
   StepData(trace, names, out).write(rank, limit);
   out.end_object();
@@ -334,7 +349,8 @@ std::string page_data(const Prediction& p, const Trace& trace, TensorNames names
 }  // namespace
 
 std::string html(const Prediction& prediction, const Trace& trace, TensorNames names) {
-  return html_page(kPage, kScript, page_data(prediction, trace, names));
+  const std::string script = std::string(kScript).append("\n").append(kScheduleScript);
+  return html_page(kPage, script, page_data(prediction, trace, names));
 }
 
 }  // namespace memtape::report

@@ -12,6 +12,7 @@ extern const std::string_view kFrame;
 extern const std::string_view kStyle;          ///< style.css
 extern const std::string_view kWords;          ///< words.js, which every page's script goes on from
 extern const std::string_view kPage, kScript;  ///< page.html and timeline.js
+extern const std::string_view kScheduleScript;  ///< schedule.js, which goes on from timeline.js
 extern const std::string_view kServePage, kServeScript;  ///< serve.html and serve.js
 
 }  // namespace memtape::report

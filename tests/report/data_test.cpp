@@ -126,6 +126,22 @@ TEST(Html, TheStepInItReachesThePeakAndReturns) {
   EXPECT_EQ(step.at("why").size(), sizes.size());
 }
 
+TEST(Html, EveryStageHasItsSchedule) {
+  Sample sample = make_sample();
+  RankReport first = sample.prediction.ranks[0], last = first;
+  const Pass f0{Phase::forward, 0, 0}, f1{Phase::forward, 0, 1}, b0{Phase::backward, 0, 0},
+      b1{Phase::backward, 0, 1};
+  first.passes = {f0, f1, b0, b1};
+  last.passes = {f0, b0, f1, b1};
+  last.stage = 1;
+  last.ranks = {1};
+  sample.prediction.ranks = {last, first};
+  EXPECT_EQ(data_of(html(sample.prediction, sample.trace)).at("schedule"),
+            nlohmann::json::parse(R"([[0, "F1 F2 B1 B2", 2], [1, "F1 B1 F2 B2", 1]])"));
+  sample.prediction.ranks = {first};  // no pipeline
+  EXPECT_TRUE(data_of(html(sample.prediction, sample.trace)).at("schedule").empty());
+}
+
 TEST(Html, NamesCannotEndTheScript) {
   Sample sample = make_sample();
   sample.prediction.model.id = "</script><b>";
