@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
-#include <unordered_set>
 
 namespace memtape {
 namespace {
@@ -37,7 +36,7 @@ bool is_steady(const Tape& tape, std::size_t first) {
 std::optional<Handover> handover(const Tape& tape, std::size_t first, std::size_t second) {
   const BlockId earlier = first_block(tape, first), own = first_block(tape, second);
   std::vector<BlockId> taken, left;
-  std::unordered_set<BlockId> freed;
+  std::vector<bool> freed(own == kNone ? 0 : tape.requested.size() - own);
   for (std::size_t at = second; at < tape.events.size(); ++at) {
     const Event& event = tape.events[at];
     if (event.kind != EventKind::free) continue;
@@ -45,10 +44,10 @@ std::optional<Handover> handover(const Tape& tape, std::size_t first, std::size_
     if (event.block < own)
       taken.push_back(event.block);
     else
-      freed.insert(event.block);
+      freed[event.block - own] = true;
   }
-  for (std::size_t block = own; block < tape.requested.size(); ++block)
-    if (!freed.contains(static_cast<BlockId>(block))) left.push_back(static_cast<BlockId>(block));
+  for (std::size_t i = 0; i < freed.size(); ++i)
+    if (!freed[i]) left.push_back(own + static_cast<BlockId>(i));
   if (taken.size() != left.size()) return std::nullopt;
   std::ranges::sort(taken);
   Handover pairs;
@@ -66,7 +65,7 @@ void append_again(Tape& tape, std::size_t first, int step) {
   append_again(tape, {first, tape.events.size()}, step, {});
 }
 
-void append_again(Tape& tape, const Stretch& stretch, int step, const Handover& given) {
+void append_again(Tape& tape, const EventRange& stretch, int step, const Handover& given) {
   const BlockId own = first_block(tape, stretch.from);
   const auto shift = own == kNone ? 0 : static_cast<BlockId>(tape.requested.size()) - own;
   const auto in_turn = [&](BlockId block) {

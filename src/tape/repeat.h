@@ -30,11 +30,11 @@ using Handover = std::vector<std::pair<BlockId, BlockId>>;
 std::optional<Handover> handover(const Tape& tape, std::size_t first, std::size_t second);
 
 /// Events [from, to) of a tape.
-struct Stretch {
+struct EventRange {
   std::size_t from = 0, to = 0;
 };
 
 /// Appends the stretch once more, as step `step`, which takes over what `given` says.
-void append_again(Tape& tape, const Stretch& stretch, int step, const Handover& given);
+void append_again(Tape& tape, const EventRange& stretch, int step, const Handover& given);
 
 }  // namespace memtape

@@ -88,12 +88,11 @@ class Lifetimes {
   CategoryBytes alive_by_category(const BlockSizes& sizes, std::size_t at) const;
 
  private:
-  bool lives(BlockId block, std::size_t at) const {
-    return born_[block] <= at && at < freed_[block];
-  }
+  /// The first block that is not yet born after event `at`.
+  BlockId born_until(std::size_t at) const;
 
   const Tape& tape_;
-  std::vector<std::uint32_t> born_, freed_;  ///< by BlockId
+  std::vector<std::uint32_t> freed_;  ///< by BlockId
 };
 
 }  // namespace memtape

@@ -116,7 +116,7 @@ class Program {
   std::vector<std::unique_ptr<StageModel>> chunks_;
   std::vector<ParamAndGradBuffer> buffers_;
   torch::StaticBytes statics_;
-  Stretch one_before_, last_;      ///< the last two steps
+  EventRange one_before_, last_;   ///< the last two steps
   std::optional<Handover> given_;  ///< from each step to the next, once that is settled
 };
 
