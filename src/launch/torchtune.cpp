@@ -32,6 +32,7 @@ constexpr auto kBuilders = std::to_array<Builder>({
     {"llama2_7b", "meta-llama/Llama-2-7b-hf"},
     {"llama2_13b", "meta-llama/Llama-2-13b-hf"},
     {"llama2_70b", "meta-llama/Llama-2-70b-hf"},
+    {"code_llama2_7b", "codellama/CodeLlama-7b-hf"},
     {"llama3_8b", "meta-llama/Meta-Llama-3-8B-Instruct"},
     {"llama3_70b", "meta-llama/Meta-Llama-3-70B"},
     {"llama3_1_8b", "meta-llama/Llama-3.1-8B"},
@@ -43,6 +44,7 @@ constexpr auto kBuilders = std::to_array<Builder>({
     {"mistral_7b", "mistralai/Mistral-7B-v0.1"},
     {"smollm2_135m", "HuggingFaceTB/SmolLM2-135M"},
     {"smollm2_360m", "HuggingFaceTB/SmolLM2-360M"},
+    {"gemma_2b", "google/gemma-2b"},
     {"gemma_7b", "google/gemma-7b"},
     {"gemma2_2b", "google/gemma-2-2b"},
     {"gemma2_9b", "google/gemma-2-9b"},
@@ -59,6 +61,8 @@ constexpr auto kBuilders = std::to_array<Builder>({
     {"qwen2_5_7b_instruct", "Qwen/Qwen2.5-7B"},
     {"qwen2_5_14b_base", "Qwen/Qwen2.5-14B"},
     {"qwen2_5_14b_instruct", "Qwen/Qwen2.5-14B"},
+    {"qwen2_5_32b_base", "Qwen/Qwen2.5-32B"},
+    {"qwen2_5_32b_instruct", "Qwen/Qwen2.5-32B"},
     {"qwen2_5_72b_base", "Qwen/Qwen2.5-72B"},
     {"qwen2_5_72b_instruct", "Qwen/Qwen2.5-72B"},
     {"qwen3_0_6b_base", "Qwen/Qwen3-0.6B"},
@@ -77,9 +81,11 @@ constexpr auto kBuilders = std::to_array<Builder>({
 constexpr auto kModelled = std::to_array<std::string_view>(
     {"model", "tokenizer", "checkpointer", "batch_size", "optimizer", "loss", "dtype",
      "gradient_accumulation_steps", "clip_grad_norm", "enable_activation_checkpointing",
-     "optimizer_in_bwd", "enable_activation_offloading", "fsdp_cpu_offload",
-     "fsdp_reshard_after_forward", "data_parallel_replicate_dim", "tensor_parallel_dim",
-     "context_parallel_dim"});
+     "fsdp_cpu_offload", "fsdp_reshard_after_forward", "data_parallel_replicate_dim"});
+/// What changes when gradients die, what lies on the host, or what a rank holds.
+constexpr auto kRefused =
+    std::to_array<std::string_view>({"optimizer_in_bwd", "enable_activation_offloading",
+                                     "tensor_parallel_dim", "context_parallel_dim"});
 constexpr auto kNotModelled =
     std::to_array<std::string_view>({"compile", "low_cpu_ram", "activation_offloading_use_streams",
                                      "collate_fn", "custom_sharded_layers", "ac_mode", "ac_option",
@@ -242,17 +248,6 @@ Result<Words> read_words(const LaunchCommand& command) {
                    suggestion(words.recipe, kRecipes));
 }
 
-/// What changes when gradients die, what lies on the host, or what a rank holds.
-Result<void> refuse_unmodelled(Settings& settings) {
-  for (const char* name : {"optimizer_in_bwd", "enable_activation_offloading"})
-    if (settings.on(name))
-      return unsupported("this is not modelled", settings.find(name)->where, "false");
-  for (const char* size : {"tensor_parallel_dim", "context_parallel_dim"})
-    if (settings.whole(size).value_or(1) > 1)
-      return unsupported("this axis is not modelled", settings.find(size)->where, "1");
-  return {};
-}
-
 /// shard_model: layer by layer, and the root, which is not resharded after its forward.
 void add_sharding(Settings& settings, const LaunchCommand& command, Translation& translation) {
   const std::int64_t replicas = settings.whole("data_parallel_replicate_dim").value_or(1);
@@ -315,9 +310,8 @@ Result<Translation> translate_tune_run(const LaunchCommand& command) {
   Result<Settings> settings = read_config(*words, command);
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
-  translation.remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral}));
+  translation.remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral, kRefused}));
   if (settings->failure()) return tl::unexpected(*settings->failure());
-  if (const auto fine = refuse_unmodelled(*settings); !fine) return tl::unexpected(fine.error());
   if (words->recipe.ends_with("_distributed"))
     add_sharding(*settings, command, translation);
   else
