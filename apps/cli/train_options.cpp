@@ -24,8 +24,8 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
      "torch, transformers (Trainer, with its TrainingArguments), ddp, fsdp1, fsdp2, deepspeed, "
      "torch-tp, torch-pp, torch-cp, litgpt, megatron-core, torchtitan",
      kStep},
-    {"trainer", "{trainer,sft,dpo,reward,grpo,kto,rloo}",
-     "which of transformers' and trl's trainers", kStep},
+    {"trainer", "{trainer,sft,dpo,reward,grpo,kto,rloo,none}",
+     "which of transformers' and trl's trainers; none: a loop around accelerate", kStep},
     {"transformers-version", "X.Y", "the release whose loss is computed (5.17)", kStep},
     {"litgpt-version", "X.Y", "the release of litgpt that runs (0.5)", kStep},
     {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, sequence-classification, ...", kStep},

@@ -36,8 +36,8 @@ std::string settings_json(const StepRequest& request) {
 }
 
 std::string file_of(Recipe recipe) {
-  constexpr std::array kFiles{"train_step.py", "trainer_step.py", "generate_step.py",
-                              "vllm_start.py"};
+  constexpr std::array kFiles{"train_step.py", "trainer_step.py", "accelerate_step.py",
+                              "generate_step.py", "vllm_start.py"};
   return kFiles[static_cast<std::size_t>(recipe)];
 }
 

@@ -19,7 +19,7 @@
 namespace memtape::phantom_run {
 
 /// A recipe's file is NAME.py. vllm_start leaves no tape.
-enum class Recipe { train_step, trainer_step, generate_step, vllm_start };
+enum class Recipe { train_step, trainer_step, accelerate_step, generate_step, vllm_start };
 
 struct StepRequest {
   Recipe recipe = Recipe::train_step;

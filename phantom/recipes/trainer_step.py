@@ -25,22 +25,6 @@ def training_arguments():
     return HfArgumentParser(TrainingArguments).parse_args_into_dataclasses(own + SETTINGS["training_arguments"])[0]
 
 
-class Rows(torch.utils.data.Dataset):
-    def __init__(self, count):
-        self.count = count
-
-    def __len__(self):
-        return self.count
-
-    def __getitem__(self, index):
-        sizes = sample_sizes()
-        row = {name: torch.zeros(size, dtype=torch.long).tolist() for name, size in sizes.items()}
-        mask = {"attention_mask": torch.ones(sizes["input_ids"], dtype=torch.long).tolist()}
-        if sizes.get("labels") == []:  # the collator puts a label before the texts
-            mask["label"] = row.pop("labels")
-        return {"input_ids": row.pop("input_ids"), **mask, **row}
-
-
 class RecordedTrainer(Trainer):
     """Phases end where the next begins: prepare | forward | backward (| prepare ...) | clip | optimizer | zero_grad."""
 

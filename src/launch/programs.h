@@ -29,6 +29,7 @@ Result<Translation> translate_llama_cli(const LaunchCommand& command);
 Result<Translation> translate_llama_bench(const LaunchCommand& command);
 Result<Translation> translate_run_clm(const LaunchCommand& command);
 Result<Translation> translate_example(const LaunchCommand& command);
+Result<Translation> translate_no_trainer_example(const LaunchCommand& command);
 Result<Translation> translate_trl_sft(const LaunchCommand& command);
 Result<Translation> translate_trl_dpo(const LaunchCommand& command);
 Result<Translation> translate_trl_reward(const LaunchCommand& command);

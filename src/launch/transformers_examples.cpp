@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// transformers' examples that train classifiers and encoder-decoders with Trainer (5.17,
-// examples/pytorch): the head, the lengths and the number of classes are the script's.
+#include "launch/transformers_examples.h"
+
 #include <algorithm>
 #include <array>
 
@@ -12,18 +12,7 @@
 namespace memtape::launch {
 namespace {
 
-/// A setting in tokens, and the script's default, 0 for as many as the model takes.
-struct Length {
-  std::string_view name;
-  std::int64_t otherwise = 0;
-};
-
-struct Example {
-  std::string_view program, task;
-  Length length, target = {};
-  bool pads_to_length = true;  ///< --pad_to_max_length's default; else to the batch's longest
-};
-
+/// Those that train classifiers and encoder-decoders with Trainer.
 constexpr auto kExamples = std::to_array<Example>({
     {"run_glue.py", "sequence-classification", {"max_seq_length", 128}},
     {"run_classification.py", "sequence-classification", {"max_seq_length", 128}},
@@ -104,11 +93,11 @@ Result<void> add_classes(const Example& example, Settings& settings, Translation
   if (example.task != "sequence-classification" && example.task != "token-classification")
     return {};
   const std::optional<std::string> task = settings.text("task_name");
-  if ((example.program == "run_glue.py" && task == "stsb") || settings.on("do_regression"))
+  const bool is_glue = example.program.starts_with("run_glue");
+  if ((is_glue && task == "stsb") || settings.on("do_regression"))
     return unsupported("regression is not modelled", std::string(example.program),
                        "a task of classes");
-  const std::string name =
-      example.program == "run_glue.py" && task ? *task : settings.text("dataset_name").value_or("");
+  const std::string name = is_glue && task ? *task : settings.text("dataset_name").value_or("");
   std::optional<std::int64_t> count = classes_of(name);
   if (example.program == "run_xnli.py") count = 3;
   if (count)
@@ -121,7 +110,7 @@ Result<void> add_classes(const Example& example, Settings& settings, Translation
   return {};
 }
 
-void add_length(const Length& length, const char* option, Settings& settings,
+void add_length(const ExampleLength& length, const char* option, Settings& settings,
                 Translation& translation) {
   if (length.name.empty()) return;
   const std::int64_t tokens = settings.whole(length.name).value_or(length.otherwise);
@@ -142,6 +131,13 @@ void add_lengths(const Example& example, Settings& settings, Translation& transl
 
 }  // namespace
 
+Result<void> add_example(const Example& example, Settings& settings, Translation& translation) {
+  translation.options.emplace_back("task", example.task);
+  if (const auto done = add_classes(example, settings, translation); !done) return done;
+  add_lengths(example, settings, translation);
+  return {};
+}
+
 Result<Translation> translate_example(const LaunchCommand& command) {
   const auto example = std::ranges::find(kExamples, command.program, &Example::program);
   std::vector<std::string_view> own(kModelled.begin(), kModelled.end());
@@ -154,12 +150,10 @@ Result<Translation> translate_example(const LaunchCommand& command) {
   translation->remarks.add(settings->check_names({kModelled, {}, neutral}));
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());
-  translation->options.emplace_back("task", example->task);
   if (const auto done = add_training_arguments(*settings, *translation); !done)
     return tl::unexpected(done.error());
-  if (const auto done = add_classes(*example, *settings, *translation); !done)
+  if (const auto done = add_example(*example, *settings, *translation); !done)
     return tl::unexpected(done.error());
-  add_lengths(*example, *settings, *translation);
   return finished(*settings, std::move(*translation));
 }
 

@@ -225,6 +225,11 @@ struct TrainerRecipe {
   bool is_of_trl() const { return sft || dpo || reward || grpo || kto; }
 };
 
+/// What programs around transformers put in the place of Trainer.
+struct ProgramRecipe {
+  bool is_plain_loop = false;  ///< a loop around accelerate
+};
+
 struct TrainRecipe {
   Framework framework = Framework::torch;
   TrainerRecipe trainer;
@@ -245,6 +250,7 @@ struct TrainRecipe {
   bool names_optimizer_impl = false;  ///< else it is what the optimizer does by default
   std::optional<double> max_grad_norm = 1.0;
   bool compile = false;  ///< torch.compile(model) before the plain loop
+  ProgramRecipe program;
   std::optional<LoraRecipe> lora;
   std::optional<QuantizationRecipe> quantization;
   bool litgpt_before_0_5 = false;  ///< and before the bitsandbytes that it asks for

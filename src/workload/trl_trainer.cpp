@@ -15,8 +15,19 @@
 namespace memtape {
 namespace {
 
-constexpr std::array<std::string_view, 7> kTrainers{"trainer", "sft", "dpo", "reward",
-                                                    "grpo",    "kto", "rloo"};
+constexpr std::array<std::string_view, 8> kTrainers{"trainer", "sft", "dpo",  "reward",
+                                                    "grpo",    "kto", "rloo", "none"};
+
+bool by_name_alone(std::string_view) { return false; }
+
+/// torch.optim.AdamW's own form and DistributedDataParallel's own defaults, no clipping.
+void set_plain_loop_defaults(TrainRecipe& recipe) {
+  recipe.program.is_plain_loop = true;
+  recipe.trainer.optim = "adamw_torch";
+  recipe.optimizer_impl = OptimizerImpl::foreach;
+  recipe.max_grad_norm.reset();
+  recipe.trainer.ddp.find_unused_parameters = false;
+}
 
 }  // namespace
 
@@ -32,7 +43,9 @@ bool asks_for(std::span<const NamedValue> options, std::string_view trainer,
 }
 
 void set_defaults_of_trainer(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  if (asks_for_rloo(options))
+  if (asks_for(options, "none", by_name_alone))
+    set_plain_loop_defaults(recipe);
+  else if (asks_for_rloo(options))
     set_rloo_defaults(options, recipe);
   else if (asks_for_grpo(options))
     set_grpo_defaults(options, recipe);

@@ -12,7 +12,7 @@
 
 namespace memtape {
 
-/// The trainers that --trainer names: transformers' own first.
+/// The trainers that --trainer names: transformers' own first; "none" is a loop around accelerate.
 std::span<const std::string_view> trainer_names();
 
 /// Whether `options` ask for that trainer: --trainer says so, or says nothing and one of them is

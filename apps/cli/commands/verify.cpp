@@ -82,10 +82,14 @@ Result<Question> question_of(const RawOptions& options) {
                   .placement = placement ? *placement : "linux"};
 }
 
+phantom_run::Recipe recipe_of(const TrainRecipe& recipe) {
+  if (recipe.framework != Framework::transformers) return phantom_run::Recipe::train_step;
+  return recipe.program.is_plain_loop ? phantom_run::Recipe::accelerate_step
+                                      : phantom_run::Recipe::trainer_step;
+}
+
 phantom_run::StepRequest step_of(const Question& q, const VerifyOptions& options) {
-  return {.recipe = q.recipe.framework == Framework::transformers
-                        ? phantom_run::Recipe::trainer_step
-                        : phantom_run::Recipe::train_step,
+  return {.recipe = recipe_of(q.recipe),
           .name = options.id.empty() ? q.source.id : options.id,
           .config = *q.source.config,
           .settings = q.settings,

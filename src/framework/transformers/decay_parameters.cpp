@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -37,11 +38,14 @@ bool forbidden(std::string name) {
 /// Each trainable parameter once, under its first name, as named_parameters() gives it.
 class Collector {
  public:
+  /// Whether weight decay passes over a parameter of that name in that module.
+  using Spares = std::function<bool(const ModuleNode& node, const std::string& name)>;
+  explicit Collector(Spares spares) : spares_(std::move(spares)) {}
+
   void walk(const ModuleNode& node, const std::string& prefix) {
     for (const ModuleNode::Named& p : node.parameters) {
       if (!seen_.insert(p.tensor.ptr().get()).second || !p.tensor.requires_grad()) continue;
-      const bool decays = !node.layer_norm && !forbidden(prefix + p.name);
-      (decays ? decayed : others).push_back(p.tensor);
+      (spares_(node, prefix + p.name) ? others : decayed).push_back(p.tensor);
     }
     for (const ModuleNode* child : node.children) walk(*child, prefix + child->name + ".");
   }
@@ -49,18 +53,33 @@ class Collector {
   std::vector<Tensor> decayed, others;
 
  private:
+  Spares spares_;
   std::unordered_set<const ghost::TensorImpl*> seen_;
 };
+
+GroupedParameters grouped(family::PretrainedModel& model, Collector::Spares spares) {
+  Collector found(std::move(spares));
+  found.walk(model.tree.root(), "");
+  GroupedParameters groups{std::move(found.decayed), 0};
+  groups.decayed = groups.parameters.size();
+  groups.parameters.insert(groups.parameters.end(), found.others.begin(), found.others.end());
+  return groups;
+}
 
 }  // namespace
 
 GroupedParameters grouped_parameters(family::PretrainedModel& model) {
-  Collector found;
-  found.walk(model.tree.root(), "");
-  GroupedParameters grouped{std::move(found.decayed), 0};
-  grouped.decayed = grouped.parameters.size();
-  grouped.parameters.insert(grouped.parameters.end(), found.others.begin(), found.others.end());
-  return grouped;
+  return grouped(model, [](const ModuleNode& node, const std::string& name) {
+    return node.layer_norm || forbidden(name);
+  });
+}
+
+GroupedParameters grouped_by_parts(family::PretrainedModel& model,
+                                   std::span<const std::string_view> parts) {
+  return grouped(model, [&](const ModuleNode&, const std::string& name) {
+    return std::ranges::any_of(
+        parts, [&](std::string_view part) { return name.find(part) != std::string::npos; });
+  });
 }
 
 }  // namespace memtape::transformers

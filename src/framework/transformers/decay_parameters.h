@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "family/pretrained.h"
@@ -18,5 +20,8 @@ struct GroupedParameters {
 
 /// The trainable parameters in optimizer order.
 GroupedParameters grouped_parameters(family::PretrainedModel& model);
+/// The same where names with one of `parts` in them are spared the decay.
+GroupedParameters grouped_by_parts(family::PretrainedModel& model,
+                                   std::span<const std::string_view> parts);
 
 }  // namespace memtape::transformers

@@ -44,6 +44,8 @@ std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe) {
       " is not modelled: the figures are those of the training step, and an evaluation batch "
       "larger than a training batch may need more";
   if (is_classification(recipe.task)) return std::string("evaluation of classifiers") + kLeft;
+  if (recipe.program.is_plain_loop && recipe.task == Task::seq2seq_lm)
+    return std::string("evaluation by generate()") + kLeft;
   const bool precomputes = trainer.dpo && trainer.dpo->precompute_ref_log_probs;
   const bool computes_logits =
       trainer.evaluation.computes_metrics && !trainer.evaluation.prediction_loss_only;

@@ -16,6 +16,7 @@
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
+#include "framework/transformers/accelerate_loop.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/decay_parameters.h"
@@ -545,6 +546,7 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
 
 Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& asked,
                                     const ghost::DeviceTraits& device, int rank) {
+  if (asked.program.is_plain_loop) return run_accelerate_loop(config, asked, device, rank);
   TrainRecipe recipe = runs_deepspeed(asked) ? without_autocast(asked) : asked;
   // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
   if (recipe.lora && disables_dropout(recipe.trainer)) recipe.lora->dropout = 0.0;

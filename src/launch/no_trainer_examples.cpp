@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// transformers' examples without Trainer (5.17, examples/pytorch, run_*_no_trainer.py): argparse's
+// own arguments instead of TrainingArguments, mixed precision by accelerate's launcher, and an
+// evaluation behind every epoch.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "launch/trainer_program.h"
+#include "launch/trainer_script.h"
+#include "launch/transformers_examples.h"
+
+namespace memtape::launch {
+namespace {
+
+constexpr auto kLoops = std::to_array<Example>({
+    {.program = "run_clm_no_trainer.py", .task = "causal-lm", .length = {"block_size"}},
+    {.program = "run_mlm_no_trainer.py", .task = "masked-lm", .length = {"max_seq_length"}},
+    {"run_glue_no_trainer.py", "sequence-classification", {"max_length", 128}, {}, false},
+    {"run_ner_no_trainer.py", "token-classification", {"max_length", 128}, {}, false},
+    {"run_qa_no_trainer.py", "question-answering", {"max_seq_length", 384}, {}, false},
+    {"run_swag_no_trainer.py", "multiple-choice", {"max_seq_length", 128}, {}, false},
+    {"run_summarization_no_trainer.py",
+     "seq2seq-lm",
+     {"max_source_length", 1024},
+     {"max_target_length", 128},
+     false},
+    {"run_translation_no_trainer.py",
+     "seq2seq-lm",
+     {"max_source_length", 1024},
+     {"max_target_length", 128},
+     false},
+});
+
+constexpr auto kModelled = std::to_array<std::string_view>(
+    {"model_name_or_path", "config_name", "per_device_train_batch_size",
+     "per_device_eval_batch_size", "gradient_accumulation_steps", "block_size", "max_seq_length",
+     "max_length", "max_source_length", "max_target_length", "pad_to_max_length", "task_name",
+     "dataset_name", "with_tracking"});
+constexpr auto kNotModelled = std::to_array<std::string_view>({"model_type"});
+constexpr auto kNeutral = std::to_array<std::string_view>(
+    {"dataset_config_name", "train_file", "validation_file", "test_file",
+     "validation_split_percentage", "tokenizer_name", "use_slow_tokenizer", "learning_rate",
+     "weight_decay", "num_train_epochs", "max_train_steps", "lr_scheduler_type", "num_warmup_steps",
+     "output_dir", "seed", "preprocessing_num_workers", "overwrite_cache", "push_to_hub",
+     "hub_model_id", "hub_token", "trust_remote_code", "checkpointing_steps",
+     "resume_from_checkpoint", "report_to", "low_cpu_mem_usage",
+     // run_clm_no_trainer.py, run_mlm_no_trainer.py
+     "no_keep_linebreaks", "line_by_line", "mlm_probability",
+     // run_glue_no_trainer.py, run_ner_no_trainer.py, run_swag_no_trainer.py
+     "ignore_mismatched_sizes", "text_column_name", "label_column_name", "label_all_tokens",
+     "return_entity_level_metrics", "debug",
+     // run_qa_no_trainer.py
+     "doc_stride", "n_best_size", "null_score_diff_threshold", "version_2_with_negative",
+     "max_answer_length", "max_train_samples", "max_eval_samples", "max_predict_samples",
+     "do_predict",
+     // run_summarization_no_trainer.py, run_translation_no_trainer.py
+     "ignore_pad_token_for_loss", "source_prefix", "val_max_target_length", "num_beams",
+     "text_column", "summary_column", "source_lang", "target_lang", "sortish_sampler",
+     "predict_with_generate"});
+
+std::vector<std::string_view> all_names() {
+  return KnownNames{kModelled, kNotModelled, kNeutral}.all();
+}
+
+void add_batches(Settings& settings, Translation& translation) {
+  const auto add = [&](const char* name, std::int64_t otherwise) {
+    translation.options.emplace_back(name,
+                                     fmt::format("{}", settings.whole(name).value_or(otherwise)));
+  };
+  add("per_device_train_batch_size", 8);
+  add("gradient_accumulation_steps", 1);
+  translation.options.emplace_back("eval_strategy", "epoch");
+  add("per_device_eval_batch_size", 8);
+}
+
+/// Blocks are as long as the tokenizer's model_max_length, cut to 1,024 where that is more than the
+/// model has positions for.
+void add_block_size(const Example& loop, const Settings& settings, Translation& translation) {
+  const bool is_of_blocks = loop.task == "causal-lm" || loop.task == "masked-lm";
+  if (!is_of_blocks || settings.says(loop.length.name)) return;
+  translation.options.emplace_back("sequence-length", "1024");
+  translation.remarks.warnings.push_back(fmt::format(
+      "{}: without --{} the tokenizer's length decides; blocks of 1024 tokens are taken",
+      loop.program, loop.length.name));
+}
+
+}  // namespace
+
+Result<Translation> translate_no_trainer_example(const LaunchCommand& command) {
+  const auto loop = std::ranges::find(kLoops, command.program, &Example::program);
+  Result<Settings> settings = read_script(command, all_names());
+  if (!settings) return tl::unexpected(settings.error());
+  Result<Translation> translation = begin_trainer(command);
+  if (!translation) return translation;
+  translation->remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral}));
+  translation->options.emplace_back("trainer", "none");
+  if (const auto done = take_model(command, *settings, *translation); !done)
+    return tl::unexpected(done.error());
+  add_batches(*settings, *translation);
+  if (const auto done = add_example(*loop, *settings, *translation); !done)
+    return tl::unexpected(done.error());
+  add_block_size(*loop, *settings, *translation);
+  if (settings->on("with_tracking"))
+    translation->remarks.warnings.push_back(
+        fmt::format("{}: the sum of losses of --with_tracking, a block of 512 bytes, is left out",
+                    command.program));
+  return finished(*settings, std::move(*translation));
+}
+
+}  // namespace memtape::launch
