@@ -32,13 +32,14 @@ Result<Settings> read_arguments(const LaunchCommand& command) {
   return settings;
 }
 
-/// `rl`: dpo and ipo are trl's DPOTrainer (core/trainers/dpo).
+/// `rl`: dpo and ipo are trl's DPOTrainer (core/trainers/dpo), kto its KTOTrainer.
 Result<TrlProgram> trainer_of(const Settings& settings) {
   if (!settings.says("rl")) return TrlProgram::none;
   const Setting& rl = *settings.find("rl");
   if (rl.value.text == "dpo" || rl.value.text == "ipo") return TrlProgram::dpo;
+  if (rl.value.text == "kto") return TrlProgram::kto;
   return unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
-                     "dpo or ipo");
+                     "dpo, ipo or kto");
 }
 
 /// FSDPConfig (utils/schemas/fsdp.py), which Trainer gets; its other fields concern the host.
@@ -150,16 +151,33 @@ void add_attention_choice(Settings& settings, Translation& translation) {
   if (settings.on("eager_attention")) translation.options.emplace_back("attention", "eager");
 }
 
-/// LigerPlugin replaces what its switches name.
-void add_liger(Settings& settings, Translation& translation) {
-  const std::vector<std::string> plugins = settings.words("plugins");
-  const bool has_liger = std::ranges::any_of(
-      plugins, [](const std::string& name) { return name.find("Liger") != std::string::npos; });
-  for (const std::string& plugin : plugins)
-    if (plugin.find("Liger") == std::string::npos)
+/// Plugins that report, or measure afterwards.
+bool is_neutral(std::string_view plugin) {
+  return plugin.find("SwanLab") != std::string_view::npos ||
+         plugin.find("LMEval") != std::string_view::npos;
+}
+
+bool has_plugin(Settings& settings, std::string_view part) {
+  return std::ranges::any_of(settings.words("plugins"), [&](const std::string& name) {
+    return name.find(part) != std::string::npos;
+  });
+}
+
+/// CutCrossEntropyArgs: on where the plugin is there and nobody says otherwise.
+bool cuts_cross_entropy(Settings& settings) {
+  return has_plugin(settings, "CutCrossEntropy") && settings.on("cut_cross_entropy", true);
+}
+
+/// LigerPlugin replaces what its switches name, CutCrossEntropyPlugin the loss of a causal model.
+void add_plugins(Settings& settings, TrlProgram trainer, Translation& translation) {
+  for (const std::string& plugin : settings.words("plugins"))
+    if (plugin.find("Liger") == std::string::npos &&
+        plugin.find("CutCrossEntropy") == std::string::npos && !is_neutral(plugin))
       translation.remarks.not_modelled.push_back(fmt::format(
           "{}: the plugin {} is not modelled", settings.find("plugins")->where, plugin));
-  if (!has_liger) return;
+  if (trainer == TrlProgram::none && cuts_cross_entropy(settings))
+    translation.options.emplace_back("cut_cross_entropy", "true");
+  if (!has_plugin(settings, "Liger")) return;
   translation.options.emplace_back("use_liger_kernel", "true");
   translation.options.emplace_back(
       "liger_kernel_config",
@@ -168,6 +186,33 @@ void add_liger(Settings& settings, Translation& translation) {
                   settings.on("liger_rope"), settings.on("liger_rms_norm"),
                   settings.on("liger_glu_activation"), settings.on("liger_cross_entropy"),
                   settings.on("liger_fused_linear_cross_entropy")));
+}
+
+/// check_auto_enable_lora_kernels (utils/schemas/config.py): where nothing is said of them, fused
+/// forwards and backwards take the place of peft's in SFT.
+void note_lora_kernels(Settings& settings, TrlProgram trainer, Translation& translation) {
+  constexpr auto kKernels = std::to_array<const char*>(
+      {"lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"});
+  const bool said =
+      std::ranges::any_of(kKernels, [&](const char* name) { return settings.find(name); });
+  const bool is_8bit = settings.on("load_in_8bit") && settings.text("adapter") == "lora";
+  const bool shards_by_1 =
+      (settings.says("fsdp") || settings.says("fsdp_config")) && sharding_version(settings) != "2";
+  if (said || is_8bit || shards_by_1 || trainer != TrlProgram::none || !settings.says("adapter") ||
+      settings.on("trust_remote_code"))
+    return;
+  translation.remarks.not_modelled.emplace_back(
+      "axolotl turns its fused LoRA kernels on where none of lora_mlp_kernel, lora_qkv_kernel and "
+      "lora_o_kernel is set; here adapters are peft's");
+}
+
+/// _configure_embedding_dtypes: what is cast to float32 is cast back for adapters, for attention
+/// kernels that take no float32, and for cut cross entropy.
+bool keeps_float32(Settings& settings) {
+  const bool sharded = settings.says("fsdp") || settings.says("fsdp_config");
+  if (settings.find("adapter") || sharded || cuts_cross_entropy(settings)) return false;
+  const std::string attention = settings.text("attn_implementation").value_or("sdpa");
+  return attention == "sdpa" || attention == "eager";
 }
 
 /// axolotl's word and the field of TrainingArguments or DPOConfig it becomes.
@@ -194,10 +239,12 @@ void add_renamed(const Settings& settings, TrlProgram trainer, Settings& argumen
                               {"deepspeed", "deepspeed"},
                               {"torch_empty_cache_steps", "torch_empty_cache_steps"}});
   rename(settings, kRenamed, arguments);
+  if (trainer == TrlProgram::none) return;
+  constexpr std::array<Renamed, 1> kOfPreferences{Renamed{"sequence_len", "max_length"}};
+  rename(settings, kOfPreferences, arguments);
   if (trainer != TrlProgram::dpo) return;
   constexpr auto kOfDpo =
-      std::to_array<Renamed>({{"sequence_len", "max_length"},
-                              {"dpo_loss_type", "loss_type"},
+      std::to_array<Renamed>({{"dpo_loss_type", "loss_type"},
                               {"dpo_loss_weights", "loss_weights"},
                               {"dpo_label_smoothing", "label_smoothing"},
                               {"dpo_use_weighting", "use_weighting"},
@@ -233,7 +280,8 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   Settings arguments;
   add_renamed(settings, trainer, arguments);
   add_sharding(settings, arguments, translation);
-  if (trainer == TrlProgram::dpo) translation.options.emplace_back("trainer", "dpo");
+  if (trainer != TrlProgram::none)
+    translation.options.emplace_back("trainer", trainer == TrlProgram::dpo ? "dpo" : "kto");
   if (const auto done = add_training_arguments(arguments, translation, trainer); !done) return done;
   add_default(translation, "per_device_train_batch_size", "1");
   if (dtypes.bf16) translation.options.emplace_back("bf16", "true");
@@ -241,15 +289,14 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   translation.options.emplace_back("weights", dtypes.weights);
   add_adapter(settings, dtypes, translation);
   add_attention_choice(settings, translation);
-  add_liger(settings, translation);
-  if (trainer == TrlProgram::dpo)
+  add_plugins(settings, trainer, translation);
+  note_lora_kernels(settings, trainer, translation);
+  if (trainer != TrlProgram::none)
     add_default(translation, "max_length", "512");
   else
     translation.options.emplace_back(
         "sequence-length", fmt::format("{}", settings.whole("sequence_len").value_or(512)));
-  const bool sharded = settings.says("fsdp") || settings.says("fsdp_config");
-  if (!settings.find("adapter") && !sharded && dtypes.weights != "fp32" &&
-      !settings.on("flash_attention"))
+  if (dtypes.weights != "fp32" && !settings.on("flash_attention") && keeps_float32(settings))
     translation.remarks.not_modelled.emplace_back(
         "axolotl holds embeddings, head and norms in float32 when all is trained without flash "
         "attention; here they are in the dtype of the rest");

@@ -139,8 +139,8 @@ Result<void> add_launcher(const LaunchCommand& command, Translation& translation
 std::vector<std::string_view> training_argument_fields() {
   std::vector<std::string_view> names = training_argument_names();
   std::erase_if(names, [](std::string_view name) {
-    return is_trl_argument(name) || name == "scored_tokens" ||
-           name == "prepare_model_for_kbit_training";
+    return is_trl_argument(name) || name == "scored_tokens" || name == "cut_cross_entropy" ||
+           name == "pref_loss" || name == "prepare_model_for_kbit_training";
   });
   return names;
 }

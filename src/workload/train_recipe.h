@@ -225,9 +225,10 @@ struct TrainerRecipe {
   bool is_of_trl() const { return sft || dpo || reward || grpo || kto; }
 };
 
-/// What programs around transformers put in the place of Trainer.
+/// What programs around transformers put in the place of Trainer, or of parts of it.
 struct ProgramRecipe {
-  bool is_plain_loop = false;  ///< a loop around accelerate
+  bool is_plain_loop = false;      ///< a loop around accelerate
+  bool cut_cross_entropy = false;  ///< axolotl's: no logits at all
 };
 
 struct TrainRecipe {

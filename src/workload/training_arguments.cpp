@@ -193,6 +193,10 @@ constexpr auto kModelled = std::to_array<Modelled>({
      }},
     {"use_liger_kernel", set_use_liger_kernel},
     {"liger_kernel_config", set_liger_kernel_config},
+    {"cut_cross_entropy",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(boolean(o), r.program.cut_cross_entropy);
+     }},
     {"torch_compile",
      [](const NamedValue& o, TrainRecipe& r) { return put(boolean(o), r.trainer.torch_compile); }},
     {"scored_tokens",

@@ -200,7 +200,8 @@ Result<void> check(const Config& config, const TrainRecipe& recipe) {
     return unsupported("a loop without Trainer is modelled on one GPU and over DDP",
                        trainer.fsdp ? "--fsdp" : "--deepspeed", "leave it out");
   if (recipe.quantization || trainer.use_liger_kernel || trainer.neftune_noise_alpha ||
-      trainer.label_smoothing_factor != 0.0 || trainer.bitsandbytes_optim)
+      recipe.program.cut_cross_entropy || trainer.label_smoothing_factor != 0.0 ||
+      trainer.bitsandbytes_optim)
     return unsupported("this is Trainer's", kWithoutTrainer, "--trainer trainer");
   const std::string type = config.text("model_type", "");
   const bool is_t5 = type == "t5" || type == "mt5" || type == "umt5";

@@ -19,6 +19,7 @@
 #include "framework/transformers/accelerate_loop.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
+#include "framework/transformers/cut_cross_entropy.h"
 #include "framework/transformers/decay_parameters.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
@@ -108,6 +109,17 @@ class Trainer {
         !recipe_.trainer.is_of_trl() && !is_classification(recipe_.task))
       prepared_.replace_forward(
           [this](const Batch& inputs) { return liger::lce_forward(model_, inputs); });
+    return {};
+  }
+
+  /// axolotl's plugin patches the class before the model is loaded.
+  Result<void> use_cut_cross_entropy(const Config& config) {
+    if (!recipe_.program.cut_cross_entropy) return {};
+    auto loss = cut_cross_entropy_of(config, model_);
+    if (!loss) return tl::unexpected(loss.error());
+    loss->scored = recipe_.trainer.scored_tokens;
+    prepared_.replace_forward(
+        [this, cut = *loss](const Batch& inputs) { return cce_forward(model_, inputs, cut); });
     return {};
   }
 
@@ -534,6 +546,8 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   }
   Trainer trainer(recipe, models, loss_shifts_labels(config, recipe), place.rank);
   if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)
+    return tl::unexpected(ready.error());
+  if (const Result<void> ready = trainer.use_cut_cross_entropy(config); !ready)
     return tl::unexpected(ready.error());
   torch::StaticBytes statics = trainer.train();
   statics.parameters += loaded->packed_away;
