@@ -24,7 +24,7 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
      "torch, transformers (Trainer, with its TrainingArguments), ddp, fsdp1, fsdp2, deepspeed, "
      "torch-tp, torch-pp, torch-cp, litgpt, megatron-core, torchtitan",
      kStep},
-    {"trainer", "{trainer,sft,dpo,reward,grpo,kto,rloo,none}",
+    {"trainer", "{trainer,sft,dpo,...,llama-factory-dpo,none}",
      "which of transformers' and trl's trainers; none: a loop around accelerate", kStep},
     {"transformers-version", "X.Y", "the release whose loss is computed (5.17)", kStep},
     {"litgpt-version", "X.Y", "the release of litgpt that runs (0.5)", kStep},
@@ -54,6 +54,8 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"lora-dropout", "X", "dropout before the adapter", kModel},
     {"peft", "JSON|FILE", "a LoraConfig", kModel},
     {"freeze", "GLOB", "parameters that are not trained; may be repeated", kModel, true},
+    {"train-last-layers", "N", "train the last N layers alone (-N: the first)", kModel},
+    {"upcast-trained", "{true,false}", "cast what --train-last-layers trains to fp32", kModel},
 
     {"dp", "N", "data parallel size", kLayout},
     {"zero", "{0,1,2,3}", "ZeRO stage", kLayout},

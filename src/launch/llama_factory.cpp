@@ -77,16 +77,33 @@ std::vector<std::string> names_in(const std::vector<std::string>& words) {
   return names;
 }
 
+/// finetuning_type freeze: whole layers, which are cast as all is in full.
+void add_trained_layers(Settings& settings, Translation& translation) {
+  const std::vector<std::string> modules = names_in(settings.words("freeze_trainable_modules"));
+  if (!modules.empty() && modules.front() != "all")
+    settings.fail(*settings.find("freeze_trainable_modules"),
+                  "training some modules of a layer is not modelled", "all");
+  if (!settings.on("disable_gradient_checkpointing"))
+    settings.fail(*settings.find("finetuning_type"),
+                  "checkpointing the trained layers alone is not modelled",
+                  "disable_gradient_checkpointing: true");
+  translation.options.emplace_back(
+      "train-last-layers",
+      fmt::format("{}", settings.whole("freeze_trainable_layers").value_or(2)));
+  if (!settings.on("pure_bf16")) translation.options.emplace_back("upcast-trained", "true");
+}
+
 void add_finetuning(Settings& settings, Translation& translation) {
   constexpr auto kTypes = std::to_array<std::string_view>({"lora", "full", "freeze", "oft"});
   const std::string type = settings.choice("finetuning_type", kTypes).value_or("lora");
   const bool half = settings.on("bf16") || settings.on("pure_bf16"), fp16 = settings.on("fp16");
   const std::string compute = half ? "bf16" : fp16 ? "fp16" : "fp32";
-  if (type == "freeze" || type == "oft")
-    settings.fail(*settings.find("finetuning_type"),
-                  fmt::format("finetuning_type {} is not modelled", type), "lora or full");
+  if (type == "oft")
+    settings.fail(*settings.find("finetuning_type"), "OFT's adapters are not modelled",
+                  "lora, freeze or full");
   translation.options.emplace_back("weights",
                                    type == "full" && !settings.on("pure_bf16") ? "fp32" : compute);
+  if (type == "freeze") add_trained_layers(settings, translation);
   if (type != "lora") return;
   std::vector<std::string> targets = names_in(settings.words("lora_target"));
   if (targets.empty() || targets.front() == "all") targets = {"all-linear"};
@@ -113,6 +130,12 @@ void add_finetuning(Settings& settings, Translation& translation) {
                                             : "float32"},
                    translation);
   translation.options.emplace_back("prepare_model_for_kbit_training", "false");
+}
+
+/// CustomDPOTrainer; `pref_loss` says whether there is a reference.
+void add_preference(Settings& settings, Translation& translation) {
+  translation.options.emplace_back("trainer", "llama-factory-dpo");
+  translation.options.emplace_back("pref_loss", settings.text("pref_loss").value_or("sigmoid"));
 }
 
 void add_checkpointing(Settings& settings, Translation& translation) {
@@ -142,13 +165,14 @@ Result<Translation> translate_llama_factory(const LaunchCommand& command) {
   constexpr auto kStages =
       std::to_array<std::string_view>({"pt", "sft", "rm", "ppo", "dpo", "kto"});
   const std::string stage = settings->choice("stage", kStages).value_or("sft");
-  if (stage != "sft" && stage != "pt")
+  if (stage != "sft" && stage != "pt" && stage != "dpo")
     return unsupported(fmt::format("stage {} is not modelled", stage),
-                       settings->find("stage")->where, "sft or pt");
+                       settings->find("stage")->where, "sft, pt or dpo");
   const std::optional<std::string> model = settings->text("model_name_or_path");
   if (!model)
     return bad_input("no model is named", "llamafactory-cli train", "model_name_or_path: MODEL");
   translation->model = *model;
+  if (stage == "dpo") add_preference(*settings, *translation);
   if (const auto done = add_training_arguments(*settings, *translation); !done)
     return tl::unexpected(done.error());
   add_finetuning(*settings, *translation);
@@ -158,7 +182,7 @@ Result<Translation> translate_llama_factory(const LaunchCommand& command) {
     translation->options.emplace_back("use_liger_kernel", "true");
   translation->options.emplace_back(
       "sequence-length", fmt::format("{}", settings->whole("cutoff_len").value_or(2048)));
-  if (!settings->on("packing") && stage == "sft")
+  if (!settings->on("packing") && stage != "pt")
     translation->remarks.warnings.emplace_back(
         "sequences are padded to the longest of their batch; all are taken to be cutoff_len long");
   if (settings->failure()) return tl::unexpected(*settings->failure());

@@ -323,6 +323,17 @@ Result<void> check_trainer(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
+/// Negative: the first layers.
+Result<void> set_trained_layers(const NamedValue& option, TrainRecipe& recipe) {
+  const bool first = option.second.starts_with('-');
+  const auto count = positive({option.first, option.second.substr(first ? 1 : 0)});
+  if (!count) return tl::unexpected(count.error());
+  constexpr std::int64_t kMost = 10'000;
+  const auto layers = static_cast<std::int16_t>(std::min(*count, kMost));
+  recipe.program.trained_layers = first ? static_cast<std::int16_t>(-layers) : layers;
+  return {};
+}
+
 using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct Rule {
   std::string_view option;
@@ -424,6 +435,9 @@ constexpr auto kRules = std::to_array<Rule>({
        r.freeze.push_back(o.second);
        return {};
      }},
+    {"train-last-layers", set_trained_layers},
+    {"upcast-trained",
+     [](const NamedValue& o, TrainRecipe& r) { return put(boolean(o), r.program.upcasts_trained); }},
 });
 
 }  // namespace

@@ -227,8 +227,16 @@ struct TrainerRecipe {
 
 /// What programs around transformers put in the place of Trainer, or of parts of it.
 struct ProgramRecipe {
-  bool is_plain_loop = false;      ///< a loop around accelerate
-  bool cut_cross_entropy = false;  ///< axolotl's: no logits at all
+  /// pref_loss of LLaMA-Factory's CustomDPOTrainer; a micro-batch is that many pairs.
+  enum class Preference : std::uint8_t { none, sigmoid, orpo, simpo };
+  Preference preference = Preference::none;
+  bool is_plain_loop = false;       ///< a loop around accelerate
+  bool cut_cross_entropy = false;   ///< axolotl's: no logits at all
+  bool upcasts_trained = false;     ///< what is trained of a part becomes float32
+  std::int16_t trained_layers = 0;  ///< so many of the last layers alone; negative: of the first
+
+  bool trains_preferences() const { return preference != Preference::none; }
+  bool has_reference() const { return preference == Preference::sigmoid; }
 };
 
 struct TrainRecipe {

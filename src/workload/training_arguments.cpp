@@ -159,6 +159,21 @@ struct Modelled {
   std::string_view name;
   Setter set;
 };
+/// FinetuningArguments.pref_loss of LLaMA-Factory.
+Result<void> set_pref_loss(const NamedValue& option, TrainRecipe& recipe) {
+  if (!recipe.program.trains_preferences())
+    return bad_input("LLaMA-Factory's", "--pref_loss", "it needs --trainer llama-factory-dpo");
+  using Preference = ProgramRecipe::Preference;
+  constexpr std::array kLosses{Preference::sigmoid, Preference::orpo, Preference::simpo};
+  constexpr auto kNames = std::to_array<std::string_view>({"sigmoid", "orpo", "simpo"});
+  const auto found = std::ranges::find(kNames, option.second);
+  if (found == kNames.end())
+    return unsupported("\"" + option.second + "\" is not modelled", "--pref_loss",
+                       suggestion(option.second, kNames));
+  recipe.program.preference = kLosses[static_cast<std::size_t>(found - kNames.begin())];
+  return {};
+}
+
 constexpr auto kModelled = std::to_array<Modelled>({
     {"per_device_train_batch_size",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
@@ -193,6 +208,7 @@ constexpr auto kModelled = std::to_array<Modelled>({
      }},
     {"use_liger_kernel", set_use_liger_kernel},
     {"liger_kernel_config", set_liger_kernel_config},
+    {"pref_loss", set_pref_loss},
     {"cut_cross_entropy",
      [](const NamedValue& o, TrainRecipe& r) {
        return put(boolean(o), r.program.cut_cross_entropy);

@@ -15,8 +15,8 @@
 namespace memtape {
 namespace {
 
-constexpr std::array<std::string_view, 8> kTrainers{"trainer", "sft", "dpo",  "reward",
-                                                    "grpo",    "kto", "rloo", "none"};
+constexpr std::array<std::string_view, 9> kTrainers{
+    "trainer", "sft", "dpo", "reward", "grpo", "kto", "rloo", "none", "llama-factory-dpo"};
 
 bool by_name_alone(std::string_view) { return false; }
 
@@ -45,6 +45,8 @@ bool asks_for(std::span<const NamedValue> options, std::string_view trainer,
 void set_defaults_of_trainer(std::span<const NamedValue> options, TrainRecipe& recipe) {
   if (asks_for(options, "none", by_name_alone))
     set_plain_loop_defaults(recipe);
+  else if (asks_for(options, "llama-factory-dpo", by_name_alone))
+    recipe.program.preference = ProgramRecipe::Preference::sigmoid;
   else if (asks_for_rloo(options))
     set_rloo_defaults(options, recipe);
   else if (asks_for_grpo(options))

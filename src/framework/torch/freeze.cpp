@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "ghost/autograd/node.h"
+#include "ghost/session.h"
+
 namespace memtape::torch {
 namespace {
 
@@ -74,6 +77,31 @@ void freeze(const std::vector<nn::ModuleNode::Named>& parameters,
     if (std::any_of(globs.begin(), globs.end(),
                     [&](const std::string& glob) { return fnmatch(parameter.name, glob); }))
       parameter.tensor.impl().requires_grad = false;
+}
+
+void train_layers_alone(const std::vector<nn::ModuleNode::Named>& parameters, std::int64_t layers,
+                        std::int64_t of) {
+  const std::int64_t first = layers > 0 ? std::max<std::int64_t>(0, of - layers) : 0;
+  const std::int64_t end = layers > 0 ? of : std::min(-layers, of);
+  const auto is_trained = [&](const std::string& name) {
+    for (std::int64_t id = first; id < end; ++id)
+      if (name.find("." + std::to_string(id) + ".") != std::string::npos) return true;
+    return false;
+  };
+  for (const nn::ModuleNode::Named& parameter : parameters)
+    if (!is_trained(parameter.name)) parameter.tensor.impl().requires_grad = false;
+}
+
+void upcast_trained(const std::vector<nn::ModuleNode::Named>& parameters) {
+  const ghost::GradMode no_grad(false);
+  for (const nn::ModuleNode::Named& parameter : parameters) {
+    const ghost::Tensor& p = parameter.tensor;
+    if (!p.requires_grad() || p.dtype() == DType::float32) continue;
+    const ghost::Tensor whole = p.to_float();
+    ghost::session().set_category(whole, Category::parameter);
+    p.impl().storage = whole.impl().storage;
+    p.impl().dtype = DType::float32;
+  }
 }
 
 }  // namespace memtape::torch

@@ -70,6 +70,12 @@ Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& reci
   if (!recipe.freeze.empty())
     freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),
            recipe.freeze);
+  if (recipe.program.trained_layers != 0) {
+    const auto parameters = nn::named_parameters(model.tree.root());
+    train_layers_alone(parameters, recipe.program.trained_layers,
+                       config.integer("num_hidden_layers", config.integer("n_layer", 0)));
+    if (recipe.program.upcasts_trained) upcast_trained(parameters);
+  }
   if (recipe.checkpointing == Checkpointing::full)
     enable_gradient_checkpointing(model, nn::GradientCheckpointing::non_reentrant);
   if (recipe.checkpointing == Checkpointing::full_reentrant)

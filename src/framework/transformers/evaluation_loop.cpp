@@ -46,6 +46,8 @@ std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe) {
   if (is_classification(recipe.task)) return std::string("evaluation of classifiers") + kLeft;
   if (recipe.program.is_plain_loop && recipe.task == Task::seq2seq_lm)
     return std::string("evaluation by generate()") + kLeft;
+  if (recipe.program.trains_preferences())
+    return std::string("evaluation in LLaMA-Factory's trainer of preferences") + kLeft;
   const bool precomputes = trainer.dpo && trainer.dpo->precompute_ref_log_probs;
   const bool computes_logits =
       trainer.evaluation.computes_metrics && !trainer.evaluation.prediction_loss_only;

@@ -7,6 +7,7 @@
 #include "framework/deepspeed/engine.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
+#include "framework/torch/freeze.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/strategy.h"
 #include "framework/transformers/decay_parameters.h"
@@ -74,18 +75,6 @@ fsdp2::Options fsdp2_options(const TrainRecipe& recipe) {
   return options;
 }
 
-/// fsdp2_prepare_model: one by one.
-void upcast_trainable(family::PretrainedModel& model) {
-  const ghost::GradMode no_grad(false);
-  for (const ghost::Tensor& p : torch::trainable_parameters(model)) {
-    if (p.dtype() == DType::float32) continue;
-    const ghost::Tensor whole = p.to(DType::float32);
-    ghost::session().set_category(whole, Category::parameter);
-    p.impl().storage = whole.impl().storage;
-    p.impl().dtype = DType::float32;
-  }
-}
-
 /// _prepare_fsdp2: while the model is cut, its old parameters live in a state_dict, and the
 /// optimizer, which has been made already, holds a number in the place of each.
 std::unique_ptr<torch::DrivenModel> prepare_fsdp2(family::PretrainedModel& model,
@@ -95,7 +84,7 @@ std::unique_ptr<torch::DrivenModel> prepare_fsdp2(family::PretrainedModel& model
     const ghost::Op op("empty", {});
     swapped.push_back(ghost::empty({1}, p.dtype()));
   }
-  if (recipe.autocasts()) upcast_trainable(model);
+  if (recipe.autocasts()) torch::upcast_trained(nn::named_parameters(model.tree.root()));
   std::vector<ghost::Ptr<ghost::Storage>> original_sd;
   for (const ghost::Tensor& p : nn::parameters(model.tree.root()))
     original_sd.push_back(p.impl().storage);
@@ -129,6 +118,9 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine) return fine;
   const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
   if (!dp) return tl::unexpected(dp.error());
+  if (recipe.program.trains_preferences() && (recipe.trainer.fsdp || runs_deepspeed(recipe)))
+    return unsupported("LLaMA-Factory's trainer of preferences is modelled on one GPU and over DDP",
+                       recipe.trainer.fsdp ? "--fsdp" : "--deepspeed", "leave it out");
   if (runs_deepspeed(recipe)) return check_deepspeed(recipe);
   if (recipe.layout.gpus == 1) return {};
   if (recipe.trainer.grpo)

@@ -24,6 +24,7 @@
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/liger/apply.h"
+#include "framework/transformers/llama_factory/dpo_objective.h"
 #include "framework/transformers/packed_model.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/prepared_model.h"
@@ -60,12 +61,14 @@ bool loss_shifts_labels(const Config& config, const TrainRecipe& recipe) {
 
 /// Whether a micro-batch holds a rejected sequence beside each chosen one.
 bool trains_on_pairs(const TrainRecipe& recipe) {
-  return recipe.trainer.dpo || recipe.trainer.reward;
+  return recipe.trainer.dpo || recipe.trainer.reward || recipe.program.trains_preferences();
 }
 
 std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const PreparedModel& model,
                                           const PreparedModel* reference) {
   if (recipe.trainer.dpo) return std::make_unique<trl::DpoObjective>(recipe, model, reference);
+  if (recipe.program.trains_preferences())
+    return std::make_unique<llama_factory::DpoObjective>(recipe, model, reference);
   if (recipe.trainer.reward) return std::make_unique<trl::RewardObjective>(recipe, model);
   if (recipe.trainer.grpo) return std::make_unique<trl::GrpoObjective>(recipe, model, reference);
   if (recipe.trainer.kto) return std::make_unique<trl::KtoObjective>(recipe, model, reference);
@@ -501,16 +504,20 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
   return loaded;
 }
 
-/// trl's reference model: the same checkpoint once more, without adapters. None where adapters can
-/// be switched off, or where its log-probabilities were computed before.
+/// A trainer's reference model: the same checkpoint once more, without adapters. None where
+/// adapters can be switched off, or where its log-probabilities were computed before.
+/// LLaMA-Factory's stays in the dtype that it was loaded in.
 Result<std::unique_ptr<family::PretrainedModel>> load_reference(const Config& config,
                                                                 const TrainRecipe& recipe) {
   const bool wanted = (recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs) ||
                       (recipe.trainer.kto && !recipe.trainer.kto->precompute_ref_log_probs) ||
-                      (recipe.trainer.grpo && recipe.trainer.grpo->beta != 0.0);
+                      (recipe.trainer.grpo && recipe.trainer.grpo->beta != 0.0) ||
+                      recipe.program.has_reference();
   if (!wanted || recipe.lora) return std::unique_ptr<family::PretrainedModel>();
   TrainRecipe plain = recipe;
   plain.checkpointing = Checkpointing::none;
+  plain.program.trained_layers = 0;
+  if (recipe.program.has_reference() && recipe.autocasts()) plain.weights = recipe.autocast_dtype();
   return torch::build_model(config, plain);
 }
 
@@ -519,7 +526,9 @@ struct Place {
   torch::EqualLayerRuns runs = torch::EqualLayerRuns::all_run;
 };
 
-bool disables_dropout(const TrainerRecipe& trainer) {
+bool disables_dropout(const TrainRecipe& recipe) {
+  const TrainerRecipe& trainer = recipe.trainer;
+  if (recipe.program.trains_preferences()) return true;
   if (trainer.reward) return trainer.reward->disable_dropout;
   if (trainer.grpo) return trainer.grpo->disable_dropout;
   if (trainer.kto) return trainer.kto->disable_dropout;
@@ -563,7 +572,7 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& ask
   if (asked.program.is_plain_loop) return run_accelerate_loop(config, asked, device, rank);
   TrainRecipe recipe = runs_deepspeed(asked) ? without_autocast(asked) : asked;
   // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
-  if (recipe.lora && disables_dropout(recipe.trainer)) recipe.lora->dropout = 0.0;
+  if (recipe.lora && disables_dropout(recipe)) recipe.lora->dropout = 0.0;
   if (!recipe.trainer.balances_experts)
     recipe.trainer.balances_experts = config.number("router_aux_loss_coef", 1.0) != 0.0;
   if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
