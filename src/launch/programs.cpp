@@ -147,6 +147,7 @@ Result<Translation> translate(std::span<const std::string> words, const Files& f
       kPrograms, [&](const Program& program) { return matches(program, *command); });
   if (found == kPrograms.end() && is_llama_factory_script(*command))
     return translate_llama_factory(*command);
+  if (found == kPrograms.end() && looks_like_nanogpt(*command)) return translate_nanogpt(*command);
   if (found == kPrograms.end()) {
     if (const Result<void> fine = check_script(*command); !fine)
       return tl::unexpected(fine.error());

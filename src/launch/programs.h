@@ -43,6 +43,10 @@ Result<Translation> translate_litgpt_lora(const LaunchCommand& command);
 Result<Translation> translate_litgpt_full(const LaunchCommand& command);
 Result<Translation> translate_torchtitan(const LaunchCommand& command);
 
+/// nanoGPT's train.py, by the keys of its configurator.
+bool looks_like_nanogpt(const LaunchCommand& command);
+Result<Translation> translate_nanogpt(const LaunchCommand& command);
+
 /// A script that has no row but whose arguments are TrainingArguments.
 bool looks_like_trainer_script(const LaunchCommand& command);
 Result<Translation> translate_trainer_script(const LaunchCommand& command);

@@ -71,6 +71,13 @@ constexpr auto kOfTransformers = std::to_array<Script>({
     {"run_speech_recognition_seq2seq", "a model of speech"},
 });
 
+constexpr auto kOfNanochat = std::to_array<Script>({
+    {"scripts.base_train", "a model of its own with Muon"},
+    {"scripts.mid_train", "a model of its own with Muon"},
+    {"scripts.chat_sft", "a model of its own with Muon"},
+    {"scripts.chat_rl", "a model of its own with Muon"},
+});
+
 const Script* find(std::span<const Script> scripts, std::string_view name) {
   const auto found = std::ranges::find(scripts, name, &Script::name);
   return found == scripts.end() ? nullptr : &*found;
@@ -86,9 +93,24 @@ std::string_view trl_name(const LaunchCommand& command) {
   return name.ends_with(".py") ? name.substr(0, name.size() - 3) : "";
 }
 
+/// Unsloth's own programs, and scripts that can be read and import it.
+bool uses_unsloth(const LaunchCommand& command) {
+  if (command.program.starts_with("unsloth")) return true;
+  if (!command.program.ends_with(".py") || !command.files) return false;
+  const Result<std::string> text = command.files->read(command.path);
+  return text && (text->find("import unsloth") != std::string::npos ||
+                  text->find("from unsloth") != std::string::npos);
+}
+
 }  // namespace
 
 Result<void> check_script(const LaunchCommand& command) {
+  if (uses_unsloth(command))
+    return unsupported("Unsloth's own forwards, backwards and offloading are not modelled",
+                       command.program, "trl's sft and axolotl are, with the same settings");
+  if (const Script* script = find(kOfNanochat, command.program))
+    return unsupported(fmt::format("nanochat trains {}, which is not modelled", script->trains),
+                       command.program, "nanoGPT's train.py is known");
   const std::string_view name = trl_name(command);
   if (const Script* script = find(kOfTrl, name))
     return unsupported(fmt::format("trl's {} is not modelled", script->trains), command.program,

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// nanoGPT (train.py, model.py, configurator.py): `python train.py [config/NAME.py] [--key=value]`,
+// where a file of assignments and words override the script's own. Its GPT-2 is answered by
+// transformers' of the same shape in the plain loop, and that is said.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "launch/programs.h"
+#include "launch/settings.h"
+
+namespace memtape::launch {
+namespace {
+
+constexpr auto kModelled = std::to_array<std::string_view>(
+    {"dataset", "gradient_accumulation_steps", "batch_size", "block_size", "n_layer", "n_head",
+     "n_embd", "dropout", "grad_clip", "dtype", "compile", "init_from"});
+constexpr auto kNotModelled = std::to_array<std::string_view>({"bias", "device", "eval_only"});
+constexpr auto kNeutral = std::to_array<std::string_view>(
+    {"out_dir", "eval_interval", "log_interval", "eval_iters", "always_save_checkpoint",
+     "wandb_log", "wandb_project", "wandb_run_name", "learning_rate", "max_iters", "weight_decay",
+     "beta1", "beta2", "decay_lr", "warmup_iters", "lr_decay_iters", "min_lr", "backend"});
+
+bool is_config(std::string_view word) { return word.ends_with(".py"); }
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+/// 5 * 8, as the shipped files write it; anything else as it stands, without quotes.
+std::string value_of(std::string_view text) {
+  std::int64_t product = 1;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t star = std::min(rest.find('*'), rest.size());
+    const std::string_view factor = trimmed(rest.substr(0, star));
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), number);
+    if (error != std::errc() || end != factor.data() + factor.size()) {
+      const bool quoted = text.size() > 1 && (text.front() == '\'' || text.front() == '"');
+      return std::string(quoted ? text.substr(1, text.size() - 2) : text);
+    }
+    product *= number;
+    rest.remove_prefix(std::min(star + 1, rest.size()));
+  }
+  return fmt::format("{}", product);
+}
+
+void set_value(std::string_view name, std::string_view text, std::string where,
+               Settings& settings) {
+  YamlNode value{.kind = YamlNode::Kind::scalar, .key = {}, .text = value_of(text), .children = {}};
+  settings.set({.name = std::string(name), .value = std::move(value), .where = std::move(where)});
+}
+
+/// `name = value  # why`, a line each.
+void set_assignments(std::string_view text, std::string_view file, Settings& settings) {
+  int line = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view row = text.substr(0, std::min(text.substr(0, end).find('#'), end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++line;
+    const std::size_t equals = row.find('=');
+    if (equals == std::string_view::npos || row.front() == ' ') continue;
+    const std::string_view name = trimmed(row.substr(0, equals));
+    set_value(name, trimmed(row.substr(equals + 1)),
+              fmt::format("{}: {}", place_in(file, line), name), settings);
+  }
+}
+
+Result<Settings> read(const LaunchCommand& command) {
+  Settings settings;
+  for (const std::string& word : command.arguments) {
+    if (is_config(word)) {
+      const Result<std::string> text = command.files->read(word);
+      if (!text) return tl::unexpected(text.error());
+      set_assignments(*text, word, settings);
+      continue;
+    }
+    const std::size_t equals = word.find('=');
+    if (!word.starts_with("--") || equals == std::string::npos)
+      return bad_input(fmt::format("unexpected word {}", word), "train.py", "--key=value");
+    set_value(word.substr(2, equals - 2), word.substr(equals + 1),
+              fmt::format("train.py: {}", word.substr(0, equals)), settings);
+  }
+  return settings;
+}
+
+struct Shape {
+  std::int64_t layers, heads, width;
+};
+
+/// from_pretrained's.
+Shape shape_of(Settings& settings) {
+  const std::string from = settings.text("init_from").value_or("scratch");
+  if (from == "gpt2") return {12, 12, 768};
+  if (from == "gpt2-medium") return {24, 16, 1024};
+  if (from == "gpt2-large") return {36, 20, 1280};
+  if (from == "gpt2-xl") return {48, 25, 1600};
+  return {settings.whole("n_layer").value_or(12), settings.whole("n_head").value_or(12),
+          settings.whole("n_embd").value_or(768)};
+}
+
+/// 50,257 rounded up, unless the data's meta.pkl says otherwise.
+std::int64_t vocabulary(Settings& settings) {
+  if (settings.text("init_from").value_or("").starts_with("gpt2")) return 50257;
+  return settings.text("dataset") == "shakespeare_char" ? 65 : 50304;
+}
+
+std::string config_of(Settings& settings) {
+  const Shape shape = shape_of(settings);
+  const double dropout = settings.number("dropout").value_or(0.0);
+  return fmt::format(
+      R"({{"model_type": "gpt2", "vocab_size": {}, "n_layer": {}, "n_head": {}, "n_embd": {}, )"
+      R"("n_positions": {}, "activation_function": "gelu", "resid_pdrop": {}, "embd_pdrop": {}, )"
+      R"("attn_pdrop": {}}})",
+      vocabulary(settings), shape.layers, shape.heads, shape.width,
+      settings.whole("block_size").value_or(1024), dropout, dropout, dropout);
+}
+
+void add_step(Settings& settings, std::int64_t gpus, Translation& translation) {
+  constexpr auto kTypes = std::to_array<std::string_view>({"bfloat16", "float16", "float32"});
+  const std::string type = settings.choice("dtype", kTypes).value_or("bfloat16");
+  const double clip = settings.number("grad_clip").value_or(1.0);
+  const auto add = [&](const char* option, std::string value) {
+    translation.options.emplace_back(option, std::move(value));
+  };
+  add("framework", gpus > 1 ? "ddp" : "torch");
+  add("precision", type == "bfloat16" ? "amp-bf16" : type == "float16" ? "amp-fp16" : "fp32");
+  add("weights", "fp32");
+  add("micro-batch-size", fmt::format("{}", settings.whole("batch_size").value_or(12)));
+  add("sequence-length", fmt::format("{}", settings.whole("block_size").value_or(1024)));
+  add("gradient-accumulation",
+      fmt::format("{}", std::max<std::int64_t>(
+                            1, settings.whole("gradient_accumulation_steps").value_or(40) / gpus)));
+  add("optimizer", "adamw");
+  add("optimizer-impl", "fused");
+  add("max-grad-norm", clip == 0.0 ? std::string("none") : fmt::format("{}", clip));
+  translation.remarks.not_modelled.emplace_back(
+      "nanoGPT's modules are its own: this is transformers' GPT-2 of that shape in a plain loop");
+  if (settings.on("compile", true))
+    translation.remarks.not_modelled.emplace_back(
+        "nanoGPT compiles its model (--compile=False); this is the step as it is without");
+}
+
+}  // namespace
+
+bool looks_like_nanogpt(const LaunchCommand& command) {
+  if (command.program != "train.py" || command.arguments.empty()) return false;
+  return std::ranges::all_of(command.arguments, [](std::string_view word) {
+    const std::string_view name = word.substr(0, word.find('='));
+    const auto known = KnownNames{kModelled, kNotModelled, kNeutral}.all();
+    return is_config(word) || (word.starts_with("--") && name.size() < word.size() &&
+                               std::ranges::find(known, name.substr(2)) != known.end());
+  });
+}
+
+Result<Translation> translate_nanogpt(const LaunchCommand& command) {
+  Result<Settings> settings = read(command);
+  if (!settings) return tl::unexpected(settings.error());
+  Translation translation = begin_translation(command, Translation::Command::train);
+  translation.remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral}));
+  translation.config = config_of(*settings);
+  add_step(*settings, command.gpus().value_or(1), translation);
+  if (settings->failure()) return tl::unexpected(*settings->failure());
+  return translation;
+}
+
+}  // namespace memtape::launch
