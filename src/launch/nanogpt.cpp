@@ -116,8 +116,8 @@ std::string config_of(Settings& settings) {
   const double dropout = settings.number("dropout").value_or(0.0);
   return fmt::format(
       R"({{"program": "nanoGPT", "model_type": "gpt2", "vocab_size": {}, "n_layer": {}, )"
-      R"("n_head": {}, "n_embd": {}, "n_positions": {}, "activation_function": "gelu", "resid_pdrop": {}, "embd_pdrop": {}, )"
-      R"("attn_pdrop": {}}})",
+      R"("n_head": {}, "n_embd": {}, "n_positions": {}, "activation_function": "gelu", )"
+      R"("resid_pdrop": {}, "embd_pdrop": {}, "attn_pdrop": {}}})",
       vocabulary(settings), shape.layers, shape.heads, shape.width,
       settings.whole("block_size").value_or(1024), dropout, dropout, dropout);
 }
