@@ -3,6 +3,7 @@
 // and the allocator.
 #include <benchmark/benchmark.h>
 
+#include "framework/megatron/pretrain.h"
 #include "heap.h"
 #include "mesh/gpu_catalog.h"
 #include "model/catalog.h"
@@ -20,15 +21,20 @@ struct Job {
   std::int64_t sequence, micro_batches;
 };
 
-void all_ranks(benchmark::State& state, const Job& job) {
-  const Config config = *Config::parse(find_model(job.model)->config, "config.json");
-  const ModelRequest model{.id = job.model, .config = config};
+TrainRecipe recipe_of(const Job& job) {
   TrainRecipe recipe;
   recipe.framework = Framework::megatron_core;
   recipe.weights = DType::bfloat16;
   recipe.layout = job.layout;
   recipe.sequence_length = job.sequence;
   recipe.gradient_accumulation = job.micro_batches;
+  return recipe;
+}
+
+void all_ranks(benchmark::State& state, const Job& job) {
+  const Config config = *Config::parse(find_model(job.model)->config, "config.json");
+  const ModelRequest model{.id = job.model, .config = config};
+  const TrainRecipe recipe = recipe_of(job);
   DeviceSetup device;
   device.gpu = *find_gpu("h100-80gb");
   const PredictOptions options{.advise = false};  // what would make it fit is another question
@@ -63,10 +69,29 @@ Job llama_405b(std::int64_t micro_batches) {
 }
 
 void deepseek_v3_on_1024(benchmark::State& state) { all_ranks(state, deepseek_v3(state.range(0))); }
-BENCHMARK(deepseek_v3_on_1024)->Arg(1)->Arg(16)->Unit(benchmark::kMillisecond);
+BENCHMARK(deepseek_v3_on_1024)->Arg(1)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond);
 
 void llama_405b_on_16384(benchmark::State& state) { all_ranks(state, llama_405b(state.range(0))); }
-BENCHMARK(llama_405b_on_16384)->Arg(1)->Arg(16)->Unit(benchmark::kMillisecond);
+BENCHMARK(llama_405b_on_16384)->Arg(1)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond);
+
+/// The program of one rank alone, with micro-batches that are alike written down or each one run.
+void ghost_of_one_rank(benchmark::State& state, torch::EqualLayerRuns runs) {
+  const Job job = deepseek_v3(state.range(0));
+  const Config config = *Config::parse(find_model(job.model)->config, "config.json");
+  const TrainRecipe recipe = recipe_of(job);
+  constexpr int kMiddleRank = 500;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        megatron::run_training(config, recipe, {.major = 9, .sm_count = 132}, kMiddleRank, runs));
+}
+BENCHMARK_CAPTURE(ghost_of_one_rank, written_down, torch::EqualLayerRuns::written_down)
+    ->Arg(16)
+    ->Arg(64)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(ghost_of_one_rank, all_run, torch::EqualLayerRuns::all_run)
+    ->Arg(16)
+    ->Arg(64)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace memtape

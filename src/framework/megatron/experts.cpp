@@ -33,6 +33,7 @@ MoeLayer::MoeLayer(const nn::Scope& scope, Rank& rank) : rank_(rank) {
   const MoeArguments& moe = a.moe;
   const std::int64_t gate = a.activation == Activation::swiglu ? 2 : 1;
   router_ = (scope / "router").parameter("weight", {moe.num_experts, a.hidden_size});
+  rank.kept.insert(rank.kept.end(), {&local_map_, &permutation_, &local_probs_});
   if (moe.expert_bias) {
     expert_bias_ = ghost::zeros({moe.num_experts}, DType::float32, Category::buffer);
     tokens_per_expert_ = ghost::zeros({moe.num_experts}, DType::float32, Category::buffer);

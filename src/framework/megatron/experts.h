@@ -14,6 +14,8 @@ namespace memtape::megatron {
 class MoeLayer {
  public:
   MoeLayer(const nn::Scope& scope, Rank& rank);
+  MoeLayer(const MoeLayer&) = delete;  ///< the rank knows where it keeps its last routing
+  MoeLayer& operator=(const MoeLayer&) = delete;
   Tensor operator()(const Tensor& x);
 
  private:

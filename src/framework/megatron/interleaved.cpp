@@ -27,7 +27,12 @@ Interleaved::Interleaved(Schedule& schedule, int step)
       input_tensors_(schedule.chunks_.size()),
       output_tensors_(schedule.chunks_.size()),
       output_tensor_grads_(schedule.chunks_.size()),
-      done_(schedule.chunks_.size(), 0) {}
+      turns_(schedule.chunks_.size()) {
+  for (std::int64_t k = 0; k < total_; ++k) {
+    turns_[chunk_of(k, true)].forwards.push_back(k);
+    turns_[chunk_of(k, false)].backwards.push_back(k);
+  }
+}
 
 std::size_t Interleaved::chunk_of(std::int64_t k, bool forward) const {
   const std::int64_t group = a_.microbatch_group_size, at = (k + total_) % total_;
@@ -55,6 +60,12 @@ bool Interleaved::starts_backward(std::int64_t k) const {
   return schedule_.chunks_[chunk_of(k, false)]->place().first;
 }
 
+bool Interleaved::runs_backward_next(std::size_t chunk) {
+  Turns& turns = turns_[chunk];
+  const auto at = static_cast<std::size_t>(turns.begun++);
+  return at + 1 == turns.forwards.size() || turns.forwards[at + 1] > turns.backwards[at] + warmup_;
+}
+
 Tensor Interleaved::receive_input(const Arrival& from) {
   if (!from.comes) return {};
   input_tensors_[from.chunk].push_back(schedule_.received());
@@ -67,11 +78,13 @@ void Interleaved::receive_gradient(const Arrival& from) {
 
 Tensor Interleaved::forward_step(std::int64_t k) {
   const std::size_t chunk = chunk_of(k, true);
-  StageModel& model = *schedule_.chunks_[chunk];
+  const bool is_last = runs_backward_next(chunk);
   std::deque<Tensor>& inputs = input_tensors_[chunk];
   std::deque<Tensor>& outputs = output_tensors_[chunk];
-  if (model.place().first && inputs.size() == outputs.size()) inputs.emplace_back();
-  const Schedule::InFlight flight = schedule_.forward(model, inputs[outputs.size()], {step_, k});
+  if (schedule_.chunks_[chunk]->place().first && inputs.size() == outputs.size())
+    inputs.emplace_back();
+  const Schedule::InFlight flight =
+      schedule_.forward(chunk, inputs[outputs.size()], {step_, k, is_last});
   schedule_.num_tokens_.reset();  // a name of forward_step_helper's own
   outputs.push_back(flight.output);
   return flight.output;
@@ -79,13 +92,12 @@ Tensor Interleaved::forward_step(std::int64_t k) {
 
 Tensor Interleaved::backward_step(std::int64_t k) {
   const std::size_t chunk = chunk_of(k, false);
-  StageModel& model = *schedule_.chunks_[chunk];
-  if (model.place().last) output_tensor_grads_[chunk].emplace_back();
+  if (schedule_.chunks_[chunk]->place().last) output_tensor_grads_[chunk].emplace_back();
   Schedule::InFlight flight;
   flight.input = taken_from_front(input_tensors_[chunk]);
   flight.output = taken_from_front(output_tensors_[chunk]);
   const Tensor gradient = taken_from_front(output_tensor_grads_[chunk]);
-  return schedule_.backward(model, flight, gradient, {step_, k});
+  return schedule_.backward(chunk, flight, gradient, {step_, k});
 }
 
 void Interleaved::warmup(std::int64_t k) {

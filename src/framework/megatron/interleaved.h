@@ -24,7 +24,9 @@ class Interleaved {
   };
   Arrival arrival(std::int64_t k, bool forward) const;
   std::size_t chunk_of(std::int64_t k, bool forward) const;
-  bool ends_forward(std::int64_t k) const;     ///< the loss: nothing is sent on
+  bool ends_forward(std::int64_t k) const;  ///< the loss: nothing is sent on
+  /// Whether the chunk's next forward runs backwards before another of its forwards.
+  bool runs_backward_next(std::size_t chunk);
   bool starts_backward(std::int64_t k) const;  ///< the embeddings: nothing is sent back
 
   Tensor forward_step(std::int64_t k);
@@ -43,7 +45,12 @@ class Interleaved {
   bool first_rank_, last_rank_;
   std::int64_t chunks_, total_, warmup_;
   std::vector<std::deque<Tensor>> input_tensors_, output_tensors_, output_tensor_grads_;
-  std::vector<std::int64_t> done_;  ///< backwards of each chunk
+  /// When a chunk's micro-batches run, and how many have begun.
+  struct Turns {
+    std::vector<std::int64_t> forwards, backwards;
+    std::int64_t begun = 0;
+  };
+  std::vector<Turns> turns_;
   Tensor input_tensor_, output_tensor_, input_tensor_grad_, output_tensor_grad_;
 };
 

@@ -22,7 +22,9 @@ struct ChunkPlace {
 class StageModel {
  public:
   StageModel(Rank& rank, const ChunkPlace& place)
-      : rank_(rank), place_(place), tree_(rank.a.params_dtype) {}
+      : rank_(rank), place_(place), tree_(rank.a.params_dtype) {
+    rank.kept.push_back(&input_tensor_);
+  }
   virtual ~StageModel() = default;
   StageModel(const StageModel&) = delete;
   StageModel& operator=(const StageModel&) = delete;

@@ -47,6 +47,9 @@ class Rank {
   /// embedding_activation_buffer: the inputs of those products, with their history.
   std::vector<Tensor> deferred_inputs;
 
+  /// Where modules keep tensors of their last pass until the next one.
+  std::vector<Tensor*> kept;
+
   const Arguments& a;
   const std::int64_t tp_rank;
 

@@ -45,8 +45,8 @@ class Program {
 
   /// Where a checkpoint is written on the way, the measured step is the third, the emptying of the
   /// cache, and the step after: the peak that Megatron logs is that since the start.
-  torch::StaticBytes run() {
-    Schedule schedule(rank_, chunks_, place_.pp);
+  torch::StaticBytes run(torch::EqualLayerRuns runs) {
+    Schedule schedule(rank_, chunks_, place_.pp, runs == torch::EqualLayerRuns::written_down);
     MegatronOptimizer optimizer(a_, buffers_, place_.shard);
     schedule.scale_loss_by(optimizer.loss_scale());
     if (!a_.pretrain_loop) ghost::session().tape.empty_cache();
@@ -124,6 +124,13 @@ class Program {
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank) {
+  return torch::run_equal_layers(
+      [&](torch::EqualLayerRuns runs) { return run_training(config, recipe, device, rank, runs); });
+}
+
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device, int rank,
+                                     torch::EqualLayerRuns runs) {
   const Result<Arguments> arguments = read_arguments(config, recipe);
   if (!arguments) return tl::unexpected(arguments.error());
   ghost::Session session(device);
@@ -131,8 +138,9 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   torch::TrainRun run;
   {
     Program program(*arguments, Places(*arguments).of(rank));
-    run.statics = program.run();
+    run.statics = program.run(runs);
     if (session.error) return tl::unexpected(*session.error);
+    run.layers_differ = session.layers_differ;
     run.tape = std::move(session.tape);
   }
   return run;

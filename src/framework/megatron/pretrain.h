@@ -11,6 +11,10 @@ namespace memtape::megatron {
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank);
+/// The same, with micro-batches that are alike written down or all of them run.
+Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const ghost::DeviceTraits& device, int rank,
+                                     torch::EqualLayerRuns runs);
 
 /// Ranks that hold the same sizes: those of one pipeline stage and, with the distributed optimizer,
 /// of one shard.

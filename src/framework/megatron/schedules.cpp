@@ -17,7 +17,17 @@ using ghost::empty;
 /// Micro-batches beyond those in flight repeat what was; so many more are run at most.
 constexpr std::int64_t kMostRepeats = 16;
 
+/// The fewest micro-batches of which some can be like those before them.
+constexpr std::int64_t kFewestAlike = 5;
+
 }  // namespace
+
+Schedule::Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks,
+                   std::int64_t pp_rank, bool writes)
+    : rank_(rank), chunks_(chunks), pp_rank_(pp_rank) {
+  if (!writes || rank.a.num_microbatches < kFewestAlike) return;
+  for (std::size_t i = 0; i < chunks.size(); ++i) passes_.emplace_back(rank.kept);
+}
 
 void Schedule::deallocate(const Tensor& output) {
   if (!output.defined()) return;
@@ -36,22 +46,50 @@ Tensor Schedule::received() const {
   return tensor;
 }
 
-Schedule::InFlight Schedule::forward(StageModel& chunk, const Tensor& input, Moment at) {
+/// forward_step_calc_loss averages the loss in place, but in Megatron-LM's own program.
+void Schedule::average(const Tensor& loss) {
+  const ghost::Op op("loss_func", {});
+  ghost::mul_(loss, 1.0);
+  ghost::mul_(loss, 1.0);
+}
+
+Tensor Schedule::run_forward(StageModel& chunk, const Tensor& input) const {
+  Tensor output = chunk.forward_step(input);
+  if (chunk.place().last && !rank_.a.pretrain_loop) average(output);
+  return output;
+}
+
+Schedule::InFlight Schedule::forward(std::size_t chunk, const Tensor& input, Moment at) {
   ghost::session().mark(Phase::forward, at.step, static_cast<int>(at.micro_batch));
+  StageModel& model = *chunks_[chunk];
   InFlight flight{input, {}};
-  flight.output = chunk.forward_step(flight.input);
-  if (chunk.place().last) report(flight.output);
+  ghost::MicroBatches* const passes = passes_.empty() ? nullptr : &passes_[chunk];
+  if (auto written = passes ? passes->write_forward(input, at.is_last) : std::nullopt) {
+    flight.output = std::move(*written);
+  } else {
+    if (passes) passes->begin_forward();
+    flight.output = run_forward(model, flight.input);
+    if (passes) passes->end_forward(flight.input, flight.output);
+  }
+  if (model.place().last) report(flight.output);
   return flight;
 }
 
-Tensor Schedule::backward(StageModel& chunk, const InFlight& flight, const Tensor& gradient,
+Tensor Schedule::backward(std::size_t chunk, const InFlight& flight, const Tensor& gradient,
                           Moment at) {
   ghost::session().mark(Phase::backward, at.step, static_cast<int>(at.micro_batch));
-  if (!flight.output.impl().grad_fn) return {};
-  if (chunk.place().last)
-    ghost::backward(scaled(flight.output));
-  else
-    ghost::backward(flight.output, gradient);
+  ghost::MicroBatches* const passes = passes_.empty() ? nullptr : &passes_[chunk];
+  if (passes && passes->is_written(flight.output)) {
+    passes->write_backward(flight.output);
+  } else {
+    if (!flight.output.impl().grad_fn) return {};
+    if (passes) passes->begin_backward(flight.output);
+    if (chunks_[chunk]->place().last)
+      ghost::backward(scaled(flight.output));
+    else
+      ghost::backward(flight.output, gradient);
+    if (passes) passes->end_backward(flight.input, flight.output);
+  }
   return flight.input.defined() ? flight.input.grad() : Tensor();
 }
 
@@ -60,15 +98,14 @@ void Schedule::without_pipelining(int step) {
   skipped_ = rank_.a.num_microbatches - count;
   InFlight current;
   for (std::int64_t i = 0; i < count; ++i) {
-    current = forward(*chunks_[0], {}, {step, i});
-    backward(*chunks_[0], current, {}, {step, i});
+    current = forward(0, {}, {step, i, i + 1 == count});
+    backward(0, current, {}, {step, i});
   }
 }
 
 /// forward_backward_pipelining_without_interleaving: its loops, and what their names hold.
 void Schedule::one_forward_one_backward(int step) {
-  StageModel& chunk = *chunks_[0];
-  const bool first = chunk.place().first, last = chunk.place().last;
+  const bool first = chunks_[0]->place().first, last = chunks_[0]->place().last;
   const std::int64_t total = rank_.a.num_microbatches;
   const std::int64_t warmup = std::min(total, rank_.a.pp - pp_rank_ - 1);
   const std::int64_t count = std::min(total, warmup + kMostRepeats);
@@ -76,7 +113,7 @@ void Schedule::one_forward_one_backward(int step) {
   std::deque<InFlight> alive;
   Tensor input, output, output_grad, input_grad;
   const auto run_forward = [&](std::int64_t i) {
-    InFlight next = forward(chunk, input, {step, i});
+    InFlight next = forward(0, input, {step, i, i + 1 == count});
     output = next.output;
     alive.push_back(std::move(next));
   };
@@ -84,7 +121,7 @@ void Schedule::one_forward_one_backward(int step) {
     input = alive.front().input;
     output = alive.front().output;
     alive.pop_front();
-    input_grad = backward(chunk, {input, output}, output_grad, {step, i});
+    input_grad = backward(0, {input, output}, output_grad, {step, i});
   };
   for (std::int64_t i = 0; i < warmup; ++i) {
     input = first ? Tensor() : received();
@@ -118,9 +155,7 @@ Tensor Schedule::scaled(const Tensor& loss) const {
 /// kept for every micro-batch (forward_data_store), also of those that are not run.
 void Schedule::report(const Tensor& loss) {
   const ghost::Op op("loss_func", {});
-  if (!rank_.a.pretrain_loop) {  // forward_step_calc_loss, and a loss that is detached
-    ghost::mul_(loss, 1.0);
-    ghost::mul_(loss, 1.0);
+  if (!rank_.a.pretrain_loop) {
     for (; skipped_ > 0 && !reports_.empty(); --skipped_)
       reports_.push_back(empty({1}, DType::float32));
     reports_.push_back(loss.detach());

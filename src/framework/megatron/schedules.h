@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "framework/megatron/language_model.h"
+#include "ghost/autograd/micro_batches.h"
 
 namespace memtape::megatron {
 
 class Schedule {
  public:
-  Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks, std::int64_t pp_rank)
-      : rank_(rank), chunks_(chunks), pp_rank_(pp_rank) {}
+  /// `writes`: micro-batches like those before them may be written down instead of run.
+  Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks, std::int64_t pp_rank,
+           bool writes);
 
   /// All micro-batches of one step, forward and backward.
   void run(int step);
@@ -29,6 +31,7 @@ class Schedule {
   struct Moment {
     int step = 0;
     std::int64_t micro_batch = 0;
+    bool is_last = false;  ///< of the chunk's forwards before this one runs backwards
   };
   friend class Interleaved;
 
@@ -36,11 +39,13 @@ class Schedule {
   void one_forward_one_backward(int step);
   void finish_deferred();
 
-  InFlight forward(StageModel& chunk, const Tensor& input, Moment at);
+  InFlight forward(std::size_t chunk, const Tensor& input, Moment at);
+  Tensor run_forward(StageModel& chunk, const Tensor& input) const;
   /// The gradient of the input, if there is one.
-  Tensor backward(StageModel& chunk, const InFlight& flight, const Tensor& gradient, Moment at);
+  Tensor backward(std::size_t chunk, const InFlight& flight, const Tensor& gradient, Moment at);
   /// deallocate_output_tensor: the data goes, the history stays.
   static void deallocate(const Tensor& output);
+  static void average(const Tensor& loss);
   void report(const Tensor& loss);
   Tensor scaled(const Tensor& loss) const;
   Tensor received() const;
@@ -48,6 +53,7 @@ class Schedule {
   Rank& rank_;
   std::vector<std::unique_ptr<StageModel>>& chunks_;
   std::int64_t pp_rank_;
+  std::vector<ghost::MicroBatches> passes_;  ///< by chunk; none where every one is run
   std::int64_t skipped_ = 0;  ///< micro-batches that are not run, whose losses are still to come
   Tensor num_tokens_, scale_;
   std::vector<Tensor> reports_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ghost/autograd/block_tensor.h"
+
 namespace memtape::ghost {
 namespace {
 
@@ -25,21 +27,6 @@ bool alike(const Tensor& a, const Tensor& b) {
 bool is_sole_owner(const Tensor& tensor) {
   return tensor.ptr()->refs == 1 && tensor.impl().storage && tensor.impl().storage->refs == 1 &&
          !tensor.impl().base;
-}
-
-BlockId block_of(const Tensor& tensor) { return tensor.impl().storage->block; }
-
-/// A tensor like `model` whose memory is a block that the tape has already.
-Tensor tensor_of_block(BlockId block, StreamId stream, const Tensor& model) {
-  auto* storage = new (Pool::take(sizeof(Storage))) Storage;
-  storage->block = block;
-  storage->stream = stream;
-  auto* impl = make_impl();
-  impl->dtype = model.dtype();
-  impl->sizes = model.sizes();
-  impl->strides = model.strides();
-  impl->storage = Ptr<Storage>(storage);
-  return Tensor(Ptr<TensorImpl>(impl));
 }
 
 /// The same tensor with its history and without its memory.

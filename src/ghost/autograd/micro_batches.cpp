@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/autograd/micro_batches.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ghost/autograd/node.h"
+
+namespace memtape::ghost {
+namespace {
+
+constexpr BlockId kNone = std::numeric_limits<BlockId>::max();
+
+/// The history of a written forward: it holds the input, and is not run.
+struct WrittenForward final : Node {
+  WrittenForward() : Node("WrittenForward") {}
+  void apply(Gradients&, Gradients&) override {}
+  void release() override {}
+};
+
+BlockId memory_of(const Tensor& tensor) {
+  return tensor.defined() && tensor.impl().storage ? block_of(tensor) : kNone;
+}
+
+/// Sizes and dtype.
+Tensor pattern_of(const Tensor& tensor) {
+  return tensor.defined() ? tensor_over({}, tensor) : Tensor();
+}
+
+bool would_go(const Tensor& tensor) {
+  return tensor.defined() && tensor.ptr()->refs == 1 && tensor.impl().storage &&
+         tensor.impl().storage->refs == 1;
+}
+
+/// Blocks of a stretch of which each has gone or is known to be held.
+class Accounted {
+ public:
+  explicit Accounted(const Stretch& stretch) : blocks_(stretch.blocks) {}
+  void gone(const StretchShape& shape, BlockOwner owner) {
+    for (const ShapedEvent& e : shape)
+      if (e.kind == EventKind::free && e.owner == owner) blocks_[e.offset] = true;
+  }
+  void held(BlockId offset) { blocks_[offset] = true; }
+  bool all() const { return std::ranges::find(blocks_, false) == blocks_.end(); }
+
+ private:
+  std::vector<bool> blocks_;
+};
+
+}  // namespace
+
+MicroBatches::Neighbour MicroBatches::before() const {
+  if (forwards_ == 0) return Neighbour::none;
+  const bool in_flight =
+      std::ranges::any_of(flights_, [this](const Flight& f) { return f.number + 1 == forwards_; });
+  return in_flight ? Neighbour::in_flight : Neighbour::done;
+}
+
+MicroBatches::Neighbour MicroBatches::after(const Flight& flight) const {
+  return flight.number + 1 == forwards_ ? Neighbour::none : Neighbour::done;
+}
+
+MicroBatches::Standing MicroBatches::standing(Neighbour neighbour) const {
+  Standing now{.neighbour = neighbour, .goes = {}};
+  for (const Tensor* kept : kept_) now.goes.push_back(would_go(*kept));
+  return now;
+}
+
+void MicroBatches::begin(Neighbour neighbour) {
+  began_ = end_of(session().tape);
+  standing_ = standing(neighbour);
+  kept_before_.clear();
+  for (const Tensor* kept : kept_) kept_before_.push_back(memory_of(*kept));
+}
+
+std::vector<MicroBatches::Flight>::iterator MicroBatches::flight_of(const Tensor& output) {
+  return std::ranges::find(flights_, output.ptr().get(), &Flight::output);
+}
+
+bool MicroBatches::is_written(const Tensor& output) const {
+  return std::ranges::any_of(
+      flights_, [&](const Flight& f) { return f.output == output.ptr().get() && f.is_written; });
+}
+
+/// What became of a place whose tensor lay in block `was`; none where it cannot be told.
+std::optional<MicroBatches::Left> MicroBatches::left_of(const Tensor& tensor,
+                                                        const Stretch& stretch, const Tensor& input,
+                                                        std::optional<BlockId> was) const {
+  if (tensor.defined() && tensor.ptr() == input.ptr()) return Left{.what = Left::What::input};
+  const BlockId block = memory_of(tensor);
+  if (block != kNone && stretch.has(block)) {
+    const Storage& storage = *tensor.impl().storage;
+    if (storage.is_empty) return std::nullopt;
+    return Left{.what = Left::What::own,
+                .offset = block - stretch.first_block,
+                .stream = storage.stream,
+                .is_shared = storage.refs > 1 || tensor.ptr()->refs > 1};
+  }
+  return block == was ? std::optional(Left{}) : std::nullopt;
+}
+
+/// The pass that ends now; `forward`: of the micro-batch that it runs backwards.
+std::optional<MicroBatches::Model> MicroBatches::model_of(
+    const Tensor& input, const std::optional<Stretch>& forward) const {
+  const Tape& tape = session().tape;
+  Model model;
+  model.stretch = between(began_, end_of(tape));
+  auto shape = shape_of(tape, model.stretch, {.forward = forward, .held = kept_before_});
+  if (!shape) return std::nullopt;
+  model.shape = std::move(*shape);
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    const auto left = left_of(*kept_[i], model.stretch, input, kept_before_[i]);
+    if (!left) return std::nullopt;
+    model.left.push_back(*left);
+    model.patterns.push_back(pattern_of(*kept_[i]));
+  }
+  return model;
+}
+
+/// Whether `result` is a tensor of the pass's own, held by `holders` at most.
+bool MicroBatches::take_result(Model& model, const Tensor& result, std::uint32_t holders) const {
+  model.result = left_of(result, model.stretch, {}, std::nullopt);
+  model.result_pattern = pattern_of(result);
+  return model.result && model.result->what == Left::What::own && result.ptr()->refs <= holders;
+}
+
+std::optional<MicroBatches::Model> MicroBatches::forward_model(const Tensor& input,
+                                                               const Tensor& output) const {
+  if (!output.defined() || !output.impl().grad_fn) return std::nullopt;
+  auto model = model_of(input, std::nullopt);
+  if (!model || !take_result(*model, output, 1)) return std::nullopt;
+  model->result->is_shared = output.impl().storage->refs > 1;
+  return model;
+}
+
+std::optional<MicroBatches::Model> MicroBatches::backward_model(const Tensor& input,
+                                                                const Flight& flight) const {
+  auto model = model_of({}, flight.forward);
+  if (!model) return std::nullopt;
+  if (input.defined() && input.impl().grad) {
+    const Tensor gradient = input.grad();
+    if (!take_result(*model, gradient, 2) || gradient.impl().storage->refs > 1) return std::nullopt;
+    model->result->is_shared = false;
+  }
+  for (BlockId i = 0; i < flight.forward.blocks; ++i)
+    if (const Category now = session().tape.why[flight.forward.first_block + i].category;
+        now != flight.categories[i])
+      model->recategorised.push_back({i, now});
+
+  Accounted of_forward(flight.forward), own(model->stretch);
+  of_forward.gone(flight.model->shape, BlockOwner::stretch);
+  of_forward.gone(model->shape, BlockOwner::forward);
+  own.gone(model->shape, BlockOwner::stretch);
+  for (const Left& left : flight.model->left)
+    if (left.what == Left::What::own) of_forward.held(left.offset);
+  of_forward.held(flight.model->result->offset);
+  for (const Left& left : model->left) {
+    if (left.is_shared) return std::nullopt;
+    if (left.what == Left::What::own) own.held(left.offset);
+  }
+  if (model->result) own.held(model->result->offset);
+  return of_forward.all() && own.all() ? std::move(model) : std::nullopt;
+}
+
+void MicroBatches::record(std::vector<Record>& records, const Standing& standing,
+                          std::optional<Model> model) {
+  auto at = std::ranges::find(records, standing, &Record::standing);
+  if (at == records.end()) at = records.insert(at, {.standing = standing, .model = {}});
+  const bool is_alike = at->model && model && at->model->shape == model->shape &&
+                        at->model->left == model->left && at->model->result == model->result &&
+                        at->model->recategorised == model->recategorised &&
+                        allocate_alike(session().tape, at->model->stretch, model->stretch);
+  if (at->is_confirmed && !is_alike) session().layers_differ = true;
+  at->is_confirmed = is_alike;
+  at->model = std::move(model);
+}
+
+const MicroBatches::Model* MicroBatches::confirmed(const std::vector<Record>& records,
+                                                   const Standing& standing) {
+  const auto at = std::ranges::find(records, standing, &Record::standing);
+  return at != records.end() && at->is_confirmed ? &*at->model : nullptr;
+}
+
+void MicroBatches::end_forward(const Tensor& input, const Tensor& output) {
+  const Tape& tape = session().tape;
+  Flight flight{.output = output.ptr().get(),
+                .number = forwards_++,
+                .forward = between(began_, end_of(tape)),
+                .model = forward_model(input, output)};
+  record(forward_, standing_, flight.model);
+  if (!output.defined() || !output.impl().grad_fn) return;
+  for (BlockId i = 0; i < flight.forward.blocks; ++i)
+    flight.categories.push_back(tape.why[flight.forward.first_block + i].category);
+  flights_.push_back(std::move(flight));
+}
+
+void MicroBatches::begin_backward(const Tensor& output) {
+  const auto flight = flight_of(output);
+  begin(flight == flights_.end() ? Neighbour::none : after(*flight));
+}
+
+void MicroBatches::end_backward(const Tensor& input, const Tensor& output) {
+  const auto flight = flight_of(output);
+  if (flight == flights_.end()) return;
+  if (flight->model) record(backward_, standing_, backward_model(input, *flight));
+  flights_.erase(flight);
+}
+
+/// A block of the micro-batch's forward goes: with the tensors that hold it, or by its event.
+void MicroBatches::free_of_forward(const ShapedEvent& event, Flight& flight) const {
+  const BlockId block = flight.forward.first_block + event.offset;
+  const auto shared =
+      std::ranges::find(flight.shared, event.offset, &std::pair<BlockId, Ptr<Storage>>::first);
+  const auto kept = std::ranges::find(kept_, block, [](const Tensor* t) { return memory_of(*t); });
+  if (shared == flight.shared.end() && kept == kept_.end())
+    return session().tape.free(block, event.stream);
+  if (shared != flight.shared.end()) shared->second.reset();
+  if (kept != kept_.end()) (*kept)->reset();
+}
+
+Stretch MicroBatches::write(const Model& model, Flight* flight) {
+  Tape& tape = session().tape;
+  const TapePosition from = end_of(tape);
+  for (const ShapedEvent& event : model.shape) {
+    if (event.kind == EventKind::alloc) {
+      const BlockId after = model.stretch.first_block + event.offset;
+      const Why why = tape.why[after];
+      tape.alloc(tape.requested[after], event.stream, why);
+    } else if (event.owner == BlockOwner::stretch) {
+      tape.free(from.block + event.offset, event.stream);
+    } else if (event.owner == BlockOwner::forward) {
+      free_of_forward(event, *flight);
+    } else {
+      kept_[event.offset]->reset();
+    }
+  }
+  return between(from, end_of(tape));
+}
+
+/// The model keeps of the written pass what it keeps of the one it was written after.
+void MicroBatches::leave(const Model& model, const Stretch& written, Flight& flight) {
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    const Left& left = model.left[i];
+    if (left.what == Left::What::input) *kept_[i] = flight.input;
+    if (left.what != Left::What::own) continue;
+    const auto storage = storage_of_block(written.first_block + left.offset, left.stream);
+    *kept_[i] = tensor_over(storage, model.patterns[i]);
+    if (left.is_shared) flight.shared.emplace_back(left.offset, storage);
+  }
+}
+
+std::optional<Tensor> MicroBatches::write_forward(const Tensor& input, bool is_last) {
+  Session& s = session();
+  const bool ends_with_a_model = !is_last || std::ranges::any_of(backward_, [](const Record& r) {
+    return r.is_confirmed && r.standing.neighbour == Neighbour::none;
+  });
+  const Model* const model = confirmed(forward_, standing(before()));
+  if (!model || !ends_with_a_model || s.error || !s.has_room(model->stretch.blocks)) return {};
+  Flight flight{.number = forwards_++, .is_written = true, .input = input};
+  flight.forward = write(*model, nullptr);
+  leave(*model, flight.forward, flight);
+  const auto storage =
+      storage_of_block(flight.forward.first_block + model->result->offset, model->result->stream);
+  Tensor output = tensor_over(storage, model->result_pattern);
+  if (model->result->is_shared) flight.shared.emplace_back(model->result->offset, storage);
+  const Ptr<Node> history = make_node<WrittenForward>();
+  if (input.defined()) history->edges.push_back(gradient_edge(input));
+  set_history(output, history);
+  flight.output = output.ptr().get();
+  flights_.push_back(std::move(flight));
+  return output;
+}
+
+void MicroBatches::write_backward(const Tensor& output) {
+  Session& s = session();
+  const auto at = flight_of(output);
+  Flight flight = std::move(*at);
+  flights_.erase(at);
+  const Model* const model = confirmed(backward_, standing(after(flight)));
+  if (!model) {
+    s.layers_differ = true;
+    return;
+  }
+  if (!s.has_room(model->stretch.blocks)) return;
+  const Stretch written = write(*model, &flight);
+  leave(*model, written, flight);
+  for (const Recategorised& block : model->recategorised)
+    s.tape.why[flight.forward.first_block + block.offset].category = block.category;
+  if (!model->result) return;
+  flight.input.impl().grad = tensor_of_block(written.first_block + model->result->offset,
+                                             model->result->stream, model->result_pattern)
+                                 .ptr();
+}
+
+}  // namespace memtape::ghost
