@@ -60,10 +60,21 @@ bool Interleaved::starts_backward(std::int64_t k) const {
   return schedule_.chunks_[chunk_of(k, false)]->place().first;
 }
 
-bool Interleaved::runs_backward_next(std::size_t chunk) {
+Schedule::Moment Interleaved::forward_moment(std::size_t chunk) {
   Turns& turns = turns_[chunk];
-  const auto at = static_cast<std::size_t>(turns.begun++);
-  return at + 1 == turns.forwards.size() || turns.forwards[at + 1] > turns.backwards[at] + warmup_;
+  const std::size_t at = turns.begun++;
+  const bool is_last =
+      at + 1 == turns.forwards.size() || turns.forwards[at + 1] > turns.backwards[at] + warmup_;
+  return {step_, static_cast<std::int64_t>(at), stage_of(chunk), is_last};
+}
+
+Schedule::Moment Interleaved::backward_moment(std::size_t chunk) {
+  return {step_, static_cast<std::int64_t>(turns_[chunk].ended++), stage_of(chunk)};
+}
+
+/// Stages go round the ranks.
+std::int64_t Interleaved::stage_of(std::size_t chunk) const {
+  return static_cast<std::int64_t>(chunk) * a_.pp + schedule_.pp_rank_;
 }
 
 Tensor Interleaved::receive_input(const Arrival& from) {
@@ -78,13 +89,12 @@ void Interleaved::receive_gradient(const Arrival& from) {
 
 Tensor Interleaved::forward_step(std::int64_t k) {
   const std::size_t chunk = chunk_of(k, true);
-  const bool is_last = runs_backward_next(chunk);
   std::deque<Tensor>& inputs = input_tensors_[chunk];
   std::deque<Tensor>& outputs = output_tensors_[chunk];
   if (schedule_.chunks_[chunk]->place().first && inputs.size() == outputs.size())
     inputs.emplace_back();
   const Schedule::InFlight flight =
-      schedule_.forward(chunk, inputs[outputs.size()], {step_, k, is_last});
+      schedule_.forward(chunk, inputs[outputs.size()], forward_moment(chunk));
   schedule_.num_tokens_.reset();  // a name of forward_step_helper's own
   outputs.push_back(flight.output);
   return flight.output;
@@ -97,7 +107,7 @@ Tensor Interleaved::backward_step(std::int64_t k) {
   flight.input = taken_from_front(input_tensors_[chunk]);
   flight.output = taken_from_front(output_tensors_[chunk]);
   const Tensor gradient = taken_from_front(output_tensor_grads_[chunk]);
-  return schedule_.backward(chunk, flight, gradient, {step_, k});
+  return schedule_.backward(chunk, flight, gradient, backward_moment(chunk));
 }
 
 void Interleaved::warmup(std::int64_t k) {

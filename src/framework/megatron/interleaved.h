@@ -24,10 +24,13 @@ class Interleaved {
   };
   Arrival arrival(std::int64_t k, bool forward) const;
   std::size_t chunk_of(std::int64_t k, bool forward) const;
-  bool ends_forward(std::int64_t k) const;  ///< the loss: nothing is sent on
-  /// Whether the chunk's next forward runs backwards before another of its forwards.
-  bool runs_backward_next(std::size_t chunk);
+  bool ends_forward(std::int64_t k) const;     ///< the loss: nothing is sent on
   bool starts_backward(std::int64_t k) const;  ///< the embeddings: nothing is sent back
+
+  /// Of the chunk's next forward and backward.
+  Schedule::Moment forward_moment(std::size_t chunk);
+  Schedule::Moment backward_moment(std::size_t chunk);
+  std::int64_t stage_of(std::size_t chunk) const;
 
   Tensor forward_step(std::int64_t k);
   Tensor backward_step(std::int64_t k);
@@ -45,10 +48,10 @@ class Interleaved {
   bool first_rank_, last_rank_;
   std::int64_t chunks_, total_, warmup_;
   std::vector<std::deque<Tensor>> input_tensors_, output_tensors_, output_tensor_grads_;
-  /// When a chunk's micro-batches run, and how many have begun.
+  /// When a chunk's micro-batches run, and how many have begun and ended.
   struct Turns {
     std::vector<std::int64_t> forwards, backwards;
-    std::int64_t begun = 0;
+    std::size_t begun = 0, ended = 0;
   };
   std::vector<Turns> turns_;
   Tensor input_tensor_, output_tensor_, input_tensor_grad_, output_tensor_grad_;

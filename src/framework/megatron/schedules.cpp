@@ -46,6 +46,11 @@ Tensor Schedule::received() const {
   return tensor;
 }
 
+void Schedule::mark(Phase phase, const Moment& at) {
+  ghost::session().mark(phase, at.step, static_cast<int>(at.micro_batch),
+                        static_cast<int>(at.stage));
+}
+
 /// forward_step_calc_loss averages the loss in place, but in Megatron-LM's own program.
 void Schedule::average(const Tensor& loss) {
   const ghost::Op op("loss_func", {});
@@ -60,7 +65,7 @@ Tensor Schedule::run_forward(StageModel& chunk, const Tensor& input) const {
 }
 
 Schedule::InFlight Schedule::forward(std::size_t chunk, const Tensor& input, Moment at) {
-  ghost::session().mark(Phase::forward, at.step, static_cast<int>(at.micro_batch));
+  mark(Phase::forward, at);
   StageModel& model = *chunks_[chunk];
   InFlight flight{input, {}};
   ghost::MicroBatches* const passes = passes_.empty() ? nullptr : &passes_[chunk];
@@ -77,7 +82,7 @@ Schedule::InFlight Schedule::forward(std::size_t chunk, const Tensor& input, Mom
 
 Tensor Schedule::backward(std::size_t chunk, const InFlight& flight, const Tensor& gradient,
                           Moment at) {
-  ghost::session().mark(Phase::backward, at.step, static_cast<int>(at.micro_batch));
+  mark(Phase::backward, at);
   ghost::MicroBatches* const passes = passes_.empty() ? nullptr : &passes_[chunk];
   if (passes && passes->is_written(flight.output)) {
     passes->write_backward(flight.output);
@@ -98,7 +103,7 @@ void Schedule::without_pipelining(int step) {
   skipped_ = rank_.a.num_microbatches - count;
   InFlight current;
   for (std::int64_t i = 0; i < count; ++i) {
-    current = forward(0, {}, {step, i, i + 1 == count});
+    current = forward(0, {}, {step, i, 0, i + 1 == count});
     backward(0, current, {}, {step, i});
   }
 }
@@ -113,7 +118,7 @@ void Schedule::one_forward_one_backward(int step) {
   std::deque<InFlight> alive;
   Tensor input, output, output_grad, input_grad;
   const auto run_forward = [&](std::int64_t i) {
-    InFlight next = forward(0, input, {step, i, i + 1 == count});
+    InFlight next = forward(0, input, {step, i, 0, i + 1 == count});
     output = next.output;
     alive.push_back(std::move(next));
   };

@@ -31,10 +31,12 @@ class Schedule {
   struct Moment {
     int step = 0;
     std::int64_t micro_batch = 0;
-    bool is_last = false;  ///< of the chunk's forwards before this one runs backwards
+    std::int64_t stage = 0;  ///< of the model, where a rank has several
+    bool is_last = false;    ///< of the chunk's forwards before this one runs backwards
   };
   friend class Interleaved;
 
+  static void mark(Phase phase, const Moment& at);
   void without_pipelining(int step);
   void one_forward_one_backward(int step);
   void finish_deferred();
