@@ -9,10 +9,10 @@
 #include <unordered_set>
 
 #include "framework/fsdp2/fsdp_state.h"
-#include "framework/torch/built_parameters.h"
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
+#include "ghost/session.h"
 #include "mesh/shards.h"
 #include "nn/layers.h"
 
@@ -258,11 +258,14 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
 
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Options& options) {
-  const auto parameters = torch::built_parameters(config, recipe);
-  if (!parameters) return tl::unexpected(parameters.error());
+  ghost::Session session({});
+  const ghost::HostGuard nothing_is_taken;
+  const auto model = torch::build_model(config, recipe);
+  if (!model) return tl::unexpected(model.error());
   std::vector<std::int64_t> lengths;  // of dimension 0, each once: those decide how shards differ
-  for (const torch::BuiltParameter& parameter : *parameters)
-    if (!parameter.shape.empty()) lengths.push_back(parameter.shape.front());
+  for (const Tensor& parameter : nn::parameters((*model)->tree.root()))
+    if (parameter.dim() > 0) lengths.push_back(parameter.size(0));
+  session.finished = true;
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
   const std::int64_t shards = options.mesh.size("shard");
