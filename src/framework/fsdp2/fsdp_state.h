@@ -51,6 +51,7 @@ class FsdpState final : public nn::ForwardHooks {
   void prefetch_in_forward(FsdpState& other) { forward_prefetch_.push_back(&other); }
   void prefetch_in_backward(FsdpState& other) { backward_prefetch_.push_back(&other); }
   void set_gradient_sync(bool sync, bool reshards_after_backward);
+  void final_callback();
 
  private:
   void pre_forward(const std::vector<Tensor*>& arguments);
@@ -61,7 +62,6 @@ class FsdpState final : public nn::ForwardHooks {
   void register_post_backward(const std::vector<Tensor*>& arguments);
   void cast_argument(Tensor& argument) const;
   void lazy_init();
-  void final_callback();
 
   StateContext& context_;
   std::size_t modules_, modules_to_run_ = 0;

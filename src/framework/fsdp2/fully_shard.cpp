@@ -45,7 +45,7 @@ class ShardedModel final : public ShardedProgram {
     if (options_.ends != WrappedEnds::none) shard_ends();
     shard({&root});
     std::rotate(states_.begin(), states_.end() - 1, states_.end());
-    for (const auto& state : states_) context_.all_states.push_back(state.get());
+    list_states();
     const bool root_keeps =
         !options_.reshard_after_forward || options_.ends == WrappedEnds::as_accelerate;
     if (root_keeps && states_.front()->group())
@@ -94,6 +94,21 @@ class ShardedModel final : public ShardedProgram {
     return torch::clip_grad_norm(parameters, [](const Tensor& norms) { return reduced(norms); });
   }
 
+  void unshard() override {
+    for (ParamGroup* group : groups_by_module()) group->unshard(Gather::now);
+  }
+  void wait_for_unshard() override {
+    for (ParamGroup* group : groups_by_module()) group->wait_for_unshard();
+  }
+  void reshard() override {
+    for (ParamGroup* group : groups_by_module()) group->reshard();
+  }
+  void reduce_gradients() override {
+    set_gradient_sync(true);
+    for (ParamGroup* group : groups_by_module()) group->post_backward();
+    states_.front()->final_callback();
+  }
+
   torch::StaticBytes statics() override {
     torch::StaticBytes statics = whole_;
     statics.parameter_bytes = 0;
@@ -111,6 +126,24 @@ class ShardedModel final : public ShardedProgram {
     const Tensor powers = norms.pow(2.0);
     const Tensor sums = powers.clone();
     return sums.pow(0.5);
+  }
+
+  /// _lazy_init: the root first, then in the order of root.named_modules().
+  void list_states() {
+    context_.all_states.push_back(states_.front().get());
+    for (const nn::NamedModule& module : nn::named_modules(model_.tree.root())) {
+      const auto found = wrapped_.find(module.node);
+      if (found == wrapped_.end()) continue;
+      auto& all = context_.all_states;
+      if (std::find(all.begin(), all.end(), found->second) == all.end())
+        all.push_back(found->second);
+    }
+  }
+  std::vector<ParamGroup*> groups_by_module() const {
+    std::vector<ParamGroup*> groups;
+    for (const FsdpState* state : context_.all_states)
+      if (state->group()) groups.push_back(state->group());
+    return groups;
   }
 
   /// nn.Module._apply: what the children hold first.
@@ -145,7 +178,7 @@ class ShardedModel final : public ShardedProgram {
     states_.push_back(std::make_unique<FsdpState>(context_, modules.size(), std::move(group),
                                                   options_.mixed_precision));
     for (ModuleNode* module : modules) {
-      wrapped_.insert(module);
+      wrapped_.emplace(module, states_.back().get());
       module->hooks.push_back(states_.back().get());
     }
   }
@@ -176,12 +209,13 @@ class ShardedModel final : public ShardedProgram {
   }
 
   void shard_apart(ModuleNode* embedding, ModuleNode* norm, ModuleNode* head) {
-    if (!embedding || !norm || !head) {
+    if (!options_.is_stage && (!embedding || !norm || !head)) {
       ghost::session().fail({ErrorKind::unsupported, "no embedding, final norm and head to wrap",
                              "--strategy: wrap_ends", "false"});
       return;
     }
-    shard({embedding});
+    if (embedding) shard({embedding});
+    if (!norm || !head) return;
     shard({norm, head});
     if (!options_.reshard_after_forward && states_.back()->group())
       states_.back()->group()->keep_unsharded_after_forward();  // torchtitan's default policy
@@ -207,7 +241,7 @@ class ShardedModel final : public ShardedProgram {
   torch::StaticBytes whole_;
   StateContext context_;
   std::vector<std::unique_ptr<FsdpState>> states_;
-  std::unordered_set<const ModuleNode*> wrapped_;
+  std::unordered_map<const ModuleNode*, FsdpState*> wrapped_;
   std::unordered_set<const ghost::TensorImpl*> managed_;
 };
 

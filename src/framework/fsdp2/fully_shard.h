@@ -25,6 +25,15 @@ class ShardedProgram : public torch::DrivenModel {
   using DrivenModel::DrivenModel;
   /// model.to_empty(device="cuda"), where the model was made on the meta device: without memory.
   virtual void to_empty() = 0;
+
+  // What a pipeline does with a stage that is sharded (FSDPModule's methods over all modules).
+  /// unshard(async_op=True): every unit's gather begins, on the stream that computes.
+  virtual void unshard() = 0;
+  virtual void wait_for_unshard() = 0;
+  virtual void reshard() = 0;
+  /// post_backward of every unit and the callback that ends a backward pass, in which gradients
+  /// that were kept whole are reduced (_PipelineStageBase.perform_reduce_grad).
+  virtual void reduce_gradients() = 0;
 };
 
 /// fully_shard on every layer and the model, as a program whose loss is the model's own does it.

@@ -41,6 +41,7 @@ struct Options {
   /// accelerate is given a PeftModel, whose base it looks up by the base's own prefix: where that
   /// is "model" it finds another model there, and no norm among its children (_find_final_norm).
   bool is_peft_model = false;
+  bool is_stage = false;           ///< of a pipeline: ends that are not there are other stages'
   bool keeps_last_layer = false;   ///< the last layer is not resharded after forward
   Layout mesh{{}};                 ///< axes "replicate" and "shard"
   bool mesh_has_replicas = false;  ///< the program's mesh has that axis, if of one rank

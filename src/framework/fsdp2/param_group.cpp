@@ -37,16 +37,17 @@ std::int64_t ParamGroup::gathering_shards() const {
   return is_sharded_post_forward_ ? *reshard_to_ : shards_;
 }
 
-void ParamGroup::unshard() {
+void ParamGroup::unshard(Gather gather) {
   if (has_gathered_ || is_unsharded_) return;
   has_gathered_ = true;
-  if (shards_ > 1) foreach_all_gather();
+  if (shards_ > 1) foreach_all_gather(gather);
 }
 
 /// _get_param_all_gather_inputs and the copy-in: cast shards first, then the buffer of all.
-void ParamGroup::foreach_all_gather() {
+void ParamGroup::foreach_all_gather(Gather gather) {
   const GradMode no_grad(false);
-  const StreamGuard stream(comm->copy_in_stream);
+  std::optional<StreamGuard> stream;
+  if (gather == Gather::ahead) stream.emplace(comm->copy_in_stream);
   std::vector<Tensor> inputs;
   std::int64_t elements = 0, cast_elements = 0;
   for (const FsdpParam& param : params) {

@@ -19,6 +19,10 @@ namespace memtape::fsdp2 {
 
 enum class TrainingState { idle, forward, pre_backward, post_backward };
 
+/// Whether a gather runs ahead on streams of its own, or on the stream that computes
+/// (get_all_gather_streams).
+enum class Gather { ahead, now };
+
 class ParamGroup;
 
 /// FSDPCommContext.
@@ -48,8 +52,9 @@ class ParamGroup {
   /// Kept whole from its first gather in the forward to the end of the backward.
   void keep_unsharded_after_forward() { reshards_after_forward_ = false; }
 
-  void unshard();
+  void unshard(Gather gather = Gather::ahead);
   void wait_for_unshard();
+  void reshard();
   bool is_unsharded() const { return is_unsharded_; }
 
   TrainingState state = TrainingState::idle;
@@ -58,8 +63,7 @@ class ParamGroup {
   std::deque<FsdpParam> params;
 
  private:
-  void reshard();
-  void foreach_all_gather();
+  void foreach_all_gather(Gather gather);
   void copy_out();
   void copy_single();
   void foreach_reduce(const std::vector<FsdpParam*>& with_grad, std::vector<Tensor>& grads);
