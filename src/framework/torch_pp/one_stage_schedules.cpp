@@ -33,6 +33,7 @@ class GPipe final : public Schedule {
       ops = stage.backward_sends(static_cast<std::size_t>(i));
       send(ops);
     }
+    reduce_gradients(stage);
   }
 };
 
@@ -72,6 +73,7 @@ class OneForwardOneBackward final : public Schedule {
       one_backward();
       take_gradient();
     }
+    reduce_gradients(stage);
   }
 };
 

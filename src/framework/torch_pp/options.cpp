@@ -38,17 +38,6 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-/// get_schedule_class: names are taken in any case.
-Result<ScheduleKind> find_schedule(std::string_view wanted) {
-  std::vector<std::string_view> names;
-  for (const Named& schedule : kSchedules) {
-    if (equal_ignoring_case(schedule.name, wanted)) return schedule.kind;
-    names.push_back(schedule.name);
-  }
-  return bad_input("unknown schedule \"" + std::string(wanted) + "\"", "--strategy: schedule",
-                   suggestion(wanted, names));
-}
-
 /// Whether the logits become float32 for the loss.
 Result<bool> read_loss(const std::optional<std::string>& loss) {
   constexpr std::string_view kInFloat = "cross_entropy(logits.flatten(0,1).float())";
@@ -60,30 +49,6 @@ Result<bool> read_loss(const std::optional<std::string>& loss) {
 }
 
 std::string of_stages(const Options& o) { return std::to_string(o.stages()) + " stages"; }
-
-/// What the schedules' constructors demand of stages and micro-batches.
-Result<void> check_schedule(const Options& o) {
-  const std::string schedule(name(o.schedule));
-  const std::string count = std::to_string(o.microbatches);
-  if (is_single(o.schedule) && o.stages_per_rank != 1)
-    return bad_input(schedule + " runs one stage a rank", "--strategy: stages_per_rank",
-                     "1, or Interleaved1F1B");
-  if (is_v_shaped(o.schedule) && o.stages_per_rank != 2)
-    return bad_input(schedule + " runs two stages a rank", "--strategy: stages_per_rank", "2");
-  const bool fills =
-      o.schedule == ScheduleKind::one_f_one_b || o.schedule == ScheduleKind::dual_pipe_v;
-  if (fills && o.microbatches < o.stages())
-    return bad_input(count + " micro-batches do not fill " + of_stages(o),
-                     "--strategy: microbatches", std::to_string(o.stages()) + " or more");
-  const bool in_rounds = o.schedule == ScheduleKind::interleaved ||
-                         o.schedule == ScheduleKind::interleaved_zero_bubble;
-  const std::int64_t rounds = std::max<std::int64_t>(1, o.microbatches / o.ranks);
-  if (in_rounds && o.microbatches % rounds != 0)
-    return bad_input(count + " micro-batches do not divide into " + std::to_string(rounds) +
-                         " rounds over " + std::to_string(o.ranks) + " ranks",
-                     "--strategy: microbatches", "a multiple of " + std::to_string(o.ranks));
-  return {};
-}
 
 Result<void> check_recipe(const TrainRecipe& recipe) {
   if (recipe.task != Task::causal_lm)
@@ -100,6 +65,39 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
 }
 
 }  // namespace
+
+Result<ScheduleKind> find_schedule(std::string_view wanted, const OptionNames& names) {
+  std::vector<std::string_view> known;
+  for (const Named& schedule : kSchedules) {
+    if (equal_ignoring_case(schedule.name, wanted)) return schedule.kind;
+    known.push_back(schedule.name);
+  }
+  return bad_input("unknown schedule \"" + std::string(wanted) + "\"", names.schedule,
+                   suggestion(wanted, known));
+}
+
+Result<void> check_schedule(const Options& o, const OptionNames& names) {
+  const std::string schedule(name(o.schedule));
+  const std::string count = std::to_string(o.microbatches);
+  if (is_single(o.schedule) && o.stages_per_rank != 1)
+    return bad_input(schedule + " runs one stage a rank", names.stages_per_rank,
+                     "1, or Interleaved1F1B");
+  if (is_v_shaped(o.schedule) && o.stages_per_rank != 2)
+    return bad_input(schedule + " runs two stages a rank", names.stages_per_rank, "2");
+  const bool fills =
+      o.schedule == ScheduleKind::one_f_one_b || o.schedule == ScheduleKind::dual_pipe_v;
+  if (fills && o.microbatches < o.stages())
+    return bad_input(count + " micro-batches do not fill " + of_stages(o), names.microbatches,
+                     std::to_string(o.stages()) + " or more");
+  const bool in_rounds = o.schedule == ScheduleKind::interleaved ||
+                         o.schedule == ScheduleKind::interleaved_zero_bubble;
+  const std::int64_t rounds = std::max<std::int64_t>(1, o.microbatches / o.ranks);
+  if (in_rounds && o.microbatches % rounds != 0)
+    return bad_input(count + " micro-batches do not divide into " + std::to_string(rounds) +
+                         " rounds over " + std::to_string(o.ranks) + " ranks",
+                     names.microbatches, "a multiple of " + std::to_string(o.ranks));
+  return {};
+}
 
 std::string_view name(ScheduleKind kind) {
   return std::find_if(kSchedules.begin(), kSchedules.end(),

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "ghost/tensor.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
@@ -42,11 +44,25 @@ struct Options {
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   std::int64_t ranks = 1, stages_per_rank = 1, microbatches = 1;
   bool return_outputs = true;
+  bool infers_shapes = false;  ///< stages were given no example of their input
+  /// The program's own loss of an output and its targets; else cross entropy.
+  std::function<ghost::Tensor(const ghost::Tensor& output, const ghost::Tensor& target)> loss;
   bool loss_in_float = true;         ///< cross_entropy(logits.flatten(0, 1).float())
   std::vector<std::int64_t> layers;  ///< of each stage; empty: as many in each
 
   std::int64_t stages() const { return ranks * stages_per_rank; }
 };
+
+/// What a program calls these options.
+struct OptionNames {
+  const char *schedule = "--strategy: schedule", *stages_per_rank = "--strategy: stages_per_rank",
+             *microbatches = "--strategy: microbatches";
+};
+
+/// get_schedule_class: names are taken in any case.
+Result<ScheduleKind> find_schedule(std::string_view wanted, const OptionNames& names = {});
+/// What the schedules' constructors demand of stages and micro-batches.
+Result<void> check_schedule(const Options& options, const OptionNames& names = {});
 
 Result<Options> read_options(const TrainRecipe& recipe);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch_pp/pipeline.h"
 
+#include <deque>
 #include <memory>
 #include <numeric>
 
@@ -36,15 +37,16 @@ class RankStages {
   void make(const std::vector<std::int64_t>& indices) {
     for (const std::int64_t index : indices)
       to_empty(parts_->modules(ranges_[static_cast<std::size_t>(index)]));
-    for (const std::int64_t index : indices)
-      stages.push_back(std::make_unique<PipelineStage>(
-          *parts_, StagePlace{index, count_, ranges_[static_cast<std::size_t>(index)]}));
+    for (const std::int64_t index : indices) {
+      modules_.emplace_back(*parts_, ranges_[static_cast<std::size_t>(index)]);
+      stages.push_back(std::make_unique<PipelineStage>(modules_.back(), StagePlace{index, count_}));
+    }
   }
 
   std::vector<Tensor> parameters() const {
     std::vector<Tensor> found;
     for (const auto& stage : stages)
-      for (Tensor& parameter : stage->parameters())
+      for (Tensor& parameter : stage->module().parameters())
         if (parameter.requires_grad()) found.push_back(std::move(parameter));
     return found;
   }
@@ -52,7 +54,7 @@ class RankStages {
   torch::StaticBytes statics(torch::StaticBytes whole) const {
     whole.parameter_bytes = 0;
     for (const auto& stage : stages)
-      for (const Tensor& parameter : stage->parameters())
+      for (const Tensor& parameter : stage->module().parameters())
         whole.parameter_bytes += parameter.nbytes();
     return whole;
   }
@@ -61,6 +63,7 @@ class RankStages {
 
  private:
   family::StageParts* parts_;
+  std::deque<LayersOfModel> modules_;
   std::int64_t count_ = 1;
   std::vector<family::StageRange> ranges_;
 };

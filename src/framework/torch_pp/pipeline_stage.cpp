@@ -15,13 +15,6 @@ Tensor received(const char* why, const Activations& activations) {
 
 }  // namespace
 
-std::vector<Tensor> PipelineStage::parameters() const {
-  std::vector<Tensor> found;
-  for (const nn::ModuleNode* module : model_.modules(place_.range))
-    for (Tensor& parameter : nn::parameters(*module)) found.push_back(std::move(parameter));
-  return found;
-}
-
 void PipelineStage::add_init_ops(std::vector<Tensor>& ops) const {
   Tensor recv, send;
   {
@@ -32,6 +25,14 @@ void PipelineStage::add_init_ops(std::vector<Tensor>& ops) const {
   if (is_first() && is_last()) return;
   ops.push_back(std::move(recv));
   ops.push_back(std::move(send));
+}
+
+void PipelineStage::infer_shapes(const Tensor& tokens, const Activations& activations) {
+  const ghost::Op op("_shape_inference", {});
+  const Tensor zeros = is_first() ? ghost::empty(tokens.sizes(), tokens.dtype())
+                                  : ghost::empty(activations.sizes, activations.dtype);
+  const ghost::GradMode no_grad(false);
+  const Tensor output = module_.forward(zeros);
 }
 
 void PipelineStage::prepare_forward_infra(std::int64_t microbatches,
@@ -65,7 +66,7 @@ void PipelineStage::clear_runtime_states() {
 Tensor PipelineStage::forward_one_chunk(std::size_t chunk, const Tensor& tokens,
                                         bool save_forward_output) {
   const Tensor input = is_first() ? tokens : args_recv_[chunk];
-  Tensor output = model_.forward(place_.range, input);
+  Tensor output = module_.forward(input);
   if (is_last() && save_forward_output) output_chunks_.push_back(output);
   forward_cache_[chunk] = {output, input};
   return output;
@@ -75,11 +76,13 @@ void PipelineStage::backward_one_chunk(std::size_t chunk, const Tensor& loss, Ba
   Forward cached = std::exchange(forward_cache_[chunk], {});
   const Tensor root = is_last() ? loss : cached.output;
   const Tensor output_grad = is_last() ? Tensor() : grad_recv_[chunk];
+  module_.begin_backward();
   if (part == BackwardPart::full) {
     backward_cache_[chunk] = stage_backward(root, output_grad, cached.input);
   } else {
     InputBackward done;  // the first stage has no input to find the gradient of: all waits
-    if (!is_first()) done = stage_backward_input(root, output_grad, cached.input, parameters());
+    if (!is_first())
+      done = stage_backward_input(root, output_grad, cached.input, module_.parameters());
     backward_state_[chunk] = {cached.input, std::move(done.param_groups), root, output_grad};
     backward_cache_[chunk] = std::move(done.dinput);
   }
@@ -89,6 +92,7 @@ void PipelineStage::backward_one_chunk(std::size_t chunk, const Tensor& loss, Ba
 
 void PipelineStage::backward_weight_one_chunk(std::size_t chunk) {
   Delayed state = std::exchange(backward_state_[chunk], {});
+  module_.begin_backward();
   if (is_first())
     stage_backward(state.stage_output, state.output_grad, state.input);
   else

@@ -11,15 +11,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "family/stage_parts.h"
 #include "framework/torch_pp/partial_backward.h"
+#include "framework/torch_pp/stage_module.h"
 
 namespace memtape::torch_pp {
 
-/// Which stage of how many, and what of the model it holds.
+/// Which stage of how many.
 struct StagePlace {
   std::int64_t index = 0, count = 1;
-  family::StageRange range;
 };
 
 /// What stages hand to one another.
@@ -32,17 +31,17 @@ enum class BackwardPart { full, input };
 
 class PipelineStage {
  public:
-  PipelineStage(family::StageParts& model, const StagePlace& place)
-      : model_(model), place_(place) {}
+  PipelineStage(StageModule& module, const StagePlace& place) : module_(module), place_(place) {}
 
   std::int64_t index() const { return place_.index; }
   bool is_first() const { return place_.index == 0; }
   bool is_last() const { return place_.index + 1 == place_.count; }
-  /// submod.parameters().
-  std::vector<Tensor> parameters() const;
+  StageModule& module() const { return module_; }
 
   /// _get_init_p2p_neighbors_ops: two tensors of one number, sent around to open the connections.
   void add_init_ops(std::vector<Tensor>& ops) const;
+  /// _shape_inference: one forward of zeros, for the shapes of what it gives.
+  void infer_shapes(const Tensor& tokens, const Activations& activations);
   void prepare_forward_infra(std::int64_t microbatches, const Activations& activations);
   void prepare_backward_infra(std::int64_t microbatches, const Activations& activations);
 
@@ -74,7 +73,7 @@ class PipelineStage {
     Tensor stage_output, output_grad;
   };
 
-  family::StageParts& model_;
+  StageModule& module_;
   StagePlace place_;
   std::vector<Tensor> args_recv_, grad_recv_;  ///< by micro-batch
   std::vector<Forward> forward_cache_;

@@ -34,7 +34,10 @@ void Schedule::initialize_stages() {
   std::vector<Tensor> all_ops;
   for (const auto& stage : stages_) stage->add_init_ops(all_ops);
   send(all_ops);
-  for (const auto& stage : stages_) stage->prepare_forward_infra(microbatches(), activations_);
+  for (const auto& stage : stages_) {
+    if (options_.infers_shapes) stage->infer_shapes(chunk(0), activations_);
+    stage->prepare_forward_infra(microbatches(), activations_);
+  }
   for (const auto& stage : stages_) stage->prepare_backward_infra(microbatches(), activations_);
 }
 
@@ -47,6 +50,10 @@ Tensor Schedule::chunk(std::int64_t microbatch) const {
 void Schedule::maybe_compute_loss(const PipelineStage& stage, const Tensor& output,
                                   std::int64_t microbatch) {
   if (!stage.is_last()) return;
+  if (options_.loss) {
+    internal_losses_.push_back(options_.loss(output, chunk(microbatch)));
+    return;
+  }
   const Tensor target = chunk(microbatch).view({-1});
   Tensor flat = output.view({-1, output.size(-1)});
   internal_losses_.push_back(

@@ -38,6 +38,8 @@ class Schedule {
   /// batch_isend_irecv: NCCL's stream uses these tensors (record_stream), so their memory waits for
   /// it when they go; nothing else holds them.
   void send(const std::vector<Tensor>& tensors) const;
+  /// _PipelineStageBase.perform_reduce_grad, after a stage's last backward.
+  static void reduce_gradients(PipelineStage& stage) { stage.module().reduce_gradients(); }
 
   std::int64_t microbatches() const { return options_.microbatches; }
   std::int64_t stage_count() const { return options_.stages(); }

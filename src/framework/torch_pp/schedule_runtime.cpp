@@ -13,7 +13,8 @@ class ScheduleRuntime final : public Schedule {
   ScheduleRuntime(const Options& options, std::int64_t rank,
                   std::vector<std::unique_ptr<PipelineStage>>& stages,
                   const Activations& activations)
-      : Schedule(options, stages, activations), order_(action_order(options, rank)) {}
+      : Schedule(options, stages, activations),
+        order_(with_sharding(action_order(options, rank), options.microbatches)) {}
 
  private:
   void step_microbatches() override {
@@ -29,8 +30,19 @@ class ScheduleRuntime final : public Schedule {
     return nullptr;
   }
 
+  /// The actions on a whole stage's shards.
+  static bool performed_on_shards(const Action& action, PipelineStage& stage) {
+    switch (action.work) {
+      case Work::unshard: stage.module().unshard(); return true;
+      case Work::reshard: stage.module().reshard(); return true;
+      case Work::reduce_grad: reduce_gradients(stage); return true;
+      default: stage.module().wait_for_unshard(); return false;
+    }
+  }
+
   void perform(const Action& action) {
     PipelineStage& stage = *find(action.stage);
+    if (performed_on_shards(action, stage)) return;
     const auto chunk = static_cast<std::size_t>(action.microbatch);
     if (action.work == Work::weight_backward) {
       backward_weight(stage, action.microbatch);
@@ -51,11 +63,10 @@ class ScheduleRuntime final : public Schedule {
   void send_result(const Action& action) {
     PipelineStage& stage = *find(action.stage);
     const auto chunk = static_cast<std::size_t>(action.microbatch);
-    if (action.work == Work::weight_backward) return;
-    if (action.work != Work::forward) {
+    if (action.work == Work::forward) {
+      if (!find(action.stage + 1)) send(stage.forward_sends(chunk));
+    } else if (action.work == Work::full_backward || action.work == Work::input_backward) {
       if (!find(action.stage - 1)) send(stage.backward_sends(chunk));
-    } else if (!find(action.stage + 1)) {
-      send(stage.forward_sends(chunk));
     }
   }
 

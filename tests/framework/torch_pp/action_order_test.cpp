@@ -115,6 +115,40 @@ TEST_P(ActionOrderTest, NoRankWaitsForEver) {
     }
 }
 
+/// Shards are whole where a stage computes, of three stages at most, and each stage's gradients are
+/// reduced once, when none of its backwards is to come.
+void check_sharding(const Options& o, std::int64_t rank) {
+  std::set<std::int64_t> whole, reduced;
+  std::map<std::int64_t, std::int64_t> backwards;
+  for (const Slot& slot : with_sharding(action_order(o, rank), o.microbatches))
+    for (const Action& action : slot) {
+      if (action.work == Work::unshard) {
+        EXPECT_TRUE(whole.insert(action.stage).second);
+        EXPECT_LE(whole.size(), 3U);
+      } else if (action.work == Work::reshard) {
+        EXPECT_EQ(whole.erase(action.stage), 1U);
+      } else if (action.work == Work::reduce_grad) {
+        EXPECT_EQ(backwards[action.stage], o.microbatches);
+        EXPECT_TRUE(reduced.insert(action.stage).second);
+      } else {
+        EXPECT_TRUE(whole.contains(action.stage));
+        if (action.work == Work::full_backward || action.work == Work::weight_backward)
+          ++backwards[action.stage];
+      }
+    }
+  EXPECT_TRUE(whole.empty());
+  EXPECT_EQ(reduced.size(), stages_of_rank(o, rank).size());
+}
+
+TEST_P(ActionOrderTest, StagesAreWholeWhereTheyComputeAndReducedOnce) {
+  for (const std::int64_t ranks : {1, 2, 4})
+    for (const std::int64_t microbatches : {4, 8, 16}) {
+      const Options o = options(ranks, microbatches);
+      if (!runs(o)) continue;
+      for (std::int64_t rank = 0; rank < ranks; ++rank) check_sharding(o, rank);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Schedules, ActionOrderTest,
                          testing::Values(Case{ScheduleKind::interleaved, 2},
                                          Case{ScheduleKind::interleaved, 3},
