@@ -20,7 +20,7 @@ BUILDS_ON = {  # a framework that another is made of
     "framework/transformers": {"framework/ddp", "framework/fsdp1", "framework/fsdp2", "framework/deepspeed"},
     "framework/torch_tp": {"framework/fsdp2"},
     "framework/torch_cp": {"framework/fsdp2"},
-    "framework/torchtitan": {"framework/fsdp2", "framework/torch_tp", "framework/torch_cp", "framework/torch_pp"},
+    "framework/torchtitan": {"framework/ddp", "framework/fsdp2", "framework/torch_tp", "framework/torch_cp", "framework/torch_pp"},
 }
 ONLY_IN = {  # headers that cost every file that sees them, or bring effects along
     "CLI/": "apps/cli/command_line.cpp",

@@ -48,6 +48,11 @@ constexpr auto kModelled =
                                      "parallelism.tensor_parallel_degree",
                                      "parallelism.disable_loss_parallel",
                                      "parallelism.pipeline_parallel_degree",
+                                     "parallelism.pipeline_parallel_schedule",
+                                     "parallelism.pipeline_parallel_microbatch_size",
+                                     "parallelism.pipeline_parallel_layers_per_stage",
+                                     "parallelism.pipeline_parallel_first_stage_less_layers",
+                                     "parallelism.pipeline_parallel_last_stage_less_layers",
                                      "parallelism.context_parallel_degree",
                                      "parallelism.context_parallel_rotate_method",
                                      "parallelism.expert_parallel_degree",
@@ -63,7 +68,9 @@ constexpr auto kNotModelled = std::to_array<std::string_view>(
     {"optimizer.early_step_in_backward", "parallelism.enable_async_tensor_parallel",
      "experimental.enable_async_tensor_parallel", "parallelism.enable_compiled_autograd",
      "experimental.enable_compiled_autograd", "activation_checkpoint.memory_budget",
-     "training.dtype", "fault_tolerance.enable", "validation.enable"});
+     "training.dtype", "fault_tolerance.enable", "validation.enable",
+     "parallelism.pipeline_parallel_schedule_csv", "parallelism.pipeline_parallel_microbatches",
+     "parallelism.pipeline_parallel_split_points", "parallelism.module_fqns_per_model_part"});
 /// Whole sections that the step's memory does not hang on, and prefixes of names.
 constexpr auto kNeutralSections = std::to_array<std::string_view>(
     {"job", "profiling", "metrics", "lr_scheduler", "checkpoint", "comm", "memory_estimation",
@@ -89,15 +96,6 @@ constexpr auto kNeutral = std::to_array<std::string_view>(
      "training.data_parallel_type",
      "training.enable_loss_parallel",
      "training.enable_float8_linear",
-     "parallelism.pipeline_parallel_schedule",
-     "parallelism.pipeline_parallel_schedule_csv",
-     "parallelism.pipeline_parallel_microbatch_size",
-     "parallelism.pipeline_parallel_microbatches",
-     "parallelism.pipeline_parallel_split_points",
-     "parallelism.pipeline_parallel_layers_per_stage",
-     "parallelism.pipeline_parallel_first_stage_less_layers",
-     "parallelism.pipeline_parallel_last_stage_less_layers",
-     "parallelism.module_fqns_per_model_part",
      "parallelism.expert_tensor_parallel_degree",
      "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns",
      "activation_checkpoint.early_stop",
@@ -356,11 +354,21 @@ std::string strategy_of(Settings& settings) {
   const auto add = [&](std::string_view key, const Setting* setting) {
     if (setting) members.push_back(fmt::format("{}: {}", quoted(key), quoted(setting->value.text)));
   };
-  add("selective_ac_option", settings.find("activation_checkpoint.selective_ac_option"));
+  const Setting* const option = settings.find("activation_checkpoint.selective_ac_option");
+  add("selective_ac_option", option);
+  const std::string mode = settings.text("activation_checkpoint.mode").value_or("selective");
+  if (mode == "selective" && !option)
+    members.emplace_back("\"selective_ac_option\": \"2\"");  // ActivationCheckpoint's default
   add("mixed_precision_param", settings.find("training.mixed_precision_param"));
   add("mixed_precision_reduce", settings.find("training.mixed_precision_reduce"));
   add("fsdp_reshard_after_forward", in_sections(settings, "fsdp_reshard_after_forward"));
   add("context_parallel_rotate_method", in_sections(settings, "context_parallel_rotate_method"));
+  add("pipeline_parallel_schedule", settings.find("parallelism.pipeline_parallel_schedule"));
+  for (const char* key :
+       {"pipeline_parallel_microbatch_size", "pipeline_parallel_layers_per_stage",
+        "pipeline_parallel_first_stage_less_layers", "pipeline_parallel_last_stage_less_layers"})
+    if (const auto number = settings.whole(fmt::format("parallelism.{}", key)))
+      members.push_back(fmt::format("{}: {}", quoted(key), *number));
   if (const std::int64_t n = degree(settings, "data_parallel_replicate_degree", 1); n > 1)
     members.push_back(fmt::format("\"data_parallel_replicate_degree\": {}", n));
   if (settings.on("training.enable_cpu_offload"))

@@ -20,6 +20,7 @@ class BlockGraph {
         cut_{shape.batch, shape.tokens, args.dim},
         q_width_(args.n_heads * args.head_dim / shape.tp),
         kv_width_(args.n_kv_heads * args.head_dim / shape.tp),
+        attended_kv_width_(args.grouped_attention ? kv_width_ : q_width_),
         ffn_width_(args.hidden_dim / shape.tp),
         graph_(std::make_shared<Graph>()) {}
 
@@ -62,10 +63,10 @@ class BlockGraph {
   }
 
   /// The rotated q or k of a projection.
-  ValueId rotated(ValueId projection, std::int64_t width) {
+  ValueId rotated(ValueId projection, std::int64_t width, std::int64_t attended_width) {
     ValueId turned = projection;
     if (args_.rope == Rope::complex) turned = complex_product(projection, width);
-    return fused("rotary_emb", matrix(q_width_), {turned});
+    return fused("rotary_emb", matrix(attended_width), {turned});
   }
   ValueId complex_product(ValueId value, std::int64_t width) {
     const ValueId upcast = graph_->fused("_to_copy", matrix(width), DType::float32, {value});
@@ -78,9 +79,9 @@ class BlockGraph {
     normed_ = gathered(fused("rms_norm", cut_, {x_}));
     const ValueId q = mm(q_width_, {normed_}), k = mm(kv_width_, {normed_}),
                   v = mm(kv_width_, {normed_});
-    q_ = rotated(q, q_width_);
-    k_ = rotated(k, kv_width_);
-    v_ = q_width_ == kv_width_ ? v : fused("expand", matrix(q_width_), {v});
+    q_ = rotated(q, q_width_, q_width_);
+    k_ = rotated(k, kv_width_, attended_kv_width_);
+    v_ = attended_kv_width_ == kv_width_ ? v : fused("expand", matrix(q_width_), {v});
     projected_q_ = q;
     projected_k_ = k;
     attended_ = graph_->kernel("_scaled_dot_product_flash_attention", matrix(q_width_),
@@ -135,14 +136,16 @@ class BlockGraph {
     const ValueId grad_attended = mm(q_width_, {grad});
     const std::vector<ValueId> reads{grad_attended, q_, k_, v_, attended_, logsumexp_};
     const char* const name = "_scaled_dot_product_flash_attention_backward";
-    const ValueId grad_k = graph_->kernel(name, matrix(q_width_), shape_.dtype, reads);
-    const ValueId grad_v = graph_->kernel(name, matrix(q_width_), shape_.dtype, reads);
+    const ValueId grad_k = graph_->kernel(name, matrix(attended_kv_width_), shape_.dtype, reads);
+    const ValueId grad_v = graph_->kernel(name, matrix(attended_kv_width_), shape_.dtype, reads);
     const ValueId grad_q = graph_->kernel(name, matrix(q_width_), shape_.dtype, reads);
     const std::int64_t heads = args_.n_heads / shape_.tp;
     // softmax_d and the accumulator of dq, both float32 (flash_api.cpp, mha_bwd).
     (*graph_)[grad_q].scratch = 4 * rows_ * (heads + q_width_);
+    if (attended_kv_width_ < q_width_)  // dk_expanded and dv_expanded
+      (*graph_)[grad_q].scratch += 2 * bytes_of(shape_.dtype, rows_ * q_width_);
     const ValueId from_v =
-        q_width_ == kv_width_ ? grad_v : fused("sum", matrix(kv_width_), {grad_v});
+        attended_kv_width_ == kv_width_ ? grad_v : fused("sum", matrix(kv_width_), {grad_v});
     const ValueId from_k = rotated_backward(grad_k, projected_k_, kv_width_),
                   from_q = rotated_backward(grad_q, projected_q_, q_width_);
     gradients_.wv = weight_gradient(kv_width_, args_.dim, {from_v, normed_});
@@ -177,7 +180,9 @@ class BlockGraph {
   BlockShape shape_;
   std::int64_t rows_;
   Dims cut_;
-  std::int64_t q_width_, kv_width_, ffn_width_;
+  std::int64_t q_width_, kv_width_;
+  std::int64_t attended_kv_width_;  ///< of keys and values as attention takes them
+  std::int64_t ffn_width_;
   std::shared_ptr<Graph> graph_;
   ValueId x_ = 0, normed_ = 0, q_ = 0, k_ = 0, v_ = 0, projected_q_ = 0, projected_k_ = 0,
           attended_ = 0, logsumexp_ = 0, attention_out_ = 0, ffn_normed_ = 0, w1_ = 0, w3_ = 0,

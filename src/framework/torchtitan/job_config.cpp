@@ -16,7 +16,9 @@ constexpr auto kKnown = std::to_array<std::string_view>(
     {"version", "selective_ac_option", "compile", "components", "mixed_precision_param",
      "mixed_precision_reduce", "fsdp_reshard_after_forward", "disable_loss_parallel",
      "data_parallel_replicate_degree", "enable_cpu_offload", "context_parallel_rotate_method",
-     "chunked_loss"});
+     "chunked_loss", "pipeline_parallel_schedule", "pipeline_parallel_microbatch_size",
+     "pipeline_parallel_layers_per_stage", "pipeline_parallel_first_stage_less_layers",
+     "pipeline_parallel_last_stage_less_layers"});
 
 std::string text_of(std::int64_t number) { return std::to_string(number); }
 
@@ -109,26 +111,27 @@ Result<void> read_fsdp(const Config& json, JobConfig& job) {
 /// sees dp_shard and cp as one axis.
 Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfig& job) {
   const LayoutRecipe& layout = recipe.layout;
-  if (layout.pp.value_or(1) > 1)
-    return unsupported("torchtitan's pipeline parallelism is not modelled", "--pp",
-                       "1; --framework torch-pp has torch's schedules");
-  if (const Result<void> fine = torch::check_axes(layout, {"dp", "tp", "cp"}); !fine) return fine;
+  if (const auto fine = torch::check_axes(layout, {"dp", "tp", "cp", "pp"}); !fine) return fine;
   const std::int64_t replicas =
       json.optional_dimension("data_parallel_replicate_degree").value_or(1);
-  const std::int64_t cp = layout.cp.value_or(1), tp = layout.tp.value_or(1);
+  const std::int64_t cp = layout.cp.value_or(1), tp = layout.tp.value_or(1),
+                     pp = layout.pp.value_or(1);
   const auto given =
       layout.dp ? std::optional(*layout.dp / std::max<std::int64_t>(1, replicas)) : std::nullopt;
-  const auto shards = torch::remaining_axis(layout, "dp", given, replicas * cp * tp);
+  const auto shards = torch::remaining_axis(layout, "dp", given, replicas * cp * tp * pp);
   if (!shards) return tl::unexpected(shards.error());
-  job.layout = Layout({{"replicate", replicas}, {"dp_shard", *shards}, {"cp", cp}, {"tp", tp}});
-  job.fsdp2.mesh = Layout({{"replicate", replicas}, {"shard", *shards * cp}, {"tp", tp}});
+  job.layout =
+      Layout({{"pp", pp}, {"replicate", replicas}, {"dp_shard", *shards}, {"cp", cp}, {"tp", tp}});
+  job.fsdp2.mesh =
+      Layout({{"pp", pp}, {"replicate", replicas}, {"shard", *shards * cp}, {"tp", tp}});
   job.shards = *shards * cp > 1;
-  if (!job.shards && replicas > 1)
-    return unsupported("DDP in torchtitan is not modelled",
-                       "--strategy: "
-                       "data_parallel_replicate_degree",
-                       "a shard degree of more than 1, or "
-                       "--framework ddp");
+  if (job.replicates() && tp * pp > 1)
+    return bad_input("torchtitan's DDP goes with no other parallelism",
+                     "--strategy: data_parallel_replicate_degree",
+                     "a shard degree of more than 1 beside --tp and --pp");
+  if (cp > 1 && job.since(kGroupedAttention))
+    return unsupported("context parallelism by looked up positions is not modelled", "--cp",
+                       "a version before 2026-02-20");
   job.loss_parallel = tp > 1 && !json.boolean("disable_loss_parallel", false);
   const std::string rotate = json.text("context_parallel_rotate_method", "allgather");
   constexpr auto kRotations = std::to_array<std::string_view>({"allgather", "alltoall"});
@@ -137,6 +140,28 @@ Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfi
                      "--strategy: context_parallel_rotate_method", suggestion(rotate, kRotations));
   job.rotation =
       rotate == "allgather" ? torch_cp::Rotation::all_gather : torch_cp::Rotation::all_to_all;
+  return {};
+}
+
+/// pipeline_llm. Stages keep their parameters whole over a step's micro-batches.
+Result<void> read_pipeline_parallel(const Config& model, const Config& json,
+                                    const TrainRecipe& recipe, JobConfig& job) {
+  if (job.size("pp") == 1) return {};
+  if (model.text("model_type", "") != "llama")
+    return bad_input("torchtitan's qwen3 has no pipelining_fn", "--pp", "1");
+  if (!job.since(kEndsAreUnits))
+    return unsupported("pipelines of so early a checkout are not modelled", "--strategy: version",
+                       "2025-07-28 or later");
+  if (job.size("cp") > 1)
+    return unsupported("context parallelism in a pipeline is not modelled", "--cp", "1");
+  auto pipeline = read_pipeline(json, recipe, model.layers("num_hidden_layers", 32));
+  if (!pipeline) return tl::unexpected(pipeline.error());
+  pipeline->schedule.return_outputs = !job.since(kReturnsNoOutputs);
+  job.pipeline = std::move(*pipeline);
+  job.fsdp2.reshard_after_backward = false;
+  job.fsdp2.is_stage = true;
+  if (json.text("fsdp_reshard_after_forward", "default") == "default")
+    job.fsdp2.reshard_after_forward = false;
   return {};
 }
 
@@ -164,7 +189,7 @@ Result<void> check_sizes(const Config& model, const TrainRecipe& recipe, const J
   return {};
 }
 
-Result<void> check_recipe(const TrainRecipe& recipe, const JobConfig& job) {
+Result<void> check_recipe(const TrainRecipe& recipe) {
   if (recipe.lora || recipe.quantization)
     return unsupported("adapters and quantized layers are not modelled", "--framework torchtitan",
                        "a training of all parameters");
@@ -173,9 +198,6 @@ Result<void> check_recipe(const TrainRecipe& recipe, const JobConfig& job) {
                      "fp32; --strategy: mixed_precision_param says what they are cast to");
   if (recipe.optimizer != OptimizerName::adamw && recipe.optimizer != OptimizerName::adam)
     return bad_input("torchtitan has Adam and AdamW", "--optimizer", "adamw or adam");
-  if (job.size("cp") > 1 && job.size("tp") > 1)
-    return unsupported("context and tensor parallelism together are not modelled",
-                       "--framework torchtitan", "--cp 1 or --tp 1");
   if (recipe.attention != AttentionChoice::sdpa)
     return bad_input("torchtitan's attention is sdpa", "--attention", "sdpa");
   return {};
@@ -193,13 +215,19 @@ Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe
   job.version = *version;
   if (const auto fine = read_activation_checkpoint(*json, recipe, job); !fine)
     return tl::unexpected(fine.error());
+  job.accumulates = recipe.gradient_accumulation > 1;
   read_compile(*json, job);
   if (json->boolean("chunked_loss", false)) job.loss = LossKind::chunked;
   if (const auto fine = read_fsdp(*json, job); !fine) return tl::unexpected(fine.error());
   if (const auto fine = read_layout(*json, recipe, job); !fine) return tl::unexpected(fine.error());
+  if (job.compiles_blocks && job.autocasts())
+    return unsupported("compiled blocks under autocast, without shards, are not modelled",
+                       "--strategy: compile", "false, or GPUs that shard");
+  if (const auto fine = read_pipeline_parallel(model, *json, recipe, job); !fine)
+    return tl::unexpected(fine.error());
   if (const auto fine = json->check(); !fine) return tl::unexpected(fine.error());
   if (const auto fine = check_sizes(model, recipe, job); !fine) return tl::unexpected(fine.error());
-  if (const auto fine = check_recipe(recipe, job); !fine) return tl::unexpected(fine.error());
+  if (const auto fine = check_recipe(recipe); !fine) return tl::unexpected(fine.error());
   return job;
 }
 

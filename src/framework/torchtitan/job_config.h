@@ -10,6 +10,7 @@
 //     2025-03-19  3b39d7ab0  nn.RMSNorm in place of a module of its own
 //     2025-04-02  bbb1b616e  the loss is compiled where the model is
 //     2025-06-03             PyTorch's nightlies reshard a root that asks for it (#154704)
+//     2025-06-18  v0.1.0     the loss is divided by the number of micro-batches, be it one
 //     2025-07-25             PyTorch's nightlies have a kernel for nn.RMSNorm
 //     2025-07-28  83e694105  embedding, and norm with head, are fully_shard units of their own
 //     2025-08-28  8a6c9fe6e  checkpointed blocks are computed again to their end (early_stop)
@@ -22,6 +23,7 @@
 #include "base/result.h"
 #include "framework/fsdp2/options.h"
 #include "framework/torch_cp/ring_attention.h"
+#include "framework/torchtitan/pipeline_options.h"
 #include "mesh/layout.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
@@ -33,7 +35,12 @@ using Version = std::int64_t;
 inline constexpr Version kFloatInLoss = 20241022, kFusedOptimizer = 20250224,
                          kNativeNorm = 20250319, kCompiledLoss = 20250402, kRootReshards = 20250603,
                          kFusedNorm = 20250725, kEndsAreUnits = 20250728, kRecomputesAll = 20250828,
-                         kFreesLogits = 20240612;
+                         kFreesLogits = 20240612, kRescalesLoss = 20250618;
+/// Stages' outputs are not returned: v0.2.1 (its train.py).
+inline constexpr Version kReturnsNoOutputs = 20251226;
+/// v0.2.2: keys and values go to attention as they are (enable_gqa), a batch goes to the GPU by
+/// micro-batch and is let go of with the step, and context parallelism looks its positions up.
+inline constexpr Version kGroupedAttention = 20260220;
 /// That of release 0.2.0, the last line with toml files.
 inline constexpr Version kDefaultVersion = 20251031;
 
@@ -48,14 +55,19 @@ struct JobConfig {
   LossKind loss = LossKind::cross_entropy;
   std::int64_t loss_chunks = 8;
   bool loss_parallel = false;
-  bool shards = false;  ///< fully_shard at all: dp_shard or cp are more than one
+  bool accumulates = false;  ///< gradients of several micro-batches
+  bool shards = false;       ///< fully_shard at all: dp_shard or cp are more than one
   fsdp2::Options fsdp2;
+  std::optional<PipelineOptions> pipeline;
   torch_cp::Rotation rotation = torch_cp::Rotation::all_gather;
-  /// Axes "replicate", "shard" (dp_shard x cp, as fully_shard sees it), "cp" within it, and "tp".
+  /// Axes "pp", "replicate", "dp_shard", "cp" and "tp", the last fastest.
   Layout layout{{}};
 
   bool since(Version change) const { return version >= change; }
   std::int64_t size(std::string_view axis) const { return layout.size(axis); }
+  /// apply_ddp: no shards, yet several GPUs with the same parameters.
+  bool replicates() const { return !shards && size("replicate") > 1; }
+  bool autocasts() const { return !shards && size("tp") == 1 && size("pp") == 1; }
 };
 
 Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe);

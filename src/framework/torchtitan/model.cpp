@@ -10,6 +10,7 @@
 #include "framework/torchtitan/compiled_block.h"
 #include "ghost/ops/attention.h"
 #include "ghost/ops/complex.h"
+#include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/normalization.h"
@@ -76,11 +77,15 @@ Rotated rotate_real(const Tensor& xq, const Tensor& xk, const Tensor& table) {
   return {std::move(rotated_q), rotate_halves(xk, cos, sin)};
 }
 
-/// repeat_kv
-Tensor repeat_kv(const Tensor& x, std::int64_t times) {
+/// repeat_kv. DTensors reshape by their strides as a whole: where there is more than one head over
+/// all GPUs, a GPU copies its head though it could be seen as several.
+Tensor repeat_kv(const Tensor& x, std::int64_t times, bool as_one_of_many) {
   if (times == 1) return x;
   const std::int64_t b = x.size(0), s = x.size(1), heads = x.size(2), d = x.size(3);
-  return x.unsqueeze(3).expand({b, s, heads, times, d}).reshape({b, s, heads * times, d});
+  const Dims repeated{b, s, heads * times, d};
+  const Tensor expanded = x.unsqueeze(3).expand({b, s, heads, times, d});
+  return as_one_of_many ? ghost::unsafe_view(ghost::clone_contiguous(expanded), repeated)
+                        : expanded.reshape(repeated);
 }
 
 /// precompute_freqs_cis, and qwen3's precompute_rope_cache.
@@ -154,6 +159,7 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   args.norm = job.since(kFusedNorm)    ? NormKind::fused
               : job.since(kNativeNorm) ? NormKind::composite
                                        : NormKind::own;
+  args.grouped_attention = job.since(kGroupedAttention);
   args.float_in_model = !job.since(kFloatInLoss);
   args.activation_checkpoint = job.activation_checkpoint;
   args.checkpoint_every = job.checkpoint_every;
@@ -180,6 +186,8 @@ Attention::Attention(const nn::Scope& scope, const ModelArgs& args)
     : Module(scope),
       n_rep_(args.n_heads / args.n_kv_heads),
       head_dim_(args.head_dim),
+      n_kv_heads_(args.n_kv_heads),
+      grouped_(args.grouped_attention && args.n_heads > args.n_kv_heads),
       rope_(args.rope),
       wq_(scope / "wq", args.dim, args.n_heads * args.head_dim, false),
       wk_(scope / "wk", args.dim, args.n_kv_heads * args.head_dim, false),
@@ -204,12 +212,15 @@ Tensor Attention::forward(const Tensor& x, const Tensor& freqs_cis) {
       rope_ == Rope::complex ? rotate_complex(xq, xk, freqs_cis) : rotate_real(xq, xk, freqs_cis);
   xq = std::move(rotated.q);
   xk = std::move(rotated.k);
-  const Tensor keys = repeat_kv(xk, n_rep_);
-  const Tensor values = repeat_kv(xv, n_rep_);
+  // qwen3's plan leaves queries, keys and values DTensors (infra/parallelize.py, apply_non_moe_tp).
+  const bool as_one_of_many = q_norm_ && xk.size(2) == 1 && n_kv_heads_ > 1;
+  const Tensor keys = repeat_kv(xk, grouped_ ? 1 : n_rep_, as_one_of_many);
+  const Tensor values = repeat_kv(xv, grouped_ ? 1 : n_rep_, as_one_of_many);
   xq = xq.transpose(1, 2);
   xk = keys.transpose(1, 2);
   xv = values.transpose(1, 2);
-  Tensor output = ghost::scaled_dot_product_attention(xq, xk, xv, {}, {.is_causal = true});
+  Tensor output = ghost::scaled_dot_product_attention(xq, xk, xv, {},
+                                                      {.is_causal = true, .enable_gqa = grouped_});
   output = output.transpose(1, 2).contiguous();
   output = output.view(with_size(x.sizes(), 2, output.size(2) * output.size(3)));
   return wo_(output);
@@ -264,13 +275,16 @@ Tensor TransformerBlock::forward(const Tensor& x, const Tensor& freqs_cis) {
 }
 
 Transformer::Transformer(const ModelArgs& args, const family::ModelOptions& options)
-    : PretrainedModel(options),
-      args_(args),
-      tok_embeddings_(root() / "tok_embeddings", args.vocab_size, args.dim),
-      layers_(root() / "layers", args.n_layers, args),
-      norm_(root() / "norm", args.dim, args.norm),
-      output_(root() / "output", args.dim, args.vocab_size, false) {
-  if (args.tied) nn::tie(output_, tok_embeddings_.weight);
+    : PretrainedModel(options), args_(args) {
+  const family::StageRange range = args.range();
+  if (range.embeds) tok_embeddings_.emplace(root() / "tok_embeddings", args.vocab_size, args.dim);
+  const nn::Scope layers = root() / "layers";
+  for (std::int64_t layer = range.first_layer; layer < range.end_layer; ++layer)
+    layers_.emplace_back(layers / layer, args, args.blocks_before + layer - range.first_layer);
+  if (!range.has_head) return;
+  norm_.emplace(root() / "norm", args.dim, args.norm);
+  output_.emplace(root() / "output", args.dim, args.vocab_size, false);
+  if (args.tied && tok_embeddings_) nn::tie(*output_, tok_embeddings_->weight);
 }
 
 void Transformer::init_weights() {
@@ -280,17 +294,22 @@ void Transformer::init_weights() {
   root().buffer("freqs_cis", freqs_cis);
 }
 
-family::ModelOutput Transformer::forward(const family::Batch& batch) {
-  Tensor h = tok_embeddings_(batch.input_ids);
+Tensor Transformer::run(const Tensor& input) {
+  Tensor h = tok_embeddings_ ? (*tok_embeddings_)(input) : input;
   // complex64 is eight bytes that fully_shard does not cast, as it does qwen3's real table
   const Tensor table = args_.rope == Rope::complex
                            ? seen_as(freqs_cis, DType::int64, freqs_cis.sizes().leading())
                            : freqs_cis;
   for (TransformerBlock& layer : layers_) h = layer(h, table);
-  h = norm_(h);
-  Tensor output = output_(h);
+  if (!norm_) return h;
+  h = (*norm_)(h);
+  Tensor output = (*output_)(h);
   if (args_.float_in_model) output = std::move(output).to_float();
-  return {{}, std::move(output)};
+  return output;
+}
+
+family::ModelOutput Transformer::forward(const family::Batch& batch) {
+  return {{}, run(batch.input_ids)};
 }
 
 }  // namespace memtape::torchtitan

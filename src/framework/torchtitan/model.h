@@ -7,11 +7,13 @@
 // torchtitan's flavors describe (model/args.py).
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 
 #include "family/decoder_config.h"
 #include "family/pretrained.h"
+#include "family/stage_parts.h"
 #include "framework/torch/inductor/graph.h"
 #include "framework/torchtitan/job_config.h"
 #include "ghost/autograd/selective_checkpoint.h"
@@ -33,10 +35,20 @@ struct ModelArgs {
   Rope rope = Rope::complex;
   bool qk_norm = false, tied = false;
   NormKind norm = NormKind::fused;
-  bool float_in_model = false;  ///< output(h).float()
+  bool grouped_attention = false;  ///< no repeat_kv: attention's kernel takes groups of heads
+  bool float_in_model = false;     ///< output(h).float()
   ActivationCheckpoint activation_checkpoint = ActivationCheckpoint::none;
   std::int64_t checkpoint_every = 1;
   ghost::Recompute recompute = ghost::Recompute::stops_early;
+  /// The part of the model that a pipeline's stage has; none: all of it.
+  std::optional<family::StageRange> part = std::nullopt;
+  /// Blocks of the rank's earlier parts, which the count of every nth checkpointed layer goes on
+  /// from (_layer_sac_count).
+  std::int64_t blocks_before = 0;
+
+  family::StageRange range() const {
+    return part.value_or(family::StageRange{0, n_layers, true, true});
+  }
 };
 
 /// Of a configuration whose model_type torchtitan has a model for.
@@ -59,7 +71,8 @@ class Attention : public nn::Module<Attention> {
   Tensor forward(const Tensor& x, const Tensor& freqs_cis);
 
  private:
-  std::int64_t n_rep_, head_dim_;
+  std::int64_t n_rep_, head_dim_, n_kv_heads_;
+  bool grouped_;
   Rope rope_;
   nn::Linear wq_, wk_, wv_, wo_;
   std::optional<Norm> q_norm_, k_norm_;
@@ -99,9 +112,11 @@ class Transformer final : public family::PretrainedModel {
   Transformer(const ModelArgs& args, const family::ModelOptions& options);
 
   family::ModelOutput forward(const family::Batch& batch) override;
-  nn::Projection* head() override { return &output_; }
+  /// A part of the model: from tokens or hidden states to hidden states or logits.
+  Tensor run(const Tensor& input);
+  nn::Projection* head() override { return output_ ? &*output_ : nullptr; }
   std::string_view output_embeddings() const override { return "output"; }
-  nn::ModuleList<TransformerBlock>& layers() { return layers_; }
+  std::deque<TransformerBlock>& layers() { return layers_; }
   /// init_weights: the table of rotations is computed on the device.
   void init_weights();
 
@@ -109,10 +124,10 @@ class Transformer final : public family::PretrainedModel {
 
  private:
   ModelArgs args_;
-  nn::Embedding tok_embeddings_;
-  nn::ModuleList<TransformerBlock> layers_;
-  Norm norm_;
-  nn::Linear output_;
+  std::optional<nn::Embedding> tok_embeddings_;
+  std::deque<TransformerBlock> layers_;
+  std::optional<Norm> norm_;
+  std::optional<nn::Linear> output_;
 };
 
 }  // namespace memtape::torchtitan

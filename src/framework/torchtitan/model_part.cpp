@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torchtitan/model_part.h"
+
+#include <utility>
+
+#include "framework/ddp/distributed_data_parallel.h"
+#include "framework/torch/optimizer.h"
+#include "framework/torchtitan/loss.h"
+#include "framework/torchtitan/parallelize.h"
+#include "ghost/session.h"
+
+namespace memtape::torchtitan {
+namespace {
+
+constexpr double kReplicateBucketMb = 100;  // apply_ddp's bucket_cap_mb
+
+void to_empty(const nn::ModuleNode& module) {
+  for (const nn::ModuleNode* child : module.children) to_empty(*child);
+  const ghost::ScopeGuard scope(module.scope);
+  const ghost::Op op("empty_like", {});
+  for (const nn::ModuleNode::Named& p : module.parameters)
+    if (!p.tensor.impl().storage)
+      p.tensor.impl().storage =
+          ghost::empty(p.tensor.sizes(), p.tensor.dtype(), Category::parameter).impl().storage;
+}
+
+}  // namespace
+
+ModelPart::ModelPart(Transformer& model, const JobConfig& job, std::int64_t rank)
+    : ProgramOverShards(model),
+      transformer_(model),
+      job_(job),
+      whole_(torch::count_statics(model)),
+      modules_({job.size("tp"), job.layout.coordinate(rank, "tp")}),
+      rescales_loss_(job.since(kRescalesLoss) && !job.accumulates),
+      context_({job.size("cp"), job.layout.coordinate(rank, "cp"), job.rotation}) {
+  if (job.size("tp") > 1) apply_tensor_parallel(model, job, modules_);
+  if (job.compiles_blocks) compile_blocks(model, job);
+  if (job.shards) shard_pieces(rank);
+}
+
+void ModelPart::materialize() {
+  sharded_ ? sharded_->to_empty() : to_empty(model_.tree.root());
+  transformer_.init_weights();
+}
+
+void ModelPart::set_up(torch::Optimizer& optimizer) {
+  if (sharded_ || job_.size("tp") == 1) return;
+  optimizer.reads_gradients_as([this](const Tensor& p) {
+    return modules_.needs_placement(p, p.grad()) ? modules_.in_placement(p, p.grad()) : Tensor();
+  });
+}
+
+torch::StaticBytes ModelPart::statics() {
+  torch::StaticBytes statics = torch::count_statics(model_);
+  if (sharded_) statics.parameter_bytes = sharded_->statics().parameter_bytes;
+  statics.parameters = whole_.parameters;
+  statics.trainable_parameters = whole_.trainable_parameters;
+  statics.weight_bytes = whole_.weight_bytes;
+  return statics;
+}
+
+void ModelPart::shard_pieces(std::int64_t rank) {
+  fsdp2::Options options = job_.fsdp2;
+  if (job_.size("tp") > 1)
+    options.local_gradient = [this](const Tensor& parameter, Tensor gradient) {
+      return modules_.needs_placement(parameter, gradient)
+                 ? modules_.in_placement(parameter, gradient)
+                 : gradient;
+    };
+  ProgramOverShards::shard(options, rank);
+}
+
+Tensor ModelPart::run(const Tensor& input) {
+  if (!sharded_) return transformer_.run(input);
+  Tensor output;
+  sharded_->call([&]() -> Outputs {
+    output = transformer_.run(input);
+    return {&output};
+  });
+  return output;
+}
+
+Tensor ModelPart::logits_of(const fsdp2::Forward& forward, const family::Batch& inputs) {
+  if (!job_.replicates()) return forward(inputs).logits;
+  if (!replica_)
+    replica_ = ddp::wrap_model(
+        model_,
+        {.bucket_cap_mb = kReplicateBucketMb, .broadcast_buffers = false, .compressed = {}});
+  return replica_->forward(forward, inputs).logits;
+}
+
+Tensor ModelPart::loss_by(const fsdp2::Forward& forward, const family::Batch& batch) {
+  family::Batch inputs;
+  inputs.input_ids = batch.input_ids;
+  Tensor labels = batch.labels;
+  const bool is_cut = job_.size("cp") > 1;
+  if (is_cut)
+    context_.enter({{&inputs.input_ids},
+                    {&labels},
+                    {.tensor = &transformer_.freqs_cis, .dim = 0, .restored = true}});
+  Tensor pred = logits_of(forward, inputs);
+  Tensor loss = torchtitan::loss_of(pred, labels, job_);
+  if (rescales_loss_) loss = std::move(loss).div(2.0);
+  if (is_cut) context_.leave_after_backward(loss);
+  if (!job_.since(kFreesLogits)) kept_pred_ = std::move(pred);
+  return loss;
+}
+
+}  // namespace memtape::torchtitan

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model as parallelize_fn leaves it (models/llama3/infra/parallelize.py): tensor parallelism,
+// compiled blocks, then fully_shard; without shards on several GPUs the composable replicate(),
+// which makes its DistributedDataParallel at the first forward.
+#pragma once
+
+#include <memory>
+
+#include "framework/fsdp2/program_over_shards.h"
+#include "framework/torch/model_setup.h"
+#include "framework/torch_cp/context.h"
+#include "framework/torch_tp/distributed_modules.h"
+#include "framework/torchtitan/job_config.h"
+#include "framework/torchtitan/model.h"
+
+namespace memtape::torchtitan {
+
+class ModelPart final : public fsdp2::ProgramOverShards {
+ public:
+  /// On the meta device: nothing takes memory yet.
+  ModelPart(Transformer& model, const JobConfig& job, std::int64_t rank);
+
+  /// model.to_empty(device="cuda"); model.init_weights()
+  void materialize();
+
+  void set_up(torch::Optimizer& optimizer) override;
+  /// Every micro-batch's gradients are reduced: the trainer has no no_sync.
+  void set_gradient_sync(bool) override {}
+  torch::StaticBytes statics() override;
+
+  /// The part of a model that is a pipeline's stage, with what its schedule does to shards.
+  Tensor run(const Tensor& input);
+  fsdp2::ShardedProgram* shards() const { return sharded_.get(); }
+  const nn::ModuleNode& module() const { return model_.tree.root(); }
+
+ private:
+  void shard_pieces(std::int64_t rank);
+  /// forward_backward_step: logits are let go of before backward.
+  Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) override;
+  Tensor logits_of(const fsdp2::Forward& forward, const family::Batch& inputs);
+
+  Transformer& transformer_;
+  const JobConfig& job_;
+  torch::StaticBytes whole_;
+  torch_tp::DistributedModules modules_;
+  bool rescales_loss_;  ///< RescaleAccumulatedLoss; the loop divides where it accumulates
+  torch_cp::Context context_;
+  std::unique_ptr<torch::DrivenModel> replica_;
+  Tensor kept_pred_;
+};
+
+}  // namespace memtape::torchtitan

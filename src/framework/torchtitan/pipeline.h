@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trainer with a pipeline: every stage of the rank is a model of its own, parallelized like a
+// whole one, and schedule.step() stands where forward and backward do (train.py).
+#pragma once
+
+#include "base/result.h"
+#include "framework/torch/train_loop.h"
+#include "framework/torchtitan/job_config.h"
+#include "framework/torchtitan/model.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torchtitan {
+
+/// `args` of the whole model.
+Result<torch::TrainRun> run_pipeline(const ModelArgs& args, const JobConfig& job,
+                                     const TrainRecipe& recipe, const ghost::DeviceTraits& device,
+                                     std::int64_t rank);
+
+}  // namespace memtape::torchtitan
