@@ -98,7 +98,7 @@ class GPTBigCodeModel : public nn::Module<GPTBigCodeModel> {
     hidden_states = drop_(hidden_states);
     hidden_states = nn::run_layers(h_, std::move(hidden_states), 1,
                                    [&](GPTBigCodeBlock& block, std::size_t, const Tensor& x) {
-                                     return block(x, causal_mask, position_ids);
+                                     return block(x, causal_mask, Tensor());
                                    });
     return ln_f_(hidden_states);
   }
