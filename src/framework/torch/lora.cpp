@@ -46,6 +46,13 @@ bool is_converted(const ParameterTargets& parameters, std::string_view name) {
   });
 }
 
+/// What get_output_embeddings() gives, which all-linear leaves out: a classifier's score is none
+/// (modeling_utils.py, EmbeddingAccessMixin; peft's _maybe_include_all_linear_layers).
+std::string_view language_model_head(const family::PretrainedModel& model) {
+  const std::string_view head = model.output_embeddings();
+  return head == "score" || head == "qa_outputs" ? std::string_view() : head;
+}
+
 /// The linear layers among the targets; those whose names now stand for parameters are none.
 Result<std::vector<NamedModule>> linear_targets(const std::vector<NamedModule>& modules,
                                                 LoraRecipe recipe, std::string_view head,
@@ -115,7 +122,7 @@ Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
   const std::vector<NamedModule> modules = nn::named_modules(model.tree.root());
   const auto parameters = parameter_targets(modules, recipe, model_type);
   if (!parameters) return tl::unexpected(parameters.error());
-  const auto chosen = linear_targets(modules, recipe, model.output_embeddings(), *parameters);
+  const auto chosen = linear_targets(modules, recipe, language_model_head(model), *parameters);
   if (!chosen) return tl::unexpected(chosen.error());
   const std::vector<ModuleNode::Named> base_parameters = nn::named_parameters(model.tree.root());
   MadeAdapters adapters(modules);
