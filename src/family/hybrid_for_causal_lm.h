@@ -12,8 +12,9 @@
 //     static void init_weights(layer, settings, dtype);   // _init_weights of the layer's mixer
 //   };
 //
-// It may have register_buffers(layers, settings, dtype), which runs before post_init, and
-// scale_embeddings(inputs_embeds) and scale_logits(logits).
+// It may have register_buffers(layers, settings, dtype), which runs before post_init,
+// scale_embeddings(inputs_embeds) and scale_logits(logits), and kBalancesLoad, if its settings are
+// a MoeConfig whose output_router_logits adds a loss of balance.
 #pragma once
 
 #include <optional>
@@ -21,6 +22,7 @@
 #include "family/decoder.h"
 #include "family/llama.h"
 #include "family/mamba2_mixer.h"
+#include "family/moe_decoder.h"
 
 namespace memtape::family {
 
@@ -44,14 +46,30 @@ class HybridForCausalLM : public PretrainedModel {
   }
 
   ModelOutput forward(const Batch& batch) override {
+    RouterLogits collector(balances_load());
     const Tensor hidden_states = run_model(batch);
+    const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     if constexpr (requires { Parts::scale_logits(logits); }) Parts::scale_logits(logits);
     Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
+    Tensor aux_loss;
+    if constexpr (kHasBalance)
+      if (balances_load()) {
+        aux_loss = load_balancing_loss(router_logits, config_.num_experts,
+                                       config_.num_experts_per_tok, batch.attention_mask);
+        ghost::add_(loss, aux_loss.mul(0.5));  // by router_aux_loss_coef
+      }
     return {std::move(loss), std::move(logits)};
   }
 
  private:
+  static constexpr bool kHasBalance = requires { Parts::kBalancesLoad; };
+
+  bool balances_load() const {
+    if constexpr (kHasBalance) return config_.output_router_logits;
+    return false;
+  }
+
   nn::Scope finish_layers() {
     if (Parts::kRotary == Rotary::before_norm)
       rotary_emb_.emplace(model_ / "rotary_emb", config_.rope);

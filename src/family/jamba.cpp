@@ -75,6 +75,7 @@ class JambaSparseMoeBlock : public nn::Module<JambaSparseMoeBlock> {
   Tensor forward(const Tensor& x) {
     Tensor hidden_states = x.view({-1, x.size(-1)});
     const Tensor router_logits = router_(hidden_states);
+    RouterLogits::record(router_logits);
     const auto [top_k_index, top_k_weights] = route(hidden_states, router_logits);
     hidden_states = experts_(hidden_states, top_k_index, top_k_weights);
     return hidden_states.reshape(x.sizes());
@@ -133,6 +134,7 @@ class JambaDecoderLayer : public nn::GradientCheckpointingLayer<JambaDecoderLaye
 };
 
 struct JambaParts {
+  static constexpr bool kBalancesLoad = true;
   using Settings = JambaConfig;
   using DecoderLayer = JambaDecoderLayer;
   static constexpr const char* kNorm = "final_layernorm";
