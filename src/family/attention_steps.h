@@ -20,6 +20,13 @@ struct ResidualDropout : Rotated<apply_rotary_pos_emb> {
   double residual_dropout;
 };
 
+/// A rotation once all three are taken apart into heads (GLM's mixtures).
+template <Rotation rotation>
+struct TakenApartThenRotated : Rotated<rotation> {
+  using Rotated<rotation>::Rotated;
+  void heads(Tensor&, Tensor&) const {}
+};
+
 /// Other steps over q, k and v that are clipped in place where the settings' clips_qkv says so
 /// (OLMo, OLMoE).
 template <class Steps>

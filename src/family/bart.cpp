@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// BART, mBART, Pegasus and Marian for conditional generation: an encoder and a decoder over one
-// scaled embedding table, learned positions (fixed ones in Pegasus and Marian), logits with a bias
-// that is a buffer; mirroring transformers 5.17 models/bart/modeling_bart.py,
-// models/mbart/modeling_mbart.py, models/pegasus/modeling_pegasus.py and
-// models/marian/modeling_marian.py.
+// BART, PLBART, mBART, Pegasus and Marian for conditional generation: an encoder and a decoder over
+// one scaled embedding table, learned positions (fixed ones in Pegasus and Marian), logits with a
+// bias that is a buffer; mirroring transformers 5.17 models/bart/modeling_bart.py,
+// models/plbart/modeling_plbart.py, models/mbart/modeling_mbart.py,
+// models/pegasus/modeling_pegasus.py and models/marian/modeling_marian.py.
 #include <optional>
 
 #include "family/bart_layers.h"
-#include "family/families.h"
 #include "family/loss.h"
 #include "family/masking.h"
+#include "family/more_families.h"
 #include "family/shift_tokens.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
@@ -18,12 +18,23 @@
 namespace memtape::family {
 namespace {
 
-enum class BartKind { bart, mbart, pegasus, marian };
+enum class BartKind { bart, plbart, mbart, pegasus, marian };
+
+BartDefaults defaults_of(BartKind kind) {
+  if (kind != BartKind::plbart) return {};
+  constexpr BartStack kStack{.layers = 6, .attention_heads = 12, .ffn_dim = 3072};
+  return {.d_model = 768, .encoder = kStack, .decoder = kStack, .attention_dropout = 0.1};
+}
+
+std::int64_t default_vocab_size(BartKind kind) {
+  if (kind == BartKind::marian) return 58101;
+  return kind == BartKind::plbart ? 50005 : 50265;
+}
 
 struct BartConfig : BartLayerConfig {
   BartConfig(const Config& c, const ModelOptions& options, BartKind which)
-      : BartLayerConfig(c, options, {}),
-        vocab_size(c.dimension("vocab_size", which == BartKind::marian ? 58101 : 50265)),
+      : BartLayerConfig(c, options, defaults_of(which)),
+        vocab_size(c.dimension("vocab_size", default_vocab_size(which))),
         max_position_embeddings(c.dimension("max_position_embeddings", 1024)),
         tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
         kind(which) {
@@ -146,7 +157,7 @@ class BartDecoder : public nn::Module<BartDecoder> {
     Tensor attention_mask = ghost::ones(input_ids.sizes(), DType::float32);
     const Tensor causal_mask = create_causal_mask(
         {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, {});
-    if (kind_ == BartKind::bart) attention_mask = causal_mask;
+    if (kind_ == BartKind::bart || kind_ == BartKind::plbart) attention_mask = causal_mask;
     const Tensor encoder_attention_mask =
         create_bidirectional_mask({.attention = attention_, .attention_mask = given_encoder_mask},
                                   inputs_embeds, encoder_hidden_states);
@@ -190,9 +201,9 @@ class BartForConditionalGeneration : public PretrainedModel {
   }
 
   ModelOutput forward(const Batch& batch) override {
-    const Tensor decoder_input_ids = kind_ == BartKind::mbart
-                                         ? shift_tokens_behind_language(batch.labels)
-                                         : shift_tokens_right(batch.labels);
+    const bool names_language = kind_ == BartKind::mbart || kind_ == BartKind::plbart;
+    const Tensor decoder_input_ids = names_language ? shift_tokens_behind_language(batch.labels)
+                                                    : shift_tokens_right(batch.labels);
     const Tensor encoder_output = encoder_(batch.input_ids, batch.attention_mask);
     const Tensor decoder_output = decoder_(decoder_input_ids, encoder_output, batch.attention_mask);
     Tensor lm_logits = lm_head_(decoder_output);
@@ -225,6 +236,11 @@ class BartForConditionalGeneration : public PretrainedModel {
 
 ModelPointer build_bart(const Config& c, const ModelOptions& options) {
   const BartConfig config(c, options, BartKind::bart);
+  return build_checked<BartForConditionalGeneration>(c, config, options);
+}
+
+ModelPointer build_plbart(const Config& c, const ModelOptions& options) {
+  const BartConfig config(c, options, BartKind::plbart);
   return build_checked<BartForConditionalGeneration>(c, config, options);
 }
 

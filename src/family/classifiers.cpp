@@ -23,16 +23,23 @@ struct Heads {
 };
 
 constexpr auto kHeads = std::to_array<Heads>({
-    {"arcee", true, true},         {"bert", true, true, true},    {"camembert", true, true},
-    {"deepseek_v2", false, false}, {"deepseek_v3", true, false},  {"distilbert", true, true},
-    {"electra", true, true},       {"exaone4", true, true},       {"gemma", true, false},
-    {"gemma2", true, false},       {"gemma3_text", false, false}, {"glm", true, false},
-    {"glm4", true, false},         {"helium", true, false},       {"llama", true, true},
-    {"ministral", true, true},     {"mistral", true, false},      {"olmo", false, false},
-    {"olmo2", false, false},       {"olmo3", false, false},       {"phi", true, false},
-    {"phi3", true, false},         {"qwen2", true, true},         {"qwen3", true, true},
-    {"roberta", true, true, true}, {"seed_oss", true, true},      {"smollm3", true, true},
-    {"stablelm", true, false},     {"starcoder2", true, false},   {"xlm-roberta", true, true},
+    {"arcee", true, true},         {"bert", true, true, true},
+    {"camembert", true, true},     {"data2vec-text", true, true, true},
+    {"ernie", true, true, true},   {"mpnet", true, true, true},
+    {"deepseek_v2", false, false}, {"deepseek_v3", true, false},
+    {"distilbert", true, true},    {"electra", true, true},
+    {"exaone4", true, true},       {"gemma", true, false},
+    {"gemma2", true, false},       {"gemma3_text", false, false},
+    {"glm", true, false},          {"glm4", true, false},
+    {"helium", true, false},       {"llama", true, true},
+    {"ministral", true, true},     {"mistral", true, false},
+    {"olmo", false, false},        {"olmo2", false, false},
+    {"olmo3", false, false},       {"phi", true, false},
+    {"phi3", true, false},         {"qwen2", true, true},
+    {"qwen3", true, true},         {"roberta", true, true, true},
+    {"seed_oss", true, true},      {"smollm3", true, true},
+    {"stablelm", true, false},     {"starcoder2", true, false},
+    {"xlm-roberta", true, true},
 });
 
 }  // namespace

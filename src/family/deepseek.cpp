@@ -102,15 +102,16 @@ std::pair<Tensor, Tensor> LatentProjections::expand_kv(const Tensor& latent,
 }
 
 LatentAttention::LatentAttention(const nn::Scope& scope, const DeepseekConfig& c,
-                                 LatentRotation rotate)
-    : Module(scope), call_(attention_call(c)), rotate_(rotate), latent_(scope, c) {}
+                                 LatentRotation rotate, QueryScaling scale)
+    : Module(scope), call_(attention_call(c)), rotate_(rotate), scale_(scale), latent_(scope, c) {}
 
 Tensor LatentAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
                                 const CosSin& position_embeddings) {
   LatentStates states = latent_.project(latent_.queries(hidden_states), hidden_states);
   std::tie(states.q_rot, states.k_rot) = rotate_(states.q_rot, states.k_rot, position_embeddings);
   KeyValueCache::update(states.kv_nope, states.k_rot);  // held while still compressed
-  const Tensor query_states = ghost::cat({states.q_pass, states.q_rot}, -1);
+  Tensor query_states = ghost::cat({states.q_pass, states.q_rot}, -1);
+  if (scale_) query_states = scale_(query_states);
   const auto [key_states, value_states] = latent_.expand_kv(states.kv_nope, states.k_rot);
   Tensor attn_output =
       attention_interface(call_, query_states, key_states, value_states, attention_mask);

@@ -59,16 +59,21 @@ class LatentProjections {
   std::optional<nn::Linear> kv_b_proj_, o_proj_;
 };
 
-/// DeepseekV2Attention, DeepseekV3Attention.
+/// What becomes of whole queries [B, H, S, D] before attention.
+using QueryScaling = Tensor (*)(const Tensor& query_states);
+
+/// DeepseekV2Attention, DeepseekV3Attention, and Mistral4Attention, which scales queries.
 class LatentAttention : public nn::Module<LatentAttention> {
  public:
-  LatentAttention(const nn::Scope& scope, const DeepseekConfig& c, LatentRotation rotate);
+  LatentAttention(const nn::Scope& scope, const DeepseekConfig& c, LatentRotation rotate,
+                  QueryScaling scale = nullptr);
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
                  const CosSin& position_embeddings);
 
  private:
   AttentionCall call_;
   LatentRotation rotate_;
+  QueryScaling scale_;
   LatentProjections latent_;
 };
 
@@ -83,9 +88,10 @@ class RotatedLatentAttention : public LatentAttention {
 /// DeepseekV3Attention: by pairs of neighbours, or by halves where the configuration says so.
 class DeepseekV3Attention : public LatentAttention {
  public:
-  DeepseekV3Attention(const nn::Scope& scope, const DeepseekConfig& c)
-      : LatentAttention(
-            scope, c, c.rope_interleave ? apply_rotary_pos_emb_interleave : apply_rotary_pos_emb) {}
+  DeepseekV3Attention(const nn::Scope& scope, const DeepseekConfig& c, QueryScaling scale = nullptr)
+      : LatentAttention(scope, c,
+                        c.rope_interleave ? apply_rotary_pos_emb_interleave : apply_rotary_pos_emb,
+                        scale) {}
 };
 
 }  // namespace memtape::family

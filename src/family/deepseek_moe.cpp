@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::int64_t kBestOfGroup = 2;
 
-Tensor best_of(const Tensor& groups) { return ghost::topk(groups, kBestOfGroup).first; }
-
 }  // namespace
 
 DeepseekMoeConfig::DeepseekMoeConfig(const Config& c, const ModelOptions& options,
@@ -43,6 +41,26 @@ void DeepseekMoeConfig::read_groups_of_two_best(const Config& c, std::int64_t de
     c.fail("n_group", "must leave two experts or more in a group");
 }
 
+std::vector<bool> read_mlp_layer_types(const Config& c, std::int64_t num_hidden_layers,
+                                       std::int64_t first_k_dense_replace) {
+  const auto layers = static_cast<std::size_t>(num_hidden_layers);
+  std::vector<bool> sparse(layers, true);
+  for (std::size_t i = 0; i < layers; ++i)
+    sparse[i] = static_cast<std::int64_t>(i) >= first_k_dense_replace;
+  if (c.is_null("mlp_layer_types")) return sparse;
+  sparse.clear();
+  for (const std::string& name : c.texts("mlp_layer_types")) {
+    sparse.push_back(name == "sparse");
+    if (!sparse.back() && name != "dense")
+      c.fail("mlp_layer_types", "unknown type \"" + name + "\", use dense or sparse");
+  }
+  if (sparse.size() != layers)
+    c.fail("mlp_layer_types", "must name " + std::to_string(layers) + " layers, names " +
+                                  std::to_string(sparse.size()));
+  sparse.resize(layers);
+  return sparse;
+}
+
 GroupChoice::GroupChoice(const Tensor& scores, const DeepseekMoeConfig& c)
     : group_scores(scores),
       group_idx(ghost::topk(scores, c.topk_group).second),
@@ -50,6 +68,8 @@ GroupChoice::GroupChoice(const Tensor& scores, const DeepseekMoeConfig& c)
   const Dims by_group{scores.size(0), c.n_group, c.num_experts / c.n_group};
   score_mask = group_mask.unsqueeze(-1).expand(by_group).reshape({-1, c.num_experts});
 }
+
+Tensor best_two_of(const Tensor& groups) { return ghost::topk(groups, kBestOfGroup).first; }
 
 Tensor float32_router_logits(const Tensor& hidden_states, const Tensor& weight) {
   const Tensor hidden_float = hidden_states.to_float();
@@ -73,7 +93,8 @@ Routing DeepseekV3TopkRouter::forward(const Tensor& x) {
   const Tensor scores = ghost::sigmoid(router_logits);
   Tensor scores_for_choice = scores.add(e_score_correction_bias_);
   const GroupChoice chosen(
-      best_of(scores_for_choice.view({-1, config_.n_group, config_.num_experts / config_.n_group}))
+      best_two_of(
+          scores_for_choice.view({-1, config_.n_group, config_.num_experts / config_.n_group}))
           .sum(-1),
       config_);
   scores_for_choice = ghost::masked_fill(

@@ -4,6 +4,8 @@
 // models/deepseek_v3/modeling_deepseek_v3.py and models/glm4_moe/modeling_glm4_moe.py.
 #pragma once
 
+#include <vector>
+
 #include "family/experts.h"
 #include "family/llama.h"
 #include "family/qwen2_moe.h"
@@ -29,6 +31,10 @@ struct DeepseekMoeConfig : MoeConfig {
                                std::int64_t default_topk_group);
 };
 
+/// mlp_layer_types: which layers are "sparse", by default all from `first_k_dense_replace` on.
+std::vector<bool> read_mlp_layer_types(const Config& c, std::int64_t layers,
+                                       std::int64_t first_k_dense_replace);
+
 /// The locals of a router that chooses the `topk_group` best groups by their scores [T, G]: they
 /// live to its end.
 struct GroupChoice {
@@ -36,6 +42,9 @@ struct GroupChoice {
   Tensor group_scores, group_idx, group_mask;
   Tensor score_mask;  ///< which experts [T, E] lie in them
 };
+
+/// The scores of the two best experts of each group [T, G, E / G].
+Tensor best_two_of(const Tensor& groups);
 
 /// router_logits of the routers that compute them in float32.
 Tensor float32_router_logits(const Tensor& hidden_states, const Tensor& weight);

@@ -75,4 +75,14 @@ Tensor DenseClassifier::logits(Tensor& features) {
   return x;
 }
 
+std::unique_ptr<ClassifierHead> make_dense_head(const nn::Scope& root, const nn::Scope* body,
+                                                const ModelOptions& options,
+                                                const ClassifierWidths& widths) {
+  if (options.task == Task::sequence_classification)
+    return std::make_unique<DenseClassifier>(root, widths, "tanh");
+  if (options.task == Task::multiple_choice)
+    return std::make_unique<PooledClassifier>(root, *body, widths);
+  return make_token_head(root, options.task, widths);
+}
+
 }  // namespace memtape::family

@@ -84,6 +84,11 @@ class DenseClassifier final : public ClassifierHead {
   nn::Linear out_proj_;
 };
 
+/// RoBERTa's heads: a DenseClassifier of sequences, a PooledClassifier of choices.
+std::unique_ptr<ClassifierHead> make_dense_head(const nn::Scope& root, const nn::Scope* body,
+                                                const ModelOptions& options,
+                                                const ClassifierWidths& widths);
+
 /// A body of texts [rows, tokens], and a head. `Body` is made with (scope, settings...).
 template <class Body>
 class EncoderForClassification final : public PretrainedModel {

@@ -5,6 +5,7 @@
 #include "family/attention_of.h"
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/glm4_layer.h"
 #include "family/llama.h"
 #include "family/phi3_mlp.h"
 #include "family/rotate_pairs.h"
@@ -31,41 +32,8 @@ struct GlmParts : DecoderParts {
   using Norm = LlamaRMSNorm;
 };
 
-class Glm4DecoderLayer : public nn::GradientCheckpointingLayer<Glm4DecoderLayer> {
- public:
-  Glm4DecoderLayer(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
-      : GradientCheckpointingLayer(scope),
-        self_attn_(scope / "self_attn", c, layer),
-        mlp_(scope / "mlp", c),
-        input_layernorm_(scope / "input_layernorm", c.hidden_size),
-        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size),
-        post_self_attn_layernorm_(scope / "post_self_attn_layernorm", c.hidden_size),
-        post_mlp_layernorm_(scope / "post_mlp_layernorm", c.hidden_size) {}
-
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
-                 const Tensor&) {
-    Tensor residual = x;
-    Tensor hidden_states = input_layernorm_(x);
-    hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
-    hidden_states = post_self_attn_layernorm_(hidden_states);
-    hidden_states = residual.add(hidden_states);
-
-    residual = hidden_states;
-    hidden_states = post_attention_layernorm_(hidden_states);
-    hidden_states = mlp_(hidden_states);
-    hidden_states = post_mlp_layernorm_(hidden_states);
-    return residual.add(hidden_states);
-  }
-
- private:
-  GlmAttention self_attn_;
-  Phi3MLP mlp_;
-  LlamaRMSNorm input_layernorm_, post_attention_layernorm_, post_self_attn_layernorm_,
-      post_mlp_layernorm_;
-};
-
 struct Glm4Parts : DecoderParts {
-  using DecoderLayer = Glm4DecoderLayer;
+  using DecoderLayer = Glm4DecoderLayer<GlmAttention>;
   using Norm = LlamaRMSNorm;
 };
 

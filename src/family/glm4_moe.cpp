@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// GLM 4.5: DeepSeek-V3's experts under attention that rotates a part of each head; mirroring
-// transformers 5.17 models/glm4_moe/modular_glm4_moe.py.
+// GLM 4.5: DeepSeek-V3's experts under attention that rotates a part of each head; Solar Open: the
+// same experts in every layer, under Llama's attention. Mirroring transformers 5.17
+// models/glm4_moe/modular_glm4_moe.py and models/solar_open/modular_solar_open.py.
 #include <optional>
 
 #include "family/decoder.h"
 #include "family/deepseek_moe.h"
-#include "family/families.h"
+#include "family/more_families.h"
 
 namespace memtape::family {
 namespace {
@@ -51,10 +52,39 @@ struct Glm4MoeParts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
+struct SolarOpenConfig : DeepseekMoeConfig {
+  SolarOpenConfig(const Config& c, const ModelOptions& options)
+      : DeepseekMoeConfig(c, options,
+                          {.vocab_size = 196608,
+                           .num_hidden_layers = 48,
+                           .num_attention_heads = 64,
+                           .num_key_value_heads = 8,
+                           .head_dim = 128},
+                          {.experts_key = {"n_routed_experts", "num_local_experts"},
+                           .num_experts = 128,
+                           .intermediate_size = 1280}) {
+    qkv_bias = c.boolean("attention_bias", false);
+    norm_topk_prob = c.boolean("norm_topk_prob", true);
+    n_shared_experts = c.dimension("n_shared_experts", 1);
+    float32_correction_bias = true;
+    read_groups_of_two_best(c, 1, 1);
+  }
+};
+
+struct SolarOpenParts : MoeParts {
+  using Settings = SolarOpenConfig;
+  using DecoderLayer = PreNormDecoderLayer<LlamaAttention, DeepseekMoe<DeepseekV3TopkRouter>>;
+  using Norm = LlamaRMSNorm;
+};
+
 }  // namespace
 
 ModelPointer build_glm4_moe(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Glm4MoeParts>>(c, Glm4MoeConfig(c, options), options);
+}
+
+ModelPointer build_solar_open(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<SolarOpenParts>>(c, SolarOpenConfig(c, options), options);
 }
 
 }  // namespace memtape::family

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GLM 4.7 Flash: GLM 4.5's experts under DeepSeek-V3's latent attention; mirroring transformers
 // 5.17 models/glm4_moe_lite/modular_glm4_moe_lite.py.
-#include <string>
 #include <vector>
 
 #include "family/deepseek.h"
@@ -23,7 +22,7 @@ struct Glm4MoeLiteConfig : DeepseekConfig {
                         .num_experts = 64,
                         .num_experts_per_tok = 4,
                         .intermediate_size = 1536}),
-        sparse_layers(read_mlp_layer_types(c)) {
+        sparse_layers(read_mlp_layer_types(c, num_hidden_layers, 1)) {
     if (!c.has("q_lora_rank")) q_lora_rank = 768;
     qk_nope_head_dim = c.dimension("qk_nope_head_dim", 192);
     v_head_dim = c.dimension("v_head_dim", 256);
@@ -39,26 +38,6 @@ struct Glm4MoeLiteConfig : DeepseekConfig {
   }
 
   std::vector<bool> sparse_layers;
-
- private:
-  /// mlp_layer_types: by default all are sparse but the first.
-  std::vector<bool> read_mlp_layer_types(const Config& c) const {
-    const auto layers = static_cast<std::size_t>(num_hidden_layers);
-    std::vector<bool> sparse(layers, true);
-    if (layers > 0) sparse[0] = false;
-    if (c.is_null("mlp_layer_types")) return sparse;
-    sparse.clear();
-    for (const std::string& name : c.texts("mlp_layer_types")) {
-      sparse.push_back(name == "sparse");
-      if (!sparse.back() && name != "dense")
-        c.fail("mlp_layer_types", "unknown type \"" + name + "\", use dense or sparse");
-    }
-    if (sparse.size() != layers)
-      c.fail("mlp_layer_types", "must name " + std::to_string(layers) + " layers, names " +
-                                    std::to_string(sparse.size()));
-    sparse.resize(layers);
-    return sparse;
-  }
 };
 
 struct Glm4MoeLiteParts : MoeParts {

@@ -34,11 +34,10 @@ std::int64_t hidden_size(const ImageTower::Settings& settings) {
   return std::visit([](const auto& tower) { return tower.hidden_size; }, settings);
 }
 
-std::int64_t vision_feature_layers(const Config& c) {
-  const std::string value = c.json("vision_feature_layer");
-  return value.empty() || value.front() != '['
-             ? 1
-             : static_cast<std::int64_t>(c.integers("vision_feature_layer").size());
+std::int64_t vision_feature_layers(const Config& c, const char* key) {
+  const std::string value = c.json(key);
+  return value.empty() || value.front() != '[' ? 1
+                                               : static_cast<std::int64_t>(c.integers(key).size());
 }
 
 }  // namespace memtape::family

@@ -29,6 +29,6 @@ ImageTower::Settings image_tower_settings(const Config& c, const ModelOptions& o
 std::int64_t hidden_size(const ImageTower::Settings& settings);
 
 /// The layers whose features are joined (vision_feature_layer): one, or a list.
-std::int64_t vision_feature_layers(const Config& c);
+std::int64_t vision_feature_layers(const Config& c, const char* key = "vision_feature_layer");
 
 }  // namespace memtape::family

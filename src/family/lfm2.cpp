@@ -1,65 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// LFM2: layers of a short gated convolution or of attention with norms on the heads of q and k;
-// mirroring transformers 5.17 models/lfm2/modular_lfm2.py.
-#include <algorithm>
-#include <optional>
+// LFM2 and its mixture of experts: the first layers of the latter have an MLP, the others experts
+// chosen by sigmoid scores and a bias that keeps the load even; mirroring transformers 5.17
+// models/lfm2/modular_lfm2.py and models/lfm2_moe/modular_lfm2_moe.py.
+#include "family/lfm2.h"
 
-#include "family/families.h"
-#include "family/hybrid_for_causal_lm.h"
-#include "family/llama.h"
-#include "family/mamba2_mixer.h"
-#include "family/qwen3.h"
-#include "ghost/ops/pointwise.h"
+#include <utility>
+
+#include "family/experts.h"
+#include "family/more_families.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/sorting.h"
+#include "nn/parametrize.h"
 
 namespace memtape::family {
 namespace {
 
-struct Lfm2Config : DecoderConfig {
+struct Lfm2Config : Lfm2LayersConfig {
   Lfm2Config(const Config& c, const ModelOptions& options)
-      : DecoderConfig(c, options,
-                      {.vocab_size = 65536,
-                       .hidden_size = 2560,
-                       .intermediate_size = 12288,
-                       .num_key_value_heads = 8,
-                       .tie_word_embeddings = true}),
-        conv_bias(c.boolean("conv_bias", false)),
-        conv_kernel(c.dimension("conv_L_cache", 3)),
-        attention_layers_(attention_layers(c)) {
-    attention_dropout = 0.0;
-    if (c.has("tie_embedding")) tie_word_embeddings = c.boolean("tie_embedding");
+      : Lfm2LayersConfig(c, options,
+                         {.vocab_size = 65536,
+                          .hidden_size = 2560,
+                          .intermediate_size = 12288,
+                          .num_key_value_heads = 8,
+                          .tie_word_embeddings = true}) {
     if (c.has("block_ff_dim")) intermediate_size = c.dimension("block_ff_dim");
     if (c.boolean("block_auto_adjust_ff_dim", true)) adjust_intermediate_size(c);
   }
 
-  /// The other layers have a convolution.
-  bool attends(std::int64_t layer) const {
-    return attention_layers_[static_cast<std::size_t>(layer)];
-  }
-
-  bool conv_bias;
-  std::int64_t conv_kernel;
-
  private:
-  std::vector<bool> attention_layers(const Config& c) const {
-    const std::vector<std::int64_t> indices = c.integers("full_attn_idxs");
-    std::vector<bool> layers;
-    for (std::int64_t i = 0; i < num_hidden_layers; ++i)
-      layers.push_back(c.is_null("full_attn_idxs") ||
-                       std::ranges::find(indices, i) != indices.end());
-    if (c.is_null("layer_types")) return layers;
-    layers.clear();
-    for (const std::string& name : c.texts("layer_types")) {
-      layers.push_back(name == "full_attention");
-      if (!layers.back() && name != "conv")
-        c.fail("layer_types", "unknown type \"" + name + "\", use full_attention or conv");
-    }
-    if (layers.size() != static_cast<std::size_t>(num_hidden_layers))
-      c.fail("layer_types", "must name " + std::to_string(num_hidden_layers) + " layers, names " +
-                                std::to_string(layers.size()));
-    layers.resize(static_cast<std::size_t>(num_hidden_layers));
-    return layers;
-  }
-
   /// Two thirds, times a factor, up to a multiple of a block.
   void adjust_intermediate_size(const Config& c) {
     intermediate_size = 2 * intermediate_size / 3;
@@ -72,99 +42,120 @@ struct Lfm2Config : DecoderConfig {
     intermediate_size =
         std::max<std::int64_t>(ceil_div(static_cast<std::int64_t>(product), block), 1) * block;
   }
-
-  std::vector<bool> attention_layers_;
 };
 
-class Lfm2MLP : public nn::Module<Lfm2MLP> {
- public:
-  Lfm2MLP(const nn::Scope& scope, const Lfm2Config& c)
-      : Module(scope),
-        w1_(scope / "w1", c.hidden_size, c.intermediate_size, false),
-        w3_(scope / "w3", c.hidden_size, c.intermediate_size, false),
-        w2_(scope / "w2", c.intermediate_size, c.hidden_size, false) {}
-  Tensor forward(const Tensor& x) { return w2_(ghost::silu(w1_(x)).mul(w3_(x))); }
-
- private:
-  nn::Linear w1_, w3_, w2_;
-};
-
-struct Lfm2Steps : Qwen3Steps {
-  static constexpr const char* kOutput = "out_proj";
-  Lfm2Steps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
-      : Qwen3Steps(scope, c, layer, {.query = "q_layernorm", .key = "k_layernorm"}) {}
-};
-
-class Lfm2ShortConv : public nn::Module<Lfm2ShortConv> {
- public:
-  Lfm2ShortConv(const nn::Scope& scope, const Lfm2Config& c)
-      : Module(scope),
-        conv_(scope / "conv", Dims{c.hidden_size, 1, c.conv_kernel}, c.conv_bias),
-        in_proj_(scope / "in_proj", c.hidden_size, 3 * c.hidden_size, c.conv_bias),
-        out_proj_(scope / "out_proj", c.hidden_size, c.hidden_size, c.conv_bias),
-        none_(*nn::Activation::from_name("linear")) {}
-
-  Tensor forward(const Tensor& given) {
-    const Tensor BCx = in_proj_(given).transpose(-1, -2);
-    const std::vector<Tensor> parts = BCx.chunk(3, -2);
-    const Tensor &B = parts[0], &C = parts[1], &x = parts[2];
-    Tensor hidden_states = B.mul(x);
-    hidden_states = causal_conv1d(hidden_states, conv_, none_);
-    Tensor y = C.mul(hidden_states);
-    y = y.transpose(-1, -2).contiguous();
-    y = out_proj_(y);
-    return y;
-  }
-
- private:
-  nn::Convolution conv_;
-  nn::Linear in_proj_, out_proj_;
-  nn::Activation none_;
-};
-
-class Lfm2DecoderLayer : public nn::GradientCheckpointingLayer<Lfm2DecoderLayer> {
- public:
-  Lfm2DecoderLayer(const nn::Scope& scope, const Lfm2Config& c, std::int64_t layer)
-      : GradientCheckpointingLayer(scope) {
-    if (c.attends(layer))
-      self_attn_.emplace(scope / "self_attn", c, layer);
-    else
-      conv_.emplace(scope / "conv", c);
-    feed_forward_.emplace(scope / "feed_forward", c);
-    operator_norm_.emplace(scope / "operator_norm", c.hidden_size);
-    ffn_norm_.emplace(scope / "ffn_norm", c.hidden_size);
-  }
-
-  Tensor forward(const Tensor& residual, const Tensor& attention_mask,
-                 const CosSin& position_embeddings, const Tensor&) {
-    Tensor hidden_states =
-        self_attn_ ? (*self_attn_)((*operator_norm_)(residual), attention_mask, position_embeddings)
-                   : (*conv_)((*operator_norm_)(residual));
-    hidden_states = hidden_states.add(residual);
-    hidden_states = hidden_states.add((*feed_forward_)((*ffn_norm_)(hidden_states)));
-    return hidden_states;
-  }
-
- private:
-  std::optional<AttentionOf<Lfm2Steps>> self_attn_;
-  std::optional<Lfm2ShortConv> conv_;
-  std::optional<Lfm2MLP> feed_forward_;
-  std::optional<LlamaRMSNorm> operator_norm_, ffn_norm_;
-};
-
-struct Lfm2Parts {
+struct Lfm2Parts : Lfm2PartsBase {
   using Settings = Lfm2Config;
-  using DecoderLayer = Lfm2DecoderLayer;
-  static constexpr const char* kNorm = "embedding_norm";
-  static constexpr Rotary kRotary = Rotary::before_norm;
-  static Tensor position_ids(const Tensor& x) { return position_ids_for(x); }
-  static void init_weights(const Lfm2DecoderLayer&, const Lfm2Config&, DType) {}
+  using DecoderLayer = Lfm2DecoderLayer<Lfm2MLP>;
+};
+
+constexpr DecoderDefaults kMoeDefaults{.vocab_size = 65536,
+                                       .hidden_size = 2048,
+                                       .intermediate_size = 7168,
+                                       .num_key_value_heads = 8,
+                                       .tie_word_embeddings = true};
+
+struct Lfm2MoeConfig : Lfm2LayersConfig {
+  Lfm2MoeConfig(const Config& c, const ModelOptions& options)
+      : Lfm2LayersConfig(c, options, kMoeDefaults),
+        moe(c, options, kMoeDefaults,
+            {.num_experts = 32, .num_experts_per_tok = 4, .intermediate_size = 1792}),
+        num_dense_layers(c.count("num_dense_layers", 2)),
+        use_expert_bias(c.boolean("use_expert_bias", true)) {
+    moe.norm_topk_prob = c.boolean("norm_topk_prob", true);
+    moe.hidden_act = *nn::Activation::from_name("silu");
+    if (c.is_null("layer_types"))
+      c.fail("layer_types", "must name the layers: there is no default");
+  }
+  MoeConfig moe;
+  std::int64_t num_dense_layers;
+  bool use_expert_bias;
+};
+
+class Lfm2MoeTopKRouter : public nn::Module<Lfm2MoeTopKRouter> {
+ public:
+  Lfm2MoeTopKRouter(const nn::Scope& scope, const MoeConfig& c)
+      : Module(scope),
+        top_k_(c.num_experts_per_tok),
+        normalizes_(c.norm_topk_prob),
+        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
+
+  Routing forward(const Tensor& hidden_states, const Tensor& expert_bias) {
+    const nn::Parametrized weight(node(), weight_);
+    Tensor router_logits = ghost::linear(hidden_states, nn::value_of(weight_), {});
+    Tensor routing_weights = ghost::sigmoid(router_logits);
+    Tensor selected_experts, scores_for_routing;
+    if (expert_bias.defined()) {
+      scores_for_routing = routing_weights.add(expert_bias);
+      selected_experts = ghost::topk(scores_for_routing, top_k_).second;
+      routing_weights = ghost::gather(routing_weights, selected_experts).to(router_logits.dtype());
+    } else {
+      std::tie(routing_weights, selected_experts) = ghost::topk(routing_weights, top_k_);
+    }
+    if (normalizes_) routing_weights = routing_weights.div(routing_weights.sum(-1, true).add(1e-6));
+    routing_weights = routing_weights.mul(2.0);
+    return {std::move(router_logits), std::move(routing_weights), std::move(selected_experts)};
+  }
+
+ private:
+  std::int64_t top_k_;
+  bool normalizes_;
+  Tensor weight_;
+};
+
+class Lfm2MoeSparseMoeBlock : public nn::Module<Lfm2MoeSparseMoeBlock> {
+ public:
+  Lfm2MoeSparseMoeBlock(const nn::Scope& scope, const Lfm2MoeConfig& c)
+      : Module(scope), experts_(scope / "experts", c.moe), gate_(scope / "gate", c.moe) {
+    if (!c.use_expert_bias) return;
+    const ghost::ScopeGuard guard(node().scope);
+    expert_bias_ = ghost::zeros({c.moe.num_experts}, DType::float32);
+    scope.buffer("expert_bias", expert_bias_);
+  }
+
+  Tensor forward(const Tensor& x) {
+    const Tensor hidden_states_reshaped = x.view({-1, x.size(-1)});
+    const Routing routing = gate_(hidden_states_reshaped, expert_bias_);
+    const Tensor final_hidden_states =
+        experts_(hidden_states_reshaped, routing.indices, routing.weights);
+    return final_hidden_states.reshape(x.sizes());
+  }
+
+ private:
+  Experts experts_;
+  Lfm2MoeTopKRouter gate_;
+  Tensor expert_bias_;
+};
+
+/// `feed_forward`
+class Lfm2MoeFeedForward {
+ public:
+  Lfm2MoeFeedForward(const nn::Scope& scope, const Lfm2MoeConfig& c, std::int64_t layer) {
+    if (layer < c.num_dense_layers)
+      dense_.emplace(scope, c, layer);
+    else
+      sparse_.emplace(scope, c);
+  }
+  Tensor operator()(const In& x) { return sparse_ ? (*sparse_)(x) : (*dense_)(x); }
+
+ private:
+  std::optional<Lfm2MLP> dense_;
+  std::optional<Lfm2MoeSparseMoeBlock> sparse_;
+};
+
+struct Lfm2MoeParts : Lfm2PartsBase {
+  using Settings = Lfm2MoeConfig;
+  using DecoderLayer = Lfm2DecoderLayer<Lfm2MoeFeedForward>;
 };
 
 }  // namespace
 
 ModelPointer build_lfm2(const Config& c, const ModelOptions& options) {
   return build_checked<HybridForCausalLM<Lfm2Parts>>(c, Lfm2Config(c, options), options);
+}
+
+ModelPointer build_lfm2_moe(const Config& c, const ModelOptions& options) {
+  return build_checked<HybridForCausalLM<Lfm2MoeParts>>(c, Lfm2MoeConfig(c, options), options);
 }
 
 }  // namespace memtape::family

@@ -46,10 +46,14 @@ Ministral3Config::Ministral3Config(const Config& c, const ModelOptions& options)
     c.fail("rope_parameters", "llama_4_scaling_beta is missing");
 }
 
+Tensor scaled_as_llama_4(const Tensor& q) {
+  const Tensor scale = llama_4_attn_scale(q.size(2)).to(q.dtype());
+  return q.mul(scale);
+}
+
 void ScaledQueries::operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) const {
   Rotated::operator()(q, k, cos_sin);
-  const Tensor scale = llama_4_attn_scale(q.size(2)).to(q.dtype());
-  q = q.mul(scale);
+  q = scaled_as_llama_4(q);
 }
 
 ModelPointer build_ministral3(const Config& c, const ModelOptions& options) {

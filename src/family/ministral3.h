@@ -14,6 +14,9 @@ struct Ministral3Config : DecoderConfig {
   Ministral3Config(const Config& c, const ModelOptions& options);
 };
 
+/// q times get_llama_4_attn_scale of its positions.
+Tensor scaled_as_llama_4(const Tensor& q);
+
 struct ScaledQueries : Rotated<apply_rotary_pos_emb> {
   using Rotated::Rotated;
   void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) const;

@@ -9,6 +9,7 @@
 #include "family/image_tower.h"
 #include "family/llama.h"
 #include "family/ministral3.h"
+#include "family/mistral4.h"
 
 namespace memtape::family {
 namespace {
@@ -60,13 +61,15 @@ ModelPointer build_with(const Config& c, const ModelOptions& options,
 }  // namespace
 
 ModelPointer build_mistral3(const Config& c, const ModelOptions& options) {
-  constexpr std::array<std::string_view, 2> kTypes{"mistral", "ministral3"};
+  constexpr std::array<std::string_view, 3> kTypes{"mistral", "ministral3", "mistral4"};
   for (const char* part : {"text_config", "vision_config"})
     if (c.is_null(part)) c.fail(part, "must be given");
   const Config text = c.object("text_config");
   const std::string type = text.text("model_type", kTypes[0]);
   if (type == kTypes[1])
     return build_with<Ministral3Parts>(c, options, Ministral3Config(text, options));
+  if (type == kTypes[2])
+    return build_with<Mistral4Parts>(c, options, Mistral4Config(text, options));
   if (type != kTypes[0])
     c.fail("text_config.model_type",
            "unknown language model \"" + type + "\", " + suggestion(type, kTypes));

@@ -2,6 +2,7 @@
 #include "family/multimodal_rope.h"
 
 #include "ghost/autocast.h"
+#include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -38,6 +39,7 @@ Tensor MultimodalRotaryEmbedding::recomposition_frequencies(const Tensor& freq) 
   const Tensor of_time = freq.select(0);
   if (layout_ == Layout::interleaved) return ghost::cat({of_time, of_time}, -1);
   const Tensor joined = ghost::empty(of_time.sizes(), of_time.dtype());
+  if (layout_ == Layout::paired_sections) return ghost::repeat_interleave(joined, 2, -1);
   return ghost::cat({joined, joined}, -1);
 }
 

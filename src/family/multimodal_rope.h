@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rope for positions in time, height and width (M-RoPE): the frequencies of each head are shared
-// out among the three, in sections (Qwen2-VL) or in turn (Qwen3-VL); mirroring transformers 5.17
-// models/qwen2_vl/modeling_qwen2_vl.py and models/qwen3_vl/modeling_qwen3_vl.py.
+// out among the three, in sections (Qwen2-VL; GLM-4.1V, each twice in a row) or in turn (Qwen3-VL);
+// mirroring transformers 5.17 models/qwen2_vl/modeling_qwen2_vl.py,
+// models/glm4v/modeling_glm4v.py and models/qwen3_vl/modeling_qwen3_vl.py.
 #pragma once
 
 #include "family/decoder.h"
@@ -11,7 +12,7 @@ namespace memtape::family {
 
 class MultimodalRotaryEmbedding : public nn::Module<MultimodalRotaryEmbedding> {
  public:
-  enum class Layout { sections, interleaved };
+  enum class Layout { sections, paired_sections, interleaved };
   MultimodalRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope, Layout layout);
   /// cos and sin [B, S, dim] in x's dtype, of positions [3, B, S].
   CosSin forward(const Tensor& x, const Tensor& position_ids);
@@ -27,6 +28,11 @@ class MultimodalRotaryEmbedding : public nn::Module<MultimodalRotaryEmbedding> {
 struct SectionedRotaryEmbedding : MultimodalRotaryEmbedding {
   SectionedRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope)
       : MultimodalRotaryEmbedding(scope, rope, Layout::sections) {}
+};
+
+struct PairedSectionsRotaryEmbedding : MultimodalRotaryEmbedding {
+  PairedSectionsRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope)
+      : MultimodalRotaryEmbedding(scope, rope, Layout::paired_sections) {}
 };
 
 struct InterleavedRotaryEmbedding : MultimodalRotaryEmbedding {

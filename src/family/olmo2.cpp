@@ -2,21 +2,16 @@
 // OLMo 2 and 3: norms after attention and MLP instead of before, RMS norms over all of q and k,
 // rotation in float32; OLMo 3 has sliding layers and a rope for each layer type. Mirroring
 // transformers 5.17 models/olmo2/modular_olmo2.py and models/olmo3/modular_olmo3.py.
-#include "family/attention_of.h"
+#include "family/olmo2.h"
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/post_norm_layer.h"
-#include "family/rms_norms.h"
 
 namespace memtape::family {
 namespace {
 
-using Olmo2Attention = AttentionOf<WholeNorms<Olmo2RMSNorm, apply_rotary_pos_emb_in_float>>;
-
-using Olmo2DecoderLayer = PostNormDecoderLayer<Olmo2Attention, Olmo2RMSNorm>;
-
 struct Olmo2Parts : DecoderParts {
-  using DecoderLayer = Olmo2DecoderLayer;
+  using DecoderLayer = PostNormDecoderLayer<Olmo2Attention, Olmo2RMSNorm>;
   using Norm = Olmo2RMSNorm;
 };
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// OLMoE: Llama with RMS norms over all of q and k, and experts; mirroring transformers 5.17
-// models/olmoe/modular_olmoe.py.
+// OLMoE: Llama with RMS norms over all of q and k, and experts; FlexOlmo: OLMo 2 with the same
+// experts. Mirroring transformers 5.17 models/olmoe/modular_olmoe.py and
+// models/flex_olmo/modular_flex_olmo.py.
 #include <string>
 
 #include "family/attention_steps.h"
-#include "family/families.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
+#include "family/more_families.h"
+#include "family/olmo2.h"
+#include "family/post_norm_layer.h"
 
 namespace memtape::family {
 namespace {
@@ -55,6 +58,11 @@ struct OlmoeParts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
+struct FlexOlmoParts : MoeParts {
+  using DecoderLayer = PostNormDecoderLayer<Olmo2Attention, Olmo2RMSNorm, OlmoeSparseMoeBlock>;
+  using Norm = Olmo2RMSNorm;
+};
+
 }  // namespace
 
 ModelPointer build_olmoe(const Config& c, const ModelOptions& options) {
@@ -64,6 +72,17 @@ ModelPointer build_olmoe(const Config& c, const ModelOptions& options) {
     c.fail("head_dim",
            "times num_attention_heads must be hidden_size " + std::to_string(config.hidden_size));
   return build_checked<MoeForCausalLM<OlmoeParts>>(c, config, options);
+}
+
+ModelPointer build_flex_olmo(const Config& c, const ModelOptions& options) {
+  MoeConfig config(c, options, {.vocab_size = 100352},
+                   {.num_experts = 7,
+                    .num_experts_per_tok = 5,
+                    .intermediate_key = "intermediate_size",
+                    .intermediate_size = 11008});
+  config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
+  config.rope.keeps_float32 = true;
+  return build_checked<MoeForCausalLM<FlexOlmoParts>>(c, config, options);
 }
 
 }  // namespace memtape::family

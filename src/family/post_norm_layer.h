@@ -7,9 +7,9 @@
 
 namespace memtape::family {
 
-template <class Attention, class Norm>
+template <class Attention, class Norm, class Mlp = LlamaMLP>
 class PostNormDecoderLayer
-    : public nn::GradientCheckpointingLayer<PostNormDecoderLayer<Attention, Norm>> {
+    : public nn::GradientCheckpointingLayer<PostNormDecoderLayer<Attention, Norm, Mlp>> {
  public:
   template <class Settings>
   PostNormDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
@@ -34,7 +34,7 @@ class PostNormDecoderLayer
 
  private:
   Attention self_attn_;
-  LlamaMLP mlp_;
+  Mlp mlp_;
   Norm post_attention_layernorm_, post_feedforward_layernorm_;
 };
 

@@ -7,11 +7,11 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "family/families.h"
 #include "family/gated_delta_net.h"
 #include "family/gemma.h"
 #include "family/key_value_cache.h"
 #include "family/mamba2_mixer.h"
+#include "family/more_families.h"
 #include "family/multimodal_rope.h"
 #include "family/qwen2_moe.h"
 #include "ghost/ops/joins.h"
@@ -214,6 +214,17 @@ class WithCache : public Base {
 using MoeMlp = MaybeSparseMlp<SharedExpertMoeBlock>;
 using Qwen35Config = HybridConfig<DecoderConfig>;
 
+MoeHybridConfig qwen3_5_moe_config(const Config& c, const ModelOptions& options) {
+  return MoeHybridConfig(c, options,
+                         {.vocab_size = 248320,
+                          .hidden_size = 2048,
+                          .num_hidden_layers = 40,
+                          .num_attention_heads = 16,
+                          .num_key_value_heads = 2,
+                          .head_dim = 256},
+                         {.num_experts = 256, .num_experts_per_tok = 8, .intermediate_size = 512});
+}
+
 }  // namespace
 
 ModelPointer build_qwen3_next(const Config& c, const ModelOptions& options) {
@@ -239,16 +250,17 @@ ModelPointer build_qwen3_5(const Config& c, const ModelOptions& options) {
 
 ModelPointer build_qwen3_5_moe(const Config& c, const ModelOptions& options) {
   using Model = WithCache<MoeForCausalLM<Qwen35Parts<MoeHybridConfig, MoeMlp>>>;
-  const MoeHybridConfig config(
-      c.object("text_config"), options,
-      {.vocab_size = 248320,
-       .hidden_size = 2048,
-       .num_hidden_layers = 40,
-       .num_attention_heads = 16,
-       .num_key_value_heads = 2,
-       .head_dim = 256},
-      {.num_experts = 256, .num_experts_per_tok = 8, .intermediate_size = 512});
-  return build_checked<Model>(c, config, options);
+  return build_checked<Model>(c, qwen3_5_moe_config(c.object("text_config"), options), options);
+}
+
+ModelPointer build_qwen3_5_text(const Config& c, const ModelOptions& options) {
+  using Model = DecoderForCausalLM<Qwen35Parts<Qwen35Config, LlamaMLP>>;
+  return build_checked<Model>(c, Qwen35Config(c, options, kDefaults), options);
+}
+
+ModelPointer build_qwen3_5_moe_text(const Config& c, const ModelOptions& options) {
+  using Model = MoeForCausalLM<Qwen35Parts<MoeHybridConfig, MoeMlp>>;
+  return build_checked<Model>(c, qwen3_5_moe_config(c, options), options);
 }
 
 }  // namespace memtape::family

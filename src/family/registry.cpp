@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "family/classifiers.h"
-#include "family/families.h"
+#include "family/more_families.h"
 #include "family/pretrained.h"
 #include "family/remote_code.h"
 
@@ -136,6 +136,23 @@ constexpr std::array kFamilies{
     Family{"smolvlm", Task::image_text_to_text, build_idefics3},
     Family{"internvl", Task::image_text_to_text, build_internvl},
     Family{"esm", Task::masked_lm, build_esm},
+    Family{"mpnet", Task::masked_lm, build_mpnet},
+    Family{"data2vec-text", Task::masked_lm, build_data2vec_text},
+    Family{"ernie", Task::masked_lm, build_ernie},
+    Family{"lfm2_moe", Task::causal_lm, build_lfm2_moe},
+    Family{"exaone_moe", Task::causal_lm, build_exaone_moe},
+    Family{"solar_open", Task::causal_lm, build_solar_open},
+    Family{"vaultgemma", Task::causal_lm, build_vaultgemma},
+    Family{"flex_olmo", Task::causal_lm, build_flex_olmo},
+    Family{"glm4v", Task::image_text_to_text, build_glm4v},
+    Family{"glm4v_moe", Task::image_text_to_text, build_glm4v_moe},
+    Family{"glm46v", Task::image_text_to_text, build_glm46v},
+    Family{"glm_ocr", Task::image_text_to_text, build_glm_ocr},
+    Family{"llava_next_video", Task::image_text_to_text, build_llava_next_video},
+    Family{"vipllava", Task::image_text_to_text, build_vipllava},
+    Family{"qwen3_5_text", Task::causal_lm, build_qwen3_5_text},
+    Family{"qwen3_5_moe_text", Task::causal_lm, build_qwen3_5_moe_text},
+    Family{"plbart", Task::seq2seq_lm, build_plbart},
     Family{"paligemma", Task::image_text_to_text, build_paligemma},
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoBERTa, XLM-RoBERTa and CamemBERT with their masked-language-model head or a classifier: BERT's
-// encoder, positions counted over the tokens that are no padding, and a head of one module;
-// mirroring transformers 5.17 models/roberta/modeling_roberta.py,
-// models/xlm_roberta/modeling_xlm_roberta.py and models/camembert/modeling_camembert.py.
+// RoBERTa, XLM-RoBERTa, CamemBERT and data2vec's text model with their masked-language-model head
+// or a classifier: BERT's encoder, positions counted over the tokens that are no padding, and a
+// head of one module; mirroring transformers 5.17 models/roberta/modeling_roberta.py,
+// models/xlm_roberta/modeling_xlm_roberta.py, models/camembert/modeling_camembert.py and
+// models/data2vec/modeling_data2vec_text.py.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -11,9 +12,9 @@
 #include "family/encoder_classifier.h"
 #include "family/encoder_masked_lm.h"
 #include "family/fairseq_positions.h"
-#include "family/families.h"
+#include "family/more_families.h"
+#include "family/roberta_head.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
@@ -75,45 +76,6 @@ class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
   nn::Embedding position_embeddings_;
 };
 
-class RobertaLMHead : public nn::Module<RobertaLMHead> {
- public:
-  RobertaLMHead(const nn::Scope& scope, const BertConfig& c)
-      : Module(scope),
-        dense_(scope / "dense", c.hidden_size, c.hidden_size),
-        layer_norm_(scope / "layer_norm", c.hidden_size),
-        decoder_(scope / "decoder", c.hidden_size, c.vocab_size),
-        bias_(scope.parameter("bias", {c.vocab_size})) {}
-
-  void tie(const Tensor& table) {
-    nn::tie(decoder_, table);
-    nn::tie_bias(decoder_, bias_);
-  }
-
-  Tensor forward(const Tensor& features) {
-    Tensor x = dense_(features);
-    x = ghost::gelu(x);
-    x = layer_norm_(x);
-    x = decoder_(x);
-    return x;
-  }
-
- private:
-  nn::Linear dense_;
-  nn::LayerNorm layer_norm_;
-  nn::Linear decoder_;
-  Tensor bias_;
-};
-
-std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope* body,
-                                          const ModelOptions& options,
-                                          const ClassifierWidths& widths) {
-  if (options.task == Task::sequence_classification)
-    return std::make_unique<DenseClassifier>(root, widths, "tanh");
-  if (options.task == Task::multiple_choice)
-    return std::make_unique<PooledClassifier>(root, *body, widths);
-  return make_token_head(root, options.task, widths);
-}
-
 /// nn.Embedding's padding_idx must be a row of its table.
 void check_padding(const Config& c, const BertConfig& config) {
   const std::int64_t pad_token_id = c.integer("pad_token_id", 1);
@@ -123,29 +85,39 @@ void check_padding(const Config& c, const BertConfig& config) {
                                std::to_string(rows) + " or more");
 }
 
-ModelPointer build(const Config& c, const ModelOptions& options, std::int64_t vocab_size,
-                   MadeFirst first) {
-  const BertConfig config(c, options, {.vocab_size = vocab_size});
+/// What the classes of the three differ in.
+struct RobertaKind {
+  std::int64_t vocab_size;
+  MadeFirst first;
+  const char* body = "roberta";
+};
+
+ModelPointer build(const Config& c, const ModelOptions& options, const RobertaKind& kind) {
+  const BertConfig config(c, options, {.vocab_size = kind.vocab_size});
   check_padding(c, config);
   if (!c.check()) return nullptr;
   if (!is_classification(options.task))
     return std::make_unique<EncoderForMaskedLM<BertModel<RobertaEmbeddings>, RobertaLMHead>>(
-        config, options, MaskedLmNames{"roberta", "lm_head"}, first);
+        config, options, MaskedLmNames{kind.body, "lm_head"}, kind.first);
   using Model = EncoderForClassification<BertModel<RobertaEmbeddings>>;
   return std::make_unique<Model>(
       options, classifier_widths(options, config.hidden_size, config.hidden_dropout_prob),
-      make_head, first, "roberta", config);
+      make_dense_head, kind.first, kind.body, config);
 }
 
 }  // namespace
 
 ModelPointer build_roberta(const Config& c, const ModelOptions& options) {
-  return build(c, options, 50265, MadeFirst::body);
+  return build(c, options, {50265, MadeFirst::body});
 }
 
 /// XLM-RoBERTa and CamemBERT make the head before the body.
 ModelPointer build_xlm_roberta(const Config& c, const ModelOptions& options) {
-  return build(c, options, 30522, MadeFirst::head);
+  return build(c, options, {30522, MadeFirst::head});
+}
+
+ModelPointer build_data2vec_text(const Config& c, const ModelOptions& options) {
+  return build(c, options, {30522, MadeFirst::body, "data2vec_text"});
 }
 
 }  // namespace memtape::family

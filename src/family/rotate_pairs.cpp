@@ -31,9 +31,10 @@ std::pair<Tensor, Tensor> rotate_pairs_in_float(const Tensor& q, const Tensor& k
   return {std::move(q_cast), k_embed.to(q.dtype())};
 }
 
-std::pair<Tensor, Tensor> rotate_pairs_of_part(const Tensor& q, const Tensor& k,
-                                               const CosSin& cos_sin) {
-  const auto [cos, sin] = repeated_in_pairs(cos_sin);
+namespace {
+
+std::pair<Tensor, Tensor> rotate_part(const Tensor& q, const Tensor& k, const Tensor& cos,
+                                      const Tensor& sin) {
   const std::int64_t rotary_dim = cos.size(-1);
   const Tensor q_rot = q.slice(-1, 0, rotary_dim), q_pass = q.slice(-1, rotary_dim, q.size(-1));
   const Tensor k_rot = k.slice(-1, 0, rotary_dim), k_pass = k.slice(-1, rotary_dim, k.size(-1));
@@ -42,6 +43,19 @@ std::pair<Tensor, Tensor> rotate_pairs_of_part(const Tensor& q, const Tensor& k,
   q_embed = ghost::cat({q_embed, q_pass}, -1);
   k_embed = ghost::cat({k_embed, k_pass}, -1);
   return {std::move(q_embed), std::move(k_embed)};
+}
+
+}  // namespace
+
+std::pair<Tensor, Tensor> rotate_pairs_of_part(const Tensor& q, const Tensor& k,
+                                               const CosSin& cos_sin) {
+  const auto [cos, sin] = repeated_in_pairs(cos_sin);
+  return rotate_part(q, k, cos, sin);
+}
+
+std::pair<Tensor, Tensor> rotate_given_pairs_of_part(const Tensor& q, const Tensor& k,
+                                                     const CosSin& cos_sin) {
+  return rotate_part(q, k, cos_sin.first.unsqueeze(1), cos_sin.second.unsqueeze(1));
 }
 
 }  // namespace memtape::family

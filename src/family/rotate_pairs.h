@@ -19,5 +19,8 @@ std::pair<Tensor, Tensor> rotate_pairs_in_float(const Tensor& q, const Tensor& k
 /// The same for the first part of each head.
 std::pair<Tensor, Tensor> rotate_pairs_of_part(const Tensor& q, const Tensor& k,
                                                const CosSin& cos_sin);
+/// The same with cos and sin that hold each frequency twice in a row already.
+std::pair<Tensor, Tensor> rotate_given_pairs_of_part(const Tensor& q, const Tensor& k,
+                                                     const CosSin& cos_sin);
 
 }  // namespace memtape::family
