@@ -49,8 +49,10 @@ Tensor SftObjective::smoothed_loss(const family::Batch& inputs, Locals& kept) co
     const family::ModelOutput with_logits = model_(logits_inputs);
     loss = label_smoother(with_logits.logits, inputs.labels, inputs.num_items_in_batch, true);
   }
-  const ghost::GradMode no_grad(false);
-  kept.outputs = outputs_of(inputs);
+  {
+    const ghost::GradMode no_grad(false);
+    kept.outputs = outputs_of(inputs);
+  }
   return inputs.num_items_in_batch.defined() ? loss.mul(1.0) : loss;
 }
 
