@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "family/sequence_lengths.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/attention.h"
 #include "ghost/ops/dropout.h"
@@ -43,6 +44,18 @@ Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Te
       .contiguous();
 }
 
+/// flash_attention_forward of rows whose sequences are told apart.
+Tensor varlen_attention_forward(const Tensor& query, const Tensor& key, const Tensor& value,
+                                const ghost::SequenceBounds& cu_seq_lens) {
+  const auto flattened = [](const Tensor& x) {
+    const Tensor rows = x.transpose(1, 2);
+    return rows.reshape({rows.size(0) * rows.size(1), rows.size(2), rows.size(3)});
+  };
+  const Tensor out =
+      ghost::flash_attn_varlen(flattened(query), flattened(key), flattened(value), cu_seq_lens);
+  return out.view({query.size(0), query.size(2), out.size(1), out.size(2)});
+}
+
 /// The lines of eager_attention_forward that turn scores into probabilities: what they rebind is
 /// gone with its next value.
 void eager_softmax(const AttentionCall& call, Tensor& attn_weights, DType query_dtype,
@@ -80,6 +93,9 @@ Tensor attention_interface(const AttentionCall& call, const Tensor& query, const
                            const Tensor& value, const Tensor& attention_mask) {
   if (call.implementation == AttentionImplementation::eager)
     return eager_attention_forward(call, query, key, value, attention_mask);
+  const ghost::SequenceBounds* cu_seq_lens = SequenceLengths::passed();
+  if (call.implementation == AttentionImplementation::flash && cu_seq_lens)
+    return varlen_attention_forward(query, key, value, *cu_seq_lens);
   return sdpa_attention_forward(call, query, key, value, attention_mask);
 }
 

@@ -69,7 +69,8 @@ std::vector<std::string_view> all_fields(TrlProgram program) {
   if (program == TrlProgram::grpo || program == TrlProgram::rloo) add(grpo_argument_names());
   if (program == TrlProgram::rloo) add(rloo_argument_names());
   if (program == TrlProgram::kto) add(kto_argument_names());
-  std::erase(names, "prompt_length");  // memtape's own
+  for (const std::string_view own : {"prompt_length", "packed_sequences"})  // memtape's own
+    std::erase(names, own);
   return names;
 }
 

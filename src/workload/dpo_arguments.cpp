@@ -22,7 +22,7 @@ constexpr auto kOwn = std::to_array<std::string_view>(
 constexpr auto kOnlyOfSft = std::to_array<std::string_view>(
     {"packing", "packing_strategy", "completion_only_loss", "assistant_only_loss",
      "dataset_text_field", "dataset_kwargs", "chat_template_path", "eos_token", "eval_packing",
-     "shuffle_dataset"});
+     "shuffle_dataset", "packed_sequences"});
 
 constexpr auto kLosses = std::to_array<std::string_view>(
     {"sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot",
@@ -35,6 +35,16 @@ Result<void> set_loss_type(const NamedValue& option) {
   if (option.second == "sft")
     return unsupported("the loss \"sft\" is not modelled", "--" + option.first, "sigmoid");
   return {};
+}
+
+/// trl 1.16 pads all the same, and says so.
+Result<void> pass_padding_free_over(const NamedValue& option, TrainRecipe& recipe) {
+  bool on = false;
+  const Result<void> done = put(boolean(option), on);
+  if (done && on)
+    recipe.assumed.emplace_back(
+        "trl 1.16's DPOTrainer pads its batches whatever padding_free says");
+  return done;
 }
 
 Result<void> refuse(const NamedValue& option) {
@@ -66,6 +76,7 @@ Result<void> set_dpo_argument(const NamedValue& option, TrainRecipe& recipe) {
   if (name == "precompute_ref_log_probs") return put(boolean(option), dpo.precompute_ref_log_probs);
   if (name == "disable_dropout") return put(boolean(option), dpo.disable_dropout);
   if (name == "loss_type") return set_loss_type(option);
+  if (name == "padding_free") return pass_padding_free_over(option, recipe);
   if (name == "use_weighting" || name == "sync_ref_model") return refuse(option);
   if (is_dpo_argument(name)) return {};
   if (std::ranges::find(kOnlyOfSft, name) != kOnlyOfSft.end())

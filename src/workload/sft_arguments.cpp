@@ -31,12 +31,17 @@ Result<void> set_max_length(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-/// The other strategies flatten batches for flash attention's kernels of varied lengths.
-Result<void> set_packing_strategy(const NamedValue& option, TrainRecipe&) {
+Result<void> set_packing_strategy(const NamedValue& option, TrainRecipe& recipe) {
   constexpr std::array<std::string_view, 3> kStrategies{"bfd", "bfd_split", "wrapped"};
-  if (const Result<void> known = choose(option, kStrategies); !known) return known;
-  if (option.second == "wrapped") return {};
-  return unsupported("padding-free batches are not modelled", "--" + option.first, "wrapped");
+  recipe.trainer.sft->wraps = option.second == "wrapped";
+  return choose(option, kStrategies);
+}
+
+Result<void> set_eval_packing(const NamedValue& option, TrainRecipe& recipe) {
+  bool packs = false;
+  const Result<void> done = put(boolean(option), packs);
+  recipe.trainer.sft->eval_packing = packs;
+  return done;
 }
 
 Result<void> set_loss_type(const NamedValue& option, TrainRecipe& recipe) {
@@ -59,7 +64,12 @@ constexpr auto kFields = std::to_array<Field>({
      [](const NamedValue& o, TrainRecipe& r) { return put(boolean(o), r.trainer.sft->packing); }},
     {"packing_strategy", set_packing_strategy},
     {"loss_type", set_loss_type},
-    {"padding_free", refuse_if_on},
+    {"padding_free", [](const NamedValue& o,
+                        TrainRecipe& r) { return put(boolean(o), r.trainer.sft->padding_free); }},
+    {"packed_sequences",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(positive(o), r.trainer.sft->packed_sequences);
+     }},
     {"activation_offloading", refuse_if_on},
     {"completion_only_loss", pass_over},
     {"assistant_only_loss", pass_over},
@@ -73,7 +83,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"pad_token", pass_over},
     {"truncation_mode", pass_over},
     {"shuffle_dataset", pass_over},
-    {"eval_packing", pass_over},
+    {"eval_packing", set_eval_packing},
     {"pad_to_multiple_of", pass_over},
     {"router_aux_loss_coef",
      [](const NamedValue& o, TrainRecipe& r) {
@@ -94,6 +104,28 @@ const std::string* value_of(std::span<const NamedValue> options, std::string_vie
   for (const NamedValue& option : options)
     if (option.first == name) return &option.second;
   return nullptr;
+}
+
+/// How many sequences the rows of a micro-batch hold, where they hold several.
+Result<void> settle_packed_sequences(SftRecipe& sft, TrainRecipe& recipe) {
+  const std::int64_t rows = recipe.micro_batch_size;
+  if (!sft.packing || !sft.flattens() || sft.wraps) {
+    if (sft.packed_sequences)
+      return bad_input("only rows that are packed hold several sequences", "--packed_sequences",
+                       "--packing true with the strategy bfd or bfd_split");
+    sft.packed_sequences = rows;
+    return {};
+  }
+  if (!sft.packed_sequences)
+    recipe.assumed.emplace_back(
+        "each row is taken to hold two sequences: --packed_sequences says how many a micro-batch "
+        "holds; with more of them a little less is kept for the loss");
+  sft.packed_sequences = sft.packed_sequences.value_or(2 * rows);
+  if (*sft.packed_sequences >= rows && *sft.packed_sequences <= rows * recipe.sequence_length / 2)
+    return {};
+  return bad_input(
+      "a row holds one sequence at least, and a sequence two tokens", "--packed_sequences",
+      "from " + std::to_string(rows) + " to " + std::to_string(rows * recipe.sequence_length / 2));
 }
 
 }  // namespace
@@ -133,6 +165,17 @@ void apply_max_length(std::span<const NamedValue> options, TrainRecipe& recipe) 
   const bool packs = recipe.trainer.sft && recipe.trainer.sft->packing;
   const bool as_long = packs || !value_of(options, "sequence-length");
   recipe.sequence_length = as_long ? most : std::min(recipe.sequence_length, most);
+}
+
+Result<void> settle_sft(TrainRecipe& recipe) {
+  if (!recipe.trainer.sft) return {};
+  SftRecipe& sft = *recipe.trainer.sft;
+  if (sft.packing && !recipe.trainer.max_length)
+    return bad_input("rows are packed to max_length", "--max_length", "a number of tokens");
+  if (sft.padding_free && !sft.packing && recipe.trainer.max_length)
+    return bad_input("SFTTrainer refuses padding_free with a max_length that nothing enforces",
+                     "--max_length", "None, or --packing true");
+  return settle_packed_sequences(sft, recipe);
 }
 
 }  // namespace memtape

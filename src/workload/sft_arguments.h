@@ -30,4 +30,7 @@ Result<void> set_sft_argument(const NamedValue& option, TrainRecipe& recipe);
 /// Sequences are cut to max_length, or packed to it.
 void apply_max_length(std::span<const NamedValue> options, TrainRecipe& recipe);
 
+/// What packing asks of the rest, once all is set.
+Result<void> settle_sft(TrainRecipe& recipe);
+
 }  // namespace memtape

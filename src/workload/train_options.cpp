@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "workload/framework_options.h"
 #include "workload/fsdp_arguments.h"
-#include "workload/grpo_arguments.h"
 #include "workload/lora_config.h"
 #include "workload/optim_arguments.h"
 #include "workload/quantization_config.h"
@@ -490,7 +489,7 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
       return tl::unexpected(done.error());
   if (const Result<void> settled = settle_optim_args(recipe); !settled)
     return tl::unexpected(settled.error());
-  if (const Result<void> settled = settle_grpo(options, recipe); !settled)
+  if (const Result<void> settled = settle_trl(options, recipe); !settled)
     return tl::unexpected(settled.error());
   // torch.optim.Adafactor alone prefers its loop: its foreach takes a copy of the parameters.
   if (recipe.optimizer == OptimizerName::adafactor && !recipe.names_optimizer_impl)

@@ -116,7 +116,15 @@ struct LigerRecipe {
 /// trl's SFTConfig, as far as memory goes.
 struct SftRecipe {
   bool packing = false;
+  bool wraps =
+      false;  ///< packing_strategy="wrapped": rows are cut anywhere, as if each were one text
+  bool padding_free = false;
+  std::optional<bool> eval_packing;              ///< not said: as in training
+  std::optional<std::int64_t> packed_sequences;  ///< of a micro-batch that is flattened
   std::string loss_type = "nll";
+
+  /// All of a batch in one row, with positions that start again in each sequence.
+  bool flattens() const { return padding_free || (packing && !wraps); }
 };
 
 /// trl's DPOConfig, as far as memory goes. A micro-batch is that many pairs.

@@ -88,4 +88,9 @@ Result<void> set_trl_argument(const NamedValue& option, TrainRecipe& recipe) {
                                       : "--trainer sft, dpo, reward, grpo, kto or rloo");
 }
 
+Result<void> settle_trl(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  if (const Result<void> settled = settle_sft(recipe); !settled) return settled;
+  return settle_grpo(options, recipe);
+}
+
 }  // namespace memtape

@@ -30,4 +30,7 @@ bool is_trl_argument(std::string_view name);
 /// Such a field, for the trainer asked for.
 Result<void> set_trl_argument(const NamedValue& option, TrainRecipe& recipe);
 
+/// What follows from all options of the trainer asked for, once they are set.
+Result<void> settle_trl(std::span<const NamedValue> options, TrainRecipe& recipe);
+
 }  // namespace memtape

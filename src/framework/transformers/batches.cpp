@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/batches.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "framework/torch/model_setup.h"
@@ -14,7 +15,6 @@
 namespace memtape::transformers {
 namespace {
 
-using family::Batch;
 using ghost::Tensor;
 
 /// sum += labels.ne(-100).sum(); sum() starts from the number 0.
@@ -23,10 +23,35 @@ void count_items(const Tensor& labels, Tensor& sum) {
   sum = sum.defined() ? sum.add(counted) : counted.add(0);
 }
 
+/// How many sequences so many rows hold.
+std::int64_t sequences_in(std::int64_t rows, const TrainRecipe& recipe) {
+  const SftRecipe& sft = *recipe.trainer.sft;
+  const bool packs =
+      ghost::session().training ? sft.packing : sft.eval_packing.value_or(sft.packing);
+  if (!packs) return rows;
+  return std::max(rows, *sft.packed_sequences * rows / recipe.micro_batch_size);
+}
+
+Inputs flattened_batch(const TrainRecipe& recipe, std::int64_t rows) {
+  const ghost::Dims row{1, rows * recipe.sequence_length}, bounds{sequences_in(rows, recipe) + 1};
+  const auto zeros = [](const ghost::Dims& sizes, DType dtype) {
+    return ghost::zeros(sizes, dtype, Category::input);
+  };
+  Inputs batch;
+  batch.input_ids = zeros(row, DType::int64);
+  batch.labels = zeros(row, DType::int64);
+  batch.position_ids = zeros(row, DType::int64);
+  batch.cu_seq_lens_q = zeros(bounds, DType::int32);
+  batch.cu_seq_lens_k = zeros(bounds, DType::int32);
+  batch.seq_idx = zeros(row, DType::int32);
+  return batch;
+}
+
 }  // namespace
 
-Batch collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& model,
-                     std::int64_t rows) {
+Inputs collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& model,
+                      std::int64_t rows) {
+  if (recipe.trainer.sft && recipe.trainer.sft->flattens()) return flattened_batch(recipe, rows);
   const family::SampleSizes sample = torch::sample_sizes(model, recipe);
   const auto sizes = [&](const ghost::Dims& one) {
     ghost::Dims all{rows};
@@ -36,7 +61,7 @@ Batch collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& m
   const auto zeros = [&](const std::optional<ghost::Dims>& one) {
     return one ? ghost::zeros(sizes(*one), DType::int64, Category::input) : Tensor();
   };
-  Batch batch;
+  Inputs batch;
   const bool is_one_label = sample.labels && sample.labels->rank() == 0;
   if (is_one_label && !recipe.trainer.reward) batch.labels = zeros(sample.labels);
   batch.input_ids = zeros(sample.input_ids);
@@ -48,10 +73,10 @@ Batch collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& m
   return batch;
 }
 
-Tensor num_items_in_batch(const TrainRecipe& recipe, std::span<const Batch> batches,
+Tensor num_items_in_batch(const TrainRecipe& recipe, std::span<const Inputs> batches,
                           bool shifts_labels) {
   Tensor sum;
-  for (const Batch& batch : batches)
+  for (const Inputs& batch : batches)
     count_items(shifts_labels ? batch.labels.slice(-1, 1, batch.labels.size(-1)) : batch.labels,
                 sum);
   if (recipe.layout.gpus > 1 && recipe.trainer.averages_tokens_across_devices) {

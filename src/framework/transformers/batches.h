@@ -5,18 +5,19 @@
 
 #include <span>
 
-#include "family/pretrained.h"
+#include "framework/transformers/objective.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::transformers {
 
-/// Ids, mask and labels of so many rows, as `model` takes them.
-family::Batch collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& model,
-                             std::int64_t rows);
+/// Ids, mask and labels of so many rows, as `model` takes them; or all of them in one row
+/// (trl 1.16's DataCollatorForLanguageModeling(padding_free=True), trainer/sft_trainer.py).
+Inputs collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& model,
+                      std::int64_t rows);
 
 /// sum(labels.ne(-100).sum()), over all ranks where tokens are averaged across them. Labels count
 /// from the second on where the loss shifts them.
-ghost::Tensor num_items_in_batch(const TrainRecipe& recipe, std::span<const family::Batch> batches,
+ghost::Tensor num_items_in_batch(const TrainRecipe& recipe, std::span<const Inputs> batches,
                                  bool shifts_labels);
 
 }  // namespace memtape::transformers

@@ -16,7 +16,6 @@
 namespace memtape::transformers {
 namespace {
 
-using family::Batch;
 using ghost::Tensor;
 
 /// As many as show the peak where nothing but the losses piles up, and as are run at most.
@@ -74,7 +73,7 @@ void EvaluationLoop::run() const {
   const std::int64_t count = std::min(batches_of(recipe_), kMostBatches);
   const std::int64_t pair = recipe_.trainer.dpo ? 2 : 1;
   Containers all;
-  Batch inputs;
+  Inputs inputs;
   Prediction predicted;
   for (std::int64_t i = 0; i < count; ++i) {
     inputs = collated_batch(recipe_, model_, pair * evaluation.batch_size);
@@ -91,10 +90,10 @@ void EvaluationLoop::run() const {
   session.training = training;
 }
 
-EvaluationLoop::Prediction EvaluationLoop::prediction_step(const Batch& inputs) const {
+EvaluationLoop::Prediction EvaluationLoop::prediction_step(const Inputs& inputs) const {
   const ghost::GradMode no_grad(false);
   if (of_trl_) return {.losses = of_trl_->compute_loss(inputs), .labels = {}, .logits = {}};
-  Batch counted = inputs;
+  Inputs counted = inputs;
   counted.num_items_in_batch = num_items_in_batch(recipe_, {&inputs, 1}, shifts_labels_);
   const family::ModelOutput outputs = objective_.compute(counted);
   Prediction predicted;
@@ -115,7 +114,7 @@ void EvaluationLoop::add(std::vector<Tensor>& container, const Tensor& tensor) c
 }
 
 void EvaluationLoop::gather_into(Containers& all, Prediction& predicted,
-                                 const Batch& inputs) const {
+                                 const Inputs& inputs) const {
   const std::int64_t ranks = recipe_.layout.gpus;
   const EvaluationRecipe& evaluation = recipe_.trainer.evaluation;
   const bool keeps = !evaluation.batch_eval_metrics;

@@ -45,9 +45,9 @@ class EvaluationLoop {
     std::vector<std::vector<ghost::Tensor>> logits;
   };
 
-  Prediction prediction_step(const family::Batch& inputs) const;
+  Prediction prediction_step(const Inputs& inputs) const;
   void add(std::vector<ghost::Tensor>& container, const ghost::Tensor& tensor) const;
-  void gather_into(Containers& all, Prediction& predicted, const family::Batch& inputs) const;
+  void gather_into(Containers& all, Prediction& predicted, const Inputs& inputs) const;
   bool keeps_logits() const {
     return recipe_.trainer.evaluation.computes_metrics &&
            !recipe_.trainer.evaluation.prediction_loss_only;

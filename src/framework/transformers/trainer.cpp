@@ -24,17 +24,13 @@
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/liger/apply.h"
-#include "framework/transformers/llama_factory/dpo_objective.h"
+#include "framework/transformers/make_objective.h"
 #include "framework/transformers/packed_model.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer_objective.h"
-#include "framework/transformers/trl/dpo_objective.h"
-#include "framework/transformers/trl/grpo_objective.h"
 #include "framework/transformers/trl/kto_objective.h"
-#include "framework/transformers/trl/reward_objective.h"
-#include "framework/transformers/trl/sft_objective.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -62,18 +58,6 @@ bool loss_shifts_labels(const Config& config, const TrainRecipe& recipe) {
 /// Whether a micro-batch holds a rejected sequence beside each chosen one.
 bool trains_on_pairs(const TrainRecipe& recipe) {
   return recipe.trainer.dpo || recipe.trainer.reward || recipe.program.trains_preferences();
-}
-
-std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const PreparedModel& model,
-                                          const PreparedModel* reference) {
-  if (recipe.trainer.dpo) return std::make_unique<trl::DpoObjective>(recipe, model, reference);
-  if (recipe.program.trains_preferences())
-    return std::make_unique<llama_factory::DpoObjective>(recipe, model, reference);
-  if (recipe.trainer.reward) return std::make_unique<trl::RewardObjective>(recipe, model);
-  if (recipe.trainer.grpo) return std::make_unique<trl::GrpoObjective>(recipe, model, reference);
-  if (recipe.trainer.kto) return std::make_unique<trl::KtoObjective>(recipe, model, reference);
-  if (recipe.trainer.sft) return std::make_unique<trl::SftObjective>(recipe, model);
-  return std::make_unique<TrainerObjective>(recipe, model);
 }
 
 /// What a Trainer is made of: the model it trains, and trl's reference beside it, or null.
@@ -230,10 +214,10 @@ class Trainer {
   /// trl's batches of preferences hold a completion mask in place of labels; ref_chosen_logps
   /// stands where the count of items does (KTO's label, too), ref_rejected_logps goes to
   /// `rejected`.
-  Batch next_batch(std::vector<Tensor>& rejected) const {
+  Inputs next_batch(std::vector<Tensor>& rejected) const {
     if (recipe_.trainer.grpo) return {};  // prompts, on the host
     const std::int64_t pair = trains_on_pairs(recipe_) ? 2 : 1;
-    Batch batch = collated_batch(recipe_, model_, pair * recipe_.micro_batch_size);
+    Inputs batch = collated_batch(recipe_, model_, pair * recipe_.micro_batch_size);
     if (recipe_.trainer.dpo && recipe_.trainer.dpo->precompute_ref_log_probs) {
       const ghost::Dims pairs{recipe_.micro_batch_size};
       batch.num_items_in_batch = ghost::zeros(pairs, DType::float32, Category::input);
@@ -249,7 +233,7 @@ class Trainer {
 
   void get_batch_samples() {
     const auto count = std::min(recipe_.gradient_accumulation, torch::kMostMicroBatches);
-    std::vector<Batch> samples;
+    std::vector<Inputs> samples;
     std::vector<Tensor> rejected;
     for (std::int64_t i = 0; i < count; ++i) samples.push_back(next_batch(rejected));
     ref_rejected_logps_ = std::move(rejected);
@@ -258,7 +242,7 @@ class Trainer {
       return;
     }
     const Tensor counted = num_items_in_batch(recipe_, samples, shifts_labels_);
-    for (Batch& batch : samples) batch.num_items_in_batch = counted;
+    for (Inputs& batch : samples) batch.num_items_in_batch = counted;
     batch_samples_ = std::move(samples);
   }
 
@@ -266,7 +250,7 @@ class Trainer {
     int step, micro_batch;
   };
 
-  Tensor training_step(const Batch& inputs, Place place) {
+  Tensor training_step(const Inputs& inputs, Place place) {
     objective_->prepare_inputs();
     session_.mark(Phase::forward, place.step, place.micro_batch);
     Tensor loss = objective_->compute_loss(inputs);
@@ -342,9 +326,9 @@ class Trainer {
   std::optional<torch::GradScaler> scaler_;
 
   // Locals of _run_epoch, which live from step to step.
-  std::vector<Batch> batch_samples_;
+  std::vector<Inputs> batch_samples_;
   std::vector<Tensor> ref_rejected_logps_;  ///< of `batch_samples_`
-  Batch inputs_;
+  Inputs inputs_;
   Tensor tr_loss_, tr_loss_step_, grad_norm_;
 };
 

@@ -15,7 +15,7 @@ class TrainerObjective final : public Objective {
         smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0),
         shifts_labels_(recipe.task == Task::causal_lm) {}
 
-  ghost::Tensor compute_loss(const family::Batch& inputs) override { return compute(inputs).loss; }
+  ghost::Tensor compute_loss(const Inputs& inputs) override { return compute(inputs).loss; }
   /// compute_loss(return_outputs=True)
   family::ModelOutput compute(const family::Batch& inputs);
 

@@ -145,7 +145,7 @@ FusedOutput DpoObjective::reference_outputs(const family::Batch& model_inputs) c
   return model_.autocasting([&] { return fused_forward(model_.model(), model_inputs, count); });
 }
 
-Tensor DpoObjective::compute_loss(const family::Batch& inputs) {
+Tensor DpoObjective::compute_loss(const Inputs& inputs) {
   const Tensor& completion_mask = inputs.labels;
   const Tensor shift_completion_mask = completion_mask.slice(1, 1, completion_mask.size(1));
   family::Batch model_inputs = inputs;

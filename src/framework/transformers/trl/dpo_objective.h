@@ -22,7 +22,7 @@ class DpoObjective final : public Objective {
   DpoObjective(const TrainRecipe& recipe, const PreparedModel& model,
                const PreparedModel* reference);
 
-  ghost::Tensor compute_loss(const family::Batch& inputs) override;
+  ghost::Tensor compute_loss(const Inputs& inputs) override;
   bool counts_items() const override { return false; }
 
  private:

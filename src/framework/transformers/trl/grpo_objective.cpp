@@ -79,7 +79,7 @@ Tensor GrpoObjective::reduced(const Tensor& per_token_loss) const {
   return ghost::sum_all(per_token_loss.mul(mask)).div(normalizer);
 }
 
-Tensor GrpoObjective::compute_loss(const family::Batch&) {
+Tensor GrpoObjective::compute_loss(const Inputs&) {
   const Tensor input_ids = ghost::cat({inputs_.prompt_ids, inputs_.completion_ids}, 1);
   const Tensor attention_mask = ghost::cat({inputs_.prompt_mask, inputs_.completion_mask}, 1);
   const TokenScores scores = score_tokens(model_, input_ids, attention_mask,

@@ -19,7 +19,7 @@ class GrpoObjective final : public Objective {
         rollout_(recipe, model, reference) {}
 
   void prepare_inputs() override;
-  ghost::Tensor compute_loss(const family::Batch&) override;
+  ghost::Tensor compute_loss(const Inputs&) override;
   bool counts_items() const override { return false; }
   bool divides_loss() const override { return grpo_.leaves_one_out; }
 

@@ -146,7 +146,7 @@ KtoObjective::Reference KtoObjective::reference_logps(const family::Batch& input
   return found;
 }
 
-Tensor KtoObjective::compute_loss(const family::Batch& inputs) {
+Tensor KtoObjective::compute_loss(const Inputs& inputs) {
   const Tensor& label = inputs.num_items_in_batch;
   const Tensor num_chosen = sum_of_bools(label);
   const Tensor num_rejected = ghost::rsub(2.0, num_chosen);

@@ -23,7 +23,7 @@ class KtoObjective final : public Objective {
   KtoObjective(const TrainRecipe& recipe, const PreparedModel& model,
                const PreparedModel* reference);
 
-  ghost::Tensor compute_loss(const family::Batch& inputs) override;
+  ghost::Tensor compute_loss(const Inputs& inputs) override;
   bool counts_items() const override { return false; }
 
  private:

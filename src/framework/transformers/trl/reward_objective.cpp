@@ -31,7 +31,7 @@ Tensor log_metrics(const Tensor& logits, const Pair& rewards, std::int64_t ranks
 
 }  // namespace
 
-Tensor RewardObjective::compute_loss(const family::Batch& inputs) {
+Tensor RewardObjective::compute_loss(const Inputs& inputs) {
   const family::ModelOutput outputs = model_(inputs);
   const Pair rewards(outputs.logits.squeeze(-1));
   Tensor loss = ghost::log_sigmoid(rewards.chosen.sub(rewards.rejected)).mean(0).neg();

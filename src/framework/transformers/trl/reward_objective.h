@@ -16,7 +16,7 @@ class RewardObjective final : public Objective {
         ranks_(recipe.layout.gpus),
         centers_rewards_(recipe.trainer.reward->centers_rewards) {}
 
-  ghost::Tensor compute_loss(const family::Batch& inputs) override;
+  ghost::Tensor compute_loss(const Inputs& inputs) override;
   bool counts_items() const override { return false; }
 
  private:

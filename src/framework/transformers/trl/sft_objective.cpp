@@ -3,6 +3,7 @@
 
 #include "framework/transformers/label_smoother.h"
 #include "framework/transformers/trl/pair.h"
+#include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
@@ -21,27 +22,45 @@ void take_mean(const Tensor& of, const Tensor& count) {
   const Tensor mean = of.div(count);
 }
 
+std::int64_t sequences_in(const Inputs& inputs) { return inputs.cu_seq_lens_q.size(0) - 1; }
+
+/// num_tokens: the mask's ones, or a tensor made of the row's length.
+void log_tokens(const Inputs& inputs, std::int64_t ranks) {
+  gathered(inputs.position_ids.defined() ? ghost::full({}, DType::int64)
+                                         : ghost::sum_all(inputs.attention_mask),
+           ranks);
+}
+
 }  // namespace
+
+PassedSequences::PassedSequences(const Inputs& inputs)
+    : arguments_(nullptr, inputs.position_ids, 0, family::ForwardArguments::Stage::prefill),
+      packed_(sequences_in(inputs) > 1),
+      lengths_({inputs.cu_seq_lens_q, inputs.cu_seq_lens_k}) {}
 
 SftObjective::SftObjective(const TrainRecipe& recipe, const PreparedModel& model)
     : model_(model),
       scored_(recipe.trainer.scored_tokens),
-      batch_size_(recipe.micro_batch_size),
+      batch_tokens_(recipe.micro_batch_size * recipe.sequence_length),
       ranks_(recipe.layout.gpus),
       dynamic_fine_tuning_(recipe.trainer.sft->loss_type == "dft"),
       smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0),
       balances_experts_(recipe.trainer.balances_experts.value_or(true)) {}
 
-FusedOutput SftObjective::outputs_of(const family::Batch& inputs) const {
-  const std::int64_t rows = inputs.input_ids.size(0);
-  const FusedCount count{
-      .scored = scored_ ? *scored_ * rows / batch_size_ : rows * (inputs.input_ids.size(1) - 1),
-      .outputs = {.entropy = true, .is_top1 = true},
-      .balances_experts = balances_experts_};
+std::int64_t SftObjective::scored_in(const Inputs& inputs) const {
+  const std::int64_t tokens = inputs.input_ids.numel();
+  if (scored_) return *scored_ * tokens / batch_tokens_;
+  return tokens - (inputs.position_ids.defined() ? sequences_in(inputs) : inputs.input_ids.size(0));
+}
+
+FusedOutput SftObjective::outputs_of(const Inputs& inputs) const {
+  const FusedCount count{.scored = scored_in(inputs),
+                         .outputs = {.entropy = true, .is_top1 = true},
+                         .balances_experts = balances_experts_};
   return fused_forward(model_, inputs, count);
 }
 
-Tensor SftObjective::smoothed_loss(const family::Batch& inputs, Locals& kept) const {
+Tensor SftObjective::smoothed_loss(const Inputs& inputs, Locals& kept) const {
   Tensor loss;
   {
     family::Batch logits_inputs = inputs;
@@ -56,7 +75,7 @@ Tensor SftObjective::smoothed_loss(const family::Batch& inputs, Locals& kept) co
   return inputs.num_items_in_batch.defined() ? loss.mul(1.0) : loss;
 }
 
-Tensor SftObjective::fused_loss(const family::Batch& inputs, Locals& kept) const {
+Tensor SftObjective::fused_loss(const Inputs& inputs, Locals& kept) const {
   kept.outputs = outputs_of(inputs);
   const FusedOutput& outputs = kept.outputs;
   kept.per_token_loss = outputs.log_probs.neg();
@@ -73,20 +92,22 @@ Tensor SftObjective::fused_loss(const family::Batch& inputs, Locals& kept) const
   return loss;
 }
 
-void SftObjective::log_metrics(const family::Batch& inputs, const FusedOutput& outputs) const {
+void SftObjective::log_metrics(const Inputs& inputs, const FusedOutput& outputs) const {
   const ghost::GradMode no_grad(false);
   const Tensor num_valid = gathered(sum_of_bools(outputs.label_mask), ranks_);
   const Tensor entropy_sum = gathered(ghost::sum_all(outputs.entropy.detach()), ranks_);
   const Tensor num_correct = gathered(sum_of_bools(outputs.is_top1), ranks_);
   take_mean(entropy_sum, num_valid);
   take_mean(num_correct, num_valid);
-  if (ghost::session().training) gathered(ghost::sum_all(inputs.attention_mask), ranks_);
+  if (ghost::session().training) log_tokens(inputs, ranks_);
   if (outputs.aux_loss.defined()) {
     const Tensor mean = ghost::plain_unary("mean", outputs.aux_loss);
   }
 }
 
-Tensor SftObjective::compute_loss(const family::Batch& inputs) {
+Tensor SftObjective::compute_loss(const Inputs& inputs) {
+  passed_.reset();
+  if (inputs.position_ids.defined()) passed_.emplace(inputs);
   Locals kept;
   Tensor loss = smooths_labels_ ? smoothed_loss(inputs, kept) : fused_loss(inputs, kept);
   log_metrics(inputs, kept.outputs);

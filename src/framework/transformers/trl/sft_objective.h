@@ -1,22 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // SFTTrainer.compute_loss (trl 1.16, trainer/sft_trainer.py): the negative log-likelihood from the
 // fused head, or the label smoother's of all logits, and the metrics it keeps beside it. In
-// evaluation the labels of a batch are counted by the loss itself.
+// evaluation the labels of a batch are counted by the loss itself. Sequences in one row are kept
+// apart by their positions; the first label of each counts for nothing.
 #pragma once
 
 #include <optional>
 
+#include "family/forward_arguments.h"
+#include "family/masking.h"
+#include "family/sequence_lengths.h"
 #include "framework/transformers/objective.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/trl/fused_lm_head.h"
 
 namespace memtape::transformers::trl {
 
+/// What a forward is told of the sequences of its row; layers that are computed again in backward
+/// are told it, too.
+class PassedSequences {
+ public:
+  explicit PassedSequences(const Inputs& inputs);
+
+ private:
+  family::ForwardArguments arguments_;
+  family::PackedSequences packed_;
+  family::SequenceLengths lengths_;
+};
+
 class SftObjective final : public Objective {
  public:
   SftObjective(const TrainRecipe& recipe, const PreparedModel& model);
 
-  ghost::Tensor compute_loss(const family::Batch& inputs) override;
+  ghost::Tensor compute_loss(const Inputs& inputs) override;
 
  private:
   /// Locals of compute_loss, which live until it returns.
@@ -25,14 +41,16 @@ class SftObjective final : public Objective {
     ghost::Tensor per_token_loss, num_tokens, weighted_aux_loss;
   };
 
-  FusedOutput outputs_of(const family::Batch& inputs) const;
-  ghost::Tensor smoothed_loss(const family::Batch& inputs, Locals& kept) const;
-  ghost::Tensor fused_loss(const family::Batch& inputs, Locals& kept) const;
-  void log_metrics(const family::Batch& inputs, const FusedOutput& outputs) const;
+  std::int64_t scored_in(const Inputs& inputs) const;
+  FusedOutput outputs_of(const Inputs& inputs) const;
+  ghost::Tensor smoothed_loss(const Inputs& inputs, Locals& kept) const;
+  ghost::Tensor fused_loss(const Inputs& inputs, Locals& kept) const;
+  void log_metrics(const Inputs& inputs, const FusedOutput& outputs) const;
 
   const PreparedModel& model_;
-  std::optional<std::int64_t> scored_;  ///< labels of a training batch that count; not said: all
-  std::int64_t batch_size_, ranks_;
+  std::optional<PassedSequences> passed_;  ///< to the last forward
+  std::optional<std::int64_t> scored_;     ///< labels of a training batch that count; not said: all
+  std::int64_t batch_tokens_, ranks_;
   bool dynamic_fine_tuning_;  ///< loss_type="dft"
   bool smooths_labels_, balances_experts_;
 };

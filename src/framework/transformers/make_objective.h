@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objective of the trainer that is asked for: transformers' own, or one of trl's.
+#pragma once
+
+#include <memory>
+
+#include "framework/transformers/objective.h"
+#include "framework/transformers/prepared_model.h"
+
+namespace memtape::transformers {
+
+/// `reference`: the model beside the one that is trained, or null.
+std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const PreparedModel& model,
+                                          const PreparedModel* reference);
+
+}  // namespace memtape::transformers
