@@ -42,7 +42,8 @@ std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe) {
   constexpr const char* kLeft =
       " is not modelled: the figures are those of the training step, and an evaluation batch "
       "larger than a training batch may need more";
-  if (is_classification(recipe.task)) return std::string("evaluation of classifiers") + kLeft;
+  if (recipe.program.is_plain_loop && is_classification(recipe.task))
+    return std::string("evaluation of classifiers without Trainer") + kLeft;
   if (recipe.program.is_plain_loop && recipe.task == Task::seq2seq_lm)
     return std::string("evaluation by generate()") + kLeft;
   if (recipe.program.trains_preferences())
@@ -94,15 +95,17 @@ EvaluationLoop::Prediction EvaluationLoop::prediction_step(const Inputs& inputs)
   const ghost::GradMode no_grad(false);
   if (of_trl_) return {.losses = of_trl_->compute_loss(inputs), .labels = {}, .logits = {}};
   Inputs counted = inputs;
-  counted.num_items_in_batch = num_items_in_batch(recipe_, {&inputs, 1}, shifts_labels_);
+  if (inputs.labels.defined())
+    counted.num_items_in_batch = num_items_in_batch(recipe_, {&inputs, 1}, shifts_labels_);
   const family::ModelOutput outputs = objective_.compute(counted);
   Prediction predicted;
   predicted.losses = ghost::plain_unary("mean", outputs.loss);
   if (!keeps_logits()) return predicted;
-  predicted.logits = {outputs.logits};
-  if (outputs.encoder_last_hidden_state.defined())
-    predicted.logits.push_back(outputs.encoder_last_hidden_state);
-  predicted.labels = inputs.labels;
+  for (const Tensor& output :
+       {outputs.logits, outputs.end_logits, outputs.encoder_last_hidden_state})
+    if (output.defined()) predicted.logits.push_back(output);
+  for (const Tensor& label : {inputs.labels, inputs.start_positions, inputs.end_positions})
+    if (label.defined()) predicted.labels.push_back(label);
   return predicted;
 }
 
@@ -130,14 +133,16 @@ void EvaluationLoop::gather_into(Containers& all, Prediction& predicted,
     if (keeps) add(all.inputs, inputs_decode);
   }
   if (predicted.logits.empty()) return;
-  pad_across_processes(predicted.labels, ranks);
+  for (const Tensor& label : predicted.labels) pad_across_processes(label, ranks);
   for (const Tensor& output : predicted.logits) pad_across_processes(output, ranks);
   for (Tensor& output : predicted.logits) output = gather(output, ranks);
   all.logits.resize(predicted.logits.size());
   for (std::size_t i = 0; keeps && i < predicted.logits.size(); ++i)
     add(all.logits[i], predicted.logits[i]);
-  predicted.labels = gather(predicted.labels, ranks);
-  if (keeps) add(all.labels, predicted.labels);
+  for (Tensor& label : predicted.labels) label = gather(label, ranks);
+  all.labels.resize(predicted.labels.size());
+  for (std::size_t i = 0; keeps && i < predicted.labels.size(); ++i)
+    add(all.labels[i], predicted.labels[i]);
 }
 
 }  // namespace memtape::transformers

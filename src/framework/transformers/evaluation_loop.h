@@ -34,15 +34,15 @@ class EvaluationLoop {
   void run() const;
 
  private:
-  /// `logits` are all outputs but the loss.
+  /// `logits` are all outputs but the loss; labels are the places of answers, too.
   struct Prediction {
-    ghost::Tensor losses, labels;
-    std::vector<ghost::Tensor> logits;
+    ghost::Tensor losses;
+    std::vector<ghost::Tensor> labels, logits;
   };
   /// EvalLoopContainers.
   struct Containers {
-    std::vector<ghost::Tensor> losses, labels, inputs;
-    std::vector<std::vector<ghost::Tensor>> logits;
+    std::vector<ghost::Tensor> losses, inputs;
+    std::vector<std::vector<ghost::Tensor>> labels, logits;
   };
 
   Prediction prediction_step(const Inputs& inputs) const;

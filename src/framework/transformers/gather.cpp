@@ -24,6 +24,7 @@ Tensor gather(const Tensor& tensor, std::int64_t ranks) {
 }
 
 void pad_across_processes(const Tensor& tensor, std::int64_t ranks) {
+  if (tensor.dim() < 2) return;
   Tensor size;
   {
     const Op op("_to_copy", {});

@@ -10,7 +10,8 @@ namespace memtape::transformers {
 /// gather: every rank's rows in one tensor; a number becomes a row. On one GPU the tensor itself.
 ghost::Tensor gather(const ghost::Tensor& tensor, std::int64_t ranks);
 
-/// pad_across_processes between tensors of one size: only their sizes are looked at.
+/// pad_across_processes(dim=1) between tensors of one size: only the sizes are looked at of those
+/// that have that dimension.
 void pad_across_processes(const ghost::Tensor& tensor, std::int64_t ranks);
 
 }  // namespace memtape::transformers
