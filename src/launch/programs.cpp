@@ -65,6 +65,8 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"trl", "kto", translate_trl_kto},
     {"kto.py", "", translate_trl_kto},
     {"trl.scripts.kto", "", translate_trl_kto},
+    {"cpo.py", "", translate_trl_cpo},
+    {"orpo.py", "", translate_trl_orpo},
     {"llamafactory-cli", "train", translate_llama_factory},
     {"lmf", "train", translate_llama_factory},
     {"axolotl", "train", translate_axolotl},

@@ -36,6 +36,8 @@ Result<Translation> translate_trl_reward(const LaunchCommand& command);
 Result<Translation> translate_trl_grpo(const LaunchCommand& command);
 Result<Translation> translate_trl_rloo(const LaunchCommand& command);
 Result<Translation> translate_trl_kto(const LaunchCommand& command);
+Result<Translation> translate_trl_cpo(const LaunchCommand& command);
+Result<Translation> translate_trl_orpo(const LaunchCommand& command);
 Result<Translation> translate_llama_factory(const LaunchCommand& command);
 Result<Translation> translate_axolotl(const LaunchCommand& command);
 Result<Translation> translate_tune_run(const LaunchCommand& command);

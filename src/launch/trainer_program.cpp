@@ -163,6 +163,8 @@ Result<void> add_training_arguments(Settings& settings, Translation& translation
   if (program == TrlProgram::grpo) scratch.trainer.grpo.emplace();
   if (program == TrlProgram::rloo) scratch.trainer.grpo = rloo_defaults();
   if (program == TrlProgram::kto) scratch.trainer.kto.emplace();
+  if (program == TrlProgram::cpo || program == TrlProgram::orpo)
+    scratch.trainer.cpo.emplace().takes_odds_ratio = program == TrlProgram::orpo;
   const bool says_precision = settings.find("bf16") || settings.find("fp16");
   if (says_precision)  // TrainingArguments' own come before what the launcher says
     std::erase_if(translation.options,

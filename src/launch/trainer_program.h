@@ -21,7 +21,7 @@ std::vector<std::string_view> training_argument_fields();
 Result<Translation> begin_trainer(const LaunchCommand& command);
 
 /// Whose configuration holds the TrainingArguments.
-enum class TrlProgram { none, sft, dpo, reward, grpo, kto, rloo };
+enum class TrlProgram { none, sft, dpo, reward, grpo, kto, rloo, cpo, orpo };
 
 /// Each setting that is a field of TrainingArguments, or of trl's configuration that extends it; a
 /// value that will not do is an Error at its place.

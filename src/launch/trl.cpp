@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // trl's programs (1.16): `trl sft|dpo|reward|grpo|rloo|kto ...` and trl/scripts/sft.py, dpo.py,
 // reward.py, grpo.py, rloo.py and kto.py, with a configuration in YAML (--config) that sets
-// defaults. Words that are accelerate's go to its launcher.
+// defaults. Words that are accelerate's go to its launcher. And trl's examples cpo.py and orpo.py
+// (examples/scripts), which load the checkpoint as it is, whatever ModelConfig says of it.
 #include <algorithm>
 #include <array>
 
@@ -10,6 +11,7 @@
 #include "launch/accelerate_config.h"
 #include "launch/python_arguments.h"
 #include "launch/trainer_program.h"
+#include "workload/cpo_arguments.h"
 #include "workload/dpo_arguments.h"
 #include "workload/grpo_arguments.h"
 #include "workload/kto_arguments.h"
@@ -57,6 +59,11 @@ constexpr auto kNeutral = std::to_array<std::string_view>(
      "test_split_size", "env", "num_machines", "machine_rank", "main_process_port",
      "main_process_ip"});
 
+/// Whether the program passes ModelConfig's dtype, attention and quantization over.
+bool loads_as_it_is(TrlProgram program) {
+  return program == TrlProgram::cpo || program == TrlProgram::orpo;
+}
+
 /// The fields of the trainer's configuration: they share some of SFTConfig's and DPOConfig's.
 std::vector<std::string_view> all_fields(TrlProgram program) {
   std::vector<std::string_view> names = training_argument_fields();
@@ -69,6 +76,10 @@ std::vector<std::string_view> all_fields(TrlProgram program) {
   if (program == TrlProgram::grpo || program == TrlProgram::rloo) add(grpo_argument_names());
   if (program == TrlProgram::rloo) add(rloo_argument_names());
   if (program == TrlProgram::kto) add(kto_argument_names());
+  if (loads_as_it_is(program)) {
+    add(cpo_argument_names());
+    names.push_back("max_completion_length");
+  }
   for (const std::string_view own : {"prompt_length", "packed_sequences"})  // memtape's own
     std::erase(names, own);
   return names;
@@ -135,13 +146,33 @@ Result<void> note_accelerate(Settings& settings, LaunchCommand& command) {
   return {};
 }
 
-void add_model(Settings& settings, Translation& translation) {
+/// dtype, attention and quantization as ModelConfig has them.
+void add_loading(Settings& settings, Translation& translation) {
   const std::optional<std::string> dtype = settings.text("dtype");
   if (dtype)
     add_weights(settings, "dtype", translation);
   else
     translation.options.emplace_back("weights", "fp32");  // ModelConfig's default
   add_attention(settings, "attn_implementation", translation);
+  if (settings.on("load_in_4bit"))
+    add_quantization({.double_quant = settings.on("use_bnb_nested_quant"),
+                      .type = settings.text("bnb_4bit_quant_type").value_or("nf4"),
+                      .compute_dtype = dtype.value_or("float32")},
+                     translation);
+  else if (settings.on("load_in_8bit"))
+    add_quantization({.bits = 8}, translation);
+}
+
+/// The settings of ModelConfig that a program which loads the checkpoint as it is does not read.
+void warn_of_loading(const Settings& settings, Translation& translation) {
+  for (const std::string_view name :
+       {"dtype", "attn_implementation", "load_in_4bit", "load_in_8bit"})
+    if (settings.find(name))
+      translation.remarks.warnings.push_back(
+          fmt::format("the example loads the checkpoint as it is and does not read --{}", name));
+}
+
+void add_adapters(Settings& settings, Translation& translation) {
   std::vector<std::string> saved = settings.words("lora_modules_to_save");
   if (settings.text("lora_task_type").value_or("") == "SEQ_CLS") saved.push_back("score");
   std::vector<std::string> targets = settings.words("lora_target_modules");
@@ -159,13 +190,6 @@ void add_model(Settings& settings, Translation& translation) {
               .layers_to_transform = {},
               .use_dora = settings.on("use_dora")},
              translation);
-  if (settings.on("load_in_4bit"))
-    add_quantization({.double_quant = settings.on("use_bnb_nested_quant"),
-                      .type = settings.text("bnb_4bit_quant_type").value_or("nf4"),
-                      .compute_dtype = dtype.value_or("float32")},
-                     translation);
-  else if (settings.on("load_in_8bit"))
-    add_quantization({.bits = 8}, translation);
 }
 
 std::string_view trainer_of(TrlProgram kind) {
@@ -175,6 +199,8 @@ std::string_view trainer_of(TrlProgram kind) {
     case TrlProgram::grpo: return "grpo";
     case TrlProgram::kto: return "kto";
     case TrlProgram::rloo: return "rloo";
+    case TrlProgram::cpo: return "cpo";
+    case TrlProgram::orpo: return "orpo";
     default: return "sft";
   }
 }
@@ -211,7 +237,11 @@ Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind)
   const std::optional<std::string> model = settings->text("model_name_or_path");
   if (!model) return bad_input("no model is named", command.program, "--model_name_or_path MODEL");
   translation->model = *model;
-  add_model(*settings, *translation);
+  if (loads_as_it_is(kind))
+    warn_of_loading(*settings, *translation);
+  else
+    add_loading(*settings, *translation);
+  add_adapters(*settings, *translation);
   translation->options.emplace_back("trainer", trainer_of(kind));
   if (const auto done = add_training_arguments(*settings, *translation, kind); !done)
     return tl::unexpected(done.error());
@@ -244,6 +274,14 @@ Result<Translation> translate_trl_rloo(const LaunchCommand& command) {
 
 Result<Translation> translate_trl_kto(const LaunchCommand& command) {
   return translate_trl(command, TrlProgram::kto);
+}
+
+Result<Translation> translate_trl_cpo(const LaunchCommand& command) {
+  return translate_trl(command, TrlProgram::cpo);
+}
+
+Result<Translation> translate_trl_orpo(const LaunchCommand& command) {
+  return translate_trl(command, TrlProgram::orpo);
 }
 
 }  // namespace memtape::launch

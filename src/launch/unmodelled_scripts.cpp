@@ -15,14 +15,13 @@ struct Script {
   std::string_view trains;
 };
 
-constexpr std::string_view kTrlHas = "sft, dpo, reward, grpo, rloo and kto are modelled";
+constexpr std::string_view kTrlHas =
+    "sft, dpo, reward, grpo, rloo and kto are modelled, and cpo.py and orpo.py";
 constexpr std::string_view kExamplesHas =
     "run_clm.py, run_glue.py, run_qa.py and others are modelled";
 
 constexpr auto kOfTrl = std::to_array<Script>({
     {"rloo_vlm", "RLOOTrainer over a model of images and text"},
-    {"orpo", "ORPOTrainer"},
-    {"cpo", "CPOTrainer"},
     {"bco", "BCOTrainer"},
     {"tpo", "TPOTrainer"},
     {"gkd", "GKDTrainer"},

@@ -133,6 +133,17 @@ struct DpoRecipe {
   bool disable_dropout = true;
 };
 
+/// trl.experimental's CPOConfig or ORPOConfig, as far as memory goes. A micro-batch is that many
+/// pairs.
+struct CpoRecipe {
+  bool takes_odds_ratio = false;  ///< ORPOTrainer in its place
+  std::string loss_type = "sigmoid";
+  double cpo_alpha = 1.0;  ///< weight of the chosen sequences' likelihood; 0: it is not taken
+  bool transforms_rewards = false;            ///< alpha, AlphaPO's, is not 0
+  std::optional<std::int64_t> prompt_length;  ///< of a sequence; not said: half of it
+  bool disable_dropout = true;
+};
+
 /// accelerate's DistributedDataParallelKwargs as Trainer sets them; what is not said follows from
 /// the model.
 struct DdpRecipe {
@@ -216,6 +227,7 @@ struct TrainerRecipe {
   std::optional<RewardRecipe> reward;      ///< or its RewardTrainer
   std::optional<GrpoRecipe> grpo;          ///< or its GRPOTrainer
   std::optional<KtoRecipe> kto;            ///< or its KTOTrainer
+  std::optional<CpoRecipe> cpo;            ///< or trl.experimental's CPOTrainer or ORPOTrainer
   /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;
@@ -230,7 +242,7 @@ struct TrainerRecipe {
   EvaluationRecipe evaluation;
   bool torch_compile = false;  ///< the figures are those of the uncompiled step, the bounds wider
 
-  bool is_of_trl() const { return sft || dpo || reward || grpo || kto; }
+  bool is_of_trl() const { return sft || dpo || reward || grpo || kto || cpo; }
 };
 
 /// What programs around transformers put in the place of Trainer, or of parts of it.

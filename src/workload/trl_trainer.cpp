@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "workload/cpo_arguments.h"
 #include "workload/dpo_arguments.h"
 #include "workload/grpo_arguments.h"
 #include "workload/kto_arguments.h"
@@ -15,8 +16,9 @@
 namespace memtape {
 namespace {
 
-constexpr std::array<std::string_view, 9> kTrainers{
-    "trainer", "sft", "dpo", "reward", "grpo", "kto", "rloo", "none", "llama-factory-dpo"};
+constexpr std::array<std::string_view, 11> kTrainers{
+    "trainer", "sft",  "dpo",  "reward", "grpo",             "kto",
+    "rloo",    "cpo",  "orpo", "none",   "llama-factory-dpo"};
 
 bool by_name_alone(std::string_view) { return false; }
 
@@ -51,6 +53,8 @@ void set_defaults_of_trainer(std::span<const NamedValue> options, TrainRecipe& r
     set_rloo_defaults(options, recipe);
   else if (asks_for_grpo(options))
     set_grpo_defaults(options, recipe);
+  else if (asks_for_cpo(options))
+    set_cpo_defaults(options, recipe);
   else if (asks_for_kto(options))
     set_kto_defaults(options, recipe);
   else if (asks_for_reward(options))
@@ -63,8 +67,9 @@ void set_defaults_of_trainer(std::span<const NamedValue> options, TrainRecipe& r
 
 std::vector<std::string_view> trl_argument_names() {
   std::vector<std::string_view> names;
-  for (const auto& list : {sft_argument_names(), dpo_argument_names(), reward_argument_names(),
-                           grpo_argument_names(), kto_argument_names(), rloo_argument_names()})
+  for (const auto& list :
+       {sft_argument_names(), dpo_argument_names(), reward_argument_names(), grpo_argument_names(),
+        kto_argument_names(), rloo_argument_names(), cpo_argument_names()})
     for (const std::string_view name : list)
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   return names;
@@ -72,24 +77,27 @@ std::vector<std::string_view> trl_argument_names() {
 
 bool is_trl_argument(std::string_view name) {
   return is_sft_argument(name) || is_dpo_argument(name) || is_reward_argument(name) ||
-         is_grpo_argument(name) || is_kto_argument(name) || is_rloo_argument(name);
+         is_grpo_argument(name) || is_kto_argument(name) || is_rloo_argument(name) ||
+         is_cpo_argument(name);
 }
 
 Result<void> set_trl_argument(const NamedValue& option, TrainRecipe& recipe) {
   if (recipe.trainer.grpo && recipe.trainer.grpo->leaves_one_out)
     return set_rloo_argument(option, recipe);
   if (recipe.trainer.grpo) return set_grpo_argument(option, recipe);
+  if (recipe.trainer.cpo) return set_cpo_argument(option, recipe);
   if (recipe.trainer.kto) return set_kto_argument(option, recipe);
   if (recipe.trainer.reward) return set_reward_argument(option, recipe);
   if (recipe.trainer.dpo) return set_dpo_argument(option, recipe);
   if (recipe.trainer.sft && is_sft_argument(option.first)) return set_sft_argument(option, recipe);
   return bad_input("a field of trl's configurations", "--" + option.first,
                    recipe.trainer.sft ? "SFTConfig has none of that name"
-                                      : "--trainer sft, dpo, reward, grpo, kto or rloo");
+                                      : "--trainer sft, dpo, reward, grpo, kto, rloo, cpo or orpo");
 }
 
 Result<void> settle_trl(std::span<const NamedValue> options, TrainRecipe& recipe) {
   if (const Result<void> settled = settle_sft(recipe); !settled) return settled;
+  if (const Result<void> settled = settle_cpo(recipe); !settled) return settled;
   return settle_grpo(options, recipe);
 }
 

@@ -3,6 +3,7 @@
 
 #include "framework/transformers/llama_factory/dpo_objective.h"
 #include "framework/transformers/trainer_objective.h"
+#include "framework/transformers/trl/cpo_objective.h"
 #include "framework/transformers/trl/dpo_objective.h"
 #include "framework/transformers/trl/grpo_objective.h"
 #include "framework/transformers/trl/kto_objective.h"
@@ -20,6 +21,7 @@ std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const Prepa
   if (trainer.reward) return std::make_unique<trl::RewardObjective>(recipe, model);
   if (trainer.grpo) return std::make_unique<trl::GrpoObjective>(recipe, model, reference);
   if (trainer.kto) return std::make_unique<trl::KtoObjective>(recipe, model, reference);
+  if (trainer.cpo) return std::make_unique<trl::CpoObjective>(recipe, model);
   if (trainer.sft) return std::make_unique<trl::SftObjective>(recipe, model);
   return std::make_unique<TrainerObjective>(recipe, model);
 }

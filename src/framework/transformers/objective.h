@@ -3,6 +3,8 @@
 // it put in its place; and Inputs, the micro-batch as its collator makes it.
 #pragma once
 
+#include <vector>
+
 #include "family/pretrained.h"
 
 namespace memtape::transformers {
@@ -11,6 +13,7 @@ namespace memtape::transformers {
 /// cu_seq_lens [n + 1] and seq_idx [1, N] int32.
 struct Inputs : family::Batch {
   ghost::Tensor position_ids, cu_seq_lens_q, cu_seq_lens_k, seq_idx;
+  std::vector<ghost::Tensor> rest;  ///< what else the batch holds, as its collator says
 };
 
 class Objective {

@@ -130,6 +130,9 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
                        "--gpus", "1");
   if (recipe.trainer.kto)
     return unsupported("trl's KTOTrainer on several GPUs is not modelled", "--gpus", "1");
+  if (recipe.trainer.cpo)
+    return unsupported("trl's CPOTrainer and ORPOTrainer on several GPUs are not modelled",
+                       "--gpus", "1");
   const bool asks_reference = recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs;
   if (asks_reference && recipe.trainer.fsdp)
     return unsupported("DPO's reference over FSDP is not modelled", "--fsdp",

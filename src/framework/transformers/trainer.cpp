@@ -30,6 +30,7 @@
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer_objective.h"
+#include "framework/transformers/trl/cpo_objective.h"
 #include "framework/transformers/trl/kto_objective.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
@@ -216,6 +217,7 @@ class Trainer {
   /// `rejected`.
   Inputs next_batch(std::vector<Tensor>& rejected) const {
     if (recipe_.trainer.grpo) return {};  // prompts, on the host
+    if (recipe_.trainer.cpo) return trl::paired_inputs(recipe_, recipe_.micro_batch_size);
     const std::int64_t pair = trains_on_pairs(recipe_) ? 2 : 1;
     Inputs batch = collated_batch(recipe_, model_, pair * recipe_.micro_batch_size);
     if (recipe_.trainer.dpo && recipe_.trainer.dpo->precompute_ref_log_probs) {
@@ -349,6 +351,9 @@ Result<void> check_trl(const TrainRecipe& recipe) {
   if (recipe.trainer.grpo && (recipe.trainer.grpo->top_k != 0 || recipe.trainer.grpo->top_p != 1.0))
     return unsupported("drawing from some of the tokens is not modelled", "--top_k, --top_p",
                        "0 and 1");
+  if (recipe.trainer.cpo && recipe.quantization)
+    return unsupported("CPO and ORPO over a quantized base are not modelled", "--quantization",
+                       "leave it out");
   const bool smooths = recipe.trainer.label_smoothing_factor != 0.0;
   if (smooths && recipe.trainer.is_of_trl() && !smooths_by_itself(recipe.trainer))
     return unsupported("label smoothing is modelled for SFT's plain loss alone",
@@ -372,7 +377,11 @@ Result<void> check_head(const Config& config, const TrainRecipe& recipe,
   if (recipe.task == Task::image_text_to_text && recipe.trainer.use_liger_kernel)
     return unsupported("Liger's kernels in images-and-text models are not modelled",
                        "--use_liger_kernel", "leave it out");
-  if (model.head() || (!recipe.trainer.is_of_trl() && !recipe.trainer.use_liger_kernel)) return {};
+  if (recipe.trainer.cpo && config.boolean("output_router_logits", false))
+    return unsupported("the loss that balances experts is not modelled for CPO and ORPO",
+                       config.where() + ": output_router_logits", "false");
+  const bool fuses_head = recipe.trainer.is_of_trl() && !recipe.trainer.cpo;
+  if (model.head() || (!fuses_head && !recipe.trainer.use_liger_kernel)) return {};
   return unsupported("a fused head for " + config.text("model_type", "") + " is not modelled",
                      recipe.trainer.is_of_trl() ? "--max_length" : "--use_liger_kernel",
                      "plain Trainer is");
@@ -516,6 +525,7 @@ bool disables_dropout(const TrainRecipe& recipe) {
   if (trainer.reward) return trainer.reward->disable_dropout;
   if (trainer.grpo) return trainer.grpo->disable_dropout;
   if (trainer.kto) return trainer.kto->disable_dropout;
+  if (trainer.cpo) return trainer.cpo->disable_dropout;
   return trainer.dpo && trainer.dpo->disable_dropout;
 }
 

@@ -7,5 +7,7 @@
 namespace memtape::ghost {
 
 Tensor sum_of_bools(const Tensor& operand);
+/// Along one dimension.
+Tensor sum_of_bools(const Tensor& operand, int d);
 
 }  // namespace memtape::ghost

@@ -8,7 +8,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
-#include "ghost/ops/log1p.h"
+#include "ghost/ops/logarithms.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// log1p: log(1 + x), of which autograd keeps the operand (tools/autograd/derivatives.yaml).
+// log(x) and log1p(x), of which autograd keeps the input (tools/autograd/derivatives.yaml).
 #pragma once
 
 #include "ghost/tensor.h"
 
 namespace memtape::ghost {
 
+Tensor log(const In& self);
 Tensor log1p(const In& self);
 
 }  // namespace memtape::ghost
