@@ -28,12 +28,21 @@ constexpr auto kLosses = std::to_array<std::string_view>(
     {"sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot",
      "aot_unpaired", "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm"});
 
-/// The losses differ in a few numbers per pair; one that counts tokens anew is not modelled.
-Result<void> set_loss_type(const NamedValue& option) {
+constexpr auto kDivergences = std::to_array<std::string_view>(
+    {"reverse_kl", "forward_kl", "js_divergence", "alpha_divergence"});
+
+/// Each time it is said there is one loss more.
+Result<void> add_loss_type(const NamedValue& option, DpoRecipe& dpo) {
   if (std::ranges::find(kLosses, option.second) == kLosses.end())
     return wrong_value(option, suggestion(option.second, kLosses));
-  if (option.second == "sft")
-    return unsupported("the loss \"sft\" is not modelled", "--" + option.first, "sigmoid");
+  dpo.loss_types.push_back(option.second);
+  return {};
+}
+
+Result<void> set_divergence(const NamedValue& option, DpoRecipe& dpo) {
+  if (std::ranges::find(kDivergences, option.second) == kDivergences.end())
+    return wrong_value(option, suggestion(option.second, kDivergences));
+  dpo.f_divergence_type = option.second;
   return {};
 }
 
@@ -70,13 +79,21 @@ void set_dpo_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) 
   recipe.trainer.max_length = 1024;
 }
 
+void settle_dpo(TrainRecipe& recipe) {
+  if (recipe.trainer.dpo && recipe.trainer.dpo->loss_types.empty())
+    recipe.trainer.dpo->loss_types = {"sigmoid"};
+}
+
 Result<void> set_dpo_argument(const NamedValue& option, TrainRecipe& recipe) {
   DpoRecipe& dpo = *recipe.trainer.dpo;
   const std::string& name = option.first;
   if (name == "precompute_ref_log_probs") return put(boolean(option), dpo.precompute_ref_log_probs);
   if (name == "disable_dropout") return put(boolean(option), dpo.disable_dropout);
-  if (name == "loss_type") return set_loss_type(option);
+  if (name == "loss_type") return add_loss_type(option, dpo);
+  if (name == "f_divergence_type") return set_divergence(option, dpo);
   if (name == "padding_free") return pass_padding_free_over(option, recipe);
+  if (name == "ld_alpha" && option.second != "None")
+    return unsupported("not modelled", "--" + name, "leave it out");
   if (name == "use_weighting" || name == "sync_ref_model") return refuse(option);
   if (is_dpo_argument(name)) return {};
   if (std::ranges::find(kOnlyOfSft, name) != kOnlyOfSft.end())

@@ -24,4 +24,7 @@ void set_dpo_defaults(std::span<const NamedValue> options, TrainRecipe& recipe);
 /// A field of DPOConfig, SFTConfig's of the same name included.
 Result<void> set_dpo_argument(const NamedValue& option, TrainRecipe& recipe);
 
+/// What it is where nothing is said.
+void settle_dpo(TrainRecipe& recipe);
+
 }  // namespace memtape

@@ -131,6 +131,8 @@ struct SftRecipe {
 struct DpoRecipe {
   bool precompute_ref_log_probs = false;
   bool disable_dropout = true;
+  std::vector<std::string> loss_types;  ///< none said: sigmoid
+  std::string f_divergence_type = "reverse_kl";
 };
 
 /// trl.experimental's CPOConfig or ORPOConfig, as far as memory goes. A micro-batch is that many

@@ -96,6 +96,7 @@ Result<void> set_trl_argument(const NamedValue& option, TrainRecipe& recipe) {
 }
 
 Result<void> settle_trl(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  settle_dpo(recipe);
   if (const Result<void> settled = settle_sft(recipe); !settled) return settled;
   if (const Result<void> settled = settle_cpo(recipe); !settled) return settled;
   return settle_grpo(options, recipe);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/transformers/trl/dpo_losses.h"
 #include "framework/transformers/trl/pair.h"
 #include "framework/transformers/trl/switched_off.h"
 #include "ghost/ops/creation.h"
@@ -123,7 +124,7 @@ DpoObjective::DpoObjective(const TrainRecipe& recipe, const PreparedModel& model
                            const PreparedModel* reference)
     : model_(model),
       reference_(reference),
-      precomputed_(recipe.trainer.dpo->precompute_ref_log_probs),
+      dpo_(*recipe.trainer.dpo),
       ranks_(recipe.layout.gpus),
       batch_size_(2 * recipe.micro_batch_size),
       scored_(recipe.trainer.scored_tokens),
@@ -161,21 +162,29 @@ Tensor DpoObjective::compute_loss(const Inputs& inputs) {
   const Pair policy(logps);
   FusedOutput ref_outputs;
   Pair reference;
-  if (precomputed_) {
+  if (dpo_.precompute_ref_log_probs) {
     reference.chosen = reference.rejected = inputs.num_items_in_batch;
   } else {
     ref_outputs = reference_outputs(model_inputs);
     reference = Pair(ref_outputs.log_probs.sum(1));
   }
-  const Tensor chosen_logratios = policy.chosen.sub(reference.chosen);
-  const Tensor rejected_logratios = policy.rejected.sub(reference.rejected);
-  const Tensor delta_score = chosen_logratios.sub(rejected_logratios);
-  const Tensor per_sequence_loss = ghost::log_sigmoid(delta_score.mul(0.1)).neg();
-  Tensor loss = per_sequence_loss.mean(0).mul(1.0).add(0.0);
+  DpoTerms terms;
+  terms.logps = policy;
+  terms.reference = reference;
+  terms.logratios.chosen = policy.chosen.sub(reference.chosen);
+  terms.logratios.rejected = policy.rejected.sub(reference.rejected);
+  terms.scores = divergence_scores(dpo_.f_divergence_type, terms.logratios);
+  terms.delta_score = terms.scores.chosen.sub(terms.scores.rejected);
+  terms.completion_masks = Pair(completion_mask);
+  terms.per_token_logps = per_token_logps;
+  terms.chosen_shifted = Pair(shift_completion_mask).chosen;
+  terms.scored_of_chosen = count.scored / 2;
+  std::vector<Tensor> locals;
+  Tensor loss = dpo_loss(dpo_.loss_types, terms, locals);
   if (outputs.aux_loss.defined()) loss = loss.add(outputs.aux_loss.mul(0.5));
-  const Metrics metrics =
-      log_metrics(outputs, inputs.attention_mask, shift_completion_mask, {count.scored, ranks_},
-                  {chosen_logratios, rejected_logratios, policy.chosen, policy.rejected});
+  const Metrics metrics = log_metrics(
+      outputs, inputs.attention_mask, shift_completion_mask, {count.scored, ranks_},
+      {terms.logratios.chosen, terms.logratios.rejected, policy.chosen, policy.rejected});
   return loss;
 }
 

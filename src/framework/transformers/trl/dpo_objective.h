@@ -31,7 +31,7 @@ class DpoObjective final : public Objective {
 
   const PreparedModel& model_;
   const PreparedModel* reference_;
-  bool precomputed_;
+  DpoRecipe dpo_;
   std::int64_t ranks_, batch_size_;
   std::optional<std::int64_t> scored_;  ///< labels of a training batch that count; not said: all
   bool balances_experts_;
