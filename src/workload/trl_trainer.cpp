@@ -17,8 +17,8 @@ namespace memtape {
 namespace {
 
 constexpr std::array<std::string_view, 11> kTrainers{
-    "trainer", "sft",  "dpo",  "reward", "grpo",             "kto",
-    "rloo",    "cpo",  "orpo", "none",   "llama-factory-dpo"};
+    "trainer", "sft",  "dpo",  "reward",           "grpo", "kto", "rloo",
+    "cpo",     "orpo", "none", "llama-factory-dpo"};
 
 bool by_name_alone(std::string_view) { return false; }
 

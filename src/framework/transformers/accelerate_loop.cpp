@@ -25,7 +25,6 @@
 namespace memtape::transformers {
 namespace {
 
-using family::Batch;
 using family::KeyValueCache;
 using ghost::Tensor;
 
@@ -92,7 +91,7 @@ class AccelerateLoop {
 
   /// DataLoaderShard sends a batch to the GPU while the loop still holds the one before.
   void next_batch(std::int64_t rows) {
-    Batch batch = collated_batch(recipe_, model_, rows);
+    Inputs batch = collated_batch(recipe_, model_, rows);
     batch_ = std::move(batch);
   }
 
@@ -172,7 +171,7 @@ class AccelerateLoop {
   mutable std::optional<torch::GradScaler> scaler_;
 
   // Locals of main(), which live from step to step.
-  Batch batch_;
+  Inputs batch_;
   Outputs outputs_;
   Tensor loss_;
 };

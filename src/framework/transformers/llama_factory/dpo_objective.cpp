@@ -101,7 +101,7 @@ Tensor DpoObjective::preference_losses(const Scores& policy, const Scores& refer
 }
 
 /// get_batch_loss_metrics; what it logs is small, or a mean of logits.
-Tensor DpoObjective::compute_loss(const Batch& inputs) {
+Tensor DpoObjective::compute_loss(const Inputs& inputs) {
   const Scores policy = concatenated_forward(model_, inputs);
   const Tensor losses = [&] {
     const Scores reference = reference_scores(inputs);

@@ -18,7 +18,7 @@ class DpoObjective final : public Objective {
                const PreparedModel* reference)
       : model_(model), reference_(reference), program_(recipe.program) {}
 
-  ghost::Tensor compute_loss(const family::Batch& inputs) override;
+  ghost::Tensor compute_loss(const Inputs& inputs) override;
   bool counts_items() const override { return false; }
 
  private:
