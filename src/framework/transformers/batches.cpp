@@ -87,4 +87,8 @@ Tensor num_items_in_batch(const TrainRecipe& recipe, std::span<const Inputs> bat
   return sum;
 }
 
+bool trains_on_pairs(const TrainRecipe& recipe) {
+  return recipe.trainer.dpo || recipe.trainer.reward || recipe.program.trains_preferences();
+}
+
 }  // namespace memtape::transformers

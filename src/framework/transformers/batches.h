@@ -10,6 +10,9 @@
 
 namespace memtape::transformers {
 
+/// Whether a micro-batch holds a rejected sequence beside each chosen one.
+bool trains_on_pairs(const TrainRecipe& recipe);
+
 /// Ids, mask and labels of so many rows, as `model` takes them; or all of them in one row
 /// (trl 1.16's DataCollatorForLanguageModeling(padding_free=True), trainer/sft_trainer.py).
 Inputs collated_batch(const TrainRecipe& recipe, const family::PretrainedModel& model,

@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "family/classifiers.h"
-#include "family/routed_model.h"
 #include "family/transformers_release.h"
 #include "framework/deepspeed/initialize.h"
 #include "framework/torch/grad_scaler.h"
@@ -29,6 +27,7 @@
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/quantized_model.h"
+#include "framework/transformers/trainer_checks.h"
 #include "framework/transformers/trainer_objective.h"
 #include "framework/transformers/trl/cpo_objective.h"
 #include "framework/transformers/trl/kto_objective.h"
@@ -40,7 +39,6 @@
 #include "ghost/ops/sum_of_bools.h"
 #include "nn/layers.h"
 #include "workload/optim_arguments.h"
-#include "workload/quantization_config.h"
 
 namespace memtape::transformers {
 namespace {
@@ -54,11 +52,6 @@ using ghost::Tensor;
 bool loss_shifts_labels(const Config& config, const TrainRecipe& recipe) {
   return recipe.task == Task::image_text_to_text ||
          (recipe.task == Task::causal_lm && config.text("model_type", "") != "gpt2");
-}
-
-/// Whether a micro-batch holds a rejected sequence beside each chosen one.
-bool trains_on_pairs(const TrainRecipe& recipe) {
-  return recipe.trainer.dpo || recipe.trainer.reward || recipe.program.trains_preferences();
 }
 
 /// What a Trainer is made of: the model it trains, and trl's reference beside it, or null.
@@ -334,123 +327,6 @@ class Trainer {
   Tensor tr_loss_, tr_loss_step_, grad_norm_;
 };
 
-/// SFTTrainer has the smoother work on logits that it asks for beside its fused outputs.
-bool smooths_by_itself(const TrainerRecipe& trainer) {
-  return trainer.sft && trainer.sft->loss_type == "nll";
-}
-
-Result<void> check_trl(const TrainRecipe& recipe) {
-  const std::int64_t most =
-      (trains_on_pairs(recipe) ? 2 : 1) * recipe.micro_batch_size * (recipe.sequence_length - 1);
-  if (recipe.trainer.scored_tokens.value_or(0) > most)
-    return bad_input("more labels than a micro-batch has", "--scored_tokens",
-                     "at most " + std::to_string(most));
-  if (recipe.trainer.kto && recipe.trainer.kto->has_kl_term && recipe.micro_batch_size < 2)
-    return bad_input("KTOTrainer refuses batches of one sequence, whose KL term is none",
-                     "--per_device_train_batch_size", "2 or more");
-  if (recipe.trainer.grpo && (recipe.trainer.grpo->top_k != 0 || recipe.trainer.grpo->top_p != 1.0))
-    return unsupported("drawing from some of the tokens is not modelled", "--top_k, --top_p",
-                       "0 and 1");
-  if (recipe.trainer.cpo && recipe.quantization)
-    return unsupported("CPO and ORPO over a quantized base are not modelled", "--quantization",
-                       "leave it out");
-  const bool smooths = recipe.trainer.label_smoothing_factor != 0.0;
-  if (smooths && recipe.trainer.is_of_trl() && !smooths_by_itself(recipe.trainer))
-    return unsupported("label smoothing is modelled for SFT's plain loss alone",
-                       "--label_smoothing_factor", "0");
-  return {};
-}
-
-/// The fused heads of trl and Liger start from the hidden states.
-Result<void> check_head(const Config& config, const TrainRecipe& recipe,
-                        family::PretrainedModel& model) {
-  const bool scores =
-      family::has_classifier(config.text("model_type", ""), family::Task::sequence_classification);
-  if (recipe.trainer.reward && (!scores || !model.head()))
-    return unsupported(
-        "a reward model of type " + config.text("model_type", "") + " is not modelled", "--trainer",
-        "llama, qwen2, qwen3, mistral, gemma and others whose class is the generic one");
-  const bool balances = recipe.trainer.balances_experts.value_or(true);
-  if (recipe.trainer.grpo && balances && dynamic_cast<const family::RoutedModel*>(&model))
-    return unsupported("GRPO's loss that balances experts is not modelled",
-                       "--router_aux_loss_coef", "0");
-  if (recipe.task == Task::image_text_to_text && recipe.trainer.use_liger_kernel)
-    return unsupported("Liger's kernels in images-and-text models are not modelled",
-                       "--use_liger_kernel", "leave it out");
-  if (recipe.trainer.cpo && config.boolean("output_router_logits", false))
-    return unsupported("the loss that balances experts is not modelled for CPO and ORPO",
-                       config.where() + ": output_router_logits", "false");
-  const bool fuses_head = recipe.trainer.is_of_trl() && !recipe.trainer.cpo;
-  if (model.head() || (!fuses_head && !recipe.trainer.use_liger_kernel)) return {};
-  return unsupported("a fused head for " + config.text("model_type", "") + " is not modelled",
-                     recipe.trainer.is_of_trl() ? "--max_length" : "--use_liger_kernel",
-                     "plain Trainer is");
-}
-
-/// Checkpoints that were packed before.
-Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe) {
-  const Config stored = config.object("quantization_config");
-  if (!recipe.quantization && stored.text("quant_method", "") == "bitsandbytes") {
-    TrainRecipe read;  // what was read is in the recipe; this was not
-    return set_quantization_config({"quantization", stored.json()}, read);
-  }
-  const auto packed = packed_checkpoint(config);
-  if (!packed) return tl::unexpected(packed.error());
-  if (!*packed) return {};
-  if (recipe.quantization)
-    return bad_input("the checkpoint is packed already", "--quantization", "leave it out");
-  if (!recipe.lora)
-    return bad_input("Trainer refuses to train a packed checkpoint without adapters",
-                     config.where() + ": quantization_config", "add --peft");
-  if (recipe.lora->use_dora)
-    return bad_input("peft refuses DoRA over a packed checkpoint", "--peft",
-                     R"("use_dora": false)");
-  if (recipe.lora->targets.size() == 1 && recipe.lora->targets.front() == "all-linear")
-    return bad_input("peft takes packed layers for no linear ones", "--peft",
-                     "a list of module names as target_modules");
-  return {};
-}
-
-Result<void> check_seq2seq(const TrainRecipe& recipe) {
-  if (recipe.trainer.label_smoothing_factor != 0.0)
-    return unsupported("the label smoother needs decoder_input_ids, which batches have not here",
-                       "--label_smoothing_factor", "0");
-  return {};
-}
-
-/// Of tasks other than the decoders', what has been laid beside real runs.
-Result<void> check_task(const TrainRecipe& recipe) {
-  if (recipe.task == Task::causal_lm) return {};
-  const bool passes_images_over = recipe.task == Task::image_text_to_text;
-  const bool is_classifier = is_classification(recipe.task);
-  if (!passes_images_over && !is_classifier && recipe.task != Task::masked_lm &&
-      recipe.task != Task::seq2seq_lm)
-    return unsupported("images and speech are not modelled by --framework transformers", "--task",
-                       "causal-lm, masked-lm or seq2seq-lm");
-  if (is_classifier && recipe.trainer.label_smoothing_factor != 0.0)
-    return unsupported("label smoothing is modelled for language models",
-                       "--label_smoothing_factor", "0");
-  if (recipe.trainer.is_of_trl() && !passes_images_over)
-    return bad_input("trl's trainers train decoders", "--task", "causal-lm");
-  if (recipe.quantization && !passes_images_over)
-    return unsupported("a quantized base is modelled for decoders alone", "--quantization",
-                       "leave it out");
-  if (recipe.trainer.fsdp || runs_deepspeed(recipe))
-    return unsupported("FSDP and DeepSpeed are modelled for decoders alone", "--task", "causal-lm");
-  return recipe.task == Task::seq2seq_lm ? check_seq2seq(recipe) : Result<void>();
-}
-
-Result<void> check(const TrainRecipe& recipe) {
-  if (const Result<void> fine = check_task(recipe); !fine) return fine;
-  if (recipe.quantization && !recipe.lora)
-    return bad_input("Trainer refuses to train a quantized model without adapters",
-                     "--quantization", "add --peft");
-  if (const Result<void> fine = check_trl(recipe); !fine) return fine;
-  if (const Result<void> fine = check_parallel(recipe); !fine) return fine;
-  if (const Result<void> fine = check_evaluation(recipe); !fine) return fine;
-  return check_optim(recipe);
-}
-
 /// SFTTrainer converts the adapters of a quantized base to bfloat16, all but DoRA's magnitudes.
 void halve_adapters(family::PretrainedModel& model) {
   const ghost::GradMode no_grad(false);
@@ -569,7 +445,7 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& ask
   if (recipe.lora && disables_dropout(recipe)) recipe.lora->dropout = 0.0;
   if (!recipe.trainer.balances_experts)
     recipe.trainer.balances_experts = config.number("router_aux_loss_coef", 1.0) != 0.0;
-  if (const Result<void> known = check(recipe); !known) return tl::unexpected(known.error());
+  if (const Result<void> known = check_recipe(recipe); !known) return tl::unexpected(known.error());
   if (const Result<void> known = check_checkpoint(config, recipe); !known)
     return tl::unexpected(known.error());
   // Some optimizers, and the hooks of wrappers, act between the layers of a backward; LLM.int8()

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/transformers/trainer_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "family/classifiers.h"
+#include "family/routed_model.h"
+#include "framework/transformers/batches.h"
+#include "framework/transformers/create_optimizer.h"
+#include "framework/transformers/deepspeed_model.h"
+#include "framework/transformers/evaluation_loop.h"
+#include "framework/transformers/packed_checkpoint.h"
+#include "framework/transformers/parallel_model.h"
+#include "workload/quantization_config.h"
+
+namespace memtape::transformers {
+namespace {
+
+/// SFTTrainer has the smoother work on logits that it asks for beside its fused outputs.
+bool smooths_by_itself(const TrainerRecipe& trainer) {
+  return trainer.sft && trainer.sft->loss_type == "nll";
+}
+
+Result<void> check_trl(const TrainRecipe& recipe) {
+  const std::int64_t most =
+      (trains_on_pairs(recipe) ? 2 : 1) * recipe.micro_batch_size * (recipe.sequence_length - 1);
+  if (recipe.trainer.scored_tokens.value_or(0) > most)
+    return bad_input("more labels than a micro-batch has", "--scored_tokens",
+                     "at most " + std::to_string(most));
+  if (recipe.trainer.kto && recipe.trainer.kto->has_kl_term && recipe.micro_batch_size < 2)
+    return bad_input("KTOTrainer refuses batches of one sequence, whose KL term is none",
+                     "--per_device_train_batch_size", "2 or more");
+  if (recipe.trainer.grpo && (recipe.trainer.grpo->top_k != 0 || recipe.trainer.grpo->top_p != 1.0))
+    return unsupported("drawing from some of the tokens is not modelled", "--top_k, --top_p",
+                       "0 and 1");
+  if (recipe.trainer.cpo && recipe.quantization)
+    return unsupported("CPO and ORPO over a quantized base are not modelled", "--quantization",
+                       "leave it out");
+  const bool smooths = recipe.trainer.label_smoothing_factor != 0.0;
+  if (smooths && recipe.trainer.is_of_trl() && !smooths_by_itself(recipe.trainer))
+    return unsupported("label smoothing is modelled for SFT's plain loss alone",
+                       "--label_smoothing_factor", "0");
+  return {};
+}
+
+/// Several sequences in a row: layers that pass a state on read where each begins, in ways of their
+/// own, and processors of images place their tokens themselves.
+Result<void> check_flattening(const Config& config, const TrainRecipe& recipe) {
+  if (!recipe.trainer.sft || !recipe.trainer.sft->flattens()) return {};
+  constexpr auto kPassStates = std::to_array<std::string_view>(
+      {"bamba", "falcon_h1", "falcon_mamba", "granitemoehybrid", "jamba", "lfm2", "lfm2_moe",
+       "mamba", "mamba2", "nemotron_h", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text",
+       "qwen3_5_text", "qwen3_next"});
+  const std::string type = config.text("model_type", "");
+  if (recipe.task != Task::image_text_to_text &&
+      std::ranges::find(kPassStates, type) == kPassStates.end())
+    return {};
+  return unsupported("several sequences in a row are not modelled for " + type,
+                     recipe.trainer.sft->packing ? "--packing" : "--padding_free", "false");
+}
+
+Result<void> check_seq2seq(const TrainRecipe& recipe) {
+  if (recipe.trainer.label_smoothing_factor != 0.0)
+    return unsupported("the label smoother needs decoder_input_ids, which batches have not here",
+                       "--label_smoothing_factor", "0");
+  return {};
+}
+
+/// Of tasks other than the decoders', what has been laid beside real runs.
+Result<void> check_task(const TrainRecipe& recipe) {
+  if (recipe.task == Task::causal_lm) return {};
+  const bool passes_images_over = recipe.task == Task::image_text_to_text;
+  const bool is_classifier = is_classification(recipe.task);
+  if (!passes_images_over && !is_classifier && recipe.task != Task::masked_lm &&
+      recipe.task != Task::seq2seq_lm)
+    return unsupported("images and speech are not modelled by --framework transformers", "--task",
+                       "causal-lm, masked-lm or seq2seq-lm");
+  if (is_classifier && recipe.trainer.label_smoothing_factor != 0.0)
+    return unsupported("label smoothing is modelled for language models",
+                       "--label_smoothing_factor", "0");
+  if (recipe.trainer.is_of_trl() && !passes_images_over)
+    return bad_input("trl's trainers train decoders", "--task", "causal-lm");
+  if (recipe.quantization && !passes_images_over)
+    return unsupported("a quantized base is modelled for decoders alone", "--quantization",
+                       "leave it out");
+  if (recipe.trainer.fsdp || runs_deepspeed(recipe))
+    return unsupported("FSDP and DeepSpeed are modelled for decoders alone", "--task", "causal-lm");
+  return recipe.task == Task::seq2seq_lm ? check_seq2seq(recipe) : Result<void>();
+}
+
+}  // namespace
+
+Result<void> check_recipe(const TrainRecipe& recipe) {
+  if (const Result<void> fine = check_task(recipe); !fine) return fine;
+  if (recipe.quantization && !recipe.lora)
+    return bad_input("Trainer refuses to train a quantized model without adapters",
+                     "--quantization", "add --peft");
+  if (const Result<void> fine = check_trl(recipe); !fine) return fine;
+  if (const Result<void> fine = check_parallel(recipe); !fine) return fine;
+  if (const Result<void> fine = check_evaluation(recipe); !fine) return fine;
+  return check_optim(recipe);
+}
+
+Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe) {
+  if (const Result<void> fine = check_flattening(config, recipe); !fine) return fine;
+  const Config stored = config.object("quantization_config");
+  if (!recipe.quantization && stored.text("quant_method", "") == "bitsandbytes") {
+    TrainRecipe read;  // what was read is in the recipe; this was not
+    return set_quantization_config({"quantization", stored.json()}, read);
+  }
+  const auto packed = packed_checkpoint(config);
+  if (!packed) return tl::unexpected(packed.error());
+  if (!*packed) return {};
+  if (recipe.quantization)
+    return bad_input("the checkpoint is packed already", "--quantization", "leave it out");
+  if (!recipe.lora)
+    return bad_input("Trainer refuses to train a packed checkpoint without adapters",
+                     config.where() + ": quantization_config", "add --peft");
+  if (recipe.lora->use_dora)
+    return bad_input("peft refuses DoRA over a packed checkpoint", "--peft",
+                     R"("use_dora": false)");
+  if (recipe.lora->targets.size() == 1 && recipe.lora->targets.front() == "all-linear")
+    return bad_input("peft takes packed layers for no linear ones", "--peft",
+                     "a list of module names as target_modules");
+  return {};
+}
+
+Result<void> check_head(const Config& config, const TrainRecipe& recipe,
+                        family::PretrainedModel& model) {
+  const bool scores =
+      family::has_classifier(config.text("model_type", ""), family::Task::sequence_classification);
+  if (recipe.trainer.reward && (!scores || !model.head()))
+    return unsupported(
+        "a reward model of type " + config.text("model_type", "") + " is not modelled", "--trainer",
+        "llama, qwen2, qwen3, mistral, gemma and others whose class is the generic one");
+  const bool balances = recipe.trainer.balances_experts.value_or(true);
+  if (recipe.trainer.grpo && balances && dynamic_cast<const family::RoutedModel*>(&model))
+    return unsupported("GRPO's loss that balances experts is not modelled",
+                       "--router_aux_loss_coef", "0");
+  if (recipe.task == Task::image_text_to_text && recipe.trainer.use_liger_kernel)
+    return unsupported("Liger's kernels in images-and-text models are not modelled",
+                       "--use_liger_kernel", "leave it out");
+  if (recipe.trainer.cpo && config.boolean("output_router_logits", false))
+    return unsupported("the loss that balances experts is not modelled for CPO and ORPO",
+                       config.where() + ": output_router_logits", "false");
+  const bool fuses_head = recipe.trainer.is_of_trl() && !recipe.trainer.cpo;
+  if (model.head() || (!fuses_head && !recipe.trainer.use_liger_kernel)) return {};
+  return unsupported("a fused head for " + config.text("model_type", "") + " is not modelled",
+                     recipe.trainer.is_of_trl() ? "--max_length" : "--use_liger_kernel",
+                     "plain Trainer is");
+}
+
+}  // namespace memtape::transformers
