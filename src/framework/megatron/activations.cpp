@@ -40,6 +40,52 @@ Tensor swiglu(const Tensor& x) {
                                Gradients& in) { in[0] = swiglu_back(grad, saved[0]); }});
 }
 
+/// weighted_swiglu_back of the same: `g` times the weights goes back through swiglu, and `g` times
+/// what swiglu makes once more is the weights' gradient.
+void weighted_swiglu_back(const Tensor& g, const Tensor& y, const Tensor& weights, Gradients& in) {
+  const std::vector<Tensor> parts = y.chunk(2, -1);
+  Tensor input_grad = swiglu_back(g.mul(weights), y);
+  Tensor weights_grad = ghost::silu(parts[0]).mul(parts[1]);
+  weights_grad = weights_grad.mul(g.to(weights.dtype()));
+  weights_grad = weights_grad.sum(-1, true);
+  in[0] = std::move(input_grad).to(y.dtype());
+  in[1] = std::move(weights_grad);
+}
+
+/// WeightedSwiGLUFunction and WeightedSquaredReLUFunction as torch.compile makes them: one kernel
+/// each way.
+Tensor compiled_weighted(const Tensor& x, const Tensor& weights, std::int64_t width) {
+  return apply({.name = "WeightedActivationBackward",
+                .inputs = {x, weights},
+                .forward =
+                    [&](ToSave& save) {
+                      save = {x, weights};
+                      return empty({x.size(0), width}, x.dtype());
+                    },
+                .backward =
+                    [](std::span<const Tensor> saved, const Tensor&, Gradients& in) {
+                      in[0] = empty(saved[0].sizes(), saved[0].dtype());
+                      in[1] = empty(saved[1].sizes(), saved[1].dtype());
+                    }});
+}
+
+/// WeightedSwiGLUFunction, operation by operation.
+Tensor weighted_swiglu(const Tensor& x, const Tensor& weights) {
+  return apply(
+      {.name = "WeightedSwiGLUFunctionBackward",
+       .inputs = {x, weights},
+       .forward =
+           [&](ToSave& save) {
+             save = {x, weights};
+             const std::vector<Tensor> parts = x.chunk(2, -1);
+             const Tensor active = ghost::silu(parts[0]).mul(parts[1]);
+             return active.mul(weights).to(x.dtype());
+           },
+       .backward = [](std::span<const Tensor> saved, const Tensor& grad,
+                      Gradients& in) { weighted_swiglu_back(grad, saved[0], saved[1], in); },
+       .python_holds = false});
+}
+
 /// (torch.cos(freqs) * mscale).to(t.dtype) of models/common/embeddings/rope_utils.py.
 Tensor times_mscale(Tensor values, DType dtype) {
   values = values.mul(1.0);
@@ -87,11 +133,15 @@ Tensor activation(const Arguments& a, const Tensor& x, const Tensor& bias) {
 
 Tensor weighted_activation(const Arguments& a, const Tensor& x, const Tensor& bias,
                            const Tensor& weights) {
-  if (!weights.defined() || (a.activation == Activation::swiglu && a.bias_activation_fusion))
-    return activation(a, x, bias);
   const Tensor sum = bias.defined() ? x.add(bias) : x;
-  if (a.activation == Activation::gelu) return ghost::gelu(sum).mul(weights);
-  return activation(a, sum, {}).mul(weights);
+  if (a.activation == Activation::swiglu && a.bias_activation_fusion)
+    return a.pretrain_loop ? compiled_weighted(sum, weights, sum.size(1) / 2)
+                           : weighted_swiglu(sum, weights);
+  if (a.activation == Activation::squared_relu && a.moe.fused_squared_relu)
+    return compiled_weighted(sum, weights, sum.size(1));
+  const Tensor active =
+      a.activation == Activation::gelu ? ghost::gelu(sum) : activation(a, sum, {});
+  return active.mul(weights).to(x.dtype());
 }
 
 Tensor bias_dropout_add(double rate, const Tensor& x, const Tensor& bias, const Tensor& residual) {

@@ -66,32 +66,6 @@ DType dtype_named(const std::string& name) {
   return name == "fp16" ? DType::float16 : DType::float32;
 }
 
-/// --moe-layer-freq: N for one in N, or a list such as ([0]*3+[1]*12).
-Result<std::vector<bool>> expert_layers(std::string text, std::int64_t layers) {
-  std::vector<bool> found;
-  if (text.find('[') == std::string::npos) {
-    const std::int64_t every = std::max<std::int64_t>(1, std::atoll(text.c_str()));
-    for (std::int64_t i = 0; i < layers; ++i) found.push_back(i % every == 0);
-    return found;
-  }
-  for (std::size_t at = 0; (at = text.find('[', at)) != std::string::npos;) {
-    const std::size_t end = text.find(']', at);
-    if (end == std::string::npos) break;
-    std::vector<bool> group;
-    for (const char c : text.substr(at, end - at))
-      if (c == '0' || c == '1') group.push_back(c == '1');
-    at = end + 1;
-    std::int64_t times = 1;
-    if (at < text.size() && text[at] == '*')
-      times = std::min<std::int64_t>(std::atoll(text.c_str() + at + 1), layers);
-    for (std::int64_t i = 0; i < times; ++i) found.insert(found.end(), group.begin(), group.end());
-  }
-  if (static_cast<std::int64_t>(found.size()) != layers)
-    return bad_input(fmt::format("\"{}\" names {} layers", text, found.size()), "--moe-layer-freq",
-                     fmt::format("--num-layers is {}", layers));
-  return found;
-}
-
 void read_model(const Config& c, Arguments& a) {
   const bool named = c.has("hybrid_layer_pattern") || c.has("hybrid_override_pattern");
   if (!named) a.num_layers = c.layers({"num_layers", "encoder_num_layers"});
@@ -148,24 +122,6 @@ void read_mla(const Config& c, Arguments& a) {
   a.mla.qk_head_dim = c.dimension("qk_head_dim", 128);
   a.mla.qk_pos_emb_head_dim = c.dimension("qk_pos_emb_head_dim", 64);
   a.mla.v_head_dim = c.dimension("v_head_dim", 128);
-}
-
-Result<void> read_moe(const Config& c, Arguments& a) {
-  a.moe.num_experts = c.count("num_experts", 0);
-  a.moe.layers.assign(static_cast<std::size_t>(a.num_layers), false);
-  if (a.moe.num_experts == 0) return {};
-  a.moe.ffn_hidden_size = c.dimension("moe_ffn_hidden_size", a.ffn_hidden_size);
-  a.moe.topk = c.dimension("moe_router_topk", 2);
-  a.moe.shared_expert_size = c.count("moe_shared_expert_intermediate_size", 0);
-  a.moe.shared_gate = c.boolean("moe_shared_expert_gate", false);
-  a.moe.gathers_tokens = c.text("moe_token_dispatcher_type", "allgather") == "allgather";
-  a.moe.grouped_gemm = c.boolean("moe_grouped_gemm", false);
-  a.moe.expert_bias = c.boolean("moe_router_enable_expert_bias", false);
-  a.moe.capacity_factor = c.optional_number("moe_expert_capacity_factor");
-  Result<std::vector<bool>> layers = expert_layers(c.text("moe_layer_freq", "1"), a.num_layers);
-  if (!layers) return tl::unexpected(layers.error());
-  a.moe.layers = std::move(*layers);
-  return {};
 }
 
 void read_numbers(const Config& c, Arguments& a) {
@@ -424,7 +380,9 @@ Result<Arguments> from_launch(const Config& c, const TrainRecipe& recipe) {
   std::string layout;
   if (const auto read = read_hybrid(c, a, layout); !read) return tl::unexpected(read.error());
   if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
-  if (const auto read = read_moe(c, a); !read) return tl::unexpected(read.error());
+  Result<MoeArguments> moe = read_moe(c, a.num_layers, a.ffn_hidden_size);
+  if (!moe) return tl::unexpected(moe.error());
+  a.moe = std::move(*moe);
   read_numbers(c, a);
   read_kernels(c, a);
   read_recompute(c, a);

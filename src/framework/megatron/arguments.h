@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/dtype.h"
 #include "base/result.h"
+#include "framework/megatron/moe_arguments.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
@@ -22,16 +23,6 @@ enum class PositionEmbedding { learned_absolute, rope, none };
 enum class Activation { gelu, swiglu, squared_relu };
 enum class AttentionBackend { automatic, fused, flash, unfused, local };
 enum class Recompute { none, selective, full };
-
-struct MoeArguments {
-  std::int64_t num_experts = 0;  ///< 0: every layer is dense
-  std::int64_t ffn_hidden_size = 0, topk = 2, shared_expert_size = 0;
-  std::vector<bool> layers;     ///< whether layer i is one of experts
-  bool gathers_tokens = false;  ///< the dispatcher "allgather"
-  bool grouped_gemm = false, shared_gate = false, expert_bias = false;
-  std::optional<double> capacity_factor;
-  ExpertLoad load;
-};
 
 /// Multi-latent attention; `on` false: q, k, v come from one product.
 struct MlaArguments {

@@ -28,7 +28,8 @@ bool is_whole(std::string_view name) {
   const auto holds = [name](std::string_view part) { return name.find(part) != name.npos; };
   return holds("position_embeddings") || holds("tokentype_embeddings") || holds("norm") ||
          holds("lm_head.dense") || holds("pooler") || holds("binary_head") || holds("router") ||
-         name.ends_with("linear_proj.bias") || name.ends_with("linear_fc2.bias");
+         holds("gate_weight") || name.ends_with("linear_proj.bias") ||
+         name.ends_with("linear_fc2.bias");
 }
 
 /// The parameters of a chunk as DDP and the optimizer tell them apart.

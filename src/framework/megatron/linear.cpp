@@ -16,14 +16,6 @@ using ghost::Gradients;
 
 std::int64_t rows_of(const Tensor& x) { return x.numel() / x.size(-1); }
 
-/// x gathered along its first dimension from `parts` ranks, into new memory.
-Tensor gathered(const Tensor& x, std::int64_t parts) {
-  Dims sizes = x.sizes();
-  sizes[0] *= parts;
-  const ghost::Op op("all_gather", {});
-  return empty(sizes, x.dtype());
-}
-
 Tensor te_workspace(Bytes times = 1) {
   constexpr Bytes kMiB = 1024 * 1024;
   const Bytes bytes = times * (ghost::session().device.major >= 9 ? 32 * kMiB + 1024 : 4 * kMiB);
@@ -77,6 +69,7 @@ void te_normalize_backward(const Tensor& grad, const Tensor& weight, const Tenso
 
 Rank::Rank(const Arguments& arguments, std::int64_t tensor_rank)
     : a(arguments), tp_rank(tensor_rank) {
+  for (Tensor& tracker : loss_trackers) kept.push_back(&tracker);
   if (!a.cublas_workspace) return;
   // In NVIDIA's containers cuBLASLt shares it (TORCH_CUBLASLT_UNIFIED_WORKSPACE).
   for (int thread = 0; thread < 2; ++thread)
@@ -136,6 +129,21 @@ Tensor scattered(const Tensor& x, std::int64_t parts) {
   sizes[0] /= parts;
   const ghost::Op op("reduce_scatter", {});
   return empty(sizes, x.dtype());
+}
+
+Tensor gathered(const Tensor& x, std::int64_t parts) {
+  Dims sizes = x.sizes();
+  sizes[0] *= parts;
+  const ghost::Op op("all_gather", {});
+  return empty(sizes, x.dtype());
+}
+
+Tensor scatter_rows(const Tensor& x, std::int64_t parts) {
+  return apply({.name = "_ReduceScatterToSequenceParallelRegionBackward",
+                .inputs = {x},
+                .forward = [&](ToSave&) { return scattered(x, parts); },
+                .backward = [parts](std::span<const Tensor>, const Tensor& grad,
+                                    Gradients& in) { in[0] = gathered(grad, parts); }});
 }
 
 Tensor gather_rows(const Tensor& x, std::int64_t parts) {
@@ -215,11 +223,7 @@ Tensor Linear::local_forward(const Tensor& x) {
                    in[0] = gathers ? shard : grad_input;
                  }});
   if (!(sequence_parallel() && shape_.split == Split::row)) return out;
-  return apply({.name = "_ReduceScatterToSequenceParallelRegionBackward",
-                .inputs = {out},
-                .forward = [&](ToSave&) { return scattered(out, parts); },
-                .backward = [parts](std::span<const Tensor>, const Tensor& grad,
-                                    Gradients& in) { in[0] = gathered(grad, parts); }});
+  return scatter_rows(out, parts);
 }
 
 void Linear::cache_weight() {

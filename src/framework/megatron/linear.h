@@ -5,6 +5,7 @@
 // layernorm_linear.py), which also normalise their input.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -49,6 +50,8 @@ class Rank {
 
   /// Where modules keep tensors of their last pass until the next one.
   std::vector<Tensor*> kept;
+  /// The values of save_to_aux_losses_tracker, by LossKind.
+  std::array<Tensor, kLossKinds> loss_trackers;
 
   const Arguments& a;
   const std::int64_t tp_rank;
@@ -97,6 +100,12 @@ class Linear {
 
 /// An input gradient or an output that sequence parallelism scatters: 1/tp of the rows.
 Tensor scattered(const Tensor& x, std::int64_t parts);
+
+/// x gathered along its first dimension from `parts` ranks, into new memory.
+Tensor gathered(const Tensor& x, std::int64_t parts);
+
+/// reduce_scatter_to_sequence_parallel_region: 1/parts of the rows; backward gathers them.
+Tensor scatter_rows(const Tensor& x, std::int64_t parts);
 
 /// gather_from_sequence_parallel_region: the rows of all tensor parallel ranks; backward scatters.
 Tensor gather_rows(const Tensor& x, std::int64_t parts);

@@ -77,6 +77,7 @@ Schedule::InFlight Schedule::forward(std::size_t chunk, const Tensor& input, Mom
     if (passes) passes->end_forward(flight.input, flight.output);
   }
   if (model.place().last) report(flight.output);
+  if (rank_.a.moe.num_experts > 0) scale_aux_losses();
   return flight;
 }
 
@@ -171,6 +172,16 @@ void Schedule::report(const Tensor& loss) {
   for (; skipped_ > 0 && !reports_.empty(); --skipped_)
     reports_.push_back(empty({kValues}, DType::float32));
   reports_.push_back(empty({kValues}, DType::float32));
+}
+
+/// MoEAuxLossAutoScaler.set_loss_scale: the first scale is kept, and others are copied into it.
+/// What Megatron-LM's own program keeps is among its scalars (pretrain).
+void Schedule::scale_aux_losses() {
+  if (rank_.a.pretrain_loop || !scale_.defined()) return;
+  const ghost::Op op("set_loss_scale", {});
+  const Tensor loss_scale = scale_.mul(empty({1}, DType::float32));
+  const Tensor share = loss_scale.mul(1.0).div(1.0);
+  if (!aux_scale_.defined()) aux_scale_ = share;
 }
 
 void Schedule::run(int step) {

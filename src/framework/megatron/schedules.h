@@ -49,6 +49,7 @@ class Schedule {
   static void deallocate(const Tensor& output);
   static void average(const Tensor& loss);
   void report(const Tensor& loss);
+  void scale_aux_losses();
   Tensor scaled(const Tensor& loss) const;
   Tensor received() const;
 
@@ -58,6 +59,7 @@ class Schedule {
   std::vector<ghost::MicroBatches> passes_;  ///< by chunk; none where every one is run
   std::int64_t skipped_ = 0;  ///< micro-batches that are not run, whose losses are still to come
   Tensor num_tokens_, scale_;
+  Tensor aux_scale_;  ///< MoEAuxLossAutoScaler.main_loss_backward_scale
   std::vector<Tensor> reports_;
 };
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "framework/megatron/attention.h"
-#include "framework/megatron/experts.h"
+#include "framework/megatron/moe_layer.h"
 
 namespace memtape::megatron {
 

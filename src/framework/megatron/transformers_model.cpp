@@ -21,11 +21,33 @@ constexpr auto kStrategy = std::to_array<std::string_view>(
      "recompute_method", "recompute_num_layers", "recompute_modules", "ce_fusion", "swiglu_fusion",
      "tie", "ddp"});
 /// Arguments of Megatron-LM that are handed on as they are.
-constexpr auto kArguments = std::to_array<std::string_view>(
-    {"transformer_impl", "attention_backend", "qk_layernorm", "gradient_accumulation_fusion",
-     "moe_token_dispatcher_type", "moe_grouped_gemm", "decoder_first_pipeline_num_layers",
-     "decoder_last_pipeline_num_layers", "account_for_embedding_in_pipeline_split",
-     "account_for_loss_in_pipeline_split", "pipeline_model_parallel_layout"});
+constexpr auto kArguments =
+    std::to_array<std::string_view>({"transformer_impl",
+                                     "attention_backend",
+                                     "qk_layernorm",
+                                     "gradient_accumulation_fusion",
+                                     "moe_token_dispatcher_type",
+                                     "moe_grouped_gemm",
+                                     "moe_router_load_balancing_type",
+                                     "moe_aux_loss_coeff",
+                                     "moe_z_loss_coeff",
+                                     "moe_router_dtype",
+                                     "moe_router_pre_softmax",
+                                     "moe_router_score_function",
+                                     "moe_router_num_groups",
+                                     "moe_router_group_topk",
+                                     "moe_router_topk_scaling_factor",
+                                     "moe_router_enable_expert_bias",
+                                     "moe_shared_expert_intermediate_size",
+                                     "moe_shared_expert_gate",
+                                     "moe_pad_expert_input_to_capacity",
+                                     "moe_ffn_hidden_size",
+                                     "moe_layer_freq",
+                                     "decoder_first_pipeline_num_layers",
+                                     "decoder_last_pipeline_num_layers",
+                                     "account_for_embedding_in_pipeline_split",
+                                     "account_for_loss_in_pipeline_split",
+                                     "pipeline_model_parallel_layout"});
 constexpr auto kDdp = std::to_array<std::string_view>(
     {"use_distributed_optimizer", "overlap_grad_reduce", "overlap_param_gather",
      "grad_reduce_in_fp32", "bucket_size", "pad_buckets_for_high_nccl_busbw"});
@@ -106,8 +128,10 @@ void add_experts(const Config& c, const Config& strategy, Attributes& a) {
   if (experts.shared_width > 0)
     a.number("moe_shared_expert_intermediate_size", experts.shared_width);
   a.text("moe_layer_freq", experts.layers);
-  if (strategy.has("capacity_factor"))
-    a.set("moe_expert_capacity_factor", strategy.json("capacity_factor"));
+  if (!strategy.has("capacity_factor")) return;
+  a.set("moe_expert_capacity_factor", strategy.json("capacity_factor"));
+  a.truth("moe_pad_expert_input_to_capacity", true);
+  a.text("moe_token_dispatcher_type", "alltoall");
 }
 
 /// Multi-latent attention, and a router whose bias keeps experts balanced.
@@ -120,6 +144,7 @@ void add_deepseek(const Config& c, Attributes& a) {
   a.number("v_head_dim", c.dimension("v_head_dim"));
   a.truth("qk_layernorm", true);
   a.truth("moe_router_enable_expert_bias", true);
+  a.text("moe_router_score_function", "sigmoid");
   a.text("moe_token_dispatcher_type", "alltoall");
 }
 

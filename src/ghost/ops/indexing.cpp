@@ -77,6 +77,24 @@ struct IndexByMaskBackward final : Node {
   std::int64_t count;
 };
 
+/// masked_select_backward: zeros, into which the gradient is scattered (masked_scatter_); `self` is
+/// kept for its sizes alone.
+struct MaskedSelectBackward0 final : Node {
+  MaskedSelectBackward0() : Node("MaskedSelectBackward0") {}
+  void apply(Gradients& in, Gradients& out) override {
+    const Tensor like = self.unpack(), where = mask.unpack();
+    out[0] = zeros(like.sizes(), in[0].dtype());
+    Op op("masked_scatter_", {});
+    const Tensor places = int64s(where.sizes());
+    const Tensor temporary = scratch(cub::inclusive_sum_bytes(DType::int64, where.numel()));
+  }
+  void release() override {
+    self.reset();
+    mask.reset();
+  }
+  Saved self, mask;
+};
+
 /// masked_scatter_backward: grad.masked_select(mask).
 struct MaskedScatterBackward0 final : Node {
   explicit MaskedScatterBackward0(const Dims& source)
@@ -182,7 +200,7 @@ struct ScatterBackward1 final : PickBackward {
 
 /// The source's gradient is gathered from where it was put.
 struct ScatterBackward0 final : Node {
-  ScatterBackward0() : Node("ScatterBackward0") {}
+  explicit ScatterBackward0(const char* node_name = "ScatterBackward0") : Node(node_name) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor where = indices.unpack();
     out[0] = gather(in[0], where);
@@ -316,6 +334,24 @@ void scatter_(Tensor& self, const In& indices, const In& source) {
   set_history(self, node);
 }
 
+Tensor scatter(const In& self, const In& indices, const In& source) {
+  Op op("scatter", {&self, &indices, &source});
+  Tensor out = empty(self->sizes(), self->dtype());
+  if (!op.differentiable()) return out;
+  const Ptr<ScatterBackward0> node = op.node<ScatterBackward0>({&*source});
+  node->indices.keep(*indices);
+  set_history(out, node);
+  return out;
+}
+
+void scatter_add_(Tensor& self, const In& indices, const In& source) {
+  Op op("scatter_add_", {&indices, &source});
+  if (!op.differentiable()) return;
+  const Ptr<ScatterBackward0> node = op.node<ScatterBackward0>({&*source}, "ScatterAddBackward0");
+  node->indices.keep(*indices);
+  set_history(self, node);
+}
+
 Tensor index_copy_last(const Tensor& self, const Tensor& indices, const In& source) {
   Op op("index_copy_", {&source});
   if (!op.differentiable()) return self;
@@ -341,6 +377,20 @@ Tensor index_by_mask(const In& self, const Tensor& mask, std::int64_t count) {
   Dims sizes{count};
   for (int d = mask.dim(); d < self->dim(); ++d) sizes.push_back(self->size(d));
   Tensor out = empty(sizes, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
+Tensor masked_select(const In& self, const In& mask, std::int64_t count) {
+  Op op("masked_select", {&self, &mask});
+  Ptr<MaskedSelectBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<MaskedSelectBackward0>({&*self});
+    node->self.keep(*self);
+    node->mask.keep(*mask);
+  }
+  const Tensor places = nonzero(*mask, count);
+  Tensor out = empty({count}, self->dtype());
   if (node) set_history(out, node);
   return out;
 }

@@ -38,6 +38,12 @@ Tensor gather(const In& self, const In& indices);
 /// self.scatter_(-1, indices, source), where `self` wants no gradient.
 void scatter_(Tensor& self, const In& indices, const In& source);
 
+/// self.scatter(-1, indices, source): a copy of a `self` that wants no gradient.
+Tensor scatter(const In& self, const In& indices, const In& source);
+
+/// self.scatter_add_(0, indices, source), where `self` wants no gradient.
+void scatter_add_(Tensor& self, const In& indices, const In& source);
+
 /// self.index_copy_(-1, indices, source) into a `self` that wants no gradient: `self`, with the
 /// history of what was put there.
 Tensor index_copy_last(const Tensor& self, const Tensor& indices, const In& source);
@@ -51,6 +57,10 @@ Tensor nonzero(const Tensor& mask, std::int64_t count);
 
 /// self[mask] where `count` elements of the bool mask over its first dimensions are true.
 Tensor index_by_mask(const In& self, const Tensor& mask, std::int64_t count);
+
+/// self.masked_select(mask) of as many dimensions, where `count` elements of the bool mask are
+/// true.
+Tensor masked_select(const In& self, const In& mask, std::int64_t count);
 
 /// self.masked_scatter(mask, source) of a `self` that wants no gradient, with the mask's sizes.
 Tensor masked_scatter(const In& self, const Tensor& mask, const Tensor& source);

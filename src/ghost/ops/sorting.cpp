@@ -59,20 +59,20 @@ struct SelectionBackward final : Node {
   Dims sizes;
 };
 
-/// launch_stable_sort_kernel of Sort.cu. A row alone is sorted beside its numbers; up to 127 rows
-/// are sorted as one, each element with its place and its row (segmented_sort_pairs_by_full_sort,
-/// whose sorted keys nobody reads), and then by row; more are sorted side by side.
+/// sort_cuda_kernel of Sort.cu. Rows of up to 4,096 are sorted in place, beside the numbers of
+/// their elements (fillSliceWithIndex), and so is a row alone; up to 127 longer rows are sorted as
+/// one, each element with its place and its row (segmented_sort_pairs_by_full_sort, whose sorted
+/// keys nobody reads), and then by row; more are sorted side by side.
 void sort_rows(const Tensor& self, std::int64_t rows) {
   constexpr std::int64_t kSmallSort = 4096, kFewRows = 128, kLongRow = 1'000'000, kPlaceAndRow = 8;
   const std::int64_t count = self.numel(), row = self.size(-1);
   const Bytes key = bytes_of(self.dtype(), 1);
-  if (rows == 1 || row >= kLongRow) {
+  if (row <= kSmallSort || rows == 1 || row >= kLongRow) {
     const Tensor range = empty({row}, DType::int64);
     if (row > kSmallSort)
       const Tensor temporary = scratch(cub::radix_sort_pairs_bytes(session().device, row, key));
     return;
   }
-  if (row <= kSmallSort) return;
   const Tensor place_and_row = scratch(count * kPlaceAndRow);
   if (rows >= kFewRows) {
     const Tensor temporary = scratch(count * (key + kPlaceAndRow));
@@ -110,6 +110,15 @@ ValuesAndIndices topk(const In& self, std::int64_t k) {
     set_history(values, node);
     node->indices.keep_result(indices);
   }
+  return {std::move(values), std::move(indices)};
+}
+
+ValuesAndIndices topk_of_columns(const Tensor& self, std::int64_t k) {
+  Op op("topk", {});
+  Tensor values = empty({k, self.size(1)}, self.dtype());
+  Tensor indices = empty({k, self.size(1)}, DType::int64);
+  if (uses_many_blocks(self.size(1), self.size(0)))
+    search_with_many_blocks(self, self.size(1), self.size(0));
   return {std::move(values), std::move(indices)};
 }
 

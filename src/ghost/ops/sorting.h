@@ -20,6 +20,9 @@ ValuesAndIndices sort(const In& self);
 /// torch.topk along the last dimension.
 ValuesAndIndices topk(const In& self, std::int64_t k);
 
+/// torch.topk along the first dimension of a packed matrix, without gradients.
+ValuesAndIndices topk_of_columns(const Tensor& self, std::int64_t k);
+
 /// self.max(dim=-1, keepdim=True); also what max(dim=-1)[1].unsqueeze(-1) takes. For rows of up to
 /// a few thousand.
 ValuesAndIndices max_along_last(const In& self);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/megatron/moe_arguments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace memtape::megatron {
+namespace {
+
+/// --moe-layer-freq: N for one in N, or a list such as ([0]*3+[1]*12).
+Result<std::vector<bool>> expert_layers(std::string text, std::int64_t layers) {
+  std::vector<bool> found;
+  if (text.find('[') == std::string::npos) {
+    const std::int64_t every = std::max<std::int64_t>(1, std::atoll(text.c_str()));
+    for (std::int64_t i = 0; i < layers; ++i) found.push_back(i % every == 0);
+    return found;
+  }
+  for (std::size_t at = 0; (at = text.find('[', at)) != std::string::npos;) {
+    const std::size_t end = text.find(']', at);
+    if (end == std::string::npos) break;
+    std::vector<bool> group;
+    for (const char c : text.substr(at, end - at))
+      if (c == '0' || c == '1') group.push_back(c == '1');
+    at = end + 1;
+    std::int64_t times = 1;
+    if (at < text.size() && text[at] == '*')
+      times = std::min<std::int64_t>(std::atoll(text.c_str() + at + 1), layers);
+    for (std::int64_t i = 0; i < times; ++i) found.insert(found.end(), group.begin(), group.end());
+  }
+  if (static_cast<std::int64_t>(found.size()) != layers)
+    return bad_input(fmt::format("\"{}\" names {} layers", text, found.size()), "--moe-layer-freq",
+                     fmt::format("--num-layers is {}", layers));
+  return found;
+}
+
+/// Whether a coefficient, one or a list of them as JSON, is not 0 at place `at` (the last for those
+/// behind it).
+bool weighs(const Config& c, std::size_t at) {
+  const std::string list = c.json("moe_aux_loss_coeff");
+  std::size_t from = list.starts_with('[') ? 1 : 0;
+  for (; at > 0 && list.find(',', from) != std::string::npos; --at) from = list.find(',', from) + 1;
+  return std::atof(list.c_str() + from) != 0.0;
+}
+
+/// Router.get_aux_loss_coeff: one coefficient for one kind, or one for each in a list.
+AuxLosses read_losses(const Config& c) {
+  std::vector<std::string> kinds{"aux_loss"};
+  const std::string said = c.json("moe_router_load_balancing_type");
+  if (said.starts_with('['))
+    kinds = c.texts("moe_router_load_balancing_type");
+  else if (said != "null")
+    kinds = {c.text("moe_router_load_balancing_type")};
+  const auto has = [&](std::string_view kind) {
+    const auto found = std::ranges::find(kinds, kind);
+    return found != kinds.end() && weighs(c, static_cast<std::size_t>(found - kinds.begin()));
+  };
+  return {.per_batch = has("aux_loss"),
+          .per_sequence = has("seq_aux_loss"),
+          .global = has("global_aux_loss"),
+          .z = !c.is_null("moe_z_loss_coeff")};
+}
+
+RouterArguments read_router(const Config& c) {
+  RouterArguments router{.dtype = std::nullopt, .losses = read_losses(c)};
+  const std::string dtype = c.text("moe_router_dtype", "");
+  if (dtype == "fp32") router.dtype = DType::float32;
+  if (dtype == "fp64") router.dtype = DType::float64;
+  router.sinkhorn = c.json("moe_router_load_balancing_type").find("sinkhorn") != std::string::npos;
+  router.sigmoid = c.text("moe_router_score_function", "softmax") == "sigmoid";
+  router.pre_softmax = c.boolean("moe_router_pre_softmax", false);
+  router.expert_bias = c.boolean("moe_router_enable_expert_bias", false);
+  router.fused = c.boolean("moe_router_fusion", false);
+  router.groups = c.count("moe_router_num_groups", 0);
+  router.group_topk = c.count("moe_router_group_topk", 0);
+  router.scales = !c.is_null("moe_router_topk_scaling_factor");
+  return router;
+}
+
+}  // namespace
+
+std::int64_t MoeArguments::capacity(std::int64_t tokens) const {
+  const double share = static_cast<double>(tokens * topk) / static_cast<double>(num_experts);
+  return static_cast<std::int64_t>(std::ceil(share * *capacity_factor));
+}
+
+Result<MoeArguments> read_moe(const Config& c, std::int64_t layers, std::int64_t ffn_hidden_size) {
+  MoeArguments moe;
+  moe.num_experts = c.count("num_experts", 0);
+  moe.layers.assign(static_cast<std::size_t>(layers), false);
+  if (moe.num_experts == 0) return moe;
+  moe.ffn_hidden_size = c.dimension("moe_ffn_hidden_size", ffn_hidden_size);
+  moe.topk = c.dimension("moe_router_topk", 2);
+  moe.shared_expert_size = c.count("moe_shared_expert_intermediate_size", 0);
+  moe.shared_gate = c.boolean("moe_shared_expert_gate", false);
+  moe.gathers_tokens = c.text("moe_token_dispatcher_type", "allgather") == "allgather";
+  moe.grouped_gemm = c.boolean("moe_grouped_gemm", false);
+  moe.permute_fusion = c.boolean("moe_permute_fusion", false);
+  moe.fused_squared_relu = c.boolean("use_fused_weighted_squared_relu", false);
+  moe.capacity_factor = c.optional_number("moe_expert_capacity_factor");
+  moe.pads_to_capacity = c.boolean("moe_pad_expert_input_to_capacity", false);
+  moe.router = read_router(c);
+  if (moe.topk > moe.num_experts)
+    return bad_input(fmt::format("{} of {} experts", moe.topk, moe.num_experts),
+                     "--moe-router-topk", fmt::format("at most {}", moe.num_experts));
+  Result<std::vector<bool>> found = expert_layers(c.text("moe_layer_freq", "1"), layers);
+  if (!found) return tl::unexpected(found.error());
+  moe.layers = std::move(*found);
+  return moe;
+}
+
+}  // namespace memtape::megatron

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// MoELayer (megatron/core/transformer/moe/moe_layer.py): a router, tokens sent to where their
+// experts are, the experts of this rank, and the way back; experts that all tokens share besides.
+#pragma once
+
+#include <memory>
+
+#include "framework/megatron/experts.h"
+#include "framework/megatron/router.h"
+#include "framework/megatron/token_dispatcher.h"
+
+namespace memtape::megatron {
+
+class MoeLayer {
+ public:
+  MoeLayer(const nn::Scope& scope, Rank& rank);
+  Tensor operator()(const Tensor& x);
+
+ private:
+  Tensor routed(const Tensor& x);
+  Tensor shared(const Tensor& x);
+
+  Rank& rank_;
+  Router router_;
+  std::unique_ptr<TokenDispatcher> dispatcher_;
+  Experts experts_;
+  Tensor shared_gate_;
+  std::unique_ptr<Linear> shared_fc1_, shared_fc2_;
+};
+
+}  // namespace memtape::megatron

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// MoETokenDispatcher (megatron/core/transformer/moe/token_dispatcher.py): brings tokens to the
+// ranks that hold their experts, and their outputs back. Two kinds: every rank sees all tokens
+// ("allgather"), or tokens are exchanged ("alltoall"; "flex", whose buffers are its library's, is
+// taken for it). What a dispatcher knows of a routing stays until the next one.
+//
+// A token's rank cannot be known: tokens are spread as ExpertLoad says, evenly unless told
+// otherwise.
+#pragma once
+
+#include <memory>
+
+#include "framework/megatron/linear.h"
+#include "framework/megatron/permutation.h"
+#include "framework/megatron/router.h"
+
+namespace memtape::megatron {
+
+class TokenDispatcher {
+ public:
+  explicit TokenDispatcher(Rank& rank)
+      : rank_(rank),
+        moe_(rank.a.moe),
+        ep_(rank.a.ep),
+        etp_(rank.a.etp),
+        local_(rank.a.moe.num_experts / rank.a.ep) {}
+  virtual ~TokenDispatcher() = default;
+  TokenDispatcher(const TokenDispatcher&) = delete;
+  TokenDispatcher& operator=(const TokenDispatcher&) = delete;
+
+  /// dispatch_preprocess, of [tokens, hidden].
+  virtual Tokens preprocess(const Tensor& rows, const Routing& routing) = 0;
+  /// token_dispatch
+  virtual Tokens dispatch(const Tokens& tokens) = 0;
+  /// dispatch_postprocess: what this rank's experts get, sorted by expert.
+  virtual Tokens postprocess(const Tokens& tokens) = 0;
+  virtual Tensor combine_preprocess(const Tensor& output) = 0;
+  /// token_combine
+  virtual Tensor combine(const Tensor& output) = 0;
+  virtual Tensor combine_postprocess(const Tensor& output) = 0;
+
+ protected:
+  Rank& rank_;
+  const MoeArguments& moe_;
+  std::int64_t ep_, etp_, local_;
+};
+
+std::unique_ptr<TokenDispatcher> make_token_dispatcher(Rank& rank);
+
+}  // namespace memtape::megatron
