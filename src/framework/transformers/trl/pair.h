@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/transformers/gather.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
 #include "ghost/session.h"
 #include "ghost/tensor.h"
 
@@ -27,7 +27,7 @@ struct Pair {
 
 /// gather_for_metrics(x.sum()).sum()
 inline ghost::Tensor gathered(const ghost::Tensor& sum, std::int64_t ranks) {
-  return ghost::plain_unary("sum", gather(sum, ranks));
+  return ghost::sum_all(gather(sum, ranks));
 }
 
 /// gather(x).mean().item()

@@ -2,6 +2,7 @@
 #include "framework/transformers/trl/reward_objective.h"
 
 #include "framework/transformers/trl/pair.h"
+#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 
 namespace memtape::transformers::trl {
