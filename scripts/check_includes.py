@@ -17,7 +17,8 @@ BUILDS_ON = {  # a framework that another is made of
     "framework/fsdp1": {"framework/ddp"},
     "framework/litgpt": {"framework/transformers"},  # bitsandbytes
     "framework/sglang": {"framework/vllm"},
-    "framework/transformers": {"framework/ddp", "framework/fsdp1", "framework/fsdp2", "framework/deepspeed"},
+    "framework/transformers": {"framework/ddp", "framework/fsdp1", "framework/fsdp2", "framework/deepspeed",
+                               "framework/torch_tp"},  # the plan that loading counts by
     "framework/torch_tp": {"framework/fsdp2"},
     "framework/torch_cp": {"framework/fsdp2"},
     "framework/torchtitan": {"framework/ddp", "framework/fsdp2", "framework/torch_tp", "framework/torch_cp", "framework/torch_pp"},

@@ -119,9 +119,16 @@ constexpr auto kShipped = std::to_array<Shipped>({
      "fsdp_activation_checkpointing: false, fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP, "
      "fsdp_cpu_ram_efficient_loading: true, fsdp_offload_params: false, "
      "fsdp_reshard_after_forward: true, fsdp_version: 2}}"},
-    {"zero1", "{distributed_type: DEEPSPEED, deepspeed_config: {zero_stage: 1}}"},
-    {"zero2", "{distributed_type: DEEPSPEED, deepspeed_config: {zero_stage: 2}}"},
-    {"zero3", "{distributed_type: DEEPSPEED, deepspeed_config: {zero_stage: 3}}"},
+    {"zero1",
+     "{distributed_type: DEEPSPEED, mixed_precision: bf16, num_processes: 8, deepspeed_config: {"
+     "offload_optimizer_device: none, offload_param_device: none, zero_stage: 1}}"},
+    {"zero2",
+     "{distributed_type: DEEPSPEED, mixed_precision: bf16, num_processes: 8, deepspeed_config: {"
+     "offload_optimizer_device: none, offload_param_device: none, zero_stage: 2}}"},
+    {"zero3",
+     "{distributed_type: DEEPSPEED, mixed_precision: bf16, num_processes: 8, deepspeed_config: {"
+     "offload_optimizer_device: none, offload_param_device: none, zero3_init_flag: true, "
+     "zero_stage: 3}}"},
 });
 
 /// --accelerate_config: one of those, or a file; and --num_processes.
@@ -129,13 +136,10 @@ Result<void> note_accelerate(Settings& settings, LaunchCommand& command) {
   if (const std::optional<std::string> name = settings.text("accelerate_config")) {
     const auto found = std::ranges::find(kShipped, *name, &Shipped::name);
     const std::string where = settings.find("accelerate_config")->where;
-    if (name->starts_with("zero") && found != kShipped.end())
-      return unsupported("trl's trainers over DeepSpeed are not modelled", where,
-                         "single_gpu, multi_gpu, fsdp1 or fsdp2");
     if (found == kShipped.end() && name->find_first_of("./") == std::string::npos)
       return bad_input(
           fmt::format("{} is neither a file nor a configuration that trl ships", *name), where,
-          "single_gpu, multi_gpu, fsdp1 or fsdp2");
+          "single_gpu, multi_gpu, fsdp1, fsdp2, zero1, zero2 or zero3");
     const Result<void> noted = found == kShipped.end()
                                    ? note_accelerate_config(*name, command)
                                    : note_accelerate_text(found->text, *name + ".yaml", command);

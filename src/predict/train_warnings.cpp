@@ -10,6 +10,7 @@
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
 #include "framework/transformers/packed_checkpoint.h"
+#include "framework/transformers/quantized_model.h"
 #include "model/header_check.h"
 
 namespace memtape {
@@ -30,7 +31,7 @@ void warn_of_quantization(const Config& config, const TrainRecipe& recipe, Lines
       recipe.framework == Framework::transformers &&
       config.object("quantization_config").text("quant_method", "") == "awq";
   if ((recipe.quantization || is_awq) && !recipe.prepare_for_kbit_training &&
-      !recipe.trainer.is_of_trl())
+      transformers::prepares_for_kbit(recipe))
     warnings.push_back(
         "peft's prepare_model_for_kbit_training is taken to be called, which makes what is not "
         "quantized float32; --prepare_model_for_kbit_training false if it is not");

@@ -2,6 +2,8 @@
 #include "workload/quantization_config.h"
 
 #include <array>
+#include <optional>
+#include <string_view>
 
 #include "base/json_reader.h"
 #include "base/text.h"
@@ -15,16 +17,31 @@ constexpr auto kFields = std::to_array<std::string_view>(
      "_load_in_4bit", "_load_in_8bit", "llm_int8_threshold", "llm_int8_enable_fp32_cpu_offload",
      "llm_int8_has_fp16_weight"});
 
+/// A dtype by torch's name.
+std::optional<DType> dtype_named(std::string_view name) {
+  constexpr std::string_view kPrefix = "torch.";
+  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+  if (name == "bfloat16") return DType::bfloat16;
+  if (name == "float16") return DType::float16;
+  if (name == "float32") return DType::float32;
+  if (name == "uint8") return DType::uint8;
+  return std::nullopt;
+}
+
 void read_compute_dtype(JsonReader& json, QuantizationRecipe& recipe) {
-  const std::string name = json.text();
-  if (name == "bfloat16" || name == "torch.bfloat16")
-    recipe.compute_dtype = DType::bfloat16;
-  else if (name == "float16" || name == "torch.float16")
-    recipe.compute_dtype = DType::float16;
-  else if (name == "float32" || name == "torch.float32")
-    recipe.compute_dtype = DType::float32;
+  const std::optional<DType> dtype = dtype_named(json.text());
+  if (dtype && *dtype != DType::uint8)
+    recipe.compute_dtype = *dtype;
   else
-    json.fail("bnb_4bit_compute_dtype: one of bfloat16, float16, float32");
+    json.fail("bnb_4bit_compute_dtype: bfloat16, float16 or float32");
+}
+
+void read_storage(JsonReader& json, QuantizationRecipe& recipe) {
+  const std::optional<DType> dtype = dtype_named(json.text());
+  if (dtype)
+    recipe.storage = *dtype;
+  else
+    json.fail("bnb_4bit_quant_storage: uint8, bfloat16, float16 or float32");
 }
 
 void read_skip_modules(JsonReader& json, QuantizationRecipe& recipe) {
@@ -64,7 +81,7 @@ void read_field(const std::string& field, JsonReader& json, Read& read) {
   } else if (field == "bnb_4bit_compute_dtype") {
     read_compute_dtype(json, read.recipe);
   } else if (field == "bnb_4bit_quant_storage") {
-    if (json.text() != "uint8") json.fail("bnb_4bit_quant_storage: only uint8 is modelled");
+    read_storage(json, read.recipe);
   } else if (field == "llm_int8_skip_modules") {
     read_skip_modules(json, read.recipe);
   } else {

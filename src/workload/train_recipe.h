@@ -78,6 +78,7 @@ struct QuantizationRecipe {
   double int8_threshold = 6.0;
   bool double_quant = false;
   DType compute_dtype = DType::float32;
+  DType storage = DType::uint8;           ///< bnb_4bit_quant_storage
   std::vector<std::string> skip_modules;  ///< none: the output head alone
 };
 

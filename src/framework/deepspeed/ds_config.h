@@ -48,6 +48,9 @@ struct DsConfig {
   bool check_grad_overflow = false;
   bool scales_loss = false;  ///< float16 with a loss scale other than 1
   bool immediate_grad_update = false;
+  /// The model was made under zero.Init (partition_parameters.py): its buffers are in its dtype,
+  /// too.
+  bool under_zero_init = false;
   bool packed_sequences = true;  ///< memtape's own key: rows hold several sequences each
   std::optional<ConfiguredOptimizer> optimizer;
 

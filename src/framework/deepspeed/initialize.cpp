@@ -15,16 +15,16 @@
 namespace memtape::deepspeed {
 namespace {
 
-/// _cast_module_mixed_precision: parameters in another dtype are cast one by one; buffers stay.
-void cast_parameters(family::PretrainedModel& model, DType dtype) {
-  const ghost::GradMode no_grad(false);
-  for (const Tensor& p : nn::parameters(model.tree.root())) {
-    if (!p.is_floating_point() || p.dtype() == dtype) continue;
-    const Tensor cast = p.to(dtype);
-    ghost::session().set_category(cast, Category::parameter);
-    p.impl().storage = cast.impl().storage;
-    p.impl().dtype = dtype;
+/// Tensor constructors under zero.Init give floating point in its dtype.
+void cast_buffers(const nn::ModuleNode& module, DType dtype) {
+  for (const nn::ModuleNode::Named& buffer : module.buffers) {
+    if (!buffer.tensor.is_floating_point() || buffer.tensor.dtype() == dtype) continue;
+    const Tensor cast = buffer.tensor.to(dtype);
+    ghost::session().set_category(cast, Category::buffer);
+    buffer.tensor.impl().storage = cast.impl().storage;
+    buffer.tensor.impl().dtype = dtype;
   }
+  for (const nn::ModuleNode* child : module.children) cast_buffers(*child, dtype);
 }
 
 std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& model,
@@ -42,12 +42,24 @@ std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& 
 
 }  // namespace
 
+void cast_parameters(family::PretrainedModel& model, DType dtype) {
+  const ghost::GradMode no_grad(false);
+  for (const Tensor& p : nn::parameters(model.tree.root())) {
+    if (!p.is_floating_point() || p.dtype() == dtype) continue;
+    const Tensor cast = p.to(dtype);
+    ghost::session().set_category(cast, Category::parameter);
+    p.impl().storage = cast.impl().storage;
+    p.impl().dtype = dtype;
+  }
+}
+
 Engine::Engine(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
                Rank rank, const std::vector<Tensor>& second_group)
     : DrivenModel(model),
       packed_sequences_(config.packed_sequences),
       offloads_optimizer_(config.zero.offload_optimizer) {
   cast_parameters(model, config.model_dtype);
+  if (config.under_zero_init) cast_buffers(model.tree.root(), config.model_dtype);
   whole_ = torch::count_statics(model);
   optimizer_ = make_engine_optimizer(model, config, recipe, rank, second_group);
   ghost::session().tape.empty_cache();

@@ -12,6 +12,10 @@
 
 namespace memtape::deepspeed {
 
+/// _cast_module_mixed_precision: parameters in another dtype are cast one by one; buffers stay. All
+/// that becomes of a model without an optimizer, below ZeRO 3.
+void cast_parameters(family::PretrainedModel& model, DType dtype);
+
 class Engine final : public torch::DrivenModel {
  public:
   /// `second_group`: parameters that the program's optimizer has in a second group; ZeRO 3 alone

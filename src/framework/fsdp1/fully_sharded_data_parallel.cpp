@@ -283,12 +283,17 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const T
   const ghost::HostGuard nothing_is_taken;
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  const HeldParts parts((*model)->tree.root(), options);
   session.finished = true;
+  return rank_classes((*model)->tree.root(), recipe.layout.gpus, options);
+}
+
+std::vector<torch::RankClass> rank_classes(ModuleNode& root, std::int64_t gpus,
+                                           const Options& options) {
+  const HeldParts parts(root, options);
   std::vector<std::vector<std::int64_t>> held;
   for (std::int64_t index = 0; index < parts.shards(); ++index) held.push_back(parts.of(index));
   std::map<std::vector<std::int64_t>, torch::RankClass> classes;
-  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {
+  for (std::int64_t rank = 0; rank < gpus; ++rank) {
     const std::int64_t index = options.mesh.coordinate(rank, "shard") % parts.shards();
     classes[held[static_cast<std::size_t>(index)]].ranks.push_back(static_cast<int>(rank));
   }

@@ -10,6 +10,7 @@
 #include "framework/fsdp1/options.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
+#include "nn/module.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::fsdp1 {
@@ -24,5 +25,8 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Options& options);
+/// Of a model that is there.
+std::vector<torch::RankClass> rank_classes(nn::ModuleNode& root, std::int64_t gpus,
+                                           const Options& options);
 
 }  // namespace memtape::fsdp1

@@ -38,7 +38,7 @@ class ShardedModel final : public ShardedProgram {
         model.tree.gradient_checkpointing == nn::GradientCheckpointing::non_reentrant;
     ModuleNode& root = model.tree.root();
     for (const nn::NamedModule& module : nn::named_modules(root))
-      if (module.node->is_layer) shard({module.node});
+      if (options_.wraps_layers && module.node->is_layer) shard({module.node});
     prefetch_layers();
     if (options_.keeps_last_layer && !states_.empty() && states_.back()->group())
       states_.back()->group()->keep_unsharded_after_forward();
@@ -188,8 +188,11 @@ class ShardedModel final : public ShardedProgram {
   void collect(ModuleNode& module, std::vector<Tensor>& found) {
     for (ModuleNode* child : module.children)
       if (!wrapped_.contains(child)) collect(*child, found);
-    for (const ModuleNode::Named& parameter : module.parameters)
-      if (managed_.insert(parameter.tensor.ptr().get()).second) found.push_back(parameter.tensor);
+    for (const ModuleNode::Named& parameter : module.parameters) {
+      const Tensor& tensor = parameter.tensor;
+      if (options_.ignores_integers && !tensor.is_floating_point()) continue;
+      if (managed_.insert(tensor.ptr().get()).second) found.push_back(tensor);
+    }
   }
 
   void shard_ends() {
@@ -296,17 +299,22 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const T
   const ghost::HostGuard nothing_is_taken;
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  std::vector<std::int64_t> lengths;  // of dimension 0, each once: those decide how shards differ
+  std::vector<std::int64_t> rows;
   for (const Tensor& parameter : nn::parameters((*model)->tree.root()))
-    if (parameter.dim() > 0) lengths.push_back(parameter.size(0));
+    if (parameter.dim() > 0) rows.push_back(parameter.size(0));
   session.finished = true;
-  std::sort(lengths.begin(), lengths.end());
-  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  return rank_classes(std::move(rows), recipe.layout.gpus, options);
+}
+
+std::vector<torch::RankClass> rank_classes(std::vector<std::int64_t> rows, std::int64_t gpus,
+                                           const Options& options) {
+  std::sort(rows.begin(), rows.end());  // each once: those decide how shards differ
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   const std::int64_t shards = options.mesh.size("shard");
   std::map<std::vector<std::int64_t>, torch::RankClass> classes;
-  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {
+  for (std::int64_t rank = 0; rank < gpus; ++rank) {
     std::vector<std::int64_t> held;
-    for (std::int64_t length : lengths)
+    for (std::int64_t length : rows)
       held.push_back(-shard(length, shards, options.mesh.coordinate(rank, "shard")));
     classes[held].ranks.push_back(static_cast<int>(rank));
   }

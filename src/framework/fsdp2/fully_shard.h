@@ -50,5 +50,8 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Options& options);
+/// Of parameters with so many rows each.
+std::vector<torch::RankClass> rank_classes(std::vector<std::int64_t> rows, std::int64_t gpus,
+                                           const Options& options);
 
 }  // namespace memtape::fsdp2

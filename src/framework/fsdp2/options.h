@@ -34,6 +34,7 @@ struct Options {
   bool cpu_offload = false;                   ///< CPUOffloadPolicy
   bool reshard_after_backward = true;         ///< set_reshard_after_backward while accumulating
   bool tells_last_backward = true;            ///< set_is_last_backward while accumulating
+  bool wraps_layers = true;                   ///< each layer is a unit; else all is one
   WrappedEnds ends = WrappedEnds::none;
   /// Of every layer so many that follow it are given to set_modules_to_forward_prefetch, so many
   /// before it to set_modules_to_backward_prefetch, the nearest first.
@@ -41,7 +42,9 @@ struct Options {
   /// accelerate is given a PeftModel, whose base it looks up by the base's own prefix: where that
   /// is "model" it finds another model there, and no norm among its children (_find_final_norm).
   bool is_peft_model = false;
-  bool is_stage = false;           ///< of a pipeline: ends that are not there are other stages'
+  bool is_stage = false;  ///< of a pipeline: ends that are not there are other stages'
+  /// ignored_params of accelerate: 4-bit weights packed into bytes stay whole on every rank.
+  bool ignores_integers = false;
   bool keeps_last_layer = false;   ///< the last layer is not resharded after forward
   Layout mesh{{}};                 ///< axes "replicate" and "shard"
   bool mesh_has_replicas = false;  ///< the program's mesh has that axis, if of one rank

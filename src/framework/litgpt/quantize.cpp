@@ -11,7 +11,7 @@ void quantize_linear(nn::Linear& layer, const Quantize& how) {
   const ghost::GradMode no_grad(false);
   const ghost::Tensor w = layer.weight.to(DType::float16);
   ghost::Tensor dynamic_map;
-  auto [packed, state] = transformers::quantize_4bit(w, how.double_quant, dynamic_map);
+  auto [packed, state] = transformers::quantize_4bit(w, {.nested = how.double_quant}, dynamic_map);
   transformers::take_packed_weight(layer, packed);
   layer.kernel = std::make_unique<transformers::Linear4Bit>(
       std::move(state), how.compute_dtype,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "ghost/ops/creation.h"
 
@@ -33,6 +34,18 @@ bool loads_before(std::string_view a, std::string_view b) {
     b.remove_prefix(std::min(end_b + 1, b.size()));
   }
   return a.empty() && !b.empty();
+}
+
+BytesToLoad::BytesToLoad(const Config& config, std::int64_t ranks) : ranks_(ranks) {
+  if (Result<torch_tp::Plan> plan = torch_tp::hf_plan(config.text("model_type", "")))
+    plan_ = std::move(*plan);
+}
+
+void BytesToLoad::add(std::string_view name, Bytes bytes) {
+  const std::string_view module = name.substr(0, name.rfind('.'));
+  const bool is_part_of_plan =
+      torch_tp::planned_for(plan_, name) || torch_tp::planned_for(plan_, module);
+  total_ += is_part_of_plan ? bytes / ranks_ : bytes;
 }
 
 void warm_up_allocator(Bytes bytes) {

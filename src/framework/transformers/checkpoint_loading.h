@@ -5,12 +5,29 @@
 
 #include <string_view>
 
+#include "framework/torch_tp/plan.h"
+#include "model/config.h"
 #include "nn/module.h"
 
 namespace memtape::transformers {
 
 /// dot_natural_key: the order in which tensors arrive.
 bool loads_before(std::string_view a, std::string_view b);
+
+/// get_total_byte_count: what will be loaded, tensor by tensor. In a distributed program a tensor
+/// that transformers' plan for tensor parallelism names counts divided by the number of ranks,
+/// though nothing is cut.
+class BytesToLoad {
+ public:
+  BytesToLoad(const Config& config, std::int64_t ranks);
+  void add(std::string_view name, Bytes bytes);
+  Bytes total() const { return total_; }
+
+ private:
+  std::int64_t ranks_;
+  torch_tp::Plan plan_;
+  Bytes total_ = 0;
+};
 
 /// caching_allocator_warmup: one block of the size of what will be loaded, taken and given back.
 void warm_up_allocator(Bytes bytes);

@@ -25,6 +25,11 @@ bool says_packed(const std::string& text) {
   return json && json->json("packed_sequences") == "true";
 }
 
+std::int64_t stage_of(const TrainRecipe& recipe) {
+  const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");
+  return json ? json->object("zero_optimization").integer("stage", 0) : 0;
+}
+
 }  // namespace
 
 TrainRecipe engine_recipe(const TrainRecipe& recipe) {
@@ -47,27 +52,43 @@ TrainRecipe without_autocast(TrainRecipe recipe) {
 
 Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecipe& recipe) {
   Result<deepspeed::DsConfig> read = deepspeed::read_ds_config(config, engine_recipe(recipe));
-  if (read) read->packed_sequences = says_packed(recipe.trainer.deepspeed);
+  if (!read) return read;
+  read->packed_sequences = says_packed(recipe.trainer.deepspeed);
+  read->under_zero_init = read->zero.stage == 3;  // from_pretrained, arguments parsed before it
   return read;
 }
 
 bool partitions_groups_as_one(const TrainRecipe& recipe) {
   if (!runs_deepspeed(recipe)) return false;
+  const bool trains_adapters_alone =  // which decay, all of them
+      recipe.lora && recipe.lora->trained_biases == LoraRecipe::Biases::none &&
+      !recipe.lora->lora_bias && recipe.lora->modules_to_save.empty();
+  if (trains_adapters_alone) return false;
   const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");
   if (!json || json->has("optimizer")) return false;
-  const std::int64_t stage = json->object("zero_optimization").integer("stage", 0);
+  const std::int64_t stage = stage_of(recipe);
   return stage == 1 || stage == 2;
 }
+
+namespace {
+
+/// What of the model has not been laid beside real runs.
+Result<void> check_model(const TrainRecipe& recipe) {
+  const TrainerRecipe& trainer = recipe.trainer;
+  if (trainer.is_of_trl() && !trainer.sft && !trainer.dpo)
+    return unsupported("this trainer of trl's over DeepSpeed is not modelled", "--deepspeed",
+                       "leave it out");
+  if (trainer.is_of_trl() && stage_of(recipe) == 3)
+    return unsupported("trl's trainers over ZeRO 3 are not modelled", "--deepspeed", "ZeRO 2");
+  return {};
+}
+
+}  // namespace
 
 Result<void> check_deepspeed(const TrainRecipe& recipe) {
   if (recipe.trainer.fsdp)
     return bad_input("Trainer takes one of --fsdp and --deepspeed", "--deepspeed", "leave one out");
-  if (recipe.trainer.is_of_trl())
-    return unsupported("trl's trainers over DeepSpeed are not modelled", "--deepspeed",
-                       "leave it out");
-  if (recipe.quantization)
-    return unsupported("a quantized base over DeepSpeed is not modelled", "--quantization",
-                       "leave one of them out");
+  if (const Result<void> fine = check_model(recipe); !fine) return fine;
   constexpr std::array<std::string_view, 6> kOptims{
       "adamw_torch_fused", "adamw_torch", "sgd", "adagrad", "rmsprop", "adafactor"};
   if (std::find(kOptims.begin(), kOptims.end(), recipe.trainer.optim) != kOptims.end()) return {};

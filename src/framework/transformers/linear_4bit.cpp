@@ -120,15 +120,16 @@ Tensor matmul_4bit(const Tensor& a, const nn::Projection& layer, const QuantStat
 
 }  // namespace
 
-std::pair<Tensor, QuantState> quantize_4bit(const Tensor& weight, bool nested,
+std::pair<Tensor, QuantState> quantize_4bit(const Tensor& weight, Packing4Bit packing,
                                             Tensor& dynamic_map) {
   const std::int64_t count = weight.numel();
   QuantState state;
   state.dtype = weight.dtype();
   Tensor absmax = parameter({blocks_of(count, kBlockSize)}, DType::float32);
-  Tensor packed = parameter({(count + 1) / 2, 1}, DType::uint8);
+  const std::int64_t packed_in_one = 2 * bytes_of(packing.storage, 1);
+  Tensor packed = parameter({(count + 1) / packed_in_one, 1}, packing.storage);
   state.code = make_code();
-  if (nested)
+  if (packing.nested)
     quantize_maxima(state, absmax, dynamic_map);
   else
     state.absmax = absmax;
@@ -140,7 +141,7 @@ void take_packed_weight(nn::Projection& layer, const Tensor& packed) {
   weight.storage = packed.impl().storage;
   weight.sizes = packed.sizes();
   weight.strides = packed.strides();
-  weight.dtype = DType::uint8;
+  weight.dtype = packed.dtype();
   weight.requires_grad = false;
 }
 

@@ -20,8 +20,14 @@ struct QuantState {
   DType dtype = DType::bfloat16;                     ///< of the weight before
 };
 
+/// How quantize_4bit is to pack.
+struct Packing4Bit {
+  bool nested = false;           ///< compress_statistics
+  DType storage = DType::uint8;  ///< of the packed numbers, as many of them as an element holds
+};
+
 /// quantize_4bit: the packed weight and its state. `dynamic_map` is made at the first nested one.
-std::pair<ghost::Tensor, QuantState> quantize_4bit(const ghost::Tensor& weight, bool nested,
+std::pair<ghost::Tensor, QuantState> quantize_4bit(const ghost::Tensor& weight, Packing4Bit packing,
                                                    ghost::Tensor& dynamic_map);
 
 /// What releases before 0.50 did otherwise.

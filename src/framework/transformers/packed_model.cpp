@@ -83,16 +83,16 @@ bool is_packed(const nn::NamedModule& module, std::string_view head,
 }
 
 /// What is loaded: parameters, and the buffers of packed layers.
-void load_from_checkpoint(family::PretrainedModel& model, const std::vector<PackedLayer>& layers) {
+void load_from_checkpoint(family::PretrainedModel& model, const std::vector<PackedLayer>& layers,
+                          BytesToLoad bytes) {
   std::vector<Stored> stored;
   for (const ModuleNode::Named& p : nn::named_parameters(model.tree.root()))
     stored.push_back({p.name, p.tensor, Category::parameter});
   for (const PackedLayer& layer : layers)
     for (const ModuleNode::Named& b : layer.buffers)
       stored.push_back({layer.module.name + "." + b.name, b.tensor, Category::buffer});
-  Bytes bytes = 0;
-  for (const Stored& s : stored) bytes += s.tensor.nbytes();
-  warm_up_allocator(bytes);
+  for (const Stored& s : stored) bytes.add(s.name, s.tensor.nbytes());
+  warm_up_allocator(bytes.total());
   std::stable_sort(stored.begin(), stored.end(),
                    [](const Stored& a, const Stored& b) { return loads_before(a.name, b.name); });
   for (const Stored& s : stored) take_memory(s.tensor, s.category);
@@ -134,7 +134,7 @@ Result<QuantizedModel> load_packed(const Config& config, const TrainRecipe& aske
   Result<std::vector<PackedLayer>> layers = lay_out(config, recipe, packed, result);
   session.skipping = false;
   if (!layers) return tl::unexpected(layers.error());
-  load_from_checkpoint(*result.model, *layers);
+  load_from_checkpoint(*result.model, *layers, {config, recipe.layout.gpus});
   take_buffers(result.model->tree.root());
   for (PackedLayer& layer : *layers) {
     if (packed.method == Method::gptq) layer.buffers.push_back(post_init(packed.bits));

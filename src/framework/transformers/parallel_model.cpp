@@ -5,6 +5,7 @@
 
 #include "framework/ddp/distributed_data_parallel.h"
 #include "framework/deepspeed/engine.h"
+#include "framework/deepspeed/initialize.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/torch/freeze.h"
@@ -12,6 +13,7 @@
 #include "framework/torch/strategy.h"
 #include "framework/transformers/decay_parameters.h"
 #include "framework/transformers/deepspeed_model.h"
+#include "framework/transformers/quantized_model.h"
 #include "ghost/autograd/node.h"
 
 namespace memtape::transformers {
@@ -39,6 +41,19 @@ std::optional<DType> mixed_dtype(const TrainRecipe& recipe) {
   return recipe.autocasts() ? std::optional(recipe.autocast_dtype()) : std::nullopt;
 }
 
+/// Whether weights of 4 bits lie in elements of floating point, which can be cut.
+bool stores_packed_as_floats(const TrainRecipe& recipe) {
+  return recipe.quantization && !recipe.quantization->int8 &&
+         recipe.quantization->storage != DType::uint8;
+}
+
+/// update_fsdp_plugin_peft (transformers 5.17, distributed/fsdp.py): a quantized base is gathered
+/// in its storage's dtype, whatever the mixed precision. Only FSDP1's way of preparing calls it.
+std::optional<DType> fsdp1_dtype(const TrainRecipe& recipe) {
+  return stores_packed_as_floats(recipe) ? std::optional(recipe.quantization->storage)
+                                         : mixed_dtype(recipe);
+}
+
 fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
   const FsdpRecipe& asked = *recipe.trainer.fsdp;
   fsdp1::Options options;
@@ -46,7 +61,7 @@ fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
       asked.sharding_strategy == "SHARD_GRAD_OP" ? fsdp1::ShardingStrategy::shard_grad_op
       : asked.sharding_strategy == "NO_SHARD"    ? fsdp1::ShardingStrategy::no_shard
                                                  : fsdp1::ShardingStrategy::full_shard;
-  options.param_dtype = options.reduce_dtype = options.buffer_dtype = mixed_dtype(recipe);
+  options.param_dtype = options.reduce_dtype = options.buffer_dtype = fsdp1_dtype(recipe);
   options.use_orig_params = asked.use_orig_params;
   options.upcasts_trainable = recipe.autocasts();
   options.backward_prefetch =
@@ -70,6 +85,7 @@ fsdp2::Options fsdp2_options(const TrainRecipe& recipe) {
   options.cpu_offload = asked.cpu_offload;
   options.ends = fsdp2::WrappedEnds::as_accelerate;
   options.is_peft_model = recipe.lora.has_value();
+  options.ignores_integers = recipe.quantization.has_value();
   options.tells_last_backward = false;  // no_sync leaves it alone
   options.mesh = all_shard(recipe);
   return options;
@@ -84,7 +100,8 @@ std::unique_ptr<torch::DrivenModel> prepare_fsdp2(family::PretrainedModel& model
     const ghost::Op op("empty", {});
     swapped.push_back(ghost::empty({1}, p.dtype()));
   }
-  if (recipe.autocasts()) torch::upcast_trained(nn::named_parameters(model.tree.root()));
+  if (recipe.autocasts() && !recipe.quantization)
+    torch::upcast_trained(nn::named_parameters(model.tree.root()));
   std::vector<ghost::Ptr<ghost::Storage>> original_sd;
   for (const ghost::Tensor& p : nn::parameters(model.tree.root()))
     original_sd.push_back(p.impl().storage);
@@ -114,15 +131,10 @@ std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& mo
   return nullptr;
 }
 
-Result<void> check_parallel(const TrainRecipe& recipe) {
-  if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine) return fine;
-  const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
-  if (!dp) return tl::unexpected(dp.error());
-  if (recipe.program.trains_preferences() && (recipe.trainer.fsdp || runs_deepspeed(recipe)))
-    return unsupported("LLaMA-Factory's trainer of preferences is modelled on one GPU and over DDP",
-                       recipe.trainer.fsdp ? "--fsdp" : "--deepspeed", "leave it out");
-  if (runs_deepspeed(recipe)) return check_deepspeed(recipe);
-  if (recipe.layout.gpus == 1) return {};
+namespace {
+
+/// trl's trainers that have been laid beside real runs on one GPU alone.
+Result<void> check_trl_on_several(const TrainRecipe& recipe) {
   if (recipe.trainer.grpo)
     return unsupported(std::string("trl's ") +
                            (recipe.trainer.grpo->leaves_one_out ? "RLOO" : "GRPO") +
@@ -133,22 +145,43 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   if (recipe.trainer.cpo)
     return unsupported("trl's CPOTrainer and ORPOTrainer on several GPUs are not modelled",
                        "--gpus", "1");
-  const bool asks_reference = recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs;
-  if (asks_reference && recipe.trainer.fsdp)
-    return unsupported("DPO's reference over FSDP is not modelled", "--fsdp",
-                       "--precompute_ref_log_probs true, or leave it out");
-  if (!recipe.trainer.fsdp) return {};
+  return {};
+}
+
+/// A flat tensor of FSDP1 has one dtype, and that is no integer (_validate_tensors_to_flatten).
+Result<void> check_quantized_fsdp(const TrainRecipe& recipe) {
+  if (recipe.quantization->int8)
+    return unsupported("a base in 8 bits under Trainer's FSDP is not modelled", "--fsdp",
+                       "load_in_4bit");
+  if (recipe.trainer.fsdp->version == 2) return {};
+  if (!stores_packed_as_floats(recipe))
+    return bad_input("FSDP 1 cannot flatten 4-bit weights that are stored as integers",
+                     "--quantization", R"("bnb_4bit_quant_storage": "bfloat16")");
+  if (recipe.prepare_for_kbit_training.value_or(false))
+    return bad_input("FSDP 1 cannot flatten the float32 norms that peft makes with what is packed",
+                     "--prepare_model_for_kbit_training", "false");
+  return {};
+}
+
+Result<void> check_fsdp(const TrainRecipe& recipe) {
   const FsdpRecipe& fsdp = *recipe.trainer.fsdp;
   if (recipe.quantization)
-    return unsupported("a quantized base under Trainer's FSDP is not modelled", "--fsdp",
-                       "leave it out");
-  if (fsdp.version == 2 && recipe.lora && recipe.trainer.is_of_trl())
-    return unsupported("adapters in trl's trainers over FSDP 2 are not modelled", "--fsdp_config",
-                       R"({"version": 1})");
-  if (fsdp.version == 1 && recipe.lora && recipe.lora->use_dora)
-    return unsupported("DoRA under Trainer's FSDP 1 is not modelled", "--peft",
-                       R"("use_dora": false)");
-  if (recipe.precision == Precision::amp_fp16 && fsdp.version == 1)
+    if (const Result<void> fine = check_quantized_fsdp(recipe); !fine) return fine;
+  if (fsdp.version == 2 && recipe.lora && recipe.trainer.is_of_trl() && !recipe.trainer.dpo)
+    return unsupported("adapters in this trainer of trl's over FSDP 2 are not modelled",
+                       "--fsdp_config", R"({"version": 1})");
+  if (fsdp.version == 1 && recipe.lora && recipe.trainer.dpo &&
+      !recipe.trainer.dpo->precompute_ref_log_probs)
+    return unsupported("DPO's reference by adapters over FSDP 1 is not modelled", "--fsdp_config",
+                       R"({"version": 2})");
+  if (fsdp.version == 1 && recipe.lora && recipe.lora->use_dora)  // dora.py: lora_A.weight.shape[1]
+    return bad_input("peft's DoRA asks FSDP 1's flat shards for two dimensions, and fails",
+                     "--peft", R"("use_dora": false)");
+  const bool scales = recipe.precision == Precision::amp_fp16 && fsdp.version == 1;
+  if (scales && recipe.trainer.optim == "adamw_torch_fused")  // found_inf has one dimension there
+    return bad_input("the fused AdamW fails on what FSDP 1's gradient scaler hands it", "--fp16",
+                     "--bf16, or --fsdp_config '{\"version\": 2}'");
+  if (scales)
     return unsupported("the gradient scaler under Trainer's FSDP 1 is not modelled", "--fp16",
                        "--bf16, or --fsdp_config '{\"version\": 2}'");
   if (fsdp.wrap == FsdpRecipe::Wrap::by_size)
@@ -157,8 +190,70 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   return {};
 }
 
+}  // namespace
+
+std::unique_ptr<torch::DrivenModel> prepare_reference(family::PretrainedModel& model,
+                                                      const TrainRecipe& recipe, int rank) {
+  switch (parallelism_of(recipe)) {
+    case Parallelism::fsdp1: {
+      fsdp1::Options options = fsdp1_options(recipe);
+      options.upcasts_trainable = false;
+      return fsdp1::shard_model(model, options, rank);
+    }
+    case Parallelism::fsdp2: {
+      fsdp2::Options options = fsdp2_options(recipe);
+      options.wraps_layers = false;
+      options.ends = fsdp2::WrappedEnds::none;
+      return fsdp2::shard_model(model, options, rank);
+    }
+    case Parallelism::deepspeed:
+      deepspeed::cast_parameters(model, engine_recipe(recipe).parameter_dtype());
+      break;
+    default: break;
+  }
+  return std::make_unique<torch::DrivenModel>(model);
+}
+
+Result<void> check_parallel(const TrainRecipe& recipe) {
+  if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp"}); !fine) return fine;
+  const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
+  if (!dp) return tl::unexpected(dp.error());
+  if (recipe.program.trains_preferences() && (recipe.trainer.fsdp || runs_deepspeed(recipe)))
+    return unsupported("LLaMA-Factory's trainer of preferences is modelled on one GPU and over DDP",
+                       recipe.trainer.fsdp ? "--fsdp" : "--deepspeed", "leave it out");
+  if (recipe.layout.gpus > 1)
+    if (const Result<void> fine = check_trl_on_several(recipe); !fine) return fine;
+  if (runs_deepspeed(recipe)) return check_deepspeed(recipe);
+  if (recipe.layout.gpus == 1 || !recipe.trainer.fsdp) return {};
+  return check_fsdp(recipe);
+}
+
+namespace {
+
+/// Of a quantized base, whose packed weights are what is cut.
+Result<std::vector<torch::RankClass>> quantized_rank_classes(const Config& config,
+                                                             const TrainRecipe& recipe) {
+  ghost::Session session({});
+  const ghost::HostGuard nothing_is_taken;
+  const Result<QuantizedModel> loaded = load_quantized(config, recipe);
+  if (!loaded) return tl::unexpected(loaded.error());
+  if (const auto ready = torch::adapt_model(*loaded->model, recipe, config); !ready)
+    return tl::unexpected(ready.error());
+  session.finished = true;
+  nn::ModuleNode& root = loaded->model->tree.root();
+  const std::int64_t gpus = recipe.layout.gpus;
+  if (parallelism_of(recipe) == Parallelism::fsdp1)
+    return fsdp1::rank_classes(root, gpus, fsdp1_options(recipe));
+  std::vector<std::int64_t> rows;
+  for (const ghost::Tensor& p : nn::parameters(root)) rows.push_back(p.size(0));
+  return fsdp2::rank_classes(std::move(rows), gpus, fsdp2_options(recipe));
+}
+
+}  // namespace
+
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
                                                    const TrainRecipe& recipe) {
+  if (recipe.trainer.fsdp && recipe.quantization) return quantized_rank_classes(config, recipe);
   switch (parallelism_of(recipe)) {
     case Parallelism::fsdp1: return fsdp1::rank_classes(config, recipe, fsdp1_options(recipe));
     case Parallelism::fsdp2: return fsdp2::rank_classes(config, recipe, fsdp2_options(recipe));

@@ -22,6 +22,11 @@ Parallelism parallelism_of(const TrainRecipe& recipe);
 std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& model,
                                                      const TrainRecipe& recipe, int rank);
 
+/// trl's reference beside it, as its trainers prepare that (prepare_fsdp, prepare_deepspeed of trl
+/// 1.16, models/utils.py): whole on each GPU but over FSDP, by version 2 as one unit.
+std::unique_ptr<torch::DrivenModel> prepare_reference(family::PretrainedModel& model,
+                                                      const TrainRecipe& recipe, int rank);
+
 /// What is not modelled of Trainer on several GPUs.
 Result<void> check_parallel(const TrainRecipe& recipe);
 

@@ -20,24 +20,25 @@ Tensor as_float32(const Tensor& output) {
 
 }  // namespace
 
-PreparedModel::PreparedModel(const TrainRecipe& recipe, family::PretrainedModel& model)
+PreparedModel::PreparedModel(const TrainRecipe& recipe, family::PretrainedModel& model, Role role)
     : recipe_(recipe),
       model_(model),
       forward_([this](const Batch& inputs) { return model_.forward(inputs); }),
-      is_patched_(parallelism_of(recipe) != Parallelism::fsdp2) {}
+      is_patched_(parallelism_of(recipe) != Parallelism::fsdp2 &&
+                  (role == Role::trained || !recipe.trainer.fsdp)) {}
 
 ModelOutput PreparedModel::operator()(const Batch& inputs) const {
   if (!wrapper_) return patched(inputs);
   return wrapper_->forward([this](const Batch& batch) { return patched(batch); }, inputs);
 }
 
-void PreparedModel::call(const std::function<torch::DrivenModel::Outputs()>& forward) const {
+void PreparedModel::call(const std::function<torch::DrivenModel::Outputs()>& forward,
+                         Callee callee) const {
   const auto patched = [&] { return autocasting(forward); };
-  if (!wrapper_) {
+  if (wrapper_ && (callee == Callee::model_wrapped || recipe_.trainer.fsdp))
+    wrapper_->call(patched);
+  else
     patched();
-    return;
-  }
-  wrapper_->call(patched);
 }
 
 ModelOutput PreparedModel::patched(const Batch& inputs) const {

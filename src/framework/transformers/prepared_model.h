@@ -16,7 +16,11 @@ class PreparedModel {
  public:
   using Forward = std::function<family::ModelOutput(const family::Batch&)>;
 
-  PreparedModel(const TrainRecipe& recipe, family::PretrainedModel& model);
+  /// A reference is prepared by trl (prepare_fsdp, prepare_deepspeed of models/utils.py), which
+  /// leaves its forward as it is.
+  enum class Role { trained, reference };
+  PreparedModel(const TrainRecipe& recipe, family::PretrainedModel& model,
+                Role role = Role::trained);
 
   /// model.forward = ...
   void replace_forward(Forward forward) { forward_ = std::move(forward); }
@@ -27,8 +31,11 @@ class PreparedModel {
   /// model(**inputs)
   family::ModelOutput operator()(const family::Batch& inputs) const;
 
+  /// What a program calls: Trainer's `model_wrapped`, or its `model`, which is below the wrapper
+  /// but over FSDP (_prepare_for_training).
+  enum class Callee { model_wrapped, model };
   /// The same for another forward, whose outputs are float32 already.
-  void call(const std::function<torch::DrivenModel::Outputs()>& forward) const;
+  void call(const std::function<torch::DrivenModel::Outputs()>& forward, Callee callee) const;
 
   /// `forward` without what wraps the model.
   template <class F>

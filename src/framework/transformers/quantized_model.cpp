@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "framework/torch/model_setup.h"
@@ -61,21 +62,30 @@ void quantize_to_int8(nn::Projection& layer, const QuantizationRecipe& recipe) {
 /// Params4bit: the packed bytes in the place of the weight.
 void quantize(nn::Projection& layer, const QuantizationRecipe& recipe, Tensor& dynamic_map) {
   const Tensor packs = as_linear_weight(layer).contiguous();  // Params4bit._quantize
-  auto [packed, state] = quantize_4bit(packs, recipe.double_quant, dynamic_map);
+  auto [packed, state] =
+      quantize_4bit(packs, {.nested = recipe.double_quant, .storage = recipe.storage}, dynamic_map);
   take_packed_weight(layer, packed);
   layer.kernel = std::make_unique<Linear4Bit>(std::move(state), recipe.compute_dtype);
 }
 
+/// Params4bit of the model, and their like.
+std::unordered_set<const ghost::TensorImpl*> packed_weights(family::PretrainedModel& model) {
+  std::unordered_set<const ghost::TensorImpl*> found;
+  for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
+    if (module.node->projection && module.node->projection->kernel)
+      found.insert(module.node->projection->weight.ptr().get());
+  return found;
+}
+
 /// param_element_size counts half a byte, or one, for what is quantized.
 void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& quantized,
-             bool int8) {
-  Bytes bytes = 0;
+             bool int8, BytesToLoad bytes) {
   for (const ModuleNode::Named& p : parameters) {
     const std::int64_t count = p.tensor.numel();
     const bool shrinks = quantized.contains(p.tensor.ptr().get());
-    bytes += !shrinks ? p.tensor.nbytes() : int8 ? count : count / 2;
+    bytes.add(p.name, !shrinks ? p.tensor.nbytes() : int8 ? count : count / 2);
   }
-  warm_up_allocator(bytes);
+  warm_up_allocator(bytes.total());
 }
 
 /// replace_with_bnb_linear takes layers of torch's own class, and Conv1D.
@@ -105,7 +115,7 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   const Quantized quantized = quantized_projections(*result.model, *recipe.quantization);
   if (const Result<void> fine = check_layers(parameters, quantized); !fine)
     return tl::unexpected(fine.error());
-  warm_up(parameters, quantized, recipe.quantization->int8);
+  warm_up(parameters, quantized, recipe.quantization->int8, {config, recipe.layout.gpus});
   std::stable_sort(parameters.begin(), parameters.end(),
                    [](const auto& a, const auto& b) { return loads_before(a.name, b.name); });
   Tensor dynamic_map;  // functional.name2qmap, for the life of the process
@@ -117,12 +127,18 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
       quantize_to_int8(*found->second, *recipe.quantization);
       continue;
     }
-    result.packed_away += p.tensor.numel() / 2;
+    const std::int64_t unpacked = p.tensor.numel();
     quantize(*found->second, *recipe.quantization, dynamic_map);
+    result.packed_away += unpacked - p.tensor.numel();
   }
   result.dynamic_map = dynamic_map;
   take_buffers(result.model->tree.root());
   return result;
+}
+
+bool prepares_for_kbit(const TrainRecipe& recipe) {
+  return recipe.prepare_for_kbit_training.value_or(!recipe.trainer.is_of_trl() &&
+                                                   !recipe.trainer.fsdp);
 }
 
 void prepare_model_for_kbit_training(family::PretrainedModel& model, bool casts) {
@@ -130,7 +146,9 @@ void prepare_model_for_kbit_training(family::PretrainedModel& model, bool casts)
   for (const ModuleNode::Named& p : parameters) p.tensor.impl().requires_grad = false;
   if (!casts) return;
   const ghost::GradMode no_grad(false);
+  const std::unordered_set<const ghost::TensorImpl*> packed = packed_weights(model);
   for (const ModuleNode::Named& p : parameters) {
+    if (packed.contains(p.tensor.ptr().get())) continue;
     if (p.tensor.dtype() != DType::float16 && p.tensor.dtype() != DType::bfloat16) continue;
     const Tensor cast = p.tensor.to_float();
     ghost::session().set_category(cast, Category::parameter);

@@ -22,6 +22,10 @@ struct QuantizedModel {
 
 Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& recipe);
 
+/// Whether peft.prepare_model_for_kbit_training is taken to be called. trl's trainers do without,
+/// and so do programs over FSDP, whose flat tensors are of one dtype.
+bool prepares_for_kbit(const TrainRecipe& recipe);
+
 /// peft.prepare_model_for_kbit_training: everything frozen, and half types cast to float32 unless
 /// GPTQ packed the layers.
 void prepare_model_for_kbit_training(family::PretrainedModel& model, bool casts);

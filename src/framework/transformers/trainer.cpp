@@ -69,7 +69,8 @@ class Trainer {
         prepared_(recipe, model_),
         ds_config_(models.ds_config),
         reference_(models.reference
-                       ? std::optional<PreparedModel>(std::in_place, recipe, *models.reference)
+                       ? std::optional<PreparedModel>(std::in_place, recipe, *models.reference,
+                                                      PreparedModel::Role::reference)
                        : std::nullopt),
         objective_(make_objective(recipe, prepared_, reference_ ? &*reference_ : nullptr)),
         evaluated_(recipe, prepared_),
@@ -78,6 +79,9 @@ class Trainer {
         rank_(rank) {
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
+    if (!reference_) return;
+    reference_wrapper_ = prepare_reference(*models.reference, recipe, rank);
+    reference_->wrap_in(*reference_wrapper_);
   }
 
   /// apply_liger_kernel; it leaves the head to trl where trl has taken it, and classifiers theirs:
@@ -314,7 +318,7 @@ class Trainer {
   ghost::Session& session_;
   bool shifts_labels_;
   int rank_;
-  std::unique_ptr<torch::DrivenModel> wrapper_;
+  std::unique_ptr<torch::DrivenModel> wrapper_, reference_wrapper_;
   deepspeed::Engine* engine_ = nullptr;  ///< the wrapper, over DeepSpeed
   CreatedOptimizer created_;
   torch::Optimizer* optimizer_ = nullptr;  ///< the created one
@@ -345,8 +349,7 @@ void halve_adapters(family::PretrainedModel& model) {
 /// cast.
 Result<void> adapt_quantized(const QuantizedModel& loaded, const Config& config,
                              const TrainRecipe& recipe, bool is_gptq) {
-  if (recipe.prepare_for_kbit_training.value_or(!recipe.trainer.is_of_trl()))
-    prepare_model_for_kbit_training(*loaded.model, !is_gptq);
+  if (prepares_for_kbit(recipe)) prepare_model_for_kbit_training(*loaded.model, !is_gptq);
   return torch::adapt_model(*loaded.model, recipe, config);
 }
 

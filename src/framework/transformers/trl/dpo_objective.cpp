@@ -138,12 +138,10 @@ std::int64_t DpoObjective::scored_of(const family::Batch& inputs) const {
 FusedOutput DpoObjective::reference_outputs(const family::Batch& model_inputs) const {
   const ghost::GradMode no_grad(false);
   FusedCount count{.scored = scored_of(model_inputs), .outputs = {}};
-  if (reference_)
-    return reference_->autocasting(
-        [&] { return fused_forward(reference_->model(), model_inputs, count); });
+  if (reference_) return fused_forward(*reference_, model_inputs, count);
   const WithoutAdapters base(model_.model());
   count.outputs = kPolicyOutputs;  // one forward was put in the model's place
-  return model_.autocasting([&] { return fused_forward(model_.model(), model_inputs, count); });
+  return fused_forward(model_, model_inputs, count, PreparedModel::Callee::model);
 }
 
 Tensor DpoObjective::compute_loss(const Inputs& inputs) {

@@ -73,16 +73,17 @@ FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& i
   return out;
 }
 
-FusedOutput fused_forward(const PreparedModel& model, const family::Batch& inputs,
-                          FusedCount count) {
+FusedOutput fused_forward(const PreparedModel& model, const family::Batch& inputs, FusedCount count,
+                          PreparedModel::Callee callee) {
   FusedOutput out;
-  model.call([&]() -> torch::DrivenModel::Outputs {
+  const auto forward = [&]() -> torch::DrivenModel::Outputs {
     out = fused_forward(model.model(), inputs, count);
     torch::DrivenModel::Outputs outputs{&out.loss,        &out.log_probs, &out.entropy,
                                         &out.mean_logits, &out.is_top1,   &out.label_mask};
     if (out.aux_loss.defined()) outputs.push_back(&out.aux_loss);
     return outputs;
-  });
+  };
+  model.call(forward, callee);
   return out;
 }
 

@@ -29,7 +29,7 @@ FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& i
                           FusedCount count);
 
 /// The same through what wraps the model.
-FusedOutput fused_forward(const PreparedModel& model, const family::Batch& inputs,
-                          FusedCount count);
+FusedOutput fused_forward(const PreparedModel& model, const family::Batch& inputs, FusedCount count,
+                          PreparedModel::Callee callee = PreparedModel::Callee::model_wrapped);
 
 }  // namespace memtape::transformers::trl

@@ -131,15 +131,12 @@ KtoObjective::Reference KtoObjective::reference_logps(const family::Batch& input
   };
   FusedCount count{.scored = scored_, .outputs = {}};
   if (reference_) {
-    run([&](const family::Batch& batch) {
-      return reference_->autocasting(
-          [&] { return fused_forward(reference_->model(), batch, count); });
-    });
+    run([&](const family::Batch& batch) { return fused_forward(*reference_, batch, count); });
   } else {
     const WithoutAdapters base(model_.model());
     count.outputs = kPolicyOutputs;  // one forward was put in the model's place
     run([&](const family::Batch& batch) {
-      return model_.autocasting([&] { return fused_forward(model_.model(), batch, count); });
+      return fused_forward(model_, batch, count, PreparedModel::Callee::model);
     });
   }
   found.per_token_logps = ghost::strided_slice(found.outputs.log_probs, 1, 0, 1);
