@@ -78,8 +78,8 @@ Tensor weighted_swiglu(const Tensor& x, const Tensor& weights) {
            [&](ToSave& save) {
              save = {x, weights};
              const std::vector<Tensor> parts = x.chunk(2, -1);
-             const Tensor active = ghost::silu(parts[0]).mul(parts[1]);
-             return active.mul(weights).to(x.dtype());
+             const Tensor res = ghost::silu(parts[0]).mul(parts[1]).mul(weights);
+             return res.to(x.dtype());
            },
        .backward = [](std::span<const Tensor> saved, const Tensor& grad,
                       Gradients& in) { weighted_swiglu_back(grad, saved[0], saved[1], in); },

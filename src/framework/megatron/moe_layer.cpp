@@ -49,7 +49,8 @@ Tensor MoeLayer::shared(const Tensor& x) {
     Tensor output = (*shared_fc2_)(intermediate);
     if (!shared_gate_.defined()) return output;
     intermediate.reset();
-    const Tensor score = ghost::sigmoid(in[0].matmul(shared_gate_.t()));
+    const Tensor logits = in[0].matmul(shared_gate_.t());
+    const Tensor score = ghost::sigmoid(logits);
     return output.mul(score);
   };
   const std::vector<Tensor> inputs{x};

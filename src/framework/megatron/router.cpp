@@ -179,8 +179,8 @@ Router::Scored Router::by_sigmoid(const Tensor& logits) const {
   Scored out;
   out.scores = ghost::sigmoid(logits.to_float()).to(logits.dtype());
   if (expert_bias_.defined()) {
-    const Tensor biased = out.scores.add(expert_bias_);
-    out.indices = chosen(biased).second;
+    out.scores_for_routing = out.scores.add(expert_bias_);
+    std::tie(out.unused, out.indices) = chosen(out.scores_for_routing);
     out.scores = ghost::gather(out.scores, out.indices).to(logits.dtype());
   } else {
     std::tie(out.scores, out.indices) = chosen(out.scores);
@@ -294,8 +294,11 @@ void Router::add_losses(const Tensor& logits, std::int64_t sequence, Tensor& pro
 
 Tensor Router::with_z_loss(const Tensor& logits) {
   if (!moe_.router.losses.z || !ghost::session().grad_enabled) return logits;
-  Tensor squared = logsumexp(logits).pow(2);
-  const Tensor loss = std::move(squared).mean(0).mul(1.0);
+  Tensor loss;
+  {
+    const Tensor squared = logsumexp(logits).pow(2);
+    loss = squared.mean(0).mul(1.0);
+  }
   track(LossKind::z, loss);
   return with_loss(logits, loss);
 }

@@ -14,7 +14,7 @@ struct Routing {
 class Router {
   /// The weights of a token's experts, which they are, and what both were made of.
   struct Scored {
-    Tensor probs, indices, scores;
+    Tensor probs, indices, scores, scores_for_routing, unused;
   };
 
  public:

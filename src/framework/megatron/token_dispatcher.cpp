@@ -2,6 +2,7 @@
 #include "framework/megatron/token_dispatcher.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -49,8 +50,9 @@ class GatheringDispatcher final : public TokenDispatcher {
                 .deterministic = rank_.a.deterministic};
     Permuted permuted = permute(tokens.hidden, local_map_, {}, options_);
     mapping_ = permuted.mapping;
-    local_probs_ = ghost::masked_select(local_probs_.transpose(0, 1).contiguous(),
-                                        local_map_.transpose(0, 1).contiguous(), mine);
+    Tensor by_expert = local_probs_.transpose(0, 1).contiguous();
+    local_probs_ =
+        ghost::masked_select(std::move(by_expert), local_map_.transpose(0, 1).contiguous(), mine);
     map_.reset();
     return {permuted.tokens.hidden, local_probs_};
   }
@@ -151,7 +153,7 @@ class ExchangingDispatcher final : public TokenDispatcher {
   }
 
   std::int64_t received() const {
-    if (moe_.capacity_factor) return sent() / ep_ * etp_;
+    if (moe_.capacity_factor) return sent() * etp_;
     return moe_.load.of_fullest_gpu({tokens_ * ep_ * etp_, moe_.topk, moe_.num_experts}, local_);
   }
 
