@@ -9,6 +9,7 @@
 #include "ghost/ops/joins.h"
 #include "ghost/ops/logarithms.h"
 #include "ghost/ops/loss.h"
+#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 
