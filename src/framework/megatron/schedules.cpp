@@ -25,7 +25,9 @@ constexpr std::int64_t kFewestAlike = 5;
 Schedule::Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks,
                    std::int64_t pp_rank, bool writes)
     : rank_(rank), chunks_(chunks), pp_rank_(pp_rank) {
-  if (!writes || rank.a.num_microbatches < kFewestAlike) return;
+  // What routers and dispatchers keep between passes is not told apart well enough to write others.
+  const bool routes = rank.a.moe.num_experts > 0;
+  if (!writes || routes || rank.a.num_microbatches < kFewestAlike) return;
   for (std::size_t i = 0; i < chunks.size(); ++i) passes_.emplace_back(rank.kept);
 }
 

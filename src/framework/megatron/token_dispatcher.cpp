@@ -19,9 +19,7 @@ Tensor columns(const Tensor& x, std::int64_t count) { return x.slice(1, 0, count
 
 class GatheringDispatcher final : public TokenDispatcher {
  public:
-  explicit GatheringDispatcher(Rank& rank) : TokenDispatcher(rank) {
-    rank.kept.insert(rank.kept.end(), {&map_, &local_map_, &local_probs_, &mapping_});
-  }
+  using TokenDispatcher::TokenDispatcher;
 
   Tokens preprocess(const Tensor& rows, const Routing& routing) override {
     map_ = routing.map;
@@ -93,9 +91,7 @@ class GatheringDispatcher final : public TokenDispatcher {
 
 class ExchangingDispatcher final : public TokenDispatcher {
  public:
-  explicit ExchangingDispatcher(Rank& rank) : TokenDispatcher(rank) {
-    rank.kept.insert(rank.kept.end(), {&map_, &probs_, &mapping_});
-  }
+  using TokenDispatcher::TokenDispatcher;
 
   Tokens preprocess(const Tensor& rows, const Routing& routing) override {
     tokens_ = rows.size(0);
