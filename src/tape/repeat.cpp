@@ -65,6 +65,16 @@ void append_again(Tape& tape, std::size_t first, int step) {
   append_again(tape, {first, tape.events.size()}, step, {});
 }
 
+void run_steps(Tape& tape, int steps, const std::function<bool(int step)>& run_step) {
+  std::size_t last_began = 0;
+  for (int step = 0; step < steps; ++step) {
+    const bool is_last = step > 0 && step + 1 == steps;
+    if (is_last && is_steady(tape, last_began)) return append_again(tape, last_began, step);
+    last_began = tape.events.size();
+    if (!run_step(step)) return;
+  }
+}
+
 void append_again(Tape& tape, const EventRange& stretch, int step, const Handover& given) {
   const BlockId own = first_block(tape, stretch.from);
   const auto shift = own == kNone ? 0 : static_cast<BlockId>(tape.requested.size()) - own;

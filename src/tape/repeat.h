@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +19,10 @@ bool is_steady(const Tape& tape, std::size_t first);
 
 /// Appends the events from `first` on once more, as step `step`. The stretch must be steady.
 void append_again(Tape& tape, std::size_t first, int step);
+
+/// Runs `steps` steps of a program that writes `tape`, each by its number, until one says false: it
+/// failed. The last is not run where the one before it was steady: it is appended again.
+void run_steps(Tape& tape, int steps, const std::function<bool(int step)>& run_step);
 
 /// What one step leaves to the next, which frees it and leaves the same of its own: the last
 /// message of another stage, gradients that go when the next step begins. Pairs of a block that the

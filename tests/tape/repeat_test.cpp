@@ -45,6 +45,37 @@ TEST(Repeat, AStepThatFreesWhatWasThereIsNotSteady) {
   EXPECT_FALSE(is_steady(tape, kStepOne));
 }
 
+TEST(Repeat, TheLastStepIsWrittenDownAfterASteadyOne) {
+  Tape tape;
+  int ran = 0;
+  run_steps(tape, 3, [&](int step) {
+    ++ran;
+    tape.mark({Phase::forward, step, 0});
+    tape.free(tape.alloc(10, 0, {}));
+    return true;
+  });
+  EXPECT_EQ(ran, 2);
+  EXPECT_EQ(tape.requested, (std::vector<Bytes>{10, 10, 10}));
+  EXPECT_EQ(tape.marks.back().step, 2);
+}
+
+TEST(Repeat, EveryStepIsRunWhereTheOneBeforeKeepsSomething) {
+  Tape tape;
+  int ran = 0;
+  run_steps(tape, 3, [&](int) {
+    tape.alloc(10, 0, {});
+    return ++ran > 0;
+  });
+  EXPECT_EQ(ran, 3);
+}
+
+TEST(Repeat, AStepThatFailsIsTheLast) {
+  Tape tape;
+  int ran = 0;
+  run_steps(tape, 3, [&](int) { return ++ran < 1; });
+  EXPECT_EQ(ran, 1);
+}
+
 /// Each step frees what the one before left and leaves a block of its own.
 Tape steps_that_hand_over() {
   Tape tape;

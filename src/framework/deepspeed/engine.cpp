@@ -24,25 +24,15 @@ class PlainLoop {
         engine_(model, config, recipe, rank) {}
 
   torch::StaticBytes train() {
-    run_steps();
+    run_steps(session_.tape, torch::kSteps, [this](int step) {
+      run_step(step);
+      return !session_.error;
+    });
     session_.finished = true;
     return engine_.statics();
   }
 
  private:
-  /// All steps; the last is not run when the one before it came back to the state it began with.
-  void run_steps() {
-    std::size_t last_began = 0;
-    for (int step = 0; step < torch::kSteps - 1; ++step) {
-      last_began = session_.tape.events.size();
-      run_step(step);
-    }
-    if (is_steady(session_.tape, last_began))
-      append_again(session_.tape, last_began, torch::kSteps - 1);
-    else
-      run_step(torch::kSteps - 1);
-  }
-
   void run_step(int step) {
     const auto micro_batches =
         static_cast<int>(std::min(recipe_.gradient_accumulation, torch::kMostMicroBatches));

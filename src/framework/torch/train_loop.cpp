@@ -44,19 +44,16 @@ class TrainLoop {
   }
 
  private:
-  /// All steps; the last is not run when the one before it came back to the state it began with.
+  /// DDP's reducer sees in one step what it does in the next: of a static graph the second step
+  /// gives the order of the buckets that the third begins with. All its steps are run.
   void run_steps() {
-    std::size_t last_began = 0;
-    for (int step = 0; step < kSteps - 1; ++step) {
-      last_began = session_.tape.events.size();
+    const auto run = [this](int step) {
       run_step(step);
-    }
-    // DDP's reducer sees in one step what it does in the next: of a static graph the second step
-    // gives the order of the buckets that the third begins with.
-    if (recipe_.framework != Framework::ddp && is_steady(session_.tape, last_began))
-      append_again(session_.tape, last_began, kSteps - 1);
-    else
-      run_step(kSteps - 1);
+      return !session_.error;
+    };
+    if (recipe_.framework != Framework::ddp) return memtape::run_steps(session_.tape, kSteps, run);
+    for (int step = 0; step < kSteps; ++step)
+      if (!run(step)) return;
   }
 
   Batch make_batch() const {

@@ -81,14 +81,10 @@ class TrainLoop {
 
   void run() {
     ghost::Session& session = ghost::session();
-    std::size_t last_began = 0;
-    for (int step = 0; step < torch::kSteps; ++step) {
-      const bool again = step + 1 == torch::kSteps && is_steady(session.tape, last_began);
-      if (again) return append_again(session.tape, last_began, step);
-      last_began = session.tape.events.size();
+    run_steps(session.tape, torch::kSteps, [&](int step) {
       run_step(step);
-      if (session.error) return;
-    }
+      return !session.error;
+    });
   }
 
   Bytes gradient_bytes = 0;
