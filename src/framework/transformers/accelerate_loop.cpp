@@ -140,11 +140,6 @@ class AccelerateLoop {
     scaler_->update();
   }
 
-  Tensor repeated(const Tensor& loss) const {
-    const ghost::Op op("repeat", {});
-    return ghost::empty({recipe_.trainer.evaluation.batch_size}, loss.dtype());
-  }
-
   /// losses.append(accelerator.gather_for_metrics(loss.repeat(batch_size)))
   void evaluate() {
     session_.mark(Phase::evaluation, torch::kSteps - 1, 0);
@@ -155,7 +150,8 @@ class AccelerateLoop {
       next_batch(recipe_.trainer.evaluation.batch_size);
       const ghost::GradMode no_grad(false);
       call_model();
-      losses.push_back(gather(repeated(loss_), recipe_.layout.gpus));
+      losses.push_back(
+          gather_repeated(loss_, recipe_.trainer.evaluation.batch_size, recipe_.layout.gpus));
     }
     session_.training = training;
   }

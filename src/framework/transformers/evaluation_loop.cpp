@@ -121,11 +121,7 @@ void EvaluationLoop::gather_into(Containers& all, Prediction& predicted,
   const std::int64_t ranks = recipe_.layout.gpus;
   const EvaluationRecipe& evaluation = recipe_.trainer.evaluation;
   const bool keeps = !evaluation.batch_eval_metrics;
-  {
-    const ghost::Op op("repeat", {});
-    const Tensor repeated = ghost::empty({evaluation.batch_size}, predicted.losses.dtype());
-    predicted.losses = gather(repeated, ranks);
-  }
+  predicted.losses = gather_repeated(predicted.losses, evaluation.batch_size, ranks);
   add(all.losses, predicted.losses);
   if (evaluation.includes_inputs) {
     pad_across_processes(inputs.input_ids, ranks);

@@ -23,6 +23,12 @@ Tensor gather(const Tensor& tensor, std::int64_t ranks) {
   return ghost::empty(sizes, tensor.dtype(), Category::communication);
 }
 
+Tensor gather_repeated(const Tensor& loss, std::int64_t rows, std::int64_t ranks) {
+  const ghost::Op op("repeat", {});
+  const Tensor repeated = ghost::empty({rows}, loss.dtype());
+  return gather(repeated, ranks);
+}
+
 void pad_across_processes(const Tensor& tensor, std::int64_t ranks) {
   if (tensor.dim() < 2) return;
   Tensor size;

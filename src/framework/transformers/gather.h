@@ -10,6 +10,9 @@ namespace memtape::transformers {
 /// gather: every rank's rows in one tensor; a number becomes a row. On one GPU the tensor itself.
 ghost::Tensor gather(const ghost::Tensor& tensor, std::int64_t ranks);
 
+/// gather(loss.repeat(rows)): what evaluations keep of a batch's loss.
+ghost::Tensor gather_repeated(const ghost::Tensor& loss, std::int64_t rows, std::int64_t ranks);
+
 /// pad_across_processes(dim=1) between tensors of one size: only the sizes are looked at of those
 /// that have that dimension.
 void pad_across_processes(const ghost::Tensor& tensor, std::int64_t ranks);

@@ -11,6 +11,7 @@
 #include "ghost/ops/logarithms.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/sum_of_bools.h"
 
 namespace memtape::transformers::llama_factory {
 namespace {
@@ -23,14 +24,6 @@ struct Logps {
   Tensor sums, valid_length;
 };
 
-/// loss_mask.sum(-1)
-Tensor count_rows(const Tensor& mask) {
-  const ghost::Op op("sum", {});
-  Tensor counts = ghost::empty({mask.size(0)}, DType::int64);
-  const Tensor as_int64 = mask.to(DType::int64);
-  return counts;
-}
-
 Logps get_batch_logps(const Tensor& all_logits, const Tensor& all_labels) {
   const Tensor labels = all_labels.slice(1, 1, all_labels.size(1)).clone();
   const Tensor logits = all_logits.slice(1, 0, all_logits.size(1) - 1);
@@ -40,7 +33,7 @@ Logps get_batch_logps(const Tensor& all_logits, const Tensor& all_labels) {
   }
   const Tensor per_token_logps =
       ghost::gather(ghost::log_softmax(logits, DType::float32), labels.unsqueeze(2)).squeeze(2);
-  Tensor valid_length = count_rows(loss_mask);
+  Tensor valid_length = sum_of_bools(loss_mask, -1);
   return {per_token_logps.mul(loss_mask).sum(-1), std::move(valid_length)};
 }
 
