@@ -76,6 +76,23 @@ Tensor float32_router_logits(const Tensor& hidden_states, const Tensor& weight) 
   return ghost::linear(hidden_float, nn::value_of(weight).to_float(), {});
 }
 
+Routing route_by_groups(Tensor router_logits, const Tensor& scores, Tensor scores_for_choice,
+                        const DeepseekMoeConfig& c) {
+  const GroupChoice chosen(
+      best_two_of(scores_for_choice.view({-1, c.n_group, c.num_experts / c.n_group})).sum(-1), c);
+  scores_for_choice = ghost::masked_fill(
+      scores_for_choice, ghost::plain_unary("bitwise_not", chosen.score_mask.to(DType::boolean)));
+  Tensor topk_indices = ghost::topk(scores_for_choice, c.num_experts_per_tok).second;
+  Tensor topk_weights = ghost::gather(scores, topk_indices);
+  Tensor denominator;
+  if (c.norm_topk_prob) {
+    denominator = topk_weights.sum(-1, true).add(1e-20);
+    ghost::div_(topk_weights, denominator);
+  }
+  topk_weights = topk_weights.mul(2.0);
+  return {std::move(router_logits), std::move(topk_weights), std::move(topk_indices)};
+}
+
 DeepseekV3TopkRouter::DeepseekV3TopkRouter(const nn::Scope& scope, const DeepseekMoeConfig& c)
     : Module(scope),
       config_(c),
@@ -92,22 +109,7 @@ Routing DeepseekV3TopkRouter::forward(const Tensor& x) {
   Tensor router_logits = float32_router_logits(hidden_states, weight_);
   const Tensor scores = ghost::sigmoid(router_logits);
   Tensor scores_for_choice = scores.add(e_score_correction_bias_);
-  const GroupChoice chosen(
-      best_two_of(
-          scores_for_choice.view({-1, config_.n_group, config_.num_experts / config_.n_group}))
-          .sum(-1),
-      config_);
-  scores_for_choice = ghost::masked_fill(
-      scores_for_choice, ghost::plain_unary("bitwise_not", chosen.score_mask.to(DType::boolean)));
-  Tensor topk_indices = ghost::topk(scores_for_choice, config_.num_experts_per_tok).second;
-  Tensor topk_weights = ghost::gather(scores, topk_indices);
-  Tensor denominator;
-  if (config_.norm_topk_prob) {
-    denominator = topk_weights.sum(-1, true).add(1e-20);
-    ghost::div_(topk_weights, denominator);
-  }
-  topk_weights = topk_weights.mul(2.0);
-  return {std::move(router_logits), std::move(topk_weights), std::move(topk_indices)};
+  return route_by_groups(std::move(router_logits), scores, std::move(scores_for_choice), config_);
 }
 
 }  // namespace memtape::family

@@ -49,6 +49,11 @@ Tensor best_two_of(const Tensor& groups);
 /// router_logits of the routers that compute them in float32.
 Tensor float32_router_logits(const Tensor& hidden_states, const Tensor& weight);
 
+/// The tail of the routers that choose among the groups with the best two experts: the experts with
+/// the best `scores_for_choice` [T, E], weighted by their `scores` [T, E].
+Routing route_by_groups(Tensor router_logits, const Tensor& scores, Tensor scores_for_choice,
+                        const DeepseekMoeConfig& c);
+
 /// Sigmoid scores with a bias to keep the load even.
 class DeepseekV3TopkRouter : public nn::Module<DeepseekV3TopkRouter> {
  public:

@@ -8,32 +8,9 @@
 namespace memtape::family {
 namespace {
 
-class VaultGemmaDecoderLayer : public nn::GradientCheckpointingLayer<VaultGemmaDecoderLayer> {
- public:
-  VaultGemmaDecoderLayer(const nn::Scope& scope, const DecoderConfig& c, std::int64_t)
-      : GradientCheckpointingLayer(scope),
-        self_attn_(scope / "self_attn", c),
-        mlp_(scope / "mlp", c),
-        input_layernorm_(scope / "input_layernorm", c.hidden_size),
-        pre_feedforward_layernorm_(scope / "pre_feedforward_layernorm", c.hidden_size) {}
-
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
-                 const Tensor&) {
-    Tensor residual = x;
-    Tensor hidden_states = input_layernorm_(x);
-    hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
-    hidden_states = residual.add(hidden_states);
-
-    residual = hidden_states;
-    hidden_states = pre_feedforward_layernorm_(hidden_states);
-    hidden_states = mlp_(hidden_states);
-    return residual.add(hidden_states);
-  }
-
- private:
-  LlamaAttention self_attn_;
-  LlamaMLP mlp_;
-  GemmaRMSNorm input_layernorm_, pre_feedforward_layernorm_;
+struct VaultGemmaDecoderLayer : PreNormDecoderLayer<LlamaAttention, LlamaMLP, GemmaRMSNorm> {
+  VaultGemmaDecoderLayer(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
+      : PreNormDecoderLayer(scope, c, layer, "pre_feedforward_layernorm") {}
 };
 
 struct VaultGemmaParts : Gemma2Parts {

@@ -5,8 +5,8 @@
 // models/glm_ocr/modular_glm_ocr.py.
 #include "family/attention_steps.h"
 #include "family/decoder.h"
-#include "family/deepseek_moe.h"
 #include "family/glm4_layer.h"
+#include "family/glm4_moe.h"
 #include "family/glm_tower.h"
 #include "family/image_text_to_text.h"
 #include "family/more_families.h"
@@ -27,25 +27,9 @@ struct Glm4vParts : DecoderParts {
   }
 };
 
-struct Glm4vMoeTextConfig : DeepseekMoeConfig {
+struct Glm4vMoeTextConfig : Glm4MoeConfig {
   Glm4vMoeTextConfig(const Config& c, const ModelOptions& options)
-      : DeepseekMoeConfig(c, options,
-                          {.vocab_size = 151424,
-                           .intermediate_size = 10944,
-                           .num_hidden_layers = 46,
-                           .num_attention_heads = 96,
-                           .num_key_value_heads = 8},
-                          {.experts_key = {"n_routed_experts", "num_local_experts"},
-                           .num_experts = 128,
-                           .intermediate_size = 1408}) {
-    rope = rope_parameters(c, head_dim, "partial_rotary_factor", 0.5);
-    qkv_bias = c.boolean("attention_bias", true);
-    first_k_dense_replace = c.count("first_k_dense_replace", 1);
-    norm_topk_prob = c.boolean("norm_topk_prob", true);
-    n_shared_experts = c.dimension("n_shared_experts", 1);
-    float32_correction_bias = true;
-    read_groups_of_two_best(c, 1, 1);
-  }
+      : Glm4MoeConfig(c, options, {.vocab_size = 151424, .attention_bias = true}) {}
 };
 
 struct Glm4vMoeParts : Glm4vParts {

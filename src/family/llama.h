@@ -50,12 +50,13 @@ class PreNormDecoderLayer
     : public nn::GradientCheckpointingLayer<PreNormDecoderLayer<Attention, Mlp, Norm>> {
  public:
   template <class Settings>
-  PreNormDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer)
+  PreNormDecoderLayer(const nn::Scope& scope, const Settings& c, std::int64_t layer,
+                      const char* second_norm = "post_attention_layernorm")
       : nn::GradientCheckpointingLayer<PreNormDecoderLayer>(scope),
         self_attn_(layer_part<Attention>(scope / "self_attn", c, layer)),
         mlp_(layer_part<Mlp>(scope / "mlp", c, layer)),
         input_layernorm_(scope / "input_layernorm", c.hidden_size),
-        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {}
+        post_attention_layernorm_(scope / second_norm, c.hidden_size) {}
 
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
                  const Tensor&) {

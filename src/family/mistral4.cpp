@@ -5,11 +5,9 @@
 
 #include "family/ministral3.h"
 #include "ghost/autocast.h"
-#include "ghost/ops/indexing.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
-#include "ghost/ops/sorting.h"
 #include "nn/parametrize.h"
 
 namespace memtape::family {
@@ -52,21 +50,7 @@ Routing Mistral4TopkRouter::forward(const Tensor& x) {
   const Tensor hidden_states = x.view({-1, config_.hidden_size});
   Tensor router_logits = ghost::linear(hidden_states, nn::value_of(weight_), {});
   const Tensor scores = ghost::softmax(router_logits, ghost::reduction_dtype(router_logits));
-  const GroupChoice chosen(
-      best_two_of(scores.view({-1, config_.n_group, config_.num_experts / config_.n_group}))
-          .sum(-1),
-      config_);
-  const Tensor scores_for_choice = ghost::masked_fill(
-      scores, ghost::plain_unary("bitwise_not", chosen.score_mask.to(DType::boolean)));
-  Tensor topk_indices = ghost::topk(scores_for_choice, config_.num_experts_per_tok).second;
-  Tensor topk_weights = ghost::gather(scores, topk_indices);
-  Tensor denominator;
-  if (config_.norm_topk_prob) {
-    denominator = topk_weights.sum(-1, true).add(1e-20);
-    ghost::div_(topk_weights, denominator);
-  }
-  topk_weights = topk_weights.mul(2.0);
-  return {std::move(router_logits), std::move(topk_weights), std::move(topk_indices)};
+  return route_by_groups(std::move(router_logits), scores, scores, config_);
 }
 
 }  // namespace memtape::family

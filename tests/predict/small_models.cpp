@@ -20,6 +20,14 @@ constexpr std::string_view kCommon =
     R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256,
   "num_hidden_layers": 8, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256)";
 
+/// GLM's models of images and text without experts.
+constexpr std::string_view kGlmVision =
+    R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+                         "num_attention_heads": 4, "num_key_value_heads": 2,
+                         "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [8, 4, 4]}},
+           "vision_config": {"depth": 2, "hidden_size": 64, "intermediate_size": 96, "num_heads": 4,
+                         "out_hidden_size": 128, "image_size": 56, "patch_size": 14})";
+
 constexpr std::array kSpecials{
     Special{"gpt2",
             R"("vocab_size": 512, "n_embd": 128, "n_layer": 8, "n_head": 4, "n_positions": 256)",
@@ -384,27 +392,9 @@ constexpr std::array kSpecials{
         "vaultgemma",
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "sliding_window": 16)"},
-    Special{
-        "glm4v",
-        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
-                         "num_attention_heads": 4, "num_key_value_heads": 2,
-                         "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [8, 4, 4]}},
-           "vision_config": {"depth": 2, "hidden_size": 64, "intermediate_size": 96, "num_heads": 4,
-                         "out_hidden_size": 128, "image_size": 56, "patch_size": 14})"},
-    Special{
-        "glm46v",
-        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
-                         "num_attention_heads": 4, "num_key_value_heads": 2,
-                         "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [8, 4, 4]}},
-           "vision_config": {"depth": 2, "hidden_size": 64, "intermediate_size": 96, "num_heads": 4,
-                         "out_hidden_size": 128, "image_size": 56, "patch_size": 14})"},
-    Special{
-        "glm_ocr",
-        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
-                         "num_attention_heads": 4, "num_key_value_heads": 2,
-                         "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [8, 4, 4]}},
-           "vision_config": {"depth": 2, "hidden_size": 64, "intermediate_size": 96, "num_heads": 4,
-                         "out_hidden_size": 128, "image_size": 56, "patch_size": 14})"},
+    Special{"glm4v", kGlmVision},
+    Special{"glm46v", kGlmVision},
+    Special{"glm_ocr", kGlmVision},
     Special{
         "glm4v_moe",
         R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
