@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "sources/files.h"
 
 namespace memtape::sources {
@@ -21,13 +22,6 @@ constexpr std::size_t kLongestToken = 4096;
 constexpr std::size_t kFirstBytes = std::size_t{128}
                                     << 10;  // holds nearly every header: one request a file
 constexpr long kOk = 200, kPartial = 206, kUnauthorized = 401, kForbidden = 403, kNotFound = 404;
-
-std::string trimmed(std::string_view text) {
-  const auto space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  while (!text.empty() && space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && space(text.back())) text.remove_suffix(1);
-  return std::string(text);
-}
 
 /// The first of the variables that is set and not empty.
 template <class... Names>
@@ -52,13 +46,13 @@ fs::path home_of_hub() {
 }
 
 std::string token_of_process(const fs::path& home) {
-  if (std::string token = trimmed(variable("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")); !token.empty())
-    return token;
+  const std::string said = variable("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN");
+  if (const std::string_view token = trimmed(said); !token.empty()) return std::string(token);
   if (is_true(variable("HF_HUB_DISABLE_IMPLICIT_TOKEN"))) return {};
   const std::string stored = variable("HF_TOKEN_PATH");
   const Result<std::string> text =
       read_text_file(stored.empty() ? (home / "token").string() : stored, kLongestToken);
-  return text ? trimmed(*text) : std::string();
+  return text ? std::string(trimmed(*text)) : std::string();
 }
 
 /// Why the hub answered with something else than the file.
@@ -111,7 +105,7 @@ std::optional<fs::path> cached_snapshot(const HubSettings& settings, std::string
   const fs::path repository = settings.cache / folder;
   const Result<std::string> revision = read_text_file((repository / "refs" / "main").string(), 256);
   if (!revision) return std::nullopt;
-  const std::string name = trimmed(*revision);
+  const std::string name(trimmed(*revision));
   if (name.empty() || name.find('/') != std::string::npos || name.front() == '.')
     return std::nullopt;
   const fs::path snapshot = repository / "snapshots" / name;

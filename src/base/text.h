@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text: names that are nearly right, and bytes as people read them.
+// Text: names that are nearly right, words without the white space around them, and bytes as people
+// read them.
 #pragma once
 
 #include <span>
@@ -20,6 +21,9 @@ inline constexpr std::size_t kMostNamed = 24;
 /// "did you mean X?" for the nearest candidate, or "one of a, b, c" when none is near (of many, the
 /// first "and 9 more").
 std::string suggestion(std::string_view typed, std::span<const std::string_view> candidates);
+
+/// The text without the white space at its ends.
+std::string_view trimmed(std::string_view text);
 
 /// Bytes in GiB with two decimals and the unit: "12.34 GiB".
 std::string gib(Bytes bytes);

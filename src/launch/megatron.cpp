@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -12,6 +11,7 @@
 #include "base/text.h"
 #include "launch/megatron_arguments.h"
 #include "launch/programs.h"
+#include "workload/layout_recipe.h"
 
 namespace memtape::launch {
 namespace {
@@ -141,14 +141,14 @@ void take_enough_nodes(const LaunchCommand& command, const ReadFlags& flags,
                        Translation& translation) {
   if (!command.processes_per_node || command.nodes || command.processes) return;
   const std::int64_t each = *command.processes_per_node;
-  const std::int64_t tp = size_of(flags, "tensor_model_parallel_size", 1);
-  const std::int64_t pp = size_of(flags, "pipeline_model_parallel_size", 1);
-  const std::int64_t model = tp * pp * size_of(flags, "context_parallel_size", 1);
-  const std::int64_t experts = size_of(flags, "expert_tensor_parallel_size", tp) * pp *
-                               size_of(flags, "expert_model_parallel_size", 1);
-  if (each < 1 || std::max(model, experts) > 1 << 24) return;
-  const std::int64_t gpus = std::lcm(model, experts);
-  if (gpus <= each || gpus % each != 0) return;
+  LayoutRecipe layout;
+  layout.tp = size_of(flags, "tensor_model_parallel_size", 1);
+  layout.pp = size_of(flags, "pipeline_model_parallel_size", 1);
+  layout.cp = size_of(flags, "context_parallel_size", 1);
+  layout.ep = size_of(flags, "expert_model_parallel_size", 1);
+  const std::int64_t gpus =
+      layout.fewest_gpus(size_of(flags, "expert_tensor_parallel_size", *layout.tp));
+  if (each < 1 || gpus > kMostGpus || gpus <= each || gpus % each != 0) return;
   for (auto& [name, value] : translation.options)
     if (name == "gpus") value = fmt::format("{}", gpus);
   translation.remarks.warnings.push_back(

@@ -26,12 +26,6 @@ constexpr auto kNeutral = std::to_array<std::string_view>(
 
 bool is_config(std::string_view word) { return word.ends_with(".py"); }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
 /// 5 * 8, as the shipped files write it; anything else as it stands, without quotes.
 std::string value_of(std::string_view text) {
   std::int64_t product = 1;
