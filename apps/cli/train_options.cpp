@@ -35,7 +35,7 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"target-length", "N", "labels per sequence of an encoder-decoder (as many as tokens)", kStep},
     {"num-labels", "N", "classes of a classifier (the configuration's, else 2)", kStep},
     {"gradient-accumulation", "N", "micro-batches per optimizer step", kStep},
-    {"precision", "NAME", "fp32, bf16, fp16, amp-bf16, amp-fp16, fp8", kStep},
+    {"precision", "NAME", "fp32, bf16, fp16, amp-bf16, amp-fp16", kStep},
     {"optimizer", "NAME", "adamw, adam, sgd, sgd-momentum, adafactor, ...", kStep},
     {"optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations", kStep},
     {"max-grad-norm", "{X,none}", "clip gradients to this norm", kStep},

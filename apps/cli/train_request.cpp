@@ -36,7 +36,8 @@ Result<void> refuse_unmodelled(const RawOptions& options) {
     if (dialect == "transformers" && (name == "peft" || name == "quantization")) continue;
     if (dialect == "litgpt" && name == "quantize") continue;
     if (std::find(kUnmodelled.begin(), end, name) == end) continue;
-    if (std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
+    const bool is_stage = name == "zero" && value == "1";
+    if (is_stage || std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
       return unsupported("\"" + value + "\" is not modelled by --framework " + dialect, "--" + name,
                          "one GPU");
   }

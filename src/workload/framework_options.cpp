@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload/framework_options.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/letter_case.h"
@@ -63,10 +65,66 @@ bool freezes_by_name(Framework framework) {
          framework != Framework::litgpt;
 }
 
+/// An option that would change nothing in a framework's program.
+struct Absent {
+  Framework framework;
+  std::string_view option, what;
+};
+constexpr auto kAbsent = std::to_array<Absent>({
+    {Framework::megatron_core, "lora-rank", "adapters that are modelled"},
+    {Framework::megatron_core, "lora-targets", "adapters that are modelled"},
+    {Framework::megatron_core, "lora-dropout", "adapters that are modelled"},
+    {Framework::megatron_core, "train-last-layers", "layers that are not trained"},
+    {Framework::megatron_core, "upcast-trained", "layers that are not trained"},
+    {Framework::torchtitan, "train-last-layers", "layers that are not trained"},
+    {Framework::torchtitan, "upcast-trained", "layers that are not trained"},
+    {Framework::torchtitan, "precision", "precision of that name (training.dtype, --weights here)"},
+    {Framework::litgpt, "train-last-layers", "layers that are not trained"},
+    {Framework::litgpt, "upcast-trained", "layers that are not trained"},
+    {Framework::torch_pp, "train-last-layers", "layers that are not trained"},
+    {Framework::torch_pp, "upcast-trained", "layers that are not trained"},
+});
+
+Result<void> check_absent(std::span<const NamedValue> options, Framework framework) {
+  for (const Absent& absent : kAbsent)
+    if (absent.framework == framework &&
+        std::ranges::find(options, absent.option, &NamedValue::first) != options.end())
+      return has_none(framework, absent.what, absent.option, "leave it out");
+  return {};
+}
+
+/// Megatron-LM without Transformer Engine runs its local layers, whose attention is unfused, and
+/// torch.optim.AdamW; with it, FusedAdam (core/optimizer/__init__.py).
+Result<void> check_megatron(std::span<const NamedValue> options, const TrainRecipe& recipe) {
+  if (std::ranges::find(options, NamedValue{"attention", "sdpa"}) != options.end())
+    return bad_input("Megatron-LM's attention is another", "--attention", "flash or unfused");
+  if (recipe.optimizer != OptimizerName::adam && recipe.optimizer != OptimizerName::adamw)
+    return has_none(recipe.framework, "such optimizer in a model of transformers", "optimizer",
+                    "adam; a launch command's --optimizer is read");
+  const OptimizerImpl only =
+      recipe.attention == AttentionChoice::eager ? OptimizerImpl::foreach : OptimizerImpl::fused;
+  if (recipe.names_optimizer_impl && recipe.optimizer_impl != only)
+    return bad_input("Transformer Engine is there with flash attention, and brings FusedAdam",
+                     "--optimizer-impl", "fused with --attention flash, torch with unfused");
+  return {};
+}
+
+/// litgpt calls scaled_dot_product_attention, whose kernel torch chooses.
+Result<void> check_litgpt(const TrainRecipe& recipe) {
+  if (recipe.attention == AttentionChoice::sdpa) return {};
+  return has_none(recipe.framework, "attention but torch's", "attention", "sdpa");
+}
+
 }  // namespace
 
-Result<void> check_framework_options(const TrainRecipe& recipe) {
+Result<void> check_framework_options(std::span<const NamedValue> options,
+                                     const TrainRecipe& recipe) {
   const LayoutRecipe& layout = recipe.layout;
+  if (const auto fine = check_absent(options, recipe.framework); !fine) return fine;
+  if (recipe.framework == Framework::megatron_core)
+    if (const auto fine = check_megatron(options, recipe); !fine) return fine;
+  if (recipe.framework == Framework::litgpt)
+    if (const auto fine = check_litgpt(recipe); !fine) return fine;
   if (const auto fine = check_schedule(recipe.framework, layout); !fine) return fine;
   if (const auto fine = check_offload(recipe.framework, layout.offload); !fine) return fine;
   if (!recipe.freeze.empty() && !freezes_by_name(recipe.framework))

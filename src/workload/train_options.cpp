@@ -234,6 +234,13 @@ Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options) {
     if (option.first == "framework")
       if (const Result<void> set = set_framework(option, recipe); !set)
         return tl::unexpected(set.error());
+  if (recipe.framework == Framework::megatron_core) {  // with Transformer Engine
+    const NamedValue unfused{"attention", "unfused"}, eager{"attention", "eager"};
+    const bool is_local = std::ranges::find(options, unfused) != options.end() ||
+                          std::ranges::find(options, eager) != options.end();
+    if (!is_local) recipe.attention = AttentionChoice::flash;
+    if (!is_local) recipe.optimizer_impl = OptimizerImpl::fused;
+  }
   if (recipe.framework != Framework::transformers) return recipe;
   set_training_argument_defaults(recipe);
   set_defaults_of_trainer(options, recipe);
@@ -503,7 +510,7 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
     return bad_input("no modules named", "--lora-targets",
                      "module names with commas between, or all-linear");
   if (const Result<void> fine = check_compiled(recipe); !fine) return tl::unexpected(fine.error());
-  if (const Result<void> fine = check_framework_options(recipe); !fine)
+  if (const Result<void> fine = check_framework_options(options, recipe); !fine)
     return tl::unexpected(fine.error());
   return recipe;
 }

@@ -45,20 +45,23 @@ Result<void> check_axes(const LayoutRecipe& layout,
     std::string_view name;
     const std::optional<std::int64_t>& size;
   };
-  const std::array<Named, 9> axes{{{"dp", layout.dp},
+  const std::array<Named, 8> axes{{{"dp", layout.dp},
                                    {"tp", layout.tp},
                                    {"pp", layout.pp},
                                    {"cp", layout.cp},
                                    {"ep", layout.ep},
                                    {"etp", layout.etp},
                                    {"sp", layout.sp},
-                                   {"vpp", layout.vpp},
-                                   {"zero", layout.zero}}};
+                                   {"vpp", layout.vpp}}};
   for (const Named& axis : axes) {
     if (axis.size.value_or(1) <= 1) continue;
     if (std::find(allowed.begin(), allowed.end(), axis.name) == allowed.end())
       return bad_input("this framework has no such axis", "--" + std::string(axis.name), "1");
   }
+  if (layout.zero.value_or(0) > 0 &&
+      std::find(allowed.begin(), allowed.end(), "zero") == allowed.end())
+    return bad_input("this framework has no stages of ZeRO", "--zero",
+                     "0, or --framework deepspeed or megatron-core");
   return {};
 }
 
