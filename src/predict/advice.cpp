@@ -22,11 +22,18 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
     flags += flags.empty() ? flag : " " + flag;
     found.push_back({flags, std::move(cost), so_far});
   };
+  const bool is_megatron = recipe.framework == Framework::megatron_core;
   if (recipe.attention == AttentionChoice::eager) {
-    so_far.attention = AttentionChoice::sdpa;
-    add("--attention sdpa", "none: the same result by a fused kernel");
+    so_far.attention = is_megatron ? AttentionChoice::flash : AttentionChoice::sdpa;
+    if (is_megatron) so_far.optimizer_impl = OptimizerImpl::fused;
+    add(is_megatron ? "--attention flash" : "--attention sdpa",
+        "none: the same result by a fused kernel");
   }
-  if (recipe.optimizer == OptimizerName::adamw && recipe.optimizer_impl != OptimizerImpl::fused) {
+  if (is_megatron && recipe.layout.gpus > 1 && recipe.layout.zero.value_or(0) == 0) {
+    so_far.layout.zero = 1;
+    add("--zero 1", "none: each data rank updates a shard of the parameters");
+  }
+  if (recipe.optimizer == OptimizerName::adamw && so_far.optimizer_impl != OptimizerImpl::fused) {
     so_far.optimizer_impl = OptimizerImpl::fused;
     add("--optimizer-impl fused", "none: the same update by one kernel");
   }
@@ -42,7 +49,7 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
                                  so_far.gradient_accumulation),
                      "smaller kernels, the same tokens a step", so_far});
   }
-  if (!recipe.lora) {
+  if (!recipe.lora && !is_megatron) {
     so_far.lora.emplace();
     so_far.lora->rank = 16;
     so_far.lora->targets = {"all-linear"};

@@ -14,6 +14,7 @@
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/litgpt/finetune.h"
 #include "framework/megatron/pretrain.h"
+#include "framework/megatron/transformers_model.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/strategy.h"
 #include "framework/torch_cp/context_parallel.h"
@@ -117,8 +118,8 @@ Result<const Dialect*> find_dialect(const TrainRecipe& recipe) {
 
 /// Whether the framework has a length of its own where none is named.
 bool says_length_itself(const TrainRecipe& recipe) {
-  return recipe.trainer.is_of_trl() || recipe.framework == Framework::megatron_core ||
-         recipe.framework == Framework::litgpt || recipe.framework == Framework::torchtitan;
+  return recipe.trainer.is_of_trl() || recipe.framework == Framework::litgpt ||
+         recipe.framework == Framework::torchtitan;
 }
 
 /// How many tokens of text a model has positions for, as far as its configuration says.
@@ -185,11 +186,8 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
     recipe.assumed.emplace_back(
         "the configuration names no pad_token_id, and unless its class has one, transformers "
         "refuses to classify batches of more than one sequence: set it, or --micro-batch-size 1");
-  if (recipe.framework == Framework::megatron_core) {  // which reads a launch command's own words
-    recipe.micro_batch_size = config.integer("micro_batch_size", recipe.micro_batch_size);
-    recipe.sequence_length =
-        config.integer("seq_length", config.integer("encoder_seq_length", recipe.sequence_length));
-  }
+  if (recipe.framework == Framework::megatron_core)
+    return megatron::resolved(std::move(recipe), config);
   if (!recipe.names_sequence_length && !says_length_itself(recipe))
     recipe.sequence_length = std::min(recipe.sequence_length, positions_of(config, recipe));
   if (recipe.framework == Framework::litgpt) return litgpt::resolved(std::move(recipe));

@@ -277,6 +277,9 @@ Result<void> check_sizes(Arguments& a) {
     return indivisible("query groups", a.num_query_groups, "--tensor-model-parallel-size", a.tp);
   if (a.ffn_hidden_size % a.tp != 0)
     return indivisible("rows of the MLP", a.ffn_hidden_size, "--tensor-model-parallel-size", a.tp);
+  if (a.moe.num_experts > 0 && a.tp > 1 && !a.sequence_parallel)
+    return bad_input("MoELayer.forward refuses tensor parallel ranks that do not share sequences",
+                     "--sequence-parallel", "set it, --sp 2 or more here");
   if (a.ep > 1 && a.moe.num_experts == 0)
     return bad_input("the model has no experts", "--expert-model-parallel-size", "1");
   if (a.vpp > 1 && a.pp == 1)
@@ -288,6 +291,9 @@ Result<void> check_sizes(Arguments& a) {
   if (a.gpus % (a.etp * a.ep * a.pp) != 0)
     return indivisible("GPUs", a.gpus, "expert tensor x expert x pipeline parallel size",
                        a.etp * a.ep * a.pp);
+  if (a.cp > 1 && !a.transformer_engine)
+    return bad_input("Megatron's local attention knows no context parallel ranks",
+                     "--context-parallel-size", "1, or Transformer Engine (--attention flash)");
   if (a.cp > 1 && a.seq_length % (2 * a.cp) != 0)
     return indivisible("tokens of a sequence", a.seq_length, "2 x --context-parallel-size",
                        2 * a.cp);
@@ -404,8 +410,11 @@ Result<Arguments> from_transformers(const Config& c, const TrainRecipe& recipe) 
   Result<Arguments> a = from_launch(*described, recipe);
   if (!a) return a;
   a->num_microbatches = recipe.gradient_accumulation;
+  if (a->transformer_engine) return a;
   a->pretrain_loop = a->scales_loss = false;
   a->overlaps_p2p = described->boolean("overlap_p2p_comm", false);  // ModelParallelConfig's
+  if (a->mla.on)
+    return bad_input("Megatron's local layers have no latent attention", "--attention", "flash");
   return a;
 }
 

@@ -105,8 +105,6 @@ struct Arguments {
   std::int64_t recompute_num_layers = 1;
   std::vector<std::string> recompute_modules{"core_attn"};
 
-  std::vector<std::string> warnings;
-
   bool tied() const { return !untied; }
   bool recomputes(std::string_view module) const;
 };

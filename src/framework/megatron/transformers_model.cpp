@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include <fmt/format.h>
 
-#include "base/json_reader.h"
 #include "base/text.h"
+#include "framework/megatron/attributes.h"
+#include "framework/megatron/bridge.h"
 
 namespace memtape::megatron {
 namespace {
@@ -26,6 +26,14 @@ constexpr auto kArguments =
                                      "attention_backend",
                                      "qk_layernorm",
                                      "gradient_accumulation_fusion",
+                                     "fp8",
+                                     "fp8_recipe",
+                                     "fp8_param_gather",
+                                     "use_precision_aware_optimizer",
+                                     "main_params_dtype",
+                                     "exp_avg_dtype",
+                                     "exp_avg_sq_dtype",
+                                     "mtp_num_layers",
                                      "moe_token_dispatcher_type",
                                      "moe_grouped_gemm",
                                      "moe_router_load_balancing_type",
@@ -58,25 +66,6 @@ Result<void> known_keys(const Config& object, std::vector<std::string_view> know
       return bad_input(fmt::format("unknown key {}", key), "--strategy", suggestion(key, known));
   return {};
 }
-
-class Attributes {
- public:
-  void number(std::string_view name, std::int64_t value) { set(name, fmt::format("{}", value)); }
-  void truth(std::string_view name, bool value) { set(name, value ? "true" : "false"); }
-  void text(std::string_view name, std::string_view value) { set(name, json_quoted(value)); }
-  void set(std::string_view name, std::string json) {
-    values_.insert_or_assign(std::string(name), std::move(json));
-  }
-  std::string object() const {
-    std::vector<std::string> lines;
-    for (const auto& [name, json] : values_)
-      lines.push_back(fmt::format("{}: {}", json_quoted(name), json));
-    return fmt::format("{{{}}}", fmt::join(lines, ",\n"));
-  }
-
- private:
-  std::map<std::string, std::string> values_;
-};
 
 /// A mixture of experts as the configuration has it, or as --strategy says of a dense one.
 struct Experts {
@@ -241,7 +230,7 @@ void add_recompute(const Config& s, const TrainRecipe& recipe, Attributes& a) {
   if (s.has("recompute_modules")) a.set("recompute_modules", s.json("recompute_modules"));
 }
 
-void add_numbers(const Config& s, const TrainRecipe& recipe, Attributes& a) {
+void add_numbers(const TrainRecipe& recipe, Attributes& a) {
   const DType dtype = recipe.parameter_dtype();
   if (dtype == DType::bfloat16) a.truth("bf16", true);
   if (dtype == DType::float16) a.truth("fp16", true);
@@ -250,6 +239,11 @@ void add_numbers(const Config& s, const TrainRecipe& recipe, Attributes& a) {
   a.set("clip_grad", fmt::format("{}", recipe.max_grad_norm.value_or(0.0)));
   a.set("hidden_dropout", "0.0");
   a.set("attention_dropout", "0.0");
+}
+
+/// A loop of one's own over megatron-core's local layers, where neither Transformer Engine nor Apex
+/// is there.
+void add_local(const Config& s, Attributes& a) {
   a.text("transformer_impl", "local");
   a.truth("gradient_accumulation_fusion", false);
   a.truth("masked_softmax_fusion", false);
@@ -258,6 +252,12 @@ void add_numbers(const Config& s, const TrainRecipe& recipe, Attributes& a) {
   a.truth("attention_softmax_in_fp32", true);
   a.truth("cross_entropy_loss_fusion", s.boolean("ce_fusion", false));
   a.truth("bias_swiglu_fusion", s.boolean("swiglu_fusion", true));
+}
+
+/// Transformer Engine's attention is never unfused unless that is asked for.
+bool is_local(const Config& strategy, const TrainRecipe& recipe) {
+  const bool unfused = recipe.attention == AttentionChoice::eager;
+  return strategy.text("transformer_impl", unfused ? "local" : "transformer_engine") == "local";
 }
 
 }  // namespace
@@ -286,12 +286,30 @@ Result<Config> megatron_configuration(const Config& c, const TrainRecipe& recipe
   add_layout(c, *strategy, recipe.layout, attributes);
   add_buffers(ddp, recipe.layout, attributes);
   add_recompute(*strategy, recipe, attributes);
-  add_numbers(*strategy, recipe, attributes);
+  add_numbers(recipe, attributes);
+  if (is_local(*strategy, recipe))
+    add_local(*strategy, attributes);
+  else
+    add_bridge(c, *strategy, recipe, attributes);
   for (const std::string_view key : kArguments)
     if (strategy->has(key)) attributes.set(key, strategy->json(key));
   for (const auto& checked : {c.check(), strategy->check()})
     if (!checked) return tl::unexpected(checked.error());
   return Config::parse(attributes.object(), "--strategy");
+}
+
+TrainRecipe resolved(TrainRecipe recipe, const Config& c) {
+  recipe.micro_batch_size = c.integer("micro_batch_size", recipe.micro_batch_size);
+  recipe.sequence_length =
+      c.integer("seq_length", c.integer("encoder_seq_length", recipe.sequence_length));
+  const std::string backend = c.text("attention_backend", "");
+  if (backend == "unfused" || backend == "local" || c.text("transformer_impl", "") == "local")
+    recipe.attention = AttentionChoice::eager;
+  if (c.text("model_type", "") == "deepseek_v3" && recipe.attention != AttentionChoice::eager)
+    recipe.not_modelled.emplace_back(
+        "Megatron-Bridge runs DeepSeek's shared experts beside the exchange of tokens "
+        "(moe_shared_expert_overlap); here they run after it");
+  return recipe;
 }
 
 }  // namespace memtape::megatron

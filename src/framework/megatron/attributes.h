@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Megatron's arguments as JSON, by the names of argparse's attributes: what a launch command would
+// have set.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace memtape::megatron {
+
+/// Each argument once; the last value counts.
+class Attributes {
+ public:
+  void number(std::string_view name, std::int64_t value);
+  void truth(std::string_view name, bool value);
+  void text(std::string_view name, std::string_view value);
+  void set(std::string_view name, std::string json);
+  std::string object() const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace memtape::megatron
