@@ -33,6 +33,22 @@ Tensor emptied(std::int64_t numel, DType dtype, Category category) {
   return tensor;
 }
 
+/// FlatParamHandle._validate_tensors_to_flatten
+void check_alike(const std::vector<Tensor>& parameters, bool use_orig_params) {
+  const Tensor& first = parameters.front();
+  const auto differs = [&](const auto& of) {
+    return std::ranges::any_of(parameters, [&](const Tensor& p) { return of(p) != of(first); });
+  };
+  if (differs([](const Tensor& p) { return p.dtype(); }))
+    ghost::session().fail({ErrorKind::bad_input,
+                           "parameters of several dtypes make no flat parameter", "--weights",
+                           "one dtype, or units that hold one"});
+  if (!use_orig_params && differs([](const Tensor& p) { return p.requires_grad(); }))
+    ghost::session().fail({ErrorKind::bad_input,
+                           "parameters that are trained and others make no flat parameter",
+                           "use_orig_params", "true"});
+}
+
 }  // namespace
 
 FlatHandle::FlatHandle(const std::vector<Tensor>& parameters, std::int64_t rank,
@@ -45,6 +61,7 @@ FlatHandle::FlatHandle(const std::vector<Tensor>& parameters, std::int64_t rank,
       reduce_dtype_(options.reduce_dtype.value_or(options.param_dtype.value_or(orig_dtype_))),
       parameters_(parameters) {
   const GradMode no_grad(false);
+  check_alike(parameters, options.use_orig_params);
   std::vector<std::int64_t> sizes;
   for (const Tensor& parameter : parameters) sizes.push_back(parameter.numel());
   layout_ = flat_layout(sizes, options, param_dtype_);

@@ -184,6 +184,7 @@ Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
   const auto model = build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
   const std::unique_ptr<DrivenModel> driven = program.wrap(**model);
+  if (session.error) return tl::unexpected(*session.error);
   if (program.habits.empties_cache) session.tape.empty_cache();
   const StaticBytes statics = run_steps(recipe, *driven, program.habits);
   if (session.error) return tl::unexpected(*session.error);

@@ -65,7 +65,7 @@ class AccelerateLoop {
   torch::StaticBytes train() {
     prepare();
     Bytes gradients = 0;
-    for (int step = 0; step < torch::kSteps; ++step) gradients = update(step);
+    for (int step = 0; step < torch::kSteps && !session_.error; ++step) gradients = update(step);
     if (recipe_.trainer.evaluation.runs) evaluate();
     torch::StaticBytes statics = wrapper_->statics();
     statics.gradient_bytes = gradients;

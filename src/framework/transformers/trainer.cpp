@@ -114,7 +114,7 @@ class Trainer {
     prepare_for_training();
     tr_loss_ = ghost::full({}, DType::float32, Category::buffer);
     Bytes gradients = 0;
-    for (int step = 0; step < torch::kSteps; ++step) {
+    for (int step = 0; step < torch::kSteps && !session_.error; ++step) {
       gradients = update_step(step);
       if (evaluates_after(step)) evaluate(step);
     }
