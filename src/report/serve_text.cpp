@@ -4,16 +4,13 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text.h"
-#include "report/unit.h"
+#include "report/text_page.h"
 
 namespace memtape::report {
 namespace {
 
-constexpr int kIndent = 2;
-constexpr int kLabelWidth = 24;
 constexpr int kNumberWidth = 11;
 
 const ServeRank& fullest(const ServeAnswer& answer) {
@@ -22,50 +19,32 @@ const ServeRank& fullest(const ServeAnswer& answer) {
   return at == answer.ranks.end() ? kNone : *at;
 }
 
-class ServeReport {
+class ServeReport : public TextPage {
  public:
   ServeReport(const ServeAnswer& answer, const ServeTextOptions& options)
-      : a_(answer),
-        rank_(fullest(answer)),
-        style_(options.style),
-        width_(std::clamp(options.width, kLeastWidth, kMostWidth)),
-        unit_(unit_for(std::max(rank_.peak_device_bytes, a_.model.weight_bytes))) {}
+      : TextPage(options.style, options.width,
+                 std::max(fullest(answer).peak_device_bytes, answer.model.weight_bytes),
+                 kNumberWidth),
+        a_(answer),
+        rank_(fullest(answer)) {}
 
   std::string take() && {
-    headline();
+    TextPage::headline(
+        a_.model, a_.model.parameters > 0 ? with_commas(a_.model.parameters) + " parameters" : "",
+        settings());
     verdict();
     parts();
     cache();
     buffers();
     ranks();
-    advice();
+    TextPage::advice(a_.advice, a_.fits.value_or(true));
     remarks();
     correction();
-    return std::move(out_);
+    return std::move(*this).TextPage::take();
   }
 
  private:
-  void line(std::string_view text) {
-    out_.append(text.substr(0, text.find_last_not_of(' ') + 1));
-    out_ += '\n';
-  }
-
-  void paragraph(std::string_view text, int indent, Ink colour) {
-    for (const std::string& part : wrap(text, width_ - indent))
-      line(std::string(static_cast<std::size_t>(indent), ' ') + style_.paint(part, colour));
-  }
-
-  std::string number(Bytes bytes) const { return pad_left(unit_.text(bytes), kNumberWidth); }
-  std::string with_unit(Bytes bytes) const {
-    return fmt::format("{} {}", unit_.text(bytes), unit_.name);
-  }
-
-  void head(std::string_view title, std::string_view columns_of_it) {
-    line("");
-    line(pad_right("  " + style_.bold(title), kLabelWidth) + style_.paint(columns_of_it, kQuiet));
-  }
-
-  std::string settings() const {
+  std::vector<std::string> settings() const {
     std::vector<std::string> words{a_.engine};
     for (const auto& settings : {a_.workload, a_.mesh})
       for (const Setting& s : settings) {
@@ -74,32 +53,13 @@ class ServeReport {
         words.push_back(
             fmt::format("{} {}", s.name, v.front() == '"' ? v.substr(1, v.size() - 2) : v));
       }
-    return fmt::format("{}", fmt::join(words, style_.pick(" · ", ", ")));
-  }
-
-  void headline() {
-    const std::string right =
-        a_.model.parameters > 0 ? with_commas(a_.model.parameters) + " parameters" : "";
-    const std::string left = shorten(a_.model.id, std::max(8, width_ - columns(right) - 2), style_);
-    line(style_.bold(left) + pad_left(right, width_ - columns(left)));
-    paragraph(settings(), 0, kQuiet);
-    line("");
+    return words;
   }
 
   void verdict() {
     if (a_.device) {
-      const bool fits = a_.fits.value_or(true);
-      const std::string word =
-          style_.bold(style_.paint(fits ? "fits" : "does not fit", fits ? kGood : kBad));
-      line(fmt::format("  {}: {} of {} on {}", word,
-                       style_.bold(unit_.text(rank_.peak_device_bytes)),
-                       with_unit(a_.device->total_bytes),
-                       shorten(a_.device->name, std::max(8, width_ - 44), style_)));
-      line("  " + device_bar(rank_));
-      const Bytes room = a_.headroom_bytes.value_or(0);
-      line(fmt::format(
-          "  {} {}", human_bytes(room < 0 ? -room : room),
-          room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
+      TextPage::verdict(a_.fits.value_or(true), rank_.peak_device_bytes, *a_.device,
+                        a_.headroom_bytes.value_or(0), device_bar(rank_));
     } else if (!a_.ranks.empty()) {
       line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) + " on the device");
     } else {
@@ -111,25 +71,9 @@ class ServeReport {
   /// The whole device as one bar, what is free at its end.
   std::string device_bar(const ServeRank& rank) const {
     const Bytes full = std::max(a_.device->total_bytes, rank.peak_device_bytes);
-    const int cells = width_ - 2 * kIndent;
-    std::string text;
-    Bytes passed = 0;
-    int drawn = 0;
-    const auto part = [&](Bytes bytes, std::string_view glyph, Ink colour) {
-      passed += bytes;
-      const auto until = static_cast<int>(
-          static_cast<double>(passed) / static_cast<double>(std::max<Bytes>(full, 1)) * cells +
-          0.5);
-      std::string run;
-      for (; drawn < until; ++drawn) run += glyph;
-      if (!run.empty()) text += style_.paint(run, colour);
-    };
-    for (std::size_t i = 0; i < kCategories; ++i) {
-      const auto category = static_cast<Category>(i);
-      part(rank.at_peak[category], style_.fill(category), ink(category));
-    }
-    part(full - rank.at_peak.total(), style_.pick("╌", "-"), kQuiet);
-    return text;
+    std::vector<Portion> portions = portions_of(rank.at_peak);
+    portions.push_back({full - rank.at_peak.total(), style_.pick("╌", "-"), kQuiet});
+    return TextPage::device_bar(portions, full);
   }
 
   void parts() {
@@ -187,46 +131,22 @@ class ServeReport {
     }
   }
 
-  void advice() {
-    if (a_.advice.empty()) return;
-    line("");
-    line("  " +
-         style_.bold(a_.fits.value_or(true) ? "what would save more" : "what would make it fit"));
-    for (const Advice& a : a_.advice) {
-      line(pad_right("  " + shorten(a.change, width_ - kNumberWidth - 4, style_),
-                     width_ - kNumberWidth) +
-           number(a.peak_device_bytes));
-      paragraph("costs " + a.cost, 4, kQuiet);
-    }
-  }
-
   void remarks() {
-    if (!a_.notes.empty()) line("");
+    if (!a_.notes.empty()) blank();
     for (const std::string& note : a_.notes) line("  " + note);
-    const bool range = a_.bounds && a_.bounds->low_bytes != a_.bounds->high_bytes;
-    if (range || !a_.warnings.empty()) line("");
-    if (range)
-      paragraph(fmt::format("Between {} and {} on the device: {}", unit_.text(a_.bounds->low_bytes),
-                            with_unit(a_.bounds->high_bytes), fmt::join(a_.bounds->causes, "; ")),
-                kIndent, kQuiet);
-    for (const std::string& warning : a_.warnings)
-      paragraph("warning: " + warning, kIndent, ink(Category::gradient));
+    bounds_and_warnings(a_.bounds, a_.warnings);
   }
 
   /// Alone on its line, so that it can be copied.
   void correction() {
     if (a_.corrected_command.empty()) return;
-    line("");
+    blank();
     line("  " + style_.bold("the command that fits"));
     line("  " + a_.corrected_command);
   }
 
   const ServeAnswer& a_;
   const ServeRank& rank_;
-  Style style_;
-  int width_;
-  Unit unit_;
-  std::string out_;
 };
 
 }  // namespace

@@ -12,15 +12,14 @@
 #include "report/in_flight.h"
 #include "report/picture.h"
 #include "report/rank_grid.h"
-#include "report/unit.h"
+#include "report/text_page.h"
 
 namespace memtape::report {
 namespace {
 
-constexpr int kIndent = 2;
-constexpr int kLabelWidth = 24;   ///< of the tables' first column, the indent included
 constexpr int kNumberWidth = 10;  ///< of a number in GiB
-constexpr int kNotesAt = kLabelWidth + kNumberWidth + 12;  ///< where the notes behind numbers begin
+/// Where the notes behind numbers begin.
+constexpr int kNotesAt = TextPage::kLabelWidth + kNumberWidth + 12;
 constexpr Bytes kLeastShown =
     100;  ///< a category of less than a hundredth of the unit has no row of its own
 
@@ -34,16 +33,15 @@ std::string op_in_module(std::string_view op, std::string_view module) {
   return op.empty() ? std::string(module) : fmt::format("{} in {}", op, module);
 }
 
-class TextReport {
+class TextReport : public TextPage {
  public:
   TextReport(const Prediction& prediction, const Trace* trace, const TextOptions& options)
-      : p_(prediction),
+      : TextPage(options.style, options.width, peak_rank(prediction).peak_device_bytes,
+                 kNumberWidth),
+        p_(prediction),
         rank_(peak_rank(prediction)),
         trace_(trace),
-        style_(options.style),
-        options_(options),
-        width_(std::clamp(options.width, kLeastWidth, kMostWidth)),
-        unit_(unit_for(rank_.peak_device_bytes)) {}
+        options_(options) {}
 
   std::string take() && {
     headline();
@@ -54,72 +52,34 @@ class TextReport {
     ranks();
     outside();
     largest();
-    advice();
-    notes();
-    return std::move(out_);
+    TextPage::advice(p_.advice, p_.fits.value_or(true));
+    bounds_and_warnings(p_.bounds, p_.warnings);
+    return std::move(*this).TextPage::take();
   }
 
  private:
-  void line(std::string_view text) {
-    out_.append(text.substr(0, text.find_last_not_of(' ') + 1));
-    out_ += '\n';
-  }
-  void blank() { out_ += '\n'; }
-
-  /// Text of any length, broken at blanks, each line indented.
-  void paragraph(std::string_view text, int indent, int ink = -1) {
-    for (const std::string& l : wrap(text, width_ - indent)) {
-      const std::string painted = ink < 0 ? l : style_.paint(l, static_cast<Ink>(ink));
-      line(std::string(static_cast<std::size_t>(indent), ' ') + painted);
-    }
-  }
-
-  /// The head of a table: its title, then the names of its columns.
-  void head(std::string_view title, std::string_view columns_of_it) {
-    blank();
-    line(pad_right("  " + style_.bold(title), kLabelWidth) + style_.paint(columns_of_it, kQuiet));
-  }
-
-  std::string number(Bytes bytes) const { return pad_left(unit_.text(bytes), kNumberWidth); }
-  std::string with_unit(Bytes bytes) const {
-    return fmt::format("{} {}", unit_.text(bytes), unit_.name);
-  }
-
   void headline() {
     const bool adapters = p_.model.trainable_parameters != p_.model.parameters;
     std::string right = with_commas(p_.model.parameters) +
                         (p_.model.of_one_rank ? " parameters on a rank" : " parameters");
     if (adapters)
       right += fmt::format(", {} trainable", with_commas(p_.model.trainable_parameters));
-    const std::string left = shorten(p_.model.id, std::max(8, width_ - columns(right) - 2), style_);
-    line(style_.bold(left) + pad_left(right, width_ - columns(left)));
-    paragraph(fmt::format("{}", fmt::join(settings_in_words(p_), style_.pick(" · ", ", "))), 0,
-              kQuiet);
+    TextPage::headline(p_.model, right, settings_in_words(p_));
   }
 
   void verdict() {
-    blank();
-    if (!p_.device) {
-      line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) +
-           " on the device at the peak of a step");
-    } else {
-      const bool fits = p_.fits.value_or(true);
-      const std::string word =
-          style_.bold(style_.paint(fits ? "fits" : "does not fit", fits ? kGood : kBad));
+    if (p_.device) {
       const Bytes room =
           p_.headroom_bytes.value_or(p_.device->total_bytes - rank_.peak_device_bytes);
-      line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(within_limit(p_))),
-                       with_unit(p_.device->total_bytes),
-                       shorten(p_.device->name, width_ - 44, style_)));
-      line("  " + device_bar());
-      line(fmt::format(
-          "  {} {}", human_bytes(room < 0 ? -room : room),
-          room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
+      TextPage::verdict(p_.fits.value_or(true), within_limit(p_), *p_.device, room, device_bar());
       if (within_limit(p_) != rank_.peak_device_bytes)
         paragraph(fmt::format("The allocator has to give cached segments back on the way: without "
                               "the limit it would hold {}, as below.",
                               with_unit(rank_.peak_device_bytes)),
                   kIndent);
+    } else {
+      line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) +
+           " on the device at the peak of a step");
     }
     if (p_.failure) failure(*p_.failure);
   }
@@ -138,27 +98,12 @@ class TextReport {
   /// context, free.
   std::string device_bar() const {
     const Bytes full = std::max(p_.device->total_bytes, rank_.peak_device_bytes);
-    const int cells = width_ - 2 * kIndent;
-    std::string text;
-    Bytes passed = 0;
-    int drawn = 0;
-    const auto part = [&](Bytes bytes, std::string_view glyph, Ink colour) {
-      passed += bytes;
-      const int until =
-          static_cast<int>(static_cast<double>(passed) / static_cast<double>(full) * cells + 0.5);
-      std::string run;
-      for (; drawn < until; ++drawn) run += glyph;
-      if (!run.empty()) text += style_.paint(run, colour);
-    };
-    for (std::size_t i = 0; i < kCategories; ++i) {
-      const auto category = static_cast<Category>(i);
-      part(rank_.at_peak[category], style_.fill(category), ink(category));
-    }
-    part(rank_.peak.reserved - rank_.peak.allocated, style_.pick("·", "."), kQuiet);
-    part(rank_.peak_device_bytes - rank_.peak.reserved, style_.fill(Category::context),
-         ink(Category::context));
-    part(full - rank_.peak_device_bytes, style_.pick("╌", "-"), kQuiet);
-    return text;
+    std::vector<Portion> portions = portions_of(rank_.at_peak);
+    portions.push_back({rank_.peak.reserved - rank_.peak.allocated, style_.pick("·", "."), kQuiet});
+    portions.push_back({rank_.peak_device_bytes - rank_.peak.reserved,
+                        style_.fill(Category::context), ink(Category::context)});
+    portions.push_back({full - rank_.peak_device_bytes, style_.pick("╌", "-"), kQuiet});
+    return TextPage::device_bar(portions, full);
   }
 
   void draw() {
@@ -346,38 +291,10 @@ class TextReport {
     }
   }
 
-  void advice() {
-    if (p_.advice.empty()) return;
-    blank();
-    line("  " +
-         style_.bold(p_.fits.value_or(true) ? "what would save more" : "what would make it fit"));
-    for (const Advice& a : p_.advice) {
-      const int text_width = width_ - kNumberWidth;
-      const std::string change = "  " + shorten(a.change, text_width - 2 * kIndent, style_);
-      line(pad_right(change, text_width) + number(a.peak_device_bytes));
-      paragraph("costs " + a.cost, 4, kQuiet);
-    }
-  }
-
-  void notes() {
-    const Bounds& b = p_.bounds;
-    if (b.low_bytes != b.high_bytes || !p_.warnings.empty()) blank();
-    if (b.low_bytes != b.high_bytes)
-      paragraph(fmt::format("Between {} and {} on the device: {}", unit_.text(b.low_bytes),
-                            with_unit(b.high_bytes), fmt::join(b.causes, "; ")),
-                kIndent, kQuiet);
-    for (const std::string& w : p_.warnings)
-      paragraph("warning: " + w, kIndent, ink(Category::gradient));
-  }
-
   const Prediction& p_;
   const RankReport& rank_;
   const Trace* trace_;
-  Style style_;
   const TextOptions& options_;
-  int width_;
-  Unit unit_;
-  std::string out_;
 };
 
 }  // namespace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/text_page.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+
+namespace memtape::report {
+
+TextPage::TextPage(const Style& style, int width, Bytes largest, int number_width)
+    : style_(style),
+      width_(std::clamp(width, kLeastWidth, kMostWidth)),
+      unit_(unit_for(largest)),
+      number_width_(number_width) {}
+
+void TextPage::line(std::string_view text) {
+  out_.append(text.substr(0, text.find_last_not_of(' ') + 1));
+  out_ += '\n';
+}
+
+void TextPage::blank() { out_ += '\n'; }
+
+void TextPage::paragraph(std::string_view text, int indent, std::optional<Ink> colour) {
+  for (const std::string& part : wrap(text, width_ - indent))
+    line(std::string(static_cast<std::size_t>(indent), ' ') +
+         (colour ? style_.paint(part, *colour) : part));
+}
+
+void TextPage::head(std::string_view title, std::string_view columns_of_it) {
+  blank();
+  line(pad_right("  " + style_.bold(title), kLabelWidth) + style_.paint(columns_of_it, kQuiet));
+}
+
+std::string TextPage::with_unit(Bytes bytes) const {
+  return fmt::format("{} {}", unit_.text(bytes), unit_.name);
+}
+
+void TextPage::headline(const ModelSummary& model, const std::string& right,
+                        const std::vector<std::string>& settings) {
+  const std::string left = shorten(model.id, std::max(8, width_ - columns(right) - 2), style_);
+  line(style_.bold(left) + pad_left(right, width_ - columns(left)));
+  paragraph(fmt::format("{}", fmt::join(settings, style_.pick(" · ", ", "))), 0, kQuiet);
+  blank();
+}
+
+void TextPage::verdict(bool fits, Bytes used, const DeviceSummary& device, Bytes room,
+                       const std::string& bar) {
+  constexpr int kFigures = 44;  // what stands before the GPU's name, at most
+  const std::string word =
+      style_.bold(style_.paint(fits ? "fits" : "does not fit", fits ? kGood : kBad));
+  line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(used)),
+                   with_unit(device.total_bytes), shorten(device.name, width_ - kFigures, style_)));
+  line("  " + bar);
+  line(fmt::format("  {} {}", human_bytes(room < 0 ? -room : room),
+                   room < 0 ? "more than the driver gives" : "to spare of what the driver gives"));
+}
+
+std::string TextPage::device_bar(std::span<const Portion> portions, Bytes full) const {
+  const int cells = width_ - 2 * kIndent;
+  std::string text;
+  Bytes passed = 0;
+  int drawn = 0;
+  for (const Portion& portion : portions) {
+    passed += portion.bytes;
+    const auto share = static_cast<double>(passed) / static_cast<double>(std::max<Bytes>(full, 1));
+    const auto until = static_cast<int>(share * cells + 0.5);
+    std::string run;
+    for (; drawn < until; ++drawn) run += portion.glyph;
+    if (!run.empty()) text += style_.paint(run, portion.colour);
+  }
+  return text;
+}
+
+std::vector<TextPage::Portion> TextPage::portions_of(const CategoryBytes& bytes) const {
+  std::vector<Portion> portions;
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    portions.push_back({bytes[category], style_.fill(category), ink(category)});
+  }
+  return portions;
+}
+
+void TextPage::advice(const std::vector<Advice>& advice, bool fits) {
+  if (advice.empty()) return;
+  blank();
+  line("  " + style_.bold(fits ? "what would save more" : "what would make it fit"));
+  const int text_width = width_ - number_width_;
+  for (const Advice& a : advice) {
+    line(pad_right("  " + shorten(a.change, text_width - 2 * kIndent, style_), text_width) +
+         number(a.peak_device_bytes));
+    paragraph("costs " + a.cost, 4, kQuiet);
+  }
+}
+
+void TextPage::bounds_and_warnings(const std::optional<Bounds>& bounds,
+                                   const std::vector<std::string>& warnings) {
+  const bool is_range = bounds && bounds->low_bytes != bounds->high_bytes;
+  if (is_range || !warnings.empty()) blank();
+  if (is_range)
+    paragraph(fmt::format("Between {} and {} on the device: {}", unit_.text(bounds->low_bytes),
+                          with_unit(bounds->high_bytes), fmt::join(bounds->causes, "; ")),
+              kIndent, kQuiet);
+  for (const std::string& warning : warnings)
+    paragraph("warning: " + warning, kIndent, ink(Category::gradient));
+}
+
+}  // namespace memtape::report

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// TextPage: what the reports of a training step and of a server have in common as text: the model's
+// headline, the verdict against a GPU, the device as one bar, heads of tables, advice, bounds and
+// warnings. No line is longer than the page, none ends in blanks.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/style.h"
+#include "report/unit.h"
+#include "tape/category.h"
+#include "workload/answer_parts.h"
+
+namespace memtape::report {
+
+class TextPage {
+ public:
+  static constexpr int kIndent = 2;
+  static constexpr int kLabelWidth = 24;  ///< of the tables' first column, the indent included
+
+ protected:
+  /// A stretch of the bar.
+  struct Portion {
+    Bytes bytes;
+    std::string_view glyph;
+    Ink colour;
+  };
+
+  /// `largest` sets the unit, `number_width` the columns of a number in it.
+  TextPage(const Style& style, int width, Bytes largest, int number_width);
+
+  void line(std::string_view text);
+  void blank();
+  /// Text of any length, broken at blanks, each line indented.
+  void paragraph(std::string_view text, int indent, std::optional<Ink> colour = {});
+  /// The head of a table: its title, then the names of its columns.
+  void head(std::string_view title, std::string_view columns_of_it);
+  std::string number(Bytes bytes) const { return pad_left(unit_.text(bytes), number_width_); }
+  std::string with_unit(Bytes bytes) const;
+
+  void headline(const ModelSummary& model, const std::string& right,
+                const std::vector<std::string>& settings);
+  /// "fits: X of Y on GPU", the bar, and what is to spare or missing.
+  void verdict(bool fits, Bytes used, const DeviceSummary& device, Bytes room,
+               const std::string& bar);
+  /// Stretches of a device of `full` bytes, over the whole width.
+  std::string device_bar(std::span<const Portion> portions, Bytes full) const;
+  std::vector<Portion> portions_of(const CategoryBytes& bytes) const;
+  void advice(const std::vector<Advice>& advice, bool fits);
+  void bounds_and_warnings(const std::optional<Bounds>& bounds,
+                           const std::vector<std::string>& warnings);
+
+  std::string take() && { return std::move(out_); }
+
+  const Style style_;
+  const int width_;
+  const Unit unit_;
+
+ private:
+  const int number_width_;
+  std::string out_;
+};
+
+}  // namespace memtape::report
