@@ -76,7 +76,7 @@ BENCHMARK(llama_405b_on_16384)->Arg(1)->Arg(16)->Arg(64)->Unit(benchmark::kMilli
 
 /// The program of one rank alone, with micro-batches that are alike written down or each one run.
 void ghost_of_one_rank(benchmark::State& state, torch::EqualLayerRuns runs) {
-  const Job job = llama_405b(state.range(0));
+  const Job job = deepseek_v3(state.range(0));
   const Config config = *Config::parse(find_model(job.model)->config, "config.json");
   const TrainRecipe recipe = recipe_of(job);
   constexpr int kMiddleRank = 500;

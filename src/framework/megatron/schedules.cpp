@@ -25,9 +25,10 @@ constexpr std::int64_t kFewestAlike = 5;
 Schedule::Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks,
                    std::int64_t pp_rank, bool writes)
     : rank_(rank), chunks_(chunks), pp_rank_(pp_rank) {
-  // What routers and dispatchers keep between passes is not told apart well enough to write others.
-  const bool routes = rank.a.moe.num_experts > 0;
-  if (!writes || routes || rank.a.num_microbatches < kFewestAlike) return;
+  // In Megatron-LM's own program routers and dispatchers keep graphs alive whose masks and
+  // gradients go passes later: hardly any pass there could be written after another.
+  const bool keeps_graphs = rank.a.moe.num_experts > 0 && rank.a.pretrain_loop;
+  if (!writes || keeps_graphs || rank.a.num_microbatches < kFewestAlike) return;
   for (std::size_t i = 0; i < chunks.size(); ++i) passes_.emplace_back(rank.kept);
 }
 

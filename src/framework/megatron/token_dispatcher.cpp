@@ -19,7 +19,9 @@ Tensor columns(const Tensor& x, std::int64_t count) { return x.slice(1, 0, count
 
 class GatheringDispatcher final : public TokenDispatcher {
  public:
-  using TokenDispatcher::TokenDispatcher;
+  explicit GatheringDispatcher(Rank& rank) : TokenDispatcher(rank) {
+    rank.kept.insert(rank.kept.end(), {&map_, &local_map_, &local_probs_, &mapping_});
+  }
 
   Tokens preprocess(const Tensor& rows, const Routing& routing) override {
     map_ = routing.map;
@@ -91,7 +93,9 @@ class GatheringDispatcher final : public TokenDispatcher {
 
 class ExchangingDispatcher final : public TokenDispatcher {
  public:
-  using TokenDispatcher::TokenDispatcher;
+  explicit ExchangingDispatcher(Rank& rank) : TokenDispatcher(rank) {
+    rank.kept.insert(rank.kept.end(), {&map_, &probs_, &mapping_});
+  }
 
   Tokens preprocess(const Tensor& rows, const Routing& routing) override {
     tokens_ = rows.size(0);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "ghost/autograd/node.h"
 
@@ -30,6 +31,24 @@ Tensor pattern_of(const Tensor& tensor) {
 bool would_go(const Tensor& tensor) {
   return tensor.defined() && tensor.ptr()->refs == 1 && tensor.impl().storage &&
          tensor.impl().storage->refs == 1;
+}
+
+/// Whether the history of `tensor` goes back to `input`, which it then holds, its gradient
+/// included.
+bool reaches(const Tensor& tensor, const Tensor& input) {
+  if (!tensor.defined() || !input.defined() || !tensor.impl().grad_fn) return false;
+  const Node* const sought = gradient_edge(input).function.get();
+  std::vector<const Node*> found{tensor.impl().grad_fn.get()};
+  std::unordered_set<const Node*> seen{found.front()};
+  while (!found.empty()) {
+    const Node* const node = found.back();
+    found.pop_back();
+    if (node == sought) return true;
+    for (std::size_t i = 0; i < node->edges.size(); ++i)
+      if (const Node* const next = node->edges[i].function.get(); next && seen.insert(next).second)
+        found.push_back(next);
+  }
+  return false;
 }
 
 /// Blocks of a stretch of which each has gone or is known to be held.
@@ -94,7 +113,8 @@ std::optional<MicroBatches::Left> MicroBatches::left_of(const Tensor& tensor,
     return Left{.what = Left::What::own,
                 .offset = block - stretch.first_block,
                 .stream = storage.stream,
-                .is_shared = storage.refs > 1 || tensor.ptr()->refs > 1};
+                .is_shared = storage.refs > 1 || tensor.ptr()->refs > 1,
+                .holds_input = reaches(tensor, input)};
   }
   return block == was ? std::optional(Left{}) : std::nullopt;
 }
@@ -239,14 +259,17 @@ Stretch MicroBatches::write(const Model& model, Flight* flight) {
 
 /// The model keeps of the written pass what it keeps of the one it was written after.
 void MicroBatches::leave(const Model& model, const Stretch& written, Flight& flight) {
+  const std::size_t events = session().tape.events.size();
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const Left& left = model.left[i];
     if (left.what == Left::What::input) *kept_[i] = flight.input;
     if (left.what != Left::What::own) continue;
     const auto storage = storage_of_block(written.first_block + left.offset, left.stream);
     *kept_[i] = tensor_over(storage, model.patterns[i]);
+    if (left.holds_input) set_history(*kept_[i], flight.history);
     if (left.is_shared) flight.shared.emplace_back(left.offset, storage);
   }
+  if (session().tape.events.size() != events) session().layers_differ = true;
 }
 
 std::optional<Tensor> MicroBatches::write_forward(const Tensor& input, bool is_last) {
@@ -258,14 +281,14 @@ std::optional<Tensor> MicroBatches::write_forward(const Tensor& input, bool is_l
   if (!model || !ends_with_a_model || s.error || !s.has_room(model->stretch.blocks)) return {};
   Flight flight{.number = forwards_++, .is_written = true, .input = input};
   flight.forward = write(*model, nullptr);
+  flight.history = make_node<WrittenForward>();
+  if (input.defined()) flight.history->edges.push_back(gradient_edge(input));
   leave(*model, flight.forward, flight);
   const auto storage =
       storage_of_block(flight.forward.first_block + model->result->offset, model->result->stream);
   Tensor output = tensor_over(storage, model->result_pattern);
   if (model->result->is_shared) flight.shared.emplace_back(model->result->offset, storage);
-  const Ptr<Node> history = make_node<WrittenForward>();
-  if (input.defined()) history->edges.push_back(gradient_edge(input));
-  set_history(output, history);
+  set_history(output, std::exchange(flight.history, {}));
   flight.output = output.ptr().get();
   flights_.push_back(std::move(flight));
   return output;

@@ -60,7 +60,8 @@ class MicroBatches {
     enum class What : std::uint8_t { same, input, own } what = What::same;
     BlockId offset = 0;  ///< of its own block
     StreamId stream = 0;
-    bool is_shared = false;  ///< autograd's graph holds its memory, too
+    bool is_shared = false;    ///< autograd's graph holds its memory, too
+    bool holds_input = false;  ///< its history goes back to the input, and holds it
     bool operator==(const Left&) const = default;
   };
   struct Recategorised {
@@ -90,7 +91,8 @@ class MicroBatches {
     std::uint64_t number = 0;
     Stretch forward = {};
     bool is_written = false;
-    Tensor input = {};  ///< of a written one
+    Tensor input = {};       ///< of a written one
+    Ptr<Node> history = {};  ///< of a written one, until all have it that it belongs to
     /// Memory of a written one's forward that is in tensors and that the graph would hold, too.
     std::vector<std::pair<BlockId, Ptr<Storage>>> shared = {};
     std::optional<Model> model = {};        ///< of a forward that was run, if it has one
