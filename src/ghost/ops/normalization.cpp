@@ -145,8 +145,8 @@ Tensor composite_rms_norm(const Tensor& input, const Tensor& weight) {
 Tensor layer_norm(const In& input, const Tensor& weight, const Tensor& bias) {
   constexpr CastPolicy kFloat = CastPolicy::fp32;
   Tensor out;
-  {
-    const Autocasted x(*input, kFloat), scale(weight, kFloat), shift(bias, kFloat);
+  {  // the arguments of a C++ call, which GCC takes from the last to the first
+    const Autocasted shift(bias, kFloat), scale(weight, kFloat), x(*input, kFloat);
     out = native_layer_norm(*x, *scale, *shift);
   }
   input.release();
