@@ -24,10 +24,18 @@ Tensor tile_buffer(std::int64_t tokens, DType dtype) {
   return ghost::empty({std::min(tokens, kTokens), kVocabulary}, dtype);
 }
 
-/// Runs over all tiles as both passes do: a chunk of tokens in the compute dtype, and a chunk of
-/// the head that is cast for each of them, before the last one is let go.
-void for_tiles(const Tensor& hidden, const Tensor& weight, DType dtype, bool keeps_weight_chunk) {
+/// The operands of a tile in the compute dtype. Python's locals: those of the last tile live until
+/// the pass returns.
+struct Operands {
   Tensor hidden_chunk, weight_chunk;
+};
+
+/// Runs over all tiles as both passes do: a chunk of tokens, and a chunk of the head that is cast
+/// for each of them, before the last one is let go.
+Operands for_tiles(const Tensor& hidden, const Tensor& weight, DType dtype,
+                   bool keeps_weight_chunk) {
+  Operands operands;
+  auto& [hidden_chunk, weight_chunk] = operands;
   for (std::int64_t token = 0; token < hidden.size(0); token += kTokens) {
     const std::int64_t token_end = std::min(token + kTokens, hidden.size(0));
     hidden_chunk = hidden.slice(0, token, token_end).to(dtype);
@@ -38,6 +46,7 @@ void for_tiles(const Tensor& hidden, const Tensor& weight, DType dtype, bool kee
       if (!keeps_weight_chunk) weight_chunk.reset();
     }
   }
+  return operands;
 }
 
 /// bias[start:end].to(dtype) is too small to matter but for its dtype's sake; it lives for one
@@ -54,7 +63,7 @@ struct ChunkedLogProbBackward final : ghost::Node {
       if (wants(i)) grads[i] = ghost::zeros(operand.sizes(), DType::float32);
     }
     const Tensor tiles = tile_buffer(kept_hidden.size(0), compute_dtype);
-    for_tiles(kept_hidden, kept_weight, compute_dtype, true);
+    const Operands last = for_tiles(kept_hidden, kept_weight, compute_dtype, true);
     if (wants(0)) out[0] = grads[0].to(kept_hidden.dtype());
     if (wants(1)) out[1] = grads[1].to(kept_weight.dtype());
     if (wants(2)) out[2] = grads[2].to(kept_bias.dtype());
@@ -83,7 +92,7 @@ LogProbs chunked_logprob(const Tensor& hidden, const Tensor& weight, const Tenso
                  sq_sum_exp = floats(n), z_sum = floats(n), max_before_target = floats(n),
                  target_logit = floats(n);
     const Tensor tiles = tile_buffer(n, dtype);
-    for_tiles(hidden, weight, dtype, false);
+    const Operands last = for_tiles(hidden, weight, dtype, false);
     const Tensor log_z = running_max.add(ghost::plain_unary("log", sum_exp));
     out.log_probs = target_logit.sub(log_z);
     if (outputs.entropy) out.entropy = log_z.sub(x_sum_exp.div(sum_exp));
