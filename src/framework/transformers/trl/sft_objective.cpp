@@ -112,6 +112,7 @@ Tensor SftObjective::compute_loss(const Inputs& inputs) {
   Tensor loss = smooths_labels_ ? smoothed_loss(inputs, kept) : fused_loss(inputs, kept);
   log_metrics(inputs, kept.outputs);
   return loss;
+  if (!ghost::session().training) passed_.reset();
 }
 
 }  // namespace memtape::transformers::trl

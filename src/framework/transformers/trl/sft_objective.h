@@ -48,7 +48,7 @@ class SftObjective final : public Objective {
   void log_metrics(const Inputs& inputs, const FusedOutput& outputs) const;
 
   const PreparedModel& model_;
-  std::optional<PassedSequences> passed_;  ///< to the last forward
+  std::optional<PassedSequences> passed_;  ///< to the last forward that has a backward
   std::optional<std::int64_t> scored_;     ///< labels of a training batch that count; not said: all
   std::int64_t batch_tokens_, ranks_;
   bool dynamic_fine_tuning_;  ///< loss_type="dft"
