@@ -15,7 +15,7 @@ family::ModelOutput TrainerObjective::compute(const family::Batch& inputs) {
   Tensor loss = outputs.loss;
   if (smooths_labels_)
     loss = label_smoother(outputs.logits, inputs.labels, inputs.num_items_in_batch, shifts_labels_);
-  if (inputs.num_items_in_batch.defined()) ghost::mul_(loss, 1.0);  // average_tokens_across_devices
+  if (averages_tokens_ && inputs.num_items_in_batch.defined()) ghost::mul_(loss, 1.0);
   return {loss, outputs.logits, outputs.encoder_last_hidden_state};
 }
 

@@ -13,7 +13,8 @@ class TrainerObjective final : public Objective {
   TrainerObjective(const TrainRecipe& recipe, const PreparedModel& model)
       : model_(model),
         smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0),
-        shifts_labels_(recipe.task == Task::causal_lm) {}
+        shifts_labels_(recipe.task == Task::causal_lm),
+        averages_tokens_(recipe.trainer.averages_tokens_across_devices) {}
 
   ghost::Tensor compute_loss(const Inputs& inputs) override { return compute(inputs).loss; }
   /// compute_loss(return_outputs=True)
@@ -21,7 +22,7 @@ class TrainerObjective final : public Objective {
 
  private:
   const PreparedModel& model_;
-  bool smooths_labels_, shifts_labels_;
+  bool smooths_labels_, shifts_labels_, averages_tokens_;
 };
 
 }  // namespace memtape::transformers

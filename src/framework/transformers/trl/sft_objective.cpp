@@ -45,7 +45,8 @@ SftObjective::SftObjective(const TrainRecipe& recipe, const PreparedModel& model
       ranks_(recipe.layout.gpus),
       dynamic_fine_tuning_(recipe.trainer.sft->loss_type == "dft"),
       smooths_labels_(recipe.trainer.label_smoothing_factor != 0.0),
-      balances_experts_(recipe.trainer.balances_experts.value_or(true)) {}
+      balances_experts_(recipe.trainer.balances_experts.value_or(true)),
+      averages_tokens_(recipe.trainer.averages_tokens_across_devices) {}
 
 std::int64_t SftObjective::scored_in(const Inputs& inputs) const {
   const std::int64_t tokens = inputs.input_ids.numel();
@@ -72,7 +73,7 @@ Tensor SftObjective::smoothed_loss(const Inputs& inputs, Locals& kept) const {
     const ghost::GradMode no_grad(false);
     kept.outputs = outputs_of(inputs);
   }
-  return inputs.num_items_in_batch.defined() ? loss.mul(1.0) : loss;
+  return averages_tokens_ && inputs.num_items_in_batch.defined() ? loss.mul(1.0) : loss;
 }
 
 Tensor SftObjective::fused_loss(const Inputs& inputs, Locals& kept) const {
@@ -87,7 +88,7 @@ Tensor SftObjective::fused_loss(const Inputs& inputs, Locals& kept) const {
   loss = loss.div(ghost::plain_unary("clamp", kept.num_tokens));
   Tensor& weighted_aux_loss = kept.weighted_aux_loss;
   if (outputs.aux_loss.defined()) weighted_aux_loss = outputs.aux_loss.mul(0.5);
-  if (inputs.num_items_in_batch.defined()) loss = loss.mul(1.0);
+  if (averages_tokens_ && inputs.num_items_in_batch.defined()) loss = loss.mul(1.0);
   if (weighted_aux_loss.defined()) loss = loss.add(weighted_aux_loss.div(2.0));
   return loss;
 }
@@ -111,8 +112,8 @@ Tensor SftObjective::compute_loss(const Inputs& inputs) {
   Locals kept;
   Tensor loss = smooths_labels_ ? smoothed_loss(inputs, kept) : fused_loss(inputs, kept);
   log_metrics(inputs, kept.outputs);
-  return loss;
   if (!ghost::session().training) passed_.reset();
+  return loss;
 }
 
 }  // namespace memtape::transformers::trl

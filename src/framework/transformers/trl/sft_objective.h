@@ -52,7 +52,7 @@ class SftObjective final : public Objective {
   std::optional<std::int64_t> scored_;     ///< labels of a training batch that count; not said: all
   std::int64_t batch_tokens_, ranks_;
   bool dynamic_fine_tuning_;  ///< loss_type="dft"
-  bool smooths_labels_, balances_experts_;
+  bool smooths_labels_, balances_experts_, averages_tokens_;
 };
 
 }  // namespace memtape::transformers::trl
