@@ -9,6 +9,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/embedding.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/session.h"
 
 namespace memtape::family {
 namespace {
@@ -44,6 +45,7 @@ Tensor GemmaTextScaledWordEmbedding::operator()(const Tensor& input_ids) {
   Tensor output = node().patch ? node().patch->forward(indices) : ghost::embedding(weight, indices);
   output = std::move(output).mul(embed_scale_.to(weight.dtype()));
   if (output_requires_grad && !output.requires_grad()) output.impl().requires_grad = true;
+  if (adds_noise && ghost::session().training) output = output.add(ghost::zeros_like(output));
   for (nn::ForwardHooks* hook : node().hooks) nn::show_output(*hook, output);
   return output;
 }

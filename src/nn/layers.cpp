@@ -7,6 +7,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/normalization.h"
 #include "ghost/ops/padding.h"
+#include "ghost/session.h"
 
 namespace memtape::nn {
 
@@ -47,7 +48,7 @@ Embedding::Embedding(const Scope& scope, std::int64_t count, std::int64_t dim)
 Tensor Embedding::forward(const Tensor& indices) {
   Tensor output = ghost::embedding(weight, indices);
   if (output_requires_grad && !output.requires_grad()) output.impl().requires_grad = true;
-  if (adds_noise) output = output.add(ghost::zeros_like(output));
+  if (adds_noise && ghost::session().training) output = output.add(ghost::zeros_like(output));
   return output;
 }
 
