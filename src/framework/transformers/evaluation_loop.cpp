@@ -133,8 +133,11 @@ void EvaluationLoop::gather_into(Containers& all, Prediction& predicted,
   for (const Tensor& output : predicted.logits) pad_across_processes(output, ranks);
   for (Tensor& output : predicted.logits) output = gather(output, ranks);
   all.logits.resize(predicted.logits.size());
-  for (std::size_t i = 0; keeps && i < predicted.logits.size(); ++i)
-    add(all.logits[i], predicted.logits[i]);
+  {
+    const std::vector<std::vector<Tensor>> before = all.logits;  // nested_concat makes a new tuple
+    for (std::size_t i = 0; keeps && i < predicted.logits.size(); ++i)
+      add(all.logits[i], predicted.logits[i]);
+  }
   for (Tensor& label : predicted.labels) label = gather(label, ranks);
   all.labels.resize(predicted.labels.size());
   for (std::size_t i = 0; keeps && i < predicted.labels.size(); ++i)
