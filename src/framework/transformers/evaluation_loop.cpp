@@ -8,6 +8,7 @@
 
 #include "framework/transformers/batches.h"
 #include "framework/transformers/gather.h"
+#include "framework/transformers/micro_batch.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -48,12 +49,10 @@ std::optional<std::string> evaluation_left_out(const TrainRecipe& recipe) {
     return std::string("evaluation by generate()") + kLeft;
   if (recipe.program.trains_preferences())
     return std::string("evaluation in LLaMA-Factory's trainer of preferences") + kLeft;
-  const bool precomputes = trainer.dpo && trainer.dpo->precompute_ref_log_probs;
   const bool computes_logits =
       trainer.evaluation.computes_metrics && !trainer.evaluation.prediction_loss_only;
   if (!trainer.is_of_trl()) return std::nullopt;
-  const bool is_modelled = trainer.sft || (trainer.dpo && !precomputes);
-  if (is_modelled && !computes_logits) return std::nullopt;
+  if (!trainer.grpo && !computes_logits) return std::nullopt;
   return std::string("evaluation of this kind in trl's trainers") + kLeft;
 }
 
@@ -72,12 +71,11 @@ void EvaluationLoop::run() const {
   const bool training = std::exchange(session.training, false);
   const EvaluationRecipe& evaluation = recipe_.trainer.evaluation;
   const std::int64_t count = std::min(batches_of(recipe_), kMostBatches);
-  const std::int64_t pair = recipe_.trainer.dpo ? 2 : 1;
   Containers all;
   Inputs inputs;
   Prediction predicted;
   for (std::int64_t i = 0; i < count; ++i) {
-    inputs = collated_batch(recipe_, model_, pair * evaluation.batch_size);
+    inputs = micro_batch(recipe_, model_, evaluation.batch_size);
     predicted = prediction_step(inputs);
     gather_into(all, predicted, inputs);
     const bool moves =

@@ -23,14 +23,13 @@
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/liger/apply.h"
 #include "framework/transformers/make_objective.h"
+#include "framework/transformers/micro_batch.h"
 #include "framework/transformers/packed_model.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/quantized_model.h"
 #include "framework/transformers/trainer_checks.h"
 #include "framework/transformers/trainer_objective.h"
-#include "framework/transformers/trl/cpo_objective.h"
-#include "framework/transformers/trl/kto_objective.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -209,33 +208,11 @@ class Trainer {
     checkpointing = before;
   }
 
-  /// trl's batches of preferences hold a completion mask in place of labels; ref_chosen_logps
-  /// stands where the count of items does (KTO's label, too), ref_rejected_logps goes to
-  /// `rejected`.
-  Inputs next_batch(std::vector<Tensor>& rejected) const {
-    if (recipe_.trainer.grpo) return {};  // prompts, on the host
-    if (recipe_.trainer.cpo) return trl::paired_inputs(recipe_, recipe_.micro_batch_size);
-    const std::int64_t pair = trains_on_pairs(recipe_) ? 2 : 1;
-    Inputs batch = collated_batch(recipe_, model_, pair * recipe_.micro_batch_size);
-    if (recipe_.trainer.dpo && recipe_.trainer.dpo->precompute_ref_log_probs) {
-      const ghost::Dims pairs{recipe_.micro_batch_size};
-      batch.num_items_in_batch = ghost::zeros(pairs, DType::float32, Category::input);
-      rejected.push_back(ghost::zeros(pairs, DType::float32, Category::input));
-    }
-    if (recipe_.trainer.kto) {
-      const std::vector<Tensor> extras = trl::kto_extras(recipe_);
-      batch.num_items_in_batch = extras.back();
-      rejected.insert(rejected.end(), extras.begin(), extras.end());
-    }
-    return batch;
-  }
-
   void get_batch_samples() {
     const auto count = std::min(recipe_.gradient_accumulation, torch::kMostMicroBatches);
     std::vector<Inputs> samples;
-    std::vector<Tensor> rejected;
-    for (std::int64_t i = 0; i < count; ++i) samples.push_back(next_batch(rejected));
-    ref_rejected_logps_ = std::move(rejected);
+    for (std::int64_t i = 0; i < count; ++i)
+      samples.push_back(micro_batch(recipe_, model_, recipe_.micro_batch_size));
     if (!objective_->counts_items() || !samples.front().labels.defined()) {
       batch_samples_ = std::move(samples);
       return;
@@ -326,7 +303,6 @@ class Trainer {
 
   // Locals of _run_epoch, which live from step to step.
   std::vector<Inputs> batch_samples_;
-  std::vector<Tensor> ref_rejected_logps_;  ///< of `batch_samples_`
   Inputs inputs_;
   Tensor tr_loss_, tr_loss_step_, grad_norm_;
 };

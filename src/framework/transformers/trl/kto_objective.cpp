@@ -13,6 +13,7 @@
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 #include "ghost/ops/views.h"
+#include "ghost/session.h"
 
 namespace memtape::transformers::trl {
 namespace {
@@ -82,14 +83,13 @@ void log_metrics(const FusedOutput& outputs, const family::Batch& inputs, const 
   const Tensor total_tokens = ghost::sum_all(mask);
   log_sum(entropy_sum, ranks);
   log_sum(total_tokens, ranks);
-  log_sum(ghost::sum_all(inputs.attention_mask), ranks);
+  if (ghost::session().training) log_sum(ghost::sum_all(inputs.attention_mask), ranks);
   log_mean_logits(outputs.mean_logits, mask, sides, ranks);
 }
 
 }  // namespace
 
-std::vector<Tensor> kto_extras(const TrainRecipe& recipe) {
-  const std::int64_t rows = recipe.micro_batch_size;
+std::vector<Tensor> kto_extras(const TrainRecipe& recipe, std::int64_t rows) {
   const KtoRecipe& kto = *recipe.trainer.kto;
   std::vector<Tensor> extras;
   if (kto.has_kl_term)
@@ -108,6 +108,7 @@ KtoObjective::KtoObjective(const TrainRecipe& recipe, const PreparedModel& model
       reference_(reference),
       kto_(*recipe.trainer.kto),
       ranks_(recipe.layout.gpus),
+      batch_size_(recipe.micro_batch_size),
       scored_(recipe.trainer.scored_tokens.value_or(recipe.micro_batch_size *
                                                     (recipe.sequence_length - 1))) {}
 
@@ -129,7 +130,7 @@ KtoObjective::Reference KtoObjective::reference_logps(const family::Batch& input
     found.kl_logps = kl_logps(inputs, forward);
     found.outputs = forward(model_inputs);
   };
-  FusedCount count{.scored = scored_, .outputs = {}};
+  FusedCount count{.scored = scored_ * inputs.input_ids.size(0) / batch_size_, .outputs = {}};
   if (reference_) {
     run([&](const family::Batch& batch) { return fused_forward(*reference_, batch, count); });
   } else {
@@ -148,7 +149,8 @@ Tensor KtoObjective::compute_loss(const Inputs& inputs) {
   const Tensor& label = inputs.num_items_in_batch;
   const Tensor num_chosen = sum_of_bools(label);
   const Tensor num_rejected = ghost::rsub(2.0, num_chosen);
-  const FusedCount count{.scored = scored_, .outputs = kPolicyOutputs};
+  const FusedCount count{.scored = scored_ * inputs.input_ids.size(0) / batch_size_,
+                         .outputs = kPolicyOutputs};
   const Tensor kl = kl_logps(inputs, [&](const family::Batch& batch) {
     const WithoutCheckpointing nothing_is_saved(model_.model());
     return fused_forward(model_, batch, count);

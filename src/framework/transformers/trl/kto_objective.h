@@ -13,7 +13,7 @@ namespace memtape::transformers::trl {
 /// What a batch of KTO holds beside ids, mask and completion mask: the same of the mismatched
 /// sequences, whether each is desirable, and the reference's numbers where they were computed
 /// before.
-std::vector<ghost::Tensor> kto_extras(const TrainRecipe& recipe);
+std::vector<ghost::Tensor> kto_extras(const TrainRecipe& recipe, std::int64_t rows);
 
 /// A batch's `labels` are the completion mask, its `num_items_in_batch` whether each sequence is
 /// desirable. The mismatched sequences are as long as the others.
@@ -41,7 +41,7 @@ class KtoObjective final : public Objective {
   const PreparedModel& model_;
   const PreparedModel* reference_;
   KtoRecipe kto_;
-  std::int64_t ranks_, scored_;
+  std::int64_t ranks_, batch_size_, scored_;
 };
 
 }  // namespace memtape::transformers::trl
