@@ -136,11 +136,13 @@ void read_targets(JsonReader& json, LoraRecipe& lora) {
     while (json.item()) lora.targets.push_back(json.text());
 }
 
-/// With SEQ_CLS peft trains the classifier, too, which a reward model calls `score`
-/// (PeftModelForSequenceClassification).
-void read_task_type(JsonReader& json, bool scores, LoraRecipe& lora) {
+/// The heads that PeftModelFor... of a task trains, too (peft 0.21, peft_model.py).
+void read_task_type(JsonReader& json, LoraRecipe& lora) {
   if (json.next() == JsonKind::null) return json.null();
-  if (json.text() == "SEQ_CLS" && scores) lora.modules_to_save.emplace_back("score");
+  const std::string task = json.text();
+  if (task == "SEQ_CLS" || task == "TOKEN_CLS") lora.task_heads = {"score", "classifier"};
+  if (task == "QUESTION_ANS") lora.task_heads = {"qa_outputs"};
+  lora.spares_task_heads = task == "SEQ_CLS";
 }
 
 /// null, false, {} or []: as if it were not there.
@@ -223,7 +225,7 @@ Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe) {
   if (json.enter_object())
     while (const auto field = json.key()) {
       if (*field == "task_type")
-        read_task_type(json, recipe.trainer.reward.has_value(), lora);
+        read_task_type(json, lora);
       else if (!read_scaling(*field, json, scaling))
         read_field(*field, json, lora);
     }

@@ -67,6 +67,8 @@ struct LoraRecipe {
   bool use_dora = false;
   bool lora_bias = false;                    ///< lora_B has a bias
   std::vector<std::string> modules_to_save;  ///< trained whole, as copies
+  std::vector<std::string> task_heads;       ///< of task_type: the same, where the model has them
+  bool spares_task_heads = false;            ///< all-linear leaves them out (SEQ_CLS)
   std::vector<std::string> exclude_modules;  ///< names that are no targets after all
   std::vector<std::int64_t> layers_to_transform;
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;  ///< ranks of their own

@@ -139,6 +139,7 @@ Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
     parameter.tensor.impl().requires_grad = false;
   mark_biases(base_parameters, *chosen, recipe.trained_biases);
   if (const Result<void> saved = save_modules(model, recipe.modules_to_save); !saved) return saved;
+  if (const Result<void> saved = save_task_heads(model, recipe.task_heads); !saved) return saved;
   adapters.cast();
   return {};
 }

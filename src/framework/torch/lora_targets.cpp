@@ -15,13 +15,20 @@ namespace {
 
 using nn::NamedModule;
 
-/// target_modules="all-linear": every projection but the output head
-/// (_maybe_include_all_linear_layers).
+bool is_one_of(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// target_modules="all-linear": every projection but the output head, or a classifier's where
+/// there is none (_maybe_include_all_linear_layers).
 std::vector<NamedModule> all_linear(const std::vector<NamedModule>& modules,
-                                    std::string_view head) {
+                                    const LoraRecipe& recipe, std::string_view head) {
+  const bool spares_task_heads = head.empty() && recipe.spares_task_heads;
   std::vector<NamedModule> chosen;
   for (const NamedModule& module : modules)
-    if (module.node->projection && module.name != head) chosen.push_back(module);
+    if (module.node->projection && module.name != head &&
+        !(spares_task_heads && is_one_of(recipe.task_heads, module.name)))
+      chosen.push_back(module);
   return chosen;
 }
 
@@ -60,7 +67,7 @@ Result<std::vector<NamedModule>> targeted(const std::vector<NamedModule>& module
                                           const LoraRecipe& recipe, std::string_view head) {
   if (!recipe.target_pattern.empty()) return matched(modules, recipe.target_pattern);
   if (recipe.targets.size() == 1 && recipe.targets.front() == "all-linear")
-    return all_linear(modules, head);
+    return all_linear(modules, recipe, head);
   std::vector<NamedModule> chosen;
   for (const NamedModule& module : modules)
     if (std::any_of(recipe.targets.begin(), recipe.targets.end(),

@@ -2,6 +2,7 @@
 #include "framework/torch/modules_to_save.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/text.h"
 #include "framework/torch/lora_targets.h"
@@ -39,6 +40,17 @@ void wrap(nn::ModuleTree& tree, ModuleNode& node) {
   }
 }
 
+/// Whether it is a module whose name ends with one of `names`, or within such a one:
+/// _set_trainable asks for no dot before it, so DistilBERT's pre_classifier is a classifier, too.
+bool is_within_one(const std::vector<std::string>& names, std::string_view module) {
+  for (std::size_t end = module.find('.');; end = module.find('.', end + 1)) {
+    const std::string_view outer = module.substr(0, end);
+    if (std::ranges::any_of(names, [&](const std::string& name) { return outer.ends_with(name); }))
+      return true;
+    if (end == std::string_view::npos) return false;
+  }
+}
+
 }  // namespace
 
 Result<void> save_modules(family::PretrainedModel& model, const std::vector<std::string>& names) {
@@ -57,6 +69,20 @@ Result<void> save_modules(family::PretrainedModel& model, const std::vector<std:
     if (!found[i])
       return bad_input("no module of the model is called \"" + names[i] + "\"", "--peft",
                        "modules_to_save: linear layers and embeddings");
+  return {};
+}
+
+Result<void> save_task_heads(family::PretrainedModel& model,
+                             const std::vector<std::string>& names) {
+  for (const NamedModule& module : nn::named_modules(model.tree.root())) {
+    const nn::Projection* layer = module.node->projection;
+    if (!layer || !is_within_one(names, module.name)) continue;
+    if (layer->adapter)
+      return bad_input("\"" + module.name + "\" has an adapter, and task_type trains it whole",
+                       "--peft", "target_modules that leave it out");
+    const bool is_wrapped = module.node->parameters.empty();
+    if (!is_wrapped) wrap(model.tree, *module.node);
+  }
   return {};
 }
 

@@ -14,4 +14,7 @@ namespace memtape::torch {
 /// set_additional_trainable_modules for LoraConfig.modules_to_save.
 Result<void> save_modules(family::PretrainedModel& model, const std::vector<std::string>& names);
 
+/// The same for the heads of a task, those that the model has; a head may be of several layers.
+Result<void> save_task_heads(family::PretrainedModel& model, const std::vector<std::string>& names);
+
 }  // namespace memtape::torch
