@@ -85,7 +85,8 @@ constexpr auto kNeutral =
                                      "resume_from_checkpoint",
                                      "local_rank",
                                      "eval_delay",
-                                     "eval_use_gather_object"});
+                                     "eval_use_gather_object",
+                                     "include_num_input_tokens_seen"});
 
 /// Modelled at their defaults only.
 struct Fixed {
@@ -95,8 +96,6 @@ constexpr auto kFixed = std::to_array<Fixed>({
     {"torch_compile_backend", ""},
     {"torch_compile_mode", ""},
     {"use_cache", "false"},
-    {"auto_find_batch_size", "false"},
-    {"include_num_input_tokens_seen", "no"},
     {"use_cpu", "false"},
     {"accelerator_config", ""},
     {"parallelism_config", ""},
@@ -148,6 +147,18 @@ Result<void> set_gradient_checkpointing_kwargs(const NamedValue& option, TrainRe
   return {};
 }
 
+/// find_executable_batch_size (accelerate 1.15, utils/memory.py) begins with the batch that is
+/// asked for.
+Result<void> set_auto_find_batch_size(const NamedValue& option, TrainRecipe& recipe) {
+  bool finds = false;
+  const Result<void> done = put(boolean(option), finds);
+  if (finds)
+    recipe.assumed.emplace_back(
+        "the batch is taken to be --per_device_train_batch_size: where it does not fit, "
+        "auto_find_batch_size goes on with nine tenths of it");
+  return done;
+}
+
 /// A ds_config's JSON; a file's name has become its text before.
 Result<void> set_deepspeed(const NamedValue& option, TrainRecipe& recipe) {
   recipe.trainer.deepspeed = option.second;
@@ -179,6 +190,7 @@ constexpr auto kModelled = std::to_array<Modelled>({
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
     {"gradient_accumulation_steps",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
+    {"auto_find_batch_size", set_auto_find_batch_size},
     {"optim", set_optim},
     {"optim_args", set_optim_args},
     {"optim_target_modules", set_optim_target_modules},
