@@ -79,6 +79,11 @@ void set_dpo_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) 
   recipe.trainer.max_length = 1024;
 }
 
+Result<void> check_sync_ref_model(const NamedValue& option) {
+  const Result<bool> on = boolean(option);
+  return on ? Result<void>() : tl::unexpected(on.error());
+}
+
 void settle_dpo(TrainRecipe& recipe) {
   if (recipe.trainer.dpo && recipe.trainer.dpo->loss_types.empty())
     recipe.trainer.dpo->loss_types = {"sigmoid"};
@@ -94,7 +99,8 @@ Result<void> set_dpo_argument(const NamedValue& option, TrainRecipe& recipe) {
   if (name == "padding_free") return pass_padding_free_over(option, recipe);
   if (name == "ld_alpha" && option.second != "None")
     return unsupported("not modelled", "--" + name, "leave it out");
-  if (name == "use_weighting" || name == "sync_ref_model") return refuse(option);
+  if (name == "use_weighting") return refuse(option);
+  if (name == "sync_ref_model") return check_sync_ref_model(option);
   if (is_dpo_argument(name)) return {};
   if (std::ranges::find(kOnlyOfSft, name) != kOnlyOfSft.end())
     return bad_input("DPOConfig has no such field", "--" + name, "SFTConfig has it");

@@ -24,6 +24,10 @@ void set_dpo_defaults(std::span<const NamedValue> options, TrainRecipe& recipe);
 /// A field of DPOConfig, SFTConfig's of the same name included.
 Result<void> set_dpo_argument(const NamedValue& option, TrainRecipe& recipe);
 
+/// sync_ref_model, of DPOConfig, KTOConfig and GRPOConfig: SyncRefModelCallback mixes the policy
+/// into the reference in place (trl 1.16, trainer/callbacks.py), so a step needs nothing more.
+Result<void> check_sync_ref_model(const NamedValue& option);
+
 /// What it is where nothing is said.
 void settle_dpo(TrainRecipe& recipe);
 

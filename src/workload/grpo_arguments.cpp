@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "workload/dpo_arguments.h"
 #include "workload/sft_arguments.h"
 #include "workload/trl_trainer.h"
 #include "workload/typed_values.h"
@@ -29,19 +30,46 @@ Result<void> refuse_if_on(const NamedValue& option, GrpoRecipe&) {
   return {};
 }
 
+bool is_none(const NamedValue& option) {
+  return option.second == "None" || option.second == "none";
+}
+
 /// A number that does nothing at its default.
-template <int nothing>
-Result<void> refuse_unless(const NamedValue& option, GrpoRecipe&) {
+template <int nothing, bool GrpoRecipe::* does>
+Result<void> set_unless(const NamedValue& option, GrpoRecipe& grpo) {
   const Result<double> number = not_negative(option);
   if (!number) return tl::unexpected(number.error());
-  if (*number != nothing)
-    return unsupported("not modelled", "--" + option.first, std::to_string(nothing));
+  grpo.*does = *number != nothing;
   return {};
 }
 
+/// A number that does nothing as long as it is not given.
+template <bool GrpoRecipe::* does>
+Result<void> set_if_given(const NamedValue& option, GrpoRecipe& grpo) {
+  if (is_none(option)) return {};
+  double number = 0;
+  grpo.*does = true;
+  return put(not_negative(option), number);
+}
+
+template <bool GrpoRecipe::* does>
+Result<void> set_switch(const NamedValue& option, GrpoRecipe& grpo) {
+  return put(boolean(option), grpo.*does);
+}
+
 Result<void> refuse(const NamedValue& option, GrpoRecipe&) {
-  if (option.second == "None" || option.second == "none") return {};
+  if (is_none(option)) return {};
   return unsupported("not modelled", "--" + option.first, "leave it out");
+}
+
+/// Those that generate() makes anew each time and keeps on the GPU.
+Result<void> set_cache(const NamedValue& option, GrpoRecipe& grpo) {
+  if (is_none(option)) return {};
+  if (option.second != "dynamic" && option.second != "static")
+    return unsupported("the cache \"" + option.second + "\" is not modelled in training",
+                       "--" + option.first, "dynamic or static");
+  grpo.cache_implementation = option.second;
+  return {};
 }
 
 Result<void> choose(const NamedValue& option, std::span<const std::string_view> known) {
@@ -49,16 +77,11 @@ Result<void> choose(const NamedValue& option, std::span<const std::string_view> 
   return wrong_value(option, suggestion(option.second, known));
 }
 
-/// The others differ in a few more numbers per completion.
 Result<void> set_loss_type(const NamedValue& option, GrpoRecipe& grpo) {
   constexpr auto kKnown = std::to_array<std::string_view>(
       {"grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"});
-  if (const Result<void> known = choose(option, kKnown); !known) return known;
-  if (option.second == "sapo" || option.second == "vespo")
-    return unsupported("the loss \"" + option.second + "\" is not modelled", "--" + option.first,
-                       "dapo, grpo, bnpo, dr_grpo, cispo or luspo");
   grpo.loss_type = option.second;
-  return {};
+  return choose(option, kKnown);
 }
 
 Result<void> set_level(const NamedValue& option, GrpoRecipe& grpo) {
@@ -84,12 +107,7 @@ constexpr auto kFields = std::to_array<Field>({
      [](const NamedValue& o, GrpoRecipe& r) { return put(not_negative(o), r.temperature); }},
     {"top_k", [](const NamedValue& o, GrpoRecipe& r) { return put(whole(o), r.top_k); }},
     {"top_p", [](const NamedValue& o, GrpoRecipe& r) { return put(not_negative(o), r.top_p); }},
-    {"delta",
-     [](const NamedValue& o, GrpoRecipe& r) {
-       double delta = 0;
-       r.clips_two_sided = true;
-       return put(not_negative(o), delta);
-     }},
+    {"delta", set_if_given<&GrpoRecipe::clips_two_sided>},
     {"importance_sampling_level", set_level},
     {"num_generations_eval", pass_over},
     {"epsilon", pass_over},
@@ -97,7 +115,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"reward_weights", pass_over},
     {"multi_objective_aggregation", pass_over},
     {"scale_rewards", pass_over},
-    {"mask_truncated_completions", pass_over},
+    {"mask_truncated_completions", set_switch<&GrpoRecipe::masks_truncated>},
     {"log_completions", pass_over},
     {"log_multimodal", pass_over},
     {"num_completions_to_print", pass_over},
@@ -111,18 +129,23 @@ constexpr auto kFields = std::to_array<Field>({
     {"vespo_k_neg", pass_over},
     {"vespo_lambda_neg", pass_over},
     {"ds3_gather_for_generation", pass_over},
-    {"entropy_coef", refuse_unless<0>},
-    {"top_entropy_quantile", refuse_unless<1>},
-    {"repetition_penalty", refuse_unless<1>},
-    {"use_adaptive_entropy", refuse_if_on},
-    {"use_bias_correction_kl", refuse_if_on},
+    {"entropy_coef", set_unless<0, &GrpoRecipe::adds_entropy_bonus>},
+    {"entropy_coef_min", pass_over},
+    {"entropy_coef_max", pass_over},
+    {"entropy_coef_delta", pass_over},
+    {"entropy_target", pass_over},
+    {"top_entropy_quantile", set_unless<1, &GrpoRecipe::masks_by_entropy>},
+    {"repetition_penalty", set_unless<1, &GrpoRecipe::penalizes_repetition>},
+    {"use_adaptive_entropy", set_switch<&GrpoRecipe::adapts_entropy_bonus>},
+    {"use_bias_correction_kl", set_switch<&GrpoRecipe::corrects_bias_of_kl>},
+    {"off_policy_mask_threshold", set_if_given<&GrpoRecipe::masks_off_policy>},
+    {"min_p", set_if_given<&GrpoRecipe::has_min_p>},
+    {"cache_implementation", set_cache},
+    {"max_tool_calling_iterations", pass_over},
     {"use_vllm", refuse_if_on},
     {"use_transformers_continuous_batching", refuse_if_on},
     {"use_transformers_paged", refuse_if_on},
     {"cast_lm_head_to_fp32", refuse_if_on},
-    {"off_policy_mask_threshold", refuse},
-    {"min_p", refuse},
-    {"cache_implementation", refuse},
     {"generation_kwargs", refuse},
 });
 
@@ -142,7 +165,7 @@ Result<void> set_shared(const NamedValue& option, TrainRecipe& recipe) {
   if (option.first == "beta") return put(not_negative(option), grpo.beta);
   if (option.first == "loss_type") return set_loss_type(option, grpo);
   if (option.first == "disable_dropout") return put(boolean(option), grpo.disable_dropout);
-  if (option.first == "sync_ref_model") return refuse_if_on(option, grpo);
+  if (option.first == "sync_ref_model") return check_sync_ref_model(option);
   if (option.first == "ref_model_mixup_alpha" || option.first == "ref_model_sync_steps") return {};
   if (std::ranges::find(kShared, option.first) != kShared.end())
     return set_sft_argument(option, recipe);

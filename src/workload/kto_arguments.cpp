@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "workload/dpo_arguments.h"
 #include "workload/sft_arguments.h"
 #include "workload/trl_trainer.h"
 #include "workload/typed_values.h"
@@ -53,9 +54,8 @@ Result<void> set_kto_argument(const NamedValue& option, TrainRecipe& recipe) {
     kto.has_kl_term = option.second == "kto";
     return {};
   }
-  if (name == "sync_ref_model" && option.second != "false" && option.second != "False")
-    return unsupported("not modelled", "--" + name, "false");
-  if (is_kto_argument(name) || is_in(kNeutral, name) || name == "sync_ref_model") return {};
+  if (name == "sync_ref_model") return check_sync_ref_model(option);
+  if (is_kto_argument(name) || is_in(kNeutral, name)) return {};
   if (is_in(kShared, name)) return set_sft_argument(option, recipe);
   return bad_input("KTOConfig has no such field", "--" + name,
                    "another of trl's configurations has it");

@@ -211,6 +211,14 @@ struct GrpoRecipe {
   bool per_sequence = false;     ///< importance_sampling_level="sequence"
   bool clips_two_sided = false;  ///< delta is set
   bool leaves_one_out = false;   ///< RLOOTrainer in its place
+  bool penalizes_repetition = false, has_min_p = false;
+  std::string cache_implementation;   ///< empty: a dynamic one
+  bool masks_by_entropy = false;      ///< top_entropy_quantile below 1
+  bool adds_entropy_bonus = false;    ///< entropy_coef is not 0
+  bool adapts_entropy_bonus = false;  ///< use_adaptive_entropy
+  bool corrects_bias_of_kl = false;   ///< use_bias_correction_kl
+  bool masks_off_policy = false;      ///< off_policy_mask_threshold is set
+  bool masks_truncated = false;       ///< mask_truncated_completions
   bool disable_dropout = false;
 };
 

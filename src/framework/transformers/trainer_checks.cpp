@@ -33,9 +33,6 @@ Result<void> check_trl(const TrainRecipe& recipe) {
   if (recipe.trainer.kto && recipe.trainer.kto->has_kl_term && recipe.micro_batch_size < 2)
     return bad_input("KTOTrainer refuses batches of one sequence, whose KL term is none",
                      "--per_device_train_batch_size", "2 or more");
-  if (recipe.trainer.grpo && (recipe.trainer.grpo->top_k != 0 || recipe.trainer.grpo->top_p != 1.0))
-    return unsupported("drawing from some of the tokens is not modelled", "--top_k, --top_p",
-                       "0 and 1");
   if (recipe.trainer.cpo && recipe.quantization)
     return unsupported("CPO and ORPO over a quantized base are not modelled", "--quantization",
                        "leave it out");

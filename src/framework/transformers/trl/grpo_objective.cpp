@@ -1,41 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/grpo_objective.h"
 
+#include "framework/transformers/trl/grpo_losses.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/extremes.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
 
 namespace memtape::transformers::trl {
-namespace {
 
 using ghost::Tensor;
-
-/// mask.sum(-1).clamp(min=1.0): the count becomes a float32 first.
-Tensor at_least_one(const Tensor& counts) { return ghost::plain_unary("clamp", counts.to_float()); }
-
-/// exp(ref - logps) - (ref - logps) - 1
-Tensor kl_divergence(const Tensor& ref_per_token_logps, const Tensor& per_token_logps) {
-  const Tensor ratio = ghost::exp(ref_per_token_logps.sub(per_token_logps));
-  return ratio.sub(ref_per_token_logps.sub(per_token_logps)).add(-1.0);
-}
-
-/// What the losses of clipped ratios keep until the function returns.
-struct Clipped {
-  Tensor coef_2, per_token_loss1, per_token_loss2;
-};
-
-Tensor clipped_loss(Tensor& coef_1, const Tensor& advantages, bool clips_two_sided, Clipped& kept) {
-  kept.coef_2 = ghost::clamp(coef_1);
-  if (clips_two_sided) coef_1 = ghost::clamp_one_sided(coef_1, ghost::Bound::max);
-  kept.per_token_loss1 = coef_1.mul(advantages);
-  kept.per_token_loss2 = kept.coef_2.mul(advantages);
-  return ghost::minimum(kept.per_token_loss1, kept.per_token_loss2).neg();
-}
-
-}  // namespace
 
 void GrpoObjective::prepare_inputs() {
   const std::int64_t steps = *grpo_.steps_per_generation;
@@ -64,7 +39,7 @@ Tensor GrpoObjective::importance_weights(const Tensor& log_ratio) const {
 Tensor GrpoObjective::reduced(const Tensor& per_token_loss) const {
   const Tensor& mask = inputs_.completion_mask;
   const std::string& type = grpo_.loss_type;
-  if (type == "grpo") {
+  if (type == "grpo" || type == "sapo") {
     const Tensor summed = per_token_loss.mul(mask).sum(-1);
     return summed.div(at_least_one(mask.sum(-1))).mean(0).div(1.0);
   }
@@ -75,8 +50,53 @@ Tensor GrpoObjective::reduced(const Tensor& per_token_loss) const {
   }
   if (type == "dr_grpo") return ghost::sum_all(per_token_loss.mul(mask)).div(1.0).div(1.0);
   const Tensor normalizer =
-      at_least_one(inputs_.num_items_in_batch).div(1.0).mul(1.0).div(1.0);  // cispo and dapo
+      at_least_one(inputs_.num_items_in_batch).div(1.0).mul(1.0).div(1.0);  // cispo, dapo and vespo
   return ghost::sum_all(per_token_loss.mul(mask)).div(normalizer);
+}
+
+/// What a token costs before it is reduced, and masks that go with it.
+Tensor GrpoObjective::per_token_loss(const PolicyTerms& terms, Locals& kept) const {
+  Tensor coef_1 = ghost::exp(importance_weights(terms.log_ratio));
+  Tensor per_token_kl;
+  if (grpo_.beta != 0.0)
+    per_token_kl = kl_divergence(inputs_.ref_per_token_logps, terms.per_token_logps);
+  if (per_token_kl.defined() && grpo_.corrects_bias_of_kl) per_token_kl = per_token_kl.mul(coef_1);
+  Tensor loss;
+  if (grpo_.loss_type == "cispo") {
+    kept.weights = ghost::clamp_one_sided(coef_1, ghost::Bound::max).detach();
+    loss = kept.weights.neg().mul(terms.advantages).mul(terms.per_token_logps);
+  } else if (grpo_.loss_type == "vespo") {
+    kept.weights = gamma_weights(terms.advantages, terms.log_ratio, inputs_.completion_mask);
+    loss = kept.weights.neg().mul(terms.advantages).mul(terms.per_token_logps);
+  } else if (grpo_.loss_type == "sapo") {
+    loss = soft_gated_loss(coef_1, terms.advantages);
+  } else {
+    loss = clipped_loss(coef_1, terms.advantages, grpo_.clips_two_sided, kept.clipped);
+  }
+  if (terms.off_policy_mask.defined()) loss = loss.mul(terms.off_policy_mask);
+  if (terms.entropy_mask.defined()) loss = loss.mul(terms.entropy_mask);
+  if (per_token_kl.defined()) loss = loss.add(per_token_kl.mul(0.5));
+  return loss;
+}
+
+/// The mean entropy of the tokens that count, taken off the loss. An adaptive coefficient sums it
+/// over the micro-batches of a step.
+Tensor GrpoObjective::with_entropy_bonus(const Tensor& loss, const Tensor& entropies,
+                                         const Tensor& entropy_mask) {
+  const Tensor mask =
+      entropy_mask.defined() ? inputs_.completion_mask.mul(entropy_mask) : inputs_.completion_mask;
+  const Tensor summed = ghost::sum_all(entropies.mul(mask));
+  const Tensor entropy_loss = summed.div(at_least_one(ghost::sum_all(mask))).div(1.0);
+  const Tensor with_bonus = loss.sub(entropy_loss.mul(0.5));
+  if (!grpo_.adapts_entropy_bonus) return with_bonus;
+  const ghost::GradMode no_grad(false);
+  const Tensor entropy_sum = ghost::sum_all(entropies.mul(mask));
+  const Tensor stats =
+      ghost::cat({entropy_sum.unsqueeze(0), ghost::sum_all(mask).to_float().unsqueeze(0)}, 0);
+  entropy_window_stats_ =
+      entropy_window_stats_.defined() ? entropy_window_stats_.add(stats) : stats;
+  if (step_ % recipe_.gradient_accumulation == 0) entropy_window_stats_.reset();
+  return with_bonus;
 }
 
 Tensor GrpoObjective::compute_loss(const Inputs&) {
@@ -87,27 +107,24 @@ Tensor GrpoObjective::compute_loss(const Inputs&) {
                                            .batch_size = input_ids.size(0),
                                            .scored = recipe_.trainer.scored_tokens,
                                            .wants_entropy = true});
-  const Tensor& per_token_logps = scores.logps;
-  if (grpo_.leaves_one_out) return leave_one_out_loss(per_token_logps);
-  const Tensor advantages = inputs_.advantages.unsqueeze(1);
-  const Tensor old_per_token_logps = inputs_.old_per_token_logps.defined()
-                                         ? inputs_.old_per_token_logps
-                                         : per_token_logps.detach();
-  const Tensor log_ratio = per_token_logps.sub(old_per_token_logps);
-  const Tensor log_importance_weights = importance_weights(log_ratio);
-  Tensor coef_1 = ghost::exp(log_importance_weights);
-  Tensor per_token_kl;
-  if (grpo_.beta != 0.0) per_token_kl = kl_divergence(inputs_.ref_per_token_logps, per_token_logps);
-  Clipped kept;
-  Tensor clamped_ratios, per_token_loss;
-  if (grpo_.loss_type == "cispo") {
-    clamped_ratios = ghost::clamp_one_sided(coef_1, ghost::Bound::max).detach();
-    per_token_loss = clamped_ratios.neg().mul(advantages).mul(per_token_logps);
-  } else {
-    per_token_loss = clipped_loss(coef_1, advantages, grpo_.clips_two_sided, kept);
-  }
-  if (per_token_kl.defined()) per_token_loss = per_token_loss.add(per_token_kl.mul(0.5));
-  return reduced(per_token_loss);
+  if (grpo_.leaves_one_out) return leave_one_out_loss(scores.logps);
+  const Tensor& mask = inputs_.completion_mask;
+  PolicyTerms terms;
+  terms.per_token_logps = scores.logps;
+  if (grpo_.masks_by_entropy)
+    terms.entropy_mask = high_entropy_mask(scores.entropies, mask,
+                                           recipe_.trainer.scored_tokens.value_or(mask.numel()));
+  terms.advantages = inputs_.advantages.unsqueeze(1);
+  const Tensor old_per_token_logps =
+      inputs_.old_per_token_logps.defined() ? inputs_.old_per_token_logps : scores.logps.detach();
+  if (grpo_.masks_off_policy)
+    terms.off_policy_mask =
+        off_policy_mask(terms.advantages, scores.logps, old_per_token_logps, mask);
+  terms.log_ratio = scores.logps.sub(old_per_token_logps);
+  Locals kept;
+  const Tensor loss = reduced(per_token_loss(terms, kept));
+  if (!grpo_.adds_entropy_bonus && !grpo_.adapts_entropy_bonus) return loss;
+  return with_entropy_bonus(loss, scores.entropies, terms.entropy_mask);
 }
 
 }  // namespace memtape::transformers::trl

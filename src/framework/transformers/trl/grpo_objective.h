@@ -5,6 +5,7 @@
 #pragma once
 
 #include "framework/transformers/objective.h"
+#include "framework/transformers/trl/grpo_losses.h"
 #include "framework/transformers/trl/grpo_rollout.h"
 
 namespace memtape::transformers::trl {
@@ -25,8 +26,19 @@ class GrpoObjective final : public Objective {
 
  private:
   using Tensor = ghost::Tensor;
+  struct PolicyTerms {
+    Tensor per_token_logps, log_ratio, advantages, off_policy_mask, entropy_mask;
+  };
+  /// Locals of _compute_loss, which live until it returns.
+  struct Locals {
+    Clipped clipped;
+    Tensor weights;
+  };
   Tensor leave_one_out_loss(const Tensor& per_token_logps) const;
   Tensor importance_weights(const Tensor& log_ratio) const;
+  Tensor per_token_loss(const PolicyTerms& terms, Locals& kept) const;
+  Tensor with_entropy_bonus(const Tensor& loss, const Tensor& entropies,
+                            const Tensor& entropy_mask);
   Tensor reduced(const Tensor& per_token_loss) const;
 
   const TrainRecipe& recipe_;
@@ -35,7 +47,8 @@ class GrpoObjective final : public Objective {
   GrpoRollout rollout_;
   std::int64_t step_ = 0;
   std::vector<Completions> buffered_inputs_;
-  Completions inputs_;  ///< of training_step, until the next one
+  Completions inputs_;           ///< of training_step, until the next one
+  Tensor entropy_window_stats_;  ///< of the micro-batches of a step, until the last of them
 };
 
 }  // namespace memtape::transformers::trl

@@ -85,8 +85,15 @@ void GrpoRollout::generate() {
   const GenerateRecipe how{.batch_size = *grpo_.generation_batch_size,
                            .prompt_length = *grpo_.prompt_length,
                            .max_new_tokens = grpo_.max_completion_length,
+                           .cache = grpo_.cache_implementation == "static"
+                                        ? family::CacheKind::fixed
+                                        : family::CacheKind::dynamic,
                            .prefill_chunk_size = {},
-                           .scores = {.temperature = grpo_.temperature != 1.0},
+                           .scores = {.repetition_penalty = grpo_.penalizes_repetition,
+                                      .temperature = grpo_.temperature != 1.0,
+                                      .top_k = grpo_.top_k,
+                                      .top_p = grpo_.top_p != 1.0,
+                                      .min_p = grpo_.has_min_p},
                            .do_sample = true,
                            .prompt_lookup_num_tokens = {},
                            .looks_for_eos = true};
@@ -121,6 +128,13 @@ std::vector<Completions> GrpoRollout::generate_and_score() {
   all.prompt_mask = tokens(prompts);
   all.completion_ids = tokens(completed);
   all.completion_mask = tokens(completed);
+  Tensor is_truncated;
+  if (grpo_.masks_truncated) {
+    is_truncated = ghost::full({count}, DType::boolean);
+    const Tensor is_whole = ghost::plain_unary("bitwise_not", is_truncated).unsqueeze(1);
+    all.completion_mask = all.completion_mask.mul(is_whole.to(DType::int32));
+    ghost::session().set_category(all.completion_mask, Category::input);
+  }
   if (!grpo_.leaves_one_out)
     all.num_items_in_batch = ghost::plain_unary("sum", ghost::sum_all(all.completion_mask));
   const Tensor input_ids = ghost::cat({all.prompt_ids, all.completion_ids}, 1);
