@@ -188,22 +188,38 @@ void add_plugins(Settings& settings, TrlProgram trainer, Translation& translatio
                   settings.on("liger_fused_linear_cross_entropy")));
 }
 
-/// check_auto_enable_lora_kernels (utils/schemas/config.py): where nothing is said of them, fused
-/// forwards and backwards take the place of peft's in SFT.
-void note_lora_kernels(Settings& settings, TrlProgram trainer, Translation& translation) {
-  constexpr auto kKernels = std::to_array<const char*>(
-      {"lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"});
-  const bool said =
-      std::ranges::any_of(kKernels, [&](const char* name) { return settings.find(name); });
+constexpr auto kLoraKernels = std::to_array<const char*>(
+    {"lora_qkv_kernel", "lora_o_kernel", "lora_mlp_kernel", "lora_embedding_kernel"});
+
+/// Whether axolotl turns its fused LoRA kernels on by itself (check_auto_enable_lora_kernels of
+/// utils/schemas/config.py).
+bool enables_lora_kernels(Settings& settings, TrlProgram trainer) {
   const bool is_8bit = settings.on("load_in_8bit") && settings.text("adapter") == "lora";
   const bool shards_by_1 =
       (settings.says("fsdp") || settings.says("fsdp_config")) && sharding_version(settings) != "2";
-  if (said || is_8bit || shards_by_1 || trainer != TrlProgram::none || !settings.says("adapter") ||
-      settings.on("trust_remote_code"))
-    return;
-  translation.remarks.not_modelled.emplace_back(
-      "axolotl turns its fused LoRA kernels on where none of lora_mlp_kernel, lora_qkv_kernel and "
-      "lora_o_kernel is set; here adapters are peft's");
+  return settings.says("adapter") && trainer == TrlProgram::none && !is_8bit && !shards_by_1 &&
+         !settings.on("trust_remote_code");
+}
+
+/// The kernels that are on; that of embeddings does nothing where none is adapted.
+void add_lora_kernels(Settings& settings, TrlProgram trainer, Translation& translation) {
+  const bool said = std::ranges::any_of(kLoraKernels, [&](const char* name) {
+    const Setting* const setting = settings.find(name);
+    return setting && setting->value.kind != YamlNode::Kind::null;
+  });
+  const bool otherwise = !said && enables_lora_kernels(settings, trainer);
+  std::vector<std::string> on;
+  for (const char* name : kLoraKernels)
+    if (settings.on(name, otherwise) && name != std::string_view("lora_embedding_kernel"))
+      on.emplace_back(name);
+  if (on.empty()) return;
+  const bool shards = settings.says("fsdp") || settings.says("fsdp_config");
+  if (trainer != TrlProgram::none || shards)
+    return translation.remarks.not_modelled.push_back(
+        fmt::format("axolotl's fused LoRA kernels ({}) are modelled in SFT without FSDP; here "
+                    "adapters are peft's",
+                    fmt::join(on, ", ")));
+  for (std::string& name : on) translation.options.emplace_back(std::move(name), "true");
 }
 
 /// _configure_embedding_dtypes: what is cast to float32 is cast back for adapters, for attention
@@ -290,7 +306,7 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   add_adapter(settings, dtypes, translation);
   add_attention_choice(settings, translation);
   add_plugins(settings, trainer, translation);
-  note_lora_kernels(settings, trainer, translation);
+  add_lora_kernels(settings, trainer, translation);
   if (trainer != TrlProgram::none)
     add_default(translation, "max_length", "512");
   else

@@ -140,7 +140,8 @@ std::vector<std::string_view> training_argument_fields() {
   std::vector<std::string_view> names = training_argument_names();
   std::erase_if(names, [](std::string_view name) {
     return is_trl_argument(name) || name == "scored_tokens" || name == "cut_cross_entropy" ||
-           name == "pref_loss" || name == "prepare_model_for_kbit_training";
+           name == "pref_loss" || name == "prepare_model_for_kbit_training" ||
+           (name.starts_with("lora_") && name.ends_with("_kernel"));
   });
   return names;
 }

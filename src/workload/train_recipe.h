@@ -185,6 +185,12 @@ struct EvaluationRecipe {
   std::optional<std::int64_t> accumulation_steps;
 };
 
+/// Which of peft's layers axolotl runs in fused functions (lora_qkv_kernel and its like).
+struct FusedLoraRecipe {
+  bool qkv = false, o = false, mlp = false;
+  bool any() const { return qkv || o || mlp; }
+};
+
 /// trl's RewardConfig, as far as memory goes. A micro-batch is that many pairs.
 struct RewardRecipe {
   bool centers_rewards = false;  ///< center_rewards_coefficient is set
@@ -254,6 +260,7 @@ struct TrainerRecipe {
   std::string deepspeed;    ///< a ds_config's JSON
   EvaluationRecipe evaluation;
   bool torch_compile = false;  ///< the figures are those of the uncompiled step, the bounds wider
+  FusedLoraRecipe lora_kernels;
 
   bool is_of_trl() const { return sft || dpo || reward || grpo || kto || cpo; }
 };

@@ -225,6 +225,12 @@ constexpr auto kModelled = std::to_array<Modelled>({
      [](const NamedValue& o, TrainRecipe& r) {
        return put(boolean(o), r.program.cut_cross_entropy);
      }},
+    {"lora_qkv_kernel", [](const NamedValue& o,
+                           TrainRecipe& r) { return put(boolean(o), r.trainer.lora_kernels.qkv); }},
+    {"lora_o_kernel",
+     [](const NamedValue& o, TrainRecipe& r) { return put(boolean(o), r.trainer.lora_kernels.o); }},
+    {"lora_mlp_kernel", [](const NamedValue& o,
+                           TrainRecipe& r) { return put(boolean(o), r.trainer.lora_kernels.mlp); }},
     {"torch_compile",
      [](const NamedValue& o, TrainRecipe& r) { return put(boolean(o), r.trainer.torch_compile); }},
     {"scored_tokens",
@@ -242,13 +248,11 @@ constexpr auto kModelled = std::to_array<Modelled>({
        return put(positive(o), r.trainer.ddp.bucket_cap_mb);
      }},
     {"ddp_broadcast_buffers",
-     [](const NamedValue& o, TrainRecipe& r) {
-       return put(boolean(o), r.trainer.ddp.broadcast_buffers);
-     }},
+     [](const NamedValue& o,
+        TrainRecipe& r) { return put(boolean(o), r.trainer.ddp.broadcast_buffers); }},
     {"ddp_static_graph",
-     [](const NamedValue& o, TrainRecipe& r) {
-       return put(boolean(o), r.trainer.ddp.static_graph);
-     }},
+     [](const NamedValue& o,
+        TrainRecipe& r) { return put(boolean(o), r.trainer.ddp.static_graph); }},
     {"fsdp", set_fsdp},
     {"fsdp_config", set_fsdp_config},
     {"deepspeed", set_deepspeed},

@@ -32,6 +32,14 @@ class LoraLinear final : public nn::ProjectionAdapter {
 
   Tensor forward(nn::Projection& base, const Tensor& input) override;
 
+  // What functions that take the layer's place read (axolotl's get_lora_parameters).
+  const Tensor& weight_A() const { return lora_A_.weight; }
+  const Tensor& weight_B() const { return lora_B_.weight; }
+  /// lora_dropout, or nothing where it is an identity.
+  nn::Dropout* dropout() { return dropout_rate_ > 0 ? &lora_dropout_ : nullptr; }
+  /// Whether the products are more than those of the two matrices.
+  bool is_plain() const { return !magnitude_.defined() && !lora_B_.bias.defined(); }
+
   /// cast_adapter_dtype of all that is this layer's.
   void cast();
 

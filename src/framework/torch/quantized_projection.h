@@ -21,6 +21,8 @@ class QuantizedProjection : public nn::ProjectionKernel {
   virtual ghost::Tensor dequantized_weight(const nn::Projection& layer) const {
     return layer.weight;
   }
+  /// Blocks whose maxima are quantized in turn (bitsandbytes' double quantization); 0: none.
+  virtual std::int64_t nested_blocks() const { return 0; }
   /// deepcopy(quant_state): DoRA starts from a copy of a layer in 4 bits (tuners/lora/dora.py).
   virtual std::vector<ghost::Tensor> copied_state() const { return {}; }
 };

@@ -50,6 +50,9 @@ class Linear4Bit final : public torch::QuantizedProjection {
   DType compute_dtype() const override { return compute_dtype_; }
   torch::LoraForward lora_forward() const override { return torch::LoraForward::cloning; }
   ghost::Tensor dequantized_weight(const nn::Projection& layer) const override;
+  std::int64_t nested_blocks() const override {
+    return state_.offset.defined() ? state_.absmax.numel() : 0;
+  }
   std::vector<ghost::Tensor> copied_state() const override;
 
  private:

@@ -15,6 +15,7 @@
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "framework/transformers/accelerate_loop.h"
+#include "framework/transformers/axolotl/lora_kernels.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/cut_cross_entropy.h"
@@ -105,6 +106,11 @@ class Trainer {
     prepared_.replace_forward(
         [this, cut = *loss](const Batch& inputs) { return cce_forward(model_, inputs, cut); });
     return {};
+  }
+
+  Result<void> use_lora_kernels(const Config& config) {
+    return axolotl::apply_lora_kernels(model_, config, recipe_,
+                                       ds_config_ && ds_config_->zero.stage == 3);
   }
 
   /// _inner_training_loop
@@ -406,6 +412,8 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)
     return tl::unexpected(ready.error());
   if (const Result<void> ready = trainer.use_cut_cross_entropy(config); !ready)
+    return tl::unexpected(ready.error());
+  if (const Result<void> ready = trainer.use_lora_kernels(config); !ready)
     return tl::unexpected(ready.error());
   torch::StaticBytes statics = trainer.train();
   statics.parameters += loaded->packed_away;
