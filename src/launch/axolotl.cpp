@@ -32,14 +32,25 @@ Result<Settings> read_arguments(const LaunchCommand& command) {
   return settings;
 }
 
-/// `rl`: dpo and ipo are trl's DPOTrainer (core/trainers/dpo), kto its KTOTrainer.
+/// What `rl` says: trl's trainers, under axolotl's names (core/builders/rl.py).
+struct Reinforcement {
+  std::string_view rl, trainer;
+  TrlProgram program;
+};
+constexpr auto kReinforcements = std::to_array<Reinforcement>({{"dpo", "dpo", TrlProgram::dpo},
+                                                               {"ipo", "dpo", TrlProgram::dpo},
+                                                               {"kto", "kto", TrlProgram::kto},
+                                                               {"orpo", "orpo", TrlProgram::orpo},
+                                                               {"simpo", "cpo", TrlProgram::cpo},
+                                                               {"grpo", "grpo", TrlProgram::grpo}});
+
 Result<TrlProgram> trainer_of(const Settings& settings) {
   if (!settings.says("rl")) return TrlProgram::none;
   const Setting& rl = *settings.find("rl");
-  if (rl.value.text == "dpo" || rl.value.text == "ipo") return TrlProgram::dpo;
-  if (rl.value.text == "kto") return TrlProgram::kto;
+  for (const Reinforcement& known : kReinforcements)
+    if (known.rl == rl.value.text) return known.program;
   return unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
-                     "dpo, ipo or kto");
+                     "dpo, ipo, kto, orpo, simpo or grpo");
 }
 
 /// FSDPConfig (utils/schemas/fsdp.py), which Trainer gets; its other fields concern the host.
@@ -243,22 +254,8 @@ void rename(const Settings& settings, std::span<const Renamed> words, Settings& 
     }
 }
 
-void add_renamed(const Settings& settings, TrlProgram trainer, Settings& arguments) {
-  constexpr auto kRenamed =
-      std::to_array<Renamed>({{"micro_batch_size", "per_device_train_batch_size"},
-                              {"gradient_accumulation_steps", "gradient_accumulation_steps"},
-                              {"optimizer", "optim"},
-                              {"gradient_checkpointing", "gradient_checkpointing"},
-                              {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs"},
-                              {"max_grad_norm", "max_grad_norm"},
-                              {"neftune_noise_alpha", "neftune_noise_alpha"},
-                              {"deepspeed", "deepspeed"},
-                              {"torch_empty_cache_steps", "torch_empty_cache_steps"}});
-  rename(settings, kRenamed, arguments);
-  if (trainer == TrlProgram::none) return;
-  constexpr std::array<Renamed, 1> kOfPreferences{Renamed{"sequence_len", "max_length"}};
-  rename(settings, kOfPreferences, arguments);
-  if (trainer != TrlProgram::dpo) return;
+/// DPOConfig's own fields, and ipo, which is one of its losses.
+void add_dpo(const Settings& settings, Settings& arguments) {
   constexpr auto kOfDpo =
       std::to_array<Renamed>({{"dpo_loss_type", "loss_type"},
                               {"dpo_loss_weights", "loss_weights"},
@@ -268,8 +265,70 @@ void add_renamed(const Settings& settings, TrlProgram trainer, Settings& argumen
                               {"dpo_use_liger_kernel", "use_liger_kernel"},
                               {"precompute_ref_log_probs", "precompute_ref_log_probs"}});
   rename(settings, kOfDpo, arguments);
-  if (settings.find("rl")->value.text != "ipo") return;
-  arguments.set({.name = "loss_type", .value = scalar("ipo"), .where = settings.find("rl")->where});
+  const Setting& rl = *settings.find("rl");
+  if (rl.value.text == "ipo")
+    arguments.set({.name = "loss_type", .value = scalar("ipo"), .where = rl.where});
+}
+
+/// SimPO is a loss of CPOConfig.
+void add_simpo(const Settings& settings, Settings& arguments) {
+  constexpr auto kOfCpo =
+      std::to_array<Renamed>({{"cpo_alpha", "cpo_alpha"}, {"simpo_gamma", "simpo_gamma"}});
+  rename(settings, kOfCpo, arguments);
+  arguments.set(
+      {.name = "loss_type", .value = scalar("simpo"), .where = settings.find("rl")->where});
+}
+
+/// TRLConfig (utils/schemas/trl.py), whose fields are GRPOConfig's by their names, apart from what
+/// names rewards and asks for axolotl's own prefetching.
+void add_grpo(const Settings& settings, Settings& arguments) {
+  constexpr auto kOfRewards = std::to_array<std::string_view>(
+      {"reward_funcs", "reward_weights", "reward_processing_classes", "rollout_func"});
+  rename(settings, std::to_array<Renamed>({{"rl_beta", "beta"}}), arguments);
+  const Setting* const trl = settings.find("trl");
+  if (!trl) return;
+  for (const YamlNode& member : trl->value.children)
+    if (std::ranges::find(kOfRewards, member.key) == kOfRewards.end() &&
+        member.kind != YamlNode::Kind::null)
+      arguments.set({.name = member.key,
+                     .value = member,
+                     .where = fmt::format("{}.{}", trl->where, member.key)});
+}
+
+void add_renamed(const Settings& settings, TrlProgram trainer, Settings& arguments) {
+  constexpr auto kRenamed =
+      std::to_array<Renamed>({{"micro_batch_size", "per_device_train_batch_size"},
+                              {"gradient_accumulation_steps", "gradient_accumulation_steps"},
+                              {"optimizer", "optim"},
+                              {"gradient_checkpointing", "gradient_checkpointing"},
+                              {"gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs"},
+                              {"max_grad_norm", "max_grad_norm"},
+                              {"noisy_embedding_alpha", "neftune_noise_alpha"},
+                              {"neftune_noise_alpha", "neftune_noise_alpha"},
+                              {"ddp_bucket_cap_mb", "ddp_bucket_cap_mb"},
+                              {"ddp_find_unused_parameters", "ddp_find_unused_parameters"},
+                              {"deepspeed", "deepspeed"},
+                              {"torch_empty_cache_steps", "torch_empty_cache_steps"}});
+  rename(settings, kRenamed, arguments);
+  if (trainer == TrlProgram::none) return;
+  if (trainer != TrlProgram::grpo)
+    rename(settings, std::to_array<Renamed>({{"sequence_len", "max_length"}}), arguments);
+  if (trainer == TrlProgram::dpo) add_dpo(settings, arguments);
+  if (trainer == TrlProgram::cpo) add_simpo(settings, arguments);
+  if (trainer == TrlProgram::grpo) add_grpo(settings, arguments);
+}
+
+/// `trl` is of GRPO alone.
+void note_trl(const Settings& settings, TrlProgram trainer, Translation& translation) {
+  if (trainer != TrlProgram::grpo && settings.says("trl"))
+    translation.remarks.warnings.push_back(
+        fmt::format("{} is read with rl: grpo alone", settings.find("trl")->where));
+}
+
+std::string_view name_of(TrlProgram trainer) {
+  for (const Reinforcement& known : kReinforcements)
+    if (known.program == trainer) return known.trainer;
+  return {};
 }
 
 /// gradient_checkpointing may also be "offload" or "offload_disk", activation_offloading by its old
@@ -296,10 +355,15 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   Settings arguments;
   add_renamed(settings, trainer, arguments);
   add_sharding(settings, arguments, translation);
-  if (trainer != TrlProgram::none)
-    translation.options.emplace_back("trainer", trainer == TrlProgram::dpo ? "dpo" : "kto");
+  if (trainer != TrlProgram::none) translation.options.emplace_back("trainer", name_of(trainer));
+  note_trl(settings, trainer, translation);
   if (const auto done = add_training_arguments(arguments, translation, trainer); !done) return done;
   add_default(translation, "per_device_train_batch_size", "1");
+  // trl's configurations would checkpoint; AxolotlInputConfig says no where nobody says anything.
+  if (trainer != TrlProgram::none) add_default(translation, "gradient_checkpointing", "false");
+  // core/builders/causal.py: where DDP is, what nobody says is no.
+  if (trainer == TrlProgram::none && settings.on("ddp", true))
+    add_default(translation, "ddp_find_unused_parameters", "false");
   if (dtypes.bf16) translation.options.emplace_back("bf16", "true");
   if (dtypes.fp16) translation.options.emplace_back("fp16", "true");
   translation.options.emplace_back("weights", dtypes.weights);
@@ -307,9 +371,9 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   add_attention_choice(settings, translation);
   add_plugins(settings, trainer, translation);
   add_lora_kernels(settings, trainer, translation);
-  if (trainer != TrlProgram::none)
+  if (trainer != TrlProgram::none && trainer != TrlProgram::grpo)
     add_default(translation, "max_length", "512");
-  else
+  if (trainer == TrlProgram::none)
     translation.options.emplace_back(
         "sequence-length", fmt::format("{}", settings.whole("sequence_len").value_or(512)));
   if (dtypes.weights != "fp32" && !settings.on("flash_attention") && keeps_float32(settings))
@@ -319,7 +383,7 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
   if (settings.on("sample_packing"))
     translation.remarks.warnings.emplace_back(
         "packed samples are taken as micro_batch_size full sequences, each attended to whole");
-  else if (!settings.on("pad_to_sequence_len"))
+  else if (!settings.on("pad_to_sequence_len") && trainer != TrlProgram::grpo)
     translation.remarks.warnings.emplace_back(
         "sequences are padded to the longest of their batch; all are taken to be sequence_len "
         "long");
