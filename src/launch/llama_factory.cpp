@@ -83,10 +83,6 @@ void add_trained_layers(Settings& settings, Translation& translation) {
   if (!modules.empty() && modules.front() != "all")
     settings.fail(*settings.find("freeze_trainable_modules"),
                   "training some modules of a layer is not modelled", "all");
-  if (!settings.on("disable_gradient_checkpointing"))
-    settings.fail(*settings.find("finetuning_type"),
-                  "checkpointing the trained layers alone is not modelled",
-                  "disable_gradient_checkpointing: true");
   translation.options.emplace_back(
       "train-last-layers",
       fmt::format("{}", settings.whole("freeze_trainable_layers").value_or(2)));

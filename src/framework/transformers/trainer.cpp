@@ -23,6 +23,7 @@
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/liger/apply.h"
+#include "framework/transformers/llama_factory/trained_layers.h"
 #include "framework/transformers/make_objective.h"
 #include "framework/transformers/micro_batch.h"
 #include "framework/transformers/packed_model.h"
@@ -111,6 +112,13 @@ class Trainer {
   Result<void> use_lora_kernels(const Config& config) {
     return axolotl::apply_lora_kernels(model_, config, recipe_,
                                        ds_config_ && ds_config_->zero.stage == 3);
+  }
+
+  Result<void> checkpoint_trained_layers() {
+    auto hook = llama_factory::checkpoint_trained_layers(model_, recipe_);
+    if (!hook) return tl::unexpected(hook.error());
+    requires_grad_ = std::move(*hook);
+    return {};
   }
 
   /// _inner_training_loop
@@ -306,6 +314,7 @@ class Trainer {
   CreatedOptimizer created_;
   torch::Optimizer* optimizer_ = nullptr;  ///< the created one
   std::optional<torch::GradScaler> scaler_;
+  std::unique_ptr<nn::ForwardHooks> requires_grad_;  ///< below the layers that are trained alone
 
   // Locals of _run_epoch, which live from step to step.
   std::vector<Inputs> batch_samples_;
@@ -415,6 +424,8 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
     return tl::unexpected(ready.error());
   if (const Result<void> ready = trainer.use_lora_kernels(config); !ready)
     return tl::unexpected(ready.error());
+  if (const Result<void> ready = trainer.checkpoint_trained_layers(); !ready)
+    return tl::unexpected(ready.error());
   torch::StaticBytes statics = trainer.train();
   statics.parameters += loaded->packed_away;
   if (session.error) return tl::unexpected(*session.error);
@@ -439,6 +450,7 @@ Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& ask
   // keeps what the engine does not release.
   if (recipe.trainer.optim.ends_with("lomo") || is_layerwise(recipe.trainer) ||
       (recipe.quantization && recipe.quantization->int8) ||
+      (recipe.program.trained_layers != 0 && recipe.checkpointing != Checkpointing::none) ||
       parallelism_of(recipe) != Parallelism::none)
     return run_program(config, recipe, device, {.rank = rank});
   return torch::run_equal_layers([&](torch::EqualLayerRuns runs) {
