@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_reader.h"
 #include "launch/python_arguments.h"
 #include "launch/setting_names.h"
 #include "launch/trainer_program.h"
@@ -128,6 +129,63 @@ void add_finetuning(Settings& settings, Translation& translation) {
   translation.options.emplace_back("prepare_model_for_kbit_training", "false");
 }
 
+/// An optimizer with projected gradients, and the settings of its own beside what `optim` says.
+struct LowRank {
+  std::string_view name;
+  std::vector<std::string_view> arguments;  ///< NAME_argument is the optimizer's argument
+};
+
+/// What LLaMA-Factory makes of `optim`; it refuses others, transformers' default for torch from 2.8
+/// on among them.
+std::optional<std::string> low_rank_optimizer(std::string_view name, std::string_view optim) {
+  if (optim == "adamw_torch") return fmt::format("{}_adamw", name);
+  if (name == "apollo") return std::nullopt;
+  if (optim == "adamw_bnb_8bit" || optim == "adamw_8bit" || optim == "paged_adamw_8bit")
+    return "galore_adamw_8bit";
+  if (optim == "adafactor") return "galore_adafactor";
+  return std::nullopt;
+}
+
+/// use_galore, use_apollo (train/trainer_utils.py): Trainer's optimizers of that name, with the
+/// head left out of all linear layers.
+void add_low_rank(Settings& settings, const LowRank& low_rank, Translation& translation) {
+  const std::string prefix = fmt::format("{}_", low_rank.name);
+  const std::string optim = settings.text("optim").value_or("adamw_torch");
+  const std::optional<std::string> optimizer = low_rank_optimizer(low_rank.name, optim);
+  if (!optimizer)
+    return settings.fail(*settings.find("optim"),
+                         fmt::format("LLaMA-Factory knows no {} of \"{}\"", low_rank.name, optim),
+                         "adamw_torch");
+  if (!settings.find("optim"))
+    translation.remarks.warnings.push_back(fmt::format(
+        "optim is taken to be adamw_torch: with {} LLaMA-Factory refuses transformers' default",
+        low_rank.name));
+  std::erase_if(translation.options, [](const auto& o) { return o.first == "optim"; });
+  const bool layerwise = settings.on(prefix + "layerwise");
+  translation.options.emplace_back("optim", *optimizer + (layerwise ? "_layerwise" : ""));
+  std::vector<std::string> targets = names_in(settings.words(prefix + "target"));
+  if (targets.empty() || targets.front() == "all") targets = {"."};  // the head's name has no dot
+  for (std::string& target : targets) target = json_quoted(target);
+  translation.options.emplace_back("optim_target_modules",
+                                   fmt::format("[{}]", fmt::join(targets, ", ")));
+  std::vector<std::string> arguments{
+      fmt::format("rank={}", settings.whole(prefix + "rank").value_or(16)),
+      fmt::format("update_proj_gap={}", settings.whole(prefix + "update_interval").value_or(200))};
+  for (const std::string_view name : low_rank.arguments)
+    if (const auto value = settings.text(prefix + std::string(name)))
+      arguments.push_back(fmt::format("{}={}", name, *value));
+  translation.options.emplace_back("optim_args", fmt::format("{}", fmt::join(arguments, ",")));
+}
+
+void add_optimizer(Settings& settings, Translation& translation) {
+  if (settings.on("use_galore"))
+    add_low_rank(settings, {.name = "galore", .arguments = {"scale", "proj_type"}}, translation);
+  if (settings.on("use_apollo"))
+    add_low_rank(settings,
+                 {.name = "apollo", .arguments = {"scale", "proj", "proj_type", "scale_type"}},
+                 translation);
+}
+
 /// CustomDPOTrainer; `pref_loss` says whether there is a reference.
 void add_preference(Settings& settings, Translation& translation) {
   translation.options.emplace_back("trainer", "llama-factory-dpo");
@@ -171,6 +229,7 @@ Result<Translation> translate_llama_factory(const LaunchCommand& command) {
   if (stage == "dpo") add_preference(*settings, *translation);
   if (const auto done = add_training_arguments(*settings, *translation); !done)
     return tl::unexpected(done.error());
+  add_optimizer(*settings, *translation);
   add_finetuning(*settings, *translation);
   add_flash_attention(*settings, *translation);
   add_checkpointing(*settings, *translation);
