@@ -38,6 +38,15 @@ struct Glm4vMoeParts : Glm4vParts {
       PreNormDecoderLayer<AttentionOf<TakenApartThenRotated<apply_rotary_pos_emb_to_part>>,
                           MaybeSparseMlp<DeepseekMoe<DeepseekV3TopkRouter>>>;
   using Rotary = SectionedRotaryEmbedding;
+  /// Unlike the dense model's, its layers are told the rope's; the masks are not.
+  static Positions positions(const Tensor& inputs_embeds) {
+    const Tensor position_ids = expanded_positions(inputs_embeds, 3);
+    return {position_ids, position_ids};
+  }
+  static LayerMasks make_masks(const Settings& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor&) {
+    return create_layer_masks(c, attention_mask, inputs_embeds, {});
+  }
 };
 
 DecoderConfig glm4v_text_config(const Config& c, const ModelOptions& options) {
