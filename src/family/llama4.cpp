@@ -13,6 +13,7 @@
 #include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "family/qwen2_moe.h"
+#include "family/rms_norms.h"
 #include "ghost/ops/complex.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
@@ -97,9 +98,6 @@ struct Llama4TextConfig : MoeConfig {
   }
 };
 
-/// Llama4TextL2Norm._norm, and Llama4TextRMSNorm's.
-Tensor l2_norm(const Tensor& x) { return x.mul(ghost::rsqrt(x.pow(2).mean(-1, true).add(1e-6))); }
-
 class Llama4TextRMSNorm : public nn::Module<Llama4TextRMSNorm> {
  public:
   Llama4TextRMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
@@ -116,19 +114,6 @@ class Llama4TextRMSNorm : public nn::Module<Llama4TextRMSNorm> {
 
  private:
   Tensor weight_;
-};
-
-class Llama4TextL2Norm : public nn::Module<Llama4TextL2Norm> {
- public:
-  explicit Llama4TextL2Norm(const nn::Scope& scope) : Module(scope) {}
-  Tensor forward(const Tensor& x) {
-    Tensor normed;
-    {
-      const Tensor in_float = x.to_float();
-      normed = l2_norm(in_float);
-    }
-    return std::move(normed).to(x.dtype());
-  }
 };
 
 Tensor as_complex(const Tensor& x) {
@@ -279,6 +264,7 @@ class Llama4TextMoe : public nn::Module<Llama4TextMoe> {
     Tensor out = shared_expert_(hidden_states);
     ghost::add_(out, routed_out.reshape({experts, -1, routed_out.size(-1)}).sum(0));
     nn::LayerFrame::keep_attention_weights(router_logits);
+    RouterLogits::record(router_logits);
     return out;
   }
 
@@ -346,18 +332,21 @@ struct Llama4TextParts : MoeParts {
 class Llama4ForCausalLM : public DecoderForCausalLM<Llama4TextParts> {
  public:
   Llama4ForCausalLM(const Llama4TextConfig& config, const ModelOptions& options)
-      : DecoderForCausalLM(config, options), use_cache_(config.use_cache) {}
+      : DecoderForCausalLM(config, options),
+        use_cache_(config.use_cache),
+        keeps_router_logits_(config.output_router_logits) {}
 
   ModelOutput forward(const Batch& batch) override {
     KeyValueCache past_key_values({.sliding_windows = sliding_windows()});
     const bool makes_one = use_cache_ && !KeyValueCache::passed() &&
                            tree.gradient_checkpointing == nn::GradientCheckpointing::off;
+    const RouterLogits kept(keeps_router_logits_);
     const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
     return DecoderForCausalLM::forward(batch);
   }
 
  private:
-  bool use_cache_;
+  bool use_cache_, keeps_router_logits_;
 };
 
 ModelPointer build(const Config& text, const ModelOptions& options, bool use_cache) {

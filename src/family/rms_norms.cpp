@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/rms_norms.h"
 
+#include <utility>
+
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -14,6 +16,17 @@ Tensor Olmo2RMSNorm::forward(const Tensor& x) {
   const Tensor variance = hidden_states.pow(2).mean(-1, true);
   hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
   return weight_.mul(hidden_states).to(input_dtype);
+}
+
+Tensor l2_norm(const Tensor& x) { return x.mul(ghost::rsqrt(x.pow(2).mean(-1, true).add(1e-6))); }
+
+Tensor Llama4TextL2Norm::forward(const Tensor& x) {
+  Tensor normed;
+  {
+    const Tensor in_float = x.to_float();
+    normed = l2_norm(in_float);
+  }
+  return std::move(normed).to(x.dtype());
 }
 
 }  // namespace memtape::family

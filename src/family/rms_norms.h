@@ -18,4 +18,15 @@ class Olmo2RMSNorm : public nn::Module<Olmo2RMSNorm> {
   Tensor weight_;
 };
 
+/// x / rms(x): Llama4TextL2Norm._norm, and Llama4TextRMSNorm's.
+Tensor l2_norm(const Tensor& x);
+
+/// The same in float32, without a weight (Llama 4, NanoChat).
+class Llama4TextL2Norm : public nn::Module<Llama4TextL2Norm> {
+ public:
+  explicit Llama4TextL2Norm(const nn::Scope& scope) : Module(scope) {}
+  Llama4TextL2Norm(const nn::Scope& scope, std::int64_t) : Module(scope) {}
+  Tensor forward(const Tensor& x);
+};
+
 }  // namespace memtape::family
