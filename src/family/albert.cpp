@@ -2,6 +2,7 @@
 // ALBERT with its masked-language-model head: a few layers that the stack goes through again and
 // again, over narrower embeddings; mirroring transformers 5.17 models/albert/modeling_albert.py.
 #include "family/bert_encoder.h"
+#include "family/encoder_classifier.h"
 #include "family/encoder_masked_lm.h"
 #include "family/families.h"
 #include "nn/layer_frame.h"
@@ -189,11 +190,27 @@ class AlbertMLMHead : public nn::Module<AlbertMLMHead> {
   nn::Activation activation_;
 };
 
+std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope* body,
+                                          const ModelOptions& options,
+                                          const ClassifierWidths& widths) {
+  if (options.task == Task::sequence_classification || options.task == Task::multiple_choice)
+    return std::make_unique<PooledClassifier>(root, *body, widths, Pooler::projection);
+  return make_token_head(root, options.task, widths);
+}
+
 }  // namespace
 
 ModelPointer build_albert(const Config& c, const ModelOptions& options) {
-  return build_checked<EncoderForMaskedLM<AlbertModel, AlbertMLMHead>>(
-      c, AlbertConfig(c, options), options, MaskedLmNames{"albert", "predictions"});
+  const AlbertConfig config(c, options);
+  if (!is_classification(options.task))
+    return build_checked<EncoderForMaskedLM<AlbertModel, AlbertMLMHead>>(
+        c, config, options, MaskedLmNames{"albert", "predictions"});
+  ModelOptions classifier = options;
+  classifier.classifier_dropout = c.number("classifier_dropout_prob", 0.1);
+  if (!c.check()) return nullptr;
+  return std::make_unique<EncoderForClassification<AlbertModel>>(
+      options, classifier_widths(classifier, config.hidden_size, config.hidden_dropout_prob),
+      make_head, MadeFirst::body, "albert", config);
 }
 
 }  // namespace memtape::family

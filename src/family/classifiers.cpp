@@ -19,26 +19,71 @@ constexpr std::int64_t kChoices = 4;
 
 struct Heads {
   std::string_view model_type;
-  bool tokens, answers, choices = false;  ///< beside sequences
+  bool tokens = false, answers = false, choices = false;  ///< beside sequences
+  /// What the class of its configuration sets, if it does.
+  std::optional<double> classifier_dropout = {}, hidden_dropout = {};
+  bool sequences = true;
 };
 
 constexpr auto kHeads = std::to_array<Heads>({
-    {"arcee", true, true},         {"bert", true, true, true},
-    {"camembert", true, true},     {"data2vec-text", true, true, true},
-    {"ernie", true, true, true},   {"mpnet", true, true, true},
-    {"deepseek_v2", false, false}, {"deepseek_v3", true, false},
-    {"distilbert", true, true},    {"electra", true, true},
-    {"exaone4", true, true},       {"gemma", true, false},
-    {"gemma2", true, false},       {"gemma3_text", false, false},
-    {"glm", true, false},          {"glm4", true, false},
-    {"helium", true, false},       {"llama", true, true},
-    {"ministral", true, true},     {"mistral", true, false},
-    {"olmo", false, false},        {"olmo2", false, false},
-    {"olmo3", false, false},       {"phi", true, false},
-    {"phi3", true, false},         {"qwen2", true, true},
-    {"qwen3", true, true},         {"roberta", true, true, true},
-    {"seed_oss", true, true},      {"smollm3", true, true},
-    {"stablelm", true, false},     {"starcoder2", true, false},
+    {"albert", true, true, true},
+    {"apertus", true, false, false, {}, {}, false},
+    {"arcee", true, true},
+    {"bert", true, true, true},
+    {"bloom", true, true, false, {}, 0.0},
+    {"camembert", true, true},
+    {"data2vec-text", true, true, true},
+    {"deberta-v2", true, true, true},
+    {"deepseek_v2", false, false},
+    {"deepseek_v3", true, false},
+    {"distilbert", true, true, true},
+    {"electra", true, true},
+    {"ernie", true, true, true},
+    {"esm", true, false},
+    {"exaone4", true, true},
+    {"falcon", true, true, false, {}, 0.0},
+    {"gemma", true, false},
+    {"gemma2", true, false},
+    {"gemma3_text", false, false},
+    {"glm", true, false},
+    {"glm4", true, false},
+    {"gpt-sw3", true, false},
+    {"gpt2", true, true},
+    {"gpt_bigcode", true, false},
+    {"gpt_neo", true, true, false, 0.1},
+    {"gpt_neox", true, true, false, 0.1},
+    {"gpt_oss", true, false},
+    {"gptj", false, true},
+    {"helium", true, false},
+    {"hunyuan_v1_dense", false, false},
+    {"hunyuan_v1_moe", false, false},
+    {"llama", true, true},
+    {"ministral", true, true},
+    {"ministral3", true, true},
+    {"mistral", true, true},
+    {"mixtral", true, true},
+    {"modernbert", true, true, false, 0.0},
+    {"mpnet", true, true, true},
+    {"mpt", true, true},
+    {"nemotron", true, true},
+    {"olmo", false, false},
+    {"olmo2", false, false},
+    {"olmo3", false, false},
+    {"opt", false, true},
+    {"phi", true, false},
+    {"phi3", true, false},
+    {"phimoe", false, false},
+    {"qwen2", true, true},
+    {"qwen2_moe", true, true},
+    {"qwen3", true, true},
+    {"qwen3_5_text", false, false},
+    {"qwen3_moe", true, true},
+    {"qwen3_next", true, true},
+    {"roberta", true, true, true},
+    {"seed_oss", true, true},
+    {"smollm3", true, true},
+    {"stablelm", true, false, false, {}, 0.0},
+    {"starcoder2", true, false},
     {"xlm-roberta", true, true},
 });
 
@@ -49,15 +94,19 @@ bool has_classifier(std::string_view model_type, Task task) {
   if (found == kHeads.end()) return false;
   if (task == Task::token_classification) return found->tokens;
   if (task == Task::question_answering) return found->answers;
-  return task == Task::sequence_classification || found->choices;
+  return task == Task::sequence_classification ? found->sequences : found->choices;
 }
 
 ModelOptions with_classifier(const Config& config, ModelOptions options) {
   const auto named = static_cast<std::int64_t>(config.object("id2label").keys().size());
   options.num_labels = config.dimension("num_labels", named > 0 ? named : 2);
-  options.classifier_dropout = config.optional_number("classifier_dropout");
-  if (!options.classifier_dropout)
-    options.classifier_dropout = config.optional_number("hidden_dropout");
+  const auto found = std::ranges::find(kHeads, config.text("model_type", ""), &Heads::model_type);
+  const Heads head = found == kHeads.end() ? Heads{} : *found;
+  std::optional<double>& dropout = options.classifier_dropout;
+  dropout = config.optional_number("classifier_dropout");
+  if (!dropout) dropout = head.classifier_dropout;
+  if (!dropout) dropout = config.optional_number("hidden_dropout");
+  if (!dropout) dropout = head.hidden_dropout;
   return options;
 }
 
@@ -98,14 +147,23 @@ SampleSizes classifier_sample(Task task, std::int64_t sequence_length) {
   return sizes;
 }
 
-GenericClassifier::GenericClassifier(const nn::Scope& root, const ModelOptions& options)
-    : task_(options.task), num_labels_(options.num_labels) {
+GenericClassifier::GenericClassifier(const nn::Scope& root, const ModelOptions& options,
+                                     const TokenHead& token_head)
+    : task_(options.task), token_head_(token_head), num_labels_(options.num_labels) {
   if (task_ == Task::token_classification)
     dropout_.emplace(root / "dropout", options.classifier_dropout.value_or(0.1));
 }
 
-std::string_view GenericClassifier::name(Task task) {
-  return task == Task::question_answering ? "qa_outputs" : "score";
+std::optional<GenericClassifier> GenericClassifier::made(const nn::Scope& root,
+                                                         const ModelOptions& options,
+                                                         const TokenHead& token_head) {
+  if (!is_classification(options.task)) return std::nullopt;
+  return std::optional<GenericClassifier>(std::in_place, root, options, token_head);
+}
+
+std::string_view GenericClassifier::name() const {
+  if (task_ == Task::question_answering) return "qa_outputs";
+  return task_ == Task::token_classification ? token_head_.name : "score";
 }
 
 std::int64_t GenericClassifier::width() const {
@@ -149,6 +207,7 @@ ModelOutput GenericClassifier::classify_tokens(const Tensor& hidden_states, nn::
   sequence_output = (*dropout_)(sequence_output);
   Tensor logits = score(sequence_output);
   if (!batch.labels.defined()) return {{}, std::move(logits)};
+  if (!token_head_.in_float32) return classified(std::move(logits), batch);
   const Tensor flat = logits.view({-1, logits.size(-1)}).to_float();
   Tensor loss = ghost::cross_entropy(flat, batch.labels.view({-1}));
   return {std::move(loss), std::move(logits)};

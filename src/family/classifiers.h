@@ -25,14 +25,25 @@ ModelOutput located(const Tensor& logits, const Batch& batch);
 /// What a text's sample is for that head: four texts to choose from, or one.
 SampleSizes classifier_sample(Task task, std::int64_t sequence_length);
 
-/// GenericFor...: `score` or `qa_outputs` over a decoder's last hidden states. No module but for
-/// classifiers.
+/// What a decoder's head of tokens is called, and whether its loss is computed in float32.
+struct TokenHead {
+  std::string_view name = "score";
+  bool in_float32 = true;
+};
+
+/// GenericFor..., or the classes of their own that older decoders have: `score` or `qa_outputs`
+/// over a decoder's last hidden states. No module but for classifiers.
 class GenericClassifier {
  public:
-  GenericClassifier(const nn::Scope& root, const ModelOptions& options);
+  GenericClassifier(const nn::Scope& root, const ModelOptions& options,
+                    const TokenHead& token_head = {});
+
+  /// The head of that task, or none for a language model.
+  static std::optional<GenericClassifier> made(const nn::Scope& root, const ModelOptions& options,
+                                               const TokenHead& token_head = {});
 
   /// The module's name, and how many numbers it gives of each token.
-  static std::string_view name(Task task);
+  std::string_view name() const;
   std::int64_t width() const;
   bool has_bias() const { return task_ != Task::sequence_classification; }
 
@@ -44,6 +55,7 @@ class GenericClassifier {
   ModelOutput classify_tokens(const Tensor& hidden_states, nn::Linear& score, const Batch& batch);
 
   Task task_;
+  TokenHead token_head_;
   std::int64_t num_labels_;
   std::optional<nn::Dropout> dropout_;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeBERTa-v2 and -v3 with their masked-language-model head: scores of contents and of relative
-// positions, in both directions, gathered from tables of buckets; mirroring transformers 5.17
-// models/deberta_v2/modeling_deberta_v2.py. What TorchScript's fuser spares of the few tensors that
-// the buckets are made of is not modelled: it is gone before the first layer.
+// DeBERTa-v2 and -v3 with their masked-language-model head and their classifiers: scores of
+// contents and of relative positions, in both directions, gathered from tables of buckets;
+// mirroring transformers 5.17 models/deberta_v2/modeling_deberta_v2.py. What TorchScript's fuser
+// spares of the few tensors that the buckets are made of is not modelled: it is gone before the
+// first layer.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -10,7 +11,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "family/activations.h"
 #include "family/bert_head.h"
+#include "family/encoder_classifier.h"
 #include "family/encoder_masked_lm.h"
 #include "family/families.h"
 #include "family/padding_check.h"
@@ -20,6 +23,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/indexing.h"
+#include "ghost/ops/loss.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -363,11 +367,102 @@ class DebertaV2Model : public nn::Module<DebertaV2Model> {
   DebertaV2Encoder encoder_;
 };
 
+struct ContextPoolerConfig {
+  ContextPoolerConfig(const Config& c, const DebertaV2Config& config)
+      : size(c.dimension("pooler_hidden_size", config.hidden_size)),
+        activation(family::activation(c, "pooler_hidden_act", "gelu")),
+        dropout(c.number("pooler_dropout", 0.0)) {
+    if (size != config.hidden_size) c.fail("pooler_hidden_size", "must be hidden_size");
+  }
+  std::int64_t size;
+  nn::Activation activation;
+  double dropout;
+};
+
+class ContextPooler : public nn::Module<ContextPooler> {
+ public:
+  ContextPooler(const nn::Scope& scope, const ContextPoolerConfig& c)
+      : Module(scope),
+        dense_(scope / "dense", c.size, c.size),
+        dropout_(scope / "dropout", c.dropout),
+        activation_(c.activation) {}
+
+  Tensor forward(const Tensor& hidden_states) {
+    Tensor context_token = hidden_states.select(1);
+    context_token = dropout_(context_token);
+    Tensor pooled_output = dense_(context_token);
+    pooled_output = activation_(pooled_output);
+    return pooled_output;
+  }
+
+ private:
+  nn::Linear dense_;
+  nn::Dropout dropout_;
+  nn::Activation activation_;
+};
+
+/// DebertaV2ForSequenceClassification and MultipleChoice: the former looks for the texts that have
+/// a label.
+class ContextClassifier final : public ClassifierHead {
+ public:
+  ContextClassifier(const nn::Scope& root, const ClassifierWidths& widths,
+                    const ContextPoolerConfig& pooler, Task task)
+      : task_(task),
+        pooler_(root / "pooler", pooler),
+        classifier_(root / "classifier", widths.hidden_size, widths.num_labels),
+        dropout_(root / "dropout", widths.dropout) {}
+
+  Tensor logits(Tensor& features, const Tensor&) override {
+    features = pooler_(features);
+    features = dropout_(features);
+    return classifier_(features);
+  }
+
+  ModelOutput output(Tensor logits, const Batch& batch) override {
+    if (task_ == Task::multiple_choice || !batch.labels.defined())
+      return ClassifierHead::output(std::move(logits), batch);
+    const std::int64_t texts = logits.size(0);
+    const Tensor label_index = ghost::nonzero(ghost::comparison("ge", batch.labels), texts);
+    const Tensor labeled_logits =
+        ghost::gather(logits, label_index.expand({texts, logits.size(1)}));
+    const Tensor labels = ghost::gather(batch.labels, label_index.view({-1}));
+    Tensor loss = ghost::cross_entropy(labeled_logits.to_float(), labels);
+    return {std::move(loss), std::move(logits)};
+  }
+
+ private:
+  Task task_;
+  ContextPooler pooler_;
+  nn::Linear classifier_;
+  nn::Dropout dropout_;
+};
+
+ModelPointer build_classifier(const Config& c, const DebertaV2Config& config,
+                              const ModelOptions& options) {
+  const ContextPoolerConfig pooler(c, config);
+  ModelOptions classifier = options;
+  classifier.classifier_dropout.reset();
+  if (options.task == Task::sequence_classification || options.task == Task::multiple_choice)
+    classifier.classifier_dropout = c.optional_number("cls_dropout");
+  if (!c.check()) return nullptr;
+  const auto make_head = [&](const nn::Scope& root, const nn::Scope*, const ModelOptions&,
+                             const ClassifierWidths& widths) -> std::unique_ptr<ClassifierHead> {
+    if (options.task == Task::token_classification || options.task == Task::question_answering)
+      return make_token_head(root, options.task, widths);
+    return std::make_unique<ContextClassifier>(root, widths, pooler, options.task);
+  };
+  return std::make_unique<EncoderForClassification<DebertaV2Model>>(
+      options, classifier_widths(classifier, config.hidden_size, config.hidden_dropout_prob),
+      make_head, MadeFirst::body, "deberta", config);
+}
+
 }  // namespace
 
 ModelPointer build_deberta_v2(const Config& c, const ModelOptions& options) {
+  const DebertaV2Config config(c, options);
+  if (is_classification(options.task)) return build_classifier(c, config, options);
   return build_checked<EncoderForMaskedLM<DebertaV2Model, BertLMPredictionHead>>(
-      c, DebertaV2Config(c, options), options, MaskedLmNames{"deberta", "cls.predictions"});
+      c, config, options, MaskedLmNames{"deberta", "cls.predictions"});
 }
 
 }  // namespace memtape::family

@@ -203,7 +203,7 @@ class DecoderForCausalLM : public PretrainedModel {
         config_(config),
         task_(options.task),
         model_(root() / (task_ == Task::question_answering ? "transformer" : "model"), config),
-        classifier_(made_classifier(options)),
+        classifier_(GenericClassifier::made(root(), options)),
         lm_head_(root() / output_embeddings(), config.hidden_size,
                  classifier_ ? classifier_->width() : config.vocab_size,
                  classifier_ ? classifier_->has_bias() : config.head_bias) {
@@ -215,7 +215,7 @@ class DecoderForCausalLM : public PretrainedModel {
   }
   nn::Projection* head() override { return &lm_head_; }
   std::string_view output_embeddings() const final {
-    return classifier_ ? GenericClassifier::name(task_) : "lm_head";
+    return classifier_ ? classifier_->name() : "lm_head";
   }
   StageParts* stage_parts() override { return &stages_; }
 
@@ -237,11 +237,6 @@ class DecoderForCausalLM : public PretrainedModel {
   }
 
  private:
-  std::optional<GenericClassifier> made_classifier(const ModelOptions& options) {
-    if (!is_classification(options.task)) return std::nullopt;
-    return std::optional<GenericClassifier>(std::in_place, root(), options);
-  }
-
   Settings config_;
   Task task_;
   Model model_;

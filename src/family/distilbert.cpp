@@ -197,7 +197,7 @@ class DistilBertForMaskedLM : public PretrainedModel {
   nn::Linear vocab_projector_;
 };
 
-/// DistilBertForSequenceClassification's, of the first token.
+/// DistilBertForSequenceClassification's and MultipleChoice's, of the first token.
 class PreClassifier final : public ClassifierHead {
  public:
   PreClassifier(const nn::Scope& root, const ClassifierWidths& widths)
@@ -205,7 +205,7 @@ class PreClassifier final : public ClassifierHead {
         classifier_(root / "classifier", widths.hidden_size, widths.num_labels),
         dropout_(root / "dropout", widths.dropout) {}
 
-  Tensor logits(Tensor& features) override {
+  Tensor logits(Tensor& features, const Tensor&) override {
     features = features.select(1);
     features = pre_classifier_(features);
     features = ghost::relu(features);
@@ -221,13 +221,14 @@ class PreClassifier final : public ClassifierHead {
 std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope*,
                                           const ModelOptions& options,
                                           const ClassifierWidths& widths) {
-  if (options.task == Task::sequence_classification)
+  if (options.task == Task::sequence_classification || options.task == Task::multiple_choice)
     return std::make_unique<PreClassifier>(root, widths);
   return make_token_head(root, options.task, widths);
 }
 
 double classifier_dropout(const Config& c, const DistilBertConfig& config, Task task) {
-  if (task == Task::sequence_classification) return c.number("seq_classif_dropout", 0.2);
+  if (task == Task::sequence_classification || task == Task::multiple_choice)
+    return c.number("seq_classif_dropout", 0.2);
   return task == Task::question_answering ? c.number("qa_dropout", 0.1) : config.dropout;
 }
 
@@ -240,8 +241,9 @@ ModelPointer build_distilbert(const Config& c, const ModelOptions& options) {
   const double dropout = classifier_dropout(c, config, options.task);
   if (!c.check()) return nullptr;
   using Model = EncoderForClassification<DistilBertModel>;
-  return std::make_unique<Model>(options, ClassifierWidths{config.dim, options.num_labels, dropout},
-                                 make_head, MadeFirst::body, "distilbert", config, "transformer");
+  const std::int64_t labels = options.task == Task::multiple_choice ? 1 : options.num_labels;
+  return std::make_unique<Model>(options, ClassifierWidths{config.dim, labels, dropout}, make_head,
+                                 MadeFirst::body, "distilbert", config, "transformer");
 }
 
 }  // namespace memtape::family

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/encoder_classifier.h"
 
+#include <utility>
+
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -13,11 +15,15 @@ ClassifierWidths classifier_widths(const ModelOptions& options, std::int64_t hid
   return {hidden_size, chooses ? 1 : options.num_labels, locates ? 0.0 : dropout};
 }
 
+ModelOutput ClassifierHead::output(Tensor logits, const Batch& batch) {
+  return classified(std::move(logits), batch);
+}
+
 TokenClassifier::TokenClassifier(const nn::Scope& root, const ClassifierWidths& widths)
     : dropout_(root / "dropout", widths.dropout),
       classifier_(root / "classifier", widths.hidden_size, widths.num_labels) {}
 
-Tensor TokenClassifier::logits(Tensor& features) {
+Tensor TokenClassifier::logits(Tensor& features, const Tensor&) {
   features = dropout_(features);
   return classifier_(features);
 }
@@ -27,7 +33,7 @@ AnswerLocator::AnswerLocator(const nn::Scope& root, const ClassifierWidths& widt
   if (widths.dropout > 0) dropout_.emplace(root / "dropout", widths.dropout);
 }
 
-Tensor AnswerLocator::logits(Tensor& features) {
+Tensor AnswerLocator::logits(Tensor& features, const Tensor&) {
   if (dropout_) features = (*dropout_)(features);
   return qa_outputs_(features);
 }
@@ -39,12 +45,13 @@ std::unique_ptr<ClassifierHead> make_token_head(const nn::Scope& root, Task task
 }
 
 PooledClassifier::PooledClassifier(const nn::Scope& root, const nn::Scope& body,
-                                   const ClassifierWidths& widths)
+                                   const ClassifierWidths& widths, Pooler pooler)
     : pooler_(body / "pooler"),
-      dense_(pooler_ / "dense", widths.hidden_size, widths.hidden_size),
+      dense_(pooler == Pooler::module ? pooler_ / "dense" : pooler_, widths.hidden_size,
+             widths.hidden_size),
       classifier_(root, widths) {}
 
-Tensor PooledClassifier::logits(Tensor& features) {
+Tensor PooledClassifier::logits(Tensor& features, const Tensor& attention_mask) {
   Tensor pooled_output;
   {
     const ghost::ScopeGuard guard(pooler_.node().scope);
@@ -53,7 +60,7 @@ Tensor PooledClassifier::logits(Tensor& features) {
     pooled_output = ghost::tanh(pooled_output);
   }
   features = pooled_output;
-  return classifier_.logits(features);
+  return classifier_.logits(features, attention_mask);
 }
 
 DenseClassifier::DenseClassifier(const nn::Scope& root, const ClassifierWidths& widths,
@@ -64,7 +71,7 @@ DenseClassifier::DenseClassifier(const nn::Scope& root, const ClassifierWidths& 
       dropout_(classifier_ / "dropout", widths.dropout),
       out_proj_(classifier_ / "out_proj", widths.hidden_size, widths.num_labels) {}
 
-Tensor DenseClassifier::logits(Tensor& features) {
+Tensor DenseClassifier::logits(Tensor& features, const Tensor&) {
   const ghost::ScopeGuard guard(classifier_.node().scope);
   Tensor x = features.select(1);
   x = dropout_(x);

@@ -3,6 +3,7 @@
 // between the last hidden states and the logits.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "family/classifiers.h"
@@ -11,14 +12,17 @@
 namespace memtape::family {
 
 /// From the last hidden states to logits. `features` is the forward's local variable, which lives
-/// until the loss is there: the hidden states first, then what the head makes of them.
+/// until the loss is there: the hidden states first, then what the head makes of them. The batch's
+/// attention mask may be undefined.
 class ClassifierHead {
  public:
   ClassifierHead() = default;
   virtual ~ClassifierHead() = default;
   ClassifierHead(const ClassifierHead&) = delete;
   ClassifierHead& operator=(const ClassifierHead&) = delete;
-  virtual Tensor logits(Tensor& features) = 0;
+  virtual Tensor logits(Tensor& features, const Tensor& attention_mask) = 0;
+  /// Of sequences and tokens, and their loss.
+  virtual ModelOutput output(Tensor logits, const Batch& batch);
 };
 
 struct ClassifierWidths {
@@ -35,7 +39,7 @@ ClassifierWidths classifier_widths(const ModelOptions& options, std::int64_t hid
 class TokenClassifier final : public ClassifierHead {
  public:
   TokenClassifier(const nn::Scope& root, const ClassifierWidths& widths);
-  Tensor logits(Tensor& features) override;
+  Tensor logits(Tensor& features, const Tensor& attention_mask) override;
 
  private:
   nn::Dropout dropout_;
@@ -46,7 +50,7 @@ class TokenClassifier final : public ClassifierHead {
 class AnswerLocator final : public ClassifierHead {
  public:
   AnswerLocator(const nn::Scope& root, const ClassifierWidths& widths);
-  Tensor logits(Tensor& features) override;
+  Tensor logits(Tensor& features, const Tensor& attention_mask) override;
 
  private:
   nn::Linear qa_outputs_;
@@ -57,11 +61,15 @@ class AnswerLocator final : public ClassifierHead {
 std::unique_ptr<ClassifierHead> make_token_head(const nn::Scope& root, Task task,
                                                 const ClassifierWidths& widths);
 
-/// BertPooler of the body, `dropout` and `classifier`, of the first token.
+/// A body's pooler: a module with a projection (BERT), or the projection itself (ALBERT).
+enum class Pooler { module, projection };
+
+/// The pooler of the body, `dropout` and `classifier`, of the first token.
 class PooledClassifier final : public ClassifierHead {
  public:
-  PooledClassifier(const nn::Scope& root, const nn::Scope& body, const ClassifierWidths& widths);
-  Tensor logits(Tensor& features) override;
+  PooledClassifier(const nn::Scope& root, const nn::Scope& body, const ClassifierWidths& widths,
+                   Pooler pooler = Pooler::module);
+  Tensor logits(Tensor& features, const Tensor& attention_mask) override;
 
  private:
   nn::Scope pooler_;
@@ -74,7 +82,7 @@ class DenseClassifier final : public ClassifierHead {
  public:
   DenseClassifier(const nn::Scope& root, const ClassifierWidths& widths,
                   std::string_view activation);
-  Tensor logits(Tensor& features) override;
+  Tensor logits(Tensor& features, const Tensor& attention_mask) override;
 
  private:
   nn::Scope classifier_;
@@ -93,13 +101,13 @@ std::unique_ptr<ClassifierHead> make_dense_head(const nn::Scope& root, const nn:
 template <class Body>
 class EncoderForClassification final : public PretrainedModel {
  public:
-  using MakeHead = std::unique_ptr<ClassifierHead> (*)(const nn::Scope& root, const nn::Scope* body,
-                                                       const ModelOptions& options,
-                                                       const ClassifierWidths& widths);
+  using MakeHead = std::function<std::unique_ptr<ClassifierHead>(
+      const nn::Scope& root, const nn::Scope* body, const ModelOptions& options,
+      const ClassifierWidths& widths)>;
 
   template <class... Settings>
   EncoderForClassification(const ModelOptions& options, const ClassifierWidths& widths,
-                           MakeHead make_head, MadeFirst first, const char* name,
+                           const MakeHead& make_head, MadeFirst first, const char* name,
                            const Settings&... settings)
       : PretrainedModel(options), task_(options.task) {
     if (first == MadeFirst::head) head_ = make_head(root(), nullptr, options, widths);
@@ -115,13 +123,14 @@ class EncoderForClassification final : public PretrainedModel {
   }
 
   ModelOutput forward(const Batch& batch) override {
-    const Tensor sequence_output = (*body_)(rows(batch.input_ids), rows(batch.attention_mask));
+    const Tensor attention_mask = rows(batch.attention_mask);
+    const Tensor sequence_output = (*body_)(rows(batch.input_ids), attention_mask);
     Tensor features = sequence_output;
-    Tensor logits = head_->logits(features);
+    Tensor logits = head_->logits(features, attention_mask);
     if (task_ == Task::question_answering) return located(logits, batch);
     if (task_ == Task::multiple_choice)
       logits = std::move(logits).view({-1, batch.input_ids.size(1)});
-    return classified(std::move(logits), batch);
+    return head_->output(std::move(logits), batch);
   }
 
  private:

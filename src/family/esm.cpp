@@ -7,6 +7,7 @@
 #include <string>
 
 #include "family/bert_encoder.h"
+#include "family/encoder_classifier.h"
 #include "family/encoder_masked_lm.h"
 #include "family/fairseq_positions.h"
 #include "family/families.h"
@@ -328,8 +329,16 @@ class EsmLMHead : public nn::Module<EsmLMHead> {
 }  // namespace
 
 ModelPointer build_esm(const Config& c, const ModelOptions& options) {
-  return build_checked<EncoderForMaskedLM<EsmModel, EsmLMHead>>(c, EsmConfig(c, options), options,
-                                                                MaskedLmNames{"esm", "lm_head"});
+  const EsmConfig config(c, options);
+  if (!is_classification(options.task))
+    return build_checked<EncoderForMaskedLM<EsmModel, EsmLMHead>>(c, config, options,
+                                                                  MaskedLmNames{"esm", "lm_head"});
+  ModelOptions classifier = options;
+  classifier.classifier_dropout.reset();  // its classes drop out by hidden_dropout_prob
+  if (!c.check()) return nullptr;
+  return std::make_unique<EncoderForClassification<EsmModel>>(
+      options, classifier_widths(classifier, config.hidden_size, config.hidden_dropout_prob),
+      make_dense_head, MadeFirst::body, "esm", config);
 }
 
 }  // namespace memtape::family

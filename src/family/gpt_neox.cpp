@@ -10,9 +10,9 @@
 #include "family/families.h"
 #include "family/forward_arguments.h"
 #include "family/key_value_cache.h"
-#include "family/loss.h"
 #include "family/masking.h"
 #include "family/rope.h"
+#include "family/transformer_for_causal_lm.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "nn/checkpointing.h"
@@ -169,6 +169,10 @@ class GPTNeoXModel : public nn::Module<GPTNeoXModel> {
     return final_layer_norm_(hidden_states);
   }
 
+  const nn::Embedding& get_input_embeddings() const { return embed_in; }
+
+  static constexpr const char* kAttribute = "gpt_neox";
+  static constexpr TokenHead kTokenHead{.name = "classifier"};
   nn::Embedding embed_in;
 
  private:
@@ -179,38 +183,10 @@ class GPTNeoXModel : public nn::Module<GPTNeoXModel> {
   RotaryEmbedding rotary_emb_;
 };
 
-class GPTNeoXForCausalLM : public PretrainedModel {
- public:
-  GPTNeoXForCausalLM(const GPTNeoXConfig& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        gpt_neox_(root() / "gpt_neox", c),
-        lm_head_(root() / "lm_head", c.hidden_size, c.vocab_size, false) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, gpt_neox_.embed_in.weight);
-  }
-
-  Tensor last_hidden_state(const Batch& batch) override {
-    return gpt_neox_(batch.input_ids, batch.attention_mask);
-  }
-  nn::Projection* head() override { return &lm_head_; }
-
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = last_hidden_state(batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
-    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
-    return {std::move(loss), std::move(logits)};
-  }
-
- private:
-  std::int64_t vocab_size_;
-  GPTNeoXModel gpt_neox_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 ModelPointer build_gpt_neox(const Config& c, const ModelOptions& options) {
-  return build_checked<GPTNeoXForCausalLM>(c, GPTNeoXConfig(c, options), options);
+  return build_checked<TransformerForCausalLM<GPTNeoXModel>>(c, GPTNeoXConfig(c, options), options);
 }
 
 }  // namespace memtape::family

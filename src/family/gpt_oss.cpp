@@ -163,7 +163,7 @@ struct GptOssParts : MoeParts {
 }  // namespace
 
 ModelPointer build_gpt_oss(const Config& c, const ModelOptions& options) {
-  return build_checked<MoeForCausalLM<GptOssParts>>(c, GptOssConfig(c, options), options);
+  return build_moe<GptOssParts>(c, GptOssConfig(c, options), options);
 }
 
 }  // namespace memtape::family

@@ -66,7 +66,7 @@ struct MixtralParts : MoeParts {
 }  // namespace
 
 ModelPointer build_mixtral(const Config& c, const ModelOptions& options) {
-  return build_checked<MoeForCausalLM<MixtralParts>>(c, MixtralConfig(c, options), options);
+  return build_moe<MixtralParts>(c, MixtralConfig(c, options), options);
 }
 
 }  // namespace memtape::family

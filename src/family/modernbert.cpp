@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModernBERT with its masked-language-model head: rotary positions, two layers in three that see a
-// window to both sides, gated MLPs, norms before each branch; mirroring transformers 5.17
-// models/modernbert/modeling_modernbert.py.
+// ModernBERT with its masked-language-model head and its classifiers: rotary positions, two layers
+// in three that see a window to both sides, gated MLPs, norms before each branch; mirroring
+// transformers 5.17 models/modernbert/modeling_modernbert.py.
 #include <memory>
 #include <string>
 #include <tuple>
@@ -10,6 +10,7 @@
 #include "family/attention_interface.h"
 #include "family/config_checks.h"
 #include "family/decoder_config.h"
+#include "family/encoder_classifier.h"
 #include "family/families.h"
 #include "family/loss.h"
 #include "family/masking.h"
@@ -51,6 +52,7 @@ struct ModernBertConfig {
         mlp_bias(c.boolean("mlp_bias", false)),
         decoder_bias(c.boolean("decoder_bias", true)),
         classifier_bias(c.boolean("classifier_bias", false)),
+        takes_mean(c.text("classifier_pooling", "cls") == "mean"),
         tie_word_embeddings(c.boolean("tie_word_embeddings", true)),
         layer_types(attention_types(c, num_hidden_layers)),
         ropes(layer_ropes(c, head_dim, layer_types)),
@@ -64,7 +66,8 @@ struct ModernBertConfig {
       head_dim, sliding_window;
   nn::Activation hidden_activation, classifier_activation;
   double attention_dropout, embedding_dropout, mlp_dropout;
-  bool norm_bias, attention_bias, mlp_bias, decoder_bias, classifier_bias, tie_word_embeddings;
+  bool norm_bias, attention_bias, mlp_bias, decoder_bias, classifier_bias, takes_mean,
+      tie_word_embeddings;
   std::vector<LayerType> layer_types;
   LayerRopes ropes;
   AttentionImplementation attention;
@@ -292,10 +295,59 @@ class ModernBertForMaskedLM : public PretrainedModel {
   nn::Linear decoder_;
 };
 
+/// ModernBertForSequenceClassification, TokenClassification and QuestionAnswering: the prediction
+/// head over one state of each text, or over all of them.
+class ModernBertClassifier final : public ClassifierHead {
+ public:
+  ModernBertClassifier(const nn::Scope& root, const ClassifierWidths& widths,
+                       const ModernBertConfig& c, Task task)
+      : task_(task),
+        takes_mean_(c.takes_mean),
+        head_(root / "head", c),
+        drop_(root / "drop", widths.dropout),
+        classifier_(root / "classifier", widths.hidden_size, widths.num_labels) {}
+
+  Tensor logits(Tensor& features, const Tensor& attention_mask) override {
+    if (task_ == Task::sequence_classification)
+      features = takes_mean_ ? mean(features, attention_mask) : features.select(1);
+    features = head_(features);
+    features = drop_(features);
+    return classifier_(features);
+  }
+
+ private:
+  static Tensor mean(const Tensor& last_hidden_state, const Tensor& given_mask) {
+    const Tensor attention_mask =
+        given_mask.defined()
+            ? given_mask
+            : ghost::ones({last_hidden_state.size(0), last_hidden_state.size(1)}, DType::boolean);
+    Tensor sum = last_hidden_state.mul(attention_mask.unsqueeze(-1)).sum(1);
+    return std::move(sum).div(attention_mask.sum(1, true));
+  }
+
+  Task task_;
+  bool takes_mean_;
+  ModernBertPredictionHead head_;
+  nn::Dropout drop_;
+  nn::Linear classifier_;
+};
+
 }  // namespace
 
 ModelPointer build_modernbert(const Config& c, const ModelOptions& options) {
-  return build_checked<ModernBertForMaskedLM>(c, ModernBertConfig(c, options), options);
+  const ModernBertConfig config(c, options);
+  if (!is_classification(options.task))
+    return build_checked<ModernBertForMaskedLM>(c, config, options);
+  if (!c.check()) return nullptr;
+  const bool locates = options.task == Task::question_answering;
+  const ClassifierWidths widths{config.hidden_size, locates ? 2 : options.num_labels,
+                                options.classifier_dropout.value_or(0.0)};
+  const auto make_head = [&](const nn::Scope& root, const nn::Scope*, const ModelOptions&,
+                             const ClassifierWidths& of) -> std::unique_ptr<ClassifierHead> {
+    return std::make_unique<ModernBertClassifier>(root, of, config, options.task);
+  };
+  return std::make_unique<EncoderForClassification<ModernBertModel>>(
+      options, widths, make_head, MadeFirst::body, "model", config);
 }
 
 }  // namespace memtape::family

@@ -6,6 +6,7 @@
 
 #include "family/decoder.h"
 #include "family/experts.h"
+#include "family/families.h"
 #include "family/forward_arguments.h"
 #include "family/routed_model.h"
 #include "ghost/ops/pointwise.h"
@@ -68,5 +69,16 @@ class MoeForCausalLM : public PretrainedModel, public RoutedModel {
   nn::Linear lm_head_;
   DecoderStages<Parts, Model> stages_{model_, lm_head_, config_};
 };
+
+/// The language model, or the decoder under a classifier's head, which has no loss of balance.
+template <class Parts>
+ModelPointer build_moe(const Config& c, const typename Parts::Settings& config,
+                       const ModelOptions& options) {
+  if (!is_classification(options.task))
+    return build_checked<MoeForCausalLM<Parts>>(c, config, options);
+  if (config.output_router_logits)
+    c.fail("output_router_logits", "is not modelled under a classifier's head: use false");
+  return build_checked<DecoderForCausalLM<Parts>>(c, config, options);
+}
 
 }  // namespace memtape::family

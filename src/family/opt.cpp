@@ -10,8 +10,8 @@
 #include "family/families.h"
 #include "family/forward_arguments.h"
 #include "family/key_value_cache.h"
-#include "family/loss.h"
 #include "family/masking.h"
+#include "family/transformer_for_causal_lm.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/reductions.h"
@@ -207,38 +207,27 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
   std::unique_ptr<nn::ModuleList<OPTDecoderLayer>> layers_;
 };
 
-class OPTForCausalLM : public PretrainedModel {
+class OPTModel : public nn::Module<OPTModel> {
  public:
-  OPTForCausalLM(const OPTConfig& c, const ModelOptions& options)
-      : PretrainedModel(options),
-        vocab_size_(c.vocab_size),
-        decoder_(root() / "model" / "decoder", c),
-        lm_head_(root() / "lm_head", c.word_embed_proj_dim, c.vocab_size, false) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, decoder_.embed_tokens.weight);
+  OPTModel(const nn::Scope& scope, const OPTConfig& c)
+      : Module(scope), decoder_(scope / "decoder", c) {}
+
+  Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
+    return decoder_(input_ids, attention_mask);
   }
 
-  Tensor last_hidden_state(const Batch& batch) override {
-    return decoder_(batch.input_ids, batch.attention_mask);
-  }
-  nn::Projection* head() override { return &lm_head_; }
+  const nn::Embedding& get_input_embeddings() const { return decoder_.embed_tokens; }
 
-  ModelOutput forward(const Batch& batch) override {
-    const Tensor hidden_states = last_hidden_state(batch);
-    Tensor logits = lm_head_(kept_for_logits(hidden_states));
-    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
-    return {std::move(loss), std::move(logits)};
-  }
+  static constexpr const char* kAttribute = "model";
 
  private:
-  std::int64_t vocab_size_;
   OPTDecoder decoder_;
-  nn::Linear lm_head_;
 };
 
 }  // namespace
 
 ModelPointer build_opt(const Config& c, const ModelOptions& options) {
-  return build_checked<OPTForCausalLM>(c, OPTConfig(c, options), options);
+  return build_checked<TransformerForCausalLM<OPTModel>>(c, OPTConfig(c, options), options);
 }
 
 }  // namespace memtape::family

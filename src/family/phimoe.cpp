@@ -141,7 +141,7 @@ struct PhimoeParts : MoeParts {
 }  // namespace
 
 ModelPointer build_phimoe(const Config& c, const ModelOptions& options) {
-  return build_checked<MoeForCausalLM<PhimoeParts>>(c, PhimoeConfig(c, options), options);
+  return build_moe<PhimoeParts>(c, PhimoeConfig(c, options), options);
 }
 
 }  // namespace memtape::family

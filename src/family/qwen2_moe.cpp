@@ -49,7 +49,7 @@ struct Qwen2MoeParts : MoeParts {
 }  // namespace
 
 ModelPointer build_qwen2_moe(const Config& c, const ModelOptions& options) {
-  return build_checked<MoeForCausalLM<Qwen2MoeParts>>(c, Qwen2MoeConfig(c, options), options);
+  return build_moe<Qwen2MoeParts>(c, Qwen2MoeConfig(c, options), options);
 }
 
 }  // namespace memtape::family

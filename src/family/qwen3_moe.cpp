@@ -33,7 +33,7 @@ struct Qwen3MoeParts : MoeParts {
 }  // namespace
 
 ModelPointer build_qwen3_moe(const Config& c, const ModelOptions& options) {
-  return build_checked<MoeForCausalLM<Qwen3MoeParts>>(c, Qwen3MoeConfig(c, options), options);
+  return build_moe<Qwen3MoeParts>(c, Qwen3MoeConfig(c, options), options);
 }
 
 }  // namespace memtape::family

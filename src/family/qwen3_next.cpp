@@ -239,7 +239,7 @@ ModelPointer build_qwen3_next(const Config& c, const ModelOptions& options) {
                          {.num_experts = 512, .num_experts_per_tok = 10, .intermediate_size = 512});
   config.norm_topk_prob = c.boolean("norm_topk_prob", true);
   config.delta_net.joint_projections = true;
-  return build_checked<MoeForCausalLM<Qwen3NextParts<MoeHybridConfig, MoeMlp>>>(c, config, options);
+  return build_moe<Qwen3NextParts<MoeHybridConfig, MoeMlp>>(c, config, options);
 }
 
 ModelPointer build_qwen3_5(const Config& c, const ModelOptions& options) {

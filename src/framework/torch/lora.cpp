@@ -50,7 +50,8 @@ bool is_converted(const ParameterTargets& parameters, std::string_view name) {
 /// (modeling_utils.py, EmbeddingAccessMixin; peft's _maybe_include_all_linear_layers).
 std::string_view language_model_head(const family::PretrainedModel& model) {
   const std::string_view head = model.output_embeddings();
-  return head == "score" || head == "qa_outputs" ? std::string_view() : head;
+  return head == "score" || head == "classifier" || head == "qa_outputs" ? std::string_view()
+                                                                         : head;
 }
 
 /// The linear layers among the targets; those whose names now stand for parameters are none.
