@@ -10,7 +10,8 @@
 //   query_heads(q), key_heads(k)           for one taken apart into heads, [B, S, H, D]
 //   transposed_key(k)                      for keys [B, H, S, D] before values are made
 //   heads(q, k)                            for both of them
-//   finish(attn_output)                    behind the output projection
+//   attended(attn_output)                  before the output projection
+//   finish(attn_output)                    behind it
 //   kOutput                                the output projection's name
 //
 // Whether one projection is taken apart before the next is made decides in which order backward
@@ -56,6 +57,8 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
         attention_interface(call_, states.query, states.key, states.value, attention_mask)
             .reshape(input_shape.with(-1))
             .contiguous();
+    if constexpr (requires { steps_.attended(attn_output); })
+      attn_output = steps_.attended(attn_output);
     attn_output = o_proj_(attn_output);
     if constexpr (requires { steps_.finish(attn_output); }) steps_.finish(attn_output);
     return attn_output;

@@ -61,6 +61,8 @@ struct DecoderParts {
   static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
     return inputs_embeds;
   }
+  /// The last norm comes before the first layer, too.
+  static constexpr bool kNormsEmbeddings = false;
   /// The masks are made by the model around this one, which has no positions yet.
   static constexpr bool kMasksComeFirst = false;
   /// The masks of all layers.
@@ -99,6 +101,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     if constexpr (Parts::kMasksComeFirst) positions = Parts::positions(inputs_embeds);
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
     const auto position_embeddings = rotary_emb_(hidden_states, positions.rotary);
+    if constexpr (Parts::kNormsEmbeddings) hidden_states = norm_(hidden_states);
     const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };
     // What a cache keeps of a layer for backward outlives it: then each is run.
     const bool keeps_layers = KeyValueCache::passed() && ghost::session().grad_enabled;
@@ -141,6 +144,8 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
       masks = Parts::make_masks(config_, {}, x, position_ids);
     if (range.embeds) x = Parts::enter_layers(x, config_);
     const auto position_embeddings = rotary_emb_(x, position_ids);
+    if constexpr (Parts::kNormsEmbeddings)
+      if (range.embeds) x = norm_(x);
     for (std::int64_t i = range.first_layer; i < range.end_layer; ++i) {
       const LayerType type = config_.layer_type(i);
       x = layers_[static_cast<std::size_t>(i)](x, masks.of(type),

@@ -1,37 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // Granite: Llama with numbers that scale the embedding, each branch and the logits; its mixtures
-// have experts in place of the MLP, and some a shared one beside them. Mirroring transformers 5.17
-// models/granite/modular_granite.py, models/granitemoe/modular_granitemoe.py and
-// models/granitemoeshared/modular_granitemoeshared.py.
+// have experts in place of the MLP, and some a shared one beside them; HyperCLOVA X has norms
+// behind each branch, too. Mirroring transformers 5.17 models/granite/modular_granite.py,
+// models/granitemoe/modular_granitemoe.py, models/granitemoeshared/modular_granitemoeshared.py and
+// models/hyperclovax/modular_hyperclovax.py.
 #include <optional>
 
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/granite_moe.h"
 #include "family/llama.h"
+#include "family/more_families.h"
 
 namespace memtape::family {
 namespace {
 
+struct GraniteConfig : DecoderConfig {
+  GraniteConfig(const Config& c, const ModelOptions& options) : DecoderConfig(c, options, {}) {
+    qkv_bias = o_bias = c.boolean("attention_bias", false);
+    mlp_bias = c.boolean("mlp_bias", false);
+  }
+  bool use_post_norm = false;  ///< HyperCLOVA X's
+};
+
 class GraniteDecoderLayer : public nn::GradientCheckpointingLayer<GraniteDecoderLayer> {
  public:
-  GraniteDecoderLayer(const nn::Scope& scope, const DecoderConfig& c)
+  GraniteDecoderLayer(const nn::Scope& scope, const GraniteConfig& c)
       : GradientCheckpointingLayer(scope),
         self_attn_(scope / "self_attn", c),
         mlp_(scope / "mlp", c),
         input_layernorm_(scope / "input_layernorm", c.hidden_size),
-        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {}
+        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {
+    if (!c.use_post_norm) return;
+    post_norm1_.emplace(scope / "post_norm1", c.hidden_size);
+    post_norm2_.emplace(scope / "post_norm2", c.hidden_size);
+  }
 
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
                  const Tensor&) {
     Tensor residual = x;
     Tensor hidden_states = input_layernorm_(x);
     hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
+    if (post_norm1_) hidden_states = (*post_norm1_)(hidden_states);
     hidden_states = residual.add(hidden_states.mul(kMultiplier));
 
     residual = hidden_states;
     hidden_states = post_attention_layernorm_(hidden_states);
     hidden_states = mlp_(hidden_states);
+    if (post_norm2_) hidden_states = (*post_norm2_)(hidden_states);
     return residual.add(hidden_states.mul(kMultiplier));
   }
 
@@ -39,9 +55,11 @@ class GraniteDecoderLayer : public nn::GradientCheckpointingLayer<GraniteDecoder
   LlamaAttention self_attn_;
   LlamaMLP mlp_;
   LlamaRMSNorm input_layernorm_, post_attention_layernorm_;
+  std::optional<LlamaRMSNorm> post_norm1_, post_norm2_;
 };
 
 struct GraniteParts : DecoderParts {
+  using Settings = GraniteConfig;
   using DecoderLayer = GraniteDecoderLayer;
   using Norm = LlamaRMSNorm;
   static void scale_embeddings(Tensor& inputs_embeds, const DecoderConfig&) {
@@ -103,9 +121,12 @@ struct GraniteMoeParts : MoeParts {
 }  // namespace
 
 ModelPointer build_granite(const Config& c, const ModelOptions& options) {
-  DecoderConfig config(c, options, {});
-  config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
-  config.mlp_bias = c.boolean("mlp_bias", false);
+  return build_checked<DecoderForCausalLM<GraniteParts>>(c, GraniteConfig(c, options), options);
+}
+
+ModelPointer build_hyperclovax(const Config& c, const ModelOptions& options) {
+  GraniteConfig config(c, options);
+  config.use_post_norm = c.boolean("use_post_norm", true);
   return build_checked<DecoderForCausalLM<GraniteParts>>(c, config, options);
 }
 

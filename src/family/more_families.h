@@ -6,6 +6,7 @@
 
 namespace memtape::family {
 
+ModelPointer build_bitnet(const Config& c, const ModelOptions& options);
 ModelPointer build_data2vec_text(const Config& c, const ModelOptions& options);
 ModelPointer build_ernie(const Config& c, const ModelOptions& options);
 ModelPointer build_exaone_moe(const Config& c, const ModelOptions& options);
@@ -14,9 +15,13 @@ ModelPointer build_glm46v(const Config& c, const ModelOptions& options);
 ModelPointer build_glm4v(const Config& c, const ModelOptions& options);
 ModelPointer build_glm4v_moe(const Config& c, const ModelOptions& options);
 ModelPointer build_glm_ocr(const Config& c, const ModelOptions& options);
+ModelPointer build_hy_v3(const Config& c, const ModelOptions& options);
+ModelPointer build_hyperclovax(const Config& c, const ModelOptions& options);
 ModelPointer build_lfm2_moe(const Config& c, const ModelOptions& options);
 ModelPointer build_llava_next_video(const Config& c, const ModelOptions& options);
+ModelPointer build_mellum(const Config& c, const ModelOptions& options);
 ModelPointer build_mpnet(const Config& c, const ModelOptions& options);
+ModelPointer build_nanochat(const Config& c, const ModelOptions& options);
 ModelPointer build_plbart(const Config& c, const ModelOptions& options);
 ModelPointer build_qwen3_5_moe_text(const Config& c, const ModelOptions& options);
 ModelPointer build_qwen3_5_text(const Config& c, const ModelOptions& options);

@@ -154,6 +154,12 @@ constexpr std::array kFamilies{
     Family{"qwen3_5_moe_text", Task::causal_lm, build_qwen3_5_moe_text},
     Family{"plbart", Task::seq2seq_lm, build_plbart},
     Family{"paligemma", Task::image_text_to_text, build_paligemma},
+    Family{"bitnet", Task::causal_lm, build_bitnet},
+    Family{"nanochat", Task::causal_lm, build_nanochat},
+    Family{"gpt-sw3", Task::causal_lm, build_gpt2},
+    Family{"hyperclovax", Task::causal_lm, build_hyperclovax},
+    Family{"hy_v3", Task::causal_lm, build_hy_v3},
+    Family{"mellum", Task::causal_lm, build_mellum},
 };
 
 }  // namespace

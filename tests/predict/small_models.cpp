@@ -32,6 +32,19 @@ constexpr std::array kSpecials{
     Special{"gpt2",
             R"("vocab_size": 512, "n_embd": 128, "n_layer": 8, "n_head": 4, "n_positions": 256)",
             "n_layer"},
+    Special{"gpt-sw3",
+            R"("vocab_size": 512, "n_embd": 128, "n_layer": 8, "n_head": 4, "n_positions": 256)",
+            "n_layer"},
+    Special{
+        "hy_v3",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
+                         "num_experts_per_tok": 2, "num_experts": 8, "moe_intermediate_size": 64)"},
+    Special{
+        "mellum",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
+                         "num_experts_per_tok": 2, "num_experts": 8, "moe_intermediate_size": 64)"},
     Special{
         "opt",
         R"("vocab_size": 512, "hidden_size": 128, "ffn_dim": 256, "num_hidden_layers": 8, "num_attention_heads": 4,
