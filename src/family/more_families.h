@@ -8,6 +8,8 @@ namespace memtape::family {
 
 ModelPointer build_bitnet(const Config& c, const ModelOptions& options);
 ModelPointer build_data2vec_text(const Config& c, const ModelOptions& options);
+ModelPointer build_deit(const Config& c, const ModelOptions& options);
+ModelPointer build_dinov2(const Config& c, const ModelOptions& options);
 ModelPointer build_ernie(const Config& c, const ModelOptions& options);
 ModelPointer build_exaone_moe(const Config& c, const ModelOptions& options);
 ModelPointer build_flex_olmo(const Config& c, const ModelOptions& options);

@@ -160,6 +160,8 @@ constexpr std::array kFamilies{
     Family{"hyperclovax", Task::causal_lm, build_hyperclovax},
     Family{"hy_v3", Task::causal_lm, build_hy_v3},
     Family{"mellum", Task::causal_lm, build_mellum},
+    Family{"deit", Task::image_classification, build_deit},
+    Family{"dinov2", Task::image_classification, build_dinov2},
 };
 
 }  // namespace

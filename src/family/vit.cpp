@@ -1,104 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // ViT for image classification: patches as tokens behind one for the class, learned positions, and
-// a head on that first token; mirroring transformers 5.17 models/vit/modeling_vit.py.
-#include "family/activations.h"
+// a head on that first token; DeiT, with a second token for what it is distilled from. Mirroring
+// transformers 5.17 models/vit/modeling_vit.py and models/deit/modeling_deit.py.
+#include <string>
+
 #include "family/attention_interface.h"
 #include "family/clip_mlp.h"
-#include "family/config_checks.h"
 #include "family/families.h"
-#include "family/image_sizes.h"
 #include "family/masking.h"
-#include "ghost/ops/cudnn_convolution.h"
-#include "ghost/ops/joins.h"
+#include "family/more_families.h"
+#include "family/vit_embeddings.h"
 #include "ghost/ops/loss.h"
 #include "nn/checkpointing.h"
-#include "nn/convolution.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
 namespace {
-
-struct ViTConfig {
-  ViTConfig(const Config& c, const ModelOptions& options)
-      : hidden_size(c.dimension("hidden_size", 768)),
-        num_hidden_layers(c.layers("num_hidden_layers", 12)),
-        num_attention_heads(c.dimension("num_attention_heads", 12)),
-        head_dim(c.dimension("head_dim", hidden_size / num_attention_heads)),
-        intermediate_size(c.dimension("intermediate_size", 3072)),
-        num_channels(c.dimension("num_channels", 3)),
-        num_labels(read_num_labels(c)),
-        image(image_sides(c, "image_size", 224)),
-        patch(image_sides(c, "patch_size", 16)),
-        hidden_act(activation(c, "hidden_act", "gelu")),
-        hidden_dropout_prob(c.number("hidden_dropout_prob", 0.0)),
-        attention_probs_dropout_prob(c.number("attention_probs_dropout_prob", 0.0)),
-        qkv_bias(c.boolean("qkv_bias", true)),
-        attention(options.attention) {
-    check_divides(c, "num_attention_heads", num_attention_heads, hidden_size);
-    if (patch.height != patch.width) c.fail("patch_size", "only square patches are modelled");
-    if (num_patches() < 1) c.fail("patch_size", "must be at most image_size");
-  }
-
-  std::int64_t num_patches() const {
-    return (image.height / patch.height) * (image.width / patch.width);
-  }
-
-  std::int64_t hidden_size, num_hidden_layers, num_attention_heads, head_dim, intermediate_size,
-      num_channels, num_labels;
-  ImageSides image, patch;
-  nn::Activation hidden_act;
-  double hidden_dropout_prob, attention_probs_dropout_prob;
-  bool qkv_bias;
-  AttentionImplementation attention;
-
- private:
-  /// PreTrainedConfig's: as many as id2label names, else 2.
-  static std::int64_t read_num_labels(const Config& c) {
-    const auto named = static_cast<std::int64_t>(c.object("id2label").keys().size());
-    const std::int64_t labels = c.dimension("num_labels", named > 0 ? named : 2);
-    if (labels == 1) c.fail("num_labels", "regression is not modelled, must be 2 or more");
-    return labels;
-  }
-};
-
-class ViTEmbeddings : public nn::Module<ViTEmbeddings> {
- public:
-  ViTEmbeddings(const nn::Scope& scope, const ViTConfig& c)
-      : Module(scope),
-        cls_token_(scope.parameter("cls_token", {1, 1, c.hidden_size})),
-        patch_size_(c.patch.height),
-        projection_(scope / "patch_embeddings" / "projection",
-                    Dims{c.hidden_size, c.num_channels, c.patch.height, c.patch.width}, true),
-        position_embeddings_(
-            scope.parameter("position_embeddings", {1, c.num_patches() + 1, c.hidden_size})),
-        dropout_(scope / "dropout", c.hidden_dropout_prob) {}
-
-  Tensor forward(const Tensor& pixel_values) {
-    Tensor embeddings = patch_embeddings(pixel_values);
-    const Tensor cls_tokens = cls_token_.expand({pixel_values.size(0), 1, cls_token_.size(2)});
-    embeddings = ghost::cat({cls_tokens, embeddings}, 1);
-    embeddings = embeddings.add(position_embeddings_);
-    embeddings = dropout_(embeddings);
-    return embeddings;
-  }
-
- private:
-  /// ViTPatchEmbeddings: the projection, flattened and transposed.
-  Tensor patch_embeddings(const Tensor& pixel_values) {
-    const ghost::ScopeGuard guard(projection_.node().scope);
-    Tensor patches = ghost::cudnn_convolution(pixel_values, projection_.weight, projection_.bias,
-                                              patch_size_, 0);
-    const Dims flat{patches.size(0), patches.size(1), -1};
-    return std::move(patches).reshape(flat).transpose(1, 2);
-  }
-
-  Tensor cls_token_;
-  std::int64_t patch_size_;
-  nn::Convolution projection_;
-  Tensor position_embeddings_;
-  nn::Dropout dropout_;
-};
 
 class ViTAttention : public nn::Module<ViTAttention> {
  public:
@@ -192,13 +110,10 @@ class ViTModel : public nn::Module<ViTModel> {
 
 class ViTForImageClassification : public PretrainedModel {
  public:
-  ViTForImageClassification(const ViTConfig& c, const ModelOptions& options)
+  ViTForImageClassification(const ViTConfig& c, const ModelOptions& options, const char* name)
       : PretrainedModel(options),
-        sample_{.pixel_values = Dims{c.num_channels, c.image.height, c.image.width},
-                .input_features = {},
-                .input_ids = {},
-                .labels = Dims{}},
-        vit_(root() / "vit", c),
+        sample_(image_sample(c)),
+        vit_(root() / name, c),
         classifier_(root() / "classifier", c.hidden_size, c.num_labels) {}
 
   std::string_view output_embeddings() const override { return {}; }
@@ -221,7 +136,16 @@ class ViTForImageClassification : public PretrainedModel {
 }  // namespace
 
 ModelPointer build_vit(const Config& c, const ModelOptions& options) {
-  return build_checked<ViTForImageClassification>(c, ViTConfig(c, options), options);
+  return build_checked<ViTForImageClassification>(c, ViTConfig(c, options), options, "vit");
+}
+
+ModelPointer build_deit(const Config& c, const ModelOptions& options) {
+  ViTConfig config(c, options);
+  config.distills = true;
+  for (const std::string& name : c.texts("architectures"))
+    if (name == "DeiTForImageClassificationWithTeacher")
+      c.fail("architectures", "a model with a teacher has no loss, use DeiTForImageClassification");
+  return build_checked<ViTForImageClassification>(c, config, options, "deit");
 }
 
 }  // namespace memtape::family
