@@ -43,10 +43,12 @@ bool reaches(const Tensor& tensor, const Tensor& input) {
   while (!found.empty()) {
     const Node* const node = found.back();
     found.pop_back();
-    if (node == sought) return true;
-    for (std::size_t i = 0; i < node->edges.size(); ++i)
-      if (const Node* const next = node->edges[i].function.get(); next && seen.insert(next).second)
-        found.push_back(next);
+    for (std::size_t i = 0; i < node->edges.size(); ++i) {
+      const Node* const next = node->edges[i].function.get();
+      if (next == sought) return true;
+      const bool is_leaf = !next || next->edges.size() == 0;
+      if (!is_leaf && seen.insert(next).second) found.push_back(next);
+    }
   }
   return false;
 }
