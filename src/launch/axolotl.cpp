@@ -32,7 +32,8 @@ Result<Settings> read_arguments(const LaunchCommand& command) {
   return settings;
 }
 
-/// What `rl` says: trl's trainers, under axolotl's names (core/builders/rl.py).
+/// What `rl` says: trl's trainers, under axolotl's names (core/builders/rl.py). GDPO is GRPO that
+/// adds its rewards up in another way.
 struct Reinforcement {
   std::string_view rl, trainer;
   TrlProgram program;
@@ -42,7 +43,8 @@ constexpr auto kReinforcements = std::to_array<Reinforcement>({{"dpo", "dpo", Tr
                                                                {"kto", "kto", TrlProgram::kto},
                                                                {"orpo", "orpo", TrlProgram::orpo},
                                                                {"simpo", "cpo", TrlProgram::cpo},
-                                                               {"grpo", "grpo", TrlProgram::grpo}});
+                                                               {"grpo", "grpo", TrlProgram::grpo},
+                                                               {"gdpo", "grpo", TrlProgram::grpo}});
 
 Result<TrlProgram> trainer_of(const Settings& settings) {
   if (!settings.says("rl")) return TrlProgram::none;
@@ -50,7 +52,7 @@ Result<TrlProgram> trainer_of(const Settings& settings) {
   for (const Reinforcement& known : kReinforcements)
     if (known.rl == rl.value.text) return known.program;
   return unsupported(fmt::format("rl {} is not modelled", option_text(rl.value)), rl.where,
-                     "dpo, ipo, kto, orpo, simpo or grpo");
+                     "dpo, ipo, kto, orpo, simpo, grpo or gdpo");
 }
 
 /// FSDPConfig (utils/schemas/fsdp.py), which Trainer gets; its other fields concern the host.
@@ -322,7 +324,7 @@ void add_renamed(const Settings& settings, TrlProgram trainer, Settings& argumen
 void note_trl(const Settings& settings, TrlProgram trainer, Translation& translation) {
   if (trainer != TrlProgram::grpo && settings.says("trl"))
     translation.remarks.warnings.push_back(
-        fmt::format("{} is read with rl: grpo alone", settings.find("trl")->where));
+        fmt::format("{} is read with rl: grpo or gdpo", settings.find("trl")->where));
 }
 
 std::string_view name_of(TrlProgram trainer) {
