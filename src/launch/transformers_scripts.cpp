@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/comma_list.h"
 #include "launch/python_arguments.h"
 #include "launch/trainer_program.h"
 #include "launch/trainer_script.h"
@@ -44,13 +45,21 @@ std::optional<std::string> model_of(Settings& settings) {
   return model ? model : settings.text("config_name");
 }
 
+/// Scripts of people's own take names one by one, or with commas between them.
+std::vector<std::string> separate_names(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const std::string& word : words)
+    for (std::string& name : split_at_commas(word)) names.push_back(std::move(name));
+  return names;
+}
+
 void add_adapters(Settings& settings, Translation& translation) {
   if (settings.on("use_peft") || settings.on("use_lora") || settings.says("lora_r"))
     add_lora({.rank = settings.whole("lora_r").value_or(8),
               .alpha = settings.number("lora_alpha"),
               .dropout = settings.number("lora_dropout").value_or(0.0),
-              .targets = settings.words("lora_target_modules"),
-              .modules_to_save = settings.words("lora_modules_to_save"),
+              .targets = separate_names(settings.words("lora_target_modules")),
+              .modules_to_save = separate_names(settings.words("lora_modules_to_save")),
               .rank_pattern = {},
               .layers_to_transform = {},
               .use_dora = settings.on("use_dora")},
