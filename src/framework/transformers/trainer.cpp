@@ -21,6 +21,7 @@
 #include "framework/transformers/cut_cross_entropy.h"
 #include "framework/transformers/decay_parameters.h"
 #include "framework/transformers/deepspeed_model.h"
+#include "framework/transformers/disable_dropout.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/liger/apply.h"
 #include "framework/transformers/llama_factory/trained_layers.h"
@@ -389,16 +390,6 @@ struct Place {
   torch::EqualLayerRuns runs = torch::EqualLayerRuns::all_run;
 };
 
-bool disables_dropout(const TrainRecipe& recipe) {
-  const TrainerRecipe& trainer = recipe.trainer;
-  if (recipe.program.trains_preferences()) return true;
-  if (trainer.reward) return trainer.reward->disable_dropout;
-  if (trainer.grpo) return trainer.grpo->disable_dropout;
-  if (trainer.kto) return trainer.kto->disable_dropout;
-  if (trainer.cpo) return trainer.cpo->disable_dropout;
-  return trainer.dpo && trainer.dpo->disable_dropout;
-}
-
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
                                     const ghost::DeviceTraits& device, Place place) {
   ghost::Session session(device);
@@ -435,11 +426,11 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
 
 }  // namespace
 
-Result<torch::TrainRun> run_trainer(const Config& config, const TrainRecipe& asked,
+Result<torch::TrainRun> run_trainer(const Config& given, const TrainRecipe& asked,
                                     const ghost::DeviceTraits& device, int rank) {
-  if (asked.program.is_plain_loop) return run_accelerate_loop(config, asked, device, rank);
+  if (asked.program.is_plain_loop) return run_accelerate_loop(given, asked, device, rank);
+  const Config config = disables_dropout(asked) ? without_dropout(given) : given;
   TrainRecipe recipe = runs_deepspeed(asked) ? without_autocast(asked) : asked;
-  // disable_dropout_in_model: adapters' dropout, and that of models which have such modules.
   if (recipe.lora && disables_dropout(recipe)) recipe.lora->dropout = 0.0;
   if (!recipe.trainer.balances_experts)
     recipe.trainer.balances_experts = config.number("router_aux_loss_coef", 1.0) != 0.0;
