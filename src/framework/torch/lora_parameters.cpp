@@ -49,7 +49,7 @@ bool is_target(const LoraRecipe& recipe, std::string_view old_name) {
 }
 
 /// What ParamWrapper raises a ValueError for, and what is not modelled.
-Result<void> check(const LoraRecipe& recipe) {
+Result<void> check(const LoraRecipe& recipe, std::string_view model_type) {
   const std::string hint = "target the attention's layers alone, or none of those options";
   if (recipe.dropout > 0)
     return bad_input("peft cannot drop out in adapters of experts", "lora_dropout", hint);
@@ -58,6 +58,10 @@ Result<void> check(const LoraRecipe& recipe) {
   if (!recipe.exclude_modules.empty() || !recipe.layers_to_transform.empty() ||
       !recipe.rank_pattern.empty())
     return unsupported("adapters of some experts only are not modelled", "--peft", hint);
+  // All linear layers by their last names, of which one is a convolution's, too: "proj".
+  if (model_type == "glm4v_moe" && is_target(recipe, "all-linear"))
+    return unsupported("adapters of the vision tower's convolution are not modelled",
+                       "--lora-targets", "name the layers");
   return {};
 }
 
@@ -158,7 +162,8 @@ Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& m
   if (gate != up)
     return bad_input("peft adapts the gate and the up projection of experts together",
                      "--lora-targets", std::string(names->gate) + " and " + std::string(names->up));
-  if (const Result<void> good = check(recipe); !good) return tl::unexpected(good.error());
+  if (const Result<void> good = check(recipe, model_type); !good)
+    return tl::unexpected(good.error());
   ParameterTargets found;
   for (const std::string_view name : names->all()) found.converted.push_back(name);
   for (const nn::NamedModule& module : modules)
