@@ -54,7 +54,6 @@ struct ExaoneMoeConfig : DeepseekMoeConfig {
             read_mlp_layer_types(c, num_hidden_layers, c.count("first_k_dense_replace", 1))) {
     norm_topk_prob = c.boolean("norm_topk_prob", true);
     n_shared_experts = c.dimension("num_shared_experts", 1);
-    float32_correction_bias = true;
     read_groups_of_two_best(c, 1, 1);
     read_exaone4_layers(c, *this);
   }
