@@ -114,16 +114,25 @@ void FsdpState::register_post_backward_hook() {
 void FsdpState::post_forward(const std::vector<Tensor*>& outputs) {
   if (handle_) {
     if (handle_->state == TrainingState::backward_pre) return;
-    handle_->post_forward_index = shared_.post_forward_order.size();
-    shared_.post_forward_order.push_back(handle_.get());
+    record_post_forward();
     handle_->reshard(!is_root_ && shared_.options.reshards_after_forward());
-    handle_->needs_pre_backward_unshard = false;
-    handle_->ran_pre_backward = false;
+    handle_->state = TrainingState::idle;
   }
   if (!ghost::session().grad_enabled) return;
   if (is_root_) shared_.callback_queued = false;
+  if (handle_) {
+    handle_->needs_pre_backward_unshard = false;
+    handle_->ran_pre_backward = false;
+  }
   for (Tensor* output : outputs) watch(*output);
-  if (handle_) handle_->state = TrainingState::idle;
+}
+
+/// _exec_order_utils.py: a unit keeps the place of its first forward in a step, unless that was the
+/// first of all.
+void FsdpState::record_post_forward() {
+  if (handle_->post_forward_index.value_or(0) == 0)
+    handle_->post_forward_index = shared_.post_forward_order.size();
+  shared_.post_forward_order.push_back(handle_.get());
 }
 
 void FsdpState::after_further_output(Tensor& output) {

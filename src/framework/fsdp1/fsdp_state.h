@@ -56,6 +56,7 @@ class FsdpState final : public nn::ForwardHooks {
   FlatHandle* handle_to_prefetch() const;
   void register_post_backward_hook();
   void cast_arguments(const std::vector<Tensor*>& arguments) const;
+  void record_post_forward();
   void watch(Tensor& output);
   void register_reshard_only_hook(const Tensor* input);
   void pre_backward_hook();
