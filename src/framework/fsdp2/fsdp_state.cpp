@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ghost/autograd/accumulate_grad.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/views.h"
 
@@ -118,11 +119,14 @@ void FsdpState::post_forward(const std::vector<Tensor*>& outputs) {
   }
 }
 
-/// _register_pre_backward_hook
+/// _register_pre_backward_hook. A leaf among the outputs is that of frozen embeddings of which
+/// enable_input_require_grads asks a gradient.
 void FsdpState::watch(Tensor& output) {
-  if (!ghost::session().grad_enabled || !output.defined() || !output.impl().grad_fn) return;
-  output.impl().grad_fn->add_hooks().before.push_back(
-      [this](ghost::Gradients&) { pre_backward(); });
+  if (!ghost::session().grad_enabled || !output.defined() || !output.requires_grad()) return;
+  if (output.is_leaf()) leaf_accumulator_ = ghost::grad_accumulator(output);
+  const ghost::Ptr<ghost::Node>& node =
+      output.is_leaf() ? leaf_accumulator_ : output.impl().grad_fn;
+  node->add_hooks().before.push_back([this](ghost::Gradients&) { pre_backward(); });
 }
 
 void FsdpState::pre_backward() {
@@ -147,6 +151,7 @@ void FsdpState::final_callback() {
     ParamGroup* const group = state->group_.get();
     if (group && group->state != TrainingState::post_backward) group->post_backward();
     state->state_ = TrainingState::idle;
+    state->leaf_accumulator_.reset();
     if (!group) continue;
     group->state = TrainingState::idle;
     if (context_.is_last_backward) group->finalize_backward();

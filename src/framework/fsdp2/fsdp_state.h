@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/fsdp2/param_group.h"
+#include "ghost/autograd/node.h"
 #include "nn/module.h"
 
 namespace memtape::fsdp2 {
@@ -70,6 +71,7 @@ class FsdpState final : public nn::ForwardHooks {
   std::unique_ptr<ParamGroup> group_;
   MixedPrecision policy_;
   TrainingState state_ = TrainingState::idle;
+  ghost::Ptr<ghost::Node> leaf_accumulator_;  ///< of an output that is a leaf
 };
 
 }  // namespace memtape::fsdp2

@@ -224,11 +224,15 @@ class ShardedModel final : public ShardedProgram {
       states_.back()->group()->keep_unsharded_after_forward();  // torchtitan's default policy
   }
 
+  /// The copy that peft trains of either (modules_to_save) is tied to nothing.
+  static bool shares_weight(const ModuleNode& embedding, const ModuleNode& head) {
+    return !embedding.parameters.empty() && !head.parameters.empty() &&
+           embedding.parameters.front().tensor.ptr() == head.parameters.front().tensor.ptr();
+  }
+
   /// What of them the model has.
   void shard_as_accelerate(ModuleNode* embedding, ModuleNode* norm, ModuleNode* head) {
-    const bool tied =
-        embedding && head &&
-        embedding->parameters.front().tensor.ptr() == head->parameters.front().tensor.ptr();
+    const bool tied = embedding && head && shares_weight(*embedding, *head);
     if (embedding && !tied) shard({embedding});
     std::vector<ModuleNode*> tail;
     for (ModuleNode* module : {norm, tied ? embedding : nullptr, head})
