@@ -260,9 +260,6 @@ struct Reader {
       return bad_input("the ds_config says stage " + std::to_string(given), "--zero",
                        std::to_string(given));
     config.zero.stage = static_cast<int>(given);
-    if (given == 3 && recipe.lora && recipe.framework != Framework::deepspeed)
-      return unsupported("adapters under ZeRO 3 are not modelled in Trainer",
-                         "--strategy: zero_optimization.stage", "0, 1 or 2");
     return {};
   }
 

@@ -51,6 +51,9 @@ struct DsConfig {
   /// The model was made under zero.Init (partition_parameters.py): its buffers are in its dtype,
   /// too.
   bool under_zero_init = false;
+  /// Adapters put into such a model have been cast to float32 (peft's autocast_adapter_dtype), and
+  /// stay so.
+  bool has_float32_adapters = false;
   bool packed_sequences = true;  ///< memtape's own key: rows hold several sequences each
   std::optional<ConfiguredOptimizer> optimizer;
 

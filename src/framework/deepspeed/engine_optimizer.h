@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "framework/torch/optimizer.h"
 #include "ghost/tensor.h"
@@ -44,6 +46,9 @@ class EngineOptimizer {
   virtual Bytes master_bytes() const = 0;
   /// Of the gradients a step is made of.
   virtual Bytes gradient_bytes() const = 0;
+  /// Parameters that are read outside of their module are whole while what this gives lives; null
+  /// where they are anyway.
+  virtual std::shared_ptr<void> gathered(const std::vector<Tensor>&) { return nullptr; }
   /// What is kept of the parameters on this rank, where that is not the whole model.
   virtual std::optional<Bytes> parameter_bytes() const { return std::nullopt; }
 

@@ -40,11 +40,9 @@ std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& 
   return std::make_unique<Stage1And2>(std::move(parameters), config, recipe, rank);
 }
 
-}  // namespace
-
-void cast_parameters(family::PretrainedModel& model, DType dtype) {
+void cast_parameters(const std::vector<Tensor>& parameters, DType dtype) {
   const ghost::GradMode no_grad(false);
-  for (const Tensor& p : nn::parameters(model.tree.root())) {
+  for (const Tensor& p : parameters) {
     if (!p.is_floating_point() || p.dtype() == dtype) continue;
     const Tensor cast = p.to(dtype);
     ghost::session().set_category(cast, Category::parameter);
@@ -53,12 +51,26 @@ void cast_parameters(family::PretrainedModel& model, DType dtype) {
   }
 }
 
+/// Of a model made under zero.Init they were made in its dtype.
+std::vector<Tensor> castable_parameters(family::PretrainedModel& model, const DsConfig& config) {
+  std::vector<Tensor> castable = nn::parameters(model.tree.root());
+  if (config.has_float32_adapters)
+    std::erase_if(castable, [](const Tensor& p) { return p.requires_grad(); });
+  return castable;
+}
+
+}  // namespace
+
+void cast_parameters(family::PretrainedModel& model, DType dtype) {
+  cast_parameters(nn::parameters(model.tree.root()), dtype);
+}
+
 Engine::Engine(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
                Rank rank, const std::vector<Tensor>& second_group)
     : DrivenModel(model),
       packed_sequences_(config.packed_sequences),
       offloads_optimizer_(config.zero.offload_optimizer) {
-  cast_parameters(model, config.model_dtype);
+  cast_parameters(castable_parameters(model, config), config.model_dtype);
   if (config.under_zero_init) cast_buffers(model.tree.root(), config.model_dtype);
   whole_ = torch::count_statics(model);
   optimizer_ = make_engine_optimizer(model, config, recipe, rank, second_group);

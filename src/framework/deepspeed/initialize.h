@@ -36,6 +36,11 @@ class Engine final : public torch::DrivenModel {
   const Tensor& global_grad_norm() const { return global_grad_norm_; }
   torch::StaticBytes statics() override;
 
+  /// Parameters read outside of their module are whole while what this gives lives.
+  std::shared_ptr<void> gathered(const std::vector<Tensor>& parameters) {
+    return optimizer_->gathered(parameters);
+  }
+
  private:
   bool packed_sequences_, offloads_optimizer_;
   torch::StaticBytes whole_;

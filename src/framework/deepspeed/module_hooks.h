@@ -24,6 +24,8 @@ class ModuleHooks final : public nn::ForwardHooks {
   /// PreBackwardFunctionForModule: the module's parameters are fetched when the gradient of
   /// `output` arrives.
   void watch_output(Tensor& output);
+  /// register_external_parameter: a parameter of another module, which is fetched with its own.
+  void add_external(ZeroParam& param) { module_.params.push_back(&param); }
 
  private:
   void watch_input(Tensor& input);

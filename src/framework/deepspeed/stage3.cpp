@@ -33,7 +33,7 @@ Stage3::Stage3(family::PretrainedModel& model, const DsConfig& config, const Tra
               .by_all_reduce = config.zero.use_all_reduce_for_fetch_params} {
   const GradMode no_grad(false);
   ghost::Session& s = ghost::session();
-  convert_to_zero_parameters(model);
+  convert_to_zero_parameters(model, config.under_zero_init && recipe.lora);
   order_by_group(second_group);
   if (config_.zero.overlap_comm) gather_stream_ = s.make_stream();
   coordinator_ = std::make_unique<ParamCoordinator>(config_.zero, gather_, gather_stream_);
@@ -60,33 +60,44 @@ void Stage3::barrier() {
   const Tensor synchronized = ghost::empty({1}, DType::float32, Category::communication);
 }
 
-/// Every parameter is cut in turn; the whole of it goes.
-void Stage3::convert_to_zero_parameters(family::PretrainedModel& model) {
-  dtype_ = nn::parameters(model.tree.root()).front().dtype();
+/// _partition_param: the whole of it goes.
+ZeroParam& Stage3::convert_to_zero_parameter(const Tensor& parameter) {
+  ZeroParam& param = params_.emplace_back();
+  param.parameter = parameter;
+  param.id = params_.size() - 1;
+  param.numel = parameter.numel();
+  param.partition_numel = ceil_div(param.numel, rank_.world_size);
+  param.partition_on_host = config_.zero.offload_param;
+  {
+    const HostGuard host(param.partition_on_host);
+    const Op op("empty", {});
+    param.partition = ghost::empty({param.partition_numel}, parameter.dtype(), Category::parameter);
+  }
+  param.release();
+  return param;
+}
+
+/// Every parameter is cut in turn: those made under zero.Init then, adapters put in later by the
+/// engine.
+void Stage3::convert_to_zero_parameters(family::PretrainedModel& model, bool adapters_come_last) {
+  const std::vector<Tensor> parameters = nn::parameters(model.tree.root());
+  std::vector<ZeroParam*> in_order(parameters.size());
+  for (const bool second : {false, true})
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (second == (adapters_come_last && parameters[i].requires_grad()))
+        in_order[i] = &convert_to_zero_parameter(parameters[i]);
   std::int64_t persistent = 0;
-  for (const Tensor& p : nn::parameters(model.tree.root())) {
-    ZeroParam& param = params_.emplace_back();
-    param.parameter = p;
-    param.id = params_.size() - 1;
-    param.numel = p.numel();
-    param.partition_numel = ceil_div(param.numel, rank_.world_size);
-    param.partition_on_host = config_.zero.offload_param;
-    {
-      const HostGuard host(param.partition_on_host);
-      const Op op("empty", {});
-      param.partition = ghost::empty({param.partition_numel}, p.dtype(), Category::parameter);
-    }
-    param.release();
-    if (p.requires_grad()) trained_.push_back(&param);
-  }
-  for (ZeroParam& param : params_) {  // mark_persistent_parameters
-    if (param.numel + persistent > config_.zero.model_persistence_threshold ||
-        param.numel > config_.zero.param_persistence_threshold)
+  for (ZeroParam* param : in_order) {
+    if (param->parameter.requires_grad()) trained_.push_back(param);
+    // mark_persistent_parameters
+    if (param->numel + persistent > config_.zero.model_persistence_threshold ||
+        param->numel > config_.zero.param_persistence_threshold)
       continue;
-    param.persists = true;
-    persistent_.push_back(&param);
-    persistent += param.numel;
+    param->persists = true;
+    persistent_.push_back(param);
+    persistent += param->numel;
   }
+  dtype_ = trained_.front()->parameter.dtype();
 }
 
 void Stage3::order_by_group(const std::vector<Tensor>& second_group) {
@@ -202,17 +213,42 @@ std::optional<Bytes> Stage3::parameter_bytes() const {
   return bytes;
 }
 
+/// In the engine's forward, ZeROOrderedDict makes them external parameters of the module that runs
+/// (parameter_offload.py), which is the whole model here; elsewhere zero.GatheredParameters.
+std::shared_ptr<void> Stage3::gathered(const std::vector<Tensor>& parameters) {
+  std::vector<ZeroParam*> cut;
+  for (ZeroParam& param : params_) {
+    const bool is_read = std::any_of(parameters.begin(), parameters.end(), [&](const Tensor& p) {
+      return p.defined() && p.ptr() == param.parameter.ptr();
+    });
+    if (is_read && !param.is_available()) cut.push_back(&param);
+  }
+  if (cut.empty()) return nullptr;
+  const GradMode no_grad(false);
+  all_gather(cut, gather_);
+  if (in_forward_) {
+    for (ZeroParam* param : cut) root_hooks_->add_external(*param);
+    return nullptr;
+  }
+  return {nullptr, [cut](void*) {
+            const GradMode without_grad(false);
+            for (ZeroParam* param : cut) param->release();
+          }};
+}
+
 void Stage3::before_forward() {
   if (epilogue_ran_) ++micro_step_;
   epilogue_ran_ = false;
 }
 
 void Stage3::before_module() {
+  in_forward_ = true;
   coordinator_->reset_step();
   root_hooks_->fetch();
 }
 
 void Stage3::after_module(const std::vector<Tensor*>& outputs) {
+  in_forward_ = false;
   root_hooks_->release();
   for (Tensor* output : outputs) root_hooks_->watch_output(*output);
 }

@@ -34,6 +34,7 @@ class Stage3 final : public EngineOptimizer {
   Bytes master_bytes() const override;
   Bytes gradient_bytes() const override { return grad_partitions_.nbytes(); }
   std::optional<Bytes> parameter_bytes() const override;
+  std::shared_ptr<void> gathered(const std::vector<Tensor>& parameters) override;
 
  private:
   /// Parameters that are stepped over together.
@@ -43,7 +44,8 @@ class Stage3 final : public EngineOptimizer {
     Tensor flat, master;
   };
 
-  void convert_to_zero_parameters(family::PretrainedModel& model);
+  ZeroParam& convert_to_zero_parameter(const Tensor& parameter);
+  void convert_to_zero_parameters(family::PretrainedModel& model, bool adapters_come_last);
   void order_by_group(const std::vector<Tensor>& second_group);
   void setup_hooks(family::PretrainedModel& model);
   void barrier();
@@ -90,7 +92,7 @@ class Stage3 final : public EngineOptimizer {
   std::int64_t bucket_elements_ = 0;
   std::vector<Tensor> norms_;  ///< norm_for_param_grads, of offloaded gradients
   std::int64_t micro_step_ = 0;
-  bool boundary_ = true, epilogue_ran_ = false;
+  bool boundary_ = true, epilogue_ran_ = false, in_forward_ = false;
 };
 
 }  // namespace memtape::deepspeed

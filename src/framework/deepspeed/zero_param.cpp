@@ -2,6 +2,8 @@
 #include "framework/deepspeed/zero_param.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "framework/deepspeed/flat_tensors.h"
@@ -29,23 +31,33 @@ void gather_in_place(ZeroParam& param, const GatherOptions& options) {
 }
 
 /// Views of one zeroed buffer, which is reduced.
-void gather_by_all_reduce(GatherHandle& handle, const GatherOptions& options) {
+void gather_by_all_reduce(const std::vector<ZeroParam*>& params, const GatherOptions& options) {
   std::int64_t elements = 0;
-  for (const ZeroParam* param : handle.params)
-    elements += param->partition_numel * options.world_size;
-  const Tensor buffer = gathered(elements, handle.params.front()->partition.dtype());
-  for (const ZeroParam* param : handle.params) put_data(param->parameter, buffer);
+  for (const ZeroParam* param : params) elements += param->partition_numel * options.world_size;
+  const Tensor buffer = gathered(elements, params.front()->partition.dtype());
+  for (const ZeroParam* param : params) put_data(param->parameter, buffer);
 }
 
 /// _all_gather_dtype: this rank's partitions are joined in their place in the buffer.
-void gather_together(GatherHandle& handle, const GatherOptions& options) {
+GatherHandle::Part gather_together(const std::vector<ZeroParam*>& params,
+                                   const GatherOptions& options) {
   std::int64_t elements = 0;
-  for (const ZeroParam* param : handle.params) elements += param->partition_numel;
+  for (const ZeroParam* param : params) elements += param->partition_numel;
   const Op op("all_gather", {});
-  handle.flat = ghost::empty({elements * options.world_size},
-                             handle.params.front()->partition.dtype(), Category::communication);
+  const Tensor flat = ghost::empty({elements * options.world_size},
+                                   params.front()->partition.dtype(), Category::communication);
   std::vector<Tensor> own;
-  for (const ZeroParam* param : handle.params) own.push_back(param->partition_on_device());
+  for (const ZeroParam* param : params) own.push_back(param->partition_on_device());
+  return {params, flat};
+}
+
+/// By dtype, in the order of their names.
+std::vector<std::vector<ZeroParam*>> by_dtype(const std::vector<ZeroParam*>& params) {
+  std::map<std::string_view, std::vector<ZeroParam*>> found;
+  for (ZeroParam* param : params) found[name(param->partition.dtype())].push_back(param);
+  std::vector<std::vector<ZeroParam*>> groups;
+  for (auto& [dtype, group] : found) groups.push_back(std::move(group));
+  return groups;
 }
 
 }  // namespace
@@ -67,13 +79,15 @@ void ZeroParam::release() {
 
 void GatherHandle::wait() {
   if (std::exchange(complete, true)) return;
-  for (ZeroParam* param : params) {
-    param->status = ZeroParam::Status::available;
-    if (!flat.defined()) continue;
-    const Op op("cat", {});
-    put_data(param->parameter, ghost::empty({param->numel}, flat.dtype(), Category::parameter));
-    ghost::session().record_stream(flat, ghost::session().stream);
-  }
+  for (const Part& part : parts)
+    for (ZeroParam* param : part.params) {
+      param->status = ZeroParam::Status::available;
+      if (!part.flat.defined()) continue;
+      const Op op("cat", {});
+      put_data(param->parameter,
+               ghost::empty({param->numel}, part.flat.dtype(), Category::parameter));
+      ghost::session().record_stream(part.flat, ghost::session().stream);
+    }
 }
 
 std::shared_ptr<GatherHandle> all_gather_coalesced(std::vector<ZeroParam*> params,
@@ -81,17 +95,21 @@ std::shared_ptr<GatherHandle> all_gather_coalesced(std::vector<ZeroParam*> param
   std::sort(params.begin(), params.end(),
             [](const ZeroParam* a, const ZeroParam* b) { return a->id < b->id; });
   auto handle = std::make_shared<GatherHandle>();
-  handle->params = std::move(params);
-  for (ZeroParam* param : handle->params) param->status = ZeroParam::Status::in_flight;
-  if (options.world_size == 1) {
-    for (ZeroParam* param : handle->params) take_partition(*param);
-  } else if (options.sequential || handle->params.size() == 1) {
-    for (ZeroParam* param : handle->params) gather_in_place(*param, options);
-  } else if (options.by_all_reduce) {
-    gather_by_all_reduce(*handle, options);
-  } else {
-    gather_together(*handle, options);
+  for (ZeroParam* param : params) param->status = ZeroParam::Status::in_flight;
+  const bool is_coalesced = !options.sequential && params.size() > 1 && !options.by_all_reduce;
+  if (options.world_size > 1 && is_coalesced) {
+    for (const std::vector<ZeroParam*>& group : by_dtype(params))
+      handle->parts.push_back(gather_together(group, options));
+    return handle;
   }
+  if (options.world_size == 1) {
+    for (ZeroParam* param : params) take_partition(*param);
+  } else if (options.sequential || params.size() == 1) {
+    for (ZeroParam* param : params) gather_in_place(*param, options);
+  } else {
+    gather_by_all_reduce(params, options);
+  }
+  handle->parts.push_back({std::move(params), {}});
   return handle;
 }
 

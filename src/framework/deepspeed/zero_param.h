@@ -3,8 +3,8 @@
 // partitions, one a rank, the last padded; whole between a gather and its release. The module keeps
 // its own TensorImpl, whose storage comes and goes.
 //
-// Several are gathered into one flat buffer, of which each then takes a copy; the buffer stays
-// until the last of them has been waited for. A single one is gathered in place.
+// Several are gathered into one flat buffer a dtype, of which each then takes a copy; the buffers
+// stay until the last of them has been waited for. A single one is gathered in place.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +40,13 @@ struct ZeroParam {
   void release();
 };
 
-/// AllGatherHandle, AllGatherCoalescedHandle.
+/// MultipleAllGatherHandles, of AllGatherHandles or AllGatherCoalescedHandles.
 struct GatherHandle {
-  std::vector<ZeroParam*> params;
-  Tensor flat;  ///< undefined where a single one was gathered in place
+  struct Part {
+    std::vector<ZeroParam*> params;
+    Tensor flat;  ///< undefined where they were gathered in place
+  };
+  std::vector<Part> parts;
   bool complete = false;
 
   void wait();

@@ -43,10 +43,13 @@ TrainRecipe engine_recipe(const TrainRecipe& recipe) {
   return engine;
 }
 
-TrainRecipe without_autocast(TrainRecipe recipe) {
+TrainRecipe trainer_recipe(TrainRecipe recipe) {
   recipe.weights = recipe.parameter_dtype();
   if (recipe.precision == Precision::amp_bf16) recipe.precision = Precision::bf16;
   if (recipe.precision == Precision::amp_fp16) recipe.precision = Precision::fp16;
+  const bool cuts_adapters = recipe.lora && stage_of(recipe) == 3;
+  if (recipe.trainer.is_of_trl() && cuts_adapters && recipe.checkpointing == Checkpointing::full)
+    recipe.checkpointing = Checkpointing::full_reentrant;
   return recipe;
 }
 
@@ -55,8 +58,12 @@ Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecip
   if (!read) return read;
   read->packed_sequences = says_packed(recipe.trainer.deepspeed);
   read->under_zero_init = read->zero.stage == 3;  // from_pretrained, arguments parsed before it
+  read->has_float32_adapters =
+      read->under_zero_init && recipe.lora.has_value() && !recipe.trainer.is_of_trl();
   return read;
 }
+
+bool cuts_parameters(const TrainRecipe& recipe) { return stage_of(recipe) == 3; }
 
 bool partitions_groups_as_one(const TrainRecipe& recipe) {
   if (!runs_deepspeed(recipe)) return false;
@@ -72,14 +79,41 @@ bool partitions_groups_as_one(const TrainRecipe& recipe) {
 
 namespace {
 
+/// Adapters put into a model made under zero.Init: they are in float32 there but trl's, and
+/// DeepSpeed (defragment of zero/utils.py) joins what is trained if it is of one dtype.
+Result<void> check_zero3_adapters(const TrainRecipe& recipe) {
+  const LoraRecipe& lora = *recipe.lora;
+  if (lora.use_dora || lora.lora_bias)
+    return unsupported("DoRA and biases of adapters over ZeRO 3 are not modelled", "--peft",
+                       R"("use_dora": false, "lora_bias": false)");
+  const bool trains_more =
+      !lora.modules_to_save.empty() || lora.trained_biases != LoraRecipe::Biases::none;
+  if (!trains_more) return {};
+  const DType dtype = engine_recipe(recipe).parameter_dtype();
+  if (bits(dtype) == 16)
+    return bad_input("ZeRO 3 refuses to join adapters in float32 and what is trained in " +
+                         std::string(name(dtype)) + " beside them",
+                     "--peft", R"("bias": "none", and no modules_to_save)");
+  return unsupported("what is trained beside adapters over ZeRO 3 is not modelled", "--peft",
+                     R"("bias": "none", and no modules_to_save)");
+}
+
 /// What of the model has not been laid beside real runs.
 Result<void> check_model(const TrainRecipe& recipe) {
   const TrainerRecipe& trainer = recipe.trainer;
-  if (trainer.is_of_trl() && !trainer.sft && !trainer.dpo)
+  const bool rewards = trainer.reward && stage_of(recipe) == 3;
+  if (trainer.is_of_trl() && !trainer.sft && !trainer.dpo && !rewards)
     return unsupported("this trainer of trl's over DeepSpeed is not modelled", "--deepspeed",
                        "leave it out");
-  if (trainer.is_of_trl() && stage_of(recipe) == 3)
-    return unsupported("trl's trainers over ZeRO 3 are not modelled", "--deepspeed", "ZeRO 2");
+  if (trainer.dpo && stage_of(recipe) == 3)
+    return unsupported("trl's DPOTrainer over ZeRO 3 is not modelled", "--deepspeed", "ZeRO 2");
+  if (recipe.quantization && stage_of(recipe) == 3)
+    return unsupported("a quantized base over ZeRO 3 is not modelled", "--quantization",
+                       "leave it out, or ZeRO 2");
+  if (recipe.lora && trainer.is_of_trl() && stage_of(recipe) == 3)
+    return unsupported("adapters in trl's trainers over ZeRO 3 are not modelled", "--peft",
+                       "leave it out, or ZeRO 2");
+  if (recipe.lora && stage_of(recipe) == 3) return check_zero3_adapters(recipe);
   return {};
 }
 

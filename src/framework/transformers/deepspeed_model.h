@@ -17,9 +17,13 @@ inline bool runs_deepspeed(const TrainRecipe& recipe) { return !recipe.trainer.d
 TrainRecipe engine_recipe(const TrainRecipe& recipe);
 
 /// The recipe as Trainer's own code is to see it: DeepSpeed casts the model, accelerate does not.
-TrainRecipe without_autocast(TrainRecipe recipe);
+/// trl's trainers force adapters over ZeRO 3 to reentrant checkpoints.
+TrainRecipe trainer_recipe(TrainRecipe recipe);
 
 Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecipe& recipe);
+
+/// Whether the engine cuts parameters: ZeRO 3.
+bool cuts_parameters(const TrainRecipe& recipe);
 
 /// Whether the optimizer's two groups of parameters are one in memtape's engine: of ZeRO 1 and 2
 /// with an optimizer that Trainer makes.

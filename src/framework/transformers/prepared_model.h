@@ -4,6 +4,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "family/pretrained.h"
 #include "framework/torch/train_loop.h"
@@ -47,6 +50,15 @@ class PreparedModel {
 
   family::PretrainedModel& model() const { return model_; }
 
+  /// Of a model whose modules gather their own parameters alone: what makes others whole.
+  using Gather = std::function<std::shared_ptr<void>(const std::vector<ghost::Tensor>&)>;
+  void gather_with(Gather gather) { gather_ = std::move(gather); }
+  bool is_gathered_by_module() const { return gather_ != nullptr; }
+  /// The parameters are whole while what this gives lives, at the least.
+  std::shared_ptr<void> gathered(const std::vector<ghost::Tensor>& parameters) const {
+    return gather_(parameters);
+  }
+
  private:
   /// The forward as prepare_model patches it.
   family::ModelOutput patched(const family::Batch& inputs) const;
@@ -54,6 +66,7 @@ class PreparedModel {
   const TrainRecipe& recipe_;
   family::PretrainedModel& model_;
   Forward forward_;
+  Gather gather_;
   torch::DrivenModel* wrapper_ = nullptr;
   bool is_patched_;  ///< fully_shard's own mixed precision goes without autocast
 };

@@ -166,6 +166,9 @@ class Trainer {
     optimizer_ = &engine_->optimizer();
     wrapper_ = std::move(engine);
     prepared_.wrap_in(*wrapper_);
+    if (ds_config_->zero.stage == 3)
+      prepared_.gather_with(
+          [this](const std::vector<Tensor>& parameters) { return engine_->gathered(parameters); });
   }
 
   /// integrations/neftune.py: a hook on the input embeddings. Those of an encoder-decoder are the
@@ -430,7 +433,7 @@ Result<torch::TrainRun> run_trainer(const Config& given, const TrainRecipe& aske
                                     const ghost::DeviceTraits& device, int rank) {
   if (asked.program.is_plain_loop) return run_accelerate_loop(given, asked, device, rank);
   const Config config = disables_dropout(asked) ? without_dropout(given) : given;
-  TrainRecipe recipe = runs_deepspeed(asked) ? without_autocast(asked) : asked;
+  TrainRecipe recipe = runs_deepspeed(asked) ? trainer_recipe(asked) : asked;
   if (recipe.lora && disables_dropout(recipe)) recipe.lora->dropout = 0.0;
   if (!recipe.trainer.balances_experts)
     recipe.trainer.balances_experts = config.number("router_aux_loss_coef", 1.0) != 0.0;

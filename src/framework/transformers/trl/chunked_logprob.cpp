@@ -2,6 +2,7 @@
 #include "framework/transformers/trl/chunked_logprob.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ghost/autograd/function.h"
 #include "ghost/ops/creation.h"
@@ -58,12 +59,14 @@ struct ChunkedLogProbBackward final : ghost::Node {
     const Tensor kept_hidden = hidden.unpack(), kept_weight = weight.unpack(),
                  kept_bias = bias.unpack();
     Tensor grads[3];
+    std::shared_ptr<void> whole = gather_head ? gather_head() : nullptr;
     for (std::size_t i = 0; i < 3; ++i) {
       const Tensor& operand = i == 0 ? kept_hidden : i == 1 ? kept_weight : kept_bias;
       if (wants(i)) grads[i] = ghost::zeros(operand.sizes(), DType::float32);
     }
     const Tensor tiles = tile_buffer(kept_hidden.size(0), compute_dtype);
     const Operands last = for_tiles(kept_hidden, kept_weight, compute_dtype, true);
+    whole.reset();
     if (wants(0)) out[0] = grads[0].to(kept_hidden.dtype());
     if (wants(1)) out[1] = grads[1].to(kept_weight.dtype());
     if (wants(2)) out[2] = grads[2].to(kept_bias.dtype());
@@ -74,12 +77,14 @@ struct ChunkedLogProbBackward final : ghost::Node {
   }
   ghost::Saved hidden, weight, bias, targets, log_z, entropy;
   DType compute_dtype;
+  GatherHead gather_head;
 };
 
 }  // namespace
 
 LogProbs chunked_logprob(const Tensor& hidden, const Tensor& weight, const Tensor& bias,
-                         const Tensor& targets, LogProbOutputs outputs) {
+                         const Tensor& targets, LogProbOutputs outputs,
+                         const GatherHead& gather_head) {
   const ghost::Autocast& autocast = ghost::session().autocast;
   const DType dtype = autocast.enabled ? autocast.dtype : hidden.dtype();
   const auto node = ghost::function_node<ChunkedLogProbBackward>({&hidden, &weight, &bias}, dtype);
@@ -109,6 +114,7 @@ LogProbs chunked_logprob(const Tensor& hidden, const Tensor& weight, const Tenso
       node->targets.keep(targets);
       node->log_z.keep(log_z);
       if (outputs.entropy) node->entropy.keep_result(out.entropy);
+      node->gather_head = gather_head;
     }
   }
   if (node) {

@@ -38,17 +38,26 @@ Tensor full_tensor(const Tensor& weight) {
   return ghost::empty(weight.sizes(), weight.dtype(), Category::communication);
 }
 
+/// Of a model that ZeRO 3 has cut.
+GatherHead gather_of(const PreparedModel& model) {
+  if (!model.is_gathered_by_module()) return {};
+  const nn::Projection& head = *model.model().head();
+  return [&model, &head] { return model.gathered({head.weight, head.bias}); };
+}
+
 LogProbs score(const Tensor& hidden_states, const Tensor& labels, const Tensor& mask,
-               const nn::Projection& lm_head, FusedCount count) {
+               const nn::Projection& lm_head, FusedCount count, const GatherHead& gather_head) {
+  const std::shared_ptr<void> whole = gather_head ? gather_head() : nullptr;
+  const Tensor weight = full_tensor(lm_head.weight);
   const Tensor hidden = ghost::index_by_mask(hidden_states, mask, count.scored);
   const Tensor targets = ghost::index_by_mask(labels, mask, count.scored);
-  return chunked_logprob(hidden, full_tensor(lm_head.weight), lm_head.bias, targets, count.outputs);
+  return chunked_logprob(hidden, weight, lm_head.bias, targets, count.outputs, gather_head);
 }
 
 }  // namespace
 
 FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& inputs,
-                          FusedCount count) {
+                          FusedCount count, const GatherHead& gather_head) {
   const auto* routed =
       count.balances_experts ? dynamic_cast<const family::RoutedModel*>(&model) : nullptr;
   family::RouterLogits collector(routed != nullptr);
@@ -59,7 +68,8 @@ FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& i
   FusedOutput out;
   out.label_mask = ghost::comparison("ne", labels);
   {
-    const LogProbs per_token = score(hidden_states, labels, out.label_mask, *model.head(), count);
+    const LogProbs per_token =
+        score(hidden_states, labels, out.label_mask, *model.head(), count, gather_head);
     out.log_probs = spread(per_token.log_probs, out.label_mask);
     out.entropy = spread(per_token.entropy, out.label_mask);
     out.mean_logits = spread(per_token.mean_logits, out.label_mask);
@@ -77,7 +87,7 @@ FusedOutput fused_forward(const PreparedModel& model, const family::Batch& input
                           PreparedModel::Callee callee) {
   FusedOutput out;
   const auto forward = [&]() -> torch::DrivenModel::Outputs {
-    out = fused_forward(model.model(), inputs, count);
+    out = fused_forward(model.model(), inputs, count, gather_of(model));
     torch::DrivenModel::Outputs outputs{&out.loss,        &out.log_probs, &out.entropy,
                                         &out.mean_logits, &out.is_top1,   &out.label_mask};
     if (out.aux_loss.defined()) outputs.push_back(&out.aux_loss);

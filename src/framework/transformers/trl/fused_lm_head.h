@@ -26,7 +26,7 @@ struct FusedCount {
 
 /// model(..., fused_lm_head=True)
 FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& inputs,
-                          FusedCount count);
+                          FusedCount count, const GatherHead& gather_head = {});
 
 /// The same through what wraps the model.
 FusedOutput fused_forward(const PreparedModel& model, const family::Batch& inputs, FusedCount count,
