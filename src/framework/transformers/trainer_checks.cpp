@@ -66,6 +66,18 @@ Result<void> check_seq2seq(const TrainRecipe& recipe) {
   return {};
 }
 
+/// The same of models that FSDP or DeepSpeed cut.
+Result<void> check_cut_task(const TrainRecipe& recipe) {
+  const bool over_zero3 = runs_deepspeed(recipe) && cuts_parameters(recipe);
+  const bool over_fsdp1 = recipe.trainer.fsdp && recipe.trainer.fsdp->version == 1;
+  const bool is_known = is_classification(recipe.task)
+                            ? recipe.trainer.fsdp || over_zero3
+                            : recipe.task == Task::masked_lm && (over_fsdp1 || over_zero3);
+  if (is_known && !recipe.lora) return {};
+  return unsupported("FSDP and DeepSpeed are not modelled for this task, or adapters in it",
+                     "--task", "causal-lm");
+}
+
 /// Of tasks other than the decoders', what has been laid beside real runs.
 Result<void> check_task(const TrainRecipe& recipe) {
   if (recipe.task == Task::causal_lm) return {};
@@ -83,8 +95,7 @@ Result<void> check_task(const TrainRecipe& recipe) {
   if (recipe.quantization && !passes_images_over)
     return unsupported("a quantized base is modelled for decoders alone", "--quantization",
                        "leave it out");
-  if (recipe.trainer.fsdp || runs_deepspeed(recipe))
-    return unsupported("FSDP and DeepSpeed are modelled for decoders alone", "--task", "causal-lm");
+  if (recipe.trainer.fsdp || runs_deepspeed(recipe)) return check_cut_task(recipe);
   return recipe.task == Task::seq2seq_lm ? check_seq2seq(recipe) : Result<void>();
 }
 
