@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two trainings on thousands of GPUs, all distinct ranks: which ranks run alike, their ghost runs
-// and the allocator.
+// and the allocator, on all cores.
 #include <benchmark/benchmark.h>
 
 #include "framework/megatron/pretrain.h"
@@ -8,6 +8,7 @@
 #include "mesh/gpu_catalog.h"
 #include "model/catalog.h"
 #include "predict/train.h"
+#include "threads.h"
 
 namespace memtape {
 namespace {
@@ -37,7 +38,8 @@ void all_ranks(benchmark::State& state, const Job& job) {
   const TrainRecipe recipe = recipe_of(job);
   DeviceSetup device;
   device.gpu = *find_gpu("h100-80gb");
-  const PredictOptions options{.advise = false};  // what would make it fit is another question
+  // What would make it fit is another question.
+  const PredictOptions options{.advise = false, .workers = cli::threads()};
   for (auto _ : state) benchmark::DoNotOptimize(predict_train(model, recipe, device, options));
 }
 

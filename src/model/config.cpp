@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config.h"
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -26,6 +27,9 @@ struct Config::Document {
   std::string where;
   Value root;
   std::optional<Error> error;
+  /// Of `error`: ranks that run at once read one document.
+  enum class Record : std::uint8_t { none, begun, done };
+  std::atomic<Record> record = Record::none;
 };
 
 namespace {
@@ -149,14 +153,18 @@ Config Config::with_integer(std::string_view key, std::int64_t value) const {
 }
 
 Result<void> Config::check() const {
-  if (document_->error) return tl::unexpected<Error>(*document_->error);
+  document_->record.wait(Document::Record::begun);
+  if (document_->record == Document::Record::done) return tl::unexpected<Error>(*document_->error);
   return {};
 }
 
 void Config::fail(std::string_view key, std::string what) const {
-  if (document_->error) return;
+  auto none = Document::Record::none;
+  if (!document_->record.compare_exchange_strong(none, Document::Record::begun)) return;
   document_->error = Error{ErrorKind::bad_input, std::move(what),
                            document_->where + ": " + path_ + std::string(key), ""};
+  document_->record = Document::Record::done;
+  document_->record.notify_all();
 }
 
 void Config::missing(std::string_view key, std::string_view wanted) const {

@@ -14,7 +14,7 @@
 #include "predict/evaluation_bounds.h"
 #include "predict/outside.h"
 #include "predict/program.h"
-#include "predict/rank_report.h"
+#include "predict/rank_runs.h"
 #include "predict/settings.h"
 #include "predict/step_play.h"
 #include "predict/step_trace.h"
@@ -27,11 +27,6 @@ namespace memtape {
 namespace {
 
 constexpr int kMeasuredStep = torch::kSteps - 1;
-
-/// What is taken outside the allocator: the CUDA context and its modules.
-Bytes outside_of(const DeviceSetup& device) {
-  return device.context_bytes.value_or(device.gpu ? device.gpu->context_bytes : 0);
-}
 
 std::optional<Bytes> total_of(const DeviceSetup& device) {
   if (device.total_bytes) return device.total_bytes;
@@ -59,77 +54,6 @@ void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& d
   answer.prediction.failure = found.failure;
 }
 
-/// The rank that rises highest: its tape is what verdict, bounds and pictures go by.
-struct FullestRank {
-  torch::TrainRun run;
-  StepPlay play;
-};
-
-bool same_numbers(const RankReport& a, const RankReport& b) {
-  const auto same = [](const Levels& x, const Levels& y) {
-    return x.requested == y.requested && x.allocated == y.allocated && x.reserved == y.reserved;
-  };
-  if (a.stage != b.stage || a.phases.size() != b.phases.size()) return false;
-  for (std::size_t i = 0; i < a.phases.size(); ++i)
-    if (!same(a.phases[i].peak, b.phases[i].peak)) return false;
-  return same(a.peak, b.peak) && same(a.steady, b.steady) &&
-         a.parameter_bytes == b.parameter_bytes && a.buffer_bytes == b.buffer_bytes &&
-         a.optimizer_state_bytes == b.optimizer_state_bytes && a.gradient_bytes == b.gradient_bytes;
-}
-
-/// Adds a report, or its ranks to the one that says the same.
-void add_report(std::vector<RankReport>& reports, RankReport report) {
-  for (RankReport& known : reports) {
-    if (!same_numbers(known, report)) continue;
-    known.ranks.insert(known.ranks.end(), report.ranks.begin(), report.ranks.end());
-    std::sort(known.ranks.begin(), known.ranks.end());
-    return;
-  }
-  reports.push_back(std::move(report));
-}
-
-/// Fullest first; but the report that holds the last rank of all comes last, so that it is found
-/// without knowing how many ranks there are.
-void put_in_order(std::vector<RankReport>& reports) {
-  std::stable_sort(reports.begin(), reports.end(), [](const RankReport& a, const RankReport& b) {
-    return a.peak_device_bytes > b.peak_device_bytes;
-  });
-  const auto last = std::max_element(
-      reports.begin(), reports.end(),
-      [](const auto& a, const auto& b) { return a.ranks.back() < b.ranks.back(); });
-  std::rotate(last, last + 1, reports.end());
-}
-
-/// Runs one rank of each kind.
-Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
-                              const DeviceSetup& device, const PredictOptions& options,
-                              std::vector<RankReport>& reports) {
-  const Result<std::vector<torch::RankClass>> classes = reported_ranks(config, recipe);
-  if (!classes) return tl::unexpected(classes.error());
-  std::optional<FullestRank> fullest;
-  Bytes highest = -1;
-  for (const torch::RankClass& alike : *classes) {
-    Result<torch::TrainRun> run =
-        run_program(config, recipe, device_traits(device), alike.ranks.front());
-    if (!run) return tl::unexpected(run.error());
-    StepPlay play = play_program(run->tape, device, {}, kMeasuredStep, options.trace);
-    if (play.before.out_of_memory || play.step.out_of_memory)
-      return bad_input("needs more memory than a device has addresses for (32 TiB)", "the step",
-                       "check the sizes of the model and of the batch");
-    RankReport report = rank_report(*run, play, outside_of(device), options.largest);
-    report.ranks = alike.ranks;
-    report.stage = alike.stage;
-    report.outside = outside_memory(recipe, device);
-    if (report.peak_device_bytes > highest) {
-      highest = report.peak_device_bytes;
-      fullest.emplace(FullestRank{std::move(*run), std::move(play)});
-    }
-    add_report(reports, std::move(report));
-  }
-  put_in_order(reports);
-  return std::move(*fullest);
-}
-
 }  // namespace
 
 ghost::DeviceTraits device_traits(const DeviceSetup& device) { return device_traits(device.gpu); }
@@ -142,7 +66,8 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   const TrainRecipe recipe = resolved(asked, model.config);
   TrainAnswer answer;
   Prediction& prediction = answer.prediction;
-  Result<FullestRank> fullest = run_ranks(model.config, recipe, device, options, prediction.ranks);
+  Result<FullestRank> fullest =
+      run_ranks(model.config, recipe, device, options, kMeasuredStep, prediction.ranks);
   if (!fullest) return tl::unexpected(fullest.error());
   torch::TrainRun* const run = &fullest->run;
   StepPlay& play = fullest->play;

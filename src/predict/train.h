@@ -10,6 +10,7 @@
 #include "allocator/allocator_config.h"
 #include "allocator/driver.h"
 #include "base/result.h"
+#include "base/workers.h"
 #include "ghost/session.h"
 #include "mesh/gpu_catalog.h"
 #include "model/config.h"
@@ -40,6 +41,7 @@ struct PredictOptions {
   std::size_t largest = 12;  ///< rows of the table of the largest tensors
   bool trace = false;        ///< keep what reports that draw time need
   bool advise = true;        ///< look for what would make it fit, when it does not
+  Workers workers = {};      ///< who run the ranks
 };
 
 struct TrainAnswer {

@@ -15,6 +15,7 @@
 #include "report/text.h"
 #include "sources/files.h"
 #include "sources/model_source.h"
+#include "threads.h"
 #include "train_request.h"
 
 namespace memtape::cli {
@@ -86,8 +87,8 @@ Result<Answer> answer_of(const RawOptions& options) {
   const bool draws = !options.output.json && !options.output.quiet;
   const bool wants_trace = draws || options.csv || options.output.explain ||
                            !options.html.empty() || !options.snapshot.empty();
-  Result<TrainAnswer> answer =
-      predict_train(model, request->recipe, request->device, {.trace = wants_trace});
+  Result<TrainAnswer> answer = predict_train(model, request->recipe, request->device,
+                                             {.trace = wants_trace, .workers = threads()});
   if (!answer && answer.error().kind == ErrorKind::unsupported && source->header)
     return tl::unexpected(with_checkpoint_size(answer.error(), *source->header));
   if (!answer) return tl::unexpected(answer.error());

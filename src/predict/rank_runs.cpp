@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/rank_runs.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "predict/outside.h"
+#include "predict/program.h"
+#include "predict/rank_report.h"
+
+namespace memtape {
+namespace {
+
+bool same_numbers(const RankReport& a, const RankReport& b) {
+  const auto same = [](const Levels& x, const Levels& y) {
+    return x.requested == y.requested && x.allocated == y.allocated && x.reserved == y.reserved;
+  };
+  if (a.stage != b.stage || a.phases.size() != b.phases.size()) return false;
+  for (std::size_t i = 0; i < a.phases.size(); ++i)
+    if (!same(a.phases[i].peak, b.phases[i].peak)) return false;
+  return same(a.peak, b.peak) && same(a.steady, b.steady) &&
+         a.parameter_bytes == b.parameter_bytes && a.buffer_bytes == b.buffer_bytes &&
+         a.optimizer_state_bytes == b.optimizer_state_bytes && a.gradient_bytes == b.gradient_bytes;
+}
+
+/// Adds a report, or its ranks to the one that says the same.
+void add_report(std::vector<RankReport>& reports, RankReport report) {
+  for (RankReport& known : reports) {
+    if (!same_numbers(known, report)) continue;
+    known.ranks.insert(known.ranks.end(), report.ranks.begin(), report.ranks.end());
+    std::sort(known.ranks.begin(), known.ranks.end());
+    return;
+  }
+  reports.push_back(std::move(report));
+}
+
+/// Fullest first; but the report that holds the last rank of all comes last, so that it is found
+/// without knowing how many ranks there are.
+void put_in_order(std::vector<RankReport>& reports) {
+  std::stable_sort(reports.begin(), reports.end(), [](const RankReport& a, const RankReport& b) {
+    return a.peak_device_bytes > b.peak_device_bytes;
+  });
+  const auto last = std::max_element(
+      reports.begin(), reports.end(),
+      [](const auto& a, const auto& b) { return a.ranks.back() < b.ranks.back(); });
+  std::rotate(last, last + 1, reports.end());
+}
+
+/// The ranks of a training, one of each kind.
+class RankRuns {
+ public:
+  RankRuns(const Config& config, const TrainRecipe& recipe, const DeviceSetup& device,
+           const PredictOptions& options, int measured, std::vector<torch::RankClass> classes)
+      : config_(config),
+        recipe_(recipe),
+        device_(device),
+        options_(options),
+        measured_(measured),
+        classes_(std::move(classes)),
+        outcomes_(classes_.size()),
+        fullest_(options.workers.count) {}
+
+  Result<FullestRank> run(std::vector<RankReport>& reports) {
+    options_.workers.share(classes_.size(), [this](std::size_t worker, std::size_t at) {
+      outcomes_[at] = run_rank(fullest_[worker], at);
+    });
+    for (Result<RankReport>& outcome : outcomes_) {
+      if (!outcome) return tl::unexpected(outcome.error());
+      add_report(reports, std::move(*outcome));
+    }
+    put_in_order(reports);
+    Candidate* fullest = &fullest_.front();
+    for (Candidate& one : fullest_)
+      if (one.is_fuller_than(*fullest)) fullest = &one;
+    return std::move(*fullest->rank);
+  }
+
+ private:
+  /// The fullest of those that one worker ran.
+  struct Candidate {
+    std::optional<FullestRank> rank;
+    Bytes peak = 0;
+    std::size_t at = 0;
+    bool is_fuller_than(const Candidate& other) const {
+      if (!rank || !other.rank) return rank.has_value();
+      return peak != other.peak ? peak > other.peak : at < other.at;
+    }
+  };
+
+  Result<RankReport> run_rank(Candidate& fullest, std::size_t at) const {
+    const torch::RankClass& alike = classes_[at];
+    Result<torch::TrainRun> run =
+        run_program(config_, recipe_, device_traits(device_), alike.ranks.front());
+    if (!run) return tl::unexpected(run.error());
+    StepPlay play = play_program(run->tape, device_, {}, measured_, options_.trace);
+    if (play.before.out_of_memory || play.step.out_of_memory)
+      return bad_input("needs more memory than a device has addresses for (32 TiB)", "the step",
+                       "check the sizes of the model and of the batch");
+    RankReport report = rank_report(*run, play, outside_of(device_), options_.largest);
+    report.ranks = alike.ranks;
+    report.stage = alike.stage;
+    report.outside = outside_memory(recipe_, device_);
+    Candidate mine{FullestRank{std::move(*run), std::move(play)}, report.peak_device_bytes, at};
+    if (mine.is_fuller_than(fullest)) fullest = std::move(mine);
+    return report;
+  }
+
+  const Config& config_;
+  const TrainRecipe& recipe_;
+  const DeviceSetup& device_;
+  const PredictOptions& options_;
+  const int measured_;
+  const std::vector<torch::RankClass> classes_;
+  std::vector<Result<RankReport>> outcomes_;  ///< by class
+  std::vector<Candidate> fullest_;            ///< by worker
+};
+
+}  // namespace
+
+/// What is taken outside the allocator: the CUDA context and its modules.
+Bytes outside_of(const DeviceSetup& device) {
+  return device.context_bytes.value_or(device.gpu ? device.gpu->context_bytes : 0);
+}
+
+Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
+                              const DeviceSetup& device, const PredictOptions& options,
+                              int measured, std::vector<RankReport>& reports) {
+  Result<std::vector<torch::RankClass>> classes = reported_ranks(config, recipe);
+  if (!classes) return tl::unexpected(classes.error());
+  return RankRuns(config, recipe, device, options, measured, std::move(*classes)).run(reports);
+}
+
+}  // namespace memtape
