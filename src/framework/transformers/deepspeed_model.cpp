@@ -65,6 +65,10 @@ Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecip
 
 bool cuts_parameters(const TrainRecipe& recipe) { return stage_of(recipe) == 3; }
 
+bool nearly_cuts_adapters(const TrainRecipe& recipe) {
+  return recipe.lora && recipe.trainer.sft && runs_deepspeed(recipe) && cuts_parameters(recipe);
+}
+
 bool partitions_groups_as_one(const TrainRecipe& recipe) {
   if (!runs_deepspeed(recipe)) return false;
   const bool trains_adapters_alone =  // which decay, all of them
@@ -110,8 +114,8 @@ Result<void> check_model(const TrainRecipe& recipe) {
   if (recipe.quantization && stage_of(recipe) == 3)
     return unsupported("a quantized base over ZeRO 3 is not modelled", "--quantization",
                        "leave it out, or ZeRO 2");
-  if (recipe.lora && trainer.is_of_trl() && stage_of(recipe) == 3)
-    return unsupported("adapters in trl's trainers over ZeRO 3 are not modelled", "--peft",
+  if (recipe.lora && trainer.is_of_trl() && !trainer.sft && stage_of(recipe) == 3)
+    return unsupported("adapters in this trainer of trl's over ZeRO 3 are not modelled", "--peft",
                        "leave it out, or ZeRO 2");
   if (recipe.lora && stage_of(recipe) == 3) return check_zero3_adapters(recipe);
   return {};
