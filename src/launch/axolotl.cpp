@@ -63,6 +63,10 @@ constexpr auto kShardingFields = std::to_array<std::string_view>(
 constexpr auto kShardingOfTheHost = std::to_array<std::string_view>(
     {"state_dict_type", "final_state_dict_type", "cpu_offload_pin_memory"});
 
+bool is_sharded(const Settings& settings) {
+  return settings.says("fsdp") || settings.says("fsdp_config");
+}
+
 /// fsdp_version, or the one within fsdp_config, else 1 (check_fsdp_version_in_fsdp_config).
 std::string sharding_version(const Settings& settings) {
   if (const Setting* version = settings.find("fsdp_version")) return option_text(version->value);
@@ -80,7 +84,7 @@ YamlNode scalar(std::string text) {
 /// Fields may begin with "fsdp_"; pydantic drops those that FSDPConfig does not have.
 void add_sharding(const Settings& settings, Settings& arguments, Translation& translation) {
   const bool said = settings.says("fsdp"), configured = settings.says("fsdp_config");
-  if (!said && !configured) return;
+  if (!is_sharded(settings)) return;
   const Setting& told = *settings.find(said ? "fsdp" : "fsdp_config");
   Setting fsdp{.name = "fsdp", .value = scalar("true"), .where = told.where};
   if (said && told.value.kind == YamlNode::Kind::sequence) {
@@ -208,8 +212,7 @@ constexpr auto kLoraKernels = std::to_array<const char*>(
 /// utils/schemas/config.py).
 bool enables_lora_kernels(Settings& settings, TrlProgram trainer) {
   const bool is_8bit = settings.on("load_in_8bit") && settings.text("adapter") == "lora";
-  const bool shards_by_1 =
-      (settings.says("fsdp") || settings.says("fsdp_config")) && sharding_version(settings) != "2";
+  const bool shards_by_1 = is_sharded(settings) && sharding_version(settings) != "2";
   return settings.says("adapter") && trainer == TrlProgram::none && !is_8bit && !shards_by_1 &&
          !settings.on("trust_remote_code");
 }
@@ -226,8 +229,7 @@ void add_lora_kernels(Settings& settings, TrlProgram trainer, Translation& trans
     if (settings.on(name, otherwise) && name != std::string_view("lora_embedding_kernel"))
       on.emplace_back(name);
   if (on.empty()) return;
-  const bool shards = settings.says("fsdp") || settings.says("fsdp_config");
-  if (trainer != TrlProgram::none || shards)
+  if (trainer != TrlProgram::none || is_sharded(settings))
     return translation.remarks.not_modelled.push_back(
         fmt::format("axolotl's fused LoRA kernels ({}) are modelled in SFT without FSDP; here "
                     "adapters are peft's",
@@ -238,8 +240,8 @@ void add_lora_kernels(Settings& settings, TrlProgram trainer, Translation& trans
 /// _configure_embedding_dtypes: what is cast to float32 is cast back for adapters, for attention
 /// kernels that take no float32, and for cut cross entropy.
 bool keeps_float32(Settings& settings) {
-  const bool sharded = settings.says("fsdp") || settings.says("fsdp_config");
-  if (settings.find("adapter") || sharded || cuts_cross_entropy(settings)) return false;
+  if (settings.find("adapter") || is_sharded(settings) || cuts_cross_entropy(settings))
+    return false;
   const std::string attention = settings.text("attn_implementation").value_or("sdpa");
   return attention == "sdpa" || attention == "eager";
 }
