@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Writes docs/accuracy.md and docs/accuracy/megatron_goldens.md from the recorded rows. With --check PROGRAM: writes nothing, fails
-# when a page is out of date.
+# Writes docs/accuracy.md and docs/accuracy/megatron_goldens.md from the recorded rows, as PROGRAM (build/release/memtape) predicts
+# them. With --check PROGRAM: writes nothing, fails when a page is out of date.
+#   update_accuracy.sh [PROGRAM] | --check PROGRAM
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=$root/build/release/memtape
@@ -12,6 +13,8 @@ if [ "${1:-}" = --check ]; then
   page=$(mktemp)
   goldens=$(mktemp)
   trap 'rm -f "$page" "$goldens"' EXIT
+elif [ $# -gt 0 ]; then
+  program=$1
 fi
 cd "$root"
 {
