@@ -28,8 +28,9 @@ bool same_numbers(const RankReport& a, const RankReport& b) {
 void add_report(std::vector<RankReport>& reports, RankReport report) {
   for (RankReport& known : reports) {
     if (!same_numbers(known, report)) continue;
-    known.ranks.insert(known.ranks.end(), report.ranks.begin(), report.ranks.end());
-    std::sort(known.ranks.begin(), known.ranks.end());
+    const auto added =
+        known.ranks.insert(known.ranks.end(), report.ranks.begin(), report.ranks.end());
+    std::inplace_merge(known.ranks.begin(), added, known.ranks.end());
     return;
   }
   reports.push_back(std::move(report));

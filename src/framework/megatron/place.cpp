@@ -6,7 +6,7 @@
 namespace memtape::megatron {
 namespace {
 
-std::int64_t expert_replicas(const Arguments& a) { return a.gpus / (a.etp * a.ep * a.pp); }
+std::uint32_t of_ranks(std::int64_t count) { return static_cast<std::uint32_t>(count); }
 
 std::int64_t shards_of(const Arguments& a, std::int64_t replicas) {
   return std::max<std::int64_t>(1, replicas / a.num_distributed_optimizer_instances);
@@ -15,21 +15,21 @@ std::int64_t shards_of(const Arguments& a, std::int64_t replicas) {
 }  // namespace
 
 Places::Places(const Arguments& a)
-    : tp_(a.tp),
-      cp_(a.cp),
-      dp_(a.dp),
-      inner_experts_(a.etp * a.ep),
-      expert_dp_(expert_replicas(a)),
-      shards_(shards_of(a, a.dp * a.cp)),
-      expert_shards_(shards_of(a, expert_dp_)) {}
+    : tp_(of_ranks(a.tp)),
+      replicas_(of_ranks(a.cp * a.dp)),
+      inner_experts_(of_ranks(a.etp * a.ep)),
+      expert_replicas_(of_ranks(a.gpus / (a.etp * a.ep * a.pp))),
+      shards_(of_ranks(shards_of(a, replicas_))),
+      expert_shards_(of_ranks(shards_of(a, expert_replicas_))) {}
 
 Place Places::of(std::int64_t rank) const {
-  const std::int64_t replica = rank / tp_ % (cp_ * dp_);  // dp x cp, cp fastest
+  const std::uint32_t number = of_ranks(rank);
+  const std::uint32_t group = number / tp_;  // dp x cp within a stage, cp fastest
   Place place;
-  place.pp = rank / (tp_ * cp_ * dp_);
-  place.tp = rank % tp_;
-  place.shard[0] = replica % shards_;
-  place.shard[1] = rank / inner_experts_ % expert_dp_ % expert_shards_;
+  place.pp = group / replicas_;
+  place.tp = number % tp_;
+  place.shard[0] = group % replicas_ % shards_;
+  place.shard[1] = number / inner_experts_ % expert_replicas_ % expert_shards_;
   return place;
 }
 

@@ -16,14 +16,14 @@ struct Place {
   std::array<std::int64_t, 2> shard{};  ///< of the dense and of the experts' buffers
 };
 
-/// Of thousands of ranks, each in a few divisions.
+/// Of thousands of ranks, each in a few divisions, of 32 bits since those of 64 take twice as long.
 class Places {
  public:
   explicit Places(const Arguments& a);
   Place of(std::int64_t rank) const;
 
  private:
-  std::int64_t tp_, cp_, dp_, inner_experts_, expert_dp_, shards_, expert_shards_;
+  std::uint32_t tp_, replicas_, inner_experts_, expert_replicas_, shards_, expert_shards_;
 };
 
 /// The chunks of pipeline rank `pp`: virtual stage v of it is stage v * pp_size + pp of the model.

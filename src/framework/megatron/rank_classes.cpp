@@ -39,32 +39,57 @@ StageProgram program_of(const Arguments& a, std::int64_t pp) {
   return program;
 }
 
-/// Ranks that stand at the same place.
-struct Alike {
-  Place place;
-  std::vector<int> ranks;
+/// Whether the first rank of a tensor parallel group runs another program than the others: it loads
+/// more of a batch where the stage reads one, and counts what all of them hold.
+bool has_first_tensor_rank(const Arguments& a, std::int64_t pp) {
+  if (!a.pretrain_loop) return false;
+  if (a.program != "pretrain_gpt.py" || a.counts_zeros || !a.fused_kernels) return true;
+  return std::ranges::any_of(chunks_of(a, pp), [](const ChunkPlace& chunk) {
+    return chunk.first || chunk.last || chunk.mtp;
+  });
+}
+
+/// By stage.
+std::vector<bool> first_tensor_ranks(const Arguments& a) {
+  std::vector<bool> found;
+  for (std::int64_t pp = 0; pp < a.pp; ++pp) found.push_back(has_first_tensor_rank(a, pp));
+  return found;
+}
+
+/// The places that tapes tell apart, and the one of each rank.
+struct PlacesOfRanks {
+  std::vector<Place> places;           ///< by the first rank there
+  std::vector<std::uint32_t> of_rank;  ///< indices of `places`
 };
 
 /// A rank's place as one number: what of it the tape depends on.
-std::uint64_t key_of(const Arguments& a, const Place& place) {
+std::uint64_t key_of(const Arguments& a, const Place& place, bool has_first) {
   const bool sharded = a.use_distributed_optimizer || a.layer_wise;
   const auto part = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
   std::uint64_t key = part(place.pp);
   key = key << 22U | part(sharded ? place.shard[0] : 0);
   key = key << 22U | part(sharded && a.ep > 1 ? place.shard[1] : 0);
-  return key << 1U | part(a.pretrain_loop && place.tp > 0 ? 1 : 0);
+  return key << 1U | part(has_first && place.tp > 0 ? 1 : 0);
 }
 
-std::vector<Alike> by_place(const Arguments& a) {
+PlacesOfRanks places_of_ranks(const Arguments& a, const std::vector<bool>& has_first) {
   const Places places(a);
-  std::vector<Alike> found;
-  std::unordered_map<std::uint64_t, std::size_t> known;
-  known.reserve(static_cast<std::size_t>(std::min<std::int64_t>(a.gpus, 1 << 14)));
+  PlacesOfRanks found;
+  found.of_rank.reserve(static_cast<std::size_t>(a.gpus));
+  std::unordered_map<std::uint64_t, std::uint32_t> known;
+  std::optional<std::uint64_t> last;  // neighbours of a tensor parallel group mostly share theirs
   for (std::int64_t rank = 0; rank < a.gpus; ++rank) {
     const Place place = places.of(rank);
-    const auto [at, is_new] = known.try_emplace(key_of(a, place), found.size());
-    if (is_new) found.push_back({place, {}});
-    found[at->second].ranks.push_back(static_cast<int>(rank));
+    const std::uint64_t key = key_of(a, place, has_first[static_cast<std::size_t>(place.pp)]);
+    if (key == last) {
+      found.of_rank.push_back(found.of_rank.back());
+      continue;
+    }
+    last = key;
+    const auto next = static_cast<std::uint32_t>(found.places.size());
+    const auto [at, is_new] = known.try_emplace(key, next);
+    if (is_new) found.places.push_back(place);
+    found.of_rank.push_back(at->second);
   }
   return found;
 }
@@ -82,67 +107,89 @@ Pieces pieces_of(const Arguments& a, const std::vector<ParamAndGradBuffer>& buff
   return pieces;
 }
 
-void join(torch::RankClass& into, const std::vector<int>& ranks) {
-  into.ranks.insert(into.ranks.end(), ranks.begin(), ranks.end());
-}
+/// Some of the places, by their indices.
+using Group = std::vector<std::uint32_t>;
 
 /// The places of one program and one end of its tensor parallel group, told apart by their pieces.
 class StageClasses {
  public:
-  StageClasses(const Arguments& a, std::vector<const Alike*> places)
-      : a_(a), places_(std::move(places)) {}
+  StageClasses(const Arguments& a, const std::vector<Place>& all, Group group)
+      : a_(a), all_(all), group_(std::move(group)) {}
 
-  /// `asked`: a rank that must be run itself, if any.
-  std::vector<torch::RankClass> classes(std::optional<std::int64_t> asked) const {
-    std::vector<torch::RankClass> all = by_pieces();
-    for (torch::RankClass& one : all) std::ranges::sort(one.ranks);
-    const bool runs_one = asked && std::ranges::any_of(all, [&](const torch::RankClass& one) {
-                            return std::ranges::binary_search(one.ranks, static_cast<int>(*asked));
-                          });
-    return all.size() <= kMostCuts || runs_one ? all : std::vector{merged(std::move(all))};
+  /// `asked`: a place whose rank must be run itself, if any.
+  std::vector<Group> classes(std::optional<std::uint32_t> asked) const {
+    std::vector<Group> found = by_pieces();
+    const bool runs_one = asked && std::ranges::find(group_, *asked) != group_.end();
+    if (found.size() > kMostCuts && !runs_one) return {group_};
+    return found;
   }
 
  private:
   bool sharded() const {
-    return (a_.use_distributed_optimizer || a_.layer_wise) && places_.size() > 1;
+    return (a_.use_distributed_optimizer || a_.layer_wise) && group_.size() > 1;
   }
 
-  std::vector<ParamAndGradBuffer> make() const {
-    if (!sharded()) return {};
+  std::vector<Group> by_pieces() const {
+    if (!sharded()) return {group_};
+    std::map<std::array<std::int64_t, 2>, Group> by_shard;
+    for (const std::uint32_t place : group_) by_shard[all_[place].shard].push_back(place);
     Rank rank(a_, 0);
-    const Chunks chunks = make_chunks(rank, places_.front()->place.pp);
-    return buffers_of(rank, chunks);
-  }
-
-  std::vector<torch::RankClass> by_pieces() const {
-    const int stage = static_cast<int>(places_.front()->place.pp);
-    std::map<std::array<std::int64_t, 2>, std::vector<const Alike*>> by_shard;
-    for (const Alike* alike : places_)
-      by_shard[sharded() ? alike->place.shard : std::array<std::int64_t, 2>{}].push_back(alike);
-    std::map<Pieces, torch::RankClass> found;
-    const std::vector<ParamAndGradBuffer> buffers = make();
-    for (const auto& [shard, alike] : by_shard) {
-      torch::RankClass& one =
-          found[sharded() ? pieces_of(a_, buffers, alike.front()->place) : Pieces{}];
-      one.stage = stage;
-      for (const Alike* each : alike) join(one, each->ranks);
+    const Chunks chunks = make_chunks(rank, all_[group_.front()].pp);
+    const std::vector<ParamAndGradBuffer> buffers = buffers_of(rank, chunks);
+    std::map<Pieces, Group> found;
+    for (const auto& [shard, places] : by_shard) {
+      Group& same = found[pieces_of(a_, buffers, all_[places.front()])];
+      same.insert(same.end(), places.begin(), places.end());
     }
-    std::vector<torch::RankClass> all;
-    for (auto& [pieces, one] : found) all.push_back(std::move(one));
-    return all;
-  }
-
-  /// One class, of which the first rank is run.
-  static torch::RankClass merged(std::vector<torch::RankClass> all) {
-    torch::RankClass one = std::move(all.front());
-    for (std::size_t i = 1; i < all.size(); ++i) join(one, all[i].ranks);
-    std::ranges::sort(one.ranks);
-    return one;
+    std::vector<Group> groups;
+    for (auto& [pieces, group] : found) groups.push_back(std::move(group));
+    return groups;
   }
 
   const Arguments& a_;
-  std::vector<const Alike*> places_;
+  const std::vector<Place>& all_;
+  Group group_;
 };
+
+/// The first stage that runs each stage's program.
+std::vector<std::size_t> first_alike(const Arguments& a) {
+  std::map<StageProgram, std::size_t> known;
+  std::vector<std::size_t> found;
+  for (std::int64_t pp = 0; pp < a.pp; ++pp)
+    found.push_back(known.try_emplace(program_of(a, pp), found.size()).first->second);
+  return found;
+}
+
+/// The places by their program, each group in the order of ranks.
+std::vector<Group> by_program(const Arguments& a, const std::vector<Place>& places,
+                              const std::vector<bool>& has_first) {
+  const std::vector<std::size_t> program = first_alike(a);
+  std::vector<std::array<Group, 2>> found(program.size());
+  for (std::uint32_t i = 0; i < places.size(); ++i) {
+    const auto pp = static_cast<std::size_t>(places[i].pp);
+    found[program[pp]][has_first[pp] && places[i].tp > 0 ? 1 : 0].push_back(i);
+  }
+  std::vector<Group> groups;
+  for (std::array<Group, 2>& ends : found)
+    for (Group& group : ends)
+      if (!group.empty()) groups.push_back(std::move(group));
+  return groups;
+}
+
+/// The ranks of each group, the groups by their first.
+std::vector<torch::RankClass> classes_of(const PlacesOfRanks& all,
+                                         const std::vector<Group>& groups) {
+  std::vector<std::size_t> group_of(all.places.size());
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    for (const std::uint32_t place : groups[i]) group_of[place] = i;
+  std::vector<torch::RankClass> found(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    found[i].stage = static_cast<int>(all.places[std::ranges::min(groups[i])].pp);
+  for (std::size_t rank = 0; rank < all.of_rank.size(); ++rank)
+    found[group_of[all.of_rank[rank]]].ranks.push_back(static_cast<int>(rank));
+  std::ranges::sort(found, {}, [](const torch::RankClass& one) { return one.ranks.front(); });
+  return found;
+}
 
 }  // namespace
 
@@ -151,22 +198,15 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   const Result<Arguments> arguments = read_arguments(config, recipe);
   if (!arguments) return tl::unexpected(arguments.error());
   const ghost::Session session{ghost::DeviceTraits{}};
-  const std::vector<Alike> places = by_place(*arguments);
-  std::vector<StageProgram> programs;
-  for (std::int64_t pp = 0; pp < arguments->pp; ++pp)
-    programs.push_back(program_of(*arguments, pp));
-  std::map<std::pair<StageProgram, bool>, std::vector<const Alike*>> stages;
-  for (const Alike& alike : places)
-    stages[{programs[static_cast<std::size_t>(alike.place.pp)],
-            arguments->pretrain_loop && alike.place.tp > 0}]
-        .push_back(&alike);
-  std::vector<torch::RankClass> found;
-  for (auto& [stage, alike] : stages)
-    for (torch::RankClass& one :
-         StageClasses(*arguments, std::move(alike)).classes(recipe.layout.rank))
-      found.push_back(std::move(one));
-  std::ranges::sort(found, {}, [](const torch::RankClass& one) { return one.ranks.front(); });
-  return found;
+  const std::vector<bool> has_first = first_tensor_ranks(*arguments);
+  const PlacesOfRanks all = places_of_ranks(*arguments, has_first);
+  std::optional<std::uint32_t> asked;
+  if (recipe.layout.rank) asked = all.of_rank.at(static_cast<std::size_t>(*recipe.layout.rank));
+  std::vector<Group> groups;
+  for (Group& group : by_program(*arguments, all.places, has_first))
+    for (Group& one : StageClasses(*arguments, all.places, std::move(group)).classes(asked))
+      groups.push_back(std::move(one));
+  return classes_of(all, groups);
 }
 
 }  // namespace memtape::megatron
