@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "launch/settings.h"
-#include "launch/yaml.h"
+#include "launch/settings/settings.h"
+#include "launch/settings/yaml.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "launch/remarks.h"
+#include "launch/settings/remarks.h"
 
 namespace memtape::cli {
 

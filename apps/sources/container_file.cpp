@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "launch/settings/yaml.h"
 #include "launch/shell.h"
-#include "launch/yaml.h"
 #include "sources/files.h"
 
 namespace memtape::sources {

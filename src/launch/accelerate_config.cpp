@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "launch/settings.h"
+#include "launch/settings/settings.h"
 
 namespace memtape::launch {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "launch/yaml.h"
+#include "launch/settings/yaml.h"
 
 namespace memtape::launch {
 namespace {

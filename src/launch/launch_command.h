@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "launch/files.h"
 #include "launch/flags.h"
-#include "launch/remarks.h"
+#include "launch/settings/remarks.h"
 
 namespace memtape::launch {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "launch/settings.h"
+#include "launch/settings/settings.h"
 
 namespace memtape::launch {
 

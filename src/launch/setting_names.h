@@ -2,7 +2,7 @@
 // The generated tables of names that configurations set (data/settings).
 #pragma once
 
-#include "launch/settings.h"
+#include "launch/settings/settings.h"
 
 namespace memtape::data {
 

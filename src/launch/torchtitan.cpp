@@ -12,8 +12,8 @@
 
 #include "base/text.h"
 #include "launch/programs.h"
-#include "launch/settings.h"
-#include "launch/toml.h"
+#include "launch/settings/settings.h"
+#include "launch/settings/toml.h"
 
 namespace memtape::launch {
 namespace {

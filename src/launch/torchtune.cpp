@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "launch/programs.h"
-#include "launch/settings.h"
+#include "launch/settings/settings.h"
 
 namespace memtape::launch {
 namespace {

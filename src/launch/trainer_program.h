@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "launch/programs.h"
-#include "launch/settings.h"
+#include "launch/settings/settings.h"
 
 namespace memtape::launch {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML as PyYAML's safe_load reads it, with lines.
-#include "launch/yaml.h"
+#include "launch/settings/yaml.h"
 
 #include <gmock/gmock.h>
 
-#include "launch/settings.h"
+#include "launch/settings/settings.h"
 
 namespace memtape::launch {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/settings.h"
+#include "launch/settings/settings.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/remarks.h"
+#include "launch/settings/remarks.h"
 
 #include <algorithm>
 #include <iterator>

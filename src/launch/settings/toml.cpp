@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/toml.h"
+#include "launch/settings/toml.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/yaml.h"
+#include "launch/settings/yaml.h"
 
 #include <algorithm>
 #include <array>

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/remarks.h"
-#include "launch/yaml.h"
+#include "launch/settings/remarks.h"
+#include "launch/settings/yaml.h"
 
 namespace memtape::launch {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "launch/yaml.h"
+#include "launch/settings/yaml.h"
 
 namespace memtape::launch {
 
