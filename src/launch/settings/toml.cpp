@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/settings/toml.h"
 
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -58,9 +59,27 @@ YamlNode node_of(const toml::node& value, std::string key) {
   return node;
 }
 
+/// The line of a key with more dots than `kMostDots`: toml++ 3.3 descends into its tables one
+/// within the other and knows no end of it.
+constexpr int kMostDots = 1000;
+
+std::optional<int> line_of_endless_key(std::string_view text) {
+  int line = 1;
+  int dots = 0;
+  for (const char c : text) {
+    if (c == '.' && ++dots > kMostDots) return line;
+    if (c == '\n') ++line;
+    if (std::string_view("\n,=[]{}").find(c) != std::string_view::npos) dots = 0;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<YamlNode> read_toml(std::string_view text, std::string_view file) {
+  if (const std::optional<int> line = line_of_endless_key(text))
+    return bad_input(fmt::format("a key of over {} dots", kMostDots), place_in(file, *line),
+                     "a TOML document");
   const toml::parse_result parsed = toml::parse(text, file);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
