@@ -31,6 +31,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++'s std::stable_sort uses a function that libstdc++ itself has deprecated.
   target_compile_options(memtape_flags INTERFACE -Wno-deprecated-declarations)
 endif()
+
+# For a folder in which no time is spent (tests, command lines): a fifth less to build it.
+macro(memtape_optimize_little)
+  add_compile_options($<$<CONFIG:Release>:-O1>)
+endmacro()
+
 if(MEMTAPE_SANITIZE)
   add_compile_options(-fsanitize=${MEMTAPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MEMTAPE_SANITIZE})
