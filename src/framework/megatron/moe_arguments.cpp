@@ -106,6 +106,14 @@ Result<MoeArguments> read_moe(const Config& c, std::int64_t layers, std::int64_t
   if (moe.topk > moe.num_experts)
     return bad_input(fmt::format("{} of {} experts", moe.topk, moe.num_experts),
                      "--moe-router-topk", fmt::format("at most {}", moe.num_experts));
+  if (moe.pads_to_capacity && moe.capacity_factor &&
+      *moe.capacity_factor * static_cast<double>(moe.topk) > static_cast<double>(moe.num_experts))
+    return bad_input(
+        fmt::format("{} pads each expert to more tokens than there are", *moe.capacity_factor),
+        "--moe-expert-capacity-factor",
+        fmt::format("at most {} for {} of {} experts",
+                    static_cast<double>(moe.num_experts) / static_cast<double>(moe.topk), moe.topk,
+                    moe.num_experts));
   Result<std::vector<bool>> found = expert_layers(c.text("moe_layer_freq", "1"), layers);
   if (!found) return tl::unexpected(found.error());
   moe.layers = std::move(*found);
