@@ -219,6 +219,29 @@ void read_recompute(const Config& c, Arguments& a) {
     a.recompute_modules = std::move(modules);
 }
 
+/// TransformerConfig.__post_init__.
+Result<void> read_offload(const Config& c, Arguments& a) {
+  if (!c.boolean("fine_grained_activation_offloading", false)) return {};
+  constexpr auto kModules = std::to_array<std::string_view>(
+      {"attn_norm", "attn_proj", "core_attn", "expert_fc1", "mlp_norm", "moe_act", "qkv_linear"});
+  a.offload_modules = c.texts("offload_modules");
+  a.min_offloaded_tensor_size = c.count("min_offloaded_tensor_size", a.min_offloaded_tensor_size);
+  if (a.offload_modules.empty())
+    return bad_input("nothing to offload is named", "--offload-modules",
+                     fmt::format("some of {}", fmt::join(kModules, ", ")));
+  for (const std::string& module : a.offload_modules)
+    if (std::ranges::find(kModules, module) == kModules.end())
+      return bad_input(fmt::format("no module is called {}", module), "--offload-modules",
+                       fmt::format("some of {}", fmt::join(kModules, ", ")));
+  if (a.offloads("attn_proj") && !a.offloads("core_attn"))
+    return bad_input("attn_proj without core_attn, whose backward needs its own output",
+                     "--offload-modules", "core_attn, too");
+  if (!a.transformer_engine)
+    return bad_input("needs Transformer Engine", "--fine-grained-activation-offloading",
+                     "--transformer-impl transformer_engine");
+  return {};
+}
+
 tl::unexpected<Error> indivisible(std::string_view what, std::int64_t n, std::string_view by,
                                   std::int64_t size) {
   std::string would;
@@ -392,6 +415,7 @@ Result<Arguments> from_launch(const Config& c, const TrainRecipe& recipe) {
   read_numbers(c, a);
   read_kernels(c, a);
   read_recompute(c, a);
+  if (const auto read = read_offload(c, a); !read) return tl::unexpected(read.error());
   if (const auto read = read_layout(c, recipe.layout.gpus, layout, a); !read)
     return tl::unexpected(read.error());
   a.seq_length = c.dimension({"seq_length", "encoder_seq_length"});
@@ -423,6 +447,10 @@ Result<Arguments> from_transformers(const Config& c, const TrainRecipe& recipe) 
 bool Arguments::recomputes(std::string_view module) const {
   return recompute == Recompute::selective &&
          std::ranges::find(recompute_modules, module) != recompute_modules.end();
+}
+
+bool Arguments::offloads(std::string_view module) const {
+  return std::ranges::find(offload_modules, module) != offload_modules.end();
 }
 
 Result<Arguments> read_arguments(const Config& config, const TrainRecipe& recipe) {

@@ -105,8 +105,14 @@ struct Arguments {
   std::int64_t recompute_num_layers = 1;
   std::vector<std::string> recompute_modules{"core_attn"};
 
+  /// --fine-grained-activation-offloading: whose saved tensors go to the host, from how many
+  /// elements.
+  std::vector<std::string> offload_modules;
+  std::int64_t min_offloaded_tensor_size = std::int64_t{1} << 20;
+
   bool tied() const { return !untied; }
   bool recomputes(std::string_view module) const;
+  bool offloads(std::string_view module) const;
 };
 
 /// Reads and checks them; what does not divide is an error that says what would.

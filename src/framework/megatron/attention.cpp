@@ -146,13 +146,24 @@ Attention::Heads Attention::from_latents(const Tensor& x, const Tensor& freqs,
   return {heads[0], heads[1], heads[2]};
 }
 
+/// get_query_key_value_tensors.
+Attention::Heads Attention::projected(const Tensor& x, const Inputs& inputs,
+                                      CheckpointWithoutOutput& recomputed) {
+  if (q_) return from_two_products(x, inputs.context);
+  const OffloadedModule product = rank_.offloaded("qkv_linear");
+  const bool latent = rank_.a.mla.on;
+  Heads heads = product(x, [&](const Tensor& in) {
+    return latent ? from_latents(in, inputs.freqs, recomputed) : from_one_product(in, inputs.freqs);
+  });
+  heads.query = product.commit(heads.query, latent ? std::vector{x} : std::vector<Tensor>{});
+  return heads;
+}
+
 Tensor Attention::operator()(const Tensor& x, const Inputs& inputs) {
   const ghost::ScopeGuard guard(scope_);
   const AttentionMask& mask = inputs.mask;
   CheckpointWithoutOutput recomputed;
-  Heads heads = q_               ? from_two_products(x, inputs.context)
-                : rank_.a.mla.on ? from_latents(x, inputs.freqs, recomputed)
-                                 : from_one_product(x, inputs.freqs);
+  Heads heads = projected(x, inputs, recomputed);
   Tensor context;
   if (rank_.a.recomputes("core_attn")) {
     Rank& rank = rank_;
@@ -162,14 +173,20 @@ Tensor Attention::operator()(const Tensor& x, const Inputs& inputs) {
         },
         {heads.query, heads.key, heads.value});
   } else {
-    context = core_attention(rank_, heads.query, heads.key, heads.value, mask);
+    const OffloadedModule core = rank_.offloaded("core_attn");
+    context = core(heads.query, [&](const Tensor& query) {
+      return core_attention(rank_, query, heads.key, heads.value, mask);
+    });
+    context = core.commit(context, {heads.query, heads.key, heads.value});
   }
   recomputed.discard_output_and_register_recompute(context);
-  Tensor projected = (*proj_)(context);
+  const OffloadedModule proj = rank_.offloaded("attn_proj");
+  const Tensor output =
+      proj.commit(proj(context, [&](const Tensor& in) { return (*proj_)(in); }), {context});
   // The names of forward() live until it returns, and go in this order.
   heads.before_rotation.clear();
   for (Tensor* const name : {&heads.query, &heads.key, &heads.value}) name->reset();
-  return projected;
+  return output;
 }
 
 }  // namespace memtape::megatron

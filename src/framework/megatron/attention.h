@@ -39,6 +39,7 @@ class Attention {
     std::vector<Tensor> before_rotation = {};
   };
   void build_latent(const nn::Scope& scope);
+  Heads projected(const Tensor& x, const Inputs& inputs, CheckpointWithoutOutput& recomputed);
   Heads from_one_product(const Tensor& x, const Tensor& freqs);
   /// `recomputed`: the up products, whose outputs may go once the core has run.
   Heads from_latents(const Tensor& x, const Tensor& freqs, CheckpointWithoutOutput& recomputed);

@@ -47,25 +47,41 @@ Tensor Experts::run(const Expert& expert, const Tensor& rows, const Tensor& prob
 /// Grouped products make one tensor each, which is cut here so that each expert has its own.
 Tensor Experts::run_grouped(const Tokens& tokens, const std::vector<std::int64_t>& counts) {
   rank_.use_grouped_workspaces();
-  const bool recomputes = rank_.a.recomputes("moe_act");
-  std::vector<CheckpointWithoutOutput> recomputed(recomputes ? experts_.size() : 0);
+  const OffloadedModule fc1 = rank_.offloaded("expert_fc1"), act = rank_.offloaded("moe_act");
+  std::vector<Tensor> between = fc1(tokens.hidden, [&](const Tensor& hidden) {
+    std::vector<Tensor> made;
+    const std::vector<Tensor> rows = hidden.split(counts, 0);
+    for (std::size_t i = 0; i < rows.size(); ++i) made.push_back((*experts_[i].fc1)(rows[i]));
+    return made;
+  });
+  between.front() = fc1.commit(between.front(), {tokens.hidden});
+  std::vector<CheckpointWithoutOutput> recomputed;
+  const std::vector<Tensor> active = act(between.front(), [&](const Tensor& first) {
+    between.front() = first;
+    return activated(between, tokens.probs.split(counts, 0), recomputed);
+  });
   std::vector<Tensor> outputs;
-  std::int64_t from = 0;
-  for (std::size_t i = 0; i < experts_.size(); ++i) {
-    const Expert& expert = experts_[i];
-    const std::int64_t to = from + counts[i];
-    const Tensor between = (*expert.fc1)(tokens.hidden.slice(0, from, to));
-    const std::vector<Tensor> inputs{between, tokens.probs.slice(0, from, to).unsqueeze(-1)};
-    const auto active = [this, bias = expert.fc1->bias](std::span<const Tensor> in) {
-      return std::vector{weighted_activation(rank_.a, in[0], bias, in[1])};
-    };
-    outputs.push_back((*expert.fc2)(recomputes ? recomputed[i].checkpoint(active, inputs).front()
-                                               : active(inputs).front()));
-    from = to;
-  }
+  for (std::size_t i = 0; i < active.size(); ++i) outputs.push_back((*experts_[i].fc2)(active[i]));
   const Tensor output = outputs.size() > 1 ? ghost::cat(outputs, 0) : outputs.front();
   for (CheckpointWithoutOutput& one : recomputed) one.discard_output_and_register_recompute(output);
-  return output;
+  return act.commit(output, between);
+}
+
+/// The experts' activations, which may be made again in backward (--recompute-modules moe_act).
+std::vector<Tensor> Experts::activated(const std::vector<Tensor>& between,
+                                       const std::vector<Tensor>& probs,
+                                       std::vector<CheckpointWithoutOutput>& recomputed) const {
+  if (rank_.a.recomputes("moe_act")) recomputed.resize(experts_.size());
+  std::vector<Tensor> active;
+  for (std::size_t i = 0; i < experts_.size(); ++i) {
+    const std::vector<Tensor> inputs{between[i], probs[i].unsqueeze(-1)};
+    const auto run = [this, bias = experts_[i].fc1->bias](std::span<const Tensor> in) {
+      return std::vector{weighted_activation(rank_.a, in[0], bias, in[1])};
+    };
+    active.push_back(
+        (recomputed.empty() ? run(inputs) : recomputed[i].checkpoint(run, inputs)).front());
+  }
+  return active;
 }
 
 Tensor Experts::operator()(const Tokens& tokens) {

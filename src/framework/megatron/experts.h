@@ -11,6 +11,8 @@
 
 namespace memtape::megatron {
 
+class CheckpointWithoutOutput;
+
 class Experts {
  public:
   Experts(const nn::Scope& scope, Rank& rank);
@@ -23,6 +25,9 @@ class Experts {
   };
   Tensor run(const Expert& expert, const Tensor& rows, const Tensor& probs) const;
   Tensor run_grouped(const Tokens& tokens, const std::vector<std::int64_t>& counts);
+  std::vector<Tensor> activated(const std::vector<Tensor>& between,
+                                const std::vector<Tensor>& probs,
+                                std::vector<CheckpointWithoutOutput>& recomputed) const;
   std::vector<std::int64_t> counts_of(std::int64_t rows) const;
 
   Rank& rank_;

@@ -99,6 +99,7 @@ Tensor GptModel::rotary_freqs() {
 }
 
 Tensor GptModel::forward(const MicroBatch& batch, const Tensor& from_before) {
+  if (rank_.offload) rank_.offload->begin_chunk(place_.virtual_stage);
   if (from_before.defined()) input_tensor_ = from_before;
   Tensor hidden_states =
       place_.first ? (*embedding_)(batch.tokens, batch.position_ids) : from_before;

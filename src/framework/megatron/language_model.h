@@ -14,6 +14,7 @@ namespace memtape::megatron {
 /// One chunk of the model: which layers, and whether the ends are its.
 struct ChunkPlace {
   std::int64_t first_layer = 0, layers = 0;
+  std::size_t virtual_stage = 0;
   bool first = false, last = false;  ///< pre_process, post_process
   bool mtp = false;                  ///< the layers that predict further tokens
   bool final_norm = false;

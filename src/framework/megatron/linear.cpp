@@ -70,6 +70,7 @@ void te_normalize_backward(const Tensor& grad, const Tensor& weight, const Tenso
 Rank::Rank(const Arguments& arguments, std::int64_t tensor_rank)
     : a(arguments), tp_rank(tensor_rank) {
   for (Tensor& tracker : loss_trackers) kept.push_back(&tracker);
+  if (!a.offload_modules.empty()) offload = ghost::Ptr<ActivationOffload>(new ActivationOffload(a));
   if (!a.cublas_workspace) return;
   // In NVIDIA's containers cuBLASLt shares it (TORCH_CUBLASLT_UNIFIED_WORKSPACE).
   for (int thread = 0; thread < 2; ++thread)

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "framework/megatron/activation_offload.h"
 #include "framework/megatron/arguments.h"
 #include "framework/megatron/function.h"
 #include "nn/module.h"
@@ -39,6 +40,11 @@ class Rank {
   /// was accumulated into the buffer; one per shape, kept.
   Tensor dummy_wgrad(const Dims& sizes, DType dtype);
 
+  /// A module by its name in --offload-modules.
+  OffloadedModule offloaded(std::string_view module) const {
+    return {a.offloads(module) ? offload.get() : nullptr, module};
+  }
+
   /// get_cp_stream: the other of the two streams that ring attention takes turns on.
   StreamId cp_stream();
 
@@ -52,6 +58,9 @@ class Rank {
   std::vector<Tensor*> kept;
   /// The values of save_to_aux_losses_tracker, by LossKind.
   std::array<Tensor, kLossKinds> loss_trackers;
+
+  /// Null where nothing is offloaded.
+  ghost::Ptr<ActivationOffload> offload;
 
   const Arguments& a;
   const std::int64_t tp_rank;

@@ -48,6 +48,7 @@ std::vector<ChunkPlace> chunks_of(const Arguments& a, std::int64_t pp) {
       if (rank == pp)
         places.push_back({.first_layer = layer,
                           .layers = layers,
+                          .virtual_stage = static_cast<std::size_t>(v),
                           .first = rank == 0 && v == 0,
                           .last = last,
                           .mtp = has_mtp && v * a.pp + rank == mtp_stage,

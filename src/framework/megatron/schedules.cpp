@@ -28,7 +28,7 @@ Schedule::Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks,
   // In Megatron-LM's own program routers and dispatchers keep graphs alive whose masks and
   // gradients go passes later: hardly any pass there could be written after another.
   const bool keeps_graphs = rank.a.moe.num_experts > 0 && rank.a.pretrain_loop;
-  if (!writes || keeps_graphs || rank.a.num_microbatches < kFewestAlike) return;
+  if (!writes || keeps_graphs || rank.offload || rank.a.num_microbatches < kFewestAlike) return;
   for (std::size_t i = 0; i < chunks.size(); ++i) passes_.emplace_back(rank.kept);
 }
 
@@ -199,6 +199,7 @@ void Schedule::run(int step) {
     one_forward_one_backward(step);
   else
     Interleaved(*this, step).run();
+  if (rank_.offload) rank_.offload->end_step();
   num_tokens_.reset();
   reports_.clear();
   finish_deferred();

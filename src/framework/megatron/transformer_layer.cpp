@@ -59,12 +59,15 @@ TransformerLayer::TransformerLayer(const nn::Scope& scope, Rank& rank, const Lay
 
 /// The input where there is no norm. Its output may be recomputed (--recompute-modules layernorm).
 Tensor TransformerLayer::normalized(std::optional<Norm>& norm, const Tensor& x,
-                                    CheckpointWithoutOutput& recomputed) const {
+                                    CheckpointWithoutOutput& recomputed,
+                                    const OffloadedModule& offloaded) const {
   if (!norm) return x;
-  if (!rank_.a.recomputes("layernorm")) return (*norm)(x);
   Norm& kept = *norm;
   const auto run = [&kept](std::span<const Tensor> in) { return std::vector{kept(in[0])}; };
-  return recomputed.checkpoint(run, {x}).front();
+  const bool recomputes = rank_.a.recomputes("layernorm");
+  return offloaded(x, [&](const Tensor& in) {
+    return recomputes ? recomputed.checkpoint(run, {in}).front() : kept(in);
+  });
 }
 
 Tensor TransformerLayer::mlp_output(const Tensor& x) {
@@ -88,19 +91,23 @@ Tensor TransformerLayer::operator()(const Tensor& input, const LayerInputs& inpu
   Tensor hidden_states;
   {
     CheckpointWithoutOutput recomputed;
-    const Tensor normed = normalized(input_norm_, residual, recomputed);
+    const OffloadedModule norm = rank_.offloaded("attn_norm");
+    const Tensor normed = normalized(input_norm_, residual, recomputed, norm);
     const Tensor attended =
         attention_(normed, {.mask = inputs.mask, .freqs = inputs.rotary_freqs, .context = {}});
     recomputed.discard_output_and_register_recompute(attended);
     hidden_states = bias_dropout_add(rate, attended, attention_.bias(), residual);
+    if (input_norm_) hidden_states = norm.commit(hidden_states, {residual});
   }
   if (cross_attention_) hidden_states = crossed(hidden_states, inputs);
   residual = hidden_states;
   CheckpointWithoutOutput recomputed;
-  const Tensor normed = normalized(mlp_norm_, hidden_states, recomputed);
-  const Tensor output = mlp_output(normed);
-  recomputed.discard_output_and_register_recompute(output);
-  return bias_dropout_add(rate, output, mlp_ ? mlp_->bias() : Tensor(), residual);
+  const OffloadedModule norm = rank_.offloaded("mlp_norm");
+  const Tensor normed = normalized(mlp_norm_, hidden_states, recomputed, norm);
+  const Tensor made = mlp_output(normed);
+  recomputed.discard_output_and_register_recompute(made);
+  const Tensor output = bias_dropout_add(rate, made, mlp_ ? mlp_->bias() : Tensor(), residual);
+  return mlp_norm_ ? norm.commit(output, {residual}) : output;
 }
 
 }  // namespace memtape::megatron

@@ -42,8 +42,8 @@ class TransformerLayer {
  private:
   Tensor crossed(const Tensor& hidden_states, const LayerInputs& inputs);
   Tensor mlp_output(const Tensor& x);
-  Tensor normalized(std::optional<Norm>& norm, const Tensor& x,
-                    CheckpointWithoutOutput& recomputed) const;
+  Tensor normalized(std::optional<Norm>& norm, const Tensor& x, CheckpointWithoutOutput& recomputed,
+                    const OffloadedModule& offloaded) const;
 
   Rank& rank_;
   ScopeId scope_;
