@@ -205,10 +205,6 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
     recipe.assumed.emplace_back(
         "ZeRO 1 and 2 partition the parameters that weight decay spares apart from the others; "
         "they are counted as one group, some kilobytes off");
-  if (transformers::nearly_cuts_adapters(recipe))
-    recipe.not_modelled.emplace_back(
-        "when ZeRO 3 fetches the small adapters of SFTTrainer is not modelled in full: recorded "
-        "peaks were up to 0.6 % higher");
   if (auto why = transformers::evaluation_left_out(recipe)) {
     recipe.assumed.push_back(std::move(*why));
     recipe.trainer.evaluation.runs = false;

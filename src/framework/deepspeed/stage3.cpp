@@ -2,7 +2,6 @@
 #include "framework/deepspeed/stage3.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "base/bytes.h"
@@ -10,6 +9,7 @@
 #include "framework/deepspeed/flat_tensors.h"
 #include "framework/deepspeed/grad_health.h"
 #include "framework/deepspeed/zero3_linear.h"
+#include "framework/torch/lora_layer.h"
 #include "ghost/autograd/accumulate_grad.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
@@ -37,7 +37,7 @@ Stage3::Stage3(family::PretrainedModel& model, const DsConfig& config, const Tra
   order_by_group(second_group);
   if (config_.zero.overlap_comm) gather_stream_ = s.make_stream();
   coordinator_ = std::make_unique<ParamCoordinator>(config_.zero, gather_, gather_stream_);
-  setup_hooks(model);
+  setup_hooks(model, recipe.lora.has_value());
   {
     const HostGuard host(config_.zero.offload_optimizer);
     inf_or_nan_tracker_ = ghost::zeros({1}, DType::boolean, Category::buffer);
@@ -109,9 +109,11 @@ void Stage3::order_by_group(const std::vector<Tensor>& second_group) {
   first_group_ = static_cast<std::size_t>(second - trained_.begin());
 }
 
-void Stage3::setup_hooks(family::PretrainedModel& model) {
+/// PeftModel calls LoraModel, which calls the model (BaseTuner.forward of peft's tuners_utils.py):
+/// two modules without parameters of their own, at which parameters are fetched ahead all the same.
+void Stage3::setup_hooks(family::PretrainedModel& model, bool is_peft_model) {
   if (config_.zero.memory_efficient_linear) use_memory_efficient_linear(model.tree.root());
-  std::unordered_map<const ghost::TensorImpl*, ZeroParam*> by_tensor;
+  ByTensor by_tensor;
   for (ZeroParam& param : params_) by_tensor.emplace(param.parameter.ptr().get(), &param);
   std::size_t id = 0;
   const auto traced = [&](const nn::ModuleNode* node) {
@@ -121,13 +123,31 @@ void Stage3::setup_hooks(family::PretrainedModel& model) {
       module.params.push_back(by_tensor.at(p.tensor.ptr().get()));
     return module;
   };
-  root_hooks_ = std::make_unique<ModuleHooks>(*coordinator_, traced(&model.tree.root()));
+  if (is_peft_model)
+    for (int i = 0; i < 2; ++i)
+      root_hooks_.push_back(std::make_unique<ModuleHooks>(*coordinator_, traced(nullptr)));
+  root_hooks_.push_back(std::make_unique<ModuleHooks>(*coordinator_, traced(&model.tree.root())));
   for (const nn::NamedModule& module : nn::named_modules(model.tree.root())) {
     hooks_.push_back(std::make_unique<ModuleHooks>(*coordinator_, traced(module.node)));
     module.node->hooks.push_back(hooks_.back().get());
   }
+  watch_adapters(model.tree.root(), by_tensor);
   activation_hooks_ = std::make_unique<ModuleHooks>(*coordinator_, traced(nullptr));
   activations_ = std::make_unique<nn::ActivationHooks>(*activation_hooks_);
+}
+
+/// After the hooks of all modules: what reads an adapter does so when its base layer has returned.
+void Stage3::watch_adapters(nn::ModuleNode& root, const ByTensor& by_tensor) {
+  for (std::size_t i = 0; const nn::NamedModule& module : nn::named_modules(root)) {
+    ModuleHooks& hooks = *hooks_[i++];
+    const nn::Projection* const layer = module.node->projection;
+    const auto* const adapter =
+        layer ? dynamic_cast<const torch::LoraLinear*>(layer->adapter.get()) : nullptr;
+    if (!adapter) continue;
+    ZeroParam& weight_A = *by_tensor.at(adapter->weight_A().ptr().get());
+    adapter_reads_.emplace_back(*layer, weight_A, hooks, gather_);
+    module.node->children.front()->hooks.push_back(&adapter_reads_.back());
+  }
 }
 
 /// _create_fp16_partitions_with_defragmentation: by way of the host into one buffer.
@@ -227,7 +247,7 @@ std::shared_ptr<void> Stage3::gathered(const std::vector<Tensor>& parameters) {
   const GradMode no_grad(false);
   all_gather(cut, gather_);
   if (in_forward_) {
-    for (ZeroParam* param : cut) root_hooks_->add_external(*param);
+    for (ZeroParam* param : cut) root_hooks_.back()->add_external(*param);
     return nullptr;
   }
   return {nullptr, [cut](void*) {
@@ -244,13 +264,15 @@ void Stage3::before_forward() {
 void Stage3::before_module() {
   in_forward_ = true;
   coordinator_->reset_step();
-  root_hooks_->fetch();
+  for (const auto& hooks : root_hooks_) hooks->fetch();
 }
 
 void Stage3::after_module(const std::vector<Tensor*>& outputs) {
   in_forward_ = false;
-  root_hooks_->release();
-  for (Tensor* output : outputs) root_hooks_->watch_output(*output);
+  for (auto hooks = root_hooks_.rbegin(); hooks != root_hooks_.rend(); ++hooks) {
+    (*hooks)->release();
+    for (Tensor* output : outputs) (*hooks)->watch_output(*output);
+  }
 }
 
 /// reduce_independent_p_g_buckets_and_remove_grads

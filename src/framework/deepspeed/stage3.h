@@ -6,9 +6,11 @@
 
 #include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "family/pretrained.h"
+#include "framework/deepspeed/adapter_reads.h"
 #include "framework/deepspeed/ds_config.h"
 #include "framework/deepspeed/engine_optimizer.h"
 #include "framework/deepspeed/module_hooks.h"
@@ -47,7 +49,9 @@ class Stage3 final : public EngineOptimizer {
   ZeroParam& convert_to_zero_parameter(const Tensor& parameter);
   void convert_to_zero_parameters(family::PretrainedModel& model, bool adapters_come_last);
   void order_by_group(const std::vector<Tensor>& second_group);
-  void setup_hooks(family::PretrainedModel& model);
+  void setup_hooks(family::PretrainedModel& model, bool is_peft_model);
+  using ByTensor = std::unordered_map<const ghost::TensorImpl*, ZeroParam*>;
+  void watch_adapters(nn::ModuleNode& root, const ByTensor& by_tensor);
   void barrier();
   void create_partitions();
   void create_masters();
@@ -77,7 +81,10 @@ class Stage3 final : public EngineOptimizer {
   std::size_t first_group_ = 0;  ///< so many of the trained are the optimizer's first group
   std::unique_ptr<ParamCoordinator> coordinator_;
   std::vector<std::unique_ptr<ModuleHooks>> hooks_;
-  std::unique_ptr<ModuleHooks> root_hooks_, activation_hooks_;
+  /// Of the model and of what is around it, the outermost first.
+  std::vector<std::unique_ptr<ModuleHooks>> root_hooks_;
+  std::unique_ptr<ModuleHooks> activation_hooks_;
+  std::deque<AdapterReads> adapter_reads_;
   std::unique_ptr<nn::ActivationHooks> activations_;
   StreamId gather_stream_ = 0, reduce_stream_ = 0;
 

@@ -65,10 +65,6 @@ Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecip
 
 bool cuts_parameters(const TrainRecipe& recipe) { return stage_of(recipe) == 3; }
 
-bool nearly_cuts_adapters(const TrainRecipe& recipe) {
-  return recipe.lora && recipe.trainer.sft && runs_deepspeed(recipe) && cuts_parameters(recipe);
-}
-
 bool partitions_groups_as_one(const TrainRecipe& recipe) {
   if (!runs_deepspeed(recipe)) return false;
   const bool trains_adapters_alone =  // which decay, all of them

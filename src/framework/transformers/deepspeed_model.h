@@ -25,9 +25,6 @@ Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecip
 /// Whether the engine cuts parameters: ZeRO 3.
 bool cuts_parameters(const TrainRecipe& recipe);
 
-/// Whether adapters are trl's over ZeRO 3, whose peaks were up to 0.6 % off recorded ones.
-bool nearly_cuts_adapters(const TrainRecipe& recipe);
-
 /// Whether the optimizer's two groups of parameters are one in memtape's engine: of ZeRO 1 and 2
 /// with an optimizer that Trainer makes.
 bool partitions_groups_as_one(const TrainRecipe& recipe);

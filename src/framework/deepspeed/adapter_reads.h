@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// AdapterReads: peft's lora.Linear asks for the dtype of lora_A's weight between its own product
+// and the adapter's (_cast_input_dtype of tuners/lora/layer.py). Where ZeRO 3 holds that weight in
+// parts, it is made whole at once and becomes an external parameter of the lora.Linear
+// (ZeROOrderedDict of deepspeed/runtime/zero/parameter_offload.py), which from then on is gathered
+// before the layer's own weight.
+#pragma once
+
+#include "framework/deepspeed/module_hooks.h"
+#include "framework/deepspeed/zero_param.h"
+#include "ghost/autograd/node.h"
+#include "ghost/session.h"
+#include "nn/layers.h"
+
+namespace memtape::deepspeed {
+
+/// Hooks of the base layer within a lora.Linear, whose own are `owner`.
+class AdapterReads final : public nn::ForwardHooks {
+ public:
+  AdapterReads(const nn::Projection& layer, ZeroParam& read, ModuleHooks& owner,
+               const GatherOptions& gather)
+      : layer_(layer), read_(read), owner_(owner), gather_(gather) {}
+
+  void before_forward(Tensor&) override {}
+  void after_forward(Tensor&) override {
+    if (ghost::session().skipping || !layer_.adapter || read_.is_available()) return;
+    const ghost::GradMode no_grad(false);
+    all_gather({&read_}, gather_);
+    owner_.add_external(read_);
+  }
+
+ private:
+  const nn::Projection& layer_;
+  ZeroParam& read_;
+  ModuleHooks& owner_;
+  GatherOptions gather_;
+};
+
+}  // namespace memtape::deepspeed
