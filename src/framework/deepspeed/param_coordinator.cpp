@@ -35,6 +35,19 @@ void ParamCoordinator::reset_step() {
   available_ = 0;
 }
 
+/// trace_prologue and _invalidate_trace
+void ParamCoordinator::trace_prologue(const TracedModule& module) {
+  if (trace_ != Trace::complete) return;
+  const auto step = static_cast<std::size_t>(step_);
+  if (step < order_.size() && order_[step] == &module) return;
+  trace_ = Trace::invalid;
+  order_.clear();
+  param_order_.clear();
+  last_fetched_.clear();
+  queue_.clear();
+  clean_inflight();
+}
+
 void ParamCoordinator::construct_parameter_trace() {
   for (std::size_t step = 0; step < order_.size(); ++step) {
     std::vector<ZeroParam*> params = order_[step]->params;
@@ -75,6 +88,7 @@ void ParamCoordinator::wait_for(ZeroParam& param) {
 }
 
 void ParamCoordinator::fetch_sub_module(const TracedModule& module, bool forward) {
+  trace_prologue(module);
   if (trace_ == Trace::record) order_.push_back(&module);
   if (!forward && std::find(active_backward_.begin(), active_backward_.end(), &module) ==
                       active_backward_.end())

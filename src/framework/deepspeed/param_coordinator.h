@@ -4,7 +4,8 @@
 //
 // The first forward and backward are watched; from then on the order of modules and parameters is
 // known: parameters are fetched ahead up to a bucket of them, and those that will be used again
-// soon are kept. What is let go of after a step of that order is worked out once.
+// soon are kept. What is let go of after a step of that order is worked out once. A module out of
+// that order ends it, and what follows is fetched as it comes until another forward begins.
 //
 // A frozen parameter that a checkpoint's recompute gathers has no backward of its own that would
 // let go of it: the module whose backward asked for the recompute does.
@@ -31,8 +32,10 @@ struct TracedModule {
 
 class ParamCoordinator {
  public:
-  ParamCoordinator(const ZeroConfig& config, const GatherOptions& gather, StreamId stream)
-      : config_(config), gather_(gather), stream_(stream) {}
+  ParamCoordinator(const ZeroConfig& config, const GatherOptions& gather)
+      : config_(config), gather_(gather) {}
+
+  void gather_on(StreamId stream) { stream_ = stream; }
 
   /// When a forward of the whole model begins.
   void reset_step();
@@ -50,6 +53,7 @@ class ParamCoordinator {
   };
 
   void clean_inflight();
+  void trace_prologue(const TracedModule& module);
   void construct_parameter_trace();
   void all_gather_params(const std::vector<ZeroParam*>& params);
   void wait_for(ZeroParam& param);
@@ -64,7 +68,7 @@ class ParamCoordinator {
 
   ZeroConfig config_;
   GatherOptions gather_;
-  StreamId stream_;
+  StreamId stream_ = 0;
   Trace trace_ = Trace::invalid;
   std::int64_t step_ = 0, available_ = 0;
   std::vector<const TracedModule*> order_;  ///< __submodule_order

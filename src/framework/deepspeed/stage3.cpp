@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/bytes.h"
 #include "framework/deepspeed/basic_optimizer.h"
 #include "framework/deepspeed/flat_tensors.h"
 #include "framework/deepspeed/grad_health.h"
-#include "framework/deepspeed/zero3_linear.h"
-#include "framework/torch/lora_layer.h"
 #include "ghost/autograd/accumulate_grad.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
@@ -28,16 +25,14 @@ Stage3::Stage3(family::PretrainedModel& model, const DsConfig& config, const Tra
                Rank rank, const std::vector<Tensor>& second_group)
     : config_(config),
       rank_(rank),
-      gather_{.world_size = rank.world_size,
-              .sequential = config.zero.allgather_sequential,
-              .by_all_reduce = config.zero.use_all_reduce_for_fetch_params} {
+      offload_(model, config, recipe, rank.world_size),
+      activations_(offload_.activation_hooks()) {
   const GradMode no_grad(false);
   ghost::Session& s = ghost::session();
-  convert_to_zero_parameters(model, config.under_zero_init && recipe.lora);
+  for (ZeroParam* param : offload_.in_order())
+    if (param->parameter.requires_grad()) trained_.push_back(param);
+  dtype_ = trained_.front()->parameter.dtype();
   order_by_group(second_group);
-  if (config_.zero.overlap_comm) gather_stream_ = s.make_stream();
-  coordinator_ = std::make_unique<ParamCoordinator>(config_.zero, gather_, gather_stream_);
-  setup_hooks(model, recipe.lora.has_value());
   {
     const HostGuard host(config_.zero.offload_optimizer);
     inf_or_nan_tracker_ = ghost::zeros({1}, DType::boolean, Category::buffer);
@@ -60,46 +55,6 @@ void Stage3::barrier() {
   const Tensor synchronized = ghost::empty({1}, DType::float32, Category::communication);
 }
 
-/// _partition_param: the whole of it goes.
-ZeroParam& Stage3::convert_to_zero_parameter(const Tensor& parameter) {
-  ZeroParam& param = params_.emplace_back();
-  param.parameter = parameter;
-  param.id = params_.size() - 1;
-  param.numel = parameter.numel();
-  param.partition_numel = ceil_div(param.numel, rank_.world_size);
-  param.partition_on_host = config_.zero.offload_param;
-  {
-    const HostGuard host(param.partition_on_host);
-    const Op op("empty", {});
-    param.partition = ghost::empty({param.partition_numel}, parameter.dtype(), Category::parameter);
-  }
-  param.release();
-  return param;
-}
-
-/// Every parameter is cut in turn: those made under zero.Init then, adapters put in later by the
-/// engine.
-void Stage3::convert_to_zero_parameters(family::PretrainedModel& model, bool adapters_come_last) {
-  const std::vector<Tensor> parameters = nn::parameters(model.tree.root());
-  std::vector<ZeroParam*> in_order(parameters.size());
-  for (const bool second : {false, true})
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (second == (adapters_come_last && parameters[i].requires_grad()))
-        in_order[i] = &convert_to_zero_parameter(parameters[i]);
-  std::int64_t persistent = 0;
-  for (ZeroParam* param : in_order) {
-    if (param->parameter.requires_grad()) trained_.push_back(param);
-    // mark_persistent_parameters
-    if (param->numel + persistent > config_.zero.model_persistence_threshold ||
-        param->numel > config_.zero.param_persistence_threshold)
-      continue;
-    param->persists = true;
-    persistent_.push_back(param);
-    persistent += param->numel;
-  }
-  dtype_ = trained_.front()->parameter.dtype();
-}
-
 void Stage3::order_by_group(const std::vector<Tensor>& second_group) {
   const auto is_first = [&](const ZeroParam* param) {
     return std::none_of(second_group.begin(), second_group.end(),
@@ -107,47 +62,6 @@ void Stage3::order_by_group(const std::vector<Tensor>& second_group) {
   };
   const auto second = std::stable_partition(trained_.begin(), trained_.end(), is_first);
   first_group_ = static_cast<std::size_t>(second - trained_.begin());
-}
-
-/// PeftModel calls LoraModel, which calls the model (BaseTuner.forward of peft's tuners_utils.py):
-/// two modules without parameters of their own, at which parameters are fetched ahead all the same.
-void Stage3::setup_hooks(family::PretrainedModel& model, bool is_peft_model) {
-  if (config_.zero.memory_efficient_linear) use_memory_efficient_linear(model.tree.root());
-  ByTensor by_tensor;
-  for (ZeroParam& param : params_) by_tensor.emplace(param.parameter.ptr().get(), &param);
-  std::size_t id = 0;
-  const auto traced = [&](const nn::ModuleNode* node) {
-    TracedModule module{.id = id++, .params = {}};
-    if (!node) return module;
-    for (const nn::ModuleNode::Named& p : node->parameters)
-      module.params.push_back(by_tensor.at(p.tensor.ptr().get()));
-    return module;
-  };
-  if (is_peft_model)
-    for (int i = 0; i < 2; ++i)
-      root_hooks_.push_back(std::make_unique<ModuleHooks>(*coordinator_, traced(nullptr)));
-  root_hooks_.push_back(std::make_unique<ModuleHooks>(*coordinator_, traced(&model.tree.root())));
-  for (const nn::NamedModule& module : nn::named_modules(model.tree.root())) {
-    hooks_.push_back(std::make_unique<ModuleHooks>(*coordinator_, traced(module.node)));
-    module.node->hooks.push_back(hooks_.back().get());
-  }
-  watch_adapters(model.tree.root(), by_tensor);
-  activation_hooks_ = std::make_unique<ModuleHooks>(*coordinator_, traced(nullptr));
-  activations_ = std::make_unique<nn::ActivationHooks>(*activation_hooks_);
-}
-
-/// After the hooks of all modules: what reads an adapter does so when its base layer has returned.
-void Stage3::watch_adapters(nn::ModuleNode& root, const ByTensor& by_tensor) {
-  for (std::size_t i = 0; const nn::NamedModule& module : nn::named_modules(root)) {
-    ModuleHooks& hooks = *hooks_[i++];
-    const nn::Projection* const layer = module.node->projection;
-    const auto* const adapter =
-        layer ? dynamic_cast<const torch::LoraLinear*>(layer->adapter.get()) : nullptr;
-    if (!adapter) continue;
-    ZeroParam& weight_A = *by_tensor.at(adapter->weight_A().ptr().get());
-    adapter_reads_.emplace_back(*layer, weight_A, hooks, gather_);
-    module.node->children.front()->hooks.push_back(&adapter_reads_.back());
-  }
 }
 
 /// _create_fp16_partitions_with_defragmentation: by way of the host into one buffer.
@@ -212,7 +126,7 @@ void Stage3::setup_buffers() {
 /// Each parameter is gathered while its hook is made.
 void Stage3::create_gradient_hooks() {
   for (ZeroParam* param : trained_) {
-    all_gather({param}, gather_);
+    all_gather({param}, offload_.gather());
     accumulators_.push_back(ghost::grad_accumulator(param->parameter));
     accumulators_.back()->add_hooks().after.push_back([this, param] { reduce_gradient(*param); });
     param->release();
@@ -228,51 +142,14 @@ Bytes Stage3::master_bytes() const {
 std::optional<Bytes> Stage3::parameter_bytes() const {
   if (config_.zero.offload_param) return 0;
   Bytes bytes = partitions_.nbytes();
-  for (const ZeroParam& param : params_)
+  for (const ZeroParam& param : offload_.params())
     if (!param.parameter.requires_grad()) bytes += param.partition.nbytes();
   return bytes;
-}
-
-/// In the engine's forward, ZeROOrderedDict makes them external parameters of the module that runs
-/// (parameter_offload.py), which is the whole model here; elsewhere zero.GatheredParameters.
-std::shared_ptr<void> Stage3::gathered(const std::vector<Tensor>& parameters) {
-  std::vector<ZeroParam*> cut;
-  for (ZeroParam& param : params_) {
-    const bool is_read = std::any_of(parameters.begin(), parameters.end(), [&](const Tensor& p) {
-      return p.defined() && p.ptr() == param.parameter.ptr();
-    });
-    if (is_read && !param.is_available()) cut.push_back(&param);
-  }
-  if (cut.empty()) return nullptr;
-  const GradMode no_grad(false);
-  all_gather(cut, gather_);
-  if (in_forward_) {
-    for (ZeroParam* param : cut) root_hooks_.back()->add_external(*param);
-    return nullptr;
-  }
-  return {nullptr, [cut](void*) {
-            const GradMode without_grad(false);
-            for (ZeroParam* param : cut) param->release();
-          }};
 }
 
 void Stage3::before_forward() {
   if (epilogue_ran_) ++micro_step_;
   epilogue_ran_ = false;
-}
-
-void Stage3::before_module() {
-  in_forward_ = true;
-  coordinator_->reset_step();
-  for (const auto& hooks : root_hooks_) hooks->fetch();
-}
-
-void Stage3::after_module(const std::vector<Tensor*>& outputs) {
-  in_forward_ = false;
-  for (auto hooks = root_hooks_.rbegin(); hooks != root_hooks_.rend(); ++hooks) {
-    (*hooks)->release();
-    for (Tensor* output : outputs) (*hooks)->watch_output(*output);
-  }
 }
 
 /// reduce_independent_p_g_buckets_and_remove_grads
@@ -391,7 +268,7 @@ void Stage3::backward_epilogue(bool) {
   const GradMode no_grad(false);
   reduce_and_partition();
   epilogue_ran_ = true;
-  coordinator_->release_backward_leftovers();
+  offload_.coordinator().release_backward_leftovers();
 }
 
 /// has_overflow, of float16 models alone.
@@ -428,8 +305,8 @@ void Stage3::step() {
   micro_step_ = 0;
   epilogue_ran_ = false;
   std::vector<ZeroParam*> all;
-  for (ZeroParam& param : params_) all.push_back(&param);
-  coordinator_->release_and_reset_all(all);
+  for (ZeroParam& param : offload_.params()) all.push_back(&param);
+  offload_.coordinator().release_and_reset_all(all);
   check_overflow();
   std::vector<Tensor> groups;
   Tensor norm;
@@ -477,7 +354,8 @@ void Stage3::step_sub_group(SubGroup& group, const Tensor& norm) {
 
 /// _post_step
 void Stage3::gather_persistent() {
-  if (!persistent_.empty()) all_gather(persistent_, gather_);
+  const std::vector<ZeroParam*>& persistent = offload_.persistent();
+  if (!persistent.empty()) all_gather(persistent, offload_.gather());
 }
 
 void Stage3::zero_grad() {

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZeRO 3 (deepspeed/runtime/zero/stage3.py): parameters, gradients and optimizer states are all
-// partitioned. Parameters are gathered module by module; gradients go through a bucket, which lives
-// as long as the program, into one flat buffer of this rank's partitions.
+// partitioned. ParameterOffload gathers parameters module by module; gradients go through a bucket,
+// which lives as long as the program, into one flat buffer of this rank's partitions.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "family/pretrained.h"
-#include "framework/deepspeed/adapter_reads.h"
 #include "framework/deepspeed/ds_config.h"
 #include "framework/deepspeed/engine_optimizer.h"
-#include "framework/deepspeed/module_hooks.h"
+#include "framework/deepspeed/parameter_offload.h"
 #include "nn/activation_hooks.h"
 
 namespace memtape::deepspeed {
@@ -24,8 +21,10 @@ class Stage3 final : public EngineOptimizer {
          Rank rank, const std::vector<Tensor>& second_group);
 
   void before_forward() override;
-  void before_module() override;
-  void after_module(const std::vector<Tensor*>& outputs) override;
+  void before_module() override { offload_.before_module(); }
+  void after_module(const std::vector<Tensor*>& outputs) override {
+    offload_.after_module(outputs);
+  }
   Tensor scale_if_loss(const Tensor& loss) override { return loss.mul(1.0); }
   void backward_prologue(bool boundary) override { boundary_ = boundary; }
   void backward_epilogue(bool boundary) override;
@@ -36,7 +35,9 @@ class Stage3 final : public EngineOptimizer {
   Bytes master_bytes() const override;
   Bytes gradient_bytes() const override { return grad_partitions_.nbytes(); }
   std::optional<Bytes> parameter_bytes() const override;
-  std::shared_ptr<void> gathered(const std::vector<Tensor>& parameters) override;
+  std::shared_ptr<void> gathered(const std::vector<Tensor>& parameters) override {
+    return offload_.gathered(parameters);
+  }
 
  private:
   /// Parameters that are stepped over together.
@@ -46,12 +47,7 @@ class Stage3 final : public EngineOptimizer {
     Tensor flat, master;
   };
 
-  ZeroParam& convert_to_zero_parameter(const Tensor& parameter);
-  void convert_to_zero_parameters(family::PretrainedModel& model, bool adapters_come_last);
   void order_by_group(const std::vector<Tensor>& second_group);
-  void setup_hooks(family::PretrainedModel& model, bool is_peft_model);
-  using ByTensor = std::unordered_map<const ghost::TensorImpl*, ZeroParam*>;
-  void watch_adapters(nn::ModuleNode& root, const ByTensor& by_tensor);
   void barrier();
   void create_partitions();
   void create_masters();
@@ -74,19 +70,12 @@ class Stage3 final : public EngineOptimizer {
 
   DsConfig config_;
   Rank rank_;
-  GatherOptions gather_;
+  ParameterOffload offload_;
+  nn::ActivationHooks activations_;
   DType dtype_ = DType::float32;
-  std::deque<ZeroParam> params_;
-  std::vector<ZeroParam*> trained_, persistent_;
+  std::vector<ZeroParam*> trained_;
   std::size_t first_group_ = 0;  ///< so many of the trained are the optimizer's first group
-  std::unique_ptr<ParamCoordinator> coordinator_;
-  std::vector<std::unique_ptr<ModuleHooks>> hooks_;
-  /// Of the model and of what is around it, the outermost first.
-  std::vector<std::unique_ptr<ModuleHooks>> root_hooks_;
-  std::unique_ptr<ModuleHooks> activation_hooks_;
-  std::deque<AdapterReads> adapter_reads_;
-  std::unique_ptr<nn::ActivationHooks> activations_;
-  StreamId gather_stream_ = 0, reduce_stream_ = 0;
+  StreamId reduce_stream_ = 0;
 
   std::vector<SubGroup> sub_groups_;
   std::unique_ptr<torch::Optimizer> optimizer_;
@@ -99,7 +88,7 @@ class Stage3 final : public EngineOptimizer {
   std::int64_t bucket_elements_ = 0;
   std::vector<Tensor> norms_;  ///< norm_for_param_grads, of offloaded gradients
   std::int64_t micro_step_ = 0;
-  bool boundary_ = true, epilogue_ran_ = false, in_forward_ = false;
+  bool boundary_ = true, epilogue_ran_ = false;
 };
 
 }  // namespace memtape::deepspeed

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// ParameterOffload: what ZeRO 3 makes of a model's parameters (DeepSpeedZeRoOffload of
+// deepspeed/runtime/zero/parameter_offload.py): all are cut, small ones persist once they have been
+// gathered, and hooks around every module gather its own. All there is of a model that is evaluated
+// alone: deepspeed.initialize() without an optimizer.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "family/pretrained.h"
+#include "framework/deepspeed/adapter_reads.h"
+#include "framework/deepspeed/ds_config.h"
+#include "framework/deepspeed/module_hooks.h"
+
+namespace memtape::deepspeed {
+
+class ParameterOffload {
+ public:
+  /// `recipe`: with adapters, the model is a PeftModel's.
+  ParameterOffload(family::PretrainedModel& model, const DsConfig& config,
+                   const TrainRecipe& recipe, std::int64_t world_size);
+
+  /// Around the model's own forward.
+  void before_module();
+  void after_module(const std::vector<Tensor*>& outputs);
+  /// Parameters that are read outside of their module are whole while what this gives lives.
+  std::shared_ptr<void> gathered(const std::vector<Tensor>& parameters);
+
+  /// To be in force while the model runs.
+  nn::ForwardHooks& activation_hooks() { return *activation_hooks_; }
+  ParamCoordinator& coordinator() { return coordinator_; }
+  const GatherOptions& gather() const { return gather_; }
+  std::deque<ZeroParam>& params() { return params_; }
+  const std::deque<ZeroParam>& params() const { return params_; }
+  /// In the order of named_parameters().
+  const std::vector<ZeroParam*>& in_order() const { return in_order_; }
+  const std::vector<ZeroParam*>& persistent() const { return persistent_; }
+
+ private:
+  ZeroParam& convert_to_zero_parameter(const Tensor& parameter);
+  void convert_to_zero_parameters(family::PretrainedModel& model, bool adapters_come_last);
+  void setup_hooks(family::PretrainedModel& model, bool is_peft_model);
+  using ByTensor = std::unordered_map<const ghost::TensorImpl*, ZeroParam*>;
+  void watch_adapters(nn::ModuleNode& root, const ByTensor& by_tensor);
+
+  ZeroConfig zero_;
+  GatherOptions gather_;
+  ParamCoordinator coordinator_;
+  std::deque<ZeroParam> params_;
+  std::vector<ZeroParam*> in_order_, persistent_;
+  std::vector<std::unique_ptr<ModuleHooks>> hooks_;
+  /// Of the model and of what is around it, the outermost first.
+  std::vector<std::unique_ptr<ModuleHooks>> root_hooks_;
+  std::unique_ptr<ModuleHooks> activation_hooks_;
+  std::deque<AdapterReads> adapter_reads_;
+  bool in_forward_ = false;
+};
+
+}  // namespace memtape::deepspeed
