@@ -8,29 +8,29 @@
 
 #include "framework/deepspeed/module_hooks.h"
 #include "framework/deepspeed/zero_param.h"
+#include "framework/torch/lora_layer.h"
 #include "ghost/autograd/node.h"
 #include "ghost/session.h"
-#include "nn/layers.h"
 
 namespace memtape::deepspeed {
 
 /// Hooks of the base layer within a lora.Linear, whose own are `owner`.
 class AdapterReads final : public nn::ForwardHooks {
  public:
-  AdapterReads(const nn::Projection& layer, ZeroParam& read, ModuleHooks& owner,
+  AdapterReads(const torch::LoraLinear& adapter, ZeroParam& read, ModuleHooks& owner,
                const GatherOptions& gather)
-      : layer_(layer), read_(read), owner_(owner), gather_(gather) {}
+      : adapter_(adapter), read_(read), owner_(owner), gather_(gather) {}
 
   void before_forward(Tensor&) override {}
   void after_forward(Tensor&) override {
-    if (ghost::session().skipping || !layer_.adapter || read_.is_available()) return;
+    if (ghost::session().skipping || !adapter_.enabled || read_.is_available()) return;
     const ghost::GradMode no_grad(false);
     all_gather({&read_}, gather_);
     owner_.add_external(read_);
   }
 
  private:
-  const nn::Projection& layer_;
+  const torch::LoraLinear& adapter_;
   ZeroParam& read_;
   ModuleHooks& owner_;
   GatherOptions gather_;

@@ -196,6 +196,7 @@ struct Reader {
   const Config& model;
   const TrainRecipe& recipe;
   Section root;
+  AutoSizes sizes;
   DsConfig config;
 
   Result<void> read() {
@@ -267,14 +268,17 @@ struct Reader {
   void read_sizes(const Section& zero) {
     ZeroConfig& z = config.zero;
     const std::int64_t hidden = hidden_size();
+    const auto automatic = [this](std::int64_t size) {
+      return sizes == AutoSizes::filled_in ? std::optional(size) : std::nullopt;
+    };
     z.reduce_bucket_size =
-        zero.elements("reduce_bucket_size", z.reduce_bucket_size, hidden * hidden);
+        zero.elements("reduce_bucket_size", z.reduce_bucket_size, automatic(hidden * hidden));
     z.prefetch_bucket_size = zero.elements(
         {"stage3_prefetch_bucket_size", "prefetch_bucket_size"}, z.prefetch_bucket_size,
-        static_cast<std::int64_t>(0.9 * static_cast<double>(hidden * hidden)));
+        automatic(static_cast<std::int64_t>(0.9 * static_cast<double>(hidden * hidden))));
     z.param_persistence_threshold =
         zero.elements({"stage3_param_persistence_threshold", "param_persistence_threshold"},
-                      z.param_persistence_threshold, 10 * hidden);
+                      z.param_persistence_threshold, automatic(10 * hidden));
     z.model_persistence_threshold =
         zero.elements({"stage3_model_persistence_threshold", "model_persistence_threshold"},
                       std::int64_t{1} << 62);
@@ -404,14 +408,14 @@ std::optional<std::int64_t> batch_number(const Config& json, const char* key) {
 
 }  // namespace
 
-Result<DsConfig> read_ds_config(const Config& model, const TrainRecipe& recipe) {
+Result<DsConfig> read_ds_config(const Config& model, const TrainRecipe& recipe, AutoSizes sizes) {
   if (const Result<void> fine = torch::check_axes(recipe.layout, {"dp", "zero"}); !fine)
     return tl::unexpected(fine.error());
   const auto dp = torch::remaining_axis(recipe.layout, "dp", recipe.layout.dp, 1);
   if (!dp) return tl::unexpected(dp.error());
   Result<Config> json = torch::read_strategy(recipe, kKnown);
   if (!json) return tl::unexpected(json.error());
-  Reader reader{model, recipe, Section(std::move(*json), ""), {}};
+  Reader reader{model, recipe, Section(std::move(*json), ""), sizes, {}};
   if (const Result<void> fine = reader.read(); !fine) return tl::unexpected(fine.error());
   return reader.config;
 }

@@ -65,7 +65,11 @@ struct DsConfig {
   }
 };
 
-Result<DsConfig> read_ds_config(const Config& model, const TrainRecipe& recipe);
+/// What stands for the sizes that are "auto": Trainer's numbers, or DeepSpeed's own defaults where
+/// a model is prepared before Trainer fills them in.
+enum class AutoSizes { filled_in, left_out };
+Result<DsConfig> read_ds_config(const Config& model, const TrainRecipe& recipe,
+                                AutoSizes sizes = AutoSizes::filled_in);
 
 /// The recipe with the batch that the ds_config names.
 TrainRecipe resolved(TrainRecipe recipe);

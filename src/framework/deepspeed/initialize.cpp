@@ -15,8 +15,7 @@
 namespace memtape::deepspeed {
 namespace {
 
-/// Tensor constructors under zero.Init give floating point in its dtype.
-void cast_buffers(const nn::ModuleNode& module, DType dtype) {
+void cast_buffers_below(const nn::ModuleNode& module, DType dtype) {
   for (const nn::ModuleNode::Named& buffer : module.buffers) {
     if (!buffer.tensor.is_floating_point() || buffer.tensor.dtype() == dtype) continue;
     const Tensor cast = buffer.tensor.to(dtype);
@@ -24,7 +23,7 @@ void cast_buffers(const nn::ModuleNode& module, DType dtype) {
     buffer.tensor.impl().storage = cast.impl().storage;
     buffer.tensor.impl().dtype = dtype;
   }
-  for (const nn::ModuleNode* child : module.children) cast_buffers(*child, dtype);
+  for (const nn::ModuleNode* child : module.children) cast_buffers_below(*child, dtype);
 }
 
 std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& model,
@@ -65,13 +64,17 @@ void cast_parameters(family::PretrainedModel& model, DType dtype) {
   cast_parameters(nn::parameters(model.tree.root()), dtype);
 }
 
+void cast_buffers(family::PretrainedModel& model, DType dtype) {
+  cast_buffers_below(model.tree.root(), dtype);
+}
+
 Engine::Engine(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
                Rank rank, const std::vector<Tensor>& second_group)
     : DrivenModel(model),
       packed_sequences_(config.packed_sequences),
       offloads_optimizer_(config.zero.offload_optimizer) {
   cast_parameters(castable_parameters(model, config), config.model_dtype);
-  if (config.under_zero_init) cast_buffers(model.tree.root(), config.model_dtype);
+  if (config.under_zero_init) cast_buffers(model, config.model_dtype);
   whole_ = torch::count_statics(model);
   optimizer_ = make_engine_optimizer(model, config, recipe, rank, second_group);
   ghost::session().tape.empty_cache();

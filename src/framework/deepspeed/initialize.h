@@ -16,6 +16,9 @@ namespace memtape::deepspeed {
 /// that becomes of a model without an optimizer, below ZeRO 3.
 void cast_parameters(family::PretrainedModel& model, DType dtype);
 
+/// Buffers in its dtype, as tensor constructors under zero.Init give them.
+void cast_buffers(family::PretrainedModel& model, DType dtype);
+
 class Engine final : public torch::DrivenModel {
  public:
   /// `second_group`: parameters that the program's optimizer has in a second group; ZeRO 3 alone

@@ -104,7 +104,7 @@ void ParameterOffload::watch_adapters(nn::ModuleNode& root, const ByTensor& by_t
         layer ? dynamic_cast<const torch::LoraLinear*>(layer->adapter.get()) : nullptr;
     if (!adapter) continue;
     ZeroParam& weight_A = *by_tensor.at(adapter->weight_A().ptr().get());
-    adapter_reads_.emplace_back(*layer, weight_A, hooks, gather_);
+    adapter_reads_.emplace_back(*adapter, weight_A, hooks, gather_);
     module.node->children.front()->hooks.push_back(&adapter_reads_.back());
   }
 }

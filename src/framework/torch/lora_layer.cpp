@@ -97,6 +97,7 @@ LoraLinear::LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRec
 }
 
 Tensor LoraLinear::forward(nn::Projection& base, const Tensor& input) {
+  if (!enabled) return base_layer_(input);
   if (lora_forward_over(base) != LoraForward::plain) return forward_over_quantized(base, input);
   Tensor result = base_layer_(input);
   const DType torch_result_dtype = result.dtype();

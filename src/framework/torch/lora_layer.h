@@ -31,6 +31,7 @@ class LoraLinear final : public nn::ProjectionAdapter {
              std::int64_t rank);
 
   Tensor forward(nn::Projection& base, const Tensor& input) override;
+  bool enabled = true;  ///< not disable_adapters: else the layer's own product is all
 
   // What functions that take the layer's place read (axolotl's get_lora_parameters).
   const Tensor& weight_A() const { return lora_A_.weight; }

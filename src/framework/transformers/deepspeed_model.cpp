@@ -53,8 +53,10 @@ TrainRecipe trainer_recipe(TrainRecipe recipe) {
   return recipe;
 }
 
-Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecipe& recipe) {
-  Result<deepspeed::DsConfig> read = deepspeed::read_ds_config(config, engine_recipe(recipe));
+Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecipe& recipe,
+                                          deepspeed::AutoSizes sizes) {
+  Result<deepspeed::DsConfig> read =
+      deepspeed::read_ds_config(config, engine_recipe(recipe), sizes);
   if (!read) return read;
   read->packed_sequences = says_packed(recipe.trainer.deepspeed);
   read->under_zero_init = read->zero.stage == 3;  // from_pretrained, arguments parsed before it
@@ -105,12 +107,14 @@ Result<void> check_model(const TrainRecipe& recipe) {
   if (trainer.is_of_trl() && !trainer.sft && !trainer.dpo && !rewards)
     return unsupported("this trainer of trl's over DeepSpeed is not modelled", "--deepspeed",
                        "leave it out");
-  if (trainer.dpo && stage_of(recipe) == 3)
-    return unsupported("trl's DPOTrainer over ZeRO 3 is not modelled", "--deepspeed", "ZeRO 2");
+  if (trainer.dpo && trainer.dpo->precompute_ref_log_probs && stage_of(recipe) == 3)
+    return unsupported(
+        "the hooks that computing a reference before leaves to ZeRO 3 are not modelled",
+        "--precompute_ref_log_probs", "leave it out, or ZeRO 2");
   if (recipe.quantization && stage_of(recipe) == 3)
     return unsupported("a quantized base over ZeRO 3 is not modelled", "--quantization",
                        "leave it out, or ZeRO 2");
-  if (recipe.lora && trainer.is_of_trl() && !trainer.sft && stage_of(recipe) == 3)
+  if (recipe.lora && trainer.is_of_trl() && !trainer.sft && !trainer.dpo && stage_of(recipe) == 3)
     return unsupported("adapters in this trainer of trl's over ZeRO 3 are not modelled", "--peft",
                        "leave it out, or ZeRO 2");
   if (recipe.lora && stage_of(recipe) == 3) return check_zero3_adapters(recipe);

@@ -20,7 +20,9 @@ TrainRecipe engine_recipe(const TrainRecipe& recipe);
 /// trl's trainers force adapters over ZeRO 3 to reentrant checkpoints.
 TrainRecipe trainer_recipe(TrainRecipe recipe);
 
-Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecipe& recipe);
+Result<deepspeed::DsConfig> engine_config(
+    const Config& config, const TrainRecipe& recipe,
+    deepspeed::AutoSizes sizes = deepspeed::AutoSizes::filled_in);
 
 /// Whether the engine cuts parameters: ZeRO 3.
 bool cuts_parameters(const TrainRecipe& recipe);

@@ -35,7 +35,8 @@ ModelOutput PreparedModel::operator()(const Batch& inputs) const {
 void PreparedModel::call(const std::function<torch::DrivenModel::Outputs()>& forward,
                          Callee callee) const {
   const auto patched = [&] { return autocasting(forward); };
-  if (wrapper_ && (callee == Callee::model_wrapped || recipe_.trainer.fsdp))
+  // ZeRO 3's hooks are the model's own.
+  if (wrapper_ && (callee == Callee::model_wrapped || recipe_.trainer.fsdp || gather_))
     wrapper_->call(patched);
   else
     patched();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "family/transformers_release.h"
+#include "framework/deepspeed/evaluation_engine.h"
 #include "framework/deepspeed/initialize.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/gradient_checkpointing.h"
@@ -60,7 +61,8 @@ bool loss_shifts_labels(const Config& config, const TrainRecipe& recipe) {
 struct Models {
   family::PretrainedModel& trained;
   family::PretrainedModel* reference = nullptr;
-  std::optional<deepspeed::DsConfig> ds_config;  ///< of what it runs over, or nothing
+  std::optional<deepspeed::DsConfig> ds_config;         ///< of what it runs over, or nothing
+  std::optional<deepspeed::DsConfig> reference_config;  ///< of the reference's engine
 };
 
 class Trainer {
@@ -82,6 +84,10 @@ class Trainer {
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
     if (!reference_) return;
+    if (models.reference_config) {
+      prepare_deepspeed(models);
+      return;
+    }
     reference_wrapper_ = prepare_reference(*models.reference, recipe, rank);
     reference_->wrap_in(*reference_wrapper_);
   }
@@ -141,6 +147,18 @@ class Trainer {
   }
 
  private:
+  /// trl's prepare_deepspeed (models/utils.py) over ZeRO 3.
+  void prepare_deepspeed(const Models& models) {
+    const deepspeed::DsConfig& config = *models.reference_config;
+    deepspeed::cast_buffers(*models.reference, config.model_dtype);
+    auto engine = std::make_unique<deepspeed::EvaluationEngine>(*models.reference, config, recipe_);
+    reference_->gather_with([engine = engine.get()](const std::vector<Tensor>& parameters) {
+      return engine->gathered(parameters);
+    });
+    reference_wrapper_ = std::move(engine);
+    reference_->wrap_in(*reference_wrapper_);
+  }
+
   /// _prepare_for_training
   void prepare_for_training() {
     if (ds_config_) return initialize_deepspeed();
@@ -405,11 +423,19 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
     return tl::unexpected(headed.error());
   const auto reference = load_reference(config, recipe);
   if (!reference) return tl::unexpected(reference.error());
-  Models models{.trained = *loaded->model, .reference = reference->get(), .ds_config = {}};
+  Models models{.trained = *loaded->model,
+                .reference = reference->get(),
+                .ds_config = {},
+                .reference_config = {}};
   if (runs_deepspeed(recipe)) {
     Result<deepspeed::DsConfig> ds_config = engine_config(config, recipe);
     if (!ds_config) return tl::unexpected(ds_config.error());
     models.ds_config = std::move(*ds_config);
+    if (models.reference && cuts_parameters(recipe)) {
+      auto of_reference = engine_config(config, recipe, deepspeed::AutoSizes::left_out);
+      if (!of_reference) return tl::unexpected(of_reference.error());
+      models.reference_config = std::move(*of_reference);
+    }
   }
   Trainer trainer(recipe, models, loss_shifts_labels(config, recipe), place.rank);
   if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)

@@ -3,12 +3,10 @@
 // with it, adapters (PeftModel.disable_adapter), under which the policy is its own reference.
 #pragma once
 
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "family/pretrained.h"
-#include "nn/layers.h"
+#include "framework/torch/lora_layer.h"
 
 namespace memtape::transformers::trl {
 
@@ -33,18 +31,23 @@ class WithoutAdapters {
  public:
   explicit WithoutAdapters(family::PretrainedModel& model) : checkpointing_(model) {
     for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
-      if (module.node->projection && module.node->projection->adapter)
-        taken_.emplace_back(module.node->projection, std::move(module.node->projection->adapter));
+      if (auto* adapter = adapter_of(*module.node)) disabled_.push_back(adapter);
+    for (torch::LoraLinear* adapter : disabled_) adapter->enabled = false;
   }
   ~WithoutAdapters() {
-    for (auto& [projection, adapter] : taken_) projection->adapter = std::move(adapter);
+    for (torch::LoraLinear* adapter : disabled_) adapter->enabled = true;
   }
   WithoutAdapters(const WithoutAdapters&) = delete;
   WithoutAdapters& operator=(const WithoutAdapters&) = delete;
 
  private:
+  static torch::LoraLinear* adapter_of(const nn::ModuleNode& node) {
+    return node.projection ? dynamic_cast<torch::LoraLinear*>(node.projection->adapter.get())
+                           : nullptr;
+  }
+
   WithoutCheckpointing checkpointing_;
-  std::vector<std::pair<nn::Projection*, std::unique_ptr<nn::ProjectionAdapter>>> taken_;
+  std::vector<torch::LoraLinear*> disabled_;
 };
 
 }  // namespace memtape::transformers::trl
