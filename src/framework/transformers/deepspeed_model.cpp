@@ -103,19 +103,14 @@ Result<void> check_zero3_adapters(const TrainRecipe& recipe) {
 /// What of the model has not been laid beside real runs.
 Result<void> check_model(const TrainRecipe& recipe) {
   const TrainerRecipe& trainer = recipe.trainer;
-  const bool rewards = trainer.reward && stage_of(recipe) == 3;
-  if (trainer.is_of_trl() && !trainer.sft && !trainer.dpo && !rewards)
-    return unsupported("this trainer of trl's over DeepSpeed is not modelled", "--deepspeed",
-                       "leave it out");
-  if (trainer.dpo && trainer.dpo->precompute_ref_log_probs && stage_of(recipe) == 3)
+  const bool precomputes = (trainer.dpo && trainer.dpo->precompute_ref_log_probs) ||
+                           (trainer.kto && trainer.kto->precompute_ref_log_probs);
+  if (precomputes && stage_of(recipe) == 3)
     return unsupported(
         "the hooks that computing a reference before leaves to ZeRO 3 are not modelled",
         "--precompute_ref_log_probs", "leave it out, or ZeRO 2");
   if (recipe.quantization && stage_of(recipe) == 3)
     return unsupported("a quantized base over ZeRO 3 is not modelled", "--quantization",
-                       "leave it out, or ZeRO 2");
-  if (recipe.lora && trainer.is_of_trl() && !trainer.sft && !trainer.dpo && stage_of(recipe) == 3)
-    return unsupported("adapters in this trainer of trl's over ZeRO 3 are not modelled", "--peft",
                        "leave it out, or ZeRO 2");
   if (recipe.lora && stage_of(recipe) == 3) return check_zero3_adapters(recipe);
   return {};

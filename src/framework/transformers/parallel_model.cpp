@@ -133,15 +133,21 @@ std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& mo
 
 namespace {
 
+/// Generation and what scores it gather parameters in ways of their own: those of FSDP's root unit
+/// are summoned, those of ZeRO 3 gathered all at once, a PeftModel generates below its root unit.
+Result<void> check_generation(const TrainRecipe& recipe) {
+  const std::string name =
+      std::string("trl's ") + (recipe.trainer.grpo->leaves_one_out ? "RLOO" : "GRPO") + "Trainer ";
+  if (runs_deepspeed(recipe) && cuts_parameters(recipe))
+    return unsupported(name + "over ZeRO 3 is not modelled", "--deepspeed", "ZeRO 2");
+  if (recipe.trainer.fsdp)
+    return unsupported(name + "over FSDP is not modelled", "--fsdp", "leave it out");
+  return {};
+}
+
 /// trl's trainers that have been laid beside real runs on one GPU alone.
 Result<void> check_trl_on_several(const TrainRecipe& recipe) {
-  if (recipe.trainer.grpo)
-    return unsupported(std::string("trl's ") +
-                           (recipe.trainer.grpo->leaves_one_out ? "RLOO" : "GRPO") +
-                           "Trainer on several GPUs is not modelled",
-                       "--gpus", "1");
-  if (recipe.trainer.kto)
-    return unsupported("trl's KTOTrainer on several GPUs is not modelled", "--gpus", "1");
+  if (recipe.trainer.grpo) return check_generation(recipe);
   if (recipe.trainer.cpo)
     return unsupported("trl's CPOTrainer and ORPOTrainer on several GPUs are not modelled",
                        "--gpus", "1");
