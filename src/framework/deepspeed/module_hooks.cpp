@@ -56,9 +56,12 @@ void ModuleHooks::watch_output(Tensor& output) {
                [this] { coordinator_.fetch_sub_module(module_, false); });
 }
 
+/// A forward begins to count anew, though the backward of one before it is still to come.
 void ModuleHooks::watch_input(Tensor& input) {
-  pass_through(input, "PostBackwardFunctionModuleBackward",
-               [this] { coordinator_.release_sub_module(module_, false); });
+  grads_remaining_ = input.defined() && input.requires_grad() ? 1 : 0;
+  pass_through(input, "PostBackwardFunctionModuleBackward", [this] {
+    if (--grads_remaining_ == 0) coordinator_.release_sub_module(module_, false);
+  });
 }
 
 }  // namespace memtape::deepspeed

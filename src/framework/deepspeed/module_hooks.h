@@ -32,6 +32,7 @@ class ModuleHooks final : public nn::ForwardHooks {
 
   ParamCoordinator& coordinator_;
   TracedModule module_;
+  int grads_remaining_ = 0;  ///< ds_grads_remaining: at 0 the backward is over
 };
 
 }  // namespace memtape::deepspeed
