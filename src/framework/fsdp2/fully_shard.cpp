@@ -11,6 +11,7 @@
 #include "framework/fsdp2/fsdp_state.h"
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/gradient_checkpointing.h"
+#include "framework/torch/language_model_head.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/session.h"
 #include "mesh/shards.h"
@@ -205,7 +206,7 @@ class ShardedModel final : public ShardedProgram {
       if (!hidden && !inside_layer &&
           std::find(kFinalNorms.begin(), kFinalNorms.end(), module.node->name) != kFinalNorms.end())
         norm = module.node;
-      if (module.name == model_.output_embeddings()) head = module.node;
+      if (module.name == torch::language_model_head(model_)) head = module.node;
     }
     options_.ends == WrappedEnds::apart ? shard_apart(embedding, norm, head)
                                         : shard_as_accelerate(embedding, norm, head);

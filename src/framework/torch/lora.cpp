@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/torch/language_model_head.h"
 #include "framework/torch/lora_layer.h"
 #include "framework/torch/lora_parameters.h"
 #include "framework/torch/lora_targets.h"
@@ -46,15 +47,8 @@ bool is_converted(const ParameterTargets& parameters, std::string_view name) {
   });
 }
 
-/// What get_output_embeddings() gives, which all-linear leaves out: a classifier's score is none
-/// (modeling_utils.py, EmbeddingAccessMixin; peft's _maybe_include_all_linear_layers).
-std::string_view language_model_head(const family::PretrainedModel& model) {
-  const std::string_view head = model.output_embeddings();
-  return head == "score" || head == "classifier" || head == "qa_outputs" ? std::string_view()
-                                                                         : head;
-}
-
-/// The linear layers among the targets; those whose names now stand for parameters are none.
+/// The linear layers among the targets, of which all-linear leaves out the head
+/// (_maybe_include_all_linear_layers); those whose names now stand for parameters are none.
 Result<std::vector<NamedModule>> linear_targets(const std::vector<NamedModule>& modules,
                                                 LoraRecipe recipe, std::string_view head,
                                                 const ParameterTargets& parameters) {

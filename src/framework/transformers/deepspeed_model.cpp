@@ -70,8 +70,9 @@ bool cuts_parameters(const TrainRecipe& recipe) { return stage_of(recipe) == 3; 
 bool partitions_groups_as_one(const TrainRecipe& recipe) {
   if (!runs_deepspeed(recipe)) return false;
   const bool trains_adapters_alone =  // which decay, all of them
-      recipe.lora && recipe.lora->trained_biases == LoraRecipe::Biases::none &&
-      !recipe.lora->lora_bias && recipe.lora->modules_to_save.empty();
+      recipe.lora && !is_classification(recipe.task) &&
+      recipe.lora->trained_biases == LoraRecipe::Biases::none && !recipe.lora->lora_bias &&
+      recipe.lora->modules_to_save.empty();
   if (trains_adapters_alone) return false;
   const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");
   if (!json || json->has("optimizer")) return false;

@@ -173,9 +173,6 @@ Result<void> check_fsdp(const TrainRecipe& recipe) {
   const FsdpRecipe& fsdp = *recipe.trainer.fsdp;
   if (recipe.quantization)
     if (const Result<void> fine = check_quantized_fsdp(recipe); !fine) return fine;
-  if (fsdp.version == 2 && recipe.lora && recipe.trainer.reward)
-    return unsupported("adapters in trl's RewardTrainer over FSDP 2 are not modelled",
-                       "--fsdp_config", R"({"version": 1})");
   if (fsdp.version == 1 && recipe.lora && recipe.lora->use_dora)  // dora.py: lora_A.weight.shape[1]
     return bad_input("peft's DoRA asks FSDP 1's flat shards for two dimensions, and fails",
                      "--peft", R"("use_dora": false)");

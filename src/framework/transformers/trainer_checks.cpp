@@ -70,10 +70,11 @@ Result<void> check_seq2seq(const TrainRecipe& recipe) {
 Result<void> check_cut_task(const TrainRecipe& recipe) {
   const bool over_zero3 = runs_deepspeed(recipe) && cuts_parameters(recipe);
   const bool over_fsdp1 = recipe.trainer.fsdp && recipe.trainer.fsdp->version == 1;
-  const bool is_known = is_classification(recipe.task)
-                            ? recipe.trainer.fsdp || over_zero3
-                            : recipe.task == Task::masked_lm && (over_fsdp1 || over_zero3);
-  if (is_known && !recipe.lora) return {};
+  const bool classifies = is_classification(recipe.task);
+  const bool is_known = recipe.lora  ? classifies && !over_fsdp1 && !over_zero3
+                        : classifies ? recipe.trainer.fsdp || over_zero3
+                                     : recipe.task == Task::masked_lm && (over_fsdp1 || over_zero3);
+  if (is_known) return {};
   return unsupported("FSDP and DeepSpeed are not modelled for this task, or adapters in it",
                      "--task", "causal-lm");
 }
