@@ -58,6 +58,7 @@ constexpr auto kHeads = std::to_array<Heads>({
     {"hunyuan_v1_dense", false, false},
     {"hunyuan_v1_moe", false, false},
     {"llama", true, true},
+    {"minicpm3", false, false},
     {"ministral", true, true},
     {"ministral3", true, true},
     {"mistral", true, true},

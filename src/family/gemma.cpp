@@ -34,7 +34,12 @@ Tensor GemmaRMSNorm::forward(const Tensor& x) {
 
 GemmaTextScaledWordEmbedding::GemmaTextScaledWordEmbedding(const nn::Scope& scope,
                                                            std::int64_t count, std::int64_t dim)
-    : Embedding(scope, count, dim), embed_scale_(ghost::zeros({}, scope.dtype())) {
+    : GemmaTextScaledWordEmbedding(scope, count, dim, scope.dtype()) {}
+
+GemmaTextScaledWordEmbedding::GemmaTextScaledWordEmbedding(const nn::Scope& scope,
+                                                           std::int64_t count, std::int64_t dim,
+                                                           DType scale_dtype)
+    : Embedding(scope, count, dim), embed_scale_(ghost::zeros({}, scale_dtype)) {
   scope.buffer("embed_scale", embed_scale_);
 }
 

@@ -21,10 +21,12 @@ class GemmaRMSNorm : public nn::Module<GemmaRMSNorm> {
   Tensor weight_;
 };
 
-/// An embedding times a number that lies on the GPU in the model's dtype.
+/// An embedding times a number that lies on the GPU in the model's dtype, or in its own.
 class GemmaTextScaledWordEmbedding : public nn::Embedding {
  public:
   GemmaTextScaledWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim);
+  GemmaTextScaledWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim,
+                               DType scale_dtype);
   Tensor operator()(const Tensor& input_ids);
 
  private:

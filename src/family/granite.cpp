@@ -8,6 +8,7 @@
 
 #include "family/decoder.h"
 #include "family/families.h"
+#include "family/granite_layer.h"
 #include "family/granite_moe.h"
 #include "family/llama.h"
 #include "family/more_families.h"
@@ -23,44 +24,9 @@ struct GraniteConfig : DecoderConfig {
   bool use_post_norm = false;  ///< HyperCLOVA X's
 };
 
-class GraniteDecoderLayer : public nn::GradientCheckpointingLayer<GraniteDecoderLayer> {
- public:
-  GraniteDecoderLayer(const nn::Scope& scope, const GraniteConfig& c)
-      : GradientCheckpointingLayer(scope),
-        self_attn_(scope / "self_attn", c),
-        mlp_(scope / "mlp", c),
-        input_layernorm_(scope / "input_layernorm", c.hidden_size),
-        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size) {
-    if (!c.use_post_norm) return;
-    post_norm1_.emplace(scope / "post_norm1", c.hidden_size);
-    post_norm2_.emplace(scope / "post_norm2", c.hidden_size);
-  }
-
-  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
-                 const Tensor&) {
-    Tensor residual = x;
-    Tensor hidden_states = input_layernorm_(x);
-    hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
-    if (post_norm1_) hidden_states = (*post_norm1_)(hidden_states);
-    hidden_states = residual.add(hidden_states.mul(kMultiplier));
-
-    residual = hidden_states;
-    hidden_states = post_attention_layernorm_(hidden_states);
-    hidden_states = mlp_(hidden_states);
-    if (post_norm2_) hidden_states = (*post_norm2_)(hidden_states);
-    return residual.add(hidden_states.mul(kMultiplier));
-  }
-
- private:
-  LlamaAttention self_attn_;
-  LlamaMLP mlp_;
-  LlamaRMSNorm input_layernorm_, post_attention_layernorm_;
-  std::optional<LlamaRMSNorm> post_norm1_, post_norm2_;
-};
-
 struct GraniteParts : DecoderParts {
   using Settings = GraniteConfig;
-  using DecoderLayer = GraniteDecoderLayer;
+  using DecoderLayer = GraniteDecoderLayer<LlamaAttention>;
   using Norm = LlamaRMSNorm;
   static void scale_embeddings(Tensor& inputs_embeds, const DecoderConfig&) {
     inputs_embeds = inputs_embeds.mul(kMultiplier);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "family/classifiers.h"
+#include "family/latest_families.h"
 #include "family/more_families.h"
 #include "family/pretrained.h"
 #include "family/remote_code.h"
@@ -160,6 +161,7 @@ constexpr std::array kFamilies{
     Family{"hyperclovax", Task::causal_lm, build_hyperclovax},
     Family{"hy_v3", Task::causal_lm, build_hy_v3},
     Family{"mellum", Task::causal_lm, build_mellum},
+    Family{"minicpm3", Task::causal_lm, build_minicpm3},
     Family{"deit", Task::image_classification, build_deit},
     Family{"dinov2", Task::image_classification, build_dinov2},
 };

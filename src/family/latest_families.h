@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The families added last, declared apart for the same reason as those of more_families.h.
+#pragma once
+
+#include "family/families.h"
+
+namespace memtape::family {
+
+ModelPointer build_minicpm3(const Config& c, const ModelOptions& options);
+
+}  // namespace memtape::family
