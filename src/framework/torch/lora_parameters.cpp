@@ -10,6 +10,7 @@
 #include "framework/torch/lora_targets.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/matmul.h"
+#include "nn/layers.h"
 #include "nn/parametrize.h"
 
 namespace memtape::torch {
@@ -24,9 +25,9 @@ double scaling_of(const LoraRecipe& recipe) { return recipe.scales ? 2.0 : 1.0; 
 /// _MODEL_TO_CONVERSION_PATTERN (transformers/conversion_mapping.py) with peft's own addition.
 constexpr auto kLikeMixtral = std::to_array<std::string_view>({"mixtral", "minimax_m2"});
 constexpr auto kLikeQwen2Moe = std::to_array<std::string_view>(
-    {"deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "exaone_moe",
-     "flex_olmo", "glm4_moe", "glm4_moe_lite", "glm4v_moe", "glm_moe_dsa", "hunyuan_v1_moe",
-     "mellum", "olmoe", "qwen3_moe", "qwen3_next", "solar_open"});
+    {"afmoe", "cohere2_moe", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe",
+     "exaone_moe", "flex_olmo", "glm4_moe", "glm4_moe_lite", "glm4v_moe", "glm_moe_dsa",
+     "hunyuan_v1_moe", "mellum", "olmoe", "qwen3_moe", "qwen3_next", "solar_open"});
 
 /// _MOE_TARGET_MODULE_MAPPING: the names of the layers that are parts of tensors now.
 struct OldNames {
@@ -112,7 +113,7 @@ class DeltaProxy final : public nn::Parametrization {
 
 class ParamWrappers final : public nn::ParametrizingPatch {
  public:
-  explicit ParamWrappers(double scaling) : scaling_(scaling) {}
+  ParamWrappers(const ModuleNode& node, double scaling) : node_(node), scaling_(scaling) {}
   nn::Linear& add(const nn::Scope& scope, std::int64_t in, std::int64_t out, DType dtype) {
     linears_.push_back(std::make_unique<nn::Linear>(scope, in, out, false, dtype));
     return *linears_.back();
@@ -129,10 +130,17 @@ class ParamWrappers final : public nn::ParametrizingPatch {
     }
     return nullptr;
   }
-  /// Modules that have parameters of this kind make more than a tensor: theirs is never called.
-  Tensor forward(const Tensor& x) override { return x; }
+  /// Of a router's layer that is a module of its own (AFMoE). Other modules that have parameters of
+  /// this kind make more than a tensor: theirs is never called.
+  Tensor forward(const Tensor& x) override {
+    if (!node_.projection) return x;
+    const Tensor& weight = node_.projection->weight;
+    const nn::Parametrized parametrized(node_, weight);
+    return ghost::linear(x, nn::value_of(weight), node_.projection->bias);
+  }
 
  private:
+  const ModuleNode& node_;
   double scaling_;
   std::vector<std::unique_ptr<nn::Linear>> linears_;
   std::vector<std::pair<const ghost::TensorImpl*, LoraFactors>> wrapped_;
@@ -181,7 +189,7 @@ std::vector<LoraFactors> wrap_parameters(nn::ModuleTree& tree,
                                          const std::vector<ParameterTarget>& targets) {
   ModuleNode& node = *targets.front().module.node;
   const std::vector<ModuleNode*> nodes = nest(tree, node, targets.size());
-  auto patch = std::make_unique<ParamWrappers>(targets.front().scaling);
+  auto patch = std::make_unique<ParamWrappers>(node, targets.front().scaling);
   std::vector<LoraFactors> made;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Tensor& parameter = targets[i].parameter;
