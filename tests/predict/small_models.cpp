@@ -453,6 +453,11 @@ constexpr std::array kSpecials{
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "num_experts": 8, "num_experts_per_tok": 2,
                          "moe_intermediate_size": 64, "num_dense_layers": 0, "sliding_window": 16)"},
     Special{
+        "cohere2_moe",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 64, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "num_experts": 8, "num_experts_per_tok": 2,
+                         "sliding_window": 16)"},
+    Special{
         "minicpm3",
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
                          "num_attention_heads": 4, "num_key_value_heads": 4, "q_lora_rank": 48, "kv_lora_rank": 32,
