@@ -40,6 +40,7 @@ constexpr auto kHeads = std::to_array<Heads>({
     {"electra", true, true},
     {"ernie", true, true, true},
     {"esm", true, false},
+    {"eurobert", true, false},
     {"exaone4", true, true},
     {"falcon", true, true, false, {}, 0.0},
     {"gemma", true, false},

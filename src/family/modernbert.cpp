@@ -12,7 +12,7 @@
 #include "family/decoder_config.h"
 #include "family/encoder_classifier.h"
 #include "family/families.h"
-#include "family/loss.h"
+#include "family/masked_lm_loss_function.h"
 #include "family/masking.h"
 #include "family/rope.h"
 #include "ghost/ops/creation.h"
@@ -258,15 +258,6 @@ class ModernBertPredictionHead : public nn::Module<ModernBertPredictionHead> {
   nn::Activation act_;
   nn::LayerNorm norm_;
 };
-
-/// ForMaskedLMLoss of loss/loss_utils.py: in float32, over what Trainer has counted.
-Tensor for_masked_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64_t vocab_size) {
-  const Tensor logits = model_logits.to_float();
-  Tensor loss = masked_lm_loss(logits, batch, vocab_size);
-  if (loss.defined() && batch.num_items_in_batch.defined())
-    loss = loss.div(batch.num_items_in_batch);
-  return loss;
-}
 
 class ModernBertForMaskedLM : public PretrainedModel {
  public:
