@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JambaForCausalLM, BambaForCausalLM and Lfm2ForCausalLM of transformers 5.17
+// HybridModel and HybridForCausalLM: Jamba, Bamba and LFM2 of transformers 5.17
 // (models/jamba/modeling_jamba.py, models/bamba/modeling_bamba.py, models/lfm2/modeling_lfm2.py):
 // layers of a mixer or of attention, each with the mask of its kind. A family names its parts:
 //
@@ -29,25 +29,78 @@ namespace memtape::family {
 enum class Rotary { none, before_norm, after_norm };
 
 template <class Parts>
-class HybridForCausalLM : public PretrainedModel {
+class HybridModel : public nn::Module<HybridModel<Parts>> {
  public:
   using Settings = typename Parts::Settings;
   using DecoderLayer = typename Parts::DecoderLayer;
 
+  HybridModel(const nn::Scope& scope, const Settings& c)
+      : nn::Module<HybridModel>(scope),
+        embed_tokens(scope / "embed_tokens", c.vocab_size, c.hidden_size),
+        config_(c),
+        layers_(scope / "layers", c.num_hidden_layers, c),
+        norm_(finish_layers(scope) / Parts::kNorm, c.hidden_size) {
+    finish(scope);
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    Tensor inputs_embeds = embed_tokens(input_ids);
+    if constexpr (requires { Parts::scale_embeddings(inputs_embeds); })
+      Parts::scale_embeddings(inputs_embeds);
+    const auto [position_ids, full_attention, linear_attention] = hybrid_inputs(
+        config_.attention, given_mask, inputs_embeds, Parts::position_ids(inputs_embeds));
+    Tensor hidden_states = inputs_embeds;
+    CosSin position_embeddings;
+    if (rotary_emb_) position_embeddings = (*rotary_emb_)(hidden_states, position_ids);
+    std::int64_t layer = 0;
+    for (DecoderLayer& decoder_layer : layers_)
+      hidden_states =
+          decoder_layer(hidden_states, config_.attends(layer++) ? full_attention : linear_attention,
+                        position_embeddings, position_ids);
+    return norm_(hidden_states);
+  }
+
+  nn::Embedding embed_tokens;
+
+ private:
+  nn::Scope finish_layers(const nn::Scope& scope) {
+    if (Parts::kRotary == Rotary::before_norm)
+      rotary_emb_.emplace(scope / "rotary_emb", config_.rope);
+    return scope;
+  }
+
+  /// What post_init computes again.
+  void finish(const nn::Scope& scope) {
+    if (Parts::kRotary == Rotary::after_norm)
+      rotary_emb_.emplace(scope / "rotary_emb", config_.rope);
+    if constexpr (requires { Parts::register_buffers(layers_, config_, scope.dtype()); })
+      Parts::register_buffers(layers_, config_, scope.dtype());
+    for (DecoderLayer& layer : layers_) Parts::init_weights(layer, config_, scope.dtype());
+    if (rotary_emb_) rotary_emb_->init_weights();
+  }
+
+  Settings config_;
+  nn::ModuleList<DecoderLayer> layers_;
+  std::optional<RotaryEmbedding> rotary_emb_;
+  LlamaRMSNorm norm_;
+};
+
+template <class Parts>
+class HybridForCausalLM : public PretrainedModel {
+ public:
+  using Settings = typename Parts::Settings;
+
   HybridForCausalLM(const Settings& c, const ModelOptions& options)
       : PretrainedModel(options),
         config_(c),
-        model_(root() / "model"),
-        embed_tokens_(model_ / "embed_tokens", c.vocab_size, c.hidden_size),
-        layers_(model_ / "layers", c.num_hidden_layers, c),
-        norm_(finish_layers() / Parts::kNorm, c.hidden_size),
-        lm_head_(finish_model() / "lm_head", c.hidden_size, c.vocab_size, false) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, embed_tokens_.weight);
+        model_(root() / "model", c),
+        lm_head_(root() / "lm_head", c.hidden_size, c.vocab_size, false) {
+    if (c.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
   }
 
   ModelOutput forward(const Batch& batch) override {
     RouterLogits collector(balances_load());
-    const Tensor hidden_states = run_model(batch);
+    const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
     const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     if constexpr (requires { Parts::scale_logits(logits); }) Parts::scale_logits(logits);
@@ -70,46 +123,8 @@ class HybridForCausalLM : public PretrainedModel {
     return false;
   }
 
-  nn::Scope finish_layers() {
-    if (Parts::kRotary == Rotary::before_norm)
-      rotary_emb_.emplace(model_ / "rotary_emb", config_.rope);
-    return model_;
-  }
-
-  /// What post_init computes again, before the head is made.
-  nn::Scope finish_model() {
-    if (Parts::kRotary == Rotary::after_norm)
-      rotary_emb_.emplace(model_ / "rotary_emb", config_.rope);
-    if constexpr (requires { Parts::register_buffers(layers_, config_, tree.dtype()); })
-      Parts::register_buffers(layers_, config_, tree.dtype());
-    for (DecoderLayer& layer : layers_) Parts::init_weights(layer, config_, tree.dtype());
-    if (rotary_emb_) rotary_emb_->init_weights();
-    return root();
-  }
-
-  Tensor run_model(const Batch& batch) {
-    Tensor inputs_embeds = embed_tokens_(batch.input_ids);
-    if constexpr (requires { Parts::scale_embeddings(inputs_embeds); })
-      Parts::scale_embeddings(inputs_embeds);
-    const auto [position_ids, full_attention, linear_attention] = hybrid_inputs(
-        config_.attention, batch.attention_mask, inputs_embeds, Parts::position_ids(inputs_embeds));
-    Tensor hidden_states = inputs_embeds;
-    CosSin position_embeddings;
-    if (rotary_emb_) position_embeddings = (*rotary_emb_)(hidden_states, position_ids);
-    std::int64_t layer = 0;
-    for (DecoderLayer& decoder_layer : layers_)
-      hidden_states =
-          decoder_layer(hidden_states, config_.attends(layer++) ? full_attention : linear_attention,
-                        position_embeddings, position_ids);
-    return norm_(hidden_states);
-  }
-
   Settings config_;
-  nn::Scope model_;
-  nn::Embedding embed_tokens_;
-  nn::ModuleList<DecoderLayer> layers_;
-  std::optional<RotaryEmbedding> rotary_emb_;
-  LlamaRMSNorm norm_;
+  HybridModel<Parts> model_;
   nn::Linear lm_head_;
 };
 

@@ -15,39 +15,30 @@
 #include "nn/parametrize.h"
 
 namespace memtape::family {
+
+Lfm2Config::Lfm2Config(const Config& c, const ModelOptions& options)
+    : Lfm2LayersConfig(c, options,
+                       {.vocab_size = 65536,
+                        .hidden_size = 2560,
+                        .intermediate_size = 12288,
+                        .num_key_value_heads = 8,
+                        .tie_word_embeddings = true}) {
+  if (c.has("block_ff_dim")) intermediate_size = c.dimension("block_ff_dim");
+  if (c.boolean("block_auto_adjust_ff_dim", true)) adjust_intermediate_size(c);
+}
+
+void Lfm2Config::adjust_intermediate_size(const Config& c) {
+  intermediate_size = 2 * intermediate_size / 3;
+  const std::int64_t block = c.dimension("block_multiple_of", 256);
+  if (c.has("block_ffn_dim_multiplier") && c.is_null("block_ffn_dim_multiplier")) return;
+  const double factor = c.number("block_ffn_dim_multiplier", 1.0);
+  if (factor <= 0 || factor > 1e6) c.fail("block_ffn_dim_multiplier", "must be a positive number");
+  const double product = std::clamp(factor, 0.0, 1e6) * static_cast<double>(intermediate_size);
+  intermediate_size =
+      std::max<std::int64_t>(ceil_div(static_cast<std::int64_t>(product), block), 1) * block;
+}
+
 namespace {
-
-struct Lfm2Config : Lfm2LayersConfig {
-  Lfm2Config(const Config& c, const ModelOptions& options)
-      : Lfm2LayersConfig(c, options,
-                         {.vocab_size = 65536,
-                          .hidden_size = 2560,
-                          .intermediate_size = 12288,
-                          .num_key_value_heads = 8,
-                          .tie_word_embeddings = true}) {
-    if (c.has("block_ff_dim")) intermediate_size = c.dimension("block_ff_dim");
-    if (c.boolean("block_auto_adjust_ff_dim", true)) adjust_intermediate_size(c);
-  }
-
- private:
-  /// Two thirds, times a factor, up to a multiple of a block.
-  void adjust_intermediate_size(const Config& c) {
-    intermediate_size = 2 * intermediate_size / 3;
-    const std::int64_t block = c.dimension("block_multiple_of", 256);
-    if (c.has("block_ffn_dim_multiplier") && c.is_null("block_ffn_dim_multiplier")) return;
-    const double factor = c.number("block_ffn_dim_multiplier", 1.0);
-    if (factor <= 0 || factor > 1e6)
-      c.fail("block_ffn_dim_multiplier", "must be a positive number");
-    const double product = std::clamp(factor, 0.0, 1e6) * static_cast<double>(intermediate_size);
-    intermediate_size =
-        std::max<std::int64_t>(ceil_div(static_cast<std::int64_t>(product), block), 1) * block;
-  }
-};
-
-struct Lfm2Parts : Lfm2PartsBase {
-  using Settings = Lfm2Config;
-  using DecoderLayer = Lfm2DecoderLayer<Lfm2MLP>;
-};
 
 constexpr DecoderDefaults kMoeDefaults{.vocab_size = 65536,
                                        .hidden_size = 2048,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "family/hybrid_for_causal_lm.h"
@@ -92,7 +93,8 @@ class Lfm2ShortConv : public nn::Module<Lfm2ShortConv> {
     const std::vector<Tensor> parts = BCx.chunk(3, -2);
     const Tensor &B = parts[0], &C = parts[1], &x = parts[2];
     Tensor hidden_states = B.mul(x);
-    hidden_states = causal_conv1d(hidden_states, conv_, none_);
+    hidden_states =
+        cached_conv1d(std::move(hidden_states), KeyValueCache::linear_layer(), conv_, none_);
     Tensor y = C.mul(hidden_states);
     y = y.transpose(-1, -2).contiguous();
     y = out_proj_(y);
@@ -144,6 +146,20 @@ struct Lfm2PartsBase {
   static Tensor position_ids(const Tensor& x) { return position_ids_for(x); }
   template <class Layer, class Settings>
   static void init_weights(const Layer&, const Settings&, DType) {}
+};
+
+/// LFM2's own, whose MLP may be of two thirds of what is written.
+struct Lfm2Config : Lfm2LayersConfig {
+  Lfm2Config(const Config& c, const ModelOptions& options);
+
+ private:
+  /// Two thirds, times a factor, up to a multiple of a block.
+  void adjust_intermediate_size(const Config& c);
+};
+
+struct Lfm2Parts : Lfm2PartsBase {
+  using Settings = Lfm2Config;
+  using DecoderLayer = Lfm2DecoderLayer<Lfm2MLP>;
 };
 
 }  // namespace memtape::family

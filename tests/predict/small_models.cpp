@@ -463,6 +463,12 @@ constexpr std::array kSpecials{
                          "num_attention_heads": 4, "num_key_value_heads": 4, "q_lora_rank": 48, "kv_lora_rank": 32,
                          "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32)"},
     Special{
+        "lfm2_vl",
+        R"("text_config": {"vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4,
+                         "num_attention_heads": 4, "num_key_value_heads": 2},
+           "vision_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+                         "num_attention_heads": 4, "patch_size": 8, "num_patches": 16}, "projector_hidden_size": 80)"},
+    Special{
         "gptj",
         R"("vocab_size": 512, "hidden_size": 128, "num_hidden_layers": 8, "num_attention_heads": 4,
                          "n_positions": 256, "rotary_dim": 16)"},
