@@ -33,6 +33,7 @@ constexpr auto kHeads = std::to_array<Heads>({
     {"bloom", true, true, false, {}, 0.0},
     {"camembert", true, true},
     {"data2vec-text", true, true, true},
+    {"deberta", true, true},
     {"deberta-v2", true, true, true},
     {"deepseek_v2", false, false},
     {"deepseek_v3", true, false},

@@ -10,10 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
-#include "family/activations.h"
 #include "family/bert_head.h"
-#include "family/encoder_classifier.h"
+#include "family/deberta_embeddings.h"
+#include "family/deberta_heads.h"
 #include "family/encoder_masked_lm.h"
 #include "family/families.h"
 #include "family/padding_check.h"
@@ -23,7 +22,6 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/indexing.h"
-#include "ghost/ops/loss.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -31,53 +29,30 @@
 namespace memtape::family {
 namespace {
 
-struct DebertaV2Config : BertConfig {
+struct DebertaV2Config : DebertaConfig {
   DebertaV2Config(const Config& c, const ModelOptions& options)
-      : BertConfig(c, options,
-                   {.vocab_size = 128100,
-                    .hidden_size = 1536,
-                    .num_hidden_layers = 24,
-                    .num_attention_heads = 24,
-                    .intermediate_size = 6144,
-                    .type_vocab_size = 0}),
-        relative_attention(c.boolean("relative_attention", false)),
-        position_biased_input(c.boolean("position_biased_input", true)),
+      : DebertaConfig(c, options,
+                      {.vocab_size = 128100,
+                       .hidden_size = 1536,
+                       .num_hidden_layers = 24,
+                       .num_attention_heads = 24,
+                       .intermediate_size = 6144,
+                       .type_vocab_size = 0}),
         share_att_key(c.boolean("share_att_key", false)),
-        norms_rel_ebd(has_part(c.text("norm_rel_ebd", "none"), "layer_norm")),
-        checks_padding(!(c.has("pad_token_id") && c.is_null("pad_token_id"))) {
-    read_pos_att_type(c);
-    max_relative_positions = c.integer("max_relative_positions", -1);
-    if (max_relative_positions < 1) max_relative_positions = max_position_embeddings;
+        norms_rel_ebd(c.text("norm_rel_ebd", "none").find("layer_norm") != std::string::npos) {
     position_buckets = c.integer("position_buckets", -1);
-    if (!c.boolean("legacy", true)) c.fail("legacy", "only the legacy head is modelled");
     if (c.integer("conv_kernel_size", 0) > 0) c.fail("conv_kernel_size", "is not modelled");
-    if (c.dimension("embedding_size", hidden_size) != hidden_size)
-      c.fail("embedding_size", "other than hidden_size is not modelled");
     if (c.dimension("attention_head_size", head_size()) != head_size())
       c.fail("attention_head_size", "other than hidden_size / num_attention_heads is not modelled");
   }
 
-  std::int64_t head_size() const { return hidden_size / num_attention_heads; }
   /// pos_ebd_size: buckets to either side.
   std::int64_t span() const {
     return position_buckets > 0 ? position_buckets : max_relative_positions;
   }
 
-  bool relative_attention, position_biased_input, share_att_key, norms_rel_ebd, checks_padding;
-  bool c2p = false, p2c = false;  ///< of pos_att_type
-  std::int64_t max_relative_positions, position_buckets;
-
- private:
-  static bool has_part(const std::string& parts, std::string_view part) {
-    return parts.find(part) != std::string::npos;
-  }
-  /// "p2c|c2p", or a list of the two.
-  void read_pos_att_type(const Config& c) {
-    if (c.is_null("pos_att_type")) return;
-    const std::string types = c.json("pos_att_type");
-    c2p = has_part(types, "c2p");
-    p2c = has_part(types, "p2c");
-  }
+  bool share_att_key, norms_rel_ebd;
+  std::int64_t position_buckets;
 };
 
 /// make_log_bucket_position, as TorchScript's interpreter runs it: each value goes with its last
@@ -253,56 +228,6 @@ class DebertaV2Layer : public LayerOfSeveralInputs<DebertaV2Layer> {
   BertOutput output_;
 };
 
-class DebertaV2Embeddings : public nn::Module<DebertaV2Embeddings> {
- public:
-  DebertaV2Embeddings(const nn::Scope& scope, const DebertaV2Config& c)
-      : Module(scope), word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size) {
-    if (c.position_biased_input)
-      position_embeddings_.emplace(scope / "position_embeddings", c.max_position_embeddings,
-                                   c.hidden_size);
-    if (c.type_vocab_size > 0)
-      token_type_embeddings_.emplace(scope / "token_type_embeddings", c.type_vocab_size,
-                                     c.hidden_size);
-    layer_norm_.emplace(scope / "LayerNorm", c.hidden_size);
-    dropout_.emplace(scope / "dropout", c.hidden_dropout_prob);
-    const ghost::ScopeGuard guard(node().scope);
-    position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
-    scope.buffer("position_ids", position_ids_);
-  }
-
-  /// _init_weights copies a new range into position_ids.
-  void init_weights() const {
-    const ghost::ScopeGuard guard(node().scope);
-    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
-  }
-
-  Tensor forward(const Tensor& input_ids, const Tensor& token_type_ids, const Tensor& given_mask) {
-    const Tensor position_ids = position_ids_.slice(1, 0, input_ids.size(1));
-    const Tensor inputs_embeds = word_embeddings(input_ids);
-    const Tensor position_embeddings = position_embeddings_ ? (*position_embeddings_)(position_ids)
-                                                            : ghost::zeros_like(inputs_embeds);
-    Tensor embeddings = inputs_embeds, token_type_embeddings;
-    if (position_embeddings_) embeddings = embeddings.add(position_embeddings);
-    if (token_type_embeddings_) {
-      token_type_embeddings = (*token_type_embeddings_)(token_type_ids);
-      embeddings = embeddings.add(token_type_embeddings);
-    }
-    embeddings = (*layer_norm_)(embeddings);
-    const Tensor mask = given_mask.unsqueeze(2).to(embeddings.dtype());
-    embeddings = embeddings.mul(mask);
-    embeddings = (*dropout_)(embeddings);
-    return embeddings;
-  }
-
-  nn::Embedding word_embeddings;
-
- private:
-  std::optional<nn::Embedding> position_embeddings_, token_type_embeddings_;
-  std::optional<nn::LayerNorm> layer_norm_;
-  std::optional<nn::Dropout> dropout_;
-  Tensor position_ids_;
-};
-
 class DebertaV2Encoder : public nn::Module<DebertaV2Encoder> {
  public:
   DebertaV2Encoder(const nn::Scope& scope, const DebertaV2Config& c)
@@ -342,6 +267,8 @@ class DebertaV2Encoder : public nn::Module<DebertaV2Encoder> {
 
 class DebertaV2Model : public nn::Module<DebertaV2Model> {
  public:
+  using Settings = DebertaV2Config;
+
   DebertaV2Model(const nn::Scope& scope, const DebertaV2Config& c)
       : Module(scope),
         embeddings(scope / "embeddings", c),
@@ -360,107 +287,19 @@ class DebertaV2Model : public nn::Module<DebertaV2Model> {
     return encoded_layers.back();
   }
 
-  DebertaV2Embeddings embeddings;
+  DebertaEmbeddings<nn::LayerNorm> embeddings;
 
  private:
   bool checks_padding_;
   DebertaV2Encoder encoder_;
 };
 
-struct ContextPoolerConfig {
-  ContextPoolerConfig(const Config& c, const DebertaV2Config& config)
-      : size(c.dimension("pooler_hidden_size", config.hidden_size)),
-        activation(family::activation(c, "pooler_hidden_act", "gelu")),
-        dropout(c.number("pooler_dropout", 0.0)) {
-    if (size != config.hidden_size) c.fail("pooler_hidden_size", "must be hidden_size");
-  }
-  std::int64_t size;
-  nn::Activation activation;
-  double dropout;
-};
-
-class ContextPooler : public nn::Module<ContextPooler> {
- public:
-  ContextPooler(const nn::Scope& scope, const ContextPoolerConfig& c)
-      : Module(scope),
-        dense_(scope / "dense", c.size, c.size),
-        dropout_(scope / "dropout", c.dropout),
-        activation_(c.activation) {}
-
-  Tensor forward(const Tensor& hidden_states) {
-    Tensor context_token = hidden_states.select(1);
-    context_token = dropout_(context_token);
-    Tensor pooled_output = dense_(context_token);
-    pooled_output = activation_(pooled_output);
-    return pooled_output;
-  }
-
- private:
-  nn::Linear dense_;
-  nn::Dropout dropout_;
-  nn::Activation activation_;
-};
-
-/// DebertaV2ForSequenceClassification and MultipleChoice: the former looks for the texts that have
-/// a label.
-class ContextClassifier final : public ClassifierHead {
- public:
-  ContextClassifier(const nn::Scope& root, const ClassifierWidths& widths,
-                    const ContextPoolerConfig& pooler, Task task)
-      : task_(task),
-        pooler_(root / "pooler", pooler),
-        classifier_(root / "classifier", widths.hidden_size, widths.num_labels),
-        dropout_(root / "dropout", widths.dropout) {}
-
-  Tensor logits(Tensor& features, const Tensor&) override {
-    features = pooler_(features);
-    features = dropout_(features);
-    return classifier_(features);
-  }
-
-  ModelOutput output(Tensor logits, const Batch& batch) override {
-    if (task_ == Task::multiple_choice || !batch.labels.defined())
-      return ClassifierHead::output(std::move(logits), batch);
-    const std::int64_t texts = logits.size(0);
-    const Tensor label_index = ghost::nonzero(ghost::comparison("ge", batch.labels), texts);
-    const Tensor labeled_logits =
-        ghost::gather(logits, label_index.expand({texts, logits.size(1)}));
-    const Tensor labels = ghost::gather(batch.labels, label_index.view({-1}));
-    Tensor loss = ghost::cross_entropy(labeled_logits.to_float(), labels);
-    return {std::move(loss), std::move(logits)};
-  }
-
- private:
-  Task task_;
-  ContextPooler pooler_;
-  nn::Linear classifier_;
-  nn::Dropout dropout_;
-};
-
-ModelPointer build_classifier(const Config& c, const DebertaV2Config& config,
-                              const ModelOptions& options) {
-  const ContextPoolerConfig pooler(c, config);
-  ModelOptions classifier = options;
-  classifier.classifier_dropout.reset();
-  if (options.task == Task::sequence_classification || options.task == Task::multiple_choice)
-    classifier.classifier_dropout = c.optional_number("cls_dropout");
-  if (!c.check()) return nullptr;
-  const auto make_head = [&](const nn::Scope& root, const nn::Scope*, const ModelOptions&,
-                             const ClassifierWidths& widths) -> std::unique_ptr<ClassifierHead> {
-    if (options.task == Task::token_classification || options.task == Task::question_answering)
-      return make_token_head(root, options.task, widths);
-    return std::make_unique<ContextClassifier>(root, widths, pooler, options.task);
-  };
-  return std::make_unique<EncoderForClassification<DebertaV2Model>>(
-      options, classifier_widths(classifier, config.hidden_size, config.hidden_dropout_prob),
-      make_head, MadeFirst::body, "deberta", config);
-}
-
 }  // namespace
 
 ModelPointer build_deberta_v2(const Config& c, const ModelOptions& options) {
   const DebertaV2Config config(c, options);
-  if (is_classification(options.task)) return build_classifier(c, config, options);
+  if (is_classification(options.task))
+    return build_deberta_classifier<DebertaV2Model>(c, config, options);
   return build_checked<EncoderForMaskedLM<DebertaV2Model, BertLMPredictionHead>>(
       c, config, options, MaskedLmNames{"deberta", "cls.predictions"});
 }

@@ -165,6 +165,7 @@ constexpr std::array kFamilies{
     Family{"cohere2_moe", Task::causal_lm, build_cohere2_moe},
     Family{"eurobert", Task::masked_lm, build_eurobert},
     Family{"lfm2_vl", Task::image_text_to_text, build_lfm2_vl},
+    Family{"deberta", Task::masked_lm, build_deberta},
     Family{"afmoe", Task::causal_lm, build_afmoe},
     Family{"deit", Task::image_classification, build_deit},
     Family{"dinov2", Task::image_classification, build_dinov2},

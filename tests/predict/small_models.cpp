@@ -469,6 +469,11 @@ constexpr std::array kSpecials{
            "vision_config": {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
                          "num_attention_heads": 4, "patch_size": 8, "num_patches": 16}, "projector_hidden_size": 80)"},
     Special{
+        "deberta",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "max_position_embeddings": 256, "relative_attention": true,
+                         "pos_att_type": "c2p|p2c", "position_biased_input": false)"},
+    Special{
         "gptj",
         R"("vocab_size": 512, "hidden_size": 128, "num_hidden_layers": 8, "num_attention_heads": 4,
                          "n_positions": 256, "rotary_dim": 16)"},

@@ -8,8 +8,8 @@
 namespace memtape::ghost {
 namespace {
 
-/// CopySlices::apply around MulBackward0: the gradient is copied, and the part of the view runs
-/// through the op's own node.
+/// CopySlices::apply around MulBackward0 or DivBackward0: the gradient is copied, and the part of
+/// the view runs through the op's own node.
 struct CopySlices final : Node {
   explicit CopySlices(const Dims& view) : Node("CopySlices"), view_sizes(view) {}
   void apply(Gradients& in, Gradients& out) override {
@@ -19,12 +19,13 @@ struct CopySlices final : Node {
       result = empty(in[0].sizes(), in[0].dtype());
     }
     const Tensor slice = clone_contiguous(result.view(view_sizes));
-    const Tensor product = slice.mul(other.unpack());
+    const Tensor part = divides ? slice.div(2.0) : slice.mul(other.unpack());
     out[0] = result;
   }
   void release() override { other.reset(); }
   Saved other;
   Dims view_sizes;
+  bool divides = false;
 };
 
 /// as_strided_backward where neither geometry overlaps: zeros of the base's memory, written through
@@ -36,17 +37,28 @@ struct AsStridedBackward0 final : Node {
   Dims sizes;
 };
 
+/// What both ops do to the history; the node, or null where there is none to keep.
+Ptr<CopySlices> write_through(Op& op, const Tensor& view) {
+  if (!op.differentiable()) return {};
+  const Tensor base(view.impl().base);
+  const Ptr<CopySlices> slices = op.node<CopySlices>({&base}, view.sizes());
+  set_history(base, slices);
+  set_history(view, op.node<AsStridedBackward0>({&base}, base.sizes()));
+  return slices;
+}
+
 }  // namespace
 
 void mul_view_(const Tensor& view, const Tensor& other) {
   const In operand(view);
   Op op("mul_", {&operand});
-  if (!op.differentiable()) return;
-  const Tensor base(view.impl().base);
-  const Ptr<CopySlices> slices = op.node<CopySlices>({&base}, view.sizes());
-  slices->other.keep(other);
-  set_history(base, slices);
-  set_history(view, op.node<AsStridedBackward0>({&base}, base.sizes()));
+  if (const Ptr<CopySlices> slices = write_through(op, view)) slices->other.keep(other);
+}
+
+void div_view_(const Tensor& view) {
+  const In operand(view);
+  Op op("div_", {&operand});
+  if (const Ptr<CopySlices> slices = write_through(op, view)) slices->divides = true;
 }
 
 }  // namespace memtape::ghost

@@ -11,4 +11,7 @@ namespace memtape::ghost {
 /// view *= other, which wants no gradient, where `view` shows all elements of its base.
 void mul_view_(const Tensor& view, const Tensor& other);
 
+/// view /= a number on the host, likewise.
+void div_view_(const Tensor& view);
+
 }  // namespace memtape::ghost
