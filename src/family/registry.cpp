@@ -166,6 +166,8 @@ constexpr std::array kFamilies{
     Family{"eurobert", Task::masked_lm, build_eurobert},
     Family{"lfm2_vl", Task::image_text_to_text, build_lfm2_vl},
     Family{"deberta", Task::masked_lm, build_deberta},
+    Family{"nomic_bert", Task::masked_lm, build_nomic_bert},
+    Family{"jina_embeddings_v3", Task::masked_lm, build_jina_embeddings_v3},
     Family{"afmoe", Task::causal_lm, build_afmoe},
     Family{"deit", Task::image_classification, build_deit},
     Family{"dinov2", Task::image_classification, build_dinov2},
