@@ -82,7 +82,7 @@ class DebertaOutput : public nn::Module<DebertaOutput> {
 /// masked_fill(..., torch.finfo(query_layer.dtype).min) of scores that are narrower than the
 /// queries, which torch raises at.
 void refuse_autocast() {
-  ghost::session().fail({ErrorKind::bad_input,
+  ghost::session().fail({ErrorKind::unsupported,
                          "deberta cannot run under autocast: it fills scores in half precision "
                          "with float32's lowest number, at which torch raises",
                          "--precision", "fp32"});
