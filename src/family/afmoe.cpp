@@ -59,13 +59,13 @@ class AfmoeTokenChoiceRouter : public nn::Module<AfmoeTokenChoiceRouter> {
     const Tensor hidden_states = x.view({-1, x.size(-1)});
     Tensor router_logits = gate_(hidden_states).to_float();
     const Tensor scores = ghost::sigmoid(router_logits);
-    Tensor selected_experts = ghost::topk(scores.add(expert_bias), top_k_).second;
-    Tensor top_scores = ghost::gather(scores, selected_experts);
+    const ghost::ValuesAndIndices top_k = ghost::topk(scores.add(expert_bias), top_k_);
+    Tensor top_scores = ghost::gather(scores, top_k.second);
     const Tensor denominator = top_scores.sum(-1, true).add(1e-20);
     top_scores = top_scores.div(denominator);
     top_scores = top_scores.mul(1.0);  // by route_scale
     RouterLogits::record(router_logits);
-    return {std::move(router_logits), std::move(top_scores), std::move(selected_experts)};
+    return {std::move(router_logits), std::move(top_scores), top_k.second};
   }
 
  private:

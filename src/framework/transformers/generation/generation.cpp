@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "ghost/autograd/node.h"
@@ -35,11 +37,15 @@ family::AttentionImplementation attention_of(const Config& config, const Generat
   return is_eager ? family::AttentionImplementation::eager : family::AttentionImplementation::sdpa;
 }
 
-/// Families whose configuration class names no bos_token_id.
-constexpr std::array<std::string_view, 16> kWithoutBos{
-    "qwen3_next", "qwen3_5",   "qwen3_5_moe", "qwen3_vl", "qwen3_vl_moe", "mpt",
-    "olmo",       "olmo2",     "olmo3",       "olmoe",    "glm4_moe",     "qwen2",
-    "qwen3",      "qwen2_moe", "qwen3_moe",   "gpt_oss"};
+/// Families whose configuration class names no bos_token_id, by the model_type of the language
+/// model without its "_text".
+constexpr auto kWithoutBos = std::to_array<std::string_view>(
+    {"afmoe",     "dbrx",        "dots1",           "flex_olmo",  "glm",       "glm4",
+     "glm46v",    "glm4_moe",    "glm4v",           "glm4v_moe",  "glm_ocr",   "gpt_oss",
+     "hy_v3",     "internvl",    "llava_onevision", "mellum",     "mpt",       "olmo",
+     "olmo2",     "olmo3",       "olmoe",           "qwen2",      "qwen2_moe", "qwen3",
+     "qwen3_5",   "qwen3_5_moe", "qwen3_moe",       "qwen3_next", "qwen3_vl",  "qwen3_vl_moe",
+     "solar_open"});
 
 /// The layers that have keys and values of their own.
 std::int64_t layers_of(const Config& config) {
@@ -73,9 +79,15 @@ KeyValueCache::Settings cache_settings(const family::PretrainedModel& model, con
 
 }  // namespace
 
+/// GenerationConfig.from_model_config: the outer configuration's, else the text model's.
 bool Generation::has_bos_token(const Config& config) {
-  if (config.has("bos_token_id")) return !config.is_null("bos_token_id");
-  return std::ranges::find(kWithoutBos, config.text("model_type", "")) == kWithoutBos.end();
+  if (!config.is_null("bos_token_id")) return true;
+  const Config text = config.has("text_config") ? config.object("text_config") : config;
+  if (text.has("bos_token_id")) return !text.is_null("bos_token_id");
+  std::string name = text.text("model_type", config.text("model_type", ""));
+  constexpr std::string_view kSuffix = "_text";
+  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+  return std::ranges::find(kWithoutBos, name) == kWithoutBos.end();
 }
 
 Generation::Generation(family::PretrainedModel& model, const Config& config,
