@@ -59,6 +59,7 @@ constexpr auto kHeads = std::to_array<Heads>({
     {"helium", true, false},
     {"hunyuan_v1_dense", false, false},
     {"hunyuan_v1_moe", false, false},
+    {"jamba", false, false},
     {"jina_embeddings_v3", true, true},
     {"llama", true, true},
     {"minicpm3", false, false},

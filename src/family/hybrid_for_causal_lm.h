@@ -18,7 +18,9 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
+#include "family/classifiers.h"
 #include "family/decoder.h"
 #include "family/llama.h"
 #include "family/mamba2_mixer.h"
@@ -94,13 +96,26 @@ class HybridForCausalLM : public PretrainedModel {
       : PretrainedModel(options),
         config_(c),
         model_(root() / "model", c),
-        lm_head_(root() / "lm_head", c.hidden_size, c.vocab_size, false) {
-    if (c.tie_word_embeddings) nn::tie(lm_head_, model_.embed_tokens.weight);
+        task_(options.task),
+        classifier_(GenericClassifier::made(root(), options)),
+        lm_head_(root() / output_embeddings(), c.hidden_size,
+                 classifier_ ? classifier_->width() : c.vocab_size,
+                 classifier_ && classifier_->has_bias()) {
+    if (c.tie_word_embeddings && !classifier_) nn::tie(lm_head_, model_.embed_tokens.weight);
+  }
+
+  std::string_view output_embeddings() const final {
+    return classifier_ ? classifier_->name() : "lm_head";
+  }
+  SampleSizes sample_sizes(std::int64_t sequence_length) const override {
+    return classifier_ ? classifier_sample(task_, sequence_length)
+                       : PretrainedModel::sample_sizes(sequence_length);
   }
 
   ModelOutput forward(const Batch& batch) override {
     RouterLogits collector(balances_load());
     const Tensor hidden_states = model_(batch.input_ids, batch.attention_mask);
+    if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
     const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     if constexpr (requires { Parts::scale_logits(logits); }) Parts::scale_logits(logits);
@@ -125,6 +140,8 @@ class HybridForCausalLM : public PretrainedModel {
 
   Settings config_;
   HybridModel<Parts> model_;
+  Task task_;
+  std::optional<GenericClassifier> classifier_;
   nn::Linear lm_head_;
 };
 
