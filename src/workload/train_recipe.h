@@ -66,6 +66,7 @@ struct LoraRecipe {
   Biases trained_biases = Biases::none;
   bool use_dora = false;
   bool lora_bias = false;                    ///< lora_B has a bias
+  bool dropout_switched_off = false;         ///< the module stays, at a rate of 0
   std::vector<std::string> modules_to_save;  ///< trained whole, as copies
   std::vector<std::string> task_heads;       ///< of task_type: the same, where the model has them
   bool spares_task_heads = false;            ///< all-linear leaves them out (SEQ_CLS)

@@ -88,6 +88,7 @@ LoraLinear::LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRec
                        std::int64_t rank)
     : base_layer_(move_to_base_layer(tree, base.node()), base),
       dropout_rate_(recipe.dropout),
+      has_dropout_(recipe.dropout > 0 || recipe.dropout_switched_off),
       lora_dropout_(child(tree, base.node(), "lora_dropout"), recipe.dropout),
       lora_A_(child(tree, base.node(), "lora_A"), base.in_features, rank, false,
               adapter_dtype(base)),
@@ -134,10 +135,10 @@ Tensor LoraLinear::forward_over_quantized(nn::Projection& base, Tensor x) {
   return result.add(output);
 }
 
-/// DoraLinearVariant.forward (variants.py); with dropout the base product is made again, of what
-/// dropout left.
+/// DoraLinearVariant.forward (variants.py); a training module with dropout, be its rate 0, makes
+/// the base product again, of what dropout left.
 Tensor LoraLinear::dora(nn::Projection& base, const Tensor& input, const Tensor& result) {
-  const bool drops = dropout_rate_ > 0;
+  const bool drops = has_dropout_ && ghost::session().training;
   const Tensor x = drops ? lora_dropout_(input) : input;
   return result.add(dora_update(base, x, drops ? Tensor() : result));
 }

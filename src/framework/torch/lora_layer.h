@@ -54,6 +54,7 @@ class LoraLinear final : public nn::ProjectionAdapter {
 
   BaseLayer base_layer_;
   double dropout_rate_;
+  bool has_dropout_;  ///< a module, whatever its rate, and no identity
   nn::Dropout lora_dropout_;
   nn::Linear lora_A_, lora_B_;
   nn::ModuleNode* magnitude_node_ = nullptr;

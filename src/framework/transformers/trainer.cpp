@@ -453,6 +453,12 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   return torch::TrainRun{std::move(session.tape), statics, session.layers_differ};
 }
 
+/// disable_dropout_in_model leaves the modules of adapters where they are.
+void switch_off_dropout(LoraRecipe& lora, bool off) {
+  lora.dropout_switched_off = off && lora.dropout > 0;
+  if (off) lora.dropout = 0.0;
+}
+
 }  // namespace
 
 Result<torch::TrainRun> run_trainer(const Config& given, const TrainRecipe& asked,
@@ -460,7 +466,7 @@ Result<torch::TrainRun> run_trainer(const Config& given, const TrainRecipe& aske
   if (asked.program.is_plain_loop) return run_accelerate_loop(given, asked, device, rank);
   const Config config = disables_dropout(asked) ? without_dropout(given) : given;
   TrainRecipe recipe = runs_deepspeed(asked) ? trainer_recipe(asked) : asked;
-  if (recipe.lora && disables_dropout(recipe)) recipe.lora->dropout = 0.0;
+  if (recipe.lora) switch_off_dropout(*recipe.lora, disables_dropout(recipe));
   if (!recipe.trainer.balances_experts)
     recipe.trainer.balances_experts = config.number("router_aux_loss_coef", 1.0) != 0.0;
   if (const Result<void> known = check_recipe(recipe); !known) return tl::unexpected(known.error());
