@@ -268,8 +268,9 @@ struct TrainerRecipe {
 
 /// What programs around transformers put in the place of Trainer, or of parts of it.
 struct ProgramRecipe {
-  /// pref_loss of LLaMA-Factory's CustomDPOTrainer; a micro-batch is that many pairs.
-  enum class Preference : std::uint8_t { none, sigmoid, orpo, simpo };
+  /// pref_loss of LLaMA-Factory's CustomDPOTrainer, where a micro-batch is that many pairs; or its
+  /// CustomKTOTrainer.
+  enum class Preference : std::uint8_t { none, sigmoid, orpo, simpo, kto };
   Preference preference = Preference::none;
   bool is_plain_loop = false;       ///< a loop around accelerate
   bool cut_cross_entropy = false;   ///< axolotl's: no logits at all
@@ -277,7 +278,8 @@ struct ProgramRecipe {
   std::int16_t trained_layers = 0;  ///< so many of the last layers alone; negative: of the first
 
   bool trains_preferences() const { return preference != Preference::none; }
-  bool has_reference() const { return preference == Preference::sigmoid; }
+  bool is_kto() const { return preference == Preference::kto; }
+  bool has_reference() const { return preference == Preference::sigmoid || is_kto(); }
 };
 
 struct TrainRecipe {

@@ -16,9 +16,18 @@
 namespace memtape {
 namespace {
 
-constexpr std::array<std::string_view, 11> kTrainers{
-    "trainer", "sft",  "dpo",  "reward",           "grpo", "kto", "rloo",
-    "cpo",     "orpo", "none", "llama-factory-dpo"};
+constexpr std::array<std::string_view, 12> kTrainers{"trainer",
+                                                     "sft",
+                                                     "dpo",
+                                                     "reward",
+                                                     "grpo",
+                                                     "kto",
+                                                     "rloo",
+                                                     "cpo",
+                                                     "orpo",
+                                                     "none",
+                                                     "llama-factory-dpo",
+                                                     "llama-factory-kto"};
 
 bool by_name_alone(std::string_view) { return false; }
 
@@ -49,6 +58,8 @@ void set_defaults_of_trainer(std::span<const NamedValue> options, TrainRecipe& r
     set_plain_loop_defaults(recipe);
   else if (asks_for(options, "llama-factory-dpo", by_name_alone))
     recipe.program.preference = ProgramRecipe::Preference::sigmoid;
+  else if (asks_for(options, "llama-factory-kto", by_name_alone))
+    recipe.program.preference = ProgramRecipe::Preference::kto;
   else if (asks_for_rloo(options))
     set_rloo_defaults(options, recipe);
   else if (asks_for_grpo(options))

@@ -88,7 +88,8 @@ Tensor num_items_in_batch(const TrainRecipe& recipe, std::span<const Inputs> bat
 }
 
 bool trains_on_pairs(const TrainRecipe& recipe) {
-  return recipe.trainer.dpo || recipe.trainer.reward || recipe.program.trains_preferences();
+  return recipe.trainer.dpo || recipe.trainer.reward ||
+         (recipe.program.trains_preferences() && !recipe.program.is_kto());
 }
 
 }  // namespace memtape::transformers

@@ -2,6 +2,7 @@
 #include "framework/transformers/make_objective.h"
 
 #include "framework/transformers/llama_factory/dpo_objective.h"
+#include "framework/transformers/llama_factory/kto_objective.h"
 #include "framework/transformers/trainer_objective.h"
 #include "framework/transformers/trl/cpo_objective.h"
 #include "framework/transformers/trl/dpo_objective.h"
@@ -16,6 +17,8 @@ std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const Prepa
                                           const PreparedModel* reference) {
   const TrainerRecipe& trainer = recipe.trainer;
   if (trainer.dpo) return std::make_unique<trl::DpoObjective>(recipe, model, reference);
+  if (recipe.program.is_kto())
+    return std::make_unique<llama_factory::KtoObjective>(model, reference);
   if (recipe.program.trains_preferences())
     return std::make_unique<llama_factory::DpoObjective>(recipe, model, reference);
   if (trainer.reward) return std::make_unique<trl::RewardObjective>(recipe, model);

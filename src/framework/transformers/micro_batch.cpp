@@ -18,8 +18,9 @@ Inputs micro_batch(const TrainRecipe& recipe, const family::PretrainedModel& mod
     batch.num_items_in_batch = ghost::zeros({examples}, DType::float32, Category::input);
     batch.rest.push_back(ghost::zeros({examples}, DType::float32, Category::input));
   }
-  if (trainer.kto) {
-    batch.rest = trl::kto_extras(recipe, examples);
+  if (trainer.kto || recipe.program.is_kto()) {
+    batch.rest =
+        trl::kto_extras(trainer.kto.value_or(KtoRecipe{}), examples, recipe.sequence_length);
     batch.num_items_in_batch = batch.rest.back();
   }
   return batch;

@@ -4,14 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "framework/transformers/llama_factory/batch_logps.h"
 #include "framework/transformers/trl/switched_off.h"
 #include "ghost/autograd/node.h"
-#include "ghost/ops/creation.h"
-#include "ghost/ops/indexing.h"
 #include "ghost/ops/logarithms.h"
 #include "ghost/ops/pointwise.h"
-#include "ghost/ops/reductions.h"
-#include "ghost/ops/sum_of_bools.h"
 
 namespace memtape::transformers::llama_factory {
 namespace {
@@ -19,32 +16,6 @@ namespace {
 using family::Batch;
 using ghost::Tensor;
 using Preference = ProgramRecipe::Preference;
-
-struct Logps {
-  Tensor sums, valid_length;
-};
-
-Logps get_batch_logps(const Tensor& all_logits, const Tensor& all_labels) {
-  const Tensor labels = all_labels.slice(1, 1, all_labels.size(1)).clone();
-  const Tensor logits = all_logits.slice(1, 0, all_logits.size(1) - 1);
-  const Tensor loss_mask = ghost::comparison("ne", labels);
-  {
-    const Tensor dummy = ghost::comparison("eq", labels);
-  }
-  const Tensor per_token_logps =
-      ghost::gather(ghost::log_softmax(logits, DType::float32), labels.unsqueeze(2)).squeeze(2);
-  Tensor valid_length = sum_of_bools(loss_mask, -1);
-  return {per_token_logps.mul(loss_mask).sum(-1), std::move(valid_length)};
-}
-
-/// nested_detach(batch, clone=True)
-Batch cloned(const Batch& inputs) {
-  Batch batch;
-  batch.input_ids = inputs.input_ids.clone();
-  if (inputs.attention_mask.defined()) batch.attention_mask = inputs.attention_mask.clone();
-  batch.labels = inputs.labels.clone();
-  return batch;
-}
 
 /// log(odds) of a sequence: its log-probability less log1p(-exp(it)).
 Tensor log_of_rest(const Tensor& logps) { return ghost::log1p(ghost::exp(logps).neg()); }
@@ -54,7 +25,7 @@ Tensor log_of_rest(const Tensor& logps) { return ghost::log1p(ghost::exp(logps).
 DpoObjective::Scores DpoObjective::concatenated_forward(const PreparedModel& model,
                                                         const Batch& inputs) const {
   const bool averages = !program_.has_reference();
-  Batch batch = program_.has_reference() ? cloned(inputs) : inputs;
+  Batch batch = program_.has_reference() ? detached_clone(inputs) : inputs;
   const Tensor labels = std::exchange(batch.labels, {});
   const Tensor all_logits = model(batch).logits.to_float();
   Logps logps = get_batch_logps(all_logits, labels);

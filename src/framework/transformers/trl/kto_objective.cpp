@@ -89,12 +89,11 @@ void log_metrics(const FusedOutput& outputs, const family::Batch& inputs, const 
 
 }  // namespace
 
-std::vector<Tensor> kto_extras(const TrainRecipe& recipe, std::int64_t rows) {
-  const KtoRecipe& kto = *recipe.trainer.kto;
+std::vector<Tensor> kto_extras(const KtoRecipe& kto, std::int64_t rows, std::int64_t length) {
   std::vector<Tensor> extras;
   if (kto.has_kl_term)
     for (int i = 0; i < 3; ++i)
-      extras.push_back(ghost::zeros({rows, recipe.sequence_length}, DType::int64, Category::input));
+      extras.push_back(ghost::zeros({rows, length}, DType::int64, Category::input));
   if (kto.precompute_ref_log_probs)
     for (int i = 0; i < (kto.has_kl_term ? 2 : 1); ++i)
       extras.push_back(ghost::zeros({rows}, DType::float32, Category::input));

@@ -13,7 +13,7 @@ namespace memtape::transformers::trl {
 /// What a batch of KTO holds beside ids, mask and completion mask: the same of the mismatched
 /// sequences, whether each is desirable, and the reference's numbers where they were computed
 /// before.
-std::vector<ghost::Tensor> kto_extras(const TrainRecipe& recipe, std::int64_t rows);
+std::vector<ghost::Tensor> kto_extras(const KtoRecipe& kto, std::int64_t rows, std::int64_t length);
 
 /// A batch's `labels` are the completion mask, its `num_items_in_batch` whether each sequence is
 /// desirable. The mismatched sequences are as long as the others.
