@@ -219,15 +219,16 @@ Result<Translation> translate_llama_factory(const LaunchCommand& command) {
   constexpr auto kStages =
       std::to_array<std::string_view>({"pt", "sft", "rm", "ppo", "dpo", "kto"});
   const std::string stage = settings->choice("stage", kStages).value_or("sft");
-  if (stage == "rm" || stage == "ppo")
-    return unsupported(fmt::format("stage {} is not modelled", stage),
-                       settings->find("stage")->where, "sft, pt, dpo or kto");
+  if (stage == "ppo")
+    return unsupported("stage ppo is not modelled", settings->find("stage")->where,
+                       "sft, pt, rm, dpo or kto");
   const std::optional<std::string> model = settings->text("model_name_or_path");
   if (!model)
     return bad_input("no model is named", "llamafactory-cli train", "model_name_or_path: MODEL");
   translation->model = *model;
   if (stage == "dpo") add_preference(*settings, *translation);
-  if (stage == "kto") translation->options.emplace_back("trainer", "llama-factory-kto");
+  if (stage == "kto" || stage == "rm")
+    translation->options.emplace_back("trainer", "llama-factory-" + stage);
   if (const auto done = add_training_arguments(*settings, *translation); !done)
     return tl::unexpected(done.error());
   add_optimizer(*settings, *translation);

@@ -268,9 +268,9 @@ struct TrainerRecipe {
 
 /// What programs around transformers put in the place of Trainer, or of parts of it.
 struct ProgramRecipe {
-  /// pref_loss of LLaMA-Factory's CustomDPOTrainer, where a micro-batch is that many pairs; or its
-  /// CustomKTOTrainer.
-  enum class Preference : std::uint8_t { none, sigmoid, orpo, simpo, kto };
+  /// pref_loss of LLaMA-Factory's CustomDPOTrainer; or its CustomKTOTrainer or PairwiseTrainer. A
+  /// micro-batch is that many pairs, but for KTO.
+  enum class Preference : std::uint8_t { none, sigmoid, orpo, simpo, kto, pairwise };
   Preference preference = Preference::none;
   bool is_plain_loop = false;       ///< a loop around accelerate
   bool cut_cross_entropy = false;   ///< axolotl's: no logits at all
@@ -279,6 +279,7 @@ struct ProgramRecipe {
 
   bool trains_preferences() const { return preference != Preference::none; }
   bool is_kto() const { return preference == Preference::kto; }
+  bool trains_value_head() const { return preference == Preference::pairwise; }
   bool has_reference() const { return preference == Preference::sigmoid || is_kto(); }
 };
 

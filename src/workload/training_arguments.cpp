@@ -172,7 +172,8 @@ struct Modelled {
 };
 /// FinetuningArguments.pref_loss of LLaMA-Factory.
 Result<void> set_pref_loss(const NamedValue& option, TrainRecipe& recipe) {
-  if (!recipe.program.trains_preferences() || recipe.program.is_kto())
+  const ProgramRecipe& program = recipe.program;
+  if (!program.trains_preferences() || program.is_kto() || program.trains_value_head())
     return bad_input("LLaMA-Factory's", "--pref_loss", "it needs --trainer llama-factory-dpo");
   using Preference = ProgramRecipe::Preference;
   constexpr std::array kLosses{Preference::sigmoid, Preference::orpo, Preference::simpo};

@@ -16,7 +16,7 @@
 namespace memtape {
 namespace {
 
-constexpr std::array<std::string_view, 12> kTrainers{"trainer",
+constexpr std::array<std::string_view, 13> kTrainers{"trainer",
                                                      "sft",
                                                      "dpo",
                                                      "reward",
@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 12> kTrainers{"trainer",
                                                      "orpo",
                                                      "none",
                                                      "llama-factory-dpo",
-                                                     "llama-factory-kto"};
+                                                     "llama-factory-kto",
+                                                     "llama-factory-rm"};
 
 bool by_name_alone(std::string_view) { return false; }
 
@@ -60,6 +61,8 @@ void set_defaults_of_trainer(std::span<const NamedValue> options, TrainRecipe& r
     recipe.program.preference = ProgramRecipe::Preference::sigmoid;
   else if (asks_for(options, "llama-factory-kto", by_name_alone))
     recipe.program.preference = ProgramRecipe::Preference::kto;
+  else if (asks_for(options, "llama-factory-rm", by_name_alone))
+    recipe.program.preference = ProgramRecipe::Preference::pairwise;
   else if (asks_for_rloo(options))
     set_rloo_defaults(options, recipe);
   else if (asks_for_grpo(options))

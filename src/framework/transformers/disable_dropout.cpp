@@ -27,7 +27,7 @@ constexpr auto kModuleRates = std::to_array<ModuleRates>({
 
 bool disables_dropout(const TrainRecipe& recipe) {
   const TrainerRecipe& trainer = recipe.trainer;
-  if (recipe.program.trains_preferences()) return true;
+  if (recipe.program.trains_preferences()) return !recipe.program.trains_value_head();
   if (trainer.reward) return trainer.reward->disable_dropout;
   if (trainer.grpo) return trainer.grpo->disable_dropout;
   if (trainer.kto) return trainer.kto->disable_dropout;

@@ -3,6 +3,7 @@
 
 #include "framework/transformers/llama_factory/dpo_objective.h"
 #include "framework/transformers/llama_factory/kto_objective.h"
+#include "framework/transformers/llama_factory/pairwise_objective.h"
 #include "framework/transformers/trainer_objective.h"
 #include "framework/transformers/trl/cpo_objective.h"
 #include "framework/transformers/trl/dpo_objective.h"
@@ -19,6 +20,8 @@ std::unique_ptr<Objective> make_objective(const TrainRecipe& recipe, const Prepa
   if (trainer.dpo) return std::make_unique<trl::DpoObjective>(recipe, model, reference);
   if (recipe.program.is_kto())
     return std::make_unique<llama_factory::KtoObjective>(model, reference);
+  if (recipe.program.trains_value_head())
+    return std::make_unique<llama_factory::PairwiseObjective>(model);
   if (recipe.program.trains_preferences())
     return std::make_unique<llama_factory::DpoObjective>(recipe, model, reference);
   if (trainer.reward) return std::make_unique<trl::RewardObjective>(recipe, model);

@@ -220,6 +220,8 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
   if (recipe.program.trains_preferences() && (recipe.trainer.fsdp || runs_deepspeed(recipe)))
     return unsupported("LLaMA-Factory's trainer of preferences is modelled on one GPU and over DDP",
                        recipe.trainer.fsdp ? "--fsdp" : "--deepspeed", "leave it out");
+  if (recipe.layout.gpus > 1 && (recipe.program.is_kto() || recipe.program.trains_value_head()))
+    return unsupported("LLaMA-Factory's stages kto and rm are modelled on one GPU", "--gpus", "1");
   if (recipe.layout.gpus > 1)
     if (const Result<void> fine = check_trl_on_several(recipe); !fine) return fine;
   if (runs_deepspeed(recipe)) return check_deepspeed(recipe);

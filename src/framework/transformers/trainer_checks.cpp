@@ -137,8 +137,24 @@ Result<void> check_checkpoint(const Config& config, const TrainRecipe& recipe) {
   return {};
 }
 
+namespace {
+
+/// LLaMA-Factory's value head starts from what a language model's head is given.
+Result<void> check_value_head(const Config& config, const TrainRecipe& recipe,
+                              family::PretrainedModel& model) {
+  if (recipe.trainer.use_liger_kernel)
+    return unsupported("Liger's kernels beside a value head are not modelled", "--use_liger_kernel",
+                       "leave it out");
+  if (recipe.task == Task::causal_lm && model.head()) return {};
+  return unsupported("a value head for " + config.text("model_type", "") + " is not modelled",
+                     "--trainer", "decoders of texts");
+}
+
+}  // namespace
+
 Result<void> check_head(const Config& config, const TrainRecipe& recipe,
                         family::PretrainedModel& model) {
+  if (recipe.program.trains_value_head()) return check_value_head(config, recipe, model);
   const bool scores =
       family::has_classifier(config.text("model_type", ""), family::Task::sequence_classification);
   if (recipe.trainer.reward && (!scores || !model.head()))
