@@ -30,6 +30,17 @@ Result<void> refuse_if_on(const NamedValue& option, GrpoRecipe&) {
   return {};
 }
 
+/// The engine's weights and cache on the same GPU (colocate), its server's log-probabilities in the
+/// loss.
+Result<void> refuse_vllm(const NamedValue& option, GrpoRecipe&) {
+  const Result<bool> on = boolean(option);
+  if (!on) return tl::unexpected(on.error());
+  if (*on)
+    return unsupported("generation by vLLM is not modelled, colocated or by a server",
+                       "--" + option.first, "false; `memtape -- vllm serve` answers for an engine");
+  return {};
+}
+
 bool is_none(const NamedValue& option) {
   return option.second == "None" || option.second == "none";
 }
@@ -142,7 +153,25 @@ constexpr auto kFields = std::to_array<Field>({
     {"min_p", set_if_given<&GrpoRecipe::has_min_p>},
     {"cache_implementation", set_cache},
     {"max_tool_calling_iterations", pass_over},
-    {"use_vllm", refuse_if_on},
+    {"use_vllm", refuse_vllm},
+    {"vllm_mode", pass_over},
+    {"vllm_model_impl", pass_over},
+    {"vllm_enable_sleep_mode", pass_over},
+    {"vllm_structured_outputs_regex", pass_over},
+    {"vllm_server_base_url", pass_over},
+    {"vllm_server_host", pass_over},
+    {"vllm_server_port", pass_over},
+    {"vllm_server_timeout", pass_over},
+    {"vllm_group_port", pass_over},
+    {"vllm_gpu_memory_utilization", pass_over},
+    {"vllm_max_model_length", pass_over},
+    {"vllm_tensor_parallel_size", pass_over},
+    {"vllm_importance_sampling_correction", pass_over},
+    {"vllm_importance_sampling_mode", pass_over},
+    {"vllm_importance_sampling_clip_max", pass_over},
+    {"vllm_importance_sampling_clip_min", pass_over},
+    {"vllm_importance_sampling_cap", pass_over},
+    {"transformers_continuous_batching_config", pass_over},
     {"use_transformers_continuous_batching", refuse_if_on},
     {"use_transformers_paged", refuse_if_on},
     {"cast_lm_head_to_fp32", refuse_if_on},

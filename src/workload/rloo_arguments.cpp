@@ -17,7 +17,10 @@ constexpr auto kOwn =
 constexpr auto kOnlyOfGrpo = std::to_array<std::string_view>(
     {"loss_type", "importance_sampling_level", "delta", "scale_rewards", "entropy_coef",
      "top_entropy_quantile", "use_adaptive_entropy", "use_bias_correction_kl",
-     "off_policy_mask_threshold", "multi_objective_aggregation", "cast_lm_head_to_fp32"});
+     "off_policy_mask_threshold", "multi_objective_aggregation", "cast_lm_head_to_fp32",
+     "vllm_importance_sampling_correction", "vllm_importance_sampling_mode",
+     "vllm_importance_sampling_clip_max", "vllm_importance_sampling_clip_min",
+     "vllm_importance_sampling_cap"});
 
 }  // namespace
 
