@@ -124,10 +124,30 @@ constexpr auto kFlavors = std::to_array<Flavor>({
     {"qwen3", "8B", "Qwen/Qwen3-8B"},
     {"qwen3", "14B", "Qwen/Qwen3-14B"},
     {"qwen3", "32B", "Qwen/Qwen3-32B"},
+    {"qwen3", "30B-A3B", "Qwen/Qwen3-30B-A3B"},
+    {"qwen3", "235B-A22B", "Qwen/Qwen3-235B-A22B"},
+    {"deepseek_v3", "16B", "deepseek-ai/DeepSeek-V2-Lite"},
+    {"deepseek_v3", "236B", "deepseek-ai/DeepSeek-V2"},
+    {"deepseek_v3", "671B", "deepseek-ai/DeepSeek-V3"},
 });
-constexpr const char* kDebugModel =
-    R"({"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 6, "num_attention_heads": 16,)"
-    R"( "num_key_value_heads": 16, "intermediate_size": 768, "vocab_size": 2048})";
+/// Flavors that are models of nobody else.
+struct DebugModel {
+  std::string_view model, flavor;
+  const char* config;
+};
+constexpr auto kDebugModels = std::to_array<DebugModel>(
+    {{"llama3", "debugmodel",
+      R"({"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 6, "num_attention_heads": 16,)"
+      R"( "num_key_value_heads": 16, "intermediate_size": 768, "vocab_size": 2048})"},
+     {"qwen3", "debugmodel_moe",
+      R"({"model_type": "qwen3_moe", "hidden_size": 256, "num_hidden_layers": 8, "num_attention_heads": 16,)"
+      R"( "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 3072, "vocab_size": 2048,)"
+      R"( "num_experts": 64, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "norm_topk_prob": true})"},
+     {"deepseek_v3", "debugmodel",
+      R"({"model_type": "deepseek_v2", "hidden_size": 256, "num_hidden_layers": 6, "num_attention_heads": 16,)"
+      R"( "intermediate_size": 1024, "vocab_size": 2048, "first_k_dense_replace": 1, "n_routed_experts": 8,)"
+      R"( "n_shared_experts": 2, "num_experts_per_tok": 3, "moe_intermediate_size": 256, "q_lora_rank": null,)"
+      R"( "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128})"}});
 
 /// A name that says how old a checkout can be: the last day it was there, or the first.
 struct Dated {
@@ -275,16 +295,21 @@ std::int64_t degree(Settings& settings, std::string_view key, std::int64_t other
 Result<void> add_model(Settings& settings, Translation& translation) {
   const std::string model = settings.text("model.name").value_or("llama3"),
                     flavor = settings.text("model.flavor").value_or("debugmodel");
-  if (flavor == "debugmodel" && model == "llama3") {
-    translation.config = kDebugModel;
-    return {};
-  }
+  for (const DebugModel& known : kDebugModels)
+    if (known.model == model && known.flavor == flavor) {
+      translation.config = known.config;
+      return {};
+    }
   std::vector<std::string_view> flavors, models;
   for (const Flavor& known : kFlavors) {
     if (known.model == model && known.flavor == flavor) translation.model = known.id;
     if (known.model == model) flavors.push_back(known.flavor);
     if (models.empty() || models.back() != known.model) models.push_back(known.model);
   }
+  if (model == "deepseek_v3" && !translation.model.empty())
+    translation.remarks.not_modelled.emplace_back(
+        "deepseek_v3's flavors mask documents by flex attention, which is counted as the memory "
+        "efficient kernel");
   if (!translation.model.empty()) return {};
   const bool knows_model = !flavors.empty();
   const Setting* const where = settings.find(knows_model ? "model.flavor" : "model.name");
@@ -307,6 +332,7 @@ void add_mesh(Settings& settings, const LaunchCommand& command, Translation& tra
   add("tp", tp);
   add("pp", pp);
   add("cp", cp);
+  add("ep", degree(settings, "expert_parallel_degree", 1));
   if (shard > 0) translation.options.emplace_back("dp", fmt::format("{}", shard * replicate));
   if (!command.gpus() && shard > 0)
     translation.options.emplace_back("gpus", fmt::format("{}", shard * replicate * tp * pp * cp));

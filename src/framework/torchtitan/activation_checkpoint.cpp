@@ -6,7 +6,8 @@ namespace memtape::torchtitan {
 ghost::KeepPolicy save_ops() {
   return [products = 0](std::string_view op) mutable {
     if (op == "mm") return ++products % 2 == 1;
-    return op == "_scaled_dot_product_flash_attention" || op == "reduce_scatter_tensor";
+    return op == "_scaled_dot_product_flash_attention" ||
+           op == "_scaled_dot_product_efficient_attention" || op == "reduce_scatter_tensor";
   };
 }
 

@@ -36,6 +36,8 @@ inline constexpr Version kFloatInLoss = 20241022, kFusedOptimizer = 20250224,
                          kNativeNorm = 20250319, kCompiledLoss = 20250402, kRootReshards = 20250603,
                          kFusedNorm = 20250725, kEndsAreUnits = 20250728, kRecomputesAll = 20250828,
                          kFreesLogits = 20240612, kRescalesLoss = 20250618;
+/// models/moe as release 0.2.0 has it.
+inline constexpr Version kMixtures = 20251001;
 /// Stages' outputs are not returned: v0.2.1 (its train.py).
 inline constexpr Version kReturnsNoOutputs = 20251226;
 /// v0.2.2: keys and values go to attention as they are (enable_gqa), a batch goes to the GPU by

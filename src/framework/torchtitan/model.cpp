@@ -9,11 +9,8 @@
 #include "framework/torchtitan/activation_checkpoint.h"
 #include "framework/torchtitan/compiled_block.h"
 #include "ghost/ops/attention.h"
-#include "ghost/ops/complex.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/joins.h"
-#include "ghost/ops/normalization.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
@@ -24,57 +21,6 @@ namespace {
 Dims with_size(Dims sizes, int d, std::int64_t size) {
   sizes[d] = size;
   return sizes;
-}
-
-struct Rotated {
-  Tensor q, k;
-};
-
-/// Pairs of x as complex numbers in float32.
-Tensor as_complex(const Tensor& x) {
-  return ghost::view_as_complex(
-      x.to_float().reshape(x.sizes().leading().with(x.size(-1) / 2).with(2)));
-}
-Tensor as_real(const Tensor& numbers, const Dims& sizes) {
-  return ghost::view_as_real(numbers).view(sizes);
-}
-
-/// The same memory as other numbers.
-Tensor seen_as(const Tensor& numbers, DType dtype, const Dims& sizes) {
-  Tensor seen = ghost::alias(numbers, sizes, ghost::contiguous_strides(sizes));
-  seen.impl().dtype = dtype;
-  return seen;
-}
-
-/// apply_rotary_emb of llama3.
-Rotated rotate_complex(const Tensor& xq, const Tensor& xk, const Tensor& freqs_cis) {
-  const Tensor q = as_complex(xq), k = as_complex(xk);
-  const Tensor freqs = seen_as(freqs_cis, DType::float32, {1, xq.size(1), 1, freqs_cis.size(1), 2});
-  const Tensor q_out = as_real(ghost::complex_mul(q, freqs), xq.sizes());
-  const Tensor k_out = as_real(ghost::complex_mul(k, freqs), xk.sizes());
-  Tensor rotated_q = q_out.to(xq.dtype());
-  return {std::move(rotated_q), k_out.to(xk.dtype())};
-}
-
-Tensor rotate_half(const Tensor& x) {
-  const std::int64_t half = x.size(-1) / 2;
-  const Tensor x1 = x.slice(-1, 0, half), x2 = x.slice(-1, half, x.size(-1));
-  return ghost::cat({x2.neg(), x1}, -1);
-}
-
-Tensor rotate_halves(const Tensor& x, const Tensor& cos, const Tensor& sin) {
-  const Tensor left = x.mul(cos);
-  return left.add(rotate_half(x).mul(sin));
-}
-
-/// apply_rotary_emb of qwen3: cosines and sines lie beside each other in one table.
-Rotated rotate_real(const Tensor& xq, const Tensor& xk, const Tensor& table) {
-  const std::int64_t head = xq.size(-1);
-  const Tensor rows = table.slice(0, 0, xq.size(1)).view({1, xq.size(1), 1, 2 * head});
-  const Tensor cos = rows.slice(-1, 0, head).to(xq.dtype());
-  const Tensor sin = rows.slice(-1, head, 2 * head).to(xq.dtype());
-  Tensor rotated_q = rotate_halves(xq, cos, sin);
-  return {std::move(rotated_q), rotate_halves(xk, cos, sin)};
 }
 
 /// repeat_kv. DTensors reshape by their strides as a whole: where there is more than one head over
@@ -88,42 +34,49 @@ Tensor repeat_kv(const Tensor& x, std::int64_t times, bool as_one_of_many) {
                         : expanded.reshape(repeated);
 }
 
-/// precompute_freqs_cis, and qwen3's precompute_rope_cache.
-Tensor precompute_freqs_cis(const ModelArgs& args) {
-  const std::int64_t half = args.head_dim / 2;
-  const Tensor steps = ghost::arange(half, DType::int64);
-  const Tensor freqs = ghost::reciprocal(ghost::power_of_number(steps.to_float().div(2.0)));
-  const Tensor t = ghost::arange(args.max_seq_len, DType::int64);
-  const Tensor angles = t.to_float().view({args.max_seq_len, 1}).mul(freqs.view({1, half}));
-  if (args.rope == Rope::complex) return ghost::polar_of_ones(angles);
-  const Tensor doubled = ghost::cat({angles, angles}, -1);
-  const Tensor cosines = ghost::cos(doubled), sines = ghost::sin(doubled);
-  return ghost::cat({cosines, sines}, -1);
-}
-
-/// rms_norm_symint of layer_norm.cpp up to PyTorch 2.8: C++ temporaries live to the end of their
-/// expression, locals to that of the function.
-Tensor composite_rms_norm(const Tensor& x, const Tensor& weight) {
-  const Tensor upcasted_input = x.to_float();
-  Tensor rqrst_input;
-  {
-    const Tensor squares = upcasted_input.pow(2);
-    const Tensor mean = squares.mean(-1, true);
-    rqrst_input = ghost::rsqrt(mean.add(1e-5));
-  }
-  const Tensor normalized = upcasted_input.mul(rqrst_input);
-  const Tensor result = normalized.to(x.dtype());
-  return result.mul(weight);
+/// Modules come in the order of __init__.
+std::optional<Norm> norm_if(bool wanted, const nn::Scope& scope, const char* name,
+                            const ModelArgs& args) {
+  if (!wanted) return std::nullopt;
+  return std::optional<Norm>(std::in_place, scope / name, args.head_dim, args.norm);
 }
 
 /// The model_types that torchtitan has a decoder for.
 struct Known {
   std::string_view model_type;
   Rope rope;
-  bool qk_norm;
+  bool qk_norm, is_latent, is_mixture;
 };
-constexpr auto kKnown =
-    std::to_array<Known>({{"llama", Rope::complex, false}, {"qwen3", Rope::cos_sin, true}});
+constexpr auto kKnown = std::to_array<Known>({{"llama", Rope::complex, false, false, false},
+                                              {"qwen3", Rope::cos_sin, true, false, false},
+                                              {"qwen3_moe", Rope::cos_sin, true, false, true},
+                                              {"deepseek_v2", Rope::complex, false, true, true},
+                                              {"deepseek_v3", Rope::complex, false, true, true}});
+
+/// What mixtures are modelled with.
+Result<void> check_mixture(const JobConfig& job) {
+  for (const auto& [axis, option] :
+       {std::pair{"tp", "--tp"}, std::pair{"cp", "--cp"}, std::pair{"pp", "--pp"}})
+    if (job.size(axis) > 1)
+      return unsupported("torchtitan's mixtures are modelled on shards and replicas alone", option,
+                         "1");
+  if (job.compiles_blocks)
+    return unsupported("torchtitan's mixtures are not modelled compiled", "--strategy: compile",
+                       "false");
+  return {};
+}
+
+/// What a mixture has beside a dense decoder.
+void read_mixture(const Config& config, const Known& known, ModelArgs& args) {
+  if (!known.is_mixture) return;
+  args.moe = read_moe_args(config);
+  if (!known.is_latent) return;
+  args.n_dense_layers =
+      config.count("first_k_dense_replace", known.model_type == "deepseek_v3" ? 3 : 0);
+  args.latent = read_latent_args(config);
+  args.latent->norm = args.norm;
+  args.head_dim = args.latent->qk_rope_head_dim;
+}
 
 }  // namespace
 
@@ -134,7 +87,12 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
       kKnown.begin(), kKnown.end(), [&](const Known& k) { return k.model_type == model_type; });
   if (known == kKnown.end())
     return unsupported("torchtitan's model for \"" + model_type + "\" is not modelled",
-                       "--framework torchtitan", "llama (llama3) or qwen3");
+                       "--framework torchtitan", "llama (llama3), qwen3, qwen3_moe or deepseek_v3");
+  if (known->is_mixture && (!job.since(kMixtures) || job.since(kGroupedAttention)))
+    return unsupported("mixtures are modelled as of release 0.2.0", "--strategy: version",
+                       "a version from 2025-10-01 to 2026-02-19");
+  if (known->is_mixture)
+    if (const Result<void> fine = check_mixture(job); !fine) return tl::unexpected(fine.error());
   const std::int64_t heads = config.dimension("num_attention_heads", 32);
   const std::int64_t dim = config.dimension("hidden_size", 4096);
   ModelArgs args{
@@ -151,14 +109,15 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   args.qk_norm = known->qk_norm;
   // llama3 has an output matrix of its own in all its flavors.
   args.tied = args.qk_norm && config.boolean("tie_word_embeddings", false);
+  args.norm = job.since(kFusedNorm)    ? NormKind::fused
+              : job.since(kNativeNorm) ? NormKind::composite
+                                       : NormKind::own;
+  read_mixture(config, *known, args);
   if (const Result<void> fine = config.check(); !fine) return tl::unexpected(fine.error());
   if (args.n_heads % args.n_kv_heads != 0)
     return bad_input(std::to_string(args.n_heads) + " heads do not divide by " +
                          std::to_string(args.n_kv_heads) + " of keys and values",
                      config.where() + ": num_key_value_heads", "a divisor of the heads");
-  args.norm = job.since(kFusedNorm)    ? NormKind::fused
-              : job.since(kNativeNorm) ? NormKind::composite
-                                       : NormKind::own;
   args.grouped_attention = job.since(kGroupedAttention);
   args.float_in_model = !job.since(kFloatInLoss);
   args.activation_checkpoint = job.activation_checkpoint;
@@ -167,19 +126,21 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   return args;
 }
 
-Norm::Norm(const nn::Scope& scope, std::int64_t width, NormKind kind)
-    : Module(scope), weight_(scope.parameter("weight", {width})), kind_(kind) {}
-
-Tensor Norm::forward(const Tensor& x) {
-  switch (kind_) {
-    case NormKind::fused: return ghost::rms_norm(x, weight_);
-    case NormKind::composite: return composite_rms_norm(x, weight_);
-    case NormKind::own: break;
-  }
-  const Tensor upcast = x.to_float();
-  Tensor output = upcast.mul(ghost::rsqrt(upcast.pow(2).mean(-1, true).add(1e-5)));
-  output = std::move(output).to(x.dtype());
-  return output.mul(weight_);
+std::vector<std::int64_t> row_counts(const ModelArgs& args) {
+  std::vector<std::int64_t> rows{args.vocab_size,
+                                 args.dim,
+                                 args.hidden_dim,
+                                 args.head_dim * args.n_heads,
+                                 args.head_dim * args.n_kv_heads,
+                                 args.head_dim};
+  if (args.moe)
+    rows.insert(rows.end(),
+                {args.moe->num_experts, args.moe->hidden_dim * args.moe->num_shared_experts});
+  if (const auto& latent = args.latent)
+    rows.insert(rows.end(), {latent->q_lora_rank, latent->n_heads * latent->qk_head_dim(),
+                             latent->kv_lora_rank, latent->kv_lora_rank + latent->qk_rope_head_dim,
+                             latent->n_heads * (latent->qk_nope_head_dim + latent->v_head_dim)});
+  return rows;
 }
 
 Attention::Attention(const nn::Scope& scope, const ModelArgs& args)
@@ -189,14 +150,12 @@ Attention::Attention(const nn::Scope& scope, const ModelArgs& args)
       n_kv_heads_(args.n_kv_heads),
       grouped_(args.grouped_attention && args.n_heads > args.n_kv_heads),
       rope_(args.rope),
+      q_norm_(norm_if(args.qk_norm, scope, "q_norm", args)),
+      k_norm_(norm_if(args.qk_norm, scope, "k_norm", args)),
       wq_(scope / "wq", args.dim, args.n_heads * args.head_dim, false),
       wk_(scope / "wk", args.dim, args.n_kv_heads * args.head_dim, false),
       wv_(scope / "wv", args.dim, args.n_kv_heads * args.head_dim, false),
-      wo_(scope / "wo", args.n_heads * args.head_dim, args.dim, false) {
-  if (!args.qk_norm) return;
-  q_norm_.emplace(scope / "q_norm", args.head_dim, args.norm);
-  k_norm_.emplace(scope / "k_norm", args.head_dim, args.norm);
-}
+      wo_(scope / "wo", args.n_heads * args.head_dim, args.dim, false) {}
 
 Tensor Attention::forward(const Tensor& x, const Tensor& freqs_cis) {
   Tensor xq = wq_(x);
@@ -208,8 +167,7 @@ Tensor Attention::forward(const Tensor& x, const Tensor& freqs_cis) {
   xv = xv.view(heads);
   if (q_norm_) xq = (*q_norm_)(xq);
   if (k_norm_) xk = (*k_norm_)(xk);
-  Rotated rotated =
-      rope_ == Rope::complex ? rotate_complex(xq, xk, freqs_cis) : rotate_real(xq, xk, freqs_cis);
+  Rotated rotated = rotate(rope_, xq, xk, freqs_cis);
   xq = std::move(rotated.q);
   xk = std::move(rotated.k);
   // qwen3's plan leaves queries, keys and values DTensors (infra/parallelize.py, apply_non_moe_tp).
@@ -226,32 +184,35 @@ Tensor Attention::forward(const Tensor& x, const Tensor& freqs_cis) {
   return wo_(output);
 }
 
-FeedForward::FeedForward(const nn::Scope& scope, const ModelArgs& args)
-    : Module(scope),
-      w1_(scope / "w1", args.dim, args.hidden_dim, false),
-      w2_(scope / "w2", args.hidden_dim, args.dim, false),
-      w3_(scope / "w3", args.dim, args.hidden_dim, false) {}
-
-Tensor FeedForward::forward(const Tensor& x) { return w2_(ghost::silu(w1_(x)).mul(w3_(x))); }
-
 TransformerBlock::TransformerBlock(const nn::Scope& scope, const ModelArgs& args,
                                    std::int64_t layer)
-    : Module(scope),
-      args_(args),
-      attention_(scope / "attention", args),
-      feed_forward_(scope / "feed_forward", args),
-      attention_norm_(scope / "attention_norm", args.dim, args.norm),
-      ffn_norm_(scope / "ffn_norm", args.dim, args.norm),
-      checkpoint_(args.activation_checkpoint) {
+    : Module(scope), args_(args), checkpoint_(args.activation_checkpoint) {
   scope.node().is_layer = true;
+  if (args.latent) {
+    latent_attention_.emplace(scope / "attention", *args.latent);
+    make_norms(scope);
+  } else {
+    attention_.emplace(scope / "attention", args);
+  }
+  if (args.moe && layer >= args.n_dense_layers)
+    moe_.emplace(scope / "moe", args.dim, *args.moe);
+  else
+    feed_forward_.emplace(scope / "feed_forward", args.dim, args.hidden_dim);
+  if (!args.latent) make_norms(scope);
   if (checkpoint_ == ActivationCheckpoint::layers)
     checkpoint_ = (layer + 1) % args.checkpoint_every == 0 ? ActivationCheckpoint::full
                                                            : ActivationCheckpoint::none;
 }
 
+void TransformerBlock::make_norms(const nn::Scope& scope) {
+  attention_norm_.emplace(scope / "attention_norm", args_.dim, args_.norm);
+  ffn_norm_.emplace(scope / "ffn_norm", args_.dim, args_.norm);
+}
+
 Tensor TransformerBlock::body(const Tensor& x, const Tensor& freqs_cis) {
-  const Tensor h = x.add(attention_(attention_norm_(x), freqs_cis));
-  return h.add(feed_forward_(ffn_norm_(h)));
+  const Tensor h = latent_attention_ ? x.add((*latent_attention_)((*attention_norm_)(x), freqs_cis))
+                                     : x.add((*attention_)((*attention_norm_)(x), freqs_cis));
+  return moe_ ? h.add((*moe_)((*ffn_norm_)(h))) : h.add((*feed_forward_)((*ffn_norm_)(h)));
 }
 
 Tensor TransformerBlock::run_compiled(const Tensor& x) {
@@ -289,9 +250,14 @@ Transformer::Transformer(const ModelArgs& args, const family::ModelOptions& opti
 
 void Transformer::init_weights() {
   const ghost::GradMode no_grad(false);
-  freqs_cis = ghost::empty_like(precompute_freqs_cis(args_), DType::float32);  // to_empty's
-  freqs_cis = precompute_freqs_cis(args_);
+  const auto table = [this] {
+    return precompute_freqs_cis(args_.rope, args_.head_dim, args_.max_seq_len);
+  };
+  freqs_cis = ghost::empty_like(table(), DType::float32);  // to_empty's
+  freqs_cis = table();
   root().buffer("freqs_cis", freqs_cis);
+  for (TransformerBlock& block : layers_)
+    if (MoE* const moe = block.moe()) moe->init_weights();
 }
 
 Tensor Transformer::run(const Tensor& input) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchtitan's own decoders: models/llama3/model/model.py and models/qwen3/model/model.py. The
-// rotary embedding of llama3 is a complex product in float32; keys and values are repeated for each
-// query head before attention.
+// torchtitan's own decoders: models/llama3/model/model.py, models/qwen3/model/model.py and
+// models/deepseek_v3/model/model.py. Keys and values are repeated for each query head before
+// attention.
 //
 // Sizes are read off a transformers configuration of the same model, which is what
 // torchtitan's flavors describe (model/args.py).
@@ -10,12 +10,17 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "family/decoder_config.h"
 #include "family/pretrained.h"
 #include "family/stage_parts.h"
 #include "framework/torch/inductor/graph.h"
 #include "framework/torchtitan/job_config.h"
+#include "framework/torchtitan/latent_attention.h"
+#include "framework/torchtitan/moe.h"
+#include "framework/torchtitan/norm.h"
+#include "framework/torchtitan/rotary.h"
 #include "ghost/autograd/selective_checkpoint.h"
 #include "nn/layers.h"
 
@@ -25,18 +30,17 @@ using ghost::Dims;
 using ghost::In;
 using ghost::Tensor;
 
-enum class Rope { complex, cos_sin };
-/// models/norms.py's RMSNorm; nn.RMSNorm as PyTorch made it of simple ops; as one kernel.
-enum class NormKind { own, composite, fused };
-
 struct ModelArgs {
   std::int64_t dim, n_layers, n_heads, n_kv_heads, head_dim, hidden_dim, vocab_size;
   std::int64_t max_seq_len;
   Rope rope = Rope::complex;
   bool qk_norm = false, tied = false;
   NormKind norm = NormKind::fused;
-  bool grouped_attention = false;  ///< no repeat_kv: attention's kernel takes groups of heads
-  bool float_in_model = false;     ///< output(h).float()
+  std::optional<LatentArgs> latent = std::nullopt;  ///< attention is deepseek_v3's
+  std::optional<MoeArgs> moe = std::nullopt;
+  std::int64_t n_dense_layers = 0;  ///< of a mixture, at its beginning
+  bool grouped_attention = false;   ///< no repeat_kv: attention's kernel takes groups of heads
+  bool float_in_model = false;      ///< output(h).float()
   ActivationCheckpoint activation_checkpoint = ActivationCheckpoint::none;
   std::int64_t checkpoint_every = 1;
   ghost::Recompute recompute = ghost::Recompute::stops_early;
@@ -55,15 +59,8 @@ struct ModelArgs {
 Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recipe,
                                   const JobConfig& job);
 
-class Norm : public nn::Module<Norm> {
- public:
-  Norm(const nn::Scope& scope, std::int64_t width, NormKind kind);
-  Tensor forward(const Tensor& x);
-
- private:
-  Tensor weight_;
-  NormKind kind_;
-};
+/// The rows that parameters have, by which shards differ.
+std::vector<std::int64_t> row_counts(const ModelArgs& args);
 
 class Attention : public nn::Module<Attention> {
  public:
@@ -74,36 +71,32 @@ class Attention : public nn::Module<Attention> {
   std::int64_t n_rep_, head_dim_, n_kv_heads_;
   bool grouped_;
   Rope rope_;
-  nn::Linear wq_, wk_, wv_, wo_;
   std::optional<Norm> q_norm_, k_norm_;
-};
-
-class FeedForward : public nn::Module<FeedForward> {
- public:
-  FeedForward(const nn::Scope& scope, const ModelArgs& args);
-  Tensor forward(const Tensor& x);
-
- private:
-  nn::Linear w1_, w2_, w3_;
+  nn::Linear wq_, wk_, wv_, wo_;
 };
 
 class TransformerBlock : public nn::Module<TransformerBlock> {
  public:
   TransformerBlock(const nn::Scope& scope, const ModelArgs& args, std::int64_t layer);
   Tensor forward(const Tensor& x, const Tensor& freqs_cis);
+  /// None of a dense block.
+  MoE* moe() { return moe_ ? &*moe_ : nullptr; }
   /// torch.compile(block), whose layers `tp` GPUs share.
   void compile(std::int64_t tp) { compiled_for_ = tp; }
 
  private:
+  void make_norms(const nn::Scope& scope);
   Tensor body(const Tensor& x, const Tensor& freqs_cis);
   Tensor run_compiled(const Tensor& x);
 
   const ModelArgs args_;
   std::optional<std::int64_t> compiled_for_;
   std::shared_ptr<const torch::inductor::Graph> graph_;
-  Attention attention_;
-  FeedForward feed_forward_;
-  Norm attention_norm_, ffn_norm_;
+  std::optional<Attention> attention_;
+  std::optional<LatentAttention> latent_attention_;
+  std::optional<FeedForward> feed_forward_;
+  std::optional<MoE> moe_;
+  std::optional<Norm> attention_norm_, ffn_norm_;
   ActivationCheckpoint checkpoint_;
 };
 

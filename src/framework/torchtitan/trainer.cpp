@@ -58,10 +58,7 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   if (!job) return tl::unexpected(job.error());
   const Result<ModelArgs> args = read_model_args(config, recipe, *job);
   if (!args) return tl::unexpected(args.error());
-  const std::int64_t head_rows = args->head_dim * args->n_heads;
-  const std::int64_t lengths[] = {
-      args->vocab_size, args->dim, args->hidden_dim, head_rows, args->head_dim * args->n_kv_heads,
-      args->head_dim};
+  const std::vector<std::int64_t> lengths = row_counts(*args);
   const std::int64_t tp = job->size("tp"), shards = job->fsdp2.mesh.size("shard");
   std::map<std::vector<std::int64_t>, torch::RankClass> classes;
   for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ghost/ops/efficient_attention.h"
 
+#include <utility>
+
 #include "ghost/autograd/node.h"
+#include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/efficient_kernels.h"
 #include "ghost/trace.h"
 
@@ -76,6 +79,20 @@ void ScaledDotProductEfficientAttentionBackward0::apply(Gradients& in, Gradients
   const Tensor workspace = empty({kernel.workspace(shape)}, DType::uint8, Category::workspace);
 }
 
+struct EfficientForward {
+  Tensor out, logsumexp;
+};
+
+EfficientForward efficient_forward(const Tensor& q, const EfficientShape& shape,
+                                   bool computes_lse) {
+  Tensor out = empty({shape.batch, shape.queries, shape.heads, shape.value_head}, q.dtype());
+  const std::int64_t lse_rows = computes_lse ? round_up(shape.queries, kAlignLse) : 0;
+  Tensor logsumexp = empty({shape.batch, shape.heads, lse_rows}, DType::float32);
+  if (efficient_forward_accumulates(q.dtype(), shape))
+    const Tensor accumulator = empty(out.sizes(), DType::float32);
+  return {std::move(out).transpose(1, 2), std::move(logsumexp)};
+}
+
 }  // namespace
 
 Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
@@ -93,13 +110,14 @@ Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, co
     node->query.keep(q);
     node->value.keep(v);
   }
-  const EfficientShape shape = shape_of(q, k, v, options);
-  Tensor out = empty({shape.batch, shape.queries, shape.heads, shape.value_head}, q.dtype());
-  const std::int64_t lse_rows = computes_lse ? round_up(shape.queries, kAlignLse) : 0;
-  const Tensor logsumexp = empty({shape.batch, shape.heads, lse_rows}, DType::float32);
-  if (efficient_forward_accumulates(q.dtype(), shape))
-    const Tensor accumulator = empty(out.sizes(), DType::float32);
-  out = out.transpose(1, 2);
+  constexpr const char* kName = "_scaled_dot_product_efficient_attention";
+  EfficientForward made;
+  if (!recalled(kName, {&made.out, &made.logsumexp})) {
+    const GradMode below_autograd(false);
+    made = efficient_forward(q, shape_of(q, k, v, options), computes_lse);
+    offer(kName, {&made.out, &made.logsumexp});
+  }
+  auto [out, logsumexp] = std::move(made);
   if (node) {
     set_history(out, node);
     node->logsumexp.keep_result(logsumexp);

@@ -158,15 +158,22 @@ Tensor grouped_mm(const In& self, const In& mat2, const Tensor& offsets) {
   return out;
 }
 
-Groups count_groups(const Tensor& sorted_ids, std::int64_t groups) {
-  Groups found;
-  {
-    Op op("histc", {});
-    found.counts = empty({groups}, sorted_ids.dtype());
-  }
+Tensor count_ids(const Tensor& ids, std::int64_t groups) {
+  Op op("histc", {});
+  return empty({groups}, ids.dtype());
+}
+
+Tensor ends_of_groups(const Tensor& counts) {
   Op op("cumsum", {});
-  found.offsets = empty({groups}, DType::int32);
+  const std::int64_t groups = counts.size(0);
+  Tensor ends = empty({groups}, DType::int32);
   const Tensor temporary = empty({cub::inclusive_sum_bytes(DType::int32, groups)}, DType::uint8);
+  return ends;
+}
+
+Groups count_groups(const Tensor& sorted_ids, std::int64_t groups) {
+  Groups found{.counts = count_ids(sorted_ids, groups), .offsets = {}};
+  found.offsets = ends_of_groups(found.counts);
   return found;
 }
 

@@ -13,7 +13,12 @@ namespace memtape::ghost {
 /// times [S, N] with the groups along S, which gives [G, M, N].
 Tensor grouped_mm(const In& self, const In& mat2, const Tensor& offsets);
 
-/// torch.histc over `groups` bins and torch.cumsum of the counts in int32: where each group ends.
+/// torch.histc of `ids` over `groups` bins: how many there are of each.
+Tensor count_ids(const Tensor& ids, std::int64_t groups);
+/// torch.cumsum(counts, dim=0, dtype=torch.int32): where each group ends.
+Tensor ends_of_groups(const Tensor& counts);
+
+/// Both.
 struct Groups {
   Tensor counts, offsets;
 };

@@ -29,6 +29,11 @@ Tensor linear_index(const Tensor& indices) {
   return int64s(indices.sizes());
 }
 
+/// expandTensors and its callers index with int64: other indices are converted.
+Tensor as_int64(const Tensor& indices) {
+  return indices.dtype() == DType::int32 ? int64s(indices.sizes()) : Tensor();
+}
+
 /// What index_put_with_sort_kernel of Indexing.cu takes to bring the rows together that name one
 /// place: a sort over as many bits as the largest of `count` places in `self` has.
 void sort_places(const Tensor& self, std::int64_t count, std::int64_t slice) {
@@ -42,7 +47,9 @@ void sort_places(const Tensor& self, std::int64_t count, std::int64_t slice) {
 
 void index_put_accumulate(const Tensor& self, int d, const Tensor& indices, const Tensor& value) {
   Op op("index_put_", {});
+  Tensor converted = as_int64(indices);
   const Tensor linear = linear_index(indices);
+  converted.reset();
   const Tensor packed = value.contiguous();
   const std::int64_t count = indices.numel(), slice = self.strides()[d];
   if (count > 0 && slice > 0) sort_places(self, count, slice);
@@ -255,6 +262,7 @@ Tensor nonzero(const Tensor& mask, std::int64_t count) {
 Tensor index(const In& self, const In& indices) {
   Dims sizes = indices->sizes();
   for (int d = 1; d < self->dim(); ++d) sizes.push_back(self->size(d));
+  const Tensor converted = as_int64(*indices);
   return pick<IndexBackward0>("index", self, indices, sizes);
 }
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torchtitan/moe.h"
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "framework/torchtitan/permutation.h"
+#include "ghost/autograd/selective_checkpoint.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/grouped_mm.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/put_rows.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/ops/sorting.h"
+#include "ghost/session.h"
+
+namespace memtape::torchtitan {
+namespace {
+
+/// No op within is kept, nor counted, by selective checkpointing of ops
+/// (per_op_sac_force_recompute_mm_shapes_by_fqns, which names moe.router.gate).
+class NothingKept {
+ public:
+  NothingKept() : kept_(std::exchange(ghost::kept_outputs, nullptr)) {}
+  NothingKept(const NothingKept&) = delete;
+  NothingKept& operator=(const NothingKept&) = delete;
+  ~NothingKept() { ghost::kept_outputs = kept_; }
+
+ private:
+  ghost::KeptOutputs* kept_;
+};
+
+/// TokenReorderer.forward
+struct Reordered {
+  Tensor token_indices, top_scores, num_tokens_per_expert;
+};
+Reordered reorder(const TokenChoice& choice, const MoeArgs& args) {
+  Reordered reordered;
+  reordered.num_tokens_per_expert =
+      ghost::count_ids(choice.selected_experts_indices.view({-1}), args.num_experts);
+  Tensor order = ghost::sort(choice.selected_experts_indices.view({-1})).second;
+  reordered.top_scores = ghost::index(choice.top_scores.view({-1}), order);
+  reordered.token_indices = ghost::plain_unary("floor_divide", order);
+  return reordered;
+}
+
+/// _run_experts_grouped_mm
+Tensor run_experts(const Tensor& w1, const Tensor& w2, const Tensor& w3, const Tensor& x,
+                   const Tensor& num_tokens_per_expert) {
+  Tensor h;
+  const Tensor offsets = ghost::ends_of_groups(num_tokens_per_expert);
+  const auto product = [&offsets](const Tensor& rows, const Tensor& weight) {
+    const Tensor input = rows.to(DType::bfloat16);
+    return ghost::grouped_mm(input, weight.to(DType::bfloat16).transpose(-2, -1), offsets);
+  };
+  h = ghost::silu(product(x, w1));
+  h = h.mul(product(x, w3));
+  return product(h, w2).to(x.dtype());
+}
+
+}  // namespace
+
+MoeArgs read_moe_args(const Config& config) {
+  const bool is_qwen3 = config.text("model_type", "") == "qwen3_moe",
+             is_v3 = config.text("model_type", "") == "deepseek_v3";
+  MoeArgs args{.num_experts = config.dimension(
+                   {"n_routed_experts", "num_experts", "num_local_experts"}, is_v3      ? 256
+                                                                             : is_qwen3 ? 128
+                                                                                        : 64),
+               .num_shared_experts = is_qwen3 ? 0 : config.count("n_shared_experts", is_v3 ? 1 : 2),
+               .top_k = config.dimension("num_experts_per_tok", is_v3 || is_qwen3 ? 8 : 6),
+               .hidden_dim = config.dimension("moe_intermediate_size", is_v3      ? 2048
+                                                                       : is_qwen3 ? 768
+                                                                                  : 1407)};
+  args.by_sigmoid = config.text("scoring_func", is_v3 ? "sigmoid" : "softmax") == "sigmoid";
+  args.route_norm = config.boolean("norm_topk_prob", is_v3);
+  if (args.top_k > args.num_experts)
+    config.fail("num_experts_per_tok",
+                "must be at most the experts' number, " + std::to_string(args.num_experts));
+  return args;
+}
+
+FeedForward::FeedForward(const nn::Scope& scope, std::int64_t dim, std::int64_t hidden_dim)
+    : Module(scope),
+      w1_(scope / "w1", dim, hidden_dim, false),
+      w2_(scope / "w2", hidden_dim, dim, false),
+      w3_(scope / "w3", dim, hidden_dim, false) {}
+
+Tensor FeedForward::forward(const Tensor& x) { return w2_(ghost::silu(w1_(x)).mul(w3_(x))); }
+
+GroupedExperts::GroupedExperts(const nn::Scope& scope, std::int64_t dim, const MoeArgs& args)
+    : Module(scope),
+      w1_(scope.parameter("w1", {args.num_experts, args.hidden_dim, dim})),
+      w2_(scope.parameter("w2", {args.num_experts, dim, args.hidden_dim})),
+      w3_(scope.parameter("w3", {args.num_experts, args.hidden_dim, dim})) {}
+
+/// indices_padding_wrapper(_run_experts_grouped_mm)
+Tensor GroupedExperts::forward(const Tensor& x, const Tensor& num_tokens_per_expert) {
+  const std::int64_t experts = w1_.size(0);
+  const Permuted permuted =
+      permute(x, num_tokens_per_expert, num_tokens_per_expert.size(0) / experts, experts);
+  const Tensor out = run_experts(w1_, w2_, w3_, permuted.x, permuted.counts);
+  return unpermute(out, permuted);
+}
+
+TokenChoiceTopKRouter::TokenChoiceTopKRouter(const nn::Scope& scope, std::int64_t dim,
+                                             const MoeArgs& args)
+    : Module(scope), args_(args), gate_(scope / "gate", dim, args.num_experts, false) {}
+
+TokenChoice TokenChoiceTopKRouter::forward(const Tensor& x, const Tensor& expert_bias) {
+  TokenChoice choice;
+  Tensor denominator, values, scores;
+  {
+    const NothingKept of_the_gate;
+    scores = gate_(x);
+  }
+  scores = args_.by_sigmoid ? ghost::sigmoid(scores.to_float())
+                            : ghost::softmax(scores.to_float(), DType::float32);
+  std::tie(values, choice.selected_experts_indices) =
+      ghost::topk(scores.add(expert_bias), args_.top_k);
+  Tensor& top_scores = choice.top_scores;
+  top_scores = ghost::gather(scores, choice.selected_experts_indices);
+  if (args_.route_norm) {
+    denominator = top_scores.sum(-1, true).add(1e-20);
+    top_scores = top_scores.div(denominator);
+  }
+  top_scores = top_scores.mul(2.0);
+  choice.num_tokens_per_expert =
+      ghost::count_ids(choice.selected_experts_indices.view({-1}), args_.num_experts);
+  return choice;
+}
+
+MoE::MoE(const nn::Scope& scope, std::int64_t dim, const MoeArgs& args)
+    : Module(scope),
+      args_(args),
+      experts_(scope / "experts", dim, args),
+      router_(scope / "router", dim, args) {
+  if (args.num_shared_experts > 0)
+    shared_experts_.emplace(scope / "shared_experts", dim,
+                            args.hidden_dim * args.num_shared_experts);
+}
+
+void MoE::init_weights() {
+  const ghost::ScopeGuard guard(node().scope);
+  for (Tensor* buffer : {&expert_bias_, &tokens_per_expert_})  // to_empty's
+    *buffer = ghost::empty({args_.num_experts}, DType::float32);
+  tokens_per_expert_ = ghost::zeros({args_.num_experts}, DType::float32);
+  expert_bias_ = ghost::zeros({args_.num_experts}, DType::float32);
+  node().buffers = {{"expert_bias", expert_bias_}, {"tokens_per_expert", tokens_per_expert_}};
+}
+
+Tensor MoE::forward(const Tensor& input) {
+  Tensor routed_output, routed_input;
+  Reordered reordered;
+  TokenChoice choice;
+  const std::int64_t dim = input.size(2);
+  const Tensor x = input.view({-1, dim});
+  choice = router_(x, expert_bias_);
+  reordered = reorder(choice, args_);
+  choice.num_tokens_per_expert.reset();
+  const Tensor token_indices = reordered.token_indices.view({-1, 1}).expand({-1, dim});
+  routed_input = ghost::gather(x, token_indices);
+  routed_output = experts_(routed_input, reordered.num_tokens_per_expert);
+  Tensor out = shared_experts_ ? (*shared_experts_)(x) : ghost::zeros_like(x);
+  routed_output = routed_output.to_float().mul(reordered.top_scores.view({-1, 1})).to(x.dtype());
+  out = ghost::scatter_add(out, token_indices, routed_output);
+  return out.view(input.sizes());
+}
+
+}  // namespace memtape::torchtitan

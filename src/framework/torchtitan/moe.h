@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchtitan's mixture of experts (models/moe/moe.py of release 0.2.0): a router that chooses by
+// biased scores, tokens in the order of their experts, one grouped product per weight, and the
+// experts' outputs added to those of the shared ones.
+//
+// How many tokens an expert gets decides no size: rows are padded for the worst case.
+#pragma once
+
+#include <optional>
+
+#include "model/config.h"
+#include "nn/layers.h"
+
+namespace memtape::torchtitan {
+
+using ghost::Tensor;
+
+struct MoeArgs {
+  std::int64_t num_experts, num_shared_experts, top_k, hidden_dim;
+  bool by_sigmoid = false;  ///< score_func; else softmax
+  bool route_norm = false;
+};
+
+/// Of the model_types that are mixtures.
+MoeArgs read_moe_args(const Config& config);
+
+class FeedForward : public nn::Module<FeedForward> {
+ public:
+  FeedForward(const nn::Scope& scope, std::int64_t dim, std::int64_t hidden_dim);
+  Tensor forward(const Tensor& x);
+
+ private:
+  nn::Linear w1_, w2_, w3_;
+};
+
+class GroupedExperts : public nn::Module<GroupedExperts> {
+ public:
+  GroupedExperts(const nn::Scope& scope, std::int64_t dim, const MoeArgs& args);
+  Tensor forward(const Tensor& x, const Tensor& num_tokens_per_expert);
+
+ private:
+  Tensor w1_, w2_, w3_;
+};
+
+/// The last goes first, as Python lets go of locals in their order.
+struct TokenChoice {
+  Tensor num_tokens_per_expert, selected_experts_indices, top_scores;
+};
+
+class TokenChoiceTopKRouter : public nn::Module<TokenChoiceTopKRouter> {
+ public:
+  TokenChoiceTopKRouter(const nn::Scope& scope, std::int64_t dim, const MoeArgs& args);
+  TokenChoice forward(const Tensor& x, const Tensor& expert_bias);
+
+ private:
+  MoeArgs args_;
+  nn::Linear gate_;
+};
+
+class MoE : public nn::Module<MoE> {
+ public:
+  MoE(const nn::Scope& scope, std::int64_t dim, const MoeArgs& args);
+  Tensor forward(const Tensor& x);
+  /// The buffers, made anew on the device.
+  void init_weights();
+
+ private:
+  MoeArgs args_;
+  GroupedExperts experts_;
+  TokenChoiceTopKRouter router_;
+  std::optional<FeedForward> shared_experts_;
+  Tensor expert_bias_, tokens_per_expert_;
+};
+
+}  // namespace memtape::torchtitan
