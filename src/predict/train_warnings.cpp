@@ -22,6 +22,7 @@ using Lines = std::vector<std::string>;
 /// transformers' other implementations have rows of all experts in one tensor.
 bool depends_on_routing(const Config& config, const TrainRecipe& recipe) {
   return recipe.framework == Framework::megatron_core ||
+         (recipe.framework == Framework::torchtitan && recipe.layout.ep.value_or(1) > 1) ||
          config.text("experts_implementation", "") == "eager" ||
          config.text("model_type", "") == "dbrx";
 }

@@ -28,15 +28,18 @@ std::optional<DType> unless_same(std::optional<DType> wanted, DType other) {
 }  // namespace
 
 FsdpParam::FsdpParam(const Tensor& parameter, ShardPlace place, const Options& options)
-    : unsharded(parameter), orig_dtype(parameter.dtype()), offloads_(options.cpu_offload) {
+    : unsharded(parameter),
+      orig_dtype(parameter.dtype()),
+      shard_dim_(options.shard_dim),
+      offloads_(options.cpu_offload) {
   const MixedPrecision& policy = options.mixed_precision;
   param_dtype = unless_same(policy.param_dtype, orig_dtype);
   if (policy.reduce_dtype != policy.param_dtype) reduce_dtype = policy.reduce_dtype;
 
   Dims padded = parameter.sizes();
-  padded[0] = padded_shard(rows(), place.shards);
+  padded[shard_dim_] = padded_shard(rows(), place.shards);
   Dims own = parameter.sizes();
-  own[0] = shard(rows(), place.shards, place.index);
+  own[shard_dim_] = shard(rows(), place.shards, place.index);
   const ghost::Session& s = ghost::session();
   const ghost::Storage* const whole = parameter.impl().storage.get();
   const ghost::ScopeGuard scope(whole ? s.tape.why[whole->block].scope : s.scope);
@@ -67,12 +70,6 @@ void FsdpParam::to_empty() {
     made = ghost::zeros(sharded_data_.sizes(), orig_dtype, Category::parameter);
   sharded_data_.impl().storage = made.impl().storage;
   if (sharded.numel() > 0) sharded.impl().storage = made.impl().storage;
-}
-
-std::int64_t FsdpParam::row_elements() const { return unsharded.numel() / rows(); }
-
-std::int64_t FsdpParam::padded_rows(std::int64_t shards) const {
-  return padded_shard(rows(), shards);
 }
 
 Tensor FsdpParam::all_gather_input() const {

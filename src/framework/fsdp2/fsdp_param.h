@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// FsdpParam: one parameter of fully_shard (_fsdp_param.py). Its shard is rows of dimension 0,
-// padded to those of the first rank; gathered, it is whole in a tensor whose storage is emptied
-// when the unit is resharded and filled again at the next gather.
+// FsdpParam: one parameter of fully_shard (_fsdp_param.py). Its shard is rows of dimension 0
+// (or another that all ranks share evenly), padded to those of the first rank; gathered, it is
+// whole in a tensor whose storage is emptied when the unit is resharded and filled again at the
+// next gather.
 //
 // The module keeps its own TensorImpl: it stands for torch's _unsharded_param, which is one object
 // for the life of the program, too. The shard is a tensor of its own, and what the optimizer sees.
@@ -55,12 +56,10 @@ class FsdpParam {
   /// A view of the reduced flat gradient becomes the shard's .grad, or is added to it.
   void take_sharded_grad(const Tensor& reduced);
 
-  std::int64_t padded_rows(std::int64_t shards) const;
   /// Elements of the padded shard.
   std::int64_t sharded_elements() const { return sharded_data_.numel(); }
-  std::int64_t row_elements() const;
-  /// Rows of dimension 0 the whole parameter has.
-  std::int64_t rows() const { return unsharded.size(0); }
+  /// Of the dimension that is sharded, whole.
+  std::int64_t rows() const { return unsharded.size(shard_dim_); }
 
   Tensor unsharded;  ///< the module's parameter
   Tensor sharded;    ///< the optimizer's parameter
@@ -68,6 +67,7 @@ class FsdpParam {
   std::optional<DType> param_dtype, reduce_dtype;  ///< only where they mean a cast
 
  private:
+  int shard_dim_;
   bool offloads_;
   ghost::Ptr<ghost::Storage> original_;  ///< the whole parameter's, until fully_shard returns
   Tensor sharded_data_;                  ///< the padded shard

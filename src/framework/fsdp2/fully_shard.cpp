@@ -39,11 +39,12 @@ class ShardedModel final : public ShardedProgram {
         model.tree.gradient_checkpointing == nn::GradientCheckpointing::non_reentrant;
     ModuleNode& root = model.tree.root();
     for (const nn::NamedModule& module : nn::named_modules(root))
-      if (options_.wraps_layers && module.node->is_layer) shard({module.node});
-    prefetch_layers();
+      if (options_.wraps_layers && module.node->is_layer) shard_layer(*module.node);
+    if (!options_.inner) prefetch_layers();
     if (options_.keeps_last_layer && !states_.empty() && states_.back()->group())
       states_.back()->group()->keep_unsharded_after_forward();
     if (options_.ends != WrappedEnds::none) shard_ends();
+    if (options_.inner) prefetch_inner_units();
     shard({&root});
     std::rotate(states_.begin(), states_.end() - 1, states_.end());
     list_states();
@@ -170,12 +171,51 @@ class ShardedModel final : public ShardedProgram {
     }
   }
 
+  /// A layer and, before it, the unit inside of it.
+  void shard_layer(ModuleNode& layer) {
+    FsdpState* inner = nullptr;
+    if (options_.inner)
+      for (const nn::NamedModule& module : nn::named_modules(layer)) {
+        if (module.node->name != options_.inner->module) continue;
+        Options options = options_;
+        options.mesh = options_.inner->mesh;
+        options.shard_dim = options_.inner->shard_dim;
+        options.divides_gradients = true;
+        shard({module.node}, options);
+        inner = states_.back().get();
+      }
+    shard({&layer});
+    layers_.push_back({states_.back().get(), inner});
+  }
+
+  void prefetch_inner_units() {
+    const auto count = layers_.size();
+    if (embedding_) embedding_->prefetch_in_forward(*layers_.front().layer);
+    if (tail_) tail_->prefetch_in_backward(*layers_.back().layer);
+    for (std::size_t i = 0; i < count; ++i) {
+      FsdpState& layer = *layers_[i].layer;
+      if (i + 1 < count) {
+        layer.prefetch_in_forward(*layers_[i + 1].layer);
+        if (layers_[i + 1].inner) layer.prefetch_in_forward(*layers_[i + 1].inner);
+      } else if (tail_) {
+        layer.prefetch_in_forward(*tail_);
+      }
+      if (i > 0) {
+        layer.prefetch_in_backward(*layers_[i - 1].layer);
+        if (layers_[i - 1].inner) layer.prefetch_in_backward(*layers_[i - 1].inner);
+      } else if (embedding_) {
+        layer.prefetch_in_backward(*embedding_);
+      }
+    }
+  }
+
   /// fully_shard(modules).
-  void shard(std::vector<ModuleNode*> modules) {
+  void shard(std::vector<ModuleNode*> modules) { shard(std::move(modules), options_); }
+  void shard(std::vector<ModuleNode*> modules, const Options& options) {
     std::vector<Tensor> parameters;
     for (ModuleNode* module : modules) collect(*module, parameters);
     auto group =
-        parameters.empty() ? nullptr : std::make_unique<ParamGroup>(parameters, rank_, options_);
+        parameters.empty() ? nullptr : std::make_unique<ParamGroup>(parameters, rank_, options);
     states_.push_back(std::make_unique<FsdpState>(context_, modules.size(), std::move(group),
                                                   options_.mixed_precision));
     for (ModuleNode* module : modules) {
@@ -218,9 +258,13 @@ class ShardedModel final : public ShardedProgram {
                              "--strategy: wrap_ends", "false"});
       return;
     }
-    if (embedding) shard({embedding});
+    if (embedding) {
+      shard({embedding});
+      embedding_ = states_.back().get();
+    }
     if (!norm || !head) return;
     shard({norm, head});
+    tail_ = states_.back().get();
     if (!options_.reshard_after_forward && states_.back()->group())
       states_.back()->group()->keep_unsharded_after_forward();  // torchtitan's default policy
   }
@@ -247,8 +291,14 @@ class ShardedModel final : public ShardedProgram {
   std::int64_t rank_;
   LossProgram loss_;
   torch::StaticBytes whole_;
+  struct LayerUnits {
+    FsdpState *layer, *inner;
+  };
+
   StateContext context_;
   std::vector<std::unique_ptr<FsdpState>> states_;
+  std::vector<LayerUnits> layers_;
+  FsdpState *embedding_ = nullptr, *tail_ = nullptr;
   std::unordered_map<const ModuleNode*, FsdpState*> wrapped_;
   std::unordered_set<const ghost::TensorImpl*> managed_;
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "ghost/tensor.h"
@@ -26,6 +27,15 @@ struct MixedPrecision {
 /// with head; or the same, and all three one unit where embedding and head are tied
 /// (fsdp2_prepare_model of accelerate 1.15), which stays whole after the forward.
 enum class WrappedEnds { none, apart, as_accelerate };
+
+/// Modules inside of layers that are units of their own, on a mesh of their own; what is gathered
+/// ahead is then said unit by unit (apply_fsdp of torchtitan's models/llama4/infra/parallelize.py):
+/// with a layer the next one and its inner unit, in the backward the one before and its own.
+struct InnerUnits {
+  std::string module;  ///< their name
+  Layout mesh{{}};
+  int shard_dim = 0;  ///< shard_placement_fn
+};
 
 struct Options {
   MixedPrecision mixed_precision;
@@ -48,6 +58,9 @@ struct Options {
   bool keeps_last_layer = false;   ///< the last layer is not resharded after forward
   Layout mesh{{}};                 ///< axes "replicate" and "shard"
   bool mesh_has_replicas = false;  ///< the program's mesh has that axis, if of one rank
+  std::optional<InnerUnits> inner;
+  int shard_dim = 0;               ///< of the unit's parameters
+  bool divides_gradients = false;  ///< set_gradient_divide_factor
   /// Over parameters that are DTensors already: a gradient in the placement of its parameter
   /// (FSDPParam._get_grad_inner_tensor).
   std::function<ghost::Tensor(const ghost::Tensor& parameter, ghost::Tensor gradient)>

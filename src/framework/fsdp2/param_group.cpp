@@ -24,7 +24,9 @@ void CommContext::lazy_init() {
 ParamGroup::ParamGroup(const std::vector<Tensor>& parameters, std::int64_t rank,
                        const Options& options)
     : shards_(options.mesh.size("shard")),
+      shard_dim_(options.shard_dim),
       replicates_(options.mesh_has_replicas || options.mesh.size("replicate") > 1),
+      divides_gradients_(options.divides_gradients),
       reshard_to_(options.reshard_to),
       local_gradient_(options.local_gradient),
       reshards_after_forward_(options.reshard_after_forward.value_or(true)) {
@@ -80,8 +82,15 @@ void ParamGroup::wait_for_unshard() {
 }
 
 void ParamGroup::copy_out() {
-  for (FsdpParam& param : params)
-    param.alloc_all_gather_output(param.gather_source().numel() * gathering_shards());
+  std::vector<Tensor> temporaries;  // from which the pieces are put side by side
+  for (FsdpParam& param : params) {
+    const std::int64_t elements = param.gather_source().numel() * gathering_shards();
+    param.alloc_all_gather_output(elements);
+    if (shard_dim_ == 0) continue;
+    const Op op("empty_like", {});
+    temporaries.push_back(
+        ghost::empty({elements}, param.gathered_dtype(), Category::communication));
+  }
   std::vector<Bytes> pieces;
   for (const FsdpParam& param : params)
     pieces.push_back(bytes_of(param.gathered_dtype(), param.gather_source().numel()));
@@ -117,10 +126,14 @@ void ParamGroup::pre_forward() {
   wait_for_unshard();
 }
 
+/// A unit inside of a checkpointed one runs again in the backward, which changes neither its shards
+/// nor the order.
 void ParamGroup::post_forward() {
-  reshard();
-  post_forward_indices_.push_back(comm->post_forward_order.size());
-  comm->post_forward_order.push_back(this);
+  if (const bool is_backward = ghost::session().final_callbacks != nullptr; !is_backward) {
+    reshard();
+    post_forward_indices_.push_back(comm->post_forward_order.size());
+    comm->post_forward_order.push_back(this);
+  }
   state = TrainingState::idle;
 }
 
@@ -177,6 +190,11 @@ void ParamGroup::foreach_reduce(const std::vector<FsdpParam*>& with_grad,
   const Op op("empty", {});
   // The loop over the gradients leaves its variable behind.
   const Tensor last_grad = shards_ > 1 ? grads.back() : Tensor();
+  if (shards_ > 1 && shard_dim_ != 0)
+    for (Tensor& grad : grads) {  // its pieces, one below the other
+      const Op cat("cat", {});
+      grad = ghost::empty(grad.sizes(), grad.dtype());
+    }
   const DType dtype = with_grad.front()->reduce_dtype.value_or(grads.front().dtype());
   const DType orig_dtype = with_grad.front()->orig_dtype;
   std::int64_t elements = 0;
@@ -187,6 +205,8 @@ void ParamGroup::foreach_reduce(const std::vector<FsdpParam*>& with_grad,
   {
     const StreamGuard stream(comm->reduce_scatter_stream);
     output = ghost::empty({elements}, dtype, Category::communication);
+    if (shards_ == 1 && divides_gradients_)  // copied from the quotient
+      const Tensor divided = ghost::empty({elements}, dtype, Category::communication);
   }
   const StreamGuard stream(replicates_ ? comm->all_reduce_stream : comm->reduce_scatter_stream);
   if (replicates_) all_reduce_input_ = output;

@@ -73,7 +73,8 @@ class ParamGroup {
   std::int64_t gathering_shards() const;
 
   std::int64_t shards_;
-  bool replicates_;
+  int shard_dim_;
+  bool replicates_, divides_gradients_;
   std::optional<std::int64_t> reshard_to_;
   std::function<Tensor(const Tensor&, Tensor)> local_gradient_;
   bool reshards_after_forward_;

@@ -11,6 +11,12 @@ ghost::KeepPolicy save_ops() {
   };
 }
 
+ghost::KeepPolicy save_ops_and_all_to_all() {
+  return [policy = save_ops()](std::string_view op) mutable {
+    return op == "all_to_all_single" || policy(op);
+  };
+}
+
 ghost::KeepPolicy save_nothing() {
   return [](std::string_view) { return false; };
 }

@@ -111,7 +111,8 @@ Result<void> read_fsdp(const Config& json, JobConfig& job) {
 /// sees dp_shard and cp as one axis.
 Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfig& job) {
   const LayoutRecipe& layout = recipe.layout;
-  if (const auto fine = torch::check_axes(layout, {"dp", "tp", "cp", "pp"}); !fine) return fine;
+  if (const auto fine = torch::check_axes(layout, {"dp", "tp", "cp", "pp", "ep"}); !fine)
+    return fine;
   const std::int64_t replicas =
       json.optional_dimension("data_parallel_replicate_degree").value_or(1);
   const std::int64_t cp = layout.cp.value_or(1), tp = layout.tp.value_or(1),
@@ -120,8 +121,16 @@ Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfi
       layout.dp ? std::optional(*layout.dp / std::max<std::int64_t>(1, replicas)) : std::nullopt;
   const auto shards = torch::remaining_axis(layout, "dp", given, replicas * cp * tp * pp);
   if (!shards) return tl::unexpected(shards.error());
-  job.layout =
-      Layout({{"pp", pp}, {"replicate", replicas}, {"dp_shard", *shards}, {"cp", cp}, {"tp", tp}});
+  const std::int64_t ep = layout.ep.value_or(1);
+  if (ep > 1 && *shards % ep != 0)
+    return bad_input(text_of(*shards) + " data parallel shards do not divide by " + text_of(ep),
+                     "--ep", "a divisor of the data parallel shards");
+  job.layout = Layout({{"pp", pp},
+                       {"replicate", replicas},
+                       {"dp_shard", *shards / ep},
+                       {"ep", ep},
+                       {"cp", cp},
+                       {"tp", tp}});
   job.fsdp2.mesh =
       Layout({{"pp", pp}, {"replicate", replicas}, {"shard", *shards * cp}, {"tp", tp}});
   job.shards = *shards * cp > 1;

@@ -62,7 +62,8 @@ struct JobConfig {
   fsdp2::Options fsdp2;
   std::optional<PipelineOptions> pipeline;
   torch_cp::Rotation rotation = torch_cp::Rotation::all_gather;
-  /// Axes "pp", "replicate", "dp_shard", "cp" and "tp", the last fastest.
+  /// Axes "pp", "replicate", "dp_shard", "ep", "cp" and "tp", the last fastest; shards of all but
+  /// experts lie over "dp_shard" (dp_shard_mod_ep), "ep" (dp_shard_in_ep) and "cp".
   Layout layout{{}};
 
   bool since(Version change) const { return version >= change; }

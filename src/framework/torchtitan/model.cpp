@@ -58,8 +58,9 @@ Result<void> check_mixture(const JobConfig& job) {
   for (const auto& [axis, option] :
        {std::pair{"tp", "--tp"}, std::pair{"cp", "--cp"}, std::pair{"pp", "--pp"}})
     if (job.size(axis) > 1)
-      return unsupported("torchtitan's mixtures are modelled on shards and replicas alone", option,
-                         "1");
+      return unsupported(
+          "torchtitan's mixtures are modelled on shards, replicas and shared experts alone", option,
+          "1");
   if (job.compiles_blocks)
     return unsupported("torchtitan's mixtures are not modelled compiled", "--strategy: compile",
                        "false");
@@ -67,9 +68,12 @@ Result<void> check_mixture(const JobConfig& job) {
 }
 
 /// What a mixture has beside a dense decoder.
-void read_mixture(const Config& config, const Known& known, ModelArgs& args) {
+void read_mixture(const Config& config, const Known& known, const TrainRecipe& recipe,
+                  const JobConfig& job, ModelArgs& args) {
   if (!known.is_mixture) return;
   args.moe = read_moe_args(config);
+  args.moe->expert_parallel = job.size("ep");
+  args.moe->load = recipe.expert_load;
   if (!known.is_latent) return;
   args.n_dense_layers =
       config.count("first_k_dense_replace", known.model_type == "deepseek_v3" ? 3 : 0);
@@ -91,6 +95,8 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   if (known->is_mixture && (!job.since(kMixtures) || job.since(kGroupedAttention)))
     return unsupported("mixtures are modelled as of release 0.2.0", "--strategy: version",
                        "a version from 2025-10-01 to 2026-02-19");
+  if (!known->is_mixture && job.size("ep") > 1)
+    return bad_input("a dense model has no experts to share", "--ep", "1");
   if (known->is_mixture)
     if (const Result<void> fine = check_mixture(job); !fine) return tl::unexpected(fine.error());
   const std::int64_t heads = config.dimension("num_attention_heads", 32);
@@ -112,8 +118,12 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   args.norm = job.since(kFusedNorm)    ? NormKind::fused
               : job.since(kNativeNorm) ? NormKind::composite
                                        : NormKind::own;
-  read_mixture(config, *known, args);
+  read_mixture(config, *known, recipe, job, args);
   if (const Result<void> fine = config.check(); !fine) return tl::unexpected(fine.error());
+  if (args.moe && args.moe->num_experts % args.moe->expert_parallel != 0)
+    return bad_input(std::to_string(args.moe->num_experts) + " experts do not divide by " +
+                         std::to_string(args.moe->expert_parallel) + " ranks",
+                     "--ep", "a divisor of the experts");
   if (args.n_heads % args.n_kv_heads != 0)
     return bad_input(std::to_string(args.n_heads) + " heads do not divide by " +
                          std::to_string(args.n_kv_heads) + " of keys and values",
@@ -230,7 +240,8 @@ Tensor TransformerBlock::forward(const Tensor& x, const Tensor& freqs_cis) {
     case ActivationCheckpoint::full:
       return ghost::checkpoint_selectively(run, x, save_nothing, args_.recompute);
     case ActivationCheckpoint::ops:
-      return ghost::checkpoint_selectively(run, x, save_ops, args_.recompute);
+      return ghost::checkpoint_selectively(
+          run, x, args_.latent ? save_ops_and_all_to_all : save_ops, args_.recompute);
     default: return run(x);
   }
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "framework/torchtitan/expert_parallel.h"
 #include "framework/torchtitan/permutation.h"
 #include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/creation.h"
@@ -92,17 +93,45 @@ Tensor FeedForward::forward(const Tensor& x) { return w2_(ghost::silu(w1_(x)).mu
 
 GroupedExperts::GroupedExperts(const nn::Scope& scope, std::int64_t dim, const MoeArgs& args)
     : Module(scope),
+      args_(args),
       w1_(scope.parameter("w1", {args.num_experts, args.hidden_dim, dim})),
       w2_(scope.parameter("w2", {args.num_experts, dim, args.hidden_dim})),
       w3_(scope.parameter("w3", {args.num_experts, args.hidden_dim, dim})) {}
 
 /// indices_padding_wrapper(_run_experts_grouped_mm)
 Tensor GroupedExperts::forward(const Tensor& x, const Tensor& num_tokens_per_expert) {
+  if (args_.expert_parallel > 1) return forward_shared(x, num_tokens_per_expert);
   const std::int64_t experts = w1_.size(0);
   const Permuted permuted =
       permute(x, num_tokens_per_expert, num_tokens_per_expert.size(0) / experts, experts);
   const Tensor out = run_experts(w1_, w2_, w3_, permuted.x, permuted.counts);
   return unpermute(out, permuted);
+}
+
+/// _token_dispatch and _token_combine around the products.
+Tensor GroupedExperts::forward_shared(const Tensor& x, const Tensor& num_tokens_per_expert) {
+  const std::int64_t ranks = args_.expert_parallel, experts = w1_.size(0);
+  const TokenPicks picks{.tokens = x.size(0) / args_.top_k * ranks,
+                         .top_k = args_.top_k,
+                         .experts = args_.num_experts};
+  Permuted permuted;
+  {
+    const Tensor counts = all_to_all_single(num_tokens_per_expert, num_tokens_per_expert.size(0));
+    for (const Tensor* of : {&num_tokens_per_expert, &counts})
+      const Tensor splits = of->view({ranks, experts}).sum(1);
+    Tensor routed = all_to_all_single(x, args_.load.of_fullest_gpu(picks, experts));
+    permuted = permute(routed, counts, ranks, experts);
+    routed.reset();
+    permuted_indices_ = permuted.indices;
+  }
+  const Tensor out = run_experts(w1_, w2_, w3_, permuted.x, permuted.counts);
+  sent_ = unpermute(out, permuted);
+  return all_to_all_single(sent_, x.size(0));
+}
+
+void GroupedExperts::share() {
+  for (const Tensor* weight : {&w1_, &w2_, &w3_})
+    weight->impl().sizes[0] = args_.num_experts / args_.expert_parallel;
 }
 
 TokenChoiceTopKRouter::TokenChoiceTopKRouter(const nn::Scope& scope, std::int64_t dim,
@@ -164,6 +193,7 @@ Tensor MoE::forward(const Tensor& input) {
   routed_input = ghost::gather(x, token_indices);
   routed_output = experts_(routed_input, reordered.num_tokens_per_expert);
   Tensor out = shared_experts_ ? (*shared_experts_)(x) : ghost::zeros_like(x);
+  experts_.wait();
   routed_output = routed_output.to_float().mul(reordered.top_scores.view({-1, 1})).to(x.dtype());
   out = ghost::scatter_add(out, token_indices, routed_output);
   return out.view(input.sizes());

@@ -3,12 +3,15 @@
 // biased scores, tokens in the order of their experts, one grouped product per weight, and the
 // experts' outputs added to those of the shared ones.
 //
-// How many tokens an expert gets decides no size: rows are padded for the worst case.
+// How many tokens an expert gets decides no size: rows are padded for the worst case. Only where
+// ranks share the experts (ExpertParallel of distributed/expert_parallel.py) as many rows come as
+// the router sends.
 #pragma once
 
 #include <optional>
 
 #include "model/config.h"
+#include "model/expert_load.h"
 #include "nn/layers.h"
 
 namespace memtape::torchtitan {
@@ -19,6 +22,8 @@ struct MoeArgs {
   std::int64_t num_experts, num_shared_experts, top_k, hidden_dim;
   bool by_sigmoid = false;  ///< score_func; else softmax
   bool route_norm = false;
+  std::int64_t expert_parallel = 1;  ///< ranks that share the experts
+  ExpertLoad load = {};
 };
 
 /// Of the model_types that are mixtures.
@@ -37,9 +42,18 @@ class GroupedExperts : public nn::Module<GroupedExperts> {
  public:
   GroupedExperts(const nn::Scope& scope, std::int64_t dim, const MoeArgs& args);
   Tensor forward(const Tensor& x, const Tensor& num_tokens_per_expert);
+  /// ExpertParallel._partition_fn: each rank has as many experts.
+  void share();
+  /// The first use of the output waits for it, which lets go of what was sent.
+  void wait() { sent_.reset(); }
 
  private:
+  Tensor forward_shared(const Tensor& x, const Tensor& num_tokens_per_expert);
+
+  MoeArgs args_;
   Tensor w1_, w2_, w3_;
+  Tensor permuted_indices_;  ///< an attribute, which the next dispatch replaces
+  Tensor sent_;
 };
 
 /// The last goes first, as Python lets go of locals in their order.
@@ -61,6 +75,8 @@ class MoE : public nn::Module<MoE> {
  public:
   MoE(const nn::Scope& scope, std::int64_t dim, const MoeArgs& args);
   Tensor forward(const Tensor& x);
+  std::int64_t num_experts() const { return args_.num_experts; }
+  GroupedExperts& experts() { return experts_; }
   /// The buffers, made anew on the device.
   void init_weights();
 

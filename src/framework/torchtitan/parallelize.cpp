@@ -50,6 +50,24 @@ void apply_tensor_parallel(Transformer& model, const JobConfig& job,
       modules.apply(*module.node, planned->style);
 }
 
+void share_experts(Transformer& model) {
+  for (TransformerBlock& block : model.layers())
+    if (MoE* const moe = block.moe()) moe->experts().share();
+}
+
+/// Shards of more ranks than there are experts cut the second dimension.
+fsdp2::InnerUnits experts_units(Transformer& model, const JobConfig& job) {
+  fsdp2::InnerUnits units{.module = "experts",
+                          .mesh = Layout({{"replicate", job.size("replicate")},
+                                          {"shard", job.size("dp_shard")},
+                                          {"ep", job.size("ep")}})};
+  std::int64_t experts = 0;
+  for (TransformerBlock& block : model.layers())
+    if (MoE* const moe = block.moe()) experts = moe->num_experts();
+  if (job.size("replicate") * job.size("dp_shard") * job.size("ep") > experts) units.shard_dim = 1;
+  return units;
+}
+
 void compile_blocks(Transformer& model, const JobConfig& job) {
   for (TransformerBlock& block : model.layers()) block.compile(job.size("tp"));
 }

@@ -13,6 +13,11 @@ namespace memtape::torchtitan {
 void apply_tensor_parallel(Transformer& model, const JobConfig& job,
                            torch_tp::DistributedModules& modules);
 
+/// ExpertParallel on every mixture's experts.
+void share_experts(Transformer& model);
+/// What apply_fsdp does to shared experts: units on the mesh of those ranks that have the same.
+fsdp2::InnerUnits experts_units(Transformer& model, const JobConfig& job);
+
 /// apply_compile: each block is a graph of its own.
 void compile_blocks(Transformer& model, const JobConfig& job);
 

@@ -71,6 +71,9 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
       for (const std::int64_t piece : {own, shard(own, shards, at), shard(length, shards, at)})
         held.push_back(-piece);
     }
+    if (args->moe && job->size("ep") > 1)
+      held.push_back(-shard(args->moe->num_experts / job->size("ep"), job->size("dp_shard"),
+                            job->layout.coordinate(rank, "dp_shard")));
     if (job->size("cp") > 1) held.push_back(job->layout.coordinate(rank, "cp"));
     torch::RankClass& alike = classes[held];
     alike.ranks.push_back(static_cast<int>(rank));
