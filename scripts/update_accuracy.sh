@@ -35,7 +35,7 @@ cd "$root"
   cat docs/accuracy/further_recordings.md
   cd tests/truth
   ../../scripts/further_recordings.py "$program" small_models.jsonl further_families.jsonl latest_families.jsonl classifier_heads.jsonl \
-    trainer_options.jsonl trainer_recipes.jsonl trainer_trl.jsonl trainer_draws.jsonl trainer_packed.jsonl \
+    optimizer_in_backward.jsonl trainer_options.jsonl trainer_recipes.jsonl trainer_trl.jsonl trainer_draws.jsonl trainer_packed.jsonl \
     trainer_programs.jsonl trainer_axolotl.jsonl trainer_llama_factory.jsonl trainer_llama_factory_kto.jsonl \
     trainer_llama_factory_rm.jsonl trainer_switched_off_dropout.jsonl accelerate_loops.jsonl trainer_parallel.jsonl \
     trainer_parallel_recipes.jsonl trainer_parallel_adapters.jsonl trainer_parallel_trl.jsonl trainer_ranks.jsonl \

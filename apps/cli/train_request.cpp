@@ -23,10 +23,9 @@ bool is_single(std::string_view framework) { return framework == "torch"; }
 
 /// Options that the dialect at hand does not model, as one error that names the first.
 Result<void> refuse_unmodelled(const RawOptions& options) {
-  constexpr std::array<std::string_view, 18> kUnmodelled{
-      "quantize", "quantization", "peft",     "loss", "gpus",    "dp",
-      "zero",     "tp",           "sp",       "pp",   "vpp",     "cp",
-      "ep",       "etp",          "schedule", "rank", "offload", "strategy"};
+  constexpr std::array<std::string_view, 17> kUnmodelled{
+      "quantize", "quantization", "peft", "loss", "gpus", "dp",       "zero", "tp",     "sp",
+      "pp",       "vpp",          "cp",   "ep",   "etp",  "schedule", "rank", "offload"};
   constexpr std::size_t kOfAny = 4;  // the first are no framework's
   constexpr std::array<std::string_view, 6> kNeutral{"1", "0", "none", "all", "torch", "{}"};
   const std::string* framework = value_of(options, "framework");

@@ -81,11 +81,11 @@ constexpr auto kBuilders = std::to_array<Builder>({
 constexpr auto kModelled = std::to_array<std::string_view>(
     {"model", "tokenizer", "checkpointer", "batch_size", "optimizer", "loss", "dtype",
      "gradient_accumulation_steps", "clip_grad_norm", "enable_activation_checkpointing",
-     "fsdp_cpu_offload", "fsdp_reshard_after_forward", "data_parallel_replicate_dim"});
-/// What changes when gradients die, what lies on the host, or what a rank holds.
-constexpr auto kRefused =
-    std::to_array<std::string_view>({"optimizer_in_bwd", "enable_activation_offloading",
-                                     "tensor_parallel_dim", "context_parallel_dim"});
+     "fsdp_cpu_offload", "fsdp_reshard_after_forward", "data_parallel_replicate_dim",
+     "optimizer_in_bwd"});
+/// What lies on the host, or what a rank holds.
+constexpr auto kRefused = std::to_array<std::string_view>(
+    {"enable_activation_offloading", "tensor_parallel_dim", "context_parallel_dim"});
 constexpr auto kNotModelled =
     std::to_array<std::string_view>({"compile", "low_cpu_ram", "activation_offloading_use_streams",
                                      "collate_fn", "custom_sharded_layers", "ac_mode", "ac_option",
@@ -252,6 +252,9 @@ Result<Words> read_words(const LaunchCommand& command) {
 void add_sharding(Settings& settings, const LaunchCommand& command, Translation& translation) {
   const std::int64_t replicas = settings.whole("data_parallel_replicate_dim").value_or(1);
   const std::int64_t gpus = command.gpus().value_or(1);
+  if (settings.on("optimizer_in_bwd"))
+    settings.fail(*settings.find("optimizer_in_bwd"),
+                  "optimizers that step in backward are not modelled over shards", "false");
   std::string strategy = fmt::format("\"cpu_offload\": {}", settings.on("fsdp_cpu_offload"));
   if (!settings.on("fsdp_reshard_after_forward", true))
     strategy += ", \"reshard_after_forward\": false";
@@ -262,6 +265,20 @@ void add_sharding(Settings& settings, const LaunchCommand& command, Translation&
                   fmt::format("{} GPUs do not divide by it", gpus), "a divisor of the GPUs");
   translation.options.emplace_back("framework", "fsdp2");
   translation.options.emplace_back("strategy", "{" + strategy + "}");
+}
+
+/// A plain loop on one GPU, in which each parameter may have an optimizer of its own that steps in
+/// backward (optimizer_in_bwd of full_finetune_single_device.py).
+void add_single_device(Settings& settings, Translation& translation) {
+  translation.options.emplace_back("framework", "torch");
+  if (!settings.on("optimizer_in_bwd")) return;
+  translation.options.emplace_back("strategy", R"({"optimizer_in_backward": true})");
+  const Setting& in_backward = *settings.find("optimizer_in_bwd");
+  if (settings.says("clip_grad_norm"))
+    settings.fail(in_backward, "torchtune does not clip then", "clip_grad_norm: null");
+  if (settings.whole("gradient_accumulation_steps").value_or(1) > 1)
+    settings.fail(in_backward, "torchtune does not accumulate gradients then",
+                  "gradient_accumulation_steps: 1");
 }
 
 Result<Settings> read_config(const Words& words, const LaunchCommand& command) {
@@ -315,7 +332,7 @@ Result<Translation> translate_tune_run(const LaunchCommand& command) {
   if (words->recipe.ends_with("_distributed"))
     add_sharding(*settings, command, translation);
   else
-    translation.options.emplace_back("framework", "torch");
+    add_single_device(*settings, translation);
   Settings model = members_of(*settings, "model", words->config),
            tokenizer = members_of(*settings, "tokenizer", words->config),
            optimizer = members_of(*settings, "optimizer", words->config);

@@ -12,6 +12,7 @@
 #include "framework/torch/inductor/model_graph.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
+#include "framework/torch/optimizer_in_backward.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
@@ -202,10 +203,27 @@ Result<TrainRun> run_compiled(const Config& config, const TrainRecipe& recipe,
   return run_program(config, recipe, device, {.wrap = compiled, .habits = {}});
 }
 
+/// The bare model, whose parameters have an optimizer each.
+class ModelSteppingInBackward final : public DrivenModel {
+ public:
+  using DrivenModel::DrivenModel;
+  std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe) override {
+    return std::make_unique<OptimizerInBackward>(recipe, parameters());
+  }
+};
+
 }  // namespace
 
 Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                               const ghost::DeviceTraits& device, EqualLayerRuns runs) {
+  const Result<bool> in_backward = steps_in_backward(recipe);
+  if (!in_backward) return tl::unexpected(in_backward.error());
+  if (*in_backward) {
+    const Wrap stepping = [](family::PretrainedModel& model) {
+      return std::make_unique<ModelSteppingInBackward>(model);
+    };
+    return run_program(config, recipe, device, {.wrap = stepping, .habits = {}});
+  }
   if (recipe.compile) return run_compiled(config, recipe, device);
   const Wrap bare = [](family::PretrainedModel& model) {
     return std::make_unique<DrivenModel>(model);

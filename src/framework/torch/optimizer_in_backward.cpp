@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "framework/torch/optimizer_in_backward.h"
+
+#include <array>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "framework/torch/strategy.h"
+#include "ghost/autograd/accumulate_grad.h"
+
+namespace memtape::torch {
+namespace {
+
+/// tensor_post_acc_grad_hooks of torch/csrc/autograd/functions/accumulate_grad.cpp.
+struct SteppingAccumulateGrad final : ghost::AccumulateGrad {
+  SteppingAccumulateGrad(const Tensor& leaf, Optimizer& stepping)
+      : AccumulateGrad(leaf), optimizer(stepping) {}
+  void apply(ghost::Gradients& in, ghost::Gradients& out) override {
+    AccumulateGrad::apply(in, out);
+    optimizer.step();
+    optimizer.zero_grad();
+  }
+  Optimizer& optimizer;
+};
+
+}  // namespace
+
+OptimizerInBackward::OptimizerInBackward(const TrainRecipe& recipe, TensorList parameters)
+    : Optimizer(std::move(parameters)) {
+  for (const Tensor& parameter : parameters_) {
+    of_each_.push_back(make_optimizer(recipe, {parameter}));
+    accumulators_.push_back(ghost::make_node<SteppingAccumulateGrad>(parameter, *of_each_.back()));
+  }
+}
+
+Bytes OptimizerInBackward::state_bytes() const {
+  Bytes bytes = 0;
+  for (const auto& optimizer : of_each_) bytes += optimizer->state_bytes();
+  return bytes;
+}
+
+Result<bool> steps_in_backward(const TrainRecipe& recipe) {
+  constexpr auto kKnown = std::to_array<std::string_view>({"optimizer_in_backward"});
+  const Result<Config> strategy = read_strategy(recipe, kKnown);
+  if (!strategy) return tl::unexpected(strategy.error());
+  const bool steps = strategy->boolean("optimizer_in_backward", false);
+  if (const auto checked = strategy->check(); !checked) return tl::unexpected(checked.error());
+  if (!steps) return false;
+  const auto needs_all = [](std::string_view what, std::string_view option, std::string_view hint) {
+    return unsupported(std::string(what) +
+                           " wants all gradients, of which an optimizer in backward "
+                           "leaves none",
+                       std::string(option), std::string(hint));
+  };
+  if (recipe.gradient_accumulation > 1)
+    return needs_all("accumulation", "--gradient-accumulation", "1");
+  if (recipe.max_grad_norm) return needs_all("clipping", "--max-grad-norm", "none");
+  if (recipe.precision == Precision::amp_fp16)
+    return needs_all("unscaling", "--precision amp-fp16", "amp-bf16");
+  if (recipe.compile)
+    return unsupported("compiled steps are not modelled with an optimizer in backward", "--compile",
+                       "leave it out");
+  return true;
+}
+
+}  // namespace memtape::torch

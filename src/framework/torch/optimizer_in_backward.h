@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// An optimizer for each parameter, which steps in backward as soon as the parameter's gradient is
+// there and lets go of it (Tensor.register_post_accumulate_grad_hook, as PyTorch's tutorial on
+// fusing the optimizer step into backward and torchtune's optimizer_in_bwd use it): hardly more
+// than one gradient is ever alive. --strategy '{"optimizer_in_backward": true}' of the plain loop.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "framework/torch/optimizer.h"
+#include "ghost/autograd/node.h"
+
+namespace memtape::torch {
+
+class OptimizerInBackward final : public Optimizer {
+ public:
+  OptimizerInBackward(const TrainRecipe& recipe, TensorList parameters);
+  Bytes state_bytes() const override;
+
+ protected:
+  /// Behind backward there is no gradient left to step over.
+  void step_over(const Places&) override {}
+  std::vector<const TensorList*> states() const override { return {}; }
+
+ private:
+  std::vector<std::unique_ptr<Optimizer>> of_each_;
+  std::vector<ghost::Ptr<ghost::Node>> accumulators_;
+};
+
+/// Whether the recipe's strategy asks for it. What needs all gradients at once is an error.
+Result<bool> steps_in_backward(const TrainRecipe& recipe);
+
+}  // namespace memtape::torch
