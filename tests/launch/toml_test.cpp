@@ -32,6 +32,12 @@ TEST(Toml, dotted_keys_nest) {
             R"({"a": {"b": 1, "c d": [0.5, true]}})");
 }
 
+TEST(Toml, letters_beyond_ascii_are_no_keys) {
+  EXPECT_THAT(json_of("a = 1\n\u00e9 = 1\n"), testing::StartsWith("f.toml:2: "));
+  EXPECT_THAT(json_of("a = 1 \u00e9\n"), testing::StartsWith("f.toml:1: "));
+  EXPECT_EQ(json_of("\"\u00e9\" = \"\u0416\"\n"), "{\"\u00e9\": \"\u0416\"}");
+}
+
 TEST(Toml, a_key_without_end_is_refused_at_its_line) {
   EXPECT_EQ(json_of("\n" + key_of_dots(200000) + " = 1\n"),
             "f.toml:2: a key of over 1000 dots (a TOML document)");
