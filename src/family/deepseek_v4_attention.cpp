@@ -102,7 +102,6 @@ Tensor WindowPool::queries(const Tensor& hidden_states, const Tensor& q_residual
 
 DeepseekV4Indexer::DeepseekV4Indexer(const nn::Scope& scope, const DeepseekV4Config& c)
     : Module(scope),
-      rate_(c.sparse_rate),
       topk_(c.index_topk),
       pool_(scope, c,
             {.rate = c.sparse_rate, .head_dim = c.index_head_dim, .index_heads = c.index_n_heads}),

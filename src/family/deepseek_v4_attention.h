@@ -57,7 +57,7 @@ class DeepseekV4Indexer : public nn::Module<DeepseekV4Indexer> {
  private:
   Tensor score(const Tensor& q, const Tensor& compressed_kv, const Tensor& hidden_states);
 
-  std::int64_t rate_, topk_;
+  std::int64_t topk_;
   WindowPool pool_;
   nn::Linear weights_proj_;
 };
