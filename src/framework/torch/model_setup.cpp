@@ -76,6 +76,8 @@ Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& reci
                        config.integer("num_hidden_layers", config.integer("n_layer", 0)));
     if (recipe.program.upcasts_trained) upcast_trained(parameters);
   }
+  if (!recipe.freeze.empty() && trainable_parameters(model).empty())
+    return bad_input("no parameter is left to train", "--freeze", "a pattern that leaves some");
   if (recipe.checkpointing == Checkpointing::full)
     enable_gradient_checkpointing(model, nn::GradientCheckpointing::non_reentrant);
   if (recipe.checkpointing == Checkpointing::full_reentrant)

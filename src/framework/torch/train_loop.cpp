@@ -37,6 +37,7 @@ class TrainLoop {
   }
 
   StaticBytes run() {
+    if (session_.error) return {};
     run_steps();
     StaticBytes statics = model_.statics();
     statics.gradient_bytes = gradient_bytes_;

@@ -81,6 +81,7 @@ class TrainLoop {
 
   void run() {
     ghost::Session& session = ghost::session();
+    if (session.error) return;
     run_steps(session.tape, torch::kSteps, [&](int step) {
       run_step(step);
       return !session.error;
