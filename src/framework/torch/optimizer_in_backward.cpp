@@ -2,7 +2,6 @@
 #include "framework/torch/optimizer_in_backward.h"
 
 #include <array>
-#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -12,11 +11,13 @@
 namespace memtape::torch {
 namespace {
 
-/// tensor_post_acc_grad_hooks of torch/csrc/autograd/functions/accumulate_grad.cpp.
+/// tensor_post_acc_grad_hooks of torch/csrc/autograd/functions/accumulate_grad.cpp. The node holds
+/// the gradient that came in until the hook is done.
 struct SteppingAccumulateGrad final : ghost::AccumulateGrad {
   SteppingAccumulateGrad(const Tensor& leaf, Optimizer& stepping)
       : AccumulateGrad(leaf), optimizer(stepping) {}
   void apply(ghost::Gradients& in, ghost::Gradients& out) override {
+    const Tensor new_grad = in[0].detach();
     AccumulateGrad::apply(in, out);
     optimizer.step();
     optimizer.zero_grad();
@@ -26,11 +27,12 @@ struct SteppingAccumulateGrad final : ghost::AccumulateGrad {
 
 }  // namespace
 
-OptimizerInBackward::OptimizerInBackward(const TrainRecipe& recipe, TensorList parameters)
+OptimizerInBackward::OptimizerInBackward(TensorList parameters, const Make& make)
     : Optimizer(std::move(parameters)) {
-  for (const Tensor& parameter : parameters_) {
-    of_each_.push_back(make_optimizer(recipe, {parameter}));
-    accumulators_.push_back(ghost::make_node<SteppingAccumulateGrad>(parameter, *of_each_.back()));
+  for (std::size_t place = 0; place < parameters_.size(); ++place) {
+    of_each_.push_back(make(place));
+    accumulators_.push_back(
+        ghost::make_node<SteppingAccumulateGrad>(parameters_[place], *of_each_.back()));
   }
 }
 

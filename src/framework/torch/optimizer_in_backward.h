@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // An optimizer for each parameter, which steps in backward as soon as the parameter's gradient is
 // there and lets go of it (Tensor.register_post_accumulate_grad_hook, as PyTorch's tutorial on
-// fusing the optimizer step into backward and torchtune's optimizer_in_bwd use it): hardly more
-// than one gradient is ever alive. --strategy '{"optimizer_in_backward": true}' of the plain loop.
+// fusing the optimizer step into backward, torchtune's optimizer_in_bwd and Trainer's layerwise
+// GaLore and APOLLO use it): hardly more than one gradient is ever alive.
+// --strategy '{"optimizer_in_backward": true}' of the plain loop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,7 +17,9 @@ namespace memtape::torch {
 
 class OptimizerInBackward final : public Optimizer {
  public:
-  OptimizerInBackward(const TrainRecipe& recipe, TensorList parameters);
+  /// Makes the optimizer of the parameter at a place.
+  using Make = std::function<std::unique_ptr<Optimizer>(std::size_t place)>;
+  OptimizerInBackward(TensorList parameters, const Make& make);
   Bytes state_bytes() const override;
 
  protected:

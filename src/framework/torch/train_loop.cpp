@@ -209,7 +209,9 @@ class ModelSteppingInBackward final : public DrivenModel {
  public:
   using DrivenModel::DrivenModel;
   std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe) override {
-    return std::make_unique<OptimizerInBackward>(recipe, parameters());
+    const std::vector<Tensor> all = parameters();
+    return std::make_unique<OptimizerInBackward>(
+        all, [&](std::size_t place) { return torch::make_optimizer(recipe, {all[place]}); });
   }
 };
 

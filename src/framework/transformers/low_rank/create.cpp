@@ -8,10 +8,10 @@
 
 #include "base/full_match.h"
 #include "base/text.h"
+#include "framework/torch/optimizer_in_backward.h"
 #include "framework/transformers/low_rank/galore_adafactor.h"
 #include "framework/transformers/low_rank/galore_adamw.h"
 #include "framework/transformers/low_rank/galore_adamw_8bit.h"
-#include "framework/transformers/low_rank/layerwise.h"
 #include "nn/layers.h"
 #include "workload/optim_arguments.h"
 
@@ -80,7 +80,7 @@ std::unique_ptr<torch::Optimizer> create_low_rank(const TrainerRecipe& recipe,
                            "--optim_target_modules", "[\"attn\", \"mlp\"], or all-linear"});
   const Split parts = split(model, targets);
   if (!is_layerwise(recipe)) return make(recipe, parts.parameters, parts.first_target);
-  return std::make_unique<Layerwise>(parts.parameters, [&](std::size_t place) {
+  return std::make_unique<torch::OptimizerInBackward>(parts.parameters, [&](std::size_t place) {
     return make(recipe, {parts.parameters[place]}, place < parts.first_target ? 1 : 0);
   });
 }
