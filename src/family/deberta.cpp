@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "family/bert_head.h"
-#include "family/deberta_embeddings.h"
 #include "family/deberta_heads.h"
+#include "family/deberta_layer.h"
 #include "family/encoder_masked_lm.h"
 #include "family/latest_families.h"
-#include "family/padding_check.h"
-#include "family/several_inputs_layer.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/dropout.h"
@@ -182,44 +180,6 @@ class DebertaSelfAttention : public nn::Module<DebertaSelfAttention> {
   std::optional<nn::Linear> pos_proj_, pos_q_proj_;
 };
 
-class DebertaAttention : public nn::Module<DebertaAttention> {
- public:
-  DebertaAttention(const nn::Scope& scope, const DebertaV1Config& c)
-      : Module(scope), self_(scope / "self", c), output_(scope / "output", c.hidden_size, c) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const Tensor& relative_pos, const Tensor& rel_embeddings) {
-    const Tensor self_output = self_(hidden_states, attention_mask, relative_pos, rel_embeddings);
-    return output_(self_output, hidden_states);
-  }
-
- private:
-  DebertaSelfAttention self_;
-  DebertaOutput output_;
-};
-
-class DebertaLayer : public LayerOfSeveralInputs<DebertaLayer> {
- public:
-  DebertaLayer(const nn::Scope& scope, const DebertaV1Config& c)
-      : LayerOfSeveralInputs(scope),
-        attention_(scope / "attention", c),
-        intermediate_(scope / "intermediate", c),
-        output_(scope / "output", c.intermediate_size, c) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const Tensor& relative_pos, const Tensor& rel_embeddings) {
-    const Tensor attention_output =
-        attention_(hidden_states, attention_mask, relative_pos, rel_embeddings);
-    const Tensor intermediate_output = intermediate_(attention_output);
-    return output_(intermediate_output, attention_output);
-  }
-
- private:
-  DebertaAttention attention_;
-  BertIntermediate intermediate_;
-  DebertaOutput output_;
-};
-
 /// build_relative_position, as TorchScript's interpreter runs it: [1, S, S] int64.
 Tensor build_relative_position(std::int64_t size) {
   const Tensor q_ids = ghost::arange(size, DType::int64);
@@ -242,65 +202,29 @@ class DebertaEncoder : public nn::Module<DebertaEncoder> {
 
   /// The states after each layer, which the model holds until it returns.
   std::vector<Tensor> forward(const Tensor& embeddings, const Tensor& input_mask) {
-    Tensor attention_mask;
-    {
-      const Tensor extended_attention_mask = input_mask.unsqueeze(1).unsqueeze(2);
-      attention_mask =
-          extended_attention_mask.mul(extended_attention_mask.squeeze(-2).unsqueeze(-1));
-    }
+    const Tensor attention_mask = deberta_attention_mask(input_mask);
     Tensor relative_pos, rel_embeddings;
     if (rel_embeddings_) {
       relative_pos = build_relative_position(embeddings.size(1));
       rel_embeddings = rel_embeddings_->weight;
     }
-    std::vector<Tensor> all_hidden_states{embeddings};
-    for (DebertaLayer& layer_module : layer_)
-      all_hidden_states.push_back(
-          layer_module(all_hidden_states.back(), attention_mask, relative_pos, rel_embeddings));
-    return all_hidden_states;
+    return all_hidden_states_of(layer_, embeddings, attention_mask, relative_pos, rel_embeddings);
   }
 
  private:
-  nn::ModuleList<DebertaLayer> layer_;
+  nn::ModuleList<DebertaLayer<DebertaSelfAttention, DebertaOutput>> layer_;
   std::optional<nn::Embedding> rel_embeddings_;
 };
 
-class DebertaModel : public nn::Module<DebertaModel> {
- public:
-  using Settings = DebertaV1Config;
-
-  DebertaModel(const nn::Scope& scope, const DebertaV1Config& c)
-      : Module(scope),
-        embeddings(scope / "embeddings", c),
-        checks_padding_(c.checks_padding),
-        encoder_(scope / "encoder", c) {
-    embeddings.init_weights();
-  }
-
-  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
-    if (checks_padding_ && !given_mask.defined()) look_for_padding(input_ids);
-    const Tensor attention_mask =
-        given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
-    const Tensor token_type_ids = ghost::zeros(input_ids.sizes(), DType::int64);
-    const Tensor embedding_output = embeddings(input_ids, token_type_ids, attention_mask);
-    const std::vector<Tensor> encoded_layers = encoder_(embedding_output, attention_mask);
-    return encoded_layers.back();
-  }
-
-  DebertaEmbeddings<DebertaLayerNorm> embeddings;
-
- private:
-  bool checks_padding_;
-  DebertaEncoder encoder_;
-};
+using DebertaV1Model = DebertaModel<DebertaV1Config, DebertaEncoder, DebertaLayerNorm>;
 
 }  // namespace
 
 ModelPointer build_deberta(const Config& c, const ModelOptions& options) {
   const DebertaV1Config config(c, options);
   if (is_classification(options.task))
-    return build_deberta_classifier<DebertaModel>(c, config, options);
-  return build_checked<EncoderForMaskedLM<DebertaModel, BertLMPredictionHead>>(
+    return build_deberta_classifier<DebertaV1Model>(c, config, options);
+  return build_checked<EncoderForMaskedLM<DebertaV1Model, BertLMPredictionHead>>(
       c, config, options, MaskedLmNames{"deberta", "cls.predictions"});
 }
 

@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "family/bert_head.h"
-#include "family/deberta_embeddings.h"
 #include "family/deberta_heads.h"
+#include "family/deberta_layer.h"
 #include "family/encoder_masked_lm.h"
 #include "family/families.h"
-#include "family/padding_check.h"
-#include "family/several_inputs_layer.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
@@ -190,44 +188,6 @@ class DisentangledSelfAttention : public nn::Module<DisentangledSelfAttention> {
   std::optional<nn::Linear> pos_key_proj_, pos_query_proj_;
 };
 
-class DebertaV2Attention : public nn::Module<DebertaV2Attention> {
- public:
-  DebertaV2Attention(const nn::Scope& scope, const DebertaV2Config& c)
-      : Module(scope), self_(scope / "self", c), output_(scope / "output", c.hidden_size, c) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const Tensor& relative_pos, const Tensor& rel_embeddings) {
-    const Tensor self_output = self_(hidden_states, attention_mask, relative_pos, rel_embeddings);
-    return output_(self_output, hidden_states);
-  }
-
- private:
-  DisentangledSelfAttention self_;
-  BertOutput output_;
-};
-
-class DebertaV2Layer : public LayerOfSeveralInputs<DebertaV2Layer> {
- public:
-  DebertaV2Layer(const nn::Scope& scope, const DebertaV2Config& c)
-      : LayerOfSeveralInputs(scope),
-        attention_(scope / "attention", c),
-        intermediate_(scope / "intermediate", c),
-        output_(scope / "output", c.intermediate_size, c) {}
-
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const Tensor& relative_pos, const Tensor& rel_embeddings) {
-    const Tensor attention_output =
-        attention_(hidden_states, attention_mask, relative_pos, rel_embeddings);
-    const Tensor intermediate_output = intermediate_(attention_output);
-    return output_(intermediate_output, attention_output);
-  }
-
- private:
-  DebertaV2Attention attention_;
-  BertIntermediate intermediate_;
-  BertOutput output_;
-};
-
 class DebertaV2Encoder : public nn::Module<DebertaV2Encoder> {
  public:
   DebertaV2Encoder(const nn::Scope& scope, const DebertaV2Config& c)
@@ -239,60 +199,24 @@ class DebertaV2Encoder : public nn::Module<DebertaV2Encoder> {
 
   /// The states after each layer, which the model holds until it returns.
   std::vector<Tensor> forward(const Tensor& embeddings, const Tensor& input_mask) {
-    Tensor attention_mask;
-    {
-      const Tensor extended_attention_mask = input_mask.unsqueeze(1).unsqueeze(2);
-      attention_mask =
-          extended_attention_mask.mul(extended_attention_mask.squeeze(-2).unsqueeze(-1));
-    }
+    const Tensor attention_mask = deberta_attention_mask(input_mask);
     Tensor relative_pos, rel_embeddings;
     if (config_.relative_attention) {
       relative_pos = build_relative_position(embeddings.size(1), config_.position_buckets > 0);
       rel_embeddings = rel_embeddings_->weight;
       if (layer_norm_) rel_embeddings = (*layer_norm_)(rel_embeddings);
     }
-    std::vector<Tensor> all_hidden_states{embeddings};
-    for (DebertaV2Layer& layer_module : layer_)
-      all_hidden_states.push_back(
-          layer_module(all_hidden_states.back(), attention_mask, relative_pos, rel_embeddings));
-    return all_hidden_states;
+    return all_hidden_states_of(layer_, embeddings, attention_mask, relative_pos, rel_embeddings);
   }
 
  private:
   DebertaV2Config config_;
-  nn::ModuleList<DebertaV2Layer> layer_;
+  nn::ModuleList<DebertaLayer<DisentangledSelfAttention, BertOutput>> layer_;
   std::optional<nn::Embedding> rel_embeddings_;
   std::optional<nn::LayerNorm> layer_norm_;
 };
 
-class DebertaV2Model : public nn::Module<DebertaV2Model> {
- public:
-  using Settings = DebertaV2Config;
-
-  DebertaV2Model(const nn::Scope& scope, const DebertaV2Config& c)
-      : Module(scope),
-        embeddings(scope / "embeddings", c),
-        checks_padding_(c.checks_padding),
-        encoder_(scope / "encoder", c) {
-    embeddings.init_weights();
-  }
-
-  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
-    if (checks_padding_ && !given_mask.defined()) look_for_padding(input_ids);
-    const Tensor attention_mask =
-        given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
-    const Tensor token_type_ids = ghost::zeros(input_ids.sizes(), DType::int64);
-    const Tensor embedding_output = embeddings(input_ids, token_type_ids, attention_mask);
-    const std::vector<Tensor> encoded_layers = encoder_(embedding_output, attention_mask);
-    return encoded_layers.back();
-  }
-
-  DebertaEmbeddings<nn::LayerNorm> embeddings;
-
- private:
-  bool checks_padding_;
-  DebertaV2Encoder encoder_;
-};
+using DebertaV2Model = DebertaModel<DebertaV2Config, DebertaV2Encoder, nn::LayerNorm>;
 
 }  // namespace
 
