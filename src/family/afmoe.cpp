@@ -31,16 +31,7 @@ struct AfmoeConfig : MoeConfig {
         num_shared_experts(c.dimension("num_shared_experts", 2)),
         scales_embeddings(c.boolean("mup_enabled", false)) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
-    sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 1024;
-    const std::int64_t every = c.dimension("global_attn_every_n_layers", 4);
-    layer_types = read_layer_types(c, num_hidden_layers,
-                                   [](std::int64_t) { return LayerType::full_attention; });
-    if (c.is_null("layer_types"))
-      for (std::int64_t i = 0; i < num_hidden_layers; ++i)
-        if ((i + 1) % every != 0)
-          layer_types[static_cast<std::size_t>(i)] = LayerType::sliding_attention;
-    if (!sliding_window) c.fail("sliding_window", "is null, but the model makes a sliding mask");
-    masks_by_layer_type = masks_both_types = true;
+    read_sliding_pattern(c, *this, c.dimension("global_attn_every_n_layers", 4), 1024);
   }
   bool has_experts(std::int64_t layer) const { return layer >= num_dense_layers; }
 

@@ -29,16 +29,7 @@ struct CohereConfig : DecoderConfig {
 struct Cohere2Config : CohereConfig {
   Cohere2Config(const Config& c, const ModelOptions& options) : CohereConfig(c, options) {
     use_qk_norm = false;
-    sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
-    const std::int64_t every = c.dimension("sliding_window_pattern", 4);
-    layer_types = read_layer_types(c, num_hidden_layers,
-                                   [](std::int64_t) { return LayerType::full_attention; });
-    if (c.is_null("layer_types"))
-      for (std::int64_t i = 0; i < num_hidden_layers; ++i)
-        if ((i + 1) % every != 0)
-          layer_types[static_cast<std::size_t>(i)] = LayerType::sliding_attention;
-    if (!sliding_window) c.fail("sliding_window", "is null, but the model makes a sliding mask");
-    masks_by_layer_type = masks_both_types = true;
+    read_sliding_pattern(c, *this, c.dimension("sliding_window_pattern", 4), 4096);
   }
 
   bool rotates(std::int64_t layer) const {

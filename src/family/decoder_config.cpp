@@ -75,6 +75,20 @@ std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers,
   return types;
 }
 
+void read_sliding_pattern(const Config& c, DecoderConfig& config, std::int64_t every,
+                          std::int64_t window) {
+  config.sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : window;
+  config.layer_types = read_layer_types(c, config.num_hidden_layers,
+                                        [](std::int64_t) { return LayerType::full_attention; });
+  if (c.is_null("layer_types"))
+    for (std::int64_t i = 0; i < config.num_hidden_layers; ++i)
+      if ((i + 1) % every != 0)
+        config.layer_types[static_cast<std::size_t>(i)] = LayerType::sliding_attention;
+  if (!config.sliding_window)
+    c.fail("sliding_window", "is null, but the model makes a sliding mask");
+  config.masks_by_layer_type = config.masks_both_types = true;
+}
+
 void check_sliding_window(const Config& c, const DecoderConfig& config) {
   if (config.has_sliding_layers() && !config.sliding_window)
     c.fail("sliding_window", "is null, but some layers slide");

@@ -55,6 +55,11 @@ std::vector<std::int64_t> sliding_windows(const DecoderConfig& config);
 std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers,
                                         LayerType (*otherwise)(std::int64_t layer));
 
+/// The rule of Cohere 2 and AFMoE: each `every`th layer attends to all, the others to a window,
+/// `window` unless one is named; both masks are made.
+void read_sliding_pattern(const Config& c, DecoderConfig& config, std::int64_t every,
+                          std::int64_t window);
+
 /// Sliding layers need a window.
 void check_sliding_window(const Config& c, const DecoderConfig& config);
 
