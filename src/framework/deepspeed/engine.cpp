@@ -74,8 +74,6 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   session.mark(Phase::init, -1, 0);
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  if (torch::trainable_parameters(**model).empty())
-    return bad_input("no parameter is left to train", "--freeze", "a pattern that leaves some");
   PlainLoop loop(**model, *ds_config, recipe, {rank, recipe.layout.gpus});
   const torch::StaticBytes statics = loop.train();
   if (session.error) return tl::unexpected(*session.error);
