@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/rope.h"
 
+#include <algorithm>
 #include <tuple>
 
+#include "family/key_value_cache.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/complex.h"
 #include "ghost/ops/copies.h"
@@ -43,9 +45,8 @@ void RotaryEmbedding::register_original_inv_freq() {
   register_inv_freq(original_inv_freq_);
 }
 
-/// dynamic_rope_update's decorator. `if seq_len > ...` reads a comparison back from the device.
-/// Where the lengths are not known, as in every recording, it counts as true: longrope takes its
-/// long factors in every forward, a dynamic type grows in one and is reset in the next.
+/// dynamic_rope_update's decorator. `if seq_len > ...` reads a comparison back from the device. For
+/// longrope it counts as true, as in every recording: it takes its long factors in every forward.
 void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
   if (rope_.rope_type == RopeType::dynamic) return update_dynamic_frequencies(position_ids);
   if (rope_.rope_type != RopeType::longrope) return;
@@ -54,19 +55,26 @@ void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
   register_inv_freq(compute_inv_freq(rope_));
 }
 
-/// dynamic_frequency_update: growth, and a reset where what was cached before it lies beyond the
-/// original length, as only a tensor can.
+/// dynamic_frequency_update: growth beyond the longest sequence so far, and a reset where one as
+/// long as the model was made for follows.
 void RotaryEmbedding::update_dynamic_frequencies(const Tensor& position_ids) {
+  const KeyValueCache* cache = KeyValueCache::passed();
+  const std::int64_t tokens = position_ids.size(-1) + (cache ? cache->seen() : 0);
+  const std::int64_t original = rope_.max_position_embeddings;
   const Tensor seq_len = ghost::max_all(position_ids).add(1);
   const Tensor max_seq_len_cached = max_seq_len_cached_;
   ghost::comparison("gt", seq_len);
-  register_inv_freq(grown_dynamic_inv_freq(rope_, seq_len));
-  max_seq_len_cached_ = seq_len;
+  if (original > 0 && tokens > std::max(original, grown_to_)) {
+    register_inv_freq(grown_dynamic_inv_freq(rope_, seq_len));
+    max_seq_len_cached_ = seq_len;
+    grown_to_ = tokens;
+  }
   ghost::comparison("lt", seq_len);
-  if (!max_seq_len_cached.defined()) return;
+  if (tokens >= original || !max_seq_len_cached.defined()) return;
   ghost::comparison("gt", max_seq_len_cached);
   register_inv_freq(original_inv_freq_);
   max_seq_len_cached_.reset();
+  grown_to_ = 0;
 }
 
 CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {

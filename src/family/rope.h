@@ -40,7 +40,8 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   RopeParameters rope_;
   std::size_t buffer_;  ///< which of the module's buffers inv_freq is
   Tensor inv_freq_, original_inv_freq_;
-  Tensor max_seq_len_cached_;  ///< where a dynamic type has grown; else it is a number
+  std::int64_t grown_to_ = 0;  ///< tokens that a dynamic type has grown to
+  Tensor max_seq_len_cached_;  ///< where it has grown; else it is a number
 };
 
 /// cos and sin for each layer type in use.

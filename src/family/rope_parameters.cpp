@@ -120,6 +120,8 @@ RopeParameters rope_parameters(const Config& config, std::int64_t head_dim, cons
   if (partial <= 0.0 || partial > 1.0) config.fail(partial_key, "must be above 0 and at most 1");
   rope.dim =
       static_cast<std::int64_t>(static_cast<double>(head_dim) * std::clamp(partial, 0.0, 1.0));
+  if (rope.rope_type == RopeType::dynamic)
+    rope.max_position_embeddings = config.count("max_position_embeddings", 0);
   if (rope.rope_type == RopeType::proportional) {
     rope.rotated_dim = rope.dim / 2 * 2;
     rope.dim = head_dim;

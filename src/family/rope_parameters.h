@@ -25,6 +25,8 @@ struct RopeParameters {
       false;                ///< each frequency twice in a row instead of all of them twice (Cohere)
   bool half_width = false;  ///< each frequency once (GPT-OSS, DeepSeek-V4)
   bool keeps_original = true;  ///< the first frequencies are a buffer of their own (not ESM's)
+  std::int64_t max_position_embeddings =
+      0;  ///< of a dynamic type, which grows for longer sequences; 0: as many as there are tokens
 };
 
 /// The type that `settings` name under rope_type or type, or `otherwise`.
