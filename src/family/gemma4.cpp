@@ -466,12 +466,7 @@ class Gemma4ForCausalLM : public PretrainedModel {
   }
 
   ModelOutput forward(const Batch& batch) override {
-    Gemma4Inputs inputs;
-    inputs.inputs_embeds = model_.embed_tokens(batch.input_ids);
-    if (model_.per_layer) inputs.per_layer_inputs = model_.per_layer->of_tokens(batch.input_ids);
-    inputs.attention_mask = batch.attention_mask;
-    const Tensor inputs_embeds = inputs.inputs_embeds;
-    const Tensor hidden_states = model_(inputs_embeds, std::move(inputs));
+    const Tensor hidden_states = model_forward(batch);
     return head_output(lm_head_, hidden_states, config_, batch);
   }
   std::vector<std::int64_t> sliding_windows() const override {
@@ -479,6 +474,16 @@ class Gemma4ForCausalLM : public PretrainedModel {
   }
 
  private:
+  /// Gemma4TextModel.forward, whose embeddings end with it.
+  Tensor model_forward(const Batch& batch) {
+    Gemma4Inputs inputs;
+    inputs.inputs_embeds = model_.embed_tokens(batch.input_ids);
+    if (model_.per_layer) inputs.per_layer_inputs = model_.per_layer->of_tokens(batch.input_ids);
+    inputs.attention_mask = batch.attention_mask;
+    const Tensor inputs_embeds = inputs.inputs_embeds;
+    return model_(inputs_embeds, std::move(inputs));
+  }
+
   Gemma4TextConfig config_;
   Gemma4TextModel model_;
   nn::Linear lm_head_;
