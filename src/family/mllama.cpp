@@ -25,6 +25,7 @@ struct MllamaTextConfig : DecoderConfig {
                                    : c.integers("cross_attention_layers")),
         use_cache(c.boolean("use_cache", true)) {
     attention_dropout = c.number("dropout", 0.0);
+    tie_word_embeddings = false;  // whatever it says: the table has rows that the head has not
   }
   bool is_cross_attention_layer(std::int64_t layer) const {
     return std::find(cross_attention_layers.begin(), cross_attention_layers.end(), layer) !=
