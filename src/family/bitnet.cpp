@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BitNet: Llama with a norm before the last projection of attention and MLP, as its weights lie
 // unpacked; mirroring transformers 5.17 models/bitnet/modular_bitnet.py.
-#include <string>
-
+#include "family/config_checks.h"
 #include "family/decoder.h"
 #include "family/llama.h"
 #include "family/more_families.h"
@@ -54,9 +53,7 @@ ModelPointer build_bitnet(const Config& c, const ModelOptions& options) {
                         .num_key_value_heads = 5,
                         .hidden_act = "relu2"});
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
-  if (config.head_dim * config.num_attention_heads != config.hidden_size)
-    c.fail("head_dim",
-           "times num_attention_heads must be hidden_size " + std::to_string(config.hidden_size));
+  check_heads_fill(c, config.num_attention_heads, config.head_dim, config.hidden_size);
   return build_checked<DecoderForCausalLM<BitNetParts>>(c, config, options);
 }
 

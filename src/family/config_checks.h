@@ -12,4 +12,8 @@ namespace memtape::family {
 void check_divides(const Config& config, const char* key, std::int64_t divisor,
                    std::int64_t number);
 
+/// All heads together must be as wide as the hidden states.
+void check_heads_fill(const Config& config, std::int64_t heads, std::int64_t head_dim,
+                      std::int64_t hidden_size);
+
 }  // namespace memtape::family

@@ -2,6 +2,7 @@
 // Helium: Llama with neighbours rotated instead of halves and norms weighted in float32; mirroring
 // transformers 5.17 models/helium/modular_helium.py.
 #include "family/attention_of.h"
+#include "family/config_checks.h"
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/llama.h"
@@ -46,6 +47,7 @@ ModelPointer build_helium(const Config& c, const ModelOptions& options) {
                         .head_dim = 128});
   config.qkv_bias = c.boolean("attention_bias", false);
   config.mlp_bias = c.boolean("mlp_bias", false);
+  check_heads_fill(c, config.num_attention_heads, config.head_dim, config.hidden_size);
   return build_checked<DecoderForCausalLM<HeliumParts>>(c, config, options);
 }
 

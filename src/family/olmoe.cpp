@@ -2,9 +2,8 @@
 // OLMoE: Llama with RMS norms over all of q and k, and experts; FlexOlmo: OLMo 2 with the same
 // experts. Mirroring transformers 5.17 models/olmoe/modular_olmoe.py and
 // models/flex_olmo/modular_flex_olmo.py.
-#include <string>
-
 #include "family/attention_steps.h"
+#include "family/config_checks.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
 #include "family/more_families.h"
@@ -68,9 +67,7 @@ struct FlexOlmoParts : MoeParts {
 ModelPointer build_olmoe(const Config& c, const ModelOptions& options) {
   const OlmoeConfig config(c, options);
   // OlmoeAttention's norms are as wide as heads of hidden_size / num_attention_heads.
-  if (config.head_dim * config.num_attention_heads != config.hidden_size)
-    c.fail("head_dim",
-           "times num_attention_heads must be hidden_size " + std::to_string(config.hidden_size));
+  check_heads_fill(c, config.num_attention_heads, config.head_dim, config.hidden_size);
   return build_checked<MoeForCausalLM<OlmoeParts>>(c, config, options);
 }
 
