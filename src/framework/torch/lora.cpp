@@ -41,6 +41,21 @@ Result<void> check(const NamedModule& module, std::string_view model_type) {
   return {};
 }
 
+/// Llama4Router is a linear layer, too, but gives scores beside logits, where peft's layer reads
+/// the dtype of one result.
+Result<void> check_routers(const std::vector<NamedModule>& modules, const LoraRecipe& recipe,
+                           std::string_view model_type) {
+  if (!model_type.starts_with("llama4") ||
+      std::ranges::find(recipe.targets, "all-linear") == recipe.targets.end())
+    return {};
+  if (std::ranges::none_of(modules,
+                           [](const NamedModule& m) { return names_module("router", m.name); }))
+    return {};
+  return bad_input("peft fails on \"router\" in " + std::string(model_type) +
+                       " models, which gives scores beside logits",
+                   "--lora-targets", "name the layers without it, as q_proj,k_proj,v_proj,o_proj");
+}
+
 bool is_converted(const ParameterTargets& parameters, std::string_view name) {
   return std::ranges::any_of(parameters.converted, [&](std::string_view converted) {
     return names_module(converted, name);
@@ -117,6 +132,7 @@ Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
   const std::vector<NamedModule> modules = nn::named_modules(model.tree.root());
   const auto parameters = parameter_targets(modules, recipe, model_type);
   if (!parameters) return tl::unexpected(parameters.error());
+  if (const Result<void> fine = check_routers(modules, recipe, model_type); !fine) return fine;
   const auto chosen = linear_targets(modules, recipe, language_model_head(model), *parameters);
   if (!chosen) return tl::unexpected(chosen.error());
   const std::vector<ModuleNode::Named> base_parameters = nn::named_parameters(model.tree.root());
