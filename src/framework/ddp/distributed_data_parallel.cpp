@@ -69,9 +69,17 @@ class DistributedDataParallel final : public torch::DrivenModel {
 
   void post_forward(const Outputs& outputs) {
     syncs_buffers_ = syncs_gradients_;
-    if (syncs_gradients_) reducer_->prepare_for_backward();
+    if (syncs_gradients_) reducer_->prepare_for_backward(with_history(outputs));
     const bool finds_unused = options_.find_unused_parameters && !options_.static_graph;
     if (finds_unused || (options_.static_graph && !delayed_)) sink(outputs);
+  }
+
+  /// _find_tensors of what the module returned.
+  static std::vector<Tensor> with_history(const Outputs& outputs) {
+    std::vector<Tensor> found;
+    for (const Tensor* output : outputs)
+      if (output->defined() && output->requires_grad()) found.push_back(*output);
+    return found;
   }
 
   /// All outputs are cloned; those without a history stay what they were.

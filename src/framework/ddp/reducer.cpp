@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "framework/ddp/unused_parameters.h"
 #include "ghost/autograd/accumulate_grad.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/views.h"
@@ -35,7 +36,7 @@ std::vector<Places> first_buckets(const std::vector<Tensor>& parameters, const O
 }  // namespace
 
 Reducer::Reducer(std::vector<Tensor> parameters, const Options& options)
-    : parameters_(std::move(parameters)), options_(options) {
+    : parameters_(std::move(parameters)), options_(options), got_gradient_(parameters_.size()) {
   initialize_buckets(first_buckets(parameters_, options_));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     accumulators_.push_back(ghost::grad_accumulator(parameters_[i]));
@@ -73,7 +74,16 @@ void Reducer::initialize_buckets(std::vector<Places> assignment) {
   }
 }
 
+void Reducer::ensure_prior_reduction_finished() const {
+  if (!requires_finalize_) return;
+  ghost::session().fail({ErrorKind::bad_input,
+                         "parameters that the loss does not depend on get no gradient, for which "
+                         "DistributedDataParallel waits",
+                         "--strategy: find_unused_parameters", "true"});
+}
+
 void Reducer::rebuild_buckets() {
+  ensure_prior_reduction_finished();
   if (!may_rebuild() || arrived_.empty()) return;
   std::vector<Tensor> in_order;
   for (std::size_t place : arrived_) in_order.push_back(parameters_[place]);
@@ -94,16 +104,29 @@ void Reducer::rebuild_buckets() {
   initialize_buckets(std::move(buckets));
 }
 
-void Reducer::prepare_for_backward() {
+void Reducer::prepare_for_backward(const std::vector<Tensor>& outputs) {
   expects_hooks_ = true;
   next_bucket_ = 0;
   for (Bucket& bucket : buckets_) bucket.pending = bucket.places.size();
+  has_marked_unused_ = false;
+  ready_.assign(parameters_.size(), false);
+  if (searches_unused()) unused_ = unused_parameters(outputs, accumulators_);
 }
 
 void Reducer::autograd_hook(std::size_t place) {
-  if (!expects_hooks_ || first_static_iteration()) return;
+  if (!expects_hooks_) return;
+  got_gradient_[place] = true;
+  if (first_static_iteration()) return;
+  mark_unused_parameters();
   if (may_rebuild()) arrived_.push_back(place);
   mark_variable_ready(place);
+}
+
+/// With the first gradient of a backward those that will not come are taken to be there.
+void Reducer::mark_unused_parameters() {
+  if (has_marked_unused_) return;
+  has_marked_unused_ = true;
+  for (const std::size_t place : unused_) mark_variable_ready(place);
 }
 
 /// mark_variable_ready_dense: copied and divided in one go.
@@ -115,13 +138,31 @@ void Reducer::copy_into_bucket(std::size_t place) {
   if (leaf.grad->storage != view.impl().storage) leaf.grad = view.ptr();
 }
 
+/// checkAndRaiseMarkedTwiceError: reentrant checkpointing hides its part of the graph from the
+/// search, and makes backwards of its own.
+void Reducer::raise_if_marked_twice(std::size_t place) const {
+  if (!ready_[place]) return;
+  ghost::session().fail({ErrorKind::bad_input,
+                         "DistributedDataParallel expects each parameter's gradient once, and not "
+                         "of one that its search took for unused",
+                         "--gradient-checkpointing", "full"});
+}
+
 void Reducer::mark_variable_ready(std::size_t place) {
+  raise_if_marked_twice(place);
+  if (ready_[place]) return;
+  ready_[place] = true;
+  requires_finalize_ = true;
   copy_into_bucket(place);
   --buckets_[locators_[place].bucket].pending;
   while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].pending == 0) {
     all_reduce(buckets_[next_bucket_]);
     if (++next_bucket_ == buckets_.size() && ghost::session().final_callbacks)
-      ghost::session().final_callbacks->push_back([this] { finalize_backward(); });
+      ghost::session().final_callbacks->push_back([this] {
+        if (options_.static_graph && may_rebuild())
+          arrived_.insert(arrived_.end(), unused_.begin(), unused_.end());
+        finalize_backward();
+      });
   }
 }
 
@@ -133,7 +174,10 @@ void Reducer::all_reduce(Bucket& bucket) {
 }
 
 void Reducer::delay_all_reduce() {
-  for (std::size_t place = 0; place < parameters_.size(); ++place) copy_into_bucket(place);
+  for (std::size_t place = 0; place < parameters_.size(); ++place) {
+    if (!got_gradient_[place]) unused_.push_back(place);
+    copy_into_bucket(place);
+  }
   for (Bucket& bucket : buckets_) all_reduce(bucket);
   finalize_backward();
 }
@@ -142,6 +186,7 @@ void Reducer::delay_all_reduce() {
 /// (copy_bucket_to_grad).
 void Reducer::finalize_backward() {
   expects_hooks_ = false;
+  requires_finalize_ = false;
   for (Bucket& bucket : buckets_)
     if (bucket.compressed.defined()) held_by_group_.push_back(std::move(bucket.compressed));
 }

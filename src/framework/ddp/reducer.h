@@ -6,6 +6,10 @@
 // first synchronised backward decides those that the next forward builds in their place, for good.
 // With gradient_as_bucket_view a gradient, once copied into its bucket, is a view of it. With a
 // static graph the first backward only counts, and everything is copied and reduced at its end.
+//
+// Every gradient is waited for. A parameter that gets none has to be known beforehand: by a search
+// of the graph (find_unused_parameters) or from the first backward (static graph); else the next
+// forward finds the reduction unfinished, which is an error.
 #pragma once
 
 #include <vector>
@@ -23,10 +27,11 @@ class Reducer {
   Reducer& operator=(const Reducer&) = delete;
 
   void prepare_for_forward() { ++iterations_; }
-  /// Once, before the forward after the first synchronised backward.
+  /// Before a forward: once, after the first synchronised backward, buckets are built anew.
   void rebuild_buckets();
-  /// From here on gradients are expected.
-  void prepare_for_backward();
+  /// From here on gradients are expected: of what `outputs` depend on, where unused parameters are
+  /// looked for.
+  void prepare_for_backward(const std::vector<ghost::Tensor>& outputs);
   /// The end of the first backward of a static graph.
   void delay_all_reduce();
   /// A collective of the process group begins.
@@ -46,11 +51,15 @@ class Reducer {
 
   void initialize_buckets(std::vector<Places> places);
   void autograd_hook(std::size_t place);
+  void mark_unused_parameters();
   void mark_variable_ready(std::size_t place);
+  void ensure_prior_reduction_finished() const;
+  void raise_if_marked_twice(std::size_t place) const;
   void copy_into_bucket(std::size_t place);
   void all_reduce(Bucket& bucket);
   void finalize_backward();
   bool first_static_iteration() const { return options_.static_graph && iterations_ == 1; }
+  bool searches_unused() const { return options_.find_unused_parameters && !options_.static_graph; }
   bool may_rebuild() const {
     return (options_.static_graph || !options_.find_unused_parameters) && !has_rebuilt_;
   }
@@ -64,10 +73,15 @@ class Reducer {
   /// holds it until its next collective begins (ProcessGroupNCCL.cpp, TensorShelf).
   std::vector<ghost::Tensor> held_by_group_;
   std::size_t next_bucket_ = 0;
-  Places arrived_;  ///< parameters in the order of their gradients
+  Places arrived_;                  ///< parameters in the order of their gradients
+  Places unused_;                   ///< parameters that get no gradient
+  std::vector<bool> got_gradient_;  ///< of a static graph's first backward
+  std::vector<bool> ready_;         ///< of this backward
   ghost::Tensor local_used_map_;
   int iterations_ = 0;
   bool expects_hooks_ = false, has_rebuilt_ = false;
+  bool has_marked_unused_ = false;
+  bool requires_finalize_ = false;  ///< a gradient has arrived whose reduction is to be finished
 };
 
 }  // namespace memtape::ddp
