@@ -280,6 +280,7 @@ void FlatHandle::prepare_gradient_for_backward() {
 }
 
 void FlatHandle::prepare_gradient_for_optim() {
+  if (!options_.is_sharded() && cpu_grad.defined()) flat.impl().grad = cpu_grad.ptr();
   if (!saved_grad_shard.defined()) return;
   if (post_backward_called) flat.impl().grad = sharded_grad().ptr();
   saved_grad_shard.reset();

@@ -238,6 +238,13 @@ void FsdpState::reduce_grad() {
   accumulate_sharded_grad(std::move(sharded));
 }
 
+void FsdpState::offload_grad(const Tensor& grad) {
+  if (!shared_.options.cpu_offload) return;
+  ghost::session().record_stream(grad, shared_.post_backward_stream);
+  const ghost::HostGuard host;
+  handle_->cpu_grad = ghost::empty(grad.sizes(), grad.dtype());
+}
+
 void FsdpState::accumulate_sharded_grad(Tensor grad) {
   Session& s = ghost::session();
   FlatHandle& handle = *handle_;
@@ -248,11 +255,7 @@ void FsdpState::accumulate_sharded_grad(Tensor grad) {
     s.record_stream(low, s.stream);
   }
   if (!handle.saved_grad_shard.defined()) handle.saved_grad_shard = grad;
-  if (shared_.options.cpu_offload) {  // _offload_grad; the shard stays until the backward ends
-    s.record_stream(grad, shared_.post_backward_stream);
-    const ghost::HostGuard host;
-    handle.cpu_grad = ghost::empty(grad.sizes(), grad.dtype());
-  }
+  offload_grad(grad);  // the shard stays until the backward ends
   if (shared_.options.use_orig_params) handle.use_sharded_grad_views(handle.sharded_grad());
 }
 
@@ -266,8 +269,9 @@ void FsdpState::reduce_grad_no_shard() {
     handle.flat.impl().grad = whole.ptr();
     s.record_stream(grad, s.stream);
   }
+  offload_grad(handle.flat.grad());
   if (!shared_.options.use_orig_params) return;
-  handle.use_sharded_grad_views(handle.flat.grad());
+  handle.use_sharded_grad_views(handle.cpu_grad.defined() ? handle.cpu_grad : handle.flat.grad());
 }
 
 /// _post_backward_final_callback

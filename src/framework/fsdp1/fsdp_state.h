@@ -63,6 +63,7 @@ class FsdpState final : public nn::ForwardHooks {
   void post_backward_hook();
   void reduce_grad();
   void reduce_grad_no_shard();
+  void offload_grad(const Tensor& grad);
   void accumulate_sharded_grad(Tensor grad);
   bool should_free_in_backward() const;
   void final_callback();
