@@ -148,6 +148,7 @@ family::ModelOutput DrivenModel::forward(const Forward& module, const family::Ba
 }
 
 std::unique_ptr<Optimizer> DrivenModel::make_optimizer(const TrainRecipe& recipe) {
+  const ghost::HostGuard host(updates_on_host());  // some make their states at once
   return torch::make_optimizer(recipe, parameters());
 }
 
