@@ -75,7 +75,7 @@ class HunyuanMoeGate : public nn::Module<HunyuanMoeGate> {
 
   Routing forward(const Tensor& x) {
     Tensor hidden_states = x.reshape({-1, x.size(-1)});
-    hidden_states = hidden_states.to_float();
+    if (wg_.weight.dtype() == DType::float32) hidden_states = hidden_states.to_float();
     Tensor router_logits = wg_(hidden_states);
     Tensor routing_weights = ghost::softmax(router_logits, DType::float32);
     Tensor selected_experts;

@@ -10,27 +10,30 @@
 
 namespace memtape::family {
 
+/// norm.weight.dtype, which is FSDP's where it casts parameters.
+inline DType weight_dtype(const nn::ModuleNode& norm) {
+  return norm.parameters.front().tensor.dtype();
+}
+
 /// x + mixer(norm(x)), where the residual may be held in float32.
 template <class Mixer, class Settings, class Norm = LlamaRMSNorm>
 class MambaBlock : public nn::GradientCheckpointingLayer<MambaBlock<Mixer, Settings, Norm>> {
  public:
   MambaBlock(const nn::Scope& scope, const Settings& c)
       : nn::GradientCheckpointingLayer<MambaBlock>(scope),
-        dtype_(scope.dtype()),
         residual_in_fp32_(c.residual_in_fp32),
         norm_(scope / "norm", c.hidden_size),
         mixer(scope / "mixer", c.mixer) {}
 
   Tensor forward(const Tensor& x, const Tensor& attention_mask) {
     Tensor residual = x;
-    Tensor hidden_states = norm_(x.to(dtype_));
+    Tensor hidden_states = norm_(x.to(weight_dtype(norm_.node())));
     if (residual_in_fp32_) residual = residual.to_float();
     hidden_states = mixer(hidden_states, attention_mask);
     return residual.add(hidden_states);
   }
 
  private:
-  DType dtype_;
   bool residual_in_fp32_;
   Norm norm_;
 

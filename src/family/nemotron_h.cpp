@@ -184,9 +184,7 @@ class NemotronHMoE : public nn::Module<NemotronHMoE> {
 class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
  public:
   NemotronHBlock(const nn::Scope& scope, const NemotronHConfig& c, std::int64_t layer)
-      : GradientCheckpointingLayer(scope),
-        dtype_(scope.dtype()),
-        norm_(scope / "norm", c.hidden_size) {
+      : GradientCheckpointingLayer(scope), norm_(scope / "norm", c.hidden_size) {
     const nn::Scope mixer = scope / "mixer";
     switch (c.block_type(layer)) {
       case BlockType::linear_attention: mamba.emplace(mixer, c.mixer); break;
@@ -198,7 +196,7 @@ class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
 
   Tensor forward(const Tensor& x, const Tensor& attention_mask, const Tensor&) {
     const Tensor residual = x;
-    Tensor hidden_states = norm_(x.to(dtype_));
+    Tensor hidden_states = norm_(x.to(weight_dtype(norm_.node())));
     if (mamba)
       hidden_states = (*mamba)(hidden_states, attention_mask);
     else if (attention_)
@@ -209,7 +207,6 @@ class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
   }
 
  private:
-  DType dtype_;
   LlamaRMSNorm norm_;
 
  public:
