@@ -69,9 +69,13 @@ class BartPositionalEmbedding : public nn::Embedding {
     make_sinusoids();
   }
 
-  /// Of positions [S] for all of `rows` rows.
+  /// Of positions [S] for all of `rows` rows. Fixed ones are looked up without gradients, even
+  /// where FSDP's view of the table has one.
   Tensor operator()(const Tensor& position_ids, std::int64_t rows) {
-    if (offset_ == 0) return nn::Embedding::operator()(position_ids);
+    if (offset_ == 0) {
+      const ghost::GradMode no_grad(false);
+      return nn::Embedding::operator()(position_ids);
+    }
     const Tensor of_rows = position_ids.unsqueeze(0).expand({rows, position_ids.size(0)});
     return nn::Embedding::operator()(of_rows.add(static_cast<double>(offset_)));
   }
