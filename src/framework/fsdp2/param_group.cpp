@@ -216,7 +216,8 @@ void ParamGroup::foreach_reduce(const std::vector<FsdpParam*>& with_grad,
 }
 
 /// foreach_reduce_scatter_copy_in: gradients of the dtype they are reduced in, or bf16 for fp32, go
-/// through the fused kernel.
+/// through the fused kernel. Others are padded to equal pieces first, then joined (_pad_chunk of
+/// aten/src/ATen/native/TensorShape.cpp).
 void ParamGroup::copy_in(const std::vector<FsdpParam*>& with_grad, std::vector<Tensor>& grads,
                          DType dtype) const {
   const DType from = grads.front().dtype();
@@ -226,6 +227,12 @@ void ParamGroup::copy_in(const std::vector<FsdpParam*>& with_grad, std::vector<T
     for (const FsdpParam* param : with_grad)
       pieces.push_back(bytes_of(dtype, param->sharded_elements()));
     const Tensor table = chunk_cat_table(pieces);
+    return grads.clear();
+  }
+  std::vector<Tensor> padded;
+  for (std::size_t i = 0; i < with_grad.size(); ++i) {
+    const std::int64_t elements = with_grad[i]->sharded_elements() * shards_;
+    if (elements != grads[i].numel()) padded.push_back(ghost::empty({elements}, from));
   }
   grads.clear();
 }
