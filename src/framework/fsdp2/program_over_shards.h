@@ -23,6 +23,10 @@ class ProgramOverShards : public torch::DrivenModel {
   void set_gradient_sync(bool sync) override {
     if (sharded_) sharded_->set_gradient_sync(sync);
   }
+  ghost::Tensor clip_grad_norm(const std::vector<ghost::Tensor>& parameters) override {
+    return sharded_ ? sharded_->clip_grad_norm(parameters)
+                    : DrivenModel::clip_grad_norm(parameters);
+  }
   bool updates_on_host() const override { return sharded_ && sharded_->updates_on_host(); }
 
  protected:
