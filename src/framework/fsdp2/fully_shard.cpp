@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "framework/fsdp2/fsdp_state.h"
+#include "framework/fsdp2/optimizer_over_shards.h"
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/language_model_head.h"
@@ -317,24 +318,12 @@ std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, cons
   return std::make_unique<ShardedModel>(model, options, rank, std::move(loss));
 }
 
-namespace {
-
-/// DTensor knows no sharding of aten._fused_sgd_ (torch/distributed/tensor/_ops).
-Result<void> check_step(const TrainRecipe& recipe) {
-  const bool is_sgd =
-      recipe.optimizer == OptimizerName::sgd || recipe.optimizer == OptimizerName::sgd_momentum;
-  if (!is_sgd || recipe.optimizer_impl != OptimizerImpl::fused) return {};
-  return bad_input("PyTorch 2.11 has no fused SGD over the shards of fully_shard",
-                   "--optimizer-impl", "foreach or for-loop");
-}
-
-}  // namespace
-
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank) {
   const Result<Options> options = read_options(recipe);
   if (!options) return tl::unexpected(options.error());
-  if (const Result<void> fine = check_step(recipe); !fine) return tl::unexpected(fine.error());
+  if (const Result<void> fine = check_optimizer_over_shards(recipe); !fine)
+    return tl::unexpected(fine.error());
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
     return shard_model(model, *options, rank);
   };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "framework/fsdp2/optimizer_over_shards.h"
 #include "framework/torch/strategy.h"
 
 namespace memtape::torch_cp {
@@ -64,6 +65,9 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   const auto fsdp2 = read_fsdp2(*json, recipe);
   if (!fsdp2) return tl::unexpected(fsdp2.error());
   options.fsdp2 = *fsdp2;
+  if (options.fsdp2)
+    if (const auto fine = fsdp2::check_optimizer_over_shards(recipe); !fine)
+      return tl::unexpected(fine.error());
   if (const std::string loss = json->text("loss", std::string(kLoss)); loss != kLoss)
     return unsupported("the loss \"" + loss + "\" is not modelled", "--strategy: loss",
                        std::string(kLoss));

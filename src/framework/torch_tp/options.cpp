@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "framework/fsdp2/optimizer_over_shards.h"
 #include "framework/torch/strategy.h"
 
 namespace memtape::torch_tp {
@@ -71,7 +72,7 @@ Result<void> check_optimizer(const TrainRecipe& recipe) {
     case OptimizerName::adamw:
     case OptimizerName::adam:
     case OptimizerName::sgd:
-    case OptimizerName::sgd_momentum: return {};
+    case OptimizerName::sgd_momentum: return fsdp2::check_optimizer_over_shards(recipe);
     default:
       return unsupported("this optimizer over DTensors is not modelled", "--optimizer",
                          "adamw, adam, sgd or sgd-momentum");
