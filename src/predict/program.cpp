@@ -86,9 +86,11 @@ Result<void> check_task(const TrainRecipe& recipe) {
                        "--task", "causal-lm or masked-lm");
   const bool is_seq2seq = recipe.task == Task::seq2seq_lm;
   const bool classifies = is_classification(recipe.task);
-  if (classifies && f != Framework::torch && f != Framework::ddp && f != Framework::transformers)
-    return unsupported("classifiers are modelled on one GPU, under DDP and by Trainer",
-                       "--framework", "torch, ddp or transformers");
+  const bool takes_any = f == Framework::torch || f == Framework::ddp || f == Framework::fsdp1 ||
+                         f == Framework::fsdp2 || f == Framework::transformers;
+  if (classifies && !takes_any)
+    return unsupported("classifiers are modelled on one GPU, under DDP and FSDP and by Trainer",
+                       "--framework", "torch, ddp, fsdp1, fsdp2 or transformers");
   if (recipe.target_length && !is_seq2seq)
     return bad_input("only encoder-decoders have labels of another length", "--target-length",
                      "leave it out, or --task seq2seq-lm");
@@ -98,8 +100,6 @@ Result<void> check_task(const TrainRecipe& recipe) {
   if (recipe.compile && !is_text && !is_seq2seq)
     return unsupported("compiled steps are modelled for language models", "--compile",
                        "leave it out");
-  const bool takes_any = f == Framework::torch || f == Framework::ddp || f == Framework::fsdp1 ||
-                         f == Framework::fsdp2 || f == Framework::transformers;
   if (!is_text && !is_seq2seq && !takes_any)
     return unsupported("images and speech are modelled on one GPU, under DDP and FSDP",
                        "--framework", "torch, ddp, fsdp1 or fsdp2");
