@@ -10,7 +10,11 @@ void DistributedModules::apply(nn::ModuleNode& node, const Style& style) {
   hooks_.push_back(apply_style(node, style, mesh_, distributed));
   for (const Tensor& parameter : distributed) distributed_.insert(parameter.ptr().get());
   if (style.kind != Style::Kind::sequence) return;
-  for (const Tensor& parameter : distributed) summed_.insert(parameter.ptr().get());
+  for (const Tensor& parameter : distributed) {
+    summed_.insert(parameter.ptr().get());
+    // _replicate_module_fn makes a new Parameter, which is trained whether or not the old one was.
+    parameter.impl().requires_grad = true;
+  }
 }
 
 bool DistributedModules::needs_placement(const Tensor& parameter, const Tensor& gradient) const {

@@ -35,6 +35,7 @@ class ParallelModel final : public fsdp2::ProgramOverShards {
         modules_(options.mesh(rank)) {
     if (options_.sequence_parallel) check_windows(recipe.sequence_length / options_.size);
     parallelize();
+    if (recipe.max_grad_norm) check_norm_of_all();
     if (options_.fsdp2) shard_rest(rank);
     const ghost::ScopeGuard outside(0);
     position_ids_ = ghost::arange(recipe.sequence_length, DType::int64).unsqueeze(0);
@@ -80,6 +81,19 @@ class ParallelModel final : public fsdp2::ProgramOverShards {
                                "--strategy: sequence_parallel", "false"});
   }
 
+  /// clip_grad_norm_ stacks the norms of all gradients, which must lie on one mesh.
+  void check_norm_of_all() const {
+    const std::vector<Tensor> trained = torch::trainable_parameters(model_);
+    const auto cut = std::count_if(trained.begin(), trained.end(),
+                                   [this](const Tensor& p) { return modules_.is_distributed(p); });
+    if (cut == 0 || cut == std::ssize(trained)) return;
+    ghost::session().fail(
+        {ErrorKind::bad_input,
+         "gradients of DTensors on the tensor parallel mesh and of others have no "
+         "norm together",
+         "--max-grad-norm", "none"});
+  }
+
   /// colrow: the ends of the model first, then a call of parallelize_module for each layer; hf: the
   /// modules as they come. The order decides where the pieces lie.
   void parallelize() {
@@ -106,10 +120,28 @@ class ParallelModel final : public fsdp2::ProgramOverShards {
   /// tensor.
   void check_norms(const std::vector<nn::NamedModule>& modules) const {
     for (const nn::NamedModule& module : modules)
-      if (options_.sequence_parallel && module.name.ends_with("post_feedforward_layernorm"))
+      if (options_.plan_name == PlanName::colrow && norms_all_heads(modules, module))
+        ghost::session().fail(
+            {ErrorKind::bad_input,
+             "the plan colrow does not fit \"" + module.name + "\", which norms all heads at once",
+             "--strategy: plan", "hf"});
+      else if (options_.sequence_parallel && module.name.ends_with("post_feedforward_layernorm"))
         ghost::session().fail({ErrorKind::bad_input,
                                "the plan colrow does not fit norms behind attention and MLP",
                                "--strategy: sequence_parallel", "false"});
+  }
+
+  /// Whether a norm is as wide as the projection it follows, of which each GPU has a piece.
+  static bool norms_all_heads(const std::vector<nn::NamedModule>& modules,
+                              const nn::NamedModule& norm) {
+    constexpr std::string_view kNorm = "_norm";
+    if (!norm.name.ends_with("q_norm") && !norm.name.ends_with("k_norm")) return false;
+    const std::string projection = norm.name.substr(0, norm.name.size() - kNorm.size()) + "_proj";
+    return std::any_of(modules.begin(), modules.end(), [&](const nn::NamedModule& module) {
+      return module.name == projection && !norm.node->parameters.empty() &&
+             module.node->parameters.front().tensor.size(0) ==
+                 norm.node->parameters.front().tensor.numel();
+    });
   }
 
   bool ties_head(const std::vector<nn::NamedModule>& modules) const {
