@@ -8,6 +8,7 @@
 #include "ghost/ops/normalization.h"
 #include "ghost/ops/padding.h"
 #include "ghost/session.h"
+#include "nn/module_init.h"
 
 namespace memtape::nn {
 
@@ -99,11 +100,13 @@ void replace_bias(Projection& projection, const Tensor& bias) {
 }
 
 void tie(Embedding& embedding, const Tensor& table) {
+  if (ModuleInit* const init = ModuleInit::in_force()) init->end(embedding.node());
   embedding.weight = table;
   replace_parameter(embedding.node(), "weight", table);
 }
 
 void tie(Linear& head, const Tensor& table) {
+  if (ModuleInit* const init = ModuleInit::in_force()) init->end(head.node());
   replace_weight(head, table);
   adjust_bias(head);
 }

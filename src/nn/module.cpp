@@ -5,6 +5,7 @@
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "nn/module_init.h"
 
 namespace memtape::nn {
 
@@ -67,6 +68,7 @@ ModuleNode& ModuleTree::add(ModuleNode& parent, std::string name) {
   node->scope = ghost::session().tape.scopes.add(parent.scope, name);
   node->name = std::move(name);
   parent.children.push_back(node.get());
+  if (ModuleInit* const init = ModuleInit::in_force()) init->begin(parent, *node);
   nodes_.push_back(std::move(node));
   return *nodes_.back();
 }
@@ -76,9 +78,12 @@ Tensor Scope::parameter(std::string_view name, const Dims& sizes) const {
 }
 
 Tensor Scope::parameter(std::string_view name, const Dims& sizes, DType dtype) const {
+  ModuleInit* const init = ModuleInit::in_force();
+  if (init) init->go_on(*node_);
   const ghost::ScopeGuard guard(node_->scope);
   const ghost::Op op("empty", {});
-  Tensor weight = ghost::empty(sizes, dtype, Category::parameter);
+  Tensor weight =
+      init ? init->empty(sizes, dtype) : ghost::empty(sizes, dtype, Category::parameter);
   weight.impl().requires_grad = is_floating_point(dtype);
   node_->parameters.push_back({std::string(name), weight});
   return weight;

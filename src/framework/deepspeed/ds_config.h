@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -39,6 +40,8 @@ struct ConfiguredOptimizer {
   OptimizerImpl impl = OptimizerImpl::foreach;
 };
 
+class ZeroInit;
+
 struct DsConfig {
   ZeroConfig zero;
   DType model_dtype = DType::float32;
@@ -48,9 +51,9 @@ struct DsConfig {
   bool check_grad_overflow = false;
   bool scales_loss = false;  ///< float16 with a loss scale other than 1
   bool immediate_grad_update = false;
-  /// The model was made under zero.Init (partition_parameters.py): its buffers are in its dtype,
+  /// What the model was made under, with its parameters, or null: its buffers are in its dtype,
   /// too.
-  bool under_zero_init = false;
+  std::shared_ptr<ZeroInit> zero_init;
   /// Adapters put into such a model have been cast to float32 (peft's autocast_adapter_dtype), and
   /// stay so.
   bool has_float32_adapters = false;

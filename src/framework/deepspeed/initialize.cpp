@@ -74,7 +74,7 @@ Engine::Engine(family::PretrainedModel& model, const DsConfig& config, const Tra
       packed_sequences_(config.packed_sequences),
       offloads_optimizer_(config.zero.offload_optimizer) {
   cast_parameters(castable_parameters(model, config), config.model_dtype);
-  if (config.under_zero_init) cast_buffers(model, config.model_dtype);
+  if (config.zero_init) cast_buffers(model, config.model_dtype);
   whole_ = torch::count_statics(model);
   optimizer_ = make_engine_optimizer(model, config, recipe, rank, second_group);
   ghost::session().tape.empty_cache();

@@ -4,18 +4,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/bytes.h"
 #include "framework/deepspeed/zero3_linear.h"
 #include "framework/torch/lora_layer.h"
 #include "ghost/autograd/node.h"
-#include "ghost/ops/creation.h"
 #include "ghost/session.h"
 
 namespace memtape::deepspeed {
 
 using ghost::GradMode;
-using ghost::HostGuard;
-using ghost::Op;
 
 ParameterOffload::ParameterOffload(family::PretrainedModel& model, const DsConfig& config,
                                    const TrainRecipe& recipe, std::int64_t world_size)
@@ -23,43 +19,25 @@ ParameterOffload::ParameterOffload(family::PretrainedModel& model, const DsConfi
       gather_{.world_size = world_size,
               .sequential = config.zero.allgather_sequential,
               .by_all_reduce = config.zero.use_all_reduce_for_fetch_params},
-      coordinator_(config.zero, gather_) {
+      coordinator_(config.zero, gather_),
+      zero_init_(config.zero_init ? config.zero_init
+                                  : std::make_shared<ZeroInit>(config, world_size)) {
   const GradMode no_grad(false);
-  convert_to_zero_parameters(model, config.under_zero_init && recipe.lora);
+  convert_to_zero_parameters(model);
+  mark_persistent_parameters();
   if (zero_.overlap_comm) coordinator_.gather_on(ghost::session().make_stream());
   setup_hooks(model, recipe.lora.has_value());
 }
 
-/// _partition_param: the whole of it goes.
-ZeroParam& ParameterOffload::convert_to_zero_parameter(const Tensor& parameter) {
-  ZeroParam& param = params_.emplace_back();
-  param.parameter = parameter;
-  param.id = params_.size() - 1;
-  param.numel = parameter.numel();
-  param.partition_numel = ceil_div(param.numel, gather_.world_size);
-  param.partition_on_host = zero_.offload_param;
-  {
-    const HostGuard host(param.partition_on_host);
-    const Op op("empty", {});
-    param.partition = ghost::empty({param.partition_numel}, parameter.dtype(), Category::parameter);
-  }
-  param.release();
-  return param;
+/// Of a model made under zero.Init those are left that came later: adapters.
+void ParameterOffload::convert_to_zero_parameters(family::PretrainedModel& model) {
+  const std::vector<Tensor> parameters = nn::parameters(model.tree.root());
+  for (const Tensor& p : parameters) in_order_.push_back(&zero_init_->cut(p));
 }
 
-/// Every parameter is cut in turn: those made under zero.Init then, adapters put in later by the
-/// engine.
-void ParameterOffload::convert_to_zero_parameters(family::PretrainedModel& model,
-                                                  bool adapters_come_last) {
-  const std::vector<Tensor> parameters = nn::parameters(model.tree.root());
-  in_order_.resize(parameters.size());
-  for (const bool second : {false, true})
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (second == (adapters_come_last && parameters[i].requires_grad()))
-        in_order_[i] = &convert_to_zero_parameter(parameters[i]);
+void ParameterOffload::mark_persistent_parameters() {
   std::int64_t persistent = 0;
   for (ZeroParam* param : in_order_) {
-    // mark_persistent_parameters
     if (param->numel + persistent > zero_.model_persistence_threshold ||
         param->numel > zero_.param_persistence_threshold)
       continue;
@@ -73,14 +51,12 @@ void ParameterOffload::convert_to_zero_parameters(family::PretrainedModel& model
 /// two modules without parameters of their own, at which parameters are fetched ahead all the same.
 void ParameterOffload::setup_hooks(family::PretrainedModel& model, bool is_peft_model) {
   if (zero_.memory_efficient_linear) use_memory_efficient_linear(model.tree.root());
-  ByTensor by_tensor;
-  for (ZeroParam& param : params_) by_tensor.emplace(param.parameter.ptr().get(), &param);
   std::size_t id = 0;
   const auto traced = [&](const nn::ModuleNode* node) {
     TracedModule module{.id = id++, .params = {}};
     if (!node) return module;
     for (const nn::ModuleNode::Named& p : node->parameters)
-      module.params.push_back(by_tensor.at(p.tensor.ptr().get()));
+      module.params.push_back(&zero_init_->cut(p.tensor));
     return module;
   };
   if (is_peft_model)
@@ -91,19 +67,19 @@ void ParameterOffload::setup_hooks(family::PretrainedModel& model, bool is_peft_
     hooks_.push_back(std::make_unique<ModuleHooks>(coordinator_, traced(module.node)));
     module.node->hooks.push_back(hooks_.back().get());
   }
-  watch_adapters(model.tree.root(), by_tensor);
+  watch_adapters(model.tree.root());
   activation_hooks_ = std::make_unique<ModuleHooks>(coordinator_, traced(nullptr));
 }
 
 /// After the hooks of all modules: what reads an adapter does so when its base layer has returned.
-void ParameterOffload::watch_adapters(nn::ModuleNode& root, const ByTensor& by_tensor) {
+void ParameterOffload::watch_adapters(nn::ModuleNode& root) {
   for (std::size_t i = 0; const nn::NamedModule& module : nn::named_modules(root)) {
     ModuleHooks& hooks = *hooks_[i++];
     const nn::Projection* const layer = module.node->projection;
     const auto* const adapter =
         layer ? dynamic_cast<const torch::LoraLinear*>(layer->adapter.get()) : nullptr;
     if (!adapter) continue;
-    ZeroParam& weight_A = *by_tensor.at(adapter->weight_A().ptr().get());
+    ZeroParam& weight_A = zero_init_->cut(adapter->weight_A());
     adapter_reads_.emplace_back(*adapter, weight_A, hooks, gather_);
     module.node->children.front()->hooks.push_back(&adapter_reads_.back());
   }
@@ -113,7 +89,7 @@ void ParameterOffload::watch_adapters(nn::ModuleNode& root, const ByTensor& by_t
 /// (parameter_offload.py), which is the whole model here; elsewhere zero.GatheredParameters.
 std::shared_ptr<void> ParameterOffload::gathered(const std::vector<Tensor>& parameters) {
   std::vector<ZeroParam*> cut;
-  for (ZeroParam& param : params_) {
+  for (ZeroParam& param : params()) {
     const bool is_read = std::any_of(parameters.begin(), parameters.end(), [&](const Tensor& p) {
       return p.defined() && p.ptr() == param.parameter.ptr();
     });

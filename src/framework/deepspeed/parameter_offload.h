@@ -7,13 +7,13 @@
 
 #include <deque>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "family/pretrained.h"
 #include "framework/deepspeed/adapter_reads.h"
 #include "framework/deepspeed/ds_config.h"
 #include "framework/deepspeed/module_hooks.h"
+#include "framework/deepspeed/zero_init.h"
 
 namespace memtape::deepspeed {
 
@@ -33,23 +33,22 @@ class ParameterOffload {
   nn::ForwardHooks& activation_hooks() { return *activation_hooks_; }
   ParamCoordinator& coordinator() { return coordinator_; }
   const GatherOptions& gather() const { return gather_; }
-  std::deque<ZeroParam>& params() { return params_; }
-  const std::deque<ZeroParam>& params() const { return params_; }
+  std::deque<ZeroParam>& params() { return zero_init_->params(); }
+  const std::deque<ZeroParam>& params() const { return zero_init_->params(); }
   /// In the order of named_parameters().
   const std::vector<ZeroParam*>& in_order() const { return in_order_; }
   const std::vector<ZeroParam*>& persistent() const { return persistent_; }
 
  private:
-  ZeroParam& convert_to_zero_parameter(const Tensor& parameter);
-  void convert_to_zero_parameters(family::PretrainedModel& model, bool adapters_come_last);
+  void convert_to_zero_parameters(family::PretrainedModel& model);
+  void mark_persistent_parameters();
   void setup_hooks(family::PretrainedModel& model, bool is_peft_model);
-  using ByTensor = std::unordered_map<const ghost::TensorImpl*, ZeroParam*>;
-  void watch_adapters(nn::ModuleNode& root, const ByTensor& by_tensor);
+  void watch_adapters(nn::ModuleNode& root);
 
   ZeroConfig zero_;
   GatherOptions gather_;
   ParamCoordinator coordinator_;
-  std::deque<ZeroParam> params_;
+  std::shared_ptr<ZeroInit> zero_init_;
   std::vector<ZeroParam*> in_order_, persistent_;
   std::vector<std::unique_ptr<ModuleHooks>> hooks_;
   /// Of the model and of what is around it, the outermost first.

@@ -5,6 +5,10 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "framework/deepspeed/zero_init.h"
+#include "framework/torch/model_setup.h"
 
 namespace memtape::transformers {
 namespace {
@@ -59,10 +63,25 @@ Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecip
       deepspeed::read_ds_config(config, engine_recipe(recipe), sizes);
   if (!read) return read;
   read->packed_sequences = says_packed(recipe.trainer.deepspeed);
-  read->under_zero_init = read->zero.stage == 3;  // from_pretrained, arguments parsed before it
-  read->has_float32_adapters =
-      read->under_zero_init && recipe.lora.has_value() && !recipe.trainer.is_of_trl();
+  if (read->zero.stage != 3) return read;
+  read->zero_init = std::make_shared<deepspeed::ZeroInit>(*read, recipe.layout.gpus);
+  read->has_float32_adapters = recipe.lora.has_value() && !recipe.trainer.is_of_trl();
   return read;
+}
+
+Result<std::unique_ptr<family::PretrainedModel>> make_model(
+    const Config& config, const TrainRecipe& recipe,
+    const std::optional<deepspeed::DsConfig>& engine) {
+  if (!engine || !engine->zero_init) return torch::build_model(config, recipe);
+  auto model = [&] {
+    const nn::ModuleInitInForce init(*engine->zero_init);
+    return torch::new_model(config, recipe);
+  }();
+  if (!model) return model;
+  engine->zero_init->keep_only(nn::parameters((*model)->tree.root()));
+  if (const Result<void> ready = torch::adapt_model(**model, recipe, config); !ready)
+    return tl::unexpected(ready.error());
+  return model;
 }
 
 bool cuts_parameters(const TrainRecipe& recipe) { return stage_of(recipe) == 3; }

@@ -4,7 +4,11 @@
 // TrainingArguments where it says "auto", and nothing runs under autocast.
 #pragma once
 
+#include <memory>
+#include <optional>
+
 #include "base/result.h"
+#include "family/pretrained.h"
 #include "framework/deepspeed/ds_config.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
@@ -23,6 +27,12 @@ TrainRecipe trainer_recipe(TrainRecipe recipe);
 Result<deepspeed::DsConfig> engine_config(
     const Config& config, const TrainRecipe& recipe,
     deepspeed::AutoSizes sizes = deepspeed::AutoSizes::filled_in);
+
+/// The model with its adapters; over ZeRO 3 it is made under zero.Init (from_pretrained, with
+/// TrainingArguments parsed before it).
+Result<std::unique_ptr<family::PretrainedModel>> make_model(
+    const Config& config, const TrainRecipe& recipe,
+    const std::optional<deepspeed::DsConfig>& engine);
 
 /// Whether the engine cuts parameters: ZeRO 3.
 bool cuts_parameters(const TrainRecipe& recipe);

@@ -57,12 +57,16 @@ bool loss_shifts_labels(const Config& config, const TrainRecipe& recipe) {
          (recipe.task == Task::causal_lm && config.text("model_type", "") != "gpt2");
 }
 
+/// DeepSpeed's, of the model and of trl's reference beside it, which has one over ZeRO 3 alone.
+struct Engines {
+  std::optional<deepspeed::DsConfig> trained, reference;
+};
+
 /// What a Trainer is made of: the model it trains, and trl's reference beside it, or null.
 struct Models {
   family::PretrainedModel& trained;
   family::PretrainedModel* reference = nullptr;
-  std::optional<deepspeed::DsConfig> ds_config;         ///< of what it runs over, or nothing
-  std::optional<deepspeed::DsConfig> reference_config;  ///< of the reference's engine
+  Engines engines;
 };
 
 class Trainer {
@@ -71,7 +75,7 @@ class Trainer {
       : recipe_(recipe),
         model_(models.trained),
         prepared_(recipe, model_),
-        ds_config_(models.ds_config),
+        ds_config_(models.engines.trained),
         reference_(models.reference
                        ? std::optional<PreparedModel>(std::in_place, recipe, *models.reference,
                                                       PreparedModel::Role::reference)
@@ -84,7 +88,7 @@ class Trainer {
     if (recipe.trainer.neftune_noise_alpha) activate_neftune();
     if (recipe.precision == Precision::amp_fp16) scaler_.emplace();
     if (!reference_) return;
-    if (models.reference_config) {
+    if (models.engines.reference) {
       prepare_deepspeed(models);
       return;
     }
@@ -149,7 +153,7 @@ class Trainer {
  private:
   /// trl's prepare_deepspeed (models/utils.py) over ZeRO 3.
   void prepare_deepspeed(const Models& models) {
-    const deepspeed::DsConfig& config = *models.reference_config;
+    const deepspeed::DsConfig& config = *models.engines.reference;
     deepspeed::cast_buffers(*models.reference, config.model_dtype);
     auto engine = std::make_unique<deepspeed::EvaluationEngine>(*models.reference, config, recipe_);
     reference_->gather_with([engine = engine.get()](const std::vector<Tensor>& parameters) {
@@ -366,7 +370,8 @@ Result<void> adapt_quantized(const QuantizedModel& loaded, const Config& config,
   return torch::adapt_model(*loaded.model, recipe, config);
 }
 
-Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
+Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe,
+                            const std::optional<deepspeed::DsConfig>& engine) {
   const auto packed = packed_checkpoint(config);
   if (packed && *packed) {
     Result<QuantizedModel> loaded = load_packed(config, recipe, **packed);
@@ -377,7 +382,7 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
     return loaded;
   }
   if (!recipe.quantization) {
-    auto model = torch::build_model(config, recipe);
+    auto model = make_model(config, recipe, engine);
     if (!model) return tl::unexpected(model.error());
     return QuantizedModel{std::move(*model), 0, {}};
   }
@@ -392,8 +397,9 @@ Result<QuantizedModel> load(const Config& config, const TrainRecipe& recipe) {
 /// A trainer's reference model: the same checkpoint once more, without adapters. None where
 /// adapters can be switched off, or where its log-probabilities were computed before.
 /// LLaMA-Factory's stays in the dtype that it was loaded in.
-Result<std::unique_ptr<family::PretrainedModel>> load_reference(const Config& config,
-                                                                const TrainRecipe& recipe) {
+Result<std::unique_ptr<family::PretrainedModel>> load_reference(
+    const Config& config, const TrainRecipe& recipe,
+    const std::optional<deepspeed::DsConfig>& engine) {
   const bool wanted = (recipe.trainer.dpo && !recipe.trainer.dpo->precompute_ref_log_probs) ||
                       (recipe.trainer.kto && !recipe.trainer.kto->precompute_ref_log_probs) ||
                       (recipe.trainer.grpo && recipe.trainer.grpo->beta != 0.0) ||
@@ -403,7 +409,20 @@ Result<std::unique_ptr<family::PretrainedModel>> load_reference(const Config& co
   plain.checkpointing = Checkpointing::none;
   plain.program.trained_layers = 0;
   if (recipe.program.has_reference() && recipe.autocasts()) plain.weights = recipe.autocast_dtype();
-  return torch::build_model(config, plain);
+  return make_model(config, plain, engine);
+}
+
+Result<Engines> engines_of(const Config& config, const TrainRecipe& recipe) {
+  Engines engines;
+  if (!runs_deepspeed(recipe)) return engines;
+  auto trained = engine_config(config, recipe);
+  if (!trained) return tl::unexpected(trained.error());
+  engines.trained = std::move(*trained);
+  if (!cuts_parameters(recipe)) return engines;
+  auto reference = engine_config(config, recipe, deepspeed::AutoSizes::left_out);
+  if (!reference) return tl::unexpected(reference.error());
+  engines.reference = std::move(*reference);
+  return engines;
 }
 
 struct Place {
@@ -417,26 +436,15 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   session.repeats_layers = place.runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
   const family::ReleaseInForce release(recipe.trainer.release);
-  const Result<QuantizedModel> loaded = load(config, recipe);
+  Result<Engines> engines = engines_of(config, recipe);
+  if (!engines) return tl::unexpected(engines.error());
+  const Result<QuantizedModel> loaded = load(config, recipe, engines->trained);
   if (!loaded) return tl::unexpected(loaded.error());
   if (const Result<void> headed = check_head(config, recipe, *loaded->model); !headed)
     return tl::unexpected(headed.error());
-  const auto reference = load_reference(config, recipe);
+  const auto reference = load_reference(config, recipe, engines->reference);
   if (!reference) return tl::unexpected(reference.error());
-  Models models{.trained = *loaded->model,
-                .reference = reference->get(),
-                .ds_config = {},
-                .reference_config = {}};
-  if (runs_deepspeed(recipe)) {
-    Result<deepspeed::DsConfig> ds_config = engine_config(config, recipe);
-    if (!ds_config) return tl::unexpected(ds_config.error());
-    models.ds_config = std::move(*ds_config);
-    if (models.reference && cuts_parameters(recipe)) {
-      auto of_reference = engine_config(config, recipe, deepspeed::AutoSizes::left_out);
-      if (!of_reference) return tl::unexpected(of_reference.error());
-      models.reference_config = std::move(*of_reference);
-    }
-  }
+  const Models models{*loaded->model, reference->get(), *engines};
   Trainer trainer(recipe, models, loss_shifts_labels(config, recipe), place.rank);
   if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)
     return tl::unexpected(ready.error());
