@@ -21,7 +21,9 @@ class PlainLoop {
       : model_(model),
         recipe_(recipe),
         session_(ghost::session()),
-        engine_(model, config, recipe, rank) {}
+        engine_(model, config, recipe, rank) {
+    session_.tape.empty_cache();
+  }
 
   torch::StaticBytes train() {
     run_steps(session_.tape, torch::kSteps, [this](int step) {

@@ -77,7 +77,6 @@ Engine::Engine(family::PretrainedModel& model, const DsConfig& config, const Tra
   if (config.zero_init) cast_buffers(model, config.model_dtype);
   whole_ = torch::count_statics(model);
   optimizer_ = make_engine_optimizer(model, config, recipe, rank, second_group);
-  ghost::session().tape.empty_cache();
 }
 
 void Engine::call(const std::function<Outputs()>& module) {

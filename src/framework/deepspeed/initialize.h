@@ -36,7 +36,6 @@ class Engine final : public torch::DrivenModel {
   void step();
 
   torch::Optimizer& optimizer() { return optimizer_->basic(); }
-  const Tensor& global_grad_norm() const { return global_grad_norm_; }
   torch::StaticBytes statics() override;
 
   /// Parameters read outside of their module are whole while what this gives lives.

@@ -213,8 +213,7 @@ class Trainer {
       look_for_nan(tr_loss_step_);
     }
     if (session_.error) return 0;
-    if (engine_) {
-      grad_norm_ = engine_->global_grad_norm();
+    if (engine_) {  // which keeps the norm; Trainer reads its number
       session_.mark(Phase::zero_grad, step, 0);
       return 0;
     }
