@@ -22,7 +22,6 @@
 #include "framework/torch_tp/parallelize.h"
 #include "framework/torchtitan/job_config.h"
 #include "framework/torchtitan/trainer.h"
-#include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trainer.h"
@@ -201,10 +200,6 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (const Config packed = config.object("quantization_config");
       !recipe.quantization && packed.text("quant_method", "") == "bitsandbytes")
     (void)set_quantization_config({"quantization", packed.json()}, recipe);
-  if (transformers::partitions_groups_as_one(recipe))
-    recipe.assumed.emplace_back(
-        "ZeRO 1 and 2 partition the parameters that weight decay spares apart from the others; "
-        "they are counted as one group, some kilobytes off");
   if (auto why = transformers::evaluation_left_out(recipe)) {
     recipe.assumed.push_back(std::move(*why));
     recipe.trainer.evaluation.runs = false;

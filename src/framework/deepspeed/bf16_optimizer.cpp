@@ -15,22 +15,32 @@ namespace memtape::deepspeed {
 
 using ghost::GradMode;
 
-Bf16Optimizer::Bf16Optimizer(std::vector<Tensor> parameters, const DsConfig& config,
+namespace {
+
+/// Joined with what fills the last partition up, and put in its place.
+Tensor flatten_parameters(const std::vector<Tensor>& parameters, const FlatLayout& layout) {
+  std::vector<Tensor> padded = parameters;
+  const std::int64_t end = layout.start(parameters.size() - 1) + parameters.back().numel();
+  if (end < layout.numel())
+    padded.push_back(ghost::zeros({layout.numel() - end}, parameters.front().dtype()));
+  Tensor flat = flatten(padded);
+  ghost::session().set_category(flat, Category::parameter);
+  padded.clear();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    put_data(parameters[i], narrow(flat, layout.start(i), parameters[i].numel()));
+  return flat;
+}
+
+}  // namespace
+
+Bf16Optimizer::Bf16Optimizer(const std::vector<std::vector<Tensor>>& groups, const DsConfig& config,
                              const TrainRecipe& recipe, Rank rank)
-    : parameters_(std::move(parameters)), config_(config) {
+    : config_(config) {
   const GradMode no_grad(false);
-  std::vector<std::int64_t> numels;
-  for (const Tensor& p : parameters_) numels.push_back(p.numel());
-  const FlatLayout layout(numels, rank.world_size, 1);
-  flatten_parameters(layout);
-  const std::int64_t size = layout.partition_size();
-  master_ = narrow(flat_, rank.index * size, size).clone().to(DType::float32);
-  ghost::session().set_category(master_, Category::optimizer_state);
-  master_.impl().requires_grad = true;
-  gradients_flat_ = ghost::zeros({layout.numel()}, config_.grad_accum_dtype, Category::gradient);
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    gradients_.push_back(narrow(gradients_flat_, layout.start(i), numels[i]));
-  optimizer_ = make_basic_optimizer(config_, recipe, {master_});
+  for (const std::vector<Tensor>& parameters : groups) add_group(parameters, rank);
+  torch::TensorList masters;
+  for (const Group& group : groups_) masters.push_back(group.master);
+  optimizer_ = make_basic_optimizer(config_, recipe, std::move(masters));
   if (!config_.immediate_grad_update) return;
   for (const Tensor& p : parameters_) {
     accumulators_.push_back(ghost::grad_accumulator(p));
@@ -41,16 +51,34 @@ Bf16Optimizer::Bf16Optimizer(std::vector<Tensor> parameters, const DsConfig& con
   }
 }
 
-void Bf16Optimizer::flatten_parameters(const FlatLayout& layout) {
-  std::vector<Tensor> padded = parameters_;
-  const std::int64_t end = layout.start(parameters_.size() - 1) + parameters_.back().numel();
-  if (end < layout.numel())
-    padded.push_back(ghost::zeros({layout.numel() - end}, parameters_.front().dtype()));
-  flat_ = flatten(padded);
-  ghost::session().set_category(flat_, Category::parameter);
-  padded.clear();
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    put_data(parameters_[i], narrow(flat_, layout.start(i), parameters_[i].numel()));
+/// One turn of _setup_for_real_optimizer.
+void Bf16Optimizer::add_group(const std::vector<Tensor>& parameters, Rank rank) {
+  std::vector<std::int64_t> numels;
+  for (const Tensor& p : parameters) numels.push_back(p.numel());
+  const FlatLayout layout(numels, rank.world_size, 1);
+  Group& group = groups_.emplace_back();
+  group.flat = flatten_parameters(parameters, layout);
+  const std::int64_t size = layout.partition_size();
+  group.master = narrow(group.flat, rank.index * size, size).clone().to(DType::float32);
+  ghost::session().set_category(group.master, Category::optimizer_state);
+  group.master.impl().requires_grad = true;
+  group.gradients_flat =
+      ghost::zeros({layout.numel()}, config_.grad_accum_dtype, Category::gradient);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    gradients_.push_back(narrow(group.gradients_flat, layout.start(i), numels[i]));
+  parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
+}
+
+Bytes Bf16Optimizer::master_bytes() const {
+  Bytes bytes = 0;
+  for (const Group& group : groups_) bytes += group.master.nbytes();
+  return bytes;
+}
+
+Bytes Bf16Optimizer::gradient_bytes() const {
+  Bytes bytes = 0;
+  for (const Group& group : groups_) bytes += group.gradients_flat.nbytes();
+  return bytes;
 }
 
 /// _update_hp_grad
@@ -63,7 +91,10 @@ void Bf16Optimizer::add_to_accumulated(const Tensor& parameter) const {
 void Bf16Optimizer::backward_epilogue(bool boundary) {
   if (!config_.immediate_grad_update)
     for (const Tensor& p : parameters_) add_to_accumulated(p);
-  if (boundary) all_reduce_in_buckets({gradients_flat_}, config_.communication_data_type);
+  if (!boundary) return;
+  std::vector<Tensor> flat;
+  for (const Group& group : groups_) flat.push_back(group.gradients_flat);
+  all_reduce_in_buckets(flat, config_.communication_data_type);
 }
 
 void Bf16Optimizer::step() {
@@ -72,7 +103,8 @@ void Bf16Optimizer::step() {
   global_grad_norm = norm;
   check_grad_norm(norm);
   if (config_.gradient_clipping > 0.0) clip_by_global_norm(norm);
-  master_.impl().grad = narrow(gradients_flat_, 0, master_.numel()).ptr();
+  for (Group& group : groups_)
+    group.master.impl().grad = narrow(group.gradients_flat, 0, group.master.numel()).ptr();
   optimizer_->step();
 }
 

@@ -15,27 +15,32 @@ namespace memtape::deepspeed {
 
 class Bf16Optimizer final : public EngineOptimizer {
  public:
-  Bf16Optimizer(std::vector<Tensor> parameters, const DsConfig& config, const TrainRecipe& recipe,
-                Rank rank);
+  /// The optimizer's groups of parameters.
+  Bf16Optimizer(const std::vector<std::vector<Tensor>>& groups, const DsConfig& config,
+                const TrainRecipe& recipe, Rank rank);
 
   void backward_epilogue(bool boundary) override;
   void step() override;
   void zero_grad() override;
 
   torch::Optimizer& basic() override { return *optimizer_; }
-  Bytes master_bytes() const override { return master_.nbytes(); }
-  Bytes gradient_bytes() const override { return gradients_flat_.nbytes(); }
+  Bytes master_bytes() const override;
+  Bytes gradient_bytes() const override;
 
  private:
-  void flatten_parameters(const FlatLayout& layout);
+  struct Group {
+    Tensor flat, master;
+    Tensor gradients_flat;  ///< fp32_groups_gradients_flat
+  };
+
+  void add_group(const std::vector<Tensor>& parameters, Rank rank);
   void add_to_accumulated(const Tensor& parameter) const;
 
-  std::vector<Tensor> parameters_;
   DsConfig config_;
+  std::vector<Group> groups_;
+  std::vector<Tensor> parameters_;  ///< of all groups
   std::vector<ghost::Ptr<ghost::Node>> accumulators_;
-  Tensor flat_, master_;
-  Tensor gradients_flat_;          ///< fp32_groups_gradients_flat
-  std::vector<Tensor> gradients_;  ///< its pieces, one a parameter
+  std::vector<Tensor> gradients_;  ///< pieces of the flat ones, one a parameter
   std::unique_ptr<torch::Optimizer> optimizer_;
 };
 

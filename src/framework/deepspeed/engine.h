@@ -4,9 +4,11 @@
 // stage's business.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "base/result.h"
+#include "family/pretrained.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
@@ -18,5 +20,9 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
 
 /// Ranks whose partitions begin and end alike.
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+/// The same of a program whose optimizer has some of the parameters in a second group.
+using SecondGroup = std::function<std::vector<ghost::Tensor>(family::PretrainedModel&)>;
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const SecondGroup& second_group);
 
 }  // namespace memtape::deepspeed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/deepspeed/initialize.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,20 @@ void cast_buffers_below(const nn::ModuleNode& module, DType dtype) {
   for (const nn::ModuleNode* child : module.children) cast_buffers_below(*child, dtype);
 }
 
+/// Those of the optimizer's groups that have parameters (_configure_optimizer of
+/// deepspeed/runtime/engine.py removes others).
+std::vector<std::vector<Tensor>> parameter_groups(const std::vector<Tensor>& parameters,
+                                                  const std::vector<Tensor>& second_group) {
+  std::vector<std::vector<Tensor>> groups(2);
+  for (const Tensor& p : parameters) {
+    const bool is_second = std::ranges::any_of(
+        second_group, [&](const Tensor& other) { return other.ptr() == p.ptr(); });
+    groups[is_second ? 1 : 0].push_back(p);
+  }
+  std::erase_if(groups, [](const std::vector<Tensor>& group) { return group.empty(); });
+  return groups;
+}
+
 std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& model,
                                                        const DsConfig& config,
                                                        const TrainRecipe& recipe, Rank rank,
@@ -33,10 +48,11 @@ std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& 
   if (config.zero.stage == 3)
     return std::make_unique<Stage3>(model, config, recipe, rank, second_group);
   std::vector<Tensor> parameters = torch::trainable_parameters(model);
-  if (config.uses_bf16_optimizer())
-    return std::make_unique<Bf16Optimizer>(std::move(parameters), config, recipe, rank);
   if (config.zero.stage == 0) return make_unpartitioned(std::move(parameters), config, recipe);
-  return std::make_unique<Stage1And2>(std::move(parameters), config, recipe, rank);
+  const std::vector<std::vector<Tensor>> groups = parameter_groups(parameters, second_group);
+  if (config.uses_bf16_optimizer())
+    return std::make_unique<Bf16Optimizer>(groups, config, recipe, rank);
+  return std::make_unique<Stage1And2>(groups, config, recipe, rank);
 }
 
 void cast_parameters(const std::vector<Tensor>& parameters, DType dtype) {

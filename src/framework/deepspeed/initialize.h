@@ -21,8 +21,8 @@ void cast_buffers(family::PretrainedModel& model, DType dtype);
 
 class Engine final : public torch::DrivenModel {
  public:
-  /// `second_group`: parameters that the program's optimizer has in a second group; ZeRO 3 alone
-  /// keeps groups apart, ZeRO 1 and 2 are taken to partition all as one.
+  /// `second_group`: parameters that the program's optimizer has in a second group, which ZeRO
+  /// keeps apart.
   Engine(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,
          Rank rank, const std::vector<Tensor>& second_group = {});
 

@@ -20,13 +20,21 @@ namespace {
 constexpr std::int64_t kExactRanks = 64;
 constexpr std::size_t kMostClasses = 32;
 
-/// Sizes of the parameters that are trained, in order.
-Result<std::vector<std::int64_t>> trained_sizes(const Config& config, const TrainRecipe& recipe) {
+/// Sizes of the parameters that are trained, in order, by the optimizer's groups.
+using GroupSizes = std::vector<std::vector<std::int64_t>>;
+Result<GroupSizes> trained_sizes(const Config& config, const TrainRecipe& recipe,
+                                 const SecondGroup& second_group) {
   ghost::Session session({});
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  std::vector<std::int64_t> sizes;
-  for (const ghost::Tensor& p : torch::trainable_parameters(**model)) sizes.push_back(p.numel());
+  GroupSizes sizes(2);
+  const std::vector<ghost::Tensor> second = second_group(**model);
+  for (const ghost::Tensor& p : torch::trainable_parameters(**model)) {
+    const bool is_second =
+        std::ranges::any_of(second, [&](const ghost::Tensor& t) { return t.ptr() == p.ptr(); });
+    sizes[is_second ? 1 : 0].push_back(p.numel());
+  }
+  std::erase_if(sizes, [](const std::vector<std::int64_t>& group) { return group.empty(); });
   session.finished = true;
   return sizes;
 }
@@ -45,12 +53,12 @@ class Partitions {
   Partitions(const std::vector<std::int64_t>& sizes, std::int64_t ranks, bool by_place)
       : sizes_(sizes), layout_(sizes, ranks, 1), by_place_(by_place) {}
 
-  /// Of the ranks in order: parameters before the rank's partition are passed for good.
-  Held of(std::int64_t rank) {
+  /// Adds what it holds of this group. Of the ranks in order: parameters before the rank's
+  /// partition are passed for good.
+  void add(std::int64_t rank, Held& held) {
     while (first_ < sizes_.size() &&
            layout_.start(first_) + sizes_[first_] <= rank * layout_.partition_size())
       ++first_;
-    Held held;
     std::int64_t largest = 0;
     for (std::size_t i = first_; i < sizes_.size(); ++i) {
       const auto piece = layout_.piece(i, rank);
@@ -62,7 +70,7 @@ class Partitions {
       largest = std::max(largest, piece->elements);
     }
     held.bytes += 8 * largest;
-    return held;
+    held.pieces.push_back(-1);
   }
 
  private:
@@ -87,6 +95,12 @@ std::vector<torch::RankClass> fewer(std::vector<torch::RankClass> classes) {
 
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
                                                    const TrainRecipe& recipe) {
+  return rank_classes(config, recipe,
+                      [](family::PretrainedModel&) { return std::vector<ghost::Tensor>(); });
+}
+
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const SecondGroup& second_group) {
   const Result<DsConfig> ds_config = read_ds_config(config, recipe);
   if (!ds_config) return tl::unexpected(ds_config.error());
   const std::int64_t ranks = recipe.layout.gpus;
@@ -100,12 +114,17 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
     found.front().ranks = {static_cast<int>(*recipe.layout.rank)};
     return found;
   }
-  const auto sizes = trained_sizes(config, recipe);
+  const auto sizes = trained_sizes(config, recipe, second_group);
   if (!sizes) return tl::unexpected(sizes.error());
-  Partitions partitions(*sizes, ranks, ranks <= kExactRanks);
+  std::vector<Partitions> groups;
+  for (const std::vector<std::int64_t>& group : *sizes)
+    groups.emplace_back(group, ranks, ranks <= kExactRanks);
   std::map<Held, torch::RankClass> classes;
-  for (std::int64_t rank = 0; rank < ranks; ++rank)
-    classes[partitions.of(rank)].ranks.push_back(static_cast<int>(rank));
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    Held held;
+    for (Partitions& group : groups) group.add(rank, held);
+    classes[held].ranks.push_back(static_cast<int>(rank));
+  }
   found.clear();
   for (auto& [held, alike] : classes) found.push_back(std::move(alike));
   return fewer(std::move(found));

@@ -2,7 +2,6 @@
 #include "framework/deepspeed/stage_1_and_2.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "framework/deepspeed/basic_optimizer.h"
@@ -31,79 +30,73 @@ std::vector<Tensor> round_robin(const std::vector<Tensor>& parameters, std::int6
 
 }  // namespace
 
-Stage1And2::Stage1And2(std::vector<Tensor> parameters, const DsConfig& config,
+Stage1And2::Stage1And2(const std::vector<std::vector<Tensor>>& groups, const DsConfig& config,
                        const TrainRecipe& recipe, Rank rank)
-    : parameters_(std::move(parameters)),
-      config_(config),
+    : config_(config),
       rank_(rank),
-      dtype_(parameters_.front().dtype()),
+      dtype_(groups.front().front().dtype()),
       separate_grad_accum_(dtype_ != config.grad_accum_dtype),
       uses_grad_accum_attribute_(separate_grad_accum_ && !config.partitions_gradients()) {
-  arrival_.resize(parameters_.size());
-  std::iota(arrival_.begin(), arrival_.end(), 0U);
   if (config_.zero.offload_optimizer) config_.zero.contiguous_gradients = true;
-  if (config_.zero.round_robin_gradients) {
-    const std::vector<Tensor> given =
-        std::exchange(parameters_, round_robin(parameters_, rank_.world_size));
-    for (std::size_t i = 0; i < given.size(); ++i)
-      arrival_[i] = static_cast<std::size_t>(
-          std::find_if(parameters_.begin(), parameters_.end(),
-                       [&](const Tensor& p) { return p.ptr() == given[i].ptr(); }) -
-          parameters_.begin());
-  }
+  for (const std::vector<Tensor>& group : groups) add_group(group);
   grad_accum_.resize(parameters_.size());
   extra_large_.resize(parameters_.size());
-  flatten_parameters();
-  make_master();
-  optimizer_ = make_basic_optimizer(config_, recipe, {master_});
+  make_groups();
+  torch::TensorList masters;
+  for (ZeroGroup& group : groups_) masters.push_back(group.master());
+  optimizer_ = make_basic_optimizer(config_, recipe, std::move(masters));
   if (has_hooks()) create_gradient_handling_hooks();
 }
 
-void Stage1And2::flatten_parameters() {
-  ghost::session().tape.empty_cache();
-  std::vector<std::int64_t> numels;
-  for (const Tensor& p : parameters_) numels.push_back(p.numel());
-  const std::int64_t alignment =
-      config_.zero.parameter_alignment ? 16 / std::gcd(16, bits(dtype_) / 8) : 1;
-  layout_ = std::make_unique<FlatLayout>(numels, rank_.world_size, alignment);
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (layout_->piece(i, rank_.index)) in_partition_.push_back(i);
-
-  std::vector<Tensor> padded;
-  std::int64_t end = 0;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    padded.push_back(parameters_[i]);
-    const std::int64_t padding = layout_->padding(i);
-    if (padding > 0) padded.push_back(ghost::zeros({padding}, dtype_));
-    end = layout_->start(i) + parameters_[i].numel() + padding;
+void Stage1And2::add_group(const std::vector<Tensor>& given) {
+  const std::vector<Tensor> ordered =
+      config_.zero.round_robin_gradients ? round_robin(given, rank_.world_size) : given;
+  for (const Tensor& p : given) {
+    const auto at = std::ranges::find(ordered, p.ptr(), [](const Tensor& t) { return t.ptr(); });
+    arrival_.push_back(parameters_.size() + static_cast<std::size_t>(at - ordered.begin()));
   }
-  if (end < layout_->numel()) padded.push_back(ghost::zeros({layout_->numel() - end}, dtype_));
-  flat_ = flatten(padded);
-  ghost::session().set_category(flat_, Category::parameter);
-  padded.clear();
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    put_data(parameters_[i], narrow(flat_, layout_->start(i), parameters_[i].numel()));
+  parameters_.insert(parameters_.end(), ordered.begin(), ordered.end());
+  group_ends_.push_back(parameters_.size());
 }
 
-void Stage1And2::make_master() {
-  const GradMode no_grad(false);
-  const std::int64_t size = layout_->partition_size();
-  {
-    const Tensor partition = narrow(flat_, size * rank_.index, size).clone();
-    const HostGuard host(config_.zero.offload_optimizer);
-    master_ = config_.zero.offload_optimizer ? ghost::empty({size}, DType::float32)
-                                             : partition.to(DType::float32);
-    ghost::session().set_category(master_, Category::optimizer_state);
-    master_.impl().requires_grad = true;
+void Stage1And2::make_groups() {
+  std::size_t first = 0;
+  for (const std::size_t end : group_ends_) {
+    std::vector<Tensor> parameters(parameters_.begin() + static_cast<std::ptrdiff_t>(first),
+                                   parameters_.begin() + static_cast<std::ptrdiff_t>(end));
+    groups_.emplace_back(std::move(parameters), first, config_, rank_);
+    first = end;
   }
   reduction_stream_ = ghost::session().make_stream();
-  if (config_.zero.offload_optimizer) {
-    std::int64_t largest = 0;
-    for (const Tensor& p : parameters_) largest = std::max(largest, p.numel());
-    temporary_ = ghost::zeros({largest}, dtype_, Category::communication);
-    return;
-  }
-  const Tensor gradient = ghost::zeros({size}, DType::float32);  // initialize_optimizer_states
+  if (!config_.zero.offload_optimizer) return initialize_optimizer_states();
+  std::int64_t largest = 0;
+  for (const Tensor& p : parameters_) largest = std::max(largest, p.numel());
+  temporary_ = ghost::zeros({largest}, dtype_, Category::communication);
+}
+
+/// A gradient for the master weights of each group, dropped again.
+void Stage1And2::initialize_optimizer_states() const {
+  std::vector<Tensor> gradients;
+  for (const ZeroGroup& group : groups_)
+    gradients.push_back(ghost::zeros({group.partition_size()}, DType::float32));
+}
+
+ZeroGroup& Stage1And2::group_of(std::size_t parameter) {
+  return *std::ranges::find_if(
+      groups_, [parameter](const ZeroGroup& group) { return group.holds(parameter); });
+}
+
+Bytes Stage1And2::master_bytes() const {
+  Bytes bytes = 0;
+  for (const ZeroGroup& group : groups_) bytes += group.master().nbytes();
+  return bytes;
+}
+
+Bytes Stage1And2::gradient_bytes() const {
+  Bytes bytes = 0;
+  for (const ZeroGroup& group : groups_)
+    bytes += bytes_of(config_.grad_accum_dtype, group.partition_size());
+  return bytes;
 }
 
 bool Stage1And2::has_hooks() const {
@@ -208,10 +201,12 @@ void Stage1And2::reduce_ipg_grads() {
       const ghost::StreamGuard stream(overlaps ? reduction_stream_ : ghost::session().stream);
       Joined joined{.tensor = bucket_.gradients.front()};
       for (std::size_t parameter : bucket_.parameters) {
-        const auto piece = layout_->piece(parameter, rank_.index);
-        joined.add({.partition = rank_.index,
-                    .elements = parameters_[parameter].numel(),
-                    .output = piece && uses_compact_buffer() ? compact_slice(*piece) : Tensor()});
+        ZeroGroup& group = group_of(parameter);
+        const auto piece = group.piece(parameter);
+        joined.add(
+            {.partition = rank_.index,
+             .elements = parameters_[parameter].numel(),
+             .output = piece && uses_compact_buffer() ? group.compact_slice(*piece) : Tensor()});
       }
       all_reduce(joined);
       for (const Tensor& gradient : bucket_.gradients) record_on_reduction_stream(gradient);
@@ -231,7 +226,7 @@ void Stage1And2::reduce_ipg_grads() {
 
 /// What becomes of a reduced gradient: those of other partitions go in stage 2.
 void Stage1And2::keep_or_drop(std::size_t parameter) {
-  const bool own = layout_->piece(parameter, rank_.index).has_value();
+  const bool own = group_of(parameter).piece(parameter).has_value();
   if (own && config_.zero.contiguous_gradients) return copy_grads_in_partition(parameter);
   if (own || !config_.partitions_gradients()) return;
   if (config_.zero.overlap_comm && !config_.zero.contiguous_gradients)
@@ -242,15 +237,17 @@ void Stage1And2::keep_or_drop(std::size_t parameter) {
 
 std::vector<Stage1And2::Slice> Stage1And2::slices_of_bucket() {
   std::vector<Slice> slices;
-  for (std::size_t parameter : bucket_.parameters)
-    for (const Piece& piece : layout_->pieces(parameter)) {
+  for (std::size_t parameter : bucket_.parameters) {
+    ZeroGroup& group = group_of(parameter);
+    for (const Piece& piece : group.pieces(parameter)) {
       const bool own = piece.partition == rank_.index && uses_compact_buffer();
-      const Tensor output = own ? compact_slice(piece) : Tensor();
+      const Tensor output = own ? group.compact_slice(piece) : Tensor();
       if (!own && !slices.empty() && slices.back().partition == piece.partition)
         slices.back().elements += piece.elements;
       else
         slices.push_back({piece.partition, piece.elements, output});
     }
+  }
   return slices;
 }
 
@@ -311,23 +308,16 @@ void Stage1And2::all_reduce(const Joined& joined) {
 void Stage1And2::add_full_reduction(const Tensor& reduced) {
   if (!uses_compact_buffer()) return;
   for (std::size_t parameter : bucket_.parameters) {
-    const auto piece = layout_->piece(parameter, rank_.index);
+    ZeroGroup& group = group_of(parameter);
+    const auto piece = group.piece(parameter);
     if (!piece) continue;
-    const Tensor output = compact_slice(*piece);
+    const Tensor output = group.compact_slice(*piece);
     const Tensor cast = narrow(reduced, 0, piece->elements).to(output.dtype());
   }
 }
 
 bool Stage1And2::uses_compact_buffer() const {
   return config_.grad_accum_dtype == DType::float32 && separate_grad_accum_;
-}
-
-/// _get_compact_grad_partition_slice: the buffer is made by the first gradient of a step.
-Tensor Stage1And2::compact_slice(const Piece& piece) {
-  if (!averaged_flat_.defined())
-    averaged_flat_ =
-        ghost::zeros({layout_->partition_size()}, config_.grad_accum_dtype, Category::gradient);
-  return narrow(averaged_flat_, piece.in_partition, piece.elements);
 }
 
 void Stage1And2::copy_grads_in_partition(std::size_t parameter) {
@@ -338,7 +328,7 @@ void Stage1And2::copy_grads_in_partition(std::size_t parameter) {
   }
   if (!grads_in_partition_.defined()) {
     std::int64_t total = 0;
-    for (std::size_t i : in_partition_) total += parameters_[i].numel();
+    for (const ZeroGroup& group : groups_) total += group.elements_in_partition();
     const Op op("empty", {});
     grads_in_partition_ = ghost::empty({total}, dtype_, Category::gradient);
     grads_in_partition_offset_ = 0;
@@ -351,10 +341,11 @@ void Stage1And2::copy_grads_in_partition(std::size_t parameter) {
 /// With the optimizer offloaded: norm and overflow are computed on the device, the rest goes to the
 /// host in float32.
 void Stage1And2::copy_grads_to_host(std::size_t parameter) {
-  const auto piece = *layout_->piece(parameter, rank_.index);
+  ZeroGroup& group = group_of(parameter);
+  const Piece piece = *group.piece(parameter);
   if (!boundary_) return;
   const Tensor source = uses_compact_buffer()
-                            ? compact_slice(piece)
+                            ? group.compact_slice(piece)
                             : narrow(gradient_of(parameter), piece.in_parameter, piece.elements);
   norms_[parameter] = grad_norm_of(source);
   {
@@ -393,47 +384,17 @@ void Stage1And2::partition_epilogue() {
 }
 
 void Stage1And2::accumulate_gradients() {
-  if (uses_compact_buffer()) {
-    if (boundary_ && !averaged_flat_.defined()) compact_slice({});
-    return;
-  }
-  if (!holds_all_grads_)
-    all_grads_ = gradients_in_partition();
-  else
-    const std::vector<Tensor> added_in_place = gradients_in_partition();
-  holds_all_grads_ = true;
-  if (!boundary_) return;
-  averaged_ = flat_partition();
-  all_grads_.clear();
-  holds_all_grads_ = false;
-}
-
-/// get_all_grad_tensors
-std::vector<Tensor> Stage1And2::gradients_in_partition() const {
-  std::vector<Tensor> gradients;
-  for (std::size_t i : in_partition_) {
+  const auto gradient = [this](std::size_t i) {
     const bool there = uses_grad_accum_attribute_ ? grad_accum_[i].defined()
                                                   : static_cast<bool>(parameters_[i].impl().grad);
-    gradients.push_back(there ? gradient_of(i)
-                              : ghost::zeros(parameters_[i].sizes(), config_.grad_accum_dtype));
+    return there ? gradient_of(i) : ghost::zeros(parameters_[i].sizes(), config_.grad_accum_dtype);
+  };
+  for (ZeroGroup& group : groups_) {
+    if (!uses_compact_buffer())
+      group.accumulate(gradient, boundary_);
+    else if (boundary_)
+      group.compact_slice({});
   }
-  return gradients;
-}
-
-/// get_flat_partition: this rank's pieces of the gradients, and zeros where there are none.
-std::vector<Tensor> Stage1And2::flat_partition() const {
-  std::vector<Tensor> pieces;
-  std::int64_t end = 0;
-  for (std::size_t k = 0; k < in_partition_.size(); ++k) {
-    const Piece piece = *layout_->piece(in_partition_[k], rank_.index);
-    if (piece.in_partition > end)
-      pieces.push_back(ghost::zeros({piece.in_partition - end}, config_.grad_accum_dtype));
-    pieces.push_back(narrow(all_grads_[k], piece.in_parameter, piece.elements));
-    end = piece.in_partition + piece.elements;
-  }
-  if (end < layout_->partition_size())
-    pieces.push_back(ghost::zeros({layout_->partition_size() - end}, config_.grad_accum_dtype));
-  return pieces;
 }
 
 void Stage1And2::release_ipg_buffers() {
@@ -444,23 +405,6 @@ void Stage1And2::release_ipg_buffers() {
   ready_for_gradients_ = false;
 }
 
-/// The gradients without the zeros between them.
-std::vector<Tensor> Stage1And2::normed_gradients() const {
-  std::vector<Tensor> gradients;
-  const Tensor& whole = averaged_flat_;
-  if (averaged_.empty() && !whole.defined()) return gradients;
-  std::size_t at = 0;
-  std::int64_t end = 0;
-  for (std::size_t i : in_partition_) {
-    const Piece piece = *layout_->piece(i, rank_.index);
-    if (!whole.defined() && piece.in_partition > end) ++at;
-    gradients.push_back(whole.defined() ? narrow(whole, piece.in_partition, piece.elements)
-                                        : averaged_[at++]);
-    end = piece.in_partition + piece.elements;
-  }
-  return gradients;
-}
-
 void Stage1And2::step() {
   const GradMode no_grad(false);
   micro_step_ = -1;
@@ -469,10 +413,17 @@ void Stage1And2::step() {
 
 /// check_overflow and scaled_global_norm.
 Tensor Stage1And2::norm_of_step() {
-  const std::vector<Tensor> normed = normed_gradients();
-  if (config_.check_grad_overflow) check_overflow(averaged_flat_.defined() ? normed : averaged_);
+  if (config_.check_grad_overflow) {
+    std::vector<Tensor> gradients;
+    for (const ZeroGroup& group : groups_)
+      for (Tensor& gradient : group.averaged()) gradients.push_back(std::move(gradient));
+    check_overflow(gradients);
+  }
   if (!config_.zero.compute_grad_norm) return {};
-  Tensor norm = combine_grad_norm_groups({grad_norm_direct(normed)});
+  std::vector<Tensor> norms;
+  for (const ZeroGroup& group : groups_) norms.push_back(grad_norm_direct(group.normed()));
+  Tensor norm = combine_grad_norm_groups(norms);
+  norms.clear();
   if (dtype_ != DType::bfloat16 || config_.check_grad_overflow) check_grad_norm(norm);
   global_grad_norm = norm.div(1.0);
   return norm;
@@ -481,30 +432,26 @@ Tensor Stage1And2::norm_of_step() {
 void Stage1And2::step_on_device() {
   const Tensor norm = norm_of_step();
   zero_grad();  // free_grad_in_param_list
-  {
-    Tensor flat = averaged_flat_.defined() ? averaged_flat_ : flatten(averaged_);
-    const Tensor gradient = std::move(flat).to(DType::float32);
-    ghost::session().set_category(gradient, Category::gradient);
-    master_.impl().grad = gradient.ptr();
+  for (ZeroGroup& group : groups_) {
+    group.take_gradient();
+    if (config_.gradient_clipping > 0.0) clip_by(norm);
+    optimizer_->step();
+    group.master().impl().grad.reset();
   }
-  averaged_.clear();
-  averaged_flat_.reset();
-  if (config_.gradient_clipping > 0.0) clip_by(norm);
-  optimizer_->step();
-  master_.impl().grad.reset();
 }
 
 void Stage1And2::step_on_host() {
   {
     const Tensor overflow = ghost::full({1}, DType::uint8);
   }
-  {
+  for (std::size_t i = 0; i < groups_.size(); ++i)
     const Tensor total = ghost::full({1}, DType::float32);
-  }
   const HostGuard host;
-  master_.impl().grad = ghost::empty({layout_->partition_size()}, DType::float32).ptr();
-  optimizer_->step();
-  averaged_flat_.reset();
+  for (ZeroGroup& group : groups_) {
+    group.master().impl().grad = ghost::empty({group.partition_size()}, DType::float32).ptr();
+    optimizer_->step();
+    group.drop_averaged();
+  }
   norms_.clear();
 }
 

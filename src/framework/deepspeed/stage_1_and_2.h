@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZeRO 1 and 2 (deepspeed/runtime/zero/stage_1_and_2.py): parameters live in one flat buffer, each
-// rank keeps float32 master weights of one partition of it and steps over that. Gradients go by way
-// of a bucket that is made anew for each reduction; stage 2 lets go of those of other partitions in
-// the backward, stage 1 at its end.
+// ZeRO 1 and 2 (deepspeed/runtime/zero/stage_1_and_2.py): parameters live in one flat buffer a
+// group of the optimizer's, each rank keeps float32 master weights of one partition of it and steps
+// over that, one group after the other. Gradients go by way of a bucket that is made anew for each
+// reduction; stage 2 lets go of those of other partitions in the backward, stage 1 at its end.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "framework/deepspeed/ds_config.h"
 #include "framework/deepspeed/engine_optimizer.h"
-#include "framework/deepspeed/flat_layout.h"
+#include "framework/deepspeed/zero_group.h"
 
 namespace memtape::deepspeed {
 
 class Stage1And2 final : public EngineOptimizer {
  public:
-  Stage1And2(std::vector<Tensor> parameters, const DsConfig& config, const TrainRecipe& recipe,
-             Rank rank);
+  /// The optimizer's groups of parameters.
+  Stage1And2(const std::vector<std::vector<Tensor>>& groups, const DsConfig& config,
+             const TrainRecipe& recipe, Rank rank);
 
   void before_forward() override;
   Tensor scale_if_loss(const Tensor& loss) override { return loss.mul(1.0); }
@@ -28,10 +30,8 @@ class Stage1And2 final : public EngineOptimizer {
   void zero_grad() override;
 
   torch::Optimizer& basic() override { return *optimizer_; }
-  Bytes master_bytes() const override { return master_.nbytes(); }
-  Bytes gradient_bytes() const override {
-    return bytes_of(config_.grad_accum_dtype, layout_->partition_size());
-  }
+  Bytes master_bytes() const override;
+  Bytes gradient_bytes() const override;
 
  private:
   /// IPGBucket: gradients that wait to be reduced together.
@@ -61,8 +61,10 @@ class Stage1And2 final : public EngineOptimizer {
     }
   };
 
-  void flatten_parameters();
-  void make_master();
+  void add_group(const std::vector<Tensor>& given);
+  void make_groups();
+  ZeroGroup& group_of(std::size_t parameter);
+  void initialize_optimizer_states() const;
   void create_gradient_handling_hooks();
 
   void process_gradients(std::size_t parameter);
@@ -84,10 +86,6 @@ class Stage1And2 final : public EngineOptimizer {
   void release_ipg_buffers();
 
   bool uses_compact_buffer() const;
-  Tensor compact_slice(const Piece& piece);
-  std::vector<Tensor> gradients_in_partition() const;
-  std::vector<Tensor> flat_partition() const;
-  std::vector<Tensor> normed_gradients() const;
   Tensor gradient_of(std::size_t parameter) const;
   void clear_gradient(std::size_t parameter);
   bool has_hooks() const;
@@ -96,31 +94,27 @@ class Stage1And2 final : public EngineOptimizer {
   void step_on_device();
   void step_on_host();
 
-  std::vector<Tensor> parameters_;    ///< in the order of the flat buffer
-  std::vector<std::size_t> arrival_;  ///< the program's order
+  std::vector<Tensor> parameters_;    ///< in the order of the flat buffers
+  std::vector<std::size_t> arrival_;  ///< the program's order, group by group
+  std::vector<std::size_t> group_ends_;
   DsConfig config_;
   Rank rank_;
   DType dtype_;
   bool separate_grad_accum_, uses_grad_accum_attribute_;
-  std::unique_ptr<FlatLayout> layout_;
-  std::vector<std::size_t> in_partition_;  ///< parameters of which this rank has a piece
+  std::deque<ZeroGroup> groups_;
   std::unique_ptr<torch::Optimizer> optimizer_;
   std::vector<ghost::Ptr<ghost::Node>> accumulators_;
 
-  Tensor flat_, master_, temporary_;
+  Tensor temporary_;
   StreamId reduction_stream_ = 0;
   Bucket bucket_;
   std::vector<bool> extra_large_;
   Tensor grads_in_partition_;
   std::int64_t grads_in_partition_offset_ = 0;
   std::vector<Tensor> grad_accum_;       ///< param.grad_accum
-  std::vector<Tensor> all_grads_;        ///< all_grad_tensors
-  std::vector<Tensor> averaged_;         ///< averaged_gradients
-  Tensor averaged_flat_;                 ///< of a compact buffer: its float32 partition
   std::vector<std::size_t> drop_later_;  ///< previous_reduced_grads
   std::map<std::size_t, Tensor> norms_;  ///< norm_for_param_grads, of offloaded gradients
   bool boundary_ = true, ready_for_gradients_ = false, epilogue_ran_ = false;
-  bool holds_all_grads_ = false;
   std::int64_t micro_step_ = -1;
 };
 

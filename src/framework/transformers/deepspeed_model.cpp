@@ -9,6 +9,7 @@
 
 #include "framework/deepspeed/zero_init.h"
 #include "framework/torch/model_setup.h"
+#include "framework/transformers/decay_parameters.h"
 
 namespace memtape::transformers {
 namespace {
@@ -86,17 +87,12 @@ Result<std::unique_ptr<family::PretrainedModel>> make_model(
 
 bool cuts_parameters(const TrainRecipe& recipe) { return stage_of(recipe) == 3; }
 
-bool partitions_groups_as_one(const TrainRecipe& recipe) {
-  if (!runs_deepspeed(recipe)) return false;
-  const bool trains_adapters_alone =  // which decay, all of them
-      recipe.lora && !is_classification(recipe.task) &&
-      recipe.lora->trained_biases == LoraRecipe::Biases::none && !recipe.lora->lora_bias &&
-      recipe.lora->modules_to_save.empty();
-  if (trains_adapters_alone) return false;
+std::vector<ghost::Tensor> second_group(family::PretrainedModel& model, const TrainRecipe& recipe) {
   const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");
-  if (!json || json->has("optimizer")) return false;
-  const std::int64_t stage = stage_of(recipe);
-  return stage == 1 || stage == 2;
+  if (!json || json->has("optimizer")) return {};
+  const GroupedParameters grouped = grouped_parameters(model);
+  return {grouped.parameters.begin() + static_cast<std::ptrdiff_t>(grouped.decayed),
+          grouped.parameters.end()};
 }
 
 namespace {

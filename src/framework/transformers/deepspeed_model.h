@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "family/pretrained.h"
@@ -37,9 +38,9 @@ Result<std::unique_ptr<family::PretrainedModel>> make_model(
 /// Whether the engine cuts parameters: ZeRO 3.
 bool cuts_parameters(const TrainRecipe& recipe);
 
-/// Whether the optimizer's two groups of parameters are one in memtape's engine: of ZeRO 1 and 2
-/// with an optimizer that Trainer makes.
-bool partitions_groups_as_one(const TrainRecipe& recipe);
+/// The second group of Trainer's optimizer: parameters that weight decay spares. One that the
+/// ds_config names has a single group.
+std::vector<ghost::Tensor> second_group(family::PretrainedModel& model, const TrainRecipe& recipe);
 
 Result<void> check_deepspeed(const TrainRecipe& recipe);
 

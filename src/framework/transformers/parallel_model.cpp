@@ -258,7 +258,10 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   switch (parallelism_of(recipe)) {
     case Parallelism::fsdp1: return fsdp1::rank_classes(config, recipe, fsdp1_options(recipe));
     case Parallelism::fsdp2: return fsdp2::rank_classes(config, recipe, fsdp2_options(recipe));
-    case Parallelism::deepspeed: return deepspeed::rank_classes(config, engine_recipe(recipe));
+    case Parallelism::deepspeed:
+      return deepspeed::rank_classes(
+          config, engine_recipe(recipe),
+          [&](family::PretrainedModel& model) { return second_group(model, recipe); });
     default: return torch::all_alike(recipe.layout);
   }
 }

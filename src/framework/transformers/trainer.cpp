@@ -175,15 +175,9 @@ class Trainer {
 
   /// Accelerator._prepare_deepspeed
   void initialize_deepspeed() {
-    std::vector<Tensor> undecayed;  // an optimizer that the ds_config names has one group
-    if (!ds_config_->optimizer) {
-      const GroupedParameters grouped = grouped_parameters(model_);
-      undecayed.assign(grouped.parameters.begin() + static_cast<std::ptrdiff_t>(grouped.decayed),
-                       grouped.parameters.end());
-    }
     const deepspeed::Rank rank{rank_, recipe_.layout.gpus};
-    auto engine =
-        std::make_unique<deepspeed::Engine>(model_, *ds_config_, recipe_, rank, undecayed);
+    auto engine = std::make_unique<deepspeed::Engine>(model_, *ds_config_, recipe_, rank,
+                                                      second_group(model_, recipe_));
     engine_ = engine.get();
     optimizer_ = &engine_->optimizer();
     wrapper_ = std::move(engine);
