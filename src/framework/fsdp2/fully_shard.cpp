@@ -191,6 +191,7 @@ class ShardedModel final : public ShardedProgram {
 
   void prefetch_inner_units() {
     const auto count = layers_.size();
+    if (layers_.empty()) return;
     if (embedding_) embedding_->prefetch_in_forward(*layers_.front().layer);
     if (tail_) tail_->prefetch_in_backward(*layers_.back().layer);
     for (std::size_t i = 0; i < count; ++i) {

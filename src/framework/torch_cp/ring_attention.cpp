@@ -6,6 +6,7 @@
 #include "framework/torch_cp/ring_backward.h"
 #include "framework/torch_cp/rotater.h"
 #include "ghost/autograd/node.h"
+#include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/flash_attention.h"
 #include "ghost/ops/pointwise.h"
 
@@ -121,7 +122,13 @@ Tensor RingAttention::attend(const Tensor& query, const Tensor& key, const Tenso
     node->value.keep(value);
   }
   const ghost::GradMode no_grad(false);
-  RingForward made = ring_forward(ring_, query, key, value, options.dropout);
+  // A checkpoint's policy sees the op that the ring stands for.
+  constexpr const char* kName = "_scaled_dot_product_flash_attention";
+  RingForward made;
+  if (!ghost::recalled(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused})) {
+    made = ring_forward(ring_, query, key, value, options.dropout);
+    ghost::offer(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused});
+  }
   if (!node) return made.out;
   ghost::set_history(made.out, node);
   node->logsumexp.keep_result(made.logsumexp);

@@ -107,11 +107,34 @@ Result<void> read_fsdp(const Config& json, JobConfig& job) {
   return {};
 }
 
+/// ParallelDims' _validate of the ranks that share experts: those of cp, with an expert tensor
+/// parallel degree of one those of tp, too, and as many shards as it takes. How many shards.
+Result<std::int64_t> read_expert_parallel(const LayoutRecipe& layout, std::int64_t shards,
+                                          JobConfig& job) {
+  const std::int64_t ep = layout.ep.value_or(1), cp = layout.cp.value_or(1),
+                     tp = layout.tp.value_or(1), etp = layout.etp.value_or(1);
+  if (ep == 1) return 1;
+  if (etp != 1 && etp != tp)
+    return bad_input("an expert tensor parallel degree of " + text_of(etp), "--etp",
+                     tp == 1 ? "1" : "1, or the tensor parallel degree " + text_of(tp));
+  const std::int64_t taken = cp * (etp == tp ? 1 : tp);
+  if (ep % taken != 0 || shards * taken % ep != 0)
+    return bad_input(text_of(shards) + " data parallel shards" +
+                         (taken > 1 ? " times " + text_of(taken) + " (cp, tp)" : "") +
+                         " do not divide by " + text_of(ep),
+                     "--ep",
+                     "a divisor of the data parallel shards, times cp, times tp unless --etp");
+  job.expert_parallel = ep;
+  job.cuts_experts = etp > 1;
+  return ep / taken;
+}
+
 /// ParallelDims and its mesh: pp, dp_replicate, dp_shard, cp, tp, the last fastest; fully_shard
 /// sees dp_shard and cp as one axis.
-Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfig& job) {
+Result<void> read_layout(const Config& model, const Config& json, const TrainRecipe& recipe,
+                         JobConfig& job) {
   const LayoutRecipe& layout = recipe.layout;
-  if (const auto fine = torch::check_axes(layout, {"dp", "tp", "cp", "pp", "ep"}); !fine)
+  if (const auto fine = torch::check_axes(layout, {"dp", "tp", "cp", "pp", "ep", "etp"}); !fine)
     return fine;
   const std::int64_t replicas =
       json.optional_dimension("data_parallel_replicate_degree").value_or(1);
@@ -121,14 +144,12 @@ Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfi
       layout.dp ? std::optional(*layout.dp / std::max<std::int64_t>(1, replicas)) : std::nullopt;
   const auto shards = torch::remaining_axis(layout, "dp", given, replicas * cp * tp * pp);
   if (!shards) return tl::unexpected(shards.error());
-  const std::int64_t ep = layout.ep.value_or(1);
-  if (ep > 1 && *shards % ep != 0)
-    return bad_input(text_of(*shards) + " data parallel shards do not divide by " + text_of(ep),
-                     "--ep", "a divisor of the data parallel shards");
+  const auto in_ep = read_expert_parallel(layout, *shards, job);
+  if (!in_ep) return tl::unexpected(in_ep.error());
   job.layout = Layout({{"pp", pp},
                        {"replicate", replicas},
-                       {"dp_shard", *shards / ep},
-                       {"ep", ep},
+                       {"dp_shard", *shards / *in_ep},
+                       {"ep", *in_ep},
                        {"cp", cp},
                        {"tp", tp}});
   job.fsdp2.mesh =
@@ -138,6 +159,8 @@ Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfi
     return bad_input("torchtitan's DDP goes with no other parallelism",
                      "--strategy: data_parallel_replicate_degree",
                      "a shard degree of more than 1 beside --tp and --pp");
+  if (cp > 1 && model.text("model_type", "").starts_with("qwen3"))
+    return bad_input("torchtitan's qwen3 has no freqs_cis to cut", "--cp", "1");
   if (cp > 1 && job.since(kGroupedAttention))
     return unsupported("context parallelism by looked up positions is not modelled", "--cp",
                        "a version before 2026-02-20");
@@ -156,7 +179,7 @@ Result<void> read_layout(const Config& json, const TrainRecipe& recipe, JobConfi
 Result<void> read_pipeline_parallel(const Config& model, const Config& json,
                                     const TrainRecipe& recipe, JobConfig& job) {
   if (job.size("pp") == 1) return {};
-  if (model.text("model_type", "") != "llama")
+  if (model.text("model_type", "").starts_with("qwen3"))
     return bad_input("torchtitan's qwen3 has no pipelining_fn", "--pp", "1");
   if (!job.since(kEndsAreUnits))
     return unsupported("pipelines of so early a checkout are not modelled", "--strategy: version",
@@ -228,7 +251,8 @@ Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe
   read_compile(*json, job);
   if (json->boolean("chunked_loss", false)) job.loss = LossKind::chunked;
   if (const auto fine = read_fsdp(*json, job); !fine) return tl::unexpected(fine.error());
-  if (const auto fine = read_layout(*json, recipe, job); !fine) return tl::unexpected(fine.error());
+  if (const auto fine = read_layout(model, *json, recipe, job); !fine)
+    return tl::unexpected(fine.error());
   if (job.compiles_blocks && job.autocasts())
     return unsupported("compiled blocks under autocast, without shards, are not modelled",
                        "--strategy: compile", "false, or GPUs that shard");
@@ -241,11 +265,6 @@ Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe
 }
 
 TrainRecipe resolved(TrainRecipe recipe) {
-  const bool recomputes = recipe.checkpointing != Checkpointing::none;
-  if (recomputes && recipe.layout.cp.value_or(1) > 1 && recipe.layout.tp.value_or(1) > 1)
-    recipe.not_modelled.emplace_back(
-        "what checkpoints hold where context and tensor parallelism meet is not modelled in full: "
-        "recorded peaks were up to 0.6 % higher");
   if (!recipe.weights) {
     recipe.weights = DType::float32;
     recipe.precision = Precision::fp32;

@@ -65,6 +65,8 @@ struct JobConfig {
   /// Axes "pp", "replicate", "dp_shard", "ep", "cp" and "tp", the last fastest; shards of all but
   /// experts lie over "dp_shard" (dp_shard_mod_ep), "ep" (dp_shard_in_ep) and "cp".
   Layout layout{{}};
+  std::int64_t expert_parallel = 1;  ///< ranks that share experts, those of "ep" and others
+  bool cuts_experts = false;         ///< tensor parallelism cuts shared experts (ETP = TP)
 
   bool since(Version change) const { return version >= change; }
   std::int64_t size(std::string_view axis) const { return layout.size(axis); }

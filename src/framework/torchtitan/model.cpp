@@ -55,12 +55,9 @@ constexpr auto kKnown = std::to_array<Known>({{"llama", Rope::complex, false, fa
 
 /// What mixtures are modelled with.
 Result<void> check_mixture(const JobConfig& job) {
-  for (const auto& [axis, option] :
-       {std::pair{"tp", "--tp"}, std::pair{"cp", "--cp"}, std::pair{"pp", "--pp"}})
-    if (job.size(axis) > 1)
-      return unsupported(
-          "torchtitan's mixtures are modelled on shards, replicas and shared experts alone", option,
-          "1");
+  if (job.size("tp") > 1)
+    return unsupported("torchtitan's mixtures are not modelled under tensor parallelism", "--tp",
+                       "1");
   if (job.compiles_blocks)
     return unsupported("torchtitan's mixtures are not modelled compiled", "--strategy: compile",
                        "false");
@@ -72,7 +69,7 @@ void read_mixture(const Config& config, const Known& known, const TrainRecipe& r
                   const JobConfig& job, ModelArgs& args) {
   if (!known.is_mixture) return;
   args.moe = read_moe_args(config);
-  args.moe->expert_parallel = job.size("ep");
+  args.moe->expert_parallel = job.expert_parallel;
   args.moe->load = recipe.expert_load;
   if (!known.is_latent) return;
   args.n_dense_layers =
@@ -95,7 +92,7 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   if (known->is_mixture && (!job.since(kMixtures) || job.since(kGroupedAttention)))
     return unsupported("mixtures are modelled as of release 0.2.0", "--strategy: version",
                        "a version from 2025-10-01 to 2026-02-19");
-  if (!known->is_mixture && job.size("ep") > 1)
+  if (!known->is_mixture && job.expert_parallel > 1)
     return bad_input("a dense model has no experts to share", "--ep", "1");
   if (known->is_mixture)
     if (const Result<void> fine = check_mixture(job); !fine) return tl::unexpected(fine.error());
@@ -210,8 +207,10 @@ TransformerBlock::TransformerBlock(const nn::Scope& scope, const ModelArgs& args
     feed_forward_.emplace(scope / "feed_forward", args.dim, args.hidden_dim);
   if (!args.latent) make_norms(scope);
   if (checkpoint_ == ActivationCheckpoint::layers)
-    checkpoint_ = (layer + 1) % args.checkpoint_every == 0 ? ActivationCheckpoint::full
-                                                           : ActivationCheckpoint::none;
+    checkpoint_ =
+        (args.blocks_before + layer - args.range().first_layer + 1) % args.checkpoint_every == 0
+            ? ActivationCheckpoint::full
+            : ActivationCheckpoint::none;
 }
 
 void TransformerBlock::make_norms(const nn::Scope& scope) {
@@ -252,7 +251,7 @@ Transformer::Transformer(const ModelArgs& args, const family::ModelOptions& opti
   if (range.embeds) tok_embeddings_.emplace(root() / "tok_embeddings", args.vocab_size, args.dim);
   const nn::Scope layers = root() / "layers";
   for (std::int64_t layer = range.first_layer; layer < range.end_layer; ++layer)
-    layers_.emplace_back(layers / layer, args, args.blocks_before + layer - range.first_layer);
+    layers_.emplace_back(layers / layer, args, layer);
   if (!range.has_head) return;
   norm_.emplace(root() / "norm", args.dim, args.norm);
   output_.emplace(root() / "output", args.dim, args.vocab_size, false);

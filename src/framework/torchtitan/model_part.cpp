@@ -35,7 +35,7 @@ ModelPart::ModelPart(Transformer& model, const JobConfig& job, std::int64_t rank
       rescales_loss_(job.since(kRescalesLoss) && !job.accumulates),
       context_({job.size("cp"), job.layout.coordinate(rank, "cp"), job.rotation}) {
   if (job.size("tp") > 1) apply_tensor_parallel(model, job, modules_);
-  if (job.size("ep") > 1) share_experts(model);
+  if (job.expert_parallel > 1) share_experts(model);
   if (job.compiles_blocks) compile_blocks(model, job);
   if (job.shards) shard_pieces(rank);
 }
@@ -63,7 +63,7 @@ torch::StaticBytes ModelPart::statics() {
 
 void ModelPart::shard_pieces(std::int64_t rank) {
   fsdp2::Options options = job_.fsdp2;
-  if (job_.size("ep") > 1) options.inner = experts_units(transformer_, job_);
+  if (job_.expert_parallel > 1) options.inner = experts_units(transformer_, job_);
   if (job_.size("tp") > 1)
     options.local_gradient = [this](const Tensor& parameter, Tensor gradient) {
       return modules_.needs_placement(parameter, gradient)

@@ -57,14 +57,17 @@ void share_experts(Transformer& model) {
 
 /// Shards of more ranks than there are experts cut the second dimension.
 fsdp2::InnerUnits experts_units(Transformer& model, const JobConfig& job) {
+  const std::int64_t mod_ep = job.size("dp_shard"),
+                     shared = job.size("ep") * job.size("cp") * job.size("tp");
   fsdp2::InnerUnits units{.module = "experts",
-                          .mesh = Layout({{"replicate", job.size("replicate")},
-                                          {"shard", job.size("dp_shard")},
-                                          {"ep", job.size("ep")}})};
+                          .mesh = Layout({{"pp", job.size("pp")},
+                                          {"replicate", job.size("replicate")},
+                                          {"shard", mod_ep},
+                                          {"ep", shared}})};
   std::int64_t experts = 0;
   for (TransformerBlock& block : model.layers())
     if (MoE* const moe = block.moe()) experts = moe->num_experts();
-  if (job.size("replicate") * job.size("dp_shard") * job.size("ep") > experts) units.shard_dim = 1;
+  if (job.size("replicate") * mod_ep * job.expert_parallel > experts) units.shard_dim = 1;
   return units;
 }
 

@@ -71,8 +71,8 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
       for (const std::int64_t piece : {own, shard(own, shards, at), shard(length, shards, at)})
         held.push_back(-piece);
     }
-    if (args->moe && job->size("ep") > 1)
-      held.push_back(-shard(args->moe->num_experts / job->size("ep"), job->size("dp_shard"),
+    if (args->moe && job->expert_parallel > 1)
+      held.push_back(-shard(args->moe->num_experts / job->expert_parallel, job->size("dp_shard"),
                             job->layout.coordinate(rank, "dp_shard")));
     if (job->size("cp") > 1) held.push_back(job->layout.coordinate(rank, "cp"));
     torch::RankClass& alike = classes[held];
