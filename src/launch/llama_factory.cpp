@@ -102,6 +102,7 @@ void add_finetuning(Settings& settings, Translation& translation) {
                                    type == "full" && !settings.on("pure_bf16") ? "fp32" : compute);
   if (type == "freeze") add_trained_layers(settings, translation);
   if (type != "lora") return;
+  add_default(translation, "ddp_find_unused_parameters", "false");  // hparams/parser.py
   std::vector<std::string> targets = names_in(settings.words("lora_target"));
   if (targets.empty() || targets.front() == "all") targets = {"all-linear"};
   const std::int64_t rank = settings.whole("lora_rank").value_or(8);
