@@ -41,19 +41,19 @@ Result<void> check(const NamedModule& module, std::string_view model_type) {
   return {};
 }
 
-/// Llama4Router is a linear layer, too, but gives scores beside logits, where peft's layer reads
-/// the dtype of one result.
+/// Llama4Router and PhimoeTopKRouter are linear layers, too, but give two results, where peft's
+/// layer reads the dtype of one.
 Result<void> check_routers(const std::vector<NamedModule>& modules, const LoraRecipe& recipe,
                            std::string_view model_type) {
-  if (!model_type.starts_with("llama4") ||
-      std::ranges::find(recipe.targets, "all-linear") == recipe.targets.end())
+  const bool gives_two = model_type.starts_with("llama4") || model_type == "phimoe";
+  if (!gives_two || std::ranges::find(recipe.targets, "all-linear") == recipe.targets.end())
     return {};
   if (std::ranges::none_of(modules,
                            [](const NamedModule& m) { return names_module("router", m.name); }))
     return {};
-  return bad_input("peft fails on \"router\" in " + std::string(model_type) +
-                       " models, which gives scores beside logits",
-                   "--lora-targets", "name the layers without it, as q_proj,k_proj,v_proj,o_proj");
+  return bad_input(
+      "peft fails on \"router\" in " + std::string(model_type) + " models, which gives two results",
+      "--lora-targets", "name the layers without it, as q_proj,k_proj,v_proj,o_proj");
 }
 
 bool is_converted(const ParameterTargets& parameters, std::string_view name) {
