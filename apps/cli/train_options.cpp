@@ -68,6 +68,7 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"ep", "N", "expert parallel size", kLayout},
     {"etp", "N", "tensor parallel size inside an expert", kLayout},
     {"offload", "{none,optimizer,all}", "what is held in host memory", kLayout},
+    {"init-device", "{cuda,cpu,meta}", "where the model is made before it is wrapped", kLayout},
     {"rank", "R|all", "which rank to report", kLayout},
     {"strategy", "JSON|FILE", "the framework's own options by their own names", kLayout},
 });

@@ -59,6 +59,29 @@ Result<void> check_strategy(Framework framework, const std::string& strategy) {
   return {};
 }
 
+/// Wrappers that take a model from wherever it was made; Trainer's FSDP is given what
+/// from_pretrained made, DeepSpeed moves data.
+Result<void> check_init_device(const TrainRecipe& recipe) {
+  if (!recipe.init_device) return {};
+  switch (recipe.framework) {
+    case Framework::torch:
+    case Framework::ddp:
+    case Framework::fsdp1:
+    case Framework::fsdp2: return {};
+    case Framework::deepspeed:
+    case Framework::transformers: {
+      const bool takes_it = recipe.framework == Framework::deepspeed ||
+                            (recipe.trainer.fsdp && recipe.layout.gpus > 1);
+      if (takes_it && *recipe.init_device != InitDevice::meta) return {};
+      return has_none(recipe.framework, "such way to make its model", "init-device",
+                      takes_it ? "cuda or cpu" : "leave it out, or --fsdp full_shard");
+    }
+    default:
+      return has_none(recipe.framework, "choice of where its model is made", "init-device",
+                      "leave it out");
+  }
+}
+
 /// Whose training scripts are not the user's own.
 bool freezes_by_name(Framework framework) {
   return framework != Framework::megatron_core && framework != Framework::torchtitan &&
@@ -127,6 +150,7 @@ Result<void> check_framework_options(std::span<const NamedValue> options,
     if (const auto fine = check_litgpt(recipe); !fine) return fine;
   if (const auto fine = check_schedule(recipe.framework, layout); !fine) return fine;
   if (const auto fine = check_offload(recipe.framework, layout.offload); !fine) return fine;
+  if (const auto fine = check_init_device(recipe); !fine) return fine;
   if (!recipe.freeze.empty() && !freezes_by_name(recipe.framework))
     return has_none(recipe.framework, "parameters frozen by name", "freeze", "leave it out");
   return check_strategy(recipe.framework, layout.strategy);

@@ -84,6 +84,8 @@ constexpr auto kTaskChoices = std::to_array<Choice<Task>>(
      {"token-classification", Task::token_classification},
      {"question-answering", Task::question_answering},
      {"multiple-choice", Task::multiple_choice}});
+constexpr auto kInitDevices = std::to_array<Choice<InitDevice>>(
+    {{"cuda", InitDevice::cuda}, {"cpu", InitDevice::cpu}, {"meta", InitDevice::meta}});
 constexpr auto kWeights = std::to_array<Choice<DType>>(
     {{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
 
@@ -356,6 +358,10 @@ constexpr auto kRules = std::to_array<Rule>({
      [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kPrecisions), r.precision); }},
     {"weights",
      [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kWeights), r.weights); }},
+    {"init-device",
+     [](const NamedValue& o, TrainRecipe& r) {
+       return put(choose(o, kInitDevices), r.init_device);
+     }},
     {"attention",
      [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kAttentions), r.attention); }},
     {"micro-batch-size",

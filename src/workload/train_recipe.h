@@ -52,6 +52,9 @@ enum class OptimizerImpl { fused, foreach, for_loop };
 /// is torch.utils.checkpoint around each layer of a pipeline's stage.
 enum class Checkpointing { none, full, full_reentrant, selective, layer };
 enum class AttentionChoice { eager, sdpa, flash };
+/// Where a program makes its model before it goes to the GPU: there, in host memory, or without
+/// data.
+enum class InitDevice : std::uint8_t { cuda, cpu, meta };
 using family::Task;
 
 /// peft's LoraConfig, as far as memory goes. Targets are module names, or "all-linear" alone.
@@ -312,8 +315,9 @@ struct TrainRecipe {
   std::optional<bool> prepare_for_kbit_training;
   ExpertLoad expert_load;
   LayoutRecipe layout;
-  std::vector<std::string> freeze;   ///< globs over parameter names
-  std::vector<std::string> assumed;  ///< what was taken for granted where nothing was said
+  std::optional<InitDevice> init_device;  ///< not said: what programs of the framework do
+  std::vector<std::string> freeze;        ///< globs over parameter names
+  std::vector<std::string> assumed;       ///< what was taken for granted where nothing was said
   /// What was asked for and changes memory in a way that is not modelled: the figures are without
   /// it, the bounds wider.
   std::vector<std::string> not_modelled;

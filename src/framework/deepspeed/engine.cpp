@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "framework/deepspeed/initialize.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/ops/creation.h"
 #include "tape/repeat.h"
@@ -66,6 +67,20 @@ class PlainLoop {
   Engine engine_;
 };
 
+/// _configure_distributed_model: the dtype is changed before the device.
+Result<std::unique_ptr<family::PretrainedModel>> make_model(const Config& config,
+                                                            const TrainRecipe& recipe,
+                                                            DType dtype) {
+  auto model = [&] {
+    const ghost::HostGuard host(torch::init_device(recipe) != InitDevice::cuda);
+    auto made = torch::build_model(config, recipe);
+    if (made && ghost::session().on_host) cast_parameters(**made, dtype);
+    return made;
+  }();
+  if (model) torch::move_to_device((*model)->tree.root());
+  return model;
+}
+
 }  // namespace
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
@@ -74,7 +89,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   if (!ds_config) return tl::unexpected(ds_config.error());
   ghost::Session session(device);
   session.mark(Phase::init, -1, 0);
-  const auto model = torch::build_model(config, recipe);
+  const auto model = make_model(config, recipe, ds_config->model_dtype);
   if (!model) return tl::unexpected(model.error());
   PlainLoop loop(**model, *ds_config, recipe, {rank, recipe.layout.gpus});
   const torch::StaticBytes statics = loop.train();

@@ -10,6 +10,7 @@
 #include "framework/ddp/broadcast.h"
 #include "framework/fsdp1/flat_layout.h"
 #include "framework/fsdp1/fsdp_state.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -180,12 +181,23 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   }
 
   void wrap(const Unit& unit, bool is_root) {
+    torch::move_states_to_device(unwrapped_modules(*unit.module));
+    wrapped_.insert(unit.module);
     if (shared_.options.sync_module_states) sync_module_states(*unit.module, unit.parameters);
     auto handle = unit.parameters.empty()
                       ? nullptr
                       : std::make_unique<FlatHandle>(unit.parameters, rank_, shared_.options);
     states_.push_back(std::make_unique<FsdpState>(shared_, std::move(handle), is_root));
     if (!is_root) unit.module->hooks.push_back(states_.back().get());
+  }
+
+  /// The module and those below it that no unit holds, level by level (_move_module_to_device).
+  std::vector<const ModuleNode*> unwrapped_modules(const ModuleNode& module) const {
+    std::vector<const ModuleNode*> found{&module};
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for (const ModuleNode* child : found[i]->children)
+        if (!wrapped_.contains(child)) found.push_back(child);
+    return found;
   }
 
   /// _sync_module_params_and_buffers: buffers that no unit inside has had broadcast come first.
@@ -212,6 +224,7 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
   torch::StaticBytes whole_;
   std::vector<std::unique_ptr<FsdpState>> states_;
   std::vector<ModuleNode::Named*> buffers_;
+  std::unordered_set<const ModuleNode*> wrapped_;
   std::unordered_set<const ghost::TensorImpl*> synced_;  ///< buffers that were broadcast
   Tensor zero_scalar_;
 };

@@ -12,6 +12,7 @@
 #include "framework/fsdp2/optimizer_over_shards.h"
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/gradient_checkpointing.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/language_model_head.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/session.h"
@@ -158,6 +159,7 @@ class ShardedModel final : public ShardedProgram {
         if (state->group())
           for (FsdpParam& param : state->group()->params)
             if (param.unsharded.ptr() == parameter.tensor.ptr()) param.to_empty();
+    torch::move_buffers_to_device(module);
   }
 
   /// The states so far are those of the layers.
@@ -215,7 +217,9 @@ class ShardedModel final : public ShardedProgram {
   void shard(std::vector<ModuleNode*> modules) { shard(std::move(modules), options_); }
   void shard(std::vector<ModuleNode*> modules, const Options& options) {
     std::vector<Tensor> parameters;
-    for (ModuleNode* module : modules) collect(*module, parameters);
+    std::vector<const ModuleNode*> managed;
+    for (ModuleNode* module : modules) collect(*module, managed, parameters);
+    torch::move_states_to_device(managed);
     auto group =
         parameters.empty() ? nullptr : std::make_unique<ParamGroup>(parameters, rank_, options);
     states_.push_back(std::make_unique<FsdpState>(context_, modules.size(), std::move(group),
@@ -228,9 +232,11 @@ class ShardedModel final : public ShardedProgram {
 
   /// _get_managed_modules and _get_managed_states: children before their parent, units of their own
   /// left out.
-  void collect(ModuleNode& module, std::vector<Tensor>& found) {
+  void collect(ModuleNode& module, std::vector<const ModuleNode*>& managed,
+               std::vector<Tensor>& found) {
     for (ModuleNode* child : module.children)
-      if (!wrapped_.contains(child)) collect(*child, found);
+      if (!wrapped_.contains(child)) collect(*child, managed, found);
+    managed.push_back(&module);
     for (const ModuleNode::Named& parameter : module.parameters) {
       const Tensor& tensor = parameter.tensor;
       if (options_.ignores_integers && !tensor.is_floating_point()) continue;
@@ -325,8 +331,17 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   if (!options) return tl::unexpected(options.error());
   if (const Result<void> fine = check_optimizer_over_shards(recipe); !fine)
     return tl::unexpected(fine.error());
+  if (options->cpu_offload && torch::init_device(recipe) == InitDevice::meta)
+    return bad_input("FSDP 2 asks for parameters on the host where it offloads them",
+                     "--init-device", "cpu");
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
-    return shard_model(model, *options, rank);
+    if (torch::init_device(recipe) != InitDevice::meta) return shard_model(model, *options, rank);
+    auto sharded = [&] {
+      const ghost::HostGuard meta;
+      return shard_model(model, *options, rank);
+    }();
+    sharded->to_empty();
+    return sharded;
   };
   return torch::run_wrapped(config, recipe, device, wrap);
 }

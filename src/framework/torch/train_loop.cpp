@@ -10,6 +10,7 @@
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/inductor/model_graph.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torch/optimizer_in_backward.h"
@@ -171,6 +172,13 @@ StaticBytes run_steps(const TrainRecipe& recipe, DrivenModel& model, const LoopH
 
 namespace {
 
+/// The model where the recipe wants it made.
+Result<std::unique_ptr<family::PretrainedModel>> make_model(const Config& config,
+                                                            const TrainRecipe& recipe) {
+  const ghost::HostGuard elsewhere(init_device(recipe) != InitDevice::cuda);
+  return build_model(config, recipe);
+}
+
 struct Program {
   const Wrap& wrap;
   LoopHabits habits;
@@ -184,8 +192,9 @@ Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
   ghost::Session session(device);
   session.repeats_layers = program.runs == EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
-  const auto model = build_model(config, recipe);
+  const auto model = make_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
+  if (!program.habits.wrapper_moves_model) move_to_device((*model)->tree.root());
   const std::unique_ptr<DrivenModel> driven = program.wrap(**model);
   if (session.error) return tl::unexpected(*session.error);
   if (program.habits.empties_cache) session.tape.empty_cache();
@@ -243,10 +252,12 @@ Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
 
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Wrap& wrap) {
-  return run_program(config, recipe, device,
-                     {.wrap = wrap,
-                      .habits = {.labels_are_inputs = true, .empties_cache = true},
-                      .runs = EqualLayerRuns::all_run});
+  const bool cuts = recipe.framework == Framework::fsdp1 || recipe.framework == Framework::fsdp2;
+  return run_program(
+      config, recipe, device,
+      {.wrap = wrap,
+       .habits = {.labels_are_inputs = true, .empties_cache = true, .wrapper_moves_model = cuts},
+       .runs = EqualLayerRuns::all_run});
 }
 
 }  // namespace memtape::torch

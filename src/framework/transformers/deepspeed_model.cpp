@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "framework/deepspeed/zero_init.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/decay_parameters.h"
 
@@ -73,7 +74,10 @@ Result<deepspeed::DsConfig> engine_config(const Config& config, const TrainRecip
 Result<std::unique_ptr<family::PretrainedModel>> make_model(
     const Config& config, const TrainRecipe& recipe,
     const std::optional<deepspeed::DsConfig>& engine) {
-  if (!engine || !engine->zero_init) return torch::build_model(config, recipe);
+  if (!engine || !engine->zero_init) {
+    const ghost::HostGuard host(torch::init_device(recipe) != InitDevice::cuda);
+    return torch::build_model(config, recipe);
+  }
   auto model = [&] {
     const nn::ModuleInitInForce init(*engine->zero_init);
     return torch::new_model(config, recipe);

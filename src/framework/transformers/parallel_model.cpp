@@ -9,6 +9,7 @@
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/fsdp2/fully_shard.h"
 #include "framework/torch/freeze.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/strategy.h"
 #include "framework/transformers/decay_parameters.h"
@@ -95,13 +96,17 @@ fsdp2::Options fsdp2_options(const TrainRecipe& recipe) {
 /// optimizer, which has been made already, holds a number in the place of each.
 std::unique_ptr<torch::DrivenModel> prepare_fsdp2(family::PretrainedModel& model,
                                                   const TrainRecipe& recipe, int rank) {
+  const bool on_host = torch::init_device(recipe) != InitDevice::cuda;
   std::vector<ghost::Tensor> swapped;
   for (const ghost::Tensor& p : grouped_parameters(model).parameters) {
+    const ghost::HostGuard host(on_host);
     const ghost::Op op("empty", {});
     swapped.push_back(ghost::empty({1}, p.dtype()));
   }
-  if (recipe.autocasts() && !recipe.quantization)
+  if (recipe.autocasts() && !recipe.quantization) {
+    const ghost::HostGuard host(on_host);
     torch::upcast_trained(nn::named_parameters(model.tree.root()));
+  }
   std::vector<ghost::Ptr<ghost::Storage>> original_sd;
   for (const ghost::Tensor& p : nn::parameters(model.tree.root()))
     original_sd.push_back(p.impl().storage);
