@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "framework/torch/init_device.h"
+
 namespace memtape {
 namespace {
 
@@ -13,8 +15,15 @@ struct Change {
   TrainRecipe recipe;
 };
 
+/// Whether the model was made whole on a GPU that is to hold a shard of it, and found no room.
+bool could_be_cut_first(const TrainRecipe& recipe, const Prediction& failing) {
+  return failing.failure && failing.failure->phase == Phase::init &&
+         torch::init_device(recipe) == InitDevice::cuda &&
+         (recipe.framework == Framework::fsdp1 || recipe.framework == Framework::fsdp2);
+}
+
 /// Single changes and their useful sums, in order of what they cost the user.
-std::vector<Change> changes(const TrainRecipe& recipe) {
+std::vector<Change> changes(const TrainRecipe& recipe, const Prediction& failing) {
   std::vector<Change> found;
   TrainRecipe so_far = recipe;
   std::string flags;
@@ -23,6 +32,10 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
     found.push_back({flags, std::move(cost), so_far});
   };
   const bool is_megatron = recipe.framework == Framework::megatron_core;
+  if (could_be_cut_first(recipe, failing)) {
+    so_far.init_device = InitDevice::meta;
+    add("--init-device meta", "none: the model is cut before it takes memory");
+  }
   if (recipe.attention == AttentionChoice::eager) {
     so_far.attention = is_megatron ? AttentionChoice::flash : AttentionChoice::sdpa;
     if (is_megatron) so_far.optimizer_impl = OptimizerImpl::fused;
@@ -64,9 +77,11 @@ std::vector<Change> changes(const TrainRecipe& recipe) {
 }  // namespace
 
 std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& recipe,
-                           const DeviceSetup& device, Bytes peak) {
+                           const DeviceSetup& device, const Prediction& failing) {
+  Bytes peak = 0;
+  for (const RankReport& rank : failing.ranks) peak = std::max(peak, rank.peak_device_bytes);
   std::vector<Advice> fitting, lower;
-  for (const Change& change : changes(recipe)) {
+  for (const Change& change : changes(recipe, failing)) {
     const Result<TrainAnswer> answer =
         predict_train(model, change.recipe, device, {.largest = 0, .advise = false});
     if (!answer) continue;
@@ -74,10 +89,10 @@ std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& recipe,
     for (const RankReport& rank : answer->prediction.ranks)
       changed = std::max(changed, rank.peak_device_bytes);
     if (answer->prediction.fits.value_or(false)) {
-      fitting.push_back({change.flags, changed, change.cost});
+      fitting.push_back({change.flags, changed, change.cost, true});
       break;
     }
-    if (changed < peak) lower.push_back({change.flags, changed, change.cost});
+    if (changed < peak) lower.push_back({change.flags, changed, change.cost, false});
   }
   fitting.insert(fitting.end(), lower.begin(), lower.end());
   return fitting;

@@ -9,9 +9,9 @@
 
 namespace memtape {
 
-/// Changes that lower the device peak, smallest sacrifice first, each with its own exact peak;
-/// those that fit come first.
+/// Changes that lower the device peak of a step that does not fit, smallest sacrifice first, each
+/// with its own exact peak; those that fit come first.
 std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& recipe,
-                           const DeviceSetup& device, Bytes peak_device_bytes);
+                           const DeviceSetup& device, const Prediction& failing);
 
 }  // namespace memtape

@@ -102,7 +102,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
   judge(answer, *run, device, play);
   if (options.advise && prediction.fits == false)
-    prediction.advice = advise(model, recipe, device, peak.peak_device_bytes);
+    prediction.advice = advise(model, recipe, device, prediction);
   if (options.trace) answer.trace = trace_of(std::move(run->tape), std::move(play), kMeasuredStep);
   return answer;
 }

@@ -75,6 +75,7 @@ void write(JsonWriter& out, const std::vector<Advice>& advice) {
     out.member("change", a.change);
     out.member("peak_device_bytes", a.peak_device_bytes);
     out.member("cost", a.cost);
+    out.member("fits", a.fits);
     out.end_object();
   }
   out.end_array();

@@ -85,11 +85,17 @@ std::vector<TextPage::Portion> TextPage::portions_of(const CategoryBytes& bytes)
 }
 
 void TextPage::advice(const std::vector<Advice>& advice, bool fits) {
-  if (advice.empty()) return;
+  changes(fits ? "what would save more" : "what would make it fit", advice, true);
+  changes("what would lower it, and not enough", advice, false);
+}
+
+void TextPage::changes(std::string_view heading, const std::vector<Advice>& advice, bool fits) {
+  if (std::ranges::none_of(advice, [fits](const Advice& a) { return a.fits == fits; })) return;
   blank();
-  line("  " + style_.bold(fits ? "what would save more" : "what would make it fit"));
+  line("  " + style_.bold(heading));
   const int text_width = width_ - number_width_;
   for (const Advice& a : advice) {
+    if (a.fits != fits) continue;
     line(pad_right("  " + shorten(a.change, text_width - 2 * kIndent, style_), text_width) +
          number(a.peak_device_bytes));
     paragraph("costs " + a.cost, 4, kQuiet);

@@ -61,6 +61,9 @@ class TextPage {
   const Unit unit_;
 
  private:
+  /// Those after which it fits, or those after which it does not.
+  void changes(std::string_view heading, const std::vector<Advice>& advice, bool fits);
+
   const int number_width_;
   std::string out_;
 };

@@ -43,6 +43,7 @@ struct Advice {
   std::string change;
   Bytes peak_device_bytes = 0;
   std::string cost;
+  bool fits = true;  ///< with it; else it needs less, but still too much
 };
 
 }  // namespace memtape
