@@ -87,9 +87,10 @@ Result<void> check_task(const TrainRecipe& recipe) {
   const bool classifies = is_classification(recipe.task);
   const bool takes_any = f == Framework::torch || f == Framework::ddp || f == Framework::fsdp1 ||
                          f == Framework::fsdp2 || f == Framework::transformers;
-  if (classifies && !takes_any)
-    return unsupported("classifiers are modelled on one GPU, under DDP and FSDP and by Trainer",
-                       "--framework", "torch, ddp, fsdp1, fsdp2 or transformers");
+  if (classifies && !takes_any && f != Framework::deepspeed)
+    return unsupported(
+        "classifiers are modelled on one GPU, by data parallel frameworks and Trainer",
+        "--framework", "torch, ddp, fsdp1, fsdp2, deepspeed or transformers");
   if (recipe.target_length && !is_seq2seq)
     return bad_input("only encoder-decoders have labels of another length", "--target-length",
                      "leave it out, or --task seq2seq-lm");
@@ -99,7 +100,7 @@ Result<void> check_task(const TrainRecipe& recipe) {
   if (recipe.compile && !is_text && !is_seq2seq)
     return unsupported("compiled steps are modelled for language models", "--compile",
                        "leave it out");
-  if (!is_text && !is_seq2seq && !takes_any)
+  if (!is_text && !is_seq2seq && !classifies && !takes_any)
     return unsupported("images and speech are modelled on one GPU, under DDP and FSDP",
                        "--framework", "torch, ddp, fsdp1 or fsdp2");
   return {};

@@ -6,7 +6,7 @@
 #include "framework/deepspeed/initialize.h"
 #include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
-#include "ghost/ops/creation.h"
+#include "framework/torch/zero_batch.h"
 #include "tape/repeat.h"
 
 namespace memtape::deepspeed {
@@ -27,6 +27,7 @@ class PlainLoop {
   }
 
   torch::StaticBytes train() {
+    if (session_.error) return {};
     run_steps(session_.tape, torch::kSteps, [this](int step) {
       run_step(step);
       return !session_.error;
@@ -41,7 +42,7 @@ class PlainLoop {
         static_cast<int>(std::min(recipe_.gradient_accumulation, torch::kMostMicroBatches));
     for (int micro = 0; micro < micro_batches; ++micro) {
       session_.mark(Phase::forward, step, micro);
-      Batch data = make_batch();
+      Batch data = torch::zero_batch(model_, recipe_, torch::LabelsOfInputs::same_tensor);
       Tensor loss =
           engine_.forward([this](const Batch& b) { return model_.forward(b); }, data).loss;
       session_.mark(Phase::backward, step, micro);
@@ -51,14 +52,6 @@ class PlainLoop {
     if (session_.error) return;
     session_.mark(Phase::optimizer, step, 0);
     engine_.step();
-  }
-
-  Batch make_batch() const {
-    Batch batch;
-    batch.input_ids = ghost::zeros({recipe_.micro_batch_size, recipe_.sequence_length},
-                                   DType::int64, Category::input);
-    batch.labels = batch.input_ids;
-    return batch;
   }
 
   family::PretrainedModel& model_;
@@ -91,6 +84,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   session.mark(Phase::init, -1, 0);
   const auto model = make_model(config, recipe, ds_config->model_dtype);
   if (!model) return tl::unexpected(model.error());
+  if (session.error) return tl::unexpected(*session.error);
   PlainLoop loop(**model, *ds_config, recipe, {rank, recipe.layout.gpus});
   const torch::StaticBytes statics = loop.train();
   if (session.error) return tl::unexpected(*session.error);

@@ -14,17 +14,16 @@
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torch/optimizer_in_backward.h"
+#include "framework/torch/zero_batch.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
-#include "ghost/ops/creation.h"
 #include "tape/repeat.h"
 
 namespace memtape::torch {
 namespace {
 
 using family::Batch;
-using ghost::Dims;
 class TrainLoop {
  public:
   TrainLoop(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits)
@@ -60,29 +59,9 @@ class TrainLoop {
   }
 
   Batch make_batch() const {
-    const family::SampleSizes sizes = sample_sizes(model_.model(), recipe_);
-    const auto zeros = [&](const std::optional<Dims>& sample, DType dtype) {
-      if (!sample) return Tensor();
-      Dims batch{recipe_.micro_batch_size};
-      for (const std::int64_t size : *sample) batch = batch.with(size);
-      return ghost::zeros(batch, dtype, Category::input);
-    };
-    Batch batch;
-    batch.pixel_values = zeros(sizes.pixel_values, recipe_.parameter_dtype());
-    batch.input_features = zeros(sizes.input_features, recipe_.parameter_dtype());
-    batch.input_ids = zeros(sizes.input_ids, DType::int64);
-    if (sizes.positions) {
-      batch.start_positions = zeros(sizes.positions, DType::int64);
-      batch.end_positions = zeros(sizes.positions, DType::int64);
-      return batch;
-    }
-    if (sizes.input_ids != sizes.labels) {
-      batch.labels = zeros(sizes.labels, DType::int64);
-      return batch;
-    }
-    batch.labels = habits_.labels_are_inputs ? batch.input_ids : batch.input_ids.clone();
-    session_.set_category(batch.labels, Category::input);
-    return batch;
+    return zero_batch(
+        model_.model(), recipe_,
+        habits_.labels_are_inputs ? LabelsOfInputs::same_tensor : LabelsOfInputs::copy);
   }
 
   Tensor forward(const Batch& batch) {

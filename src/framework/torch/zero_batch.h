@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A batch of a plain loop: zeros of the sizes that the model takes of a sample; where labels have
+// the size of the inputs they are those or a copy of them.
+#pragma once
+
+#include "family/pretrained.h"
+#include "workload/train_recipe.h"
+
+namespace memtape::torch {
+
+enum class LabelsOfInputs { same_tensor, copy };
+
+family::Batch zero_batch(const family::PretrainedModel& model, const TrainRecipe& recipe,
+                         LabelsOfInputs labels);
+
+}  // namespace memtape::torch
