@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "family/masking.h"
+#include "framework/deepspeed/basic_optimizer.h"
 #include "framework/deepspeed/bf16_optimizer.h"
 #include "framework/deepspeed/stage3.h"
 #include "framework/deepspeed/stage_1_and_2.h"
@@ -66,6 +67,27 @@ void cast_parameters(const std::vector<Tensor>& parameters, DType dtype) {
   }
 }
 
+/// initialize_optimizer_states of ZeRO's optimizers: torch's Adagrad alone makes its states in its
+/// constructor. Partitions of zero.Init are empty then.
+bool makes_states_at_once(const DsConfig& config, const TrainRecipe& recipe) {
+  const OptimizerName name = config.optimizer ? config.optimizer->name : recipe.optimizer;
+  const bool is_torch =
+      !config.optimizer || config.optimizer->kind == ConfiguredOptimizer::Kind::torch;
+  return is_torch && name == OptimizerName::adagrad && config.zero.stage > 0 &&
+         !config.under_zero_init;
+}
+
+/// Without partitions the optimizer is handed float32 copies of which it has no states.
+void check_optimizer(const DsConfig& config, const TrainRecipe& recipe) {
+  const OptimizerName name = config.optimizer ? config.optimizer->name : recipe.optimizer;
+  const bool hands_over_copies = (config.zero.stage == 0 && config.model_dtype != DType::float32) ||
+                                 config.uses_bf16_optimizer();
+  if (name == OptimizerName::adagrad && hands_over_copies)
+    ghost::session().fail({ErrorKind::bad_input,
+                           "Adagrad has no states of the float32 copies that DeepSpeed makes",
+                           "--optimizer", "adamw, or ZeRO 2 or 3"});
+}
+
 /// Of a model made under zero.Init they were made in its dtype.
 std::vector<Tensor> castable_parameters(family::PretrainedModel& model, const DsConfig& config) {
   std::vector<Tensor> castable = nn::parameters(model.tree.root());
@@ -89,6 +111,9 @@ Engine::Engine(family::PretrainedModel& model, const DsConfig& config, const Tra
     : DrivenModel(model),
       packed_sequences_(config.packed_sequences),
       offloads_optimizer_(config.zero.offload_optimizer) {
+  check_optimizer(config, recipe);
+  if (makes_states_at_once(config, recipe))
+    basic_optimizer_ = make_basic_optimizer(config, recipe, torch::trainable_parameters(model));
   cast_parameters(castable_parameters(model, config), config.model_dtype);
   if (config.zero_init) cast_buffers(model, config.model_dtype);
   whole_ = torch::count_statics(model);

@@ -45,6 +45,9 @@ class Engine final : public torch::DrivenModel {
 
  private:
   bool packed_sequences_, offloads_optimizer_;
+  /// The optimizer that was made over the model's own parameters, where it has states before its
+  /// first step: ZeRO makes another over its partitions, and the engine keeps this one, too.
+  std::unique_ptr<torch::Optimizer> basic_optimizer_;
   torch::StaticBytes whole_;
   std::unique_ptr<EngineOptimizer> optimizer_;
   Tensor global_grad_norm_;
