@@ -195,6 +195,7 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
     if (auto known = default_lora_targets(config.text("model_type", "")); !known.empty())
       recipe.lora->targets = std::move(known);
   if (recipe.framework == Framework::torchtitan) return torchtitan::resolved(std::move(recipe));
+  if (recipe.framework == Framework::ddp) return ddp::resolved(std::move(recipe));
   if (recipe.framework == Framework::deepspeed) return deepspeed::resolved(std::move(recipe));
   if (recipe.framework != Framework::transformers) return recipe;
   // What bitsandbytes packed before says so itself; where that cannot be read, Trainer's run says.

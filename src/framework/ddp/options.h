@@ -29,4 +29,7 @@ struct Options {
 
 Result<Options> read_options(const TrainRecipe& recipe);
 
+/// The recipe with what a communication hook does later than in the first steps.
+TrainRecipe resolved(TrainRecipe recipe);
+
 }  // namespace memtape::ddp
