@@ -157,8 +157,7 @@ class Section {
       if (value != "null" && value != "false" && value != "0" && value != "1" &&
           value != "\"auto\"")
         return unsupported(std::string(key) + " " + value + " is not modelled", place(), "false");
-      if (value == "1" && key != "zero_hpz_partition_size")
-        return unsupported(std::string(key) + " 1 is not modelled", place(), "0");
+      if (value == "1") return unsupported(std::string(key) + " 1 is not modelled", place(), "0");
     }
     return {};
   }
@@ -232,10 +231,9 @@ struct Reader {
     const Section zero(root.json().object("zero_optimization"), "zero_optimization");
     if (const Result<void> fine = zero.check_keys(kZeroKeys); !fine) return fine;
     if (const Result<void> off = zero.refuse_unless_off(
-            {"zero_hpz_partition_size", "zero_quantized_weights",
-             "zero_quantized_nontrainable_weights", "zero_quantized_gradients",
-             "stage3_module_granularity_threshold", "module_granularity_threshold", "legacy_stage1",
-             "cpu_offload", "cpu_offload_param"});
+            {"zero_quantized_weights", "zero_quantized_nontrainable_weights",
+             "zero_quantized_gradients", "stage3_module_granularity_threshold",
+             "module_granularity_threshold", "legacy_stage1", "cpu_offload", "cpu_offload_param"});
         !off)
       return off;
     ZeroConfig& z = config.zero;
@@ -249,7 +247,21 @@ struct Reader {
     z.compute_grad_norm = zero.flag("compute_grad_norm", true);
     z.memory_efficient_linear = zero.flag("memory_efficient_linear", true);
     read_sizes(zero);
+    if (const Result<void> fine = read_hierarchy(zero); !fine) return fine;
     return read_offload(zero);
+  }
+
+  /// Of ZeRO 3 alone; _create_zero_param_parallel_group of deepspeed/utils/groups.py.
+  Result<void> read_hierarchy(const Section& zero) {
+    if (config.zero.stage != 3 || zero.is_auto("zero_hpz_partition_size")) return {};
+    const std::int64_t ranks = recipe.layout.gpus;
+    const std::int64_t size = std::min(zero.json().integer("zero_hpz_partition_size", 1), ranks);
+    if (size < 0 || (size > 1 && ranks % size != 0))
+      return bad_input(std::to_string(ranks) + " GPUs are no groups of " + std::to_string(size),
+                       "--strategy: zero_optimization.zero_hpz_partition_size",
+                       "a divisor of the GPUs");
+    config.zero.hpz_partition_size = size;
+    return {};
   }
 
   Result<void> read_stage(const Section& zero) {

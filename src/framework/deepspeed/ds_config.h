@@ -30,6 +30,7 @@ struct ZeroConfig {
   bool allgather_sequential = false, use_all_reduce_for_fetch_params = false;
   bool memory_efficient_linear = true;
   bool offload_optimizer = false, offload_param = false;
+  std::int64_t hpz_partition_size = 1;  ///< ranks of a group that holds the parameters once more
 };
 
 /// "optimizer": one that DeepSpeed makes itself.

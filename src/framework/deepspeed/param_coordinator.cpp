@@ -71,8 +71,17 @@ void ParamCoordinator::all_gather_params(const std::vector<ZeroParam*>& params) 
   const ghost::GradMode no_grad(false);
   const ghost::StreamGuard stream(stream_);
   for (const ZeroParam* param : partitioned) available_ += param->numel;
-  const auto handle = all_gather_coalesced(partitioned, gather_);
-  for (ZeroParam* param : partitioned) {
+  const auto primary =
+      std::stable_partition(partitioned.begin(), partitioned.end(),
+                            [](const ZeroParam* param) { return param->secondary.defined(); });
+  gather_alike({partitioned.begin(), primary});
+  gather_alike({primary, partitioned.end()});
+}
+
+void ParamCoordinator::gather_alike(const std::vector<ZeroParam*>& params) {
+  if (params.empty()) return;
+  const auto handle = all_gather_coalesced(params, gather_);
+  for (ZeroParam* param : params) {
     param->inflight = handle;
     in_flight_.push_back(param);
   }

@@ -56,6 +56,8 @@ class ParamCoordinator {
   void trace_prologue(const TracedModule& module);
   void construct_parameter_trace();
   void all_gather_params(const std::vector<ZeroParam*>& params);
+  /// Of parameters that all have secondary partitions, or none.
+  void gather_alike(const std::vector<ZeroParam*>& params);
   void wait_for(ZeroParam& param);
   void discard_from_queue(const TracedModule& module);
   void prefetch();

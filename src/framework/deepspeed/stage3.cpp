@@ -356,6 +356,7 @@ void Stage3::step_sub_group(SubGroup& group, const Tensor& norm) {
 void Stage3::gather_persistent() {
   const std::vector<ZeroParam*>& persistent = offload_.persistent();
   if (!persistent.empty()) all_gather(persistent, offload_.gather());
+  for (ZeroParam* param : trained_) param->secondary.reset();  // invalidate_secondary_tensor
 }
 
 void Stage3::zero_grad() {

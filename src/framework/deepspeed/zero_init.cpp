@@ -31,6 +31,9 @@ ZeroParam& ZeroInit::cut(const Tensor& parameter) {
   param.numel = parameter.numel();
   param.partition_numel = ceil_div(param.numel, world_size_);
   param.partition_on_host = partitions_on_host_;
+  if (hpz_partition_size_ > 1)
+    param.secondary_numel = param.partition_numel * world_size_ / hpz_partition_size_;
+  param.make_secondary();
   {
     const ghost::HostGuard host(param.partition_on_host);
     const ghost::Op op("empty", {});

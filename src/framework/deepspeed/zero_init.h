@@ -21,7 +21,8 @@ class ZeroInit final : public nn::ModuleInit {
   ZeroInit(const DsConfig& config, std::int64_t world_size)
       : world_size_(world_size),
         dtype_(config.model_dtype),
-        partitions_on_host_(config.zero.offload_param) {}
+        partitions_on_host_(config.zero.offload_param),
+        hpz_partition_size_(config.zero.hpz_partition_size) {}
 
   Tensor empty(const Dims& sizes, DType dtype) override;
 
@@ -40,6 +41,7 @@ class ZeroInit final : public nn::ModuleInit {
   std::int64_t world_size_;
   DType dtype_;
   bool partitions_on_host_;
+  std::int64_t hpz_partition_size_;
   std::size_t made_ = 0;
   std::deque<ZeroParam> params_;
   std::unordered_map<const ghost::TensorImpl*, ZeroParam*> by_tensor_;

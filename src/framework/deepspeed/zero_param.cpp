@@ -26,7 +26,7 @@ void take_partition(ZeroParam& param) { put_data(param.parameter, param.partitio
 void gather_in_place(ZeroParam& param, const GatherOptions& options) {
   const Tensor buffer =
       gathered(param.partition_numel * options.world_size, param.partition.dtype());
-  const Tensor own = param.partition_on_device();
+  const Tensor own = param.sent();
   put_data(param.parameter, buffer);
 }
 
@@ -47,7 +47,7 @@ GatherHandle::Part gather_together(const std::vector<ZeroParam*>& params,
   const Tensor flat = ghost::empty({elements * options.world_size},
                                    params.front()->partition.dtype(), Category::communication);
   std::vector<Tensor> own;
-  for (const ZeroParam* param : params) own.push_back(param->partition_on_device());
+  for (const ZeroParam* param : params) own.push_back(param->sent());
   return {params, flat};
 }
 
@@ -62,14 +62,32 @@ std::vector<std::vector<ZeroParam*>> by_dtype(const std::vector<ZeroParam*>& par
 
 }  // namespace
 
-Tensor ZeroParam::partition_on_device() const {
-  if (!partition_on_host) return partition;
+namespace {
+
+Tensor on_device(const Tensor& piece, bool is_on_host) {
+  if (!is_on_host) return piece;
   const Op op("_to_copy", {});
-  return ghost::empty({partition_numel}, partition.dtype(), Category::communication);
+  return ghost::empty(piece.sizes(), piece.dtype(), Category::communication);
+}
+
+}  // namespace
+
+Tensor ZeroParam::partition_on_device() const { return on_device(partition, partition_on_host); }
+
+Tensor ZeroParam::sent() const {
+  return on_device(secondary.defined() ? secondary : partition, partition_on_host);
+}
+
+void ZeroParam::make_secondary() {
+  if (secondary_numel == 0 || secondary.defined() || !is_available()) return;
+  const ghost::HostGuard host(partition_on_host);
+  const Op op("empty", {});
+  secondary = ghost::empty({secondary_numel}, parameter.dtype(), Category::parameter);
 }
 
 void ZeroParam::release() {
   if (!is_available()) return;
+  make_secondary();
   ghost::Session& s = ghost::session();
   ghost::TensorImpl& impl = parameter.impl();
   if (impl.storage) s.record_stream(parameter, s.stream);
@@ -96,7 +114,8 @@ std::shared_ptr<GatherHandle> all_gather_coalesced(std::vector<ZeroParam*> param
             [](const ZeroParam* a, const ZeroParam* b) { return a->id < b->id; });
   auto handle = std::make_shared<GatherHandle>();
   for (ZeroParam* param : params) param->status = ZeroParam::Status::in_flight;
-  const bool is_coalesced = !options.sequential && params.size() > 1 && !options.by_all_reduce;
+  const bool by_all_reduce = options.by_all_reduce && !params.front()->secondary.defined();
+  const bool is_coalesced = !options.sequential && params.size() > 1 && !by_all_reduce;
   if (options.world_size > 1 && is_coalesced) {
     for (const std::vector<ZeroParam*>& group : by_dtype(params))
       handle->parts.push_back(gather_together(group, options));

@@ -5,6 +5,10 @@
 //
 // Several are gathered into one flat buffer a dtype, of which each then takes a copy; the buffers
 // stay until the last of them has been waited for. A single one is gathered in place.
+//
+// With hierarchical partitions (zero_hpz_partition_size of ZeRO++) the first release of a whole
+// parameter leaves a second partition, among the ranks of a group alone, from which it is gathered
+// until a step makes it stale.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +33,8 @@ struct ZeroParam {
   bool persists = false;  ///< ds_persist
   bool partition_on_host = false;
   Tensor partition;  ///< ds_tensor
+  std::int64_t secondary_numel = 0;
+  Tensor secondary;  ///< ds_secondary_tensor
   Status status = Status::available;
   std::set<std::size_t> active_modules;    ///< ds_active_sub_modules
   std::shared_ptr<GatherHandle> inflight;  ///< its place in the registry of those in flight
@@ -36,6 +42,10 @@ struct ZeroParam {
   bool is_available() const { return status == Status::available; }
   /// The partition on the device: a copy of one that the host holds.
   Tensor partition_on_device() const;
+  /// What this rank sends where all_gather_coalesced gathers it, on the device.
+  Tensor sent() const;
+  /// _partition_param_sec
+  void make_secondary();
   /// param.partition(): lets go of what was gathered.
   void release();
 };
@@ -58,7 +68,8 @@ struct GatherOptions {
   bool by_all_reduce = false;  ///< stage3_use_all_reduce_for_fetch_params
 };
 
-/// all_gather_coalesced: all of them are in flight then, in order of their ids.
+/// all_gather_coalesced: all of them are in flight then, in order of their ids. All have secondary
+/// partitions or none.
 std::shared_ptr<GatherHandle> all_gather_coalesced(std::vector<ZeroParam*> params,
                                                    const GatherOptions& options);
 
