@@ -152,6 +152,7 @@ void FsdpState::final_callback() {
     if (group && group->state != TrainingState::post_backward) group->post_backward();
     state->state_ = TrainingState::idle;
     state->leaf_accumulator_.reset();
+    if (context_.is_last_backward) state->modules_to_run_ = 0;  // _finalize_backward
     if (!group) continue;
     group->state = TrainingState::idle;
     if (context_.is_last_backward) group->finalize_backward();
