@@ -25,8 +25,13 @@ struct RegisterPostBackwardFunctionBackward final : ghost::Node {
 
 }  // namespace
 
+void UnitModule::before_argument(Tensor& argument) { unit_.before_argument(argument); }
+void UnitModule::before_forward(Tensor&) { unit_.before_module(); }
+void UnitModule::after_forward(Tensor& output) { unit_.after_module(*this, output); }
+void UnitModule::after_further_output(Tensor& output) { unit_.after_further_output(output); }
+
 void FsdpState::before_argument(Tensor& argument) {
-  if (modules_to_run_ > 0) return;
+  if (!modules_to_run_.empty()) return;
   cast_argument(argument);
   arguments_.push_back(&argument);
 }
@@ -45,15 +50,16 @@ void FsdpState::cast_argument(Tensor& argument) const {
   argument = argument.to(*dtype);
 }
 
-void FsdpState::before_forward(Tensor&) {
-  if (modules_to_run_ > 0) return;
-  modules_to_run_ = modules_;
+/// _register_group_forward_hooks
+void FsdpState::before_module() {
+  if (!modules_to_run_.empty()) return;
+  for (const UnitModule& module : modules_) modules_to_run_.push_back(&module);
   pre_forward(std::exchange(arguments_, {}));
 }
 
-void FsdpState::after_forward(Tensor& output) {
-  if (modules_to_run_ == 0 || --modules_to_run_ > 0) return;
-  post_forward({&output});
+void FsdpState::after_module(const UnitModule& module, Tensor& output) {
+  std::erase(modules_to_run_, &module);
+  if (modules_to_run_.empty()) post_forward({&output});
 }
 
 void FsdpState::root_before_forward() { pre_forward({}); }
@@ -152,7 +158,7 @@ void FsdpState::final_callback() {
     if (group && group->state != TrainingState::post_backward) group->post_backward();
     state->state_ = TrainingState::idle;
     state->leaf_accumulator_.reset();
-    if (context_.is_last_backward) state->modules_to_run_ = 0;  // _finalize_backward
+    if (context_.is_last_backward) state->modules_to_run_.clear();  // _finalize_backward
     if (!group) continue;
     group->state = TrainingState::idle;
     if (context_.is_last_backward) group->finalize_backward();

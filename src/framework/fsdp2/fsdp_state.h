@@ -5,6 +5,7 @@
 // gradient of an input announces.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -27,17 +28,37 @@ struct StateContext {
   bool initialized = false;
 };
 
-class FsdpState final : public nn::ForwardHooks {
+class FsdpState;
+
+/// The hooks of one of a unit's modules.
+class UnitModule final : public nn::ForwardHooks {
  public:
-  /// `modules`: those whose forwards begin and end the unit; `group` may be null.
-  FsdpState(StateContext& context, std::size_t modules, std::unique_ptr<ParamGroup> group,
-            const MixedPrecision& policy)
-      : context_(context), modules_(modules), group_(std::move(group)), policy_(policy) {}
+  explicit UnitModule(FsdpState& unit) : unit_(unit) {}
 
   void before_argument(Tensor& argument) override;
   void before_forward(Tensor& input) override;
   void after_forward(Tensor& output) override;
-  void after_further_output(Tensor& output) override {
+  void after_further_output(Tensor& output) override;
+
+ private:
+  FsdpState& unit_;
+};
+
+class FsdpState {
+ public:
+  /// `modules`: so many, the first of whose forwards begins the unit and the last ends it (the
+  /// others' are waited for); `group` may be null.
+  FsdpState(StateContext& context, std::size_t modules, std::unique_ptr<ParamGroup> group,
+            const MixedPrecision& policy)
+      : context_(context), group_(std::move(group)), policy_(policy) {
+    for (std::size_t i = 0; i < modules; ++i) modules_.emplace_back(*this);
+  }
+
+  UnitModule& module(std::size_t i) { return modules_[i]; }
+  void before_argument(Tensor& argument);
+  void before_module();
+  void after_module(const UnitModule& module, Tensor& output);
+  void after_further_output(Tensor& output) {
     if (state_ != TrainingState::pre_backward) watch(output);
   }
   /// The root's: its inputs want no gradients, its outputs are several.
@@ -65,7 +86,8 @@ class FsdpState final : public nn::ForwardHooks {
   void lazy_init();
 
   StateContext& context_;
-  std::size_t modules_, modules_to_run_ = 0;
+  std::deque<UnitModule> modules_;
+  std::vector<const UnitModule*> modules_to_run_;  ///< _modules_to_run_forward
   std::vector<FsdpState*> forward_prefetch_, backward_prefetch_;
   std::vector<Tensor*> arguments_;  ///< those of the call that begins
   std::unique_ptr<ParamGroup> group_;

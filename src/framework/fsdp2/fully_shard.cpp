@@ -224,9 +224,9 @@ class ShardedModel final : public ShardedProgram {
         parameters.empty() ? nullptr : std::make_unique<ParamGroup>(parameters, rank_, options);
     states_.push_back(std::make_unique<FsdpState>(context_, modules.size(), std::move(group),
                                                   options_.mixed_precision));
-    for (ModuleNode* module : modules) {
-      wrapped_.emplace(module, states_.back().get());
-      module->hooks.push_back(states_.back().get());
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      wrapped_.emplace(modules[i], states_.back().get());
+      modules[i]->hooks.push_back(&states_.back()->module(i));
     }
   }
 
