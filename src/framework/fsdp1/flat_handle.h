@@ -97,7 +97,7 @@ class FlatHandle {
   std::int64_t local_numel_ = 0;
   Tensor local_shard_, mp_shard_, full_padded_;
   /// With use_orig_params the program's parameters are views of the shard that was brought to the
-  /// device, until they see the host's again (flat_param_to).
+  /// device, or of the one before upcast(), until they see the shard again (_use_sharded_views).
   Tensor seen_by_orig_params_;
   bool is_local_ = true;
 };

@@ -90,7 +90,7 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
       shared_.all_states.push_back(states_[i].get());
     collect_buffers(root);
     if (options.upcasts_trainable)
-      for (const auto& state : states_)
+      for (FsdpState* state : shared_.all_states)
         if (state->handle()) state->handle()->upcast();
   }
 
