@@ -30,6 +30,13 @@ Result<void> refuse_if_on(const NamedValue& option, GrpoRecipe&) {
   return {};
 }
 
+Result<void> refuse_if_off(const NamedValue& option, GrpoRecipe&) {
+  const Result<bool> on = boolean(option);
+  if (!on) return tl::unexpected(on.error());
+  if (!*on) return unsupported("not modelled", "--" + option.first, "true");
+  return {};
+}
+
 /// The engine's weights and cache on the same GPU (colocate), its server's log-probabilities in the
 /// loss.
 Result<void> refuse_vllm(const NamedValue& option, GrpoRecipe&) {
@@ -139,7 +146,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"vespo_lambda_pos", pass_over},
     {"vespo_k_neg", pass_over},
     {"vespo_lambda_neg", pass_over},
-    {"ds3_gather_for_generation", pass_over},
+    {"ds3_gather_for_generation", refuse_if_off},
     {"entropy_coef", set_unless<0, &GrpoRecipe::adds_entropy_bonus>},
     {"entropy_coef_min", pass_over},
     {"entropy_coef_max", pass_over},

@@ -49,6 +49,8 @@ class EngineOptimizer {
   /// Parameters that are read outside of their module are whole while what this gives lives; null
   /// where they are anyway.
   virtual std::shared_ptr<void> gathered(const std::vector<Tensor>&) { return nullptr; }
+  /// All are whole, for a model that generates, while what this gives lives; null where they are.
+  virtual std::shared_ptr<void> unwrapped() { return nullptr; }
   /// What is kept of the parameters on this rank, where that is not the whole model.
   virtual std::optional<Bytes> parameter_bytes() const { return std::nullopt; }
 

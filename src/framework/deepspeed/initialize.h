@@ -42,6 +42,8 @@ class Engine final : public torch::DrivenModel {
   std::shared_ptr<void> gathered(const std::vector<Tensor>& parameters) {
     return optimizer_->gathered(parameters);
   }
+  /// All parameters are whole, for a model that generates, while what this gives lives.
+  std::shared_ptr<void> unwrapped() { return optimizer_->unwrapped(); }
 
  private:
   bool packed_sequences_, offloads_optimizer_;

@@ -36,19 +36,19 @@ void pass_through(Tensor& tensor, const char* name, std::function<void()> callba
 
 /// A recompute that has all it needs has left the module by an exception.
 void ModuleHooks::before_forward(Tensor& input) {
-  if (ghost::session().skipping) return;
+  if (ghost::session().skipping || coordinator_.is_unhooked) return;
   fetch();
   watch_input(input);
 }
 
 void ModuleHooks::after_forward(Tensor& output) {
-  if (ghost::session().skipping) return;
+  if (ghost::session().skipping || coordinator_.is_unhooked) return;
   release();
   watch_output(output);
 }
 
 void ModuleHooks::after_further_output(Tensor& output) {
-  if (!ghost::session().skipping) watch_output(output);
+  if (!ghost::session().skipping && !coordinator_.is_unhooked) watch_output(output);
 }
 
 void ModuleHooks::watch_output(Tensor& output) {

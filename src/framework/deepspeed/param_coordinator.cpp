@@ -35,11 +35,14 @@ void ParamCoordinator::reset_step() {
   available_ = 0;
 }
 
-/// trace_prologue and _invalidate_trace
 void ParamCoordinator::trace_prologue(const TracedModule& module) {
   if (trace_ != Trace::complete) return;
   const auto step = static_cast<std::size_t>(step_);
   if (step < order_.size() && order_[step] == &module) return;
+  invalidate_trace();
+}
+
+void ParamCoordinator::invalidate_trace() {
   trace_ = Trace::invalid;
   order_.clear();
   param_order_.clear();

@@ -45,6 +45,11 @@ class ParamCoordinator {
   void release_backward_leftovers();
   void release_and_reset_all(const std::vector<ZeroParam*>& params);
 
+  /// _invalidate_trace: what follows is fetched as it comes until another forward begins.
+  void invalidate_trace();
+  /// Whether modules go without their hooks.
+  bool is_unhooked = false;
+
  private:
   enum class Trace { invalid, record, complete };
   struct ParamInTrace {

@@ -108,6 +108,23 @@ std::shared_ptr<void> ParameterOffload::gathered(const std::vector<Tensor>& para
           }};
 }
 
+/// zero.GatheredParameters of all, remove_hooks() and add_hooks(). The end of it partitions what
+/// persists, too.
+std::shared_ptr<void> ParameterOffload::unwrapped() {
+  std::vector<ZeroParam*> all;
+  for (ZeroParam& param : params()) all.push_back(&param);
+  const GradMode no_grad(false);
+  all_gather(all, gather_);
+  for (ZeroParam* param : all) param->active_modules.clear();
+  coordinator_.is_unhooked = true;
+  return {nullptr, [this, all](void*) {
+            const GradMode without_grad(false);
+            coordinator_.is_unhooked = false;
+            coordinator_.invalidate_trace();
+            for (ZeroParam* param : all) param->release();
+          }};
+}
+
 void ParameterOffload::before_module() {
   in_forward_ = true;
   coordinator_.reset_step();

@@ -29,6 +29,10 @@ class ParameterOffload {
   /// Parameters that are read outside of their module are whole while what this gives lives.
   std::shared_ptr<void> gathered(const std::vector<Tensor>& parameters);
 
+  /// trl's unwrap_model_for_generation (trl 1.16, models/utils.py): all parameters are whole and no
+  /// module has hooks while what this gives lives.
+  std::shared_ptr<void> unwrapped();
+
   /// To be in force while the model runs.
   nn::ForwardHooks& activation_hooks() { return *activation_hooks_; }
   ParamCoordinator& coordinator() { return coordinator_; }

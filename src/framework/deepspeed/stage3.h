@@ -38,6 +38,7 @@ class Stage3 final : public EngineOptimizer {
   std::shared_ptr<void> gathered(const std::vector<Tensor>& parameters) override {
     return offload_.gathered(parameters);
   }
+  std::shared_ptr<void> unwrapped() override { return offload_.unwrapped(); }
 
  private:
   /// Parameters that are stepped over together.

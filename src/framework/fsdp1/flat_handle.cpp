@@ -125,8 +125,7 @@ void FlatHandle::upcast() {
   const Tensor whole = local_shard_.to(DType::float32);
   ghost::session().set_category(whole, Category::parameter);
   if (holds_orig_params()) {  // param.data = ... moves the flat parameter alone
-    seen_by_orig_params_ =
-        ghost::alias(local_shard_, local_shard_.sizes(), local_shard_.strides());
+    seen_by_orig_params_ = ghost::alias(local_shard_, local_shard_.sizes(), local_shard_.strides());
     seen_by_orig_params_.impl().base.reset();
   }
   orig_dtype_ = DType::float32;

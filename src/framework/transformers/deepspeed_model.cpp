@@ -54,7 +54,8 @@ TrainRecipe trainer_recipe(TrainRecipe recipe) {
   if (recipe.precision == Precision::amp_bf16) recipe.precision = Precision::bf16;
   if (recipe.precision == Precision::amp_fp16) recipe.precision = Precision::fp16;
   const bool cuts_adapters = recipe.lora && stage_of(recipe) == 3;
-  if (recipe.trainer.is_of_trl() && cuts_adapters && recipe.checkpointing == Checkpointing::full)
+  const bool forces_reentrant = recipe.trainer.is_of_trl() && !recipe.trainer.cpo;
+  if (forces_reentrant && cuts_adapters && recipe.checkpointing == Checkpointing::full)
     recipe.checkpointing = Checkpointing::full_reentrant;
   return recipe;
 }

@@ -22,7 +22,7 @@ inline bool runs_deepspeed(const TrainRecipe& recipe) { return !recipe.trainer.d
 TrainRecipe engine_recipe(const TrainRecipe& recipe);
 
 /// The recipe as Trainer's own code is to see it: DeepSpeed casts the model, accelerate does not.
-/// trl's trainers force adapters over ZeRO 3 to reentrant checkpoints.
+/// trl's trainers but CPO's and ORPO's force adapters over ZeRO 3 to reentrant checkpoints.
 TrainRecipe trainer_recipe(TrainRecipe recipe);
 
 Result<deepspeed::DsConfig> engine_config(

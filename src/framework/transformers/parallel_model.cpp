@@ -138,24 +138,16 @@ std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& mo
 
 namespace {
 
-/// Generation and what scores it gather parameters in ways of their own: those of FSDP's root unit
-/// are summoned, those of ZeRO 3 gathered all at once, a PeftModel generates below its root unit.
+/// FSDP1's root unit is summoned to generate, in float32, and a PeftModel generates below FSDP2's.
 Result<void> check_generation(const TrainRecipe& recipe) {
   const std::string name =
       std::string("trl's ") + (recipe.trainer.grpo->leaves_one_out ? "RLOO" : "GRPO") + "Trainer ";
-  if (runs_deepspeed(recipe) && cuts_parameters(recipe))
-    return unsupported(name + "over ZeRO 3 is not modelled", "--deepspeed", "ZeRO 2");
-  if (recipe.trainer.fsdp)
-    return unsupported(name + "over FSDP is not modelled", "--fsdp", "leave it out");
-  return {};
-}
-
-/// trl's trainers that have been laid beside real runs on one GPU alone.
-Result<void> check_trl_on_several(const TrainRecipe& recipe) {
-  if (recipe.trainer.grpo) return check_generation(recipe);
-  if (recipe.trainer.cpo)
-    return unsupported("trl's CPOTrainer and ORPOTrainer on several GPUs are not modelled",
-                       "--gpus", "1");
+  if (recipe.trainer.fsdp->version == 1)
+    return unsupported(name + "over FSDP 1 is not modelled", "--fsdp",
+                       R"(--fsdp_config '{"version": 2}')");
+  if (recipe.lora)
+    return unsupported(name + "with adapters over FSDP 2 is not modelled", "--fsdp",
+                       "leave it out, or --deepspeed");
   return {};
 }
 
@@ -227,8 +219,8 @@ Result<void> check_parallel(const TrainRecipe& recipe) {
                        recipe.trainer.fsdp ? "--fsdp" : "--deepspeed", "leave it out");
   if (recipe.layout.gpus > 1 && (recipe.program.is_kto() || recipe.program.trains_value_head()))
     return unsupported("LLaMA-Factory's stages kto and rm are modelled on one GPU", "--gpus", "1");
-  if (recipe.layout.gpus > 1)
-    if (const Result<void> fine = check_trl_on_several(recipe); !fine) return fine;
+  if (recipe.layout.gpus > 1 && recipe.trainer.grpo && recipe.trainer.fsdp)
+    if (const Result<void> fine = check_generation(recipe); !fine) return fine;
   if (runs_deepspeed(recipe)) return check_deepspeed(recipe);
   if (recipe.layout.gpus == 1 || !recipe.trainer.fsdp) return {};
   return check_fsdp(recipe);

@@ -54,6 +54,12 @@ class PreparedModel {
   using Gather = std::function<std::shared_ptr<void>(const std::vector<ghost::Tensor>&)>;
   void gather_with(Gather gather) { gather_ = std::move(gather); }
   bool is_gathered_by_module() const { return gather_ != nullptr; }
+  /// Of a model whose wrapper does not generate: what it is while it does.
+  using Unwrap = std::function<std::shared_ptr<void>()>;
+  void unwrap_with(Unwrap unwrap) { unwrap_ = std::move(unwrap); }
+  bool is_unwrapped_to_generate() const { return unwrap_ != nullptr; }
+  /// trl's unwrap_model_for_generation, in force while what this gives lives.
+  std::shared_ptr<void> unwrapped_to_generate() const { return unwrap_ ? unwrap_() : nullptr; }
   /// The parameters are whole while what this gives lives, at the least.
   std::shared_ptr<void> gathered(const std::vector<ghost::Tensor>& parameters) const {
     return gather_(parameters);
@@ -67,6 +73,7 @@ class PreparedModel {
   family::PretrainedModel& model_;
   Forward forward_;
   Gather gather_;
+  Unwrap unwrap_;
   torch::DrivenModel* wrapper_ = nullptr;
   bool is_patched_;  ///< fully_shard's own mixed precision goes without autocast
 };

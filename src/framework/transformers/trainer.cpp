@@ -182,9 +182,10 @@ class Trainer {
     optimizer_ = &engine_->optimizer();
     wrapper_ = std::move(engine);
     prepared_.wrap_in(*wrapper_);
-    if (ds_config_->zero.stage == 3)
-      prepared_.gather_with(
-          [this](const std::vector<Tensor>& parameters) { return engine_->gathered(parameters); });
+    if (ds_config_->zero.stage != 3) return;
+    prepared_.gather_with(
+        [this](const std::vector<Tensor>& parameters) { return engine_->gathered(parameters); });
+    prepared_.unwrap_with([this] { return engine_->unwrapped(); });
   }
 
   /// integrations/neftune.py: a hook on the input embeddings. Those of an encoder-decoder are the

@@ -106,7 +106,8 @@ Tensor GrpoObjective::compute_loss(const Inputs&) {
                                           {.logits_to_keep = grpo_.max_completion_length,
                                            .batch_size = input_ids.size(0),
                                            .scored = recipe_.trainer.scored_tokens,
-                                           .wants_entropy = true});
+                                           .wants_entropy = true,
+                                           .callee = PreparedModel::Callee::model_wrapped});
   if (grpo_.leaves_one_out) return leave_one_out_loss(scores.logps);
   const Tensor& mask = inputs_.completion_mask;
   PolicyTerms terms;

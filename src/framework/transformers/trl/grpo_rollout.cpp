@@ -35,6 +35,11 @@ ScoredTokens of_policy(ScoredTokens what) {
   return what;
 }
 
+ScoredTokens of_reference(ScoredTokens what) {
+  what.callee = PreparedModel::Callee::model_wrapped;
+  return what;
+}
+
 /// Whether the policy of an earlier step may have made the completions of a micro-batch.
 bool is_misaligned(const TrainRecipe& recipe) {
   const GrpoRecipe& grpo = *recipe.trainer.grpo;
@@ -57,7 +62,7 @@ TokenScores score_tokens(const PreparedModel& model, const Tensor& input_ids,
         ghost::masked_fill(batch.input_ids, ghost::comparison("eq", batch.attention_mask));
     const FusedCount fused{.scored = what.scored.value_or((end - start) * keep),
                            .outputs = {.entropy = what.wants_entropy || what.makes_entropy}};
-    outputs = model.autocasting([&] { return fused_forward(model.model(), batch, fused); });
+    outputs = fused_forward(model, batch, fused, what.callee);
     const std::int64_t length = outputs.log_probs.size(1);
     all_logps.push_back(outputs.log_probs.slice(1, length - keep, length));
     if (what.wants_entropy)
@@ -98,10 +103,12 @@ void GrpoRollout::generate() {
                            .prompt_lookup_num_tokens = {},
                            .looks_for_eos = true};
   const WithoutCheckpointing plain(model_.model());
+  const std::shared_ptr<void> unwrapped = model_.unwrapped_to_generate();
   // accelerate's autocast is around the outer model: PeftModel.generate() calls the one within.
+  const bool calls_within = recipe_.lora || model_.is_unwrapped_to_generate();
   const Tensor sequences =
-      transformers::generate(model_.model(), how, [this](const family::Batch& batch) {
-        return recipe_.lora ? model_.model().forward(batch).logits : model_(batch).logits;
+      transformers::generate(model_.model(), how, [&](const family::Batch& batch) {
+        return calls_within ? model_.model().forward(batch).logits : model_(batch).logits;
       });
   const Dims sizes{how.batch_size, how.max_new_tokens};
   const Tensor is_eos = ghost::full(sizes, DType::boolean);
@@ -113,7 +120,8 @@ void GrpoRollout::generate() {
 /// The reference is a model of its own, or the policy with its adapters off.
 Tensor GrpoRollout::reference_logps(const Tensor& input_ids, const Tensor& attention_mask) const {
   if (reference_)
-    return score_tokens(*reference_, input_ids, attention_mask, scored_tokens()).logps;
+    return score_tokens(*reference_, input_ids, attention_mask, of_reference(scored_tokens()))
+        .logps;
   const WithoutAdapters base(model_.model());
   return score_tokens(model_, input_ids, attention_mask, of_policy(scored_tokens())).logps;
 }

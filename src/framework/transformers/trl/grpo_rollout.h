@@ -29,6 +29,7 @@ struct ScoredTokens {
   std::optional<std::int64_t> scored;  ///< of a chunk, where not all completions count
   bool wants_entropy = false;
   bool makes_entropy = false;  ///< and lets go of them with the chunk
+  PreparedModel::Callee callee = PreparedModel::Callee::model;
 };
 TokenScores score_tokens(const PreparedModel& model, const ghost::Tensor& input_ids,
                          const ghost::Tensor& attention_mask, const ScoredTokens& what);
