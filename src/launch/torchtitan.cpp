@@ -56,6 +56,7 @@ constexpr auto kModelled =
                                      "parallelism.context_parallel_degree",
                                      "parallelism.context_parallel_rotate_method",
                                      "parallelism.expert_parallel_degree",
+                                     "parallelism.expert_tensor_parallel_degree",
                                      "experimental.context_parallel_degree",
                                      "experimental.context_parallel_rotate_method",
                                      "experimental.pipeline_parallel_degree",
@@ -96,7 +97,6 @@ constexpr auto kNeutral = std::to_array<std::string_view>(
      "training.data_parallel_type",
      "training.enable_loss_parallel",
      "training.enable_float8_linear",
-     "parallelism.expert_tensor_parallel_degree",
      "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns",
      "activation_checkpoint.early_stop",
      "activation_checkpoint.preserve_rng_state",
@@ -333,6 +333,7 @@ void add_mesh(Settings& settings, const LaunchCommand& command, Translation& tra
   add("pp", pp);
   add("cp", cp);
   add("ep", degree(settings, "expert_parallel_degree", 1));
+  add("etp", degree(settings, "expert_tensor_parallel_degree", 1));
   if (shard > 0) translation.options.emplace_back("dp", fmt::format("{}", shard * replicate));
   if (!command.gpus() && shard > 0)
     translation.options.emplace_back("gpus", fmt::format("{}", shard * replicate * tp * pp * cp));

@@ -7,7 +7,6 @@
 #include "framework/torch_cp/rotater.h"
 #include "ghost/autograd/node.h"
 #include "ghost/autograd/selective_checkpoint.h"
-#include "ghost/ops/flash_attention.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::torch_cp {
@@ -59,14 +58,14 @@ struct RingForward {
 };
 
 /// _templated_ring_attention.
-RingForward ring_forward(const Ring& ring, const Tensor& query, const Tensor& given_key,
-                         const Tensor& given_value, double dropout) {
+RingForward ring_forward(const Ring& ring, ghost::AttentionKernel kernel, const Tensor& query,
+                         const Tensor& given_key, const Tensor& given_value, double dropout) {
   Tensor key = given_key.contiguous(), value = given_value.contiguous();
   Merger merger;
   Rotater rotater(ring, ring.rotation);
   Tensor next_kv;
   StepInputs inputs;
-  ghost::FlashForward made;
+  ghost::KernelForward made;
   for (std::int64_t i = 0; i < ring.size; ++i) {
     if (i > 0) {
       next_kv = rotater.next_buffer();
@@ -79,8 +78,8 @@ RingForward ring_forward(const Ring& ring, const Tensor& query, const Tensor& gi
       next_kv.reset();
     }
     inputs = step_inputs(ring, i, {query, key, value});
-    ghost::FlashForward step =
-        ghost::flash_forward(inputs.query, inputs.key, inputs.value, dropout);
+    ghost::KernelForward step =
+        ghost::attention_forward(kernel, inputs.query, inputs.key, inputs.value, dropout);
     made = std::move(step);
     merger.step(made.out, made.logsumexp, i > ring.rank);
   }
@@ -88,12 +87,16 @@ RingForward ring_forward(const Ring& ring, const Tensor& query, const Tensor& gi
 }
 
 struct RingAttentionBackward final : ghost::Node {
-  explicit RingAttentionBackward(const Ring& of_ring)
-      : Node("ScaledDotProductFlashAttentionBackward0"), ring(of_ring) {}
+  RingAttentionBackward(const Ring& of_ring, ghost::AttentionKernel of_kernel)
+      : Node(of_kernel == ghost::AttentionKernel::flash
+                 ? "ScaledDotProductFlashAttentionBackward0"
+                 : "ScaledDotProductEfficientAttentionBackward0"),
+        ring(of_ring),
+        kernel(of_kernel) {}
   void apply(ghost::Gradients& in, ghost::Gradients& out) override {
-    const Attended saved{query.unpack(), key.unpack(), value.unpack(), output.unpack(),
-                         logsumexp.unpack()};
-    ghost::FlashGradients gradients = ring_backward(ring, in[0], saved);
+    const Attended saved{query.unpack(),  key.unpack(),       value.unpack(),
+                         output.unpack(), logsumexp.unpack(), kernel};
+    ghost::KernelGradients gradients = ring_backward(ring, in[0], saved);
     out[0] = std::move(gradients.query);
     out[1] = std::move(gradients.key);
     out[2] = std::move(gradients.value);
@@ -103,18 +106,20 @@ struct RingAttentionBackward final : ghost::Node {
       saved->reset();
   }
   Ring ring;
+  ghost::AttentionKernel kernel;
   ghost::Saved query, key, value, output, logsumexp, rng_state, unused;
 };
 
 }  // namespace
 
-Tensor RingAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
-                             const ghost::AttentionOptions& options) {
-  const ghost::Op op("_flash_attention_forward", {});
+Tensor RingAttention::attend(ghost::AttentionKernel kernel, const Tensor& query, const Tensor& key,
+                             const Tensor& value, const ghost::AttentionOptions& options) {
+  const bool is_flash = kernel == ghost::AttentionKernel::flash;
+  const ghost::Op op(is_flash ? "_flash_attention_forward" : "_efficient_attention_forward", {});
   const ghost::Session& s = ghost::session();
   ghost::Ptr<RingAttentionBackward> node;
   if (s.grad_enabled && !s.skipping && query.requires_grad()) {
-    node = ghost::make_node<RingAttentionBackward>(ring_);
+    node = ghost::make_node<RingAttentionBackward>(ring_, kernel);
     for (const Tensor* input : {&query, &key, &value})
       node->edges.push_back(ghost::gradient_edge(*input));
     node->key.keep(key);
@@ -123,16 +128,18 @@ Tensor RingAttention::attend(const Tensor& query, const Tensor& key, const Tenso
   }
   const ghost::GradMode no_grad(false);
   // A checkpoint's policy sees the op that the ring stands for.
-  constexpr const char* kName = "_scaled_dot_product_flash_attention";
+  const char* const name =
+      is_flash ? "_scaled_dot_product_flash_attention" : "_scaled_dot_product_efficient_attention";
   RingForward made;
-  if (!ghost::recalled(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused})) {
-    made = ring_forward(ring_, query, key, value, options.dropout);
-    ghost::offer(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused});
+  if (!ghost::recalled(name, {&made.out, &made.logsumexp, &made.rng_state, &made.unused})) {
+    made = ring_forward(ring_, kernel, query, key, value, options.dropout);
+    ghost::offer(name, {&made.out, &made.logsumexp, &made.rng_state, &made.unused});
   }
   if (!node) return made.out;
   ghost::set_history(made.out, node);
   node->logsumexp.keep_result(made.logsumexp);
   node->output.keep_result(made.out);
+  if (!is_flash) return made.out;
   node->rng_state.keep_result(made.rng_state);
   node->unused.keep_result(made.unused);
   return made.out;

@@ -26,8 +26,9 @@ struct Ring {
 class RingAttention final : public ghost::AttentionInPlace {
  public:
   explicit RingAttention(const Ring& ring) : ring_(ring) {}
-  ghost::Tensor attend(const ghost::Tensor& query, const ghost::Tensor& key,
-                       const ghost::Tensor& value, const ghost::AttentionOptions& options) override;
+  ghost::Tensor attend(ghost::AttentionKernel kernel, const ghost::Tensor& query,
+                       const ghost::Tensor& key, const ghost::Tensor& value,
+                       const ghost::AttentionOptions& options) override;
 
  private:
   Ring ring_;

@@ -23,11 +23,12 @@ Tensor float_zeros_like(const Tensor& tensor) {
 }
 
 /// One call of the kernel, on this step's part of the queries.
-ghost::FlashGradients step_backward(const Ring& ring, std::int64_t i, const StepInputs& inputs,
-                                    const Tensor& grad_out, const Attended& saved) {
+ghost::KernelGradients step_backward(const Ring& ring, std::int64_t i, const StepInputs& inputs,
+                                     const Tensor& grad_out, const Attended& saved) {
   const bool whole = i <= ring.rank;
-  return ghost::flash_backward(whole ? grad_out : second_half(grad_out), inputs.query, inputs.key,
-                               inputs.value, whole ? saved.out : second_half(saved.out));
+  return ghost::attention_backward(saved.kernel, whole ? grad_out : second_half(grad_out),
+                                   inputs.query, inputs.key, inputs.value,
+                                   whole ? saved.out : second_half(saved.out));
 }
 
 }  // namespace
@@ -49,15 +50,15 @@ StepInputs step_inputs(const Ring& ring, std::int64_t i, const StepInputs& whole
   return {second_half(whole.query), whole.key, whole.value};
 }
 
-ghost::FlashGradients ring_backward(const Ring& ring, const Tensor& grad_out,
-                                    const Attended& saved) {
+ghost::KernelGradients ring_backward(const Ring& ring, const Tensor& grad_out,
+                                     const Attended& saved) {
   Tensor grad_query = float_zeros_like(saved.query), grad_key = float_zeros_like(saved.key),
          grad_value = float_zeros_like(saved.value);
   Tensor key = saved.key.contiguous(), value = saved.value.contiguous();
   Rotater kv_rotater(ring, ring.rotation), dkv_rotater(ring, Rotation::all_to_all);
   Tensor next_kv, next_grad_kv, lse;
   StepInputs inputs;
-  ghost::FlashGradients grads;
+  ghost::KernelGradients grads;
   for (std::int64_t i = 0; i < ring.size; ++i) {
     if (i > 0) {
       const Tensor buffer = kv_rotater.next_buffer();
@@ -72,7 +73,7 @@ ghost::FlashGradients ring_backward(const Ring& ring, const Tensor& grad_out,
     Tensor own_lse = i > ring.rank ? second_half(saved.logsumexp).contiguous() : saved.logsumexp;
     inputs = std::move(next);
     lse = std::move(own_lse);
-    ghost::FlashGradients step = step_backward(ring, i, inputs, grad_out, saved);
+    ghost::KernelGradients step = step_backward(ring, i, inputs, grad_out, saved);
     grads = std::move(step);
     if (i > 0) {
       next_grad_kv = dkv_rotater.next_buffer();

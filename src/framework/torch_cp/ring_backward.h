@@ -4,13 +4,14 @@
 #pragma once
 
 #include "framework/torch_cp/ring_attention.h"
-#include "ghost/ops/flash_attention.h"
+#include "ghost/ops/attention.h"
 
 namespace memtape::torch_cp {
 
 /// What attention kept.
 struct Attended {
   ghost::Tensor query, key, value, out, logsumexp;
+  ghost::AttentionKernel kernel = ghost::AttentionKernel::flash;
 };
 
 /// Step `i`'s part of what is attended.
@@ -26,7 +27,7 @@ ghost::Tensor second_half(const ghost::Tensor& tensor);
 ghost::Tensor with_first_half(const ghost::Tensor& tensor, const ghost::Tensor& half);
 ghost::Tensor with_second_half(const ghost::Tensor& tensor, const ghost::Tensor& half);
 
-ghost::FlashGradients ring_backward(const Ring& ring, const ghost::Tensor& grad_out,
-                                    const Attended& saved);
+ghost::KernelGradients ring_backward(const Ring& ring, const ghost::Tensor& grad_out,
+                                     const Attended& saved);
 
 }  // namespace memtape::torch_cp

@@ -9,11 +9,12 @@ void DistributedModules::apply(nn::ModuleNode& node, const Style& style) {
   std::vector<Tensor> distributed;
   hooks_.push_back(apply_style(node, style, mesh_, distributed));
   for (const Tensor& parameter : distributed) distributed_.insert(parameter.ptr().get());
-  if (style.kind != Style::Kind::sequence) return;
+  const bool is_sequence = style.kind == Style::Kind::sequence;
+  if (!is_sequence && !style.sums_gradient) return;
   for (const Tensor& parameter : distributed) {
     summed_.insert(parameter.ptr().get());
     // _replicate_module_fn makes a new Parameter, which is trained whether or not the old one was.
-    parameter.impl().requires_grad = true;
+    if (is_sequence) parameter.impl().requires_grad = true;
   }
 }
 

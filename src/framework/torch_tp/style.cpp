@@ -26,18 +26,25 @@ class Boundary final : public nn::ForwardHooks {
       case Style::Kind::colwise: prepare_colwise(input); break;
       case Style::Kind::rowwise: prepare_rowwise(input); break;
       case Style::Kind::sequence: input = from_local(input, mesh_, false); break;
-      case Style::Kind::prepare_input: input = gathered(input); return;
+      case Style::Kind::whole:
+        if (!style_.input_is_distributed) input = from_local(input, mesh_, false);
+        break;
+      case Style::Kind::prepare_input: input = gathered(input, true); return;
+      case Style::Kind::prepare_input_output: input = to_local(gathered(input, false)); return;
+      case Style::Kind::summed_gradient: input = to_local(from_local(input, mesh_, true)); return;
       case Style::Kind::backward_hook: return;
     }
     ghost::session().wraps_tensors = true;
   }
 
   void after_forward(Tensor& output) override {
-    if (style_.kind == Style::Kind::prepare_input) return;
+    if (style_.kind == Style::Kind::prepare_input || style_.kind == Style::Kind::summed_gradient)
+      return;
+    if (style_.kind == Style::Kind::prepare_input_output) output = from_local(output, mesh_, false);
     if (style_.kind == Style::Kind::colwise && !(style_.output == kLast))
       output = redistribute(
           output, {.mesh = mesh_, .from = kLast, .to = style_.output, .whole = out_features_});
-    if (style_.kind == Style::Kind::rowwise)
+    if (style_.kind == Style::Kind::rowwise || style_.kind == Style::Kind::prepare_input_output)
       output = redistribute(output, {.mesh = mesh_,
                                      .from = kPartial,
                                      .to = style_.output,
@@ -48,19 +55,19 @@ class Boundary final : public nn::ForwardHooks {
   }
 
  private:
-  /// From pieces to the whole; the gradient comes back as summands.
-  Tensor gathered(const Tensor& input) const {
+  /// From pieces to the whole; the gradient comes back as summands, or whole.
+  Tensor gathered(const Tensor& input, bool gradient_is_partial) const {
     return redistribute(input, {.mesh = mesh_,
                                 .from = style_.input,
                                 .to = kReplicate,
                                 .whole = input.size(style_.input.dim) * mesh_.size,
-                                .gradient_is_partial = true,
+                                .gradient_is_partial = gradient_is_partial,
                                 .async = style_.async});
   }
 
   void prepare_colwise(Tensor& input) const {
     if (!style_.input_is_distributed) input = from_local(input, mesh_, style_.input.is_replicate());
-    if (style_.input.is_shard()) input = gathered(input);
+    if (style_.input.is_shard()) input = gathered(input, true);
   }
 
   void prepare_rowwise(Tensor& input) const {
@@ -113,7 +120,7 @@ void shard_embedding(nn::ModuleNode& node, const Style& style, const Mesh& mesh,
 std::unique_ptr<nn::ForwardHooks> apply_style(nn::ModuleNode& node, const Style& style,
                                               const Mesh& mesh, std::vector<Tensor>& distributed) {
   std::int64_t out_features = 0;
-  if (style.kind == Style::Kind::sequence) {
+  if (style.kind == Style::Kind::sequence || style.kind == Style::Kind::whole) {
     for (const nn::ModuleNode::Named& parameter : node.parameters)
       distributed.push_back(parameter.tensor);
   } else if (node.projection) {

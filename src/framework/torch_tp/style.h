@@ -8,6 +8,12 @@
 //     RowwiseParallel    weight columns cut, input cut likewise, outputs are summands
 //     SequenceParallel   parameters whole, input and output cut along the sequence
 //     PrepareModuleInput gathers what a module is given
+//     PrepareModuleInputOutput does so and adds up, or cuts, what the module makes; the module
+//                        itself sees plain tensors and sends back a whole gradient
+//     whole              parameters are whole on every GPU, and what goes in and comes out, too
+//                        (torchtitan's NoParallel, distributed/__init__.py)
+//     summed_gradient    the gradient of the input comes as summands (torchtitan's TensorParallel
+//                        of experts, distributed/expert_parallel.py)
 //     backward_hook      adds up the gradients of a whole parameter where each GPU has its own
 //     heads
 #pragma once
@@ -20,13 +26,23 @@
 namespace memtape::torch_tp {
 
 struct Style {
-  enum class Kind { colwise, rowwise, sequence, prepare_input, backward_hook };
+  enum class Kind {
+    colwise,
+    rowwise,
+    sequence,
+    prepare_input,
+    prepare_input_output,
+    whole,
+    summed_gradient,
+    backward_hook
+  };
   Kind kind = Kind::colwise;
   Placement input = kReplicate, output = kReplicate;  ///< input_layouts, output_layouts
   bool input_is_distributed = false;                  ///< a DTensor already
   bool use_local_output = true;
-  bool async = true;     ///< torch's styles do not wait for what they send
-  bool scatters = true;  ///< parameters come from the group's first GPU (src_data_rank=0)
+  bool async = true;           ///< torch's styles do not wait for what they send
+  bool sums_gradient = false;  ///< each GPU's gradient of whole parameters is a summand
+  bool scatters = true;        ///< parameters come from the group's first GPU (src_data_rank=0)
 };
 
 /// Applies `style` to the module at `node`; the hooks live in what is returned. Parameters that

@@ -154,12 +154,14 @@ Result<void> read_layout(const Config& model, const Config& json, const TrainRec
                        {"tp", tp}});
   job.fsdp2.mesh =
       Layout({{"pp", pp}, {"replicate", replicas}, {"shard", *shards * cp}, {"tp", tp}});
-  job.shards = *shards * cp > 1;
+  // deepseek_v3's models are sharded among one rank, too, where ranks share experts.
+  const bool is_qwen3 = model.text("model_type", "").starts_with("qwen3");
+  job.shards = *shards * cp > 1 || (job.expert_parallel > 1 && !is_qwen3);
   if (job.replicates() && tp * pp > 1)
     return bad_input("torchtitan's DDP goes with no other parallelism",
                      "--strategy: data_parallel_replicate_degree",
                      "a shard degree of more than 1 beside --tp and --pp");
-  if (cp > 1 && model.text("model_type", "").starts_with("qwen3"))
+  if (cp > 1 && is_qwen3)
     return bad_input("torchtitan's qwen3 has no freqs_cis to cut", "--cp", "1");
   if (cp > 1 && job.since(kGroupedAttention))
     return unsupported("context parallelism by looked up positions is not modelled", "--cp",

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "framework/torch_tp/operand_gradient.h"
+#include "framework/torch_tp/redistribute.h"
 #include "framework/torchtitan/rotary.h"
 #include "ghost/ops/attention.h"
 #include "ghost/ops/joins.h"
@@ -54,8 +56,23 @@ LatentAttention::LatentAttention(const nn::Scope& scope, const LatentArgs& args)
 
 Tensor LatentAttention::queries(const Tensor& x) {
   if (wq_) return (*wq_)(x);
-  const Tensor q = (*wq_a_)(x);
-  return (*wq_b_)((*q_norm_)(q));
+  const Tensor q = (*wq_a_)(shares_heads_ ? torch_tp::with_partitioned_gradient(x) : x);
+  return (*wq_b_)(normed(*q_norm_, q));
+}
+
+/// Each GPU's heads make a summand of the gradient, which a norm's backward cannot take.
+Tensor LatentAttention::normed(Norm& norm, const Tensor& x) const {
+  Tensor y = norm(x);
+  if (shares_heads_) torch_tp::copy_gradient_of(y, torch_tp::Copied::all_reduced);
+  return y;
+}
+
+/// DTensors of other placements are put together: positions are cut to this GPU's heads before.
+Tensor LatentAttention::keys(const Tensor& k_nope, const Tensor& k_pe) const {
+  const Tensor expanded =
+      k_pe.expand({k_pe.size(0), k_pe.size(1), k_nope.size(2), args_.qk_rope_head_dim});
+  const Tensor cut = shares_heads_ ? torch_tp::select_shard(expanded, {}, 2) : Tensor();
+  return ghost::cat({k_nope, expanded}, -1);
 }
 
 Tensor LatentAttention::forward(const Tensor& x, const Tensor& freqs_cis) {
@@ -74,14 +91,14 @@ Tensor LatentAttention::forward(const Tensor& x, const Tensor& freqs_cis) {
   parts = kv.split(std::array{args_.kv_lora_rank, args_.qk_rope_head_dim}, -1);
   kv = std::move(parts[0]);
   k_pe = std::move(parts[1]);
+  if (shares_heads_) torch_tp::copy_gradient_of(kv, torch_tp::Copied::partitioned);
   k_pe = rotate_one(k_pe.unsqueeze(2), freqs_cis);
-  kv = wkv_b_(kv_norm_(kv)).view(heads.with(args_.qk_nope_head_dim + args_.v_head_dim));
+  kv = wkv_b_(normed(kv_norm_, kv)).view(heads.with(args_.qk_nope_head_dim + args_.v_head_dim));
   parts = kv.split(std::array{args_.qk_nope_head_dim, args_.v_head_dim}, -1);
   k_nope = std::move(parts[0]);
   v = std::move(parts[1]);
   parts.clear();
-  k = ghost::cat(
-      {k_nope, k_pe.expand({x.size(0), x.size(1), k_nope.size(2), args_.qk_rope_head_dim})}, -1);
+  k = keys(k_nope, k_pe);
 
   q = std::move(q).transpose(1, 2);
   k = std::move(k).transpose(1, 2);

@@ -25,11 +25,16 @@ class LatentAttention : public nn::Module<LatentAttention> {
  public:
   LatentAttention(const nn::Scope& scope, const LatentArgs& args);
   Tensor forward(const Tensor& x, const Tensor& freqs_cis);
+  /// Several GPUs have heads of their own (apply_non_moe_tp); what is of low rank is on each.
+  void share_heads() { shares_heads_ = true; }
 
  private:
   Tensor queries(const Tensor& x);
+  Tensor normed(Norm& norm, const Tensor& x) const;
+  Tensor keys(const Tensor& k_nope, const Tensor& k_pe) const;
 
   LatentArgs args_;
+  bool shares_heads_ = false;
   std::optional<nn::Linear> wq_, wq_a_;
   std::optional<Norm> q_norm_;
   std::optional<nn::Linear> wq_b_;

@@ -55,9 +55,6 @@ constexpr auto kKnown = std::to_array<Known>({{"llama", Rope::complex, false, fa
 
 /// What mixtures are modelled with.
 Result<void> check_mixture(const JobConfig& job) {
-  if (job.size("tp") > 1)
-    return unsupported("torchtitan's mixtures are not modelled under tensor parallelism", "--tp",
-                       "1");
   if (job.compiles_blocks)
     return unsupported("torchtitan's mixtures are not modelled compiled", "--strategy: compile",
                        "false");
@@ -141,8 +138,8 @@ std::vector<std::int64_t> row_counts(const ModelArgs& args) {
                                  args.head_dim * args.n_kv_heads,
                                  args.head_dim};
   if (args.moe)
-    rows.insert(rows.end(),
-                {args.moe->num_experts, args.moe->hidden_dim * args.moe->num_shared_experts});
+    rows.insert(rows.end(), {args.moe->num_experts, args.moe->hidden_dim,
+                             args.moe->hidden_dim * args.moe->num_shared_experts});
   if (const auto& latent = args.latent)
     rows.insert(rows.end(), {latent->q_lora_rank, latent->n_heads * latent->qk_head_dim(),
                              latent->kv_lora_rank, latent->kv_lora_rank + latent->qk_rope_head_dim,

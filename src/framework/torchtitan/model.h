@@ -81,6 +81,8 @@ class TransformerBlock : public nn::Module<TransformerBlock> {
   Tensor forward(const Tensor& x, const Tensor& freqs_cis);
   /// None of a dense block.
   MoE* moe() { return moe_ ? &*moe_ : nullptr; }
+  /// Null of a block with other attention.
+  LatentAttention* latent_attention() { return latent_attention_ ? &*latent_attention_ : nullptr; }
   /// torch.compile(block), whose layers `tp` GPUs share.
   void compile(std::int64_t tp) { compiled_for_ = tp; }
 

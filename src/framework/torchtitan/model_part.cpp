@@ -35,7 +35,7 @@ ModelPart::ModelPart(Transformer& model, const JobConfig& job, std::int64_t rank
       rescales_loss_(job.since(kRescalesLoss) && !job.accumulates),
       context_({job.size("cp"), job.layout.coordinate(rank, "cp"), job.rotation}) {
   if (job.size("tp") > 1) apply_tensor_parallel(model, job, modules_);
-  if (job.expert_parallel > 1) share_experts(model);
+  share_experts(model, job, rank);
   if (job.compiles_blocks) compile_blocks(model, job);
   if (job.shards) shard_pieces(rank);
 }

@@ -15,7 +15,9 @@
 #include "ghost/ops/put_rows.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "ghost/ops/views.h"
 #include "ghost/session.h"
+#include "mesh/shards.h"
 
 namespace memtape::torchtitan {
 namespace {
@@ -134,6 +136,14 @@ void GroupedExperts::share() {
     weight->impl().sizes[0] = args_.num_experts / args_.expert_parallel;
 }
 
+void GroupedExperts::cut(std::int64_t parts, std::int64_t index) {
+  const std::int64_t own = shard(args_.hidden_dim, parts, index);
+  for (const Tensor* weight : {&w1_, &w3_}) weight->impl().sizes[1] = own;
+  w2_.impl().sizes[2] = own;
+  for (const Tensor* weight : {&w1_, &w2_, &w3_})
+    weight->impl().strides = ghost::contiguous_strides(weight->sizes());
+}
+
 TokenChoiceTopKRouter::TokenChoiceTopKRouter(const nn::Scope& scope, std::int64_t dim,
                                              const MoeArgs& args)
     : Module(scope), args_(args), gate_(scope / "gate", dim, args.num_experts, false) {}
@@ -187,6 +197,11 @@ Tensor MoE::forward(const Tensor& input) {
   const std::int64_t dim = input.size(2);
   const Tensor x = input.view({-1, dim});
   choice = router_(x, expert_bias_);
+  if (slices_ > 1) {
+    const std::int64_t tokens = x.size(0) / slices_;
+    choice.top_scores = choice.top_scores.slice(0, 0, tokens);
+    choice.selected_experts_indices = choice.selected_experts_indices.slice(0, 0, tokens);
+  }
   reordered = reorder(choice, args_);
   choice.num_tokens_per_expert.reset();
   const Tensor token_indices = reordered.token_indices.view({-1, 1}).expand({-1, dim});

@@ -44,6 +44,8 @@ class GroupedExperts : public nn::Module<GroupedExperts> {
   Tensor forward(const Tensor& x, const Tensor& num_tokens_per_expert);
   /// ExpertParallel._partition_fn: each rank has as many experts.
   void share();
+  /// TensorParallel._partition_fn: one of `parts` pieces of each expert.
+  void cut(std::int64_t parts, std::int64_t index);
   /// The first use of the output waits for it, which lets go of what was sent.
   void wait() { sent_.reset(); }
 
@@ -77,6 +79,8 @@ class MoE : public nn::Module<MoE> {
   Tensor forward(const Tensor& x);
   std::int64_t num_experts() const { return args_.num_experts; }
   GroupedExperts& experts() { return experts_; }
+  /// ReordererSequenceParallel: this GPU reorders one of `parts` stretches of the tokens.
+  void reorder_slices(std::int64_t parts) { slices_ = parts; }
   /// The buffers, made anew on the device.
   void init_weights();
 
@@ -86,6 +90,7 @@ class MoE : public nn::Module<MoE> {
   TokenChoiceTopKRouter router_;
   std::optional<FeedForward> shared_experts_;
   Tensor expert_bias_, tokens_per_expert_;
+  std::int64_t slices_ = 1;
 };
 
 }  // namespace memtape::torchtitan

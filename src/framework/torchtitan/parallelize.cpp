@@ -8,10 +8,43 @@
 namespace memtape::torchtitan {
 namespace {
 
+using torch_tp::kPartial;
 using torch_tp::kReplicate;
 using torch_tp::Plan;
 using torch_tp::shard_of;
 using torch_tp::Style;
+
+/// apply_moe_ep_tp. Experts are cut unless ranks share them whole.
+void add_mixture(Plan& plan) {
+  const std::string moe = "layers.*.moe";
+  const auto sequence = shard_of(1);
+  plan.push_back({moe,
+                  {.kind = Style::Kind::prepare_input_output,
+                   .input = sequence,
+                   .output = sequence,
+                   .async = false}});
+  plan.push_back({moe + ".router.gate", {.kind = Style::Kind::whole}});
+  const Style column{.output = shard_of(-1)};
+  plan.push_back({moe + ".shared_experts.w1", column});
+  plan.push_back({moe + ".shared_experts.w2",
+                  {.kind = Style::Kind::rowwise, .input = shard_of(-1), .output = kPartial}});
+  plan.push_back({moe + ".shared_experts.w3", column});
+}
+
+/// Latent attention's low ranks are whole on every GPU (apply_non_moe_tp of deepseek_v3).
+void add_latent_attention(Plan& plan) {
+  const std::string attention = "layers.*.attention.";
+  const Style whole{
+      .kind = Style::Kind::whole, .input_is_distributed = true, .use_local_output = false};
+  for (const char* name : {"wq_a", "q_norm", "kv_norm"}) plan.push_back({attention + name, whole});
+  Style summed = whole;
+  summed.sums_gradient = true;
+  plan.push_back({attention + "wkv_a", summed});
+  Style column{.output = shard_of(-1)};
+  column.input_is_distributed = true;
+  column.use_local_output = false;
+  for (const char* name : {"wq", "wq_b", "wkv_b"}) plan.push_back({attention + name, column});
+}
 
 Plan tensor_parallel_plan(bool loss_parallel) {
   const auto sequence = shard_of(1);
@@ -44,15 +77,29 @@ Plan tensor_parallel_plan(bool loss_parallel) {
 
 void apply_tensor_parallel(Transformer& model, const JobConfig& job,
                            torch_tp::DistributedModules& modules) {
-  const Plan plan = tensor_parallel_plan(job.loss_parallel);
+  Plan plan = tensor_parallel_plan(job.loss_parallel);
+  add_latent_attention(plan);
+  add_mixture(plan);
+  if (job.expert_parallel == 1 || job.cuts_experts)
+    plan.push_back({"layers.*.moe.experts", {.kind = Style::Kind::summed_gradient}});
   for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
     if (const auto* planned = torch_tp::planned_for(plan, module.name))
       modules.apply(*module.node, planned->style);
+  for (TransformerBlock& block : model.layers())
+    if (LatentAttention* const attention = block.latent_attention()) attention->share_heads();
 }
 
-void share_experts(Transformer& model) {
-  for (TransformerBlock& block : model.layers())
-    if (MoE* const moe = block.moe()) moe->experts().share();
+void share_experts(Transformer& model, const JobConfig& job, std::int64_t rank) {
+  const bool cuts = job.expert_parallel == 1 || job.cuts_experts;
+  for (TransformerBlock& block : model.layers()) {
+    MoE* const moe = block.moe();
+    if (!moe) continue;
+    if (job.expert_parallel > 1) moe->experts().share();
+    if (cuts)
+      moe->experts().cut(job.size("tp"), job.layout.coordinate(rank, "tp"));
+    else
+      moe->reorder_slices(job.size("tp"));
+  }
 }
 
 /// Shards of more ranks than there are experts cut the second dimension.

@@ -13,8 +13,8 @@ namespace memtape::torchtitan {
 void apply_tensor_parallel(Transformer& model, const JobConfig& job,
                            torch_tp::DistributedModules& modules);
 
-/// ExpertParallel on every mixture's experts.
-void share_experts(Transformer& model);
+/// ExpertParallel, TensorParallel or both on every mixture's experts.
+void share_experts(Transformer& model, const JobConfig& job, std::int64_t rank);
 /// What apply_fsdp does to shared experts: units on the mesh of those ranks that have the same.
 fsdp2::InnerUnits experts_units(Transformer& model, const JobConfig& job);
 

@@ -43,8 +43,8 @@ void KeptOutputs::offer(std::string_view op, std::initializer_list<const Tensor*
   const GradMode no_grad(false);
   std::vector<Tensor> kept;
   for (const Tensor* output : outputs) {
-    note_kept(*output);
-    kept.push_back(output->detach());
+    if (output->defined()) note_kept(*output);
+    kept.push_back(output->defined() ? output->detach() : Tensor());
   }
   kept_[std::string(op)].push_back(std::move(kept));
 }

@@ -29,7 +29,8 @@ Tensor with_flash(const Tensor& query, const Tensor& key, const Tensor& value,
   const Tensor query_padded = padded_head(query);
   const Tensor key_padded = padded_head(key);
   const Tensor value_padded = padded_head(value);
-  const Tensor out = in_place ? in_place->attend(query_padded, key_padded, value_padded, options)
+  const Tensor out = in_place ? in_place->attend(AttentionKernel::flash, query_padded, key_padded,
+                                                 value_padded, options)
                               : flash_attention(query_padded, key_padded, value_padded, options);
   return out.size(-1) == query.size(-1)
              ? out
@@ -71,6 +72,20 @@ class WithoutAutocast {
 AttentionInPlace::AttentionInPlace() : outer_(std::exchange(in_place, this)) {}
 AttentionInPlace::~AttentionInPlace() { in_place = outer_; }
 
+KernelForward attention_forward(AttentionKernel kernel, const Tensor& query, const Tensor& key,
+                                const Tensor& value, double dropout) {
+  return kernel == AttentionKernel::flash ? flash_forward(query, key, value, dropout)
+                                          : efficient_forward(query, key, value, dropout);
+}
+
+KernelGradients attention_backward(AttentionKernel kernel, const Tensor& grad_out,
+                                   const Tensor& query, const Tensor& key, const Tensor& value,
+                                   const Tensor& out) {
+  return kernel == AttentionKernel::flash
+             ? flash_backward(grad_out, query, key, value, out)
+             : efficient_backward(grad_out, query, key, value, out, 0.0);
+}
+
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Tensor& attn_mask, const AttentionOptions& options) {
   constexpr CastPolicy kLow = CastPolicy::lower_precision;
@@ -79,9 +94,12 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const AttentionBackend backend = choose_attention(*query, *key, *value, *given_mask, options);
   Tensor mask = additive_mask(*given_mask, query->dtype());
   if (backend == AttentionBackend::flash) return with_flash(*query, *key, *value, options);
+  if (in_place && backend == AttentionBackend::efficient && !mask.defined())
+    return in_place->attend(AttentionKernel::efficient, *query, *key, *value, options);
   if (in_place)
-    session().fail({ErrorKind::unsupported, "ring attention with another kernel than flash",
-                    "--attention", "sdpa in 16 bits, heads of up to 256 and no mask"});
+    session().fail({ErrorKind::unsupported,
+                    "ring attention with another kernel than flash and the memory efficient one",
+                    "--attention", "sdpa without a mask"});
   if (backend == AttentionBackend::math) return math_attention(*query, *key, *value, mask, options);
   if (mask.defined()) mask = preprocessed(mask, *query, *key);
   return efficient_attention(*query, *key, *value, mask, options);

@@ -19,16 +19,33 @@ struct AttentionOptions {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& mask, const AttentionOptions& options);
 
-/// What a framework puts in the place of the flash kernel while it lives (DTensor's dispatcher
-/// under context_parallel).
+/// What one call of a kernel makes, forward and backward, without history. The generator's words
+/// are flash's.
+struct KernelForward {
+  Tensor out, logsumexp, rng_state, unused;
+};
+struct KernelGradients {
+  Tensor query, key, value;
+};
+
+/// The kernels that a framework can call itself.
+enum class AttentionKernel { flash, efficient };
+KernelForward attention_forward(AttentionKernel kernel, const Tensor& query, const Tensor& key,
+                                const Tensor& value, double dropout);
+KernelGradients attention_backward(AttentionKernel kernel, const Tensor& grad_out,
+                                   const Tensor& query, const Tensor& key, const Tensor& value,
+                                   const Tensor& out);
+
+/// What a framework puts in the place of a kernel while it lives (DTensor's dispatcher under
+/// context_parallel).
 class AttentionInPlace {
  public:
   AttentionInPlace();
   virtual ~AttentionInPlace();
   AttentionInPlace(const AttentionInPlace&) = delete;
   AttentionInPlace& operator=(const AttentionInPlace&) = delete;
-  virtual Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
-                        const AttentionOptions& options) = 0;
+  virtual Tensor attend(AttentionKernel kernel, const Tensor& query, const Tensor& key,
+                        const Tensor& value, const AttentionOptions& options) = 0;
 
  private:
   AttentionInPlace* outer_;

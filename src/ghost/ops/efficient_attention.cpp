@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ghost/ops/efficient_attention.h"
 
+#include <functional>
 #include <utility>
 
 #include "ghost/autograd/node.h"
@@ -14,15 +15,14 @@ namespace {
 constexpr std::int64_t kAlignLse = 32;       // kernel_forward.h
 constexpr std::int64_t kAlignBiasGrad = 16;  // attention_backward.cu
 
-EfficientShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v,
-                        const AttentionOptions& options) {
+EfficientShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
   return {.batch = q.size(0),
           .heads = q.size(1),
           .queries = q.size(2),
           .keys = k.size(2),
           .head = q.size(3),
           .value_head = v.size(3),
-          .dropout = options.dropout > 0.0};
+          .dropout = dropout > 0.0};
 }
 
 /// A packed [B, S, H, D] seen as [B, H, S, D].
@@ -43,6 +43,31 @@ Tensor delta_of(const EfficientBackwardKernel& kernel, const Tensor& grad, const
   return sum.transpose(-2, -1).contiguous();
 }
 
+/// The gradient of a mask seen at `sizes`, whose rows are padded.
+Tensor bias_gradient(Dims sizes, DType dtype) {
+  const std::int64_t columns = sizes.back();
+  sizes[-1] = round_up(columns, kAlignBiasGrad);
+  return empty(sizes, dtype).slice(-1, 0, columns);
+}
+
+/// `makes_bias_gradient`: where a mask's gradient comes, if one is wanted.
+KernelGradients backward_of(const Tensor& grad_out, const Tensor& q, const Tensor& k,
+                            const Tensor& v, const Tensor& out, const EfficientShape& shape,
+                            const std::function<void()>& makes_bias_gradient) {
+  Op op("_efficient_attention_backward", {});
+  const Tensor grad = grad_out.transpose(1, 2).contiguous();
+  KernelGradients gradients;
+  gradients.query = rows_first(q);
+  gradients.key = rows_first(k);
+  gradients.value = rows_first(v);
+  makes_bias_gradient();
+  const EfficientBackwardKernel kernel =
+      efficient_backward_kernel(session().device, q.dtype(), shape);
+  const Tensor delta = delta_of(kernel, grad, out.transpose(1, 2));
+  const Tensor workspace = empty({kernel.workspace(shape)}, DType::uint8, Category::workspace);
+  return gradients;
+}
+
 struct ScaledDotProductEfficientAttentionBackward0 final : Node {
   explicit ScaledDotProductEfficientAttentionBackward0(const AttentionOptions& forward_options)
       : Node("ScaledDotProductEfficientAttentionBackward0"), options(forward_options) {}
@@ -61,39 +86,35 @@ struct ScaledDotProductEfficientAttentionBackward0 final : Node {
 
 void ScaledDotProductEfficientAttentionBackward0::apply(Gradients& in, Gradients& out) {
   const Tensor q = query.unpack(), k = key.unpack(), v = value.unpack(), result = output.unpack();
-  Op op("_efficient_attention_backward", {});
-  const Tensor grad = in[0].transpose(1, 2).contiguous();
-  out[0] = rows_first(q);
-  out[1] = rows_first(k);
-  out[2] = rows_first(v);
-  if (wants(3)) {
-    Dims sizes = bias.unpack().sizes();
-    const std::int64_t columns = sizes.back();
-    sizes[-1] = round_up(columns, kAlignBiasGrad);
-    out[3] = empty(sizes, q.dtype()).slice(-1, 0, columns);
-  }
-  const EfficientShape shape = shape_of(q, k, v, options);
-  const EfficientBackwardKernel kernel =
-      efficient_backward_kernel(session().device, q.dtype(), shape);
-  const Tensor delta = delta_of(kernel, grad, result.transpose(1, 2));
-  const Tensor workspace = empty({kernel.workspace(shape)}, DType::uint8, Category::workspace);
+  KernelGradients made =
+      backward_of(in[0], q, k, v, result, shape_of(q, k, v, options.dropout), [&] {
+        if (wants(3)) out[3] = bias_gradient(bias.unpack().sizes(), q.dtype());
+      });
+  out[0] = std::move(made.query);
+  out[1] = std::move(made.key);
+  out[2] = std::move(made.value);
 }
 
-struct EfficientForward {
-  Tensor out, logsumexp;
-};
-
-EfficientForward efficient_forward(const Tensor& q, const EfficientShape& shape,
-                                   bool computes_lse) {
+KernelForward forward_of(const Tensor& q, const EfficientShape& shape, bool computes_lse) {
   Tensor out = empty({shape.batch, shape.queries, shape.heads, shape.value_head}, q.dtype());
   const std::int64_t lse_rows = computes_lse ? round_up(shape.queries, kAlignLse) : 0;
   Tensor logsumexp = empty({shape.batch, shape.heads, lse_rows}, DType::float32);
   if (efficient_forward_accumulates(q.dtype(), shape))
     const Tensor accumulator = empty(out.sizes(), DType::float32);
-  return {std::move(out).transpose(1, 2), std::move(logsumexp)};
+  return {std::move(out).transpose(1, 2), std::move(logsumexp), {}, {}};
 }
 
 }  // namespace
+
+KernelForward efficient_forward(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
+  Op op("_efficient_attention_forward", {});
+  return forward_of(q, shape_of(q, k, v, dropout), true);
+}
+
+KernelGradients efficient_backward(const Tensor& grad_out, const Tensor& q, const Tensor& k,
+                                   const Tensor& v, const Tensor& out, double dropout) {
+  return backward_of(grad_out, q, k, v, out, shape_of(q, k, v, dropout), [] {});
+}
 
 Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& bias,
                            const AttentionOptions& options) {
@@ -111,13 +132,13 @@ Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, co
     node->value.keep(v);
   }
   constexpr const char* kName = "_scaled_dot_product_efficient_attention";
-  EfficientForward made;
+  KernelForward made;
   if (!recalled(kName, {&made.out, &made.logsumexp})) {
     const GradMode below_autograd(false);
-    made = efficient_forward(q, shape_of(q, k, v, options), computes_lse);
+    made = forward_of(q, shape_of(q, k, v, options.dropout), computes_lse);
     offer(kName, {&made.out, &made.logsumexp});
   }
-  auto [out, logsumexp] = std::move(made);
+  Tensor out = std::move(made.out), logsumexp = std::move(made.logsumexp);
   if (node) {
     set_history(out, node);
     node->logsumexp.keep_result(logsumexp);

@@ -13,4 +13,10 @@ namespace memtape::ghost {
 Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                            const Tensor& bias, const AttentionOptions& options);
 
+/// One call of the kernel without a mask and without history.
+KernelForward efficient_forward(const Tensor& query, const Tensor& key, const Tensor& value,
+                                double dropout);
+KernelGradients efficient_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key,
+                                   const Tensor& value, const Tensor& out, double dropout);
+
 }  // namespace memtape::ghost

@@ -57,7 +57,7 @@ struct ScaledDotProductFlashAttentionBackward0 final : Node {
 
 void ScaledDotProductFlashAttentionBackward0::apply(Gradients& in, Gradients& out) {
   const Tensor q = query.unpack(), k = key.unpack(), v = value.unpack();
-  FlashGradients gradients = flash_backward(in[0], q, k, v, output.unpack());
+  KernelGradients gradients = flash_backward(in[0], q, k, v, output.unpack());
   out[0] = std::move(gradients.query);
   out[1] = std::move(gradients.key);
   out[2] = std::move(gradients.value);
@@ -89,8 +89,8 @@ SplitScratch split_scratch(const Tensor& q, const Tensor& k, double dropout) {
 
 /// mha_bwd: dq, dk, dv like their inputs; then softmax_d, the fp32 accumulator of dq and, for
 /// grouped queries, dk and dv of every query head.
-FlashGradients flash_backward(const Tensor& grad_out, const Tensor& q, const Tensor& k,
-                              const Tensor& v, const Tensor& out) {
+KernelGradients flash_backward(const Tensor& grad_out, const Tensor& q, const Tensor& k,
+                               const Tensor& v, const Tensor& out) {
   const Tensor grad = grad_out.transpose(1, 2);
   Op op("_flash_attention_backward", {});
   const Tensor dout = grad.contiguous();
@@ -110,10 +110,10 @@ FlashGradients flash_backward(const Tensor& grad_out, const Tensor& q, const Ten
   return {dq, dk, dv};
 }
 
-FlashForward flash_forward(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
+KernelForward flash_forward(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
   Op op("_flash_attention_forward", {});
   traced_reads({&q, &k, &v});
-  FlashForward made;
+  KernelForward made;
   made.out = empty_like(q, q.dtype());
   made.logsumexp = empty({q.size(0), q.size(1), q.size(2)}, DType::float32);
   const SplitScratch scratch = split_scratch(q, k, dropout);
@@ -137,7 +137,7 @@ Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
     node->value.keep(v);
   }
   constexpr const char* kName = "_scaled_dot_product_flash_attention";
-  FlashForward made;
+  KernelForward made;
   if (!recalled(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused})) {
     made = flash_forward(q, k, v, options.dropout);
     offer(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused});

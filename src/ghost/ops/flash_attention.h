@@ -13,18 +13,10 @@ namespace memtape::ghost {
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                        const AttentionOptions& options);
 
-/// What one call of the forward kernel makes, without history.
-struct FlashForward {
-  Tensor out, logsumexp, rng_state, unused;
-};
-FlashForward flash_forward(const Tensor& query, const Tensor& key, const Tensor& value,
-                           double dropout);
-
-/// What one call of the backward kernel makes.
-struct FlashGradients {
-  Tensor query, key, value;
-};
-FlashGradients flash_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key,
-                              const Tensor& value, const Tensor& out);
+/// One call of the kernel, without history.
+KernelForward flash_forward(const Tensor& query, const Tensor& key, const Tensor& value,
+                            double dropout);
+KernelGradients flash_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key,
+                               const Tensor& value, const Tensor& out);
 
 }  // namespace memtape::ghost
