@@ -73,6 +73,10 @@ class TrainLoop {
   void run_step(int step) {
     const auto micro_batches =
         static_cast<int>(std::min(recipe_.gradient_accumulation, kMostMicroBatches));
+    std::vector<Tensor> losses;
+    for (std::int64_t more = micro_batches; keeps_losses() && more < recipe_.gradient_accumulation;
+         ++more)
+      losses.push_back(ghost::empty({}, DType::float32));
     for (int micro = 0; micro < micro_batches; ++micro) {
       session_.mark(Phase::forward, step, micro);
       model_.set_gradient_sync(micro + 1 == micro_batches);
@@ -81,6 +85,7 @@ class TrainLoop {
       session_.mark(Phase::backward, step, micro);
       if (recipe_.gradient_accumulation > 1) loss = loss.div(2.0);
       ghost::backward(scaler_ ? scaler_->scale(loss) : loss);
+      if (keeps_losses()) losses.push_back(loss.detach());
       loss.reset();
       if (habits_.labels_are_inputs) data_ = {};
     }
@@ -90,6 +95,8 @@ class TrainLoop {
     update_parameters();
     if (!habits_.keeps_batch) const Batch gone = std::exchange(data_, {});
   }
+
+  bool keeps_losses() const { return habits_.keeps_losses && recipe_.gradient_accumulation > 1; }
 
   void update_parameters() {
     const ghost::HostGuard host(model_.updates_on_host());

@@ -100,6 +100,7 @@ class DrivenModel {
 struct LoopHabits {
   bool labels_are_inputs = false;    ///< labels=input_ids, and the batch goes with its micro-batch
   bool keeps_batch = false;          ///< until the next takes its place, not until the step's end
+  bool keeps_losses = false;         ///< of every micro-batch, until the step's end
   bool empties_cache = false;        ///< torch.cuda.empty_cache() once the model is wrapped
   bool wrapper_moves_model = false;  ///< to the GPU, unit by unit, from where it was made
 };

@@ -26,6 +26,7 @@ class Context {
   void enter(std::vector<ContextBuffer> buffers);
   /// Once the backward pass of `loss` has ended, fully_shard's last reduction included.
   void leave_after_backward(const ghost::Tensor& loss);
+  void leave();
 
  private:
   struct Original {
@@ -33,7 +34,6 @@ class Context {
     ghost::Tensor whole;
   };
   ghost::Dims cut(ghost::Dims sizes, int dim) const;
-  void leave();
 
   Ring ring_;
   std::optional<RingAttention> attention_;  ///< what is computed again in backward goes round, too

@@ -186,8 +186,6 @@ Result<void> read_pipeline_parallel(const Config& model, const Config& json,
   if (!job.since(kEndsAreUnits))
     return unsupported("pipelines of so early a checkout are not modelled", "--strategy: version",
                        "2025-07-28 or later");
-  if (job.size("cp") > 1)
-    return unsupported("context parallelism in a pipeline is not modelled", "--cp", "1");
   auto pipeline = read_pipeline(json, recipe, model.layers("num_hidden_layers", 32));
   if (!pipeline) return tl::unexpected(pipeline.error());
   pipeline->schedule.return_outputs = !job.since(kReturnsNoOutputs);

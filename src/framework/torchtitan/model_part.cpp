@@ -97,10 +97,7 @@ Tensor ModelPart::loss_by(const fsdp2::Forward& forward, const family::Batch& ba
   inputs.input_ids = batch.input_ids;
   Tensor labels = batch.labels;
   const bool is_cut = job_.size("cp") > 1;
-  if (is_cut)
-    context_.enter({{&inputs.input_ids},
-                    {&labels},
-                    {.tensor = &transformer_.freqs_cis, .dim = 0, .restored = true}});
+  if (is_cut) context_.enter({{&inputs.input_ids}, {&labels}, rotations()});
   Tensor pred = logits_of(forward, inputs);
   Tensor loss = torchtitan::loss_of(pred, labels, job_);
   if (rescales_loss_) loss = std::move(loss).div(2.0);

@@ -30,6 +30,10 @@ class ModelPart final : public fsdp2::ProgramOverShards {
 
   /// The part of a model that is a pipeline's stage, with what its schedule does to shards.
   Tensor run(const Tensor& input);
+  /// What context parallelism cuts of a part beside its inputs.
+  torch_cp::ContextBuffer rotations() const {
+    return {.tensor = &transformer_.freqs_cis, .dim = 0, .restored = true};
+  }
   fsdp2::ShardedProgram* shards() const { return sharded_.get(); }
   const nn::ModuleNode& module() const { return model_.tree.root(); }
 

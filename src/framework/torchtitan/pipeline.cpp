@@ -10,6 +10,7 @@
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
+#include "framework/torch_cp/context.h"
 #include "framework/torch_pp/action_order.h"
 #include "framework/torch_pp/schedule.h"
 #include "framework/torchtitan/loss.h"
@@ -83,6 +84,12 @@ class RankStages {
     return optimizers;
   }
 
+  std::vector<torch_cp::ContextBuffer> rotations() {
+    std::vector<torch_cp::ContextBuffer> tables;
+    for (Stage& module : modules_) tables.push_back(module.part().rotations());
+    return tables;
+  }
+
   torch::StaticBytes statics(torch::StaticBytes whole) {
     whole.parameter_bytes = whole.buffer_bytes = 0;
     for (Stage& module : modules_) {
@@ -102,11 +109,14 @@ class RankStages {
 /// train_step around schedule.step(); every rank moves inputs and labels to its GPU.
 class TrainLoop {
  public:
-  TrainLoop(const TrainRecipe& recipe, bool keeps_batch, RankStages& on_rank,
-            torch_pp::Schedule& schedule)
+  TrainLoop(const TrainRecipe& recipe, const JobConfig& job, const torch_cp::Ring& ring,
+            RankStages& on_rank, torch_pp::Schedule& schedule)
       : recipe_(recipe),
-        keeps_batch_(keeps_batch),
+        keeps_batch_(!job.since(kGroupedAttention)),
         schedule_(schedule),
+        on_rank_(on_rank),
+        is_cut_(ring.size > 1),
+        context_(ring),
         optimizers_(on_rank.make_optimizers(recipe)) {}
 
   void run() {
@@ -127,11 +137,20 @@ class TrainLoop {
  private:
   void run_step(int step) {
     const auto micro_batches = std::min(recipe_.gradient_accumulation, torch::kMostMicroBatches);
+    std::vector<Tensor> accumulated_losses;
+    const auto keep_loss = [&] {
+      if (recipe_.gradient_accumulation > 1)
+        accumulated_losses.push_back(ghost::empty({}, DType::float32));
+    };
+    for (auto more = micro_batches; more < recipe_.gradient_accumulation; ++more) keep_loss();
     for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
       ghost::session().mark(Phase::forward, step, 0);
       next_batch();
       std::vector<Tensor> losses;
+      if (is_cut_) enter_context();
       schedule_.step(step, inputs_, losses);
+      if (is_cut_) context_.leave();
+      keep_loss();
     }
     ghost::session().mark(Phase::optimizer, step, 0);
     std::vector<Tensor> parameters;
@@ -143,6 +162,12 @@ class TrainLoop {
     for (const auto& optimizer : optimizers_) optimizer->step();
     for (const auto& optimizer : optimizers_) optimizer->zero_grad();
     if (!keeps_batch_) drop_batch();
+  }
+
+  void enter_context() {
+    std::vector<torch_cp::ContextBuffer> buffers{{&inputs_}, {&labels_}};
+    for (const torch_cp::ContextBuffer& table : on_rank_.rotations()) buffers.push_back(table);
+    context_.enter(std::move(buffers));
   }
 
   void drop_batch() {
@@ -160,6 +185,9 @@ class TrainLoop {
   const TrainRecipe& recipe_;
   const bool keeps_batch_;
   torch_pp::Schedule& schedule_;
+  RankStages& on_rank_;
+  const bool is_cut_;
+  torch_cp::Context context_;
   std::vector<std::unique_ptr<torch::Optimizer>> optimizers_;
   Tensor inputs_, labels_;
 };
@@ -191,7 +219,8 @@ Result<torch::TrainRun> run_pipeline(const ModelArgs& args, const JobConfig& job
   RankStages on_rank(args, job, rank);
   const torch_pp::Options options = schedule_options(job);
   const torch_pp::Activations activations{
-      {job.pipeline->microbatch_size, recipe.sequence_length / job.size("tp"), args.dim},
+      {job.pipeline->microbatch_size, recipe.sequence_length / (job.size("tp") * job.size("cp")),
+       args.dim},
       job.shards ? job.fsdp2.mixed_precision.param_dtype.value_or(DType::float32) : DType::float32};
   const std::unique_ptr<torch_pp::Schedule> schedule =
       is_single(options.schedule)
@@ -200,7 +229,8 @@ Result<torch::TrainRun> run_pipeline(const ModelArgs& args, const JobConfig& job
                                   activations);
   torch::TrainRun run;
   {
-    TrainLoop loop(recipe, !job.since(kGroupedAttention), on_rank, *schedule);
+    const torch_cp::Ring ring{job.size("cp"), job.layout.coordinate(rank, "cp"), job.rotation};
+    TrainLoop loop(recipe, job, ring, on_rank, *schedule);
     loop.run();
     run.statics = on_rank.statics(whole);
     run.statics.gradient_bytes = loop.gradient_bytes;

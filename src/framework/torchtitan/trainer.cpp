@@ -46,8 +46,9 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   }
   driven->materialize();
   // The generator of batches held one until it made the next.
-  const torch::StaticBytes statics = torch::run_steps(
-      with_precision_of(recipe, *job), *driven, {.keeps_batch = !job->since(kGroupedAttention)});
+  const torch::StaticBytes statics =
+      torch::run_steps(with_precision_of(recipe, *job), *driven,
+                       {.keeps_batch = !job->since(kGroupedAttention), .keeps_losses = true});
   if (session.error) return tl::unexpected(*session.error);
   return torch::TrainRun{std::move(session.tape), statics, false};
 }
