@@ -129,6 +129,8 @@ constexpr auto kFlavors = std::to_array<Flavor>({
     {"deepseek_v3", "16B", "deepseek-ai/DeepSeek-V2-Lite"},
     {"deepseek_v3", "236B", "deepseek-ai/DeepSeek-V2"},
     {"deepseek_v3", "671B", "deepseek-ai/DeepSeek-V3"},
+    {"llama4", "17bx16e", "meta-llama/Llama-4-Scout-17B-16E-Instruct"},
+    {"llama4", "17bx128e", "meta-llama/Llama-4-Maverick-17B-128E-Instruct"},
 });
 /// Flavors that are models of nobody else.
 struct DebugModel {
@@ -143,6 +145,10 @@ constexpr auto kDebugModels = std::to_array<DebugModel>(
       R"({"model_type": "qwen3_moe", "hidden_size": 256, "num_hidden_layers": 8, "num_attention_heads": 16,)"
       R"( "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 3072, "vocab_size": 2048,)"
       R"( "num_experts": 64, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "norm_topk_prob": true})"},
+     {"llama4", "debugmodel",
+      R"({"model_type": "llama4_text", "hidden_size": 256, "num_hidden_layers": 6, "num_attention_heads": 16,)"
+      R"( "num_key_value_heads": 16, "head_dim": 16, "intermediate_size": 512, "intermediate_size_mlp": 768,)"
+      R"( "vocab_size": 2048, "num_local_experts": 8, "num_experts_per_tok": 1, "interleave_moe_layer_step": 2})"},
      {"deepseek_v3", "debugmodel",
       R"({"model_type": "deepseek_v2", "hidden_size": 256, "num_hidden_layers": 6, "num_attention_heads": 16,)"
       R"( "intermediate_size": 1024, "vocab_size": 2048, "first_k_dense_replace": 1, "n_routed_experts": 8,)"

@@ -2,7 +2,7 @@
 // Selective activation checkpointing of ops (_apply_ac_to_transformer_block with
 // selective_ac_option="op"): of each block the outputs of attention, of reduce-scatters and of
 // every other matrix product are kept, the first included; all else is computed again. deepseek_v3
-// keeps what came from other ranks, too.
+// and llama4 keep what came from other ranks, too.
 #pragma once
 
 #include "ghost/autograd/selective_checkpoint.h"

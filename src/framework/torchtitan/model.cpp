@@ -51,7 +51,8 @@ constexpr auto kKnown = std::to_array<Known>({{"llama", Rope::complex, false, fa
                                               {"qwen3", Rope::cos_sin, true, false, false},
                                               {"qwen3_moe", Rope::cos_sin, true, false, true},
                                               {"deepseek_v2", Rope::complex, false, true, true},
-                                              {"deepseek_v3", Rope::complex, false, true, true}});
+                                              {"deepseek_v3", Rope::complex, false, true, true},
+                                              {"llama4_text", Rope::complex, false, false, true}});
 
 /// What mixtures are modelled with.
 Result<void> check_mixture(const JobConfig& job) {
@@ -68,6 +69,11 @@ void read_mixture(const Config& config, const Known& known, const TrainRecipe& r
   args.moe = read_moe_args(config);
   args.moe->expert_parallel = job.expert_parallel;
   args.moe->load = recipe.expert_load;
+  args.keeps_all_to_all = !known.qk_norm;
+  if (known.model_type == "llama4_text") {
+    args.hidden_dim = config.dimension("intermediate_size_mlp", 16384);
+    args.mixture_every = config.dimension("interleave_moe_layer_step", 1);
+  }
   if (!known.is_latent) return;
   args.n_dense_layers =
       config.count("first_k_dense_replace", known.model_type == "deepseek_v3" ? 3 : 0);
@@ -78,6 +84,10 @@ void read_mixture(const Config& config, const Known& known, const TrainRecipe& r
 
 }  // namespace
 
+Config decoder_config(const Config& config) {
+  return config.text("model_type", "") == "llama4" ? config.object("text_config") : config;
+}
+
 Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recipe,
                                   const JobConfig& job) {
   const std::string model_type = config.text("model_type", "");
@@ -85,7 +95,8 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
       kKnown.begin(), kKnown.end(), [&](const Known& k) { return k.model_type == model_type; });
   if (known == kKnown.end())
     return unsupported("torchtitan's model for \"" + model_type + "\" is not modelled",
-                       "--framework torchtitan", "llama (llama3), qwen3, qwen3_moe or deepseek_v3");
+                       "--framework torchtitan",
+                       "llama (llama3), qwen3, qwen3_moe, deepseek_v3 or llama4");
   if (known->is_mixture && (!job.since(kMixtures) || job.since(kGroupedAttention)))
     return unsupported("mixtures are modelled as of release 0.2.0", "--strategy: version",
                        "a version from 2025-10-01 to 2026-02-19");
@@ -198,7 +209,7 @@ TransformerBlock::TransformerBlock(const nn::Scope& scope, const ModelArgs& args
   } else {
     attention_.emplace(scope / "attention", args);
   }
-  if (args.moe && layer >= args.n_dense_layers)
+  if (args.is_mixture(layer))
     moe_.emplace(scope / "moe", args.dim, *args.moe);
   else
     feed_forward_.emplace(scope / "feed_forward", args.dim, args.hidden_dim);
@@ -237,7 +248,7 @@ Tensor TransformerBlock::forward(const Tensor& x, const Tensor& freqs_cis) {
       return ghost::checkpoint_selectively(run, x, save_nothing, args_.recompute);
     case ActivationCheckpoint::ops:
       return ghost::checkpoint_selectively(
-          run, x, args_.latent ? save_ops_and_all_to_all : save_ops, args_.recompute);
+          run, x, args_.keeps_all_to_all ? save_ops_and_all_to_all : save_ops, args_.recompute);
     default: return run(x);
   }
 }

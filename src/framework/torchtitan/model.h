@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchtitan's own decoders: models/llama3/model/model.py, models/qwen3/model/model.py and
-// models/deepseek_v3/model/model.py. Keys and values are repeated for each query head before
-// attention.
+// torchtitan's own decoders: model/model.py of models/llama3, qwen3, deepseek_v3 and llama4. Keys
+// and values are repeated for each query head before attention.
 //
 // Sizes are read off a transformers configuration of the same model, which is what
 // torchtitan's flavors describe (model/args.py).
@@ -39,6 +38,8 @@ struct ModelArgs {
   std::optional<LatentArgs> latent = std::nullopt;  ///< attention is deepseek_v3's
   std::optional<MoeArgs> moe = std::nullopt;
   std::int64_t n_dense_layers = 0;  ///< of a mixture, at its beginning
+  std::int64_t mixture_every = 1;   ///< interleave_moe_layer_step
+  bool keeps_all_to_all = false;    ///< selective checkpointing does, of what other ranks sent
   bool grouped_attention = false;   ///< no repeat_kv: attention's kernel takes groups of heads
   bool float_in_model = false;      ///< output(h).float()
   ActivationCheckpoint activation_checkpoint = ActivationCheckpoint::none;
@@ -50,12 +51,18 @@ struct ModelArgs {
   /// from (_layer_sac_count).
   std::int64_t blocks_before = 0;
 
+  bool is_mixture(std::int64_t layer) const {
+    return moe && layer >= n_dense_layers && (layer + 1) % mixture_every == 0;
+  }
   family::StageRange range() const {
     return part.value_or(family::StageRange{0, n_layers, true, true});
   }
 };
 
-/// Of a configuration whose model_type torchtitan has a model for.
+/// What describes the decoder: llama4's configuration holds it beside that of its tower.
+Config decoder_config(const Config& config);
+
+/// Of a decoder_config whose model_type torchtitan has a model for.
 Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recipe,
                                   const JobConfig& job);
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torchtitan/moe.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -35,6 +38,18 @@ class NothingKept {
   ghost::KeptOutputs* kept_;
 };
 
+/// What transformers' configurations leave out.
+struct Defaults {
+  std::string_view model_type;
+  std::int64_t num_experts, num_shared_experts, top_k, hidden_dim;
+  bool by_sigmoid = false, route_norm = false, score_before_experts = false;
+};
+constexpr auto kDefaults =
+    std::to_array<Defaults>({{"deepseek_v2", 64, 2, 6, 1407},
+                             {"deepseek_v3", 256, 1, 8, 2048, true, true},
+                             {"qwen3_moe", 128, 0, 8, 768},
+                             {"llama4_text", 16, 1, 1, 8192, true, false, true}});
+
 /// TokenReorderer.forward
 struct Reordered {
   Tensor token_indices, top_scores, num_tokens_per_expert;
@@ -66,19 +81,24 @@ Tensor run_experts(const Tensor& w1, const Tensor& w2, const Tensor& w3, const T
 }  // namespace
 
 MoeArgs read_moe_args(const Config& config) {
-  const bool is_qwen3 = config.text("model_type", "") == "qwen3_moe",
-             is_v3 = config.text("model_type", "") == "deepseek_v3";
-  MoeArgs args{.num_experts = config.dimension(
-                   {"n_routed_experts", "num_experts", "num_local_experts"}, is_v3      ? 256
-                                                                             : is_qwen3 ? 128
-                                                                                        : 64),
-               .num_shared_experts = is_qwen3 ? 0 : config.count("n_shared_experts", is_v3 ? 1 : 2),
-               .top_k = config.dimension("num_experts_per_tok", is_v3 || is_qwen3 ? 8 : 6),
-               .hidden_dim = config.dimension("moe_intermediate_size", is_v3      ? 2048
-                                                                       : is_qwen3 ? 768
-                                                                                  : 1407)};
-  args.by_sigmoid = config.text("scoring_func", is_v3 ? "sigmoid" : "softmax") == "sigmoid";
-  args.route_norm = config.boolean("norm_topk_prob", is_v3);
+  const std::string model_type = config.text("model_type", "");
+  const auto known = std::find_if(kDefaults.begin(), kDefaults.end(),
+                                  [&](const Defaults& d) { return d.model_type == model_type; });
+  const Defaults& otherwise = known == kDefaults.end() ? kDefaults.front() : *known;
+  const bool is_llama4 = otherwise.score_before_experts;
+  MoeArgs args{
+      .num_experts = config.dimension({"n_routed_experts", "num_experts", "num_local_experts"},
+                                      otherwise.num_experts),
+      .num_shared_experts = otherwise.num_shared_experts,
+      .top_k = config.dimension("num_experts_per_tok", otherwise.top_k),
+      .hidden_dim = config.dimension(is_llama4 ? "intermediate_size" : "moe_intermediate_size",
+                                     otherwise.hidden_dim)};
+  if (model_type.starts_with("deepseek"))
+    args.num_shared_experts = config.count("n_shared_experts", otherwise.num_shared_experts);
+  const char* const score_func = otherwise.by_sigmoid ? "sigmoid" : "softmax";
+  args.by_sigmoid = config.text("scoring_func", score_func) == "sigmoid";
+  args.route_norm = config.boolean("norm_topk_prob", otherwise.route_norm);
+  args.score_before_experts = otherwise.score_before_experts;
   if (args.top_k > args.num_experts)
     config.fail("num_experts_per_tok",
                 "must be at most the experts' number, " + std::to_string(args.num_experts));
@@ -206,10 +226,14 @@ Tensor MoE::forward(const Tensor& input) {
   choice.num_tokens_per_expert.reset();
   const Tensor token_indices = reordered.token_indices.view({-1, 1}).expand({-1, dim});
   routed_input = ghost::gather(x, token_indices);
+  const auto scored = [&](const Tensor& rows) {
+    return rows.to_float().mul(reordered.top_scores.view({-1, 1})).to(x.dtype());
+  };
+  if (args_.score_before_experts) routed_input = scored(routed_input);
   routed_output = experts_(routed_input, reordered.num_tokens_per_expert);
   Tensor out = shared_experts_ ? (*shared_experts_)(x) : ghost::zeros_like(x);
   experts_.wait();
-  routed_output = routed_output.to_float().mul(reordered.top_scores.view({-1, 1})).to(x.dtype());
+  if (!args_.score_before_experts) routed_output = scored(routed_output);
   out = ghost::scatter_add(out, token_indices, routed_output);
   return out.view(input.sizes());
 }

@@ -22,6 +22,7 @@ struct MoeArgs {
   std::int64_t num_experts, num_shared_experts, top_k, hidden_dim;
   bool by_sigmoid = false;  ///< score_func; else softmax
   bool route_norm = false;
+  bool score_before_experts = false;
   std::int64_t expert_parallel = 1;  ///< ranks that share the experts
   ExpertLoad load = {};
 };

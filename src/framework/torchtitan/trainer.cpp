@@ -24,8 +24,9 @@ TrainRecipe with_precision_of(TrainRecipe recipe, const JobConfig& job) {
 
 }  // namespace
 
-Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+Result<torch::TrainRun> run_training(const Config& whole, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank) {
+  const Config config = decoder_config(whole);
   const Result<JobConfig> job = read_job_config(config, recipe);
   if (!job) return tl::unexpected(job.error());
   const Result<ModelArgs> args = read_model_args(config, recipe, *job);
@@ -53,8 +54,8 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   return torch::TrainRun{std::move(session.tape), statics, false};
 }
 
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe) {
+Result<std::vector<torch::RankClass>> rank_classes(const Config& whole, const TrainRecipe& recipe) {
+  const Config config = decoder_config(whole);
   const Result<JobConfig> job = read_job_config(config, recipe);
   if (!job) return tl::unexpected(job.error());
   const Result<ModelArgs> args = read_model_args(config, recipe, *job);
