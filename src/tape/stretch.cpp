@@ -11,9 +11,11 @@ std::optional<ShapedEvent> shaped(const Event& event, const Stretch& stretch,
   const auto owned = [&](BlockOwner owner, BlockId offset) {
     return ShapedEvent{event.kind, owner, event.stream, offset};
   };
-  if (event.kind != EventKind::alloc && event.kind != EventKind::free) return std::nullopt;
+  if (event.kind == EventKind::mark || event.kind == EventKind::empty_cache) return std::nullopt;
   if (stretch.has(event.block))
     return owned(BlockOwner::stretch, event.block - stretch.first_block);
+  const bool is_given = event.block == around.input || event.block == around.gradient;
+  if (is_given && event.kind == EventKind::record_stream) return std::nullopt;
   if (event.block == around.input) return owned(BlockOwner::input, 0);
   if (event.block == around.gradient) return owned(BlockOwner::gradient, 0);
   if (around.forward && around.forward->has(event.block))

@@ -90,8 +90,8 @@ TEST(EqualMicroBatches, AreWrittenAsTheyAreRun) {
     if (HasFailure()) return;
   }
   EXPECT_GT(compared, 60);
-  // With Transformer Engine the loop is Megatron-LM's own, where fewer passes can be written.
-  EXPECT_GT(written_down, compared / 2);
+  // The others are mixtures whose experts are made again in backward.
+  EXPECT_GT(written_down, compared * 9 / 10);
 }
 
 }  // namespace

@@ -153,7 +153,8 @@ TEST(EqualRoutedMicroBatches, AreWrittenAsTheyAreRun) {
     if (HasFailure()) return;
   }
   EXPECT_GT(compared, 100);
-  EXPECT_GT(written_down, compared / 2);
+  // The others make the experts again in backward.
+  EXPECT_GT(written_down, compared * 4 / 5);
 }
 
 }  // namespace

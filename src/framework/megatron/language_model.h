@@ -23,7 +23,7 @@ struct ChunkPlace {
 class StageModel {
  public:
   StageModel(Rank& rank, const ChunkPlace& place)
-      : rank_(rank), place_(place), tree_(rank.a.params_dtype) {
+      : rank_(rank), place_(place), tree_(rank.a.params_dtype), first_kept_(rank.kept.size()) {
     rank.kept.push_back(&input_tensor_);
   }
   virtual ~StageModel() = default;
@@ -35,6 +35,8 @@ class StageModel {
   virtual Tensor forward_step(const Tensor& from_before) = 0;
 
   const ChunkPlace& place() const { return place_; }
+  /// Where in Rank::kept this chunk's places begin.
+  std::size_t first_kept() const { return first_kept_; }
   nn::ModuleNode& root() { return tree_.root(); }
 
  protected:
@@ -43,6 +45,7 @@ class StageModel {
   Rank& rank_;
   ChunkPlace place_;
   nn::ModuleTree tree_;
+  std::size_t first_kept_;
   /// decoder.input_tensor: what the stage before sent last; it stays until the next arrives.
   Tensor input_tensor_;
 };

@@ -52,8 +52,8 @@ class Program {
     if (!a_.pretrain_loop) ghost::session().tape.empty_cache();
     for (int i = 0; a_.scales_loss && i < kOverflows; ++i) run_step(schedule, optimizer, 0, true);
     for (int step = 0; step + 1 < torch::kSteps; ++step) run_step(schedule, optimizer, step, false);
-    run_last_step(schedule, optimizer);
-    if (a_.saves_between) {
+    if (!is_void()) run_last_step(schedule, optimizer);
+    if (a_.saves_between && !is_void()) {
       ghost::session().tape.empty_cache();
       run_last_step(schedule, optimizer);
     }
@@ -63,7 +63,11 @@ class Program {
   }
 
  private:
+  /// The run is made again: what it would do from here on is of no use.
+  static bool is_void() { return ghost::session().layers_differ; }
+
   void run_step(Schedule& schedule, MegatronOptimizer& optimizer, int step, bool overflows) {
+    if (is_void()) return;
     const Tape& tape = ghost::session().tape;
     one_before_ = std::exchange(last_, {tape.events.size(), 0});
     ghost::session().mark(Phase::forward, step, 0);

@@ -25,11 +25,19 @@ constexpr std::int64_t kFewestAlike = 5;
 Schedule::Schedule(Rank& rank, std::vector<std::unique_ptr<StageModel>>& chunks,
                    std::int64_t pp_rank, bool writes)
     : rank_(rank), chunks_(chunks), pp_rank_(pp_rank) {
-  // In Megatron-LM's own program routers and dispatchers keep graphs alive whose masks and
-  // gradients go passes later: hardly any pass there could be written after another.
-  const bool keeps_graphs = rank.a.moe.num_experts > 0 && rank.a.pretrain_loop;
-  if (!writes || keeps_graphs || rank.offload || rank.a.num_microbatches < kFewestAlike) return;
-  for (std::size_t i = 0; i < chunks.size(); ++i) passes_.emplace_back(rank.kept);
+  if (!writes || rank.offload || rank.a.num_microbatches < kFewestAlike) return;
+  for (std::size_t i = 0; i < chunks.size(); ++i) passes_.emplace_back(kept_of(i));
+}
+
+/// What the rank keeps and what a chunk does; other chunks' places do not change in its passes.
+std::vector<Tensor*> Schedule::kept_of(std::size_t chunk) const {
+  const auto at = [this](std::size_t i) {
+    const std::size_t place = i < chunks_.size() ? chunks_[i]->first_kept() : rank_.kept.size();
+    return rank_.kept.begin() + static_cast<std::ptrdiff_t>(place);
+  };
+  std::vector<Tensor*> kept(rank_.kept.begin(), at(0));
+  kept.insert(kept.end(), at(chunk), at(chunk + 1));
+  return kept;
 }
 
 void Schedule::deallocate(const Tensor& output) {
@@ -188,6 +196,7 @@ void Schedule::scale_aux_losses() {
 }
 
 void Schedule::run(int step) {
+  for (ghost::MicroBatches& passes : passes_) passes.begin_step();
   Tensor total_num_tokens;
   {
     const ghost::Op op("total_num_tokens", {});

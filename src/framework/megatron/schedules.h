@@ -36,6 +36,7 @@ class Schedule {
   };
   friend class Interleaved;
 
+  std::vector<Tensor*> kept_of(std::size_t chunk) const;
   static void mark(Phase phase, const Moment& at);
   void without_pipelining(int step);
   void one_forward_one_backward(int step);

@@ -28,9 +28,15 @@ Tensor pattern_of(const Tensor& tensor) {
   return tensor.defined() ? tensor_over({}, tensor) : Tensor();
 }
 
+/// Whether nobody else holds the tensor's memory; the base of a view lives by the view.
+bool is_only_holder(const Tensor& tensor) {
+  const TensorImpl& impl = tensor.impl();
+  const bool has_own_base = impl.base && impl.base->refs == 1 && impl.base->storage == impl.storage;
+  return tensor.ptr()->refs == 1 && impl.storage->refs == (has_own_base ? 2 : 1);
+}
+
 bool would_go(const Tensor& tensor) {
-  return tensor.defined() && tensor.ptr()->refs == 1 && tensor.impl().storage &&
-         tensor.impl().storage->refs == 1;
+  return tensor.defined() && tensor.impl().storage && is_only_holder(tensor);
 }
 
 /// Whether the history of `tensor` goes back to `input`, which it then holds, its gradient
@@ -53,6 +59,19 @@ bool reaches(const Tensor& tensor, const Tensor& input) {
   return false;
 }
 
+/// Blocks older than a pass and its forward that it uses on another stream.
+std::vector<BlockId> lasting_of(const Tape& tape, const Stretch& pass,
+                                const std::optional<Stretch>& forward) {
+  std::vector<BlockId> found;
+  for (std::size_t at = pass.begin; at < pass.end; ++at) {
+    const Event& event = tape.events[at];
+    if (event.kind != EventKind::record_stream || pass.has(event.block)) continue;
+    if (forward && forward->has(event.block)) continue;
+    if (std::ranges::find(found, event.block) == found.end()) found.push_back(event.block);
+  }
+  return found;
+}
+
 /// Blocks of a stretch of which each has gone or is known to be held.
 class Accounted {
  public:
@@ -71,7 +90,11 @@ class Accounted {
 }  // namespace
 
 MicroBatches::Neighbour MicroBatches::before() const {
-  if (forwards_ == 0) return Neighbour::none;
+  const auto has_history = [](const Tensor* kept) {
+    return kept->defined() && kept->impl().grad_fn;
+  };
+  const bool is_first = forwards_ == step_began_ && std::ranges::any_of(kept_, has_history);
+  if (forwards_ == 0 || is_first) return Neighbour::none;
   const bool in_flight =
       std::ranges::any_of(flights_, [this](const Flight& f) { return f.number + 1 == forwards_; });
   return in_flight ? Neighbour::in_flight : Neighbour::done;
@@ -115,7 +138,7 @@ std::optional<MicroBatches::Left> MicroBatches::left_of(const Tensor& tensor,
     return Left{.what = Left::What::own,
                 .offset = block - stretch.first_block,
                 .stream = storage.stream,
-                .is_shared = storage.refs > 1 || tensor.ptr()->refs > 1,
+                .is_shared = !is_only_holder(tensor),
                 .holds_input = reaches(tensor, input)};
   }
   return block == was ? std::optional(Left{}) : std::nullopt;
@@ -127,8 +150,14 @@ std::optional<MicroBatches::Model> MicroBatches::model_of(
   const Tape& tape = session().tape;
   Model model;
   model.stretch = between(began_, end_of(tape));
-  auto shape = shape_of(tape, model.stretch, {.forward = forward, .held = kept_before_});
-  if (!shape) return std::nullopt;
+  model.lasting = lasting_of(tape, model.stretch, forward);
+  std::vector<BlockId> held = kept_before_;
+  held.insert(held.end(), model.lasting.begin(), model.lasting.end());
+  auto shape = shape_of(tape, model.stretch, {.forward = forward, .held = std::move(held)});
+  const auto frees_lasting = [this](const ShapedEvent& e) {
+    return e.kind == EventKind::free && e.owner == BlockOwner::held && e.offset >= kept_.size();
+  };
+  if (!shape || std::ranges::any_of(*shape, frees_lasting)) return std::nullopt;
   model.shape = std::move(*shape);
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     const auto left = left_of(*kept_[i], model.stretch, input, kept_before_[i]);
@@ -189,7 +218,8 @@ void MicroBatches::record(std::vector<Record>& records, const Standing& standing
   auto at = std::ranges::find(records, standing, &Record::standing);
   if (at == records.end()) at = records.insert(at, {.standing = standing, .model = {}});
   const bool is_alike = at->model && model && at->model->shape == model->shape &&
-                        at->model->left == model->left && at->model->result == model->result &&
+                        at->model->lasting == model->lasting && at->model->left == model->left &&
+                        at->model->result == model->result &&
                         at->model->recategorised == model->recategorised &&
                         allocate_alike(session().tape, at->model->stretch, model->stretch);
   if (at->is_confirmed && !is_alike) session().layers_differ = true;
@@ -240,6 +270,18 @@ void MicroBatches::free_of_forward(const ShapedEvent& event, Flight& flight) con
   if (kept != kept_.end()) (*kept)->reset();
 }
 
+/// The block of a written pass that another stream uses.
+BlockId MicroBatches::used_block(const Model& model, const ShapedEvent& event, BlockId own,
+                                 const Flight* flight) const {
+  switch (event.owner) {
+    case BlockOwner::forward: return flight->forward.first_block + event.offset;
+    case BlockOwner::held:
+      if (event.offset < kept_.size()) return memory_of(*kept_[event.offset]);
+      return model.lasting[event.offset - kept_.size()];
+    default: return own + event.offset;
+  }
+}
+
 Stretch MicroBatches::write(const Model& model, Flight* flight) {
   Tape& tape = session().tape;
   const TapePosition from = end_of(tape);
@@ -248,6 +290,9 @@ Stretch MicroBatches::write(const Model& model, Flight* flight) {
       const BlockId after = model.stretch.first_block + event.offset;
       const Why why = tape.why[after];
       tape.alloc(tape.requested[after], event.stream, why);
+    } else if (event.kind == EventKind::record_stream) {
+      tape.events.push_back(
+          {event.kind, event.stream, used_block(model, event, from.block, flight)});
     } else if (event.owner == BlockOwner::stretch) {
       tape.free(from.block + event.offset, event.stream);
     } else if (event.owner == BlockOwner::forward) {

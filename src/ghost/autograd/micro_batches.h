@@ -30,6 +30,10 @@ class MicroBatches {
   /// `kept`: where the model keeps tensors of its last pass; the places must stay.
   explicit MicroBatches(std::vector<Tensor*> kept) : kept_(std::move(kept)) {}
 
+  /// A step begins: the names in which the last one held its micro-batches are gone, so that what
+  /// the model keeps may alone hold, by its history, what others held before.
+  void begin_step() { step_began_ = forwards_; }
+
   /// The output of a forward over `input`, written down; none where it has to be run. `is_last`: no
   /// other follows before its backward.
   std::optional<Tensor> write_forward(const Tensor& input, bool is_last);
@@ -73,6 +77,7 @@ class MicroBatches {
   struct Model {
     StretchShape shape;
     Stretch stretch;
+    std::vector<BlockId> lasting;  ///< older blocks that it uses on another stream
     std::vector<Left> left;        ///< in kept_
     std::vector<Tensor> patterns;  ///< of `left`, without memory
     std::optional<Left> result;    ///< the output, or the gradient of the input
@@ -116,12 +121,14 @@ class MicroBatches {
   static const Model* confirmed(const std::vector<Record>& records, const Standing& standing);
 
   void free_of_forward(const ShapedEvent& event, Flight& flight) const;
+  BlockId used_block(const Model& model, const ShapedEvent& event, BlockId own,
+                     const Flight* flight) const;
   Stretch write(const Model& model, Flight* flight);
   void leave(const Model& model, const Stretch& written, Flight& flight);
 
   std::vector<Tensor*> kept_;
   std::vector<Flight> flights_;
-  std::uint64_t forwards_ = 0;
+  std::uint64_t forwards_ = 0, step_began_ = 0;
   std::vector<Record> forward_, backward_;
   // When the pass that runs began:
   TapePosition began_;
