@@ -74,7 +74,7 @@ bool makes_states_at_once(const DsConfig& config, const TrainRecipe& recipe) {
   const bool is_torch =
       !config.optimizer || config.optimizer->kind == ConfiguredOptimizer::Kind::torch;
   return is_torch && name == OptimizerName::adagrad && config.zero.stage > 0 &&
-         !config.under_zero_init;
+         !config.zero_init;
 }
 
 /// Without partitions the optimizer is handed float32 copies of which it has no states.
