@@ -61,6 +61,7 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
                                          ? json_quoted("worst")
                                          : fmt::format("{}", r.expert_load.imbalance)});
   if (r.compile) settings.push_back({"compile", "true"});
+  if (r.init_device) settings.push_back({"init_device", json_quoted(name(*r.init_device))});
   settings.push_back({"freeze", r.freeze.empty() ? "null" : joined(r.freeze)});
   return settings;
 }

@@ -26,7 +26,7 @@ struct Phrase {
   std::string_view setting, before, after, silent;
 };
 
-constexpr std::array<Phrase, 14> kOfWorkload{{
+constexpr std::array<Phrase, 15> kOfWorkload{{
     {"gradient_accumulation", "", " micro-batches", "1"},
     {"precision", "", "", ""},
     {"quantize", "", " weights", ""},
@@ -36,6 +36,7 @@ constexpr std::array<Phrase, 14> kOfWorkload{{
     {"lora_rank", "LoRA rank ", "", "0"},
     {"loss", "", " loss", "torch"},
     {"offload", "", " offload", ""},
+    {"init_device", "made on ", "", "cuda"},
     {"max_model_len", "", " tokens at most", ""},
     {"max_num_seqs", "", " sequences", ""},
     {"gpu_memory_utilization", "", " of memory", ""},

@@ -529,6 +529,7 @@ std::string_view name(Checkpointing checkpointing) {
   return name_of(checkpointing, kCheckpointings);
 }
 std::string_view name(AttentionChoice attention) { return name_of(attention, kAttentions); }
+std::string_view name(InitDevice device) { return name_of(device, kInitDevices); }
 std::string_view name(Task task) { return name_of(task, kTaskChoices); }
 
 }  // namespace memtape

@@ -25,6 +25,7 @@ std::string_view name(OptimizerName optimizer);
 std::string_view name(OptimizerImpl impl);
 std::string_view name(Checkpointing checkpointing);
 std::string_view name(AttentionChoice attention);
+std::string_view name(InitDevice device);
 std::string_view name(Task task);
 
 }  // namespace memtape
