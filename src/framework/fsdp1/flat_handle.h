@@ -74,6 +74,7 @@ class FlatHandle {
   Tensor saved_grad_shard, cpu_grad;
   TrainingState state = TrainingState::idle;
   ghost::Ptr<ghost::Node> accumulator;  ///< of `flat`, from its forward to the backward's end
+  bool shares_parameters = false;       ///< one of them is the parameter of two modules
   bool prefetched = false, needs_pre_forward_unshard = false, needs_pre_backward_unshard = false;
   bool ran_pre_backward = false, post_backward_called = false;
   bool reshards_with_input = false;  ///< of a unit that is not trained: its hook is registered

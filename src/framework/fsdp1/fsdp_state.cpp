@@ -116,6 +116,7 @@ void FsdpState::post_forward(const std::vector<Tensor*>& outputs) {
     if (handle_->state == TrainingState::backward_pre) return;
     record_post_forward();
     handle_->reshard(!is_root_ && shared_.options.reshards_after_forward());
+    check_shared_gradients();
     handle_->state = TrainingState::idle;
   }
   if (!ghost::session().grad_enabled) return;
@@ -125,6 +126,21 @@ void FsdpState::post_forward(const std::vector<Tensor*>& outputs) {
     handle_->ran_pre_backward = false;
   }
   for (Tensor* output : outputs) watch(*output);
+}
+
+/// _use_sharded_grad_views: of a shared parameter the second name gets the gradient of the first,
+/// which autograd takes in the parameter's dtype alone. Without sharding it may be of an
+/// accumulation that is not synchronised, in the dtype that computes.
+void FsdpState::check_shared_gradients() const {
+  const Tensor grad = handle_->flat.grad();
+  if (shared_.options.is_sharded() || !shared_.options.use_orig_params ||
+      !handle_->shares_parameters || !grad.defined() || grad.dtype() == handle_->orig_dtype())
+    return;
+  ghost::session().fail(
+      {ErrorKind::bad_input,
+       "PyTorch 2.11 fails on the low-precision gradients of tied parameters that "
+       "accumulate without sharding",
+       "--strategy: use_orig_params", "false, or no_sync false"});
 }
 
 /// _exec_order_utils.py: a unit keeps the place of its first forward in a step, unless that was the

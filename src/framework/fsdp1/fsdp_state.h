@@ -57,6 +57,7 @@ class FsdpState final : public nn::ForwardHooks {
   void register_post_backward_hook();
   void cast_arguments(const std::vector<Tensor*>& arguments) const;
   void record_post_forward();
+  void check_shared_gradients() const;
   void watch(Tensor& output);
   void register_reshard_only_hook(const Tensor* input);
   void pre_backward_hook();

@@ -27,6 +27,7 @@ using nn::ModuleNode;
 struct Unit {
   ModuleNode* module = nullptr;
   std::vector<Tensor> parameters;
+  bool shares_parameters = false;  ///< one of them is the parameter of two modules
 };
 
 bool is_trained_leaf(const ModuleNode& module) {
@@ -56,17 +57,20 @@ class Units {
 
   void add(ModuleNode& module) {
     Unit unit{.module = &module, .parameters = {}};
-    collect(module, unit.parameters);
+    collect(module, unit);
     wrapped_.insert(&module);
     units_.push_back(std::move(unit));
   }
 
   /// The module's parameters that no unit inside it holds, in the order of named_modules().
-  void collect(ModuleNode& module, std::vector<Tensor>& found) {
+  void collect(ModuleNode& module, Unit& unit) {
     for (const ModuleNode::Named& parameter : module.parameters)
-      if (managed_.insert(parameter.tensor.ptr().get()).second) found.push_back(parameter.tensor);
+      if (managed_.insert(parameter.tensor.ptr().get()).second)
+        unit.parameters.push_back(parameter.tensor);
+      else
+        unit.shares_parameters = true;
     for (ModuleNode* child : module.children)
-      if (!wrapped_.contains(child)) collect(*child, found);
+      if (!wrapped_.contains(child)) collect(*child, unit);
   }
 
   bool wraps_layers_, wraps_leaves_;
@@ -187,6 +191,7 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
     auto handle = unit.parameters.empty()
                       ? nullptr
                       : std::make_unique<FlatHandle>(unit.parameters, rank_, shared_.options);
+    if (handle) handle->shares_parameters = unit.shares_parameters;
     states_.push_back(std::make_unique<FsdpState>(shared_, std::move(handle), is_root));
     if (!is_root) unit.module->hooks.push_back(states_.back().get());
   }
