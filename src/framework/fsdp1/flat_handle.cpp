@@ -153,7 +153,8 @@ void FlatHandle::init_attributes() {
   if (casts()) mp_shard_ = emptied(local_numel_, param_dtype_, Category::communication);
   if (!options_.is_sharded()) return;
   full_padded_ = emptied(local_numel_ * shards_, param_dtype_, Category::parameter);
-  if (casts()) emptied(local_numel_ * shards_, orig_dtype_, Category::parameter);
+  if (casts())
+    full_precision_padded_ = emptied(local_numel_ * shards_, orig_dtype_, Category::parameter);
 }
 
 void FlatHandle::set_data(const Tensor& source, const Dims& sizes) {
@@ -199,12 +200,13 @@ void FlatHandle::unshard() {
     if (options_.cpu_offload) s.record_stream(flat, s.stream);
   }
   if (options_.is_sharded()) set_data(full_padded_, {layout_.numel});
-  state == TrainingState::forward ? use_unsharded_views() : show_dtype(flat.dtype());
+  if (state != TrainingState::forward) return show_dtype(flat.dtype());
+  const GradMode enable_grad(true);
+  use_unsharded_views();
 }
 
 /// _use_unsharded_views: splits of the flat parameter, seen in the parameters' shapes.
 void FlatHandle::use_unsharded_views() {
-  const GradMode enable_grad(true);
   std::vector<std::int64_t> lengths;
   for (const FlatPiece& piece : layout_.pieces) lengths.push_back(piece.numel);
   const std::vector<Tensor> splits = flat.split(lengths, 0);
@@ -225,6 +227,22 @@ void FlatHandle::post_unshard() {
   if (!casts() || !options_.is_sharded()) return;
   ghost::session().record_stream(mp_shard_, ghost::session().stream);
   free_storage(mp_shard_);
+}
+
+void FlatHandle::summon() {
+  if (!options_.is_sharded()) return;
+  const Tensor& whole = casts() ? full_precision_padded_ : full_padded_;
+  alloc_storage(whole);
+  set_data(whole, {layout_.numel});
+  use_unsharded_views();
+  seen_by_orig_params_.reset();  // as_params=True
+}
+
+void FlatHandle::end_summon() {
+  if (!options_.is_sharded()) return;
+  set_data(local_shard_, {local_numel_});
+  free_storage(casts() ? full_precision_padded_ : full_padded_);
+  show_dtype(orig_dtype_);
 }
 
 void FlatHandle::reshard(bool free_unsharded) {

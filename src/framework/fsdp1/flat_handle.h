@@ -64,6 +64,9 @@ class FlatHandle {
   DType reduce_dtype() const { return reduce_dtype_; }
   /// Parameters' own bytes in this rank's shard, without padding.
   Bytes held_bytes() const;
+  /// FSDP.summon_full_params: whole in its own dtype, and back.
+  void summon();
+  void end_summon();
   /// accelerate's prepare_model under mixed precision: what is trained becomes float32.
   void upcast();
 
@@ -97,6 +100,7 @@ class FlatHandle {
   FlatLayout layout_;
   std::int64_t local_numel_ = 0;
   Tensor local_shard_, mp_shard_, full_padded_;
+  Tensor full_precision_padded_;  ///< _full_prec_full_param_padded, where units cast
   /// With use_orig_params the program's parameters are views of the shard that was brought to the
   /// device, or of the one before upcast(), until they see the shard again (_use_sharded_views).
   Tensor seen_by_orig_params_;

@@ -47,6 +47,18 @@ void FsdpState::root_pre_forward(const std::vector<nn::ModuleNode::Named*>& buff
   }
 }
 
+std::shared_ptr<void> FsdpState::summon(const std::vector<nn::ModuleNode::Named*>& buffers) {
+  const GradMode no_grad(false);
+  lazy_init(buffers);
+  if (!handle_) return nullptr;
+  handle_->reset_grad_if_unused();
+  handle_->summon();
+  return {nullptr, [this](void*) {
+            const GradMode without_grad(false);
+            handle_->end_summon();
+          }};
+}
+
 void FsdpState::unshard(FlatHandle& handle) {
   const GradMode no_grad(false);
   {

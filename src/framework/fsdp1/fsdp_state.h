@@ -42,6 +42,8 @@ class FsdpState final : public nn::ForwardHooks {
   void after_further_output(Tensor& output) override;
   /// _root_pre_forward.
   void root_pre_forward(const std::vector<nn::ModuleNode::Named*>& buffers);
+  /// _unshard_fsdp_state_params, while what this gives lives.
+  std::shared_ptr<void> summon(const std::vector<nn::ModuleNode::Named*>& buffers);
   void pre_forward(const Tensor* input);
   void post_forward(const std::vector<Tensor*>& outputs);
 

@@ -117,6 +117,8 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
     return found;
   }
 
+  std::shared_ptr<void> summon_root() { return shared_.all_states.front()->summon(buffers_); }
+
   void call(const std::function<Outputs()>& module) override {
     FsdpState& root = *shared_.all_states.front();
     root.root_pre_forward(buffers_);
@@ -239,6 +241,10 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
 std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
                                                 const Options& options, std::int64_t rank) {
   return std::make_unique<FullyShardedDataParallel>(model, options, rank);
+}
+
+std::shared_ptr<void> summon_root(torch::DrivenModel& wrapped) {
+  return static_cast<FullyShardedDataParallel&>(wrapped).summon_root();
 }
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,

@@ -18,6 +18,10 @@ namespace memtape::fsdp1 {
 std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
                                                 const Options& options, std::int64_t rank);
 
+/// FSDP.summon_full_params(model, recurse=False) of what shard_model gave: the root unit's own
+/// parameters are whole while what this gives lives.
+std::shared_ptr<void> summon_root(torch::DrivenModel& wrapped);
+
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank);
 

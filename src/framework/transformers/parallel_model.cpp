@@ -138,17 +138,10 @@ std::unique_ptr<torch::DrivenModel> prepare_parallel(family::PretrainedModel& mo
 
 namespace {
 
-/// FSDP1's root unit is summoned to generate, in float32, and a PeftModel generates below FSDP2's.
 Result<void> check_generation(const TrainRecipe& recipe) {
-  const std::string name =
-      std::string("trl's ") + (recipe.trainer.grpo->leaves_one_out ? "RLOO" : "GRPO") + "Trainer ";
-  if (recipe.trainer.fsdp->version == 1)
-    return unsupported(name + "over FSDP 1 is not modelled", "--fsdp",
-                       R"(--fsdp_config '{"version": 2}')");
-  if (recipe.lora)
-    return unsupported(name + "with adapters over FSDP 2 is not modelled", "--fsdp",
-                       "leave it out, or --deepspeed");
-  return {};
+  if (!recipe.lora || recipe.trainer.fsdp->version == 2) return {};
+  return bad_input("transformers' generate() meets FSDP 1's adapters in another dtype, and fails",
+                   "--fsdp", R"(--fsdp_config '{"version": 2}', or --deepspeed)");
 }
 
 /// A flat tensor of FSDP1 has one dtype, and that is no integer (_validate_tensors_to_flatten).

@@ -28,8 +28,8 @@ PreparedModel::PreparedModel(const TrainRecipe& recipe, family::PretrainedModel&
                   (role == Role::trained || !recipe.trainer.fsdp)) {}
 
 ModelOutput PreparedModel::operator()(const Batch& inputs) const {
-  if (!wrapper_) return patched(inputs);
-  return wrapper_->forward([this](const Batch& batch) { return patched(batch); }, inputs);
+  if (!wrapper_) return unwrapped(inputs);
+  return wrapper_->forward([this](const Batch& batch) { return unwrapped(batch); }, inputs);
 }
 
 void PreparedModel::call(const std::function<torch::DrivenModel::Outputs()>& forward,
@@ -42,7 +42,7 @@ void PreparedModel::call(const std::function<torch::DrivenModel::Outputs()>& for
     patched();
 }
 
-ModelOutput PreparedModel::patched(const Batch& inputs) const {
+ModelOutput PreparedModel::unwrapped(const Batch& inputs) const {
   const ModelOutput original = autocasting([&] { return forward_(inputs); });
   if (!is_patched_ || !recipe_.autocasts()) return original;
   // convert_to_fp32 of accelerate: one output after the other.

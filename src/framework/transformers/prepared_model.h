@@ -33,6 +33,8 @@ class PreparedModel {
 
   /// model(**inputs)
   family::ModelOutput operator()(const family::Batch& inputs) const;
+  /// The same without what wraps the model: its forward as prepare_model patches it.
+  family::ModelOutput unwrapped(const family::Batch& inputs) const;
 
   /// What a program calls: Trainer's `model_wrapped`, or its `model`, which is below the wrapper
   /// but over FSDP (_prepare_for_training).
@@ -66,9 +68,6 @@ class PreparedModel {
   }
 
  private:
-  /// The forward as prepare_model patches it.
-  family::ModelOutput patched(const family::Batch& inputs) const;
-
   const TrainRecipe& recipe_;
   family::PretrainedModel& model_;
   Forward forward_;

@@ -11,6 +11,7 @@
 #include "family/transformers_release.h"
 #include "framework/deepspeed/evaluation_engine.h"
 #include "framework/deepspeed/initialize.h"
+#include "framework/fsdp1/fully_sharded_data_parallel.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/model_setup.h"
@@ -168,6 +169,8 @@ class Trainer {
     if (ds_config_) return initialize_deepspeed();
     wrapper_ = prepare_parallel(model_, recipe_, rank_);
     prepared_.wrap_in(*wrapper_);
+    if (parallelism_of(recipe_) == Parallelism::fsdp1)
+      prepared_.unwrap_with([this] { return fsdp1::summon_root(*wrapper_); });
     created_ = create_optimizer(recipe_, model_, *wrapper_);
     optimizer_ = created_.optimizer.get();
     optimizer_->move_state_to_gpu();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "framework/transformers/generate.h"
+#include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trl/switched_off.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -104,12 +105,20 @@ void GrpoRollout::generate() {
                            .looks_for_eos = true};
   const WithoutCheckpointing plain(model_.model());
   const std::shared_ptr<void> unwrapped = model_.unwrapped_to_generate();
-  // accelerate's autocast is around the outer model: PeftModel.generate() calls the one within.
-  const bool calls_within = recipe_.lora || model_.is_unwrapped_to_generate();
-  const Tensor sequences =
-      transformers::generate(model_.model(), how, [&](const family::Batch& batch) {
-        return calls_within ? model_.model().forward(batch).logits : model_(batch).logits;
-      });
+  Tensor sequences;
+  const auto run = [&]() -> torch::DrivenModel::Outputs {
+    sequences = transformers::generate(model_.model(), how, [this](const family::Batch& batch) {
+      // accelerate's autocast is around the outer model: PeftModel.generate() calls the one within
+      if (recipe_.lora) return model_.model().forward(batch).logits;
+      return (model_.is_unwrapped_to_generate() ? model_.unwrapped(batch) : model_(batch)).logits;
+    });
+    return {&sequences};
+  };
+  // register_fsdp_forward_method(model, "generate"): FSDP2's root is entered around it
+  if (parallelism_of(recipe_) == Parallelism::fsdp2)
+    model_.call(run, PreparedModel::Callee::model_wrapped);
+  else
+    run();
   const Dims sizes{how.batch_size, how.max_new_tokens};
   const Tensor is_eos = ghost::full(sizes, DType::boolean);
   const Tensor eos_idx = tokens({how.batch_size});
