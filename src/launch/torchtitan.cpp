@@ -27,6 +27,7 @@ constexpr auto kModelled =
                                      "optimizer.name",
                                      "optimizer.implementation",
                                      "optimizer.fused",
+                                     "optimizer.early_step_in_backward",
                                      "training.batch_size",
                                      "training.local_batch_size",
                                      "training.global_batch_size",
@@ -62,11 +63,12 @@ constexpr auto kModelled =
                                      "experimental.pipeline_parallel_degree",
                                      "activation_checkpoint.mode",
                                      "activation_checkpoint.selective_ac_option",
+                                     "activation_checkpoint.early_stop",
                                      "compile.enable",
                                      "compile.components",
                                      "float8.enable_float8_linear"});
 constexpr auto kNotModelled = std::to_array<std::string_view>(
-    {"optimizer.early_step_in_backward", "parallelism.enable_async_tensor_parallel",
+    {"training.debug_moe_force_load_balance", "parallelism.enable_async_tensor_parallel",
      "experimental.enable_async_tensor_parallel", "parallelism.enable_compiled_autograd",
      "experimental.enable_compiled_autograd", "activation_checkpoint.memory_budget",
      "training.dtype", "fault_tolerance.enable", "validation.enable",
@@ -98,7 +100,6 @@ constexpr auto kNeutral = std::to_array<std::string_view>(
      "training.enable_loss_parallel",
      "training.enable_float8_linear",
      "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns",
-     "activation_checkpoint.early_stop",
      "activation_checkpoint.preserve_rng_state",
      "activation_checkpoint.determinism_check",
      "activation_checkpoint.debug",
@@ -404,6 +405,11 @@ std::string strategy_of(Settings& settings) {
       members.push_back(fmt::format("{}: {}", quoted(key), *number));
   if (const std::int64_t n = degree(settings, "data_parallel_replicate_degree", 1); n > 1)
     members.push_back(fmt::format("\"data_parallel_replicate_degree\": {}", n));
+  if (settings.on("optimizer.early_step_in_backward"))
+    members.emplace_back("\"early_step_in_backward\": true");
+  if (settings.find("activation_checkpoint.early_stop"))
+    members.push_back(
+        fmt::format("\"early_stop\": {}", settings.on("activation_checkpoint.early_stop")));
   if (settings.on("training.enable_cpu_offload"))
     members.emplace_back("\"enable_cpu_offload\": true");
   if (settings.on("parallelism.disable_loss_parallel"))

@@ -65,6 +65,8 @@ struct Options {
   /// (FSDPParam._get_grad_inner_tensor).
   std::function<ghost::Tensor(const ghost::Tensor& parameter, ghost::Tensor gradient)>
       local_gradient;
+  /// register_post_accumulate_grad_hook of a sharded parameter, which foreach_reduce calls.
+  std::function<void(const ghost::Tensor& sharded)> post_accumulate;
 };
 
 Result<Options> read_options(const TrainRecipe& recipe);

@@ -29,6 +29,7 @@ ParamGroup::ParamGroup(const std::vector<Tensor>& parameters, std::int64_t rank,
       divides_gradients_(options.divides_gradients),
       reshard_to_(options.reshard_to),
       local_gradient_(options.local_gradient),
+      post_accumulate_(options.post_accumulate),
       reshards_after_forward_(options.reshard_after_forward.value_or(true)) {
   const ShardPlace place{shards_, options.mesh.coordinate(rank, "shard")};
   for (const Tensor& parameter : parameters) params.emplace_back(parameter, place, options);
@@ -211,7 +212,10 @@ void ParamGroup::foreach_reduce(const std::vector<FsdpParam*>& with_grad,
   const StreamGuard stream(replicates_ ? comm->all_reduce_stream : comm->reduce_scatter_stream);
   if (replicates_) all_reduce_input_ = output;
   output = std::move(output).to(orig_dtype);
-  for (FsdpParam* param : with_grad) param->take_sharded_grad(output);
+  for (FsdpParam* param : with_grad) {
+    param->take_sharded_grad(output);
+    if (post_accumulate_) post_accumulate_(param->sharded);
+  }
   comm->reduce_scatter_state = std::move(input);
 }
 

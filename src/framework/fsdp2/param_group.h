@@ -77,6 +77,7 @@ class ParamGroup {
   bool replicates_, divides_gradients_;
   std::optional<std::int64_t> reshard_to_;
   std::function<Tensor(const Tensor&, Tensor)> local_gradient_;
+  std::function<void(const Tensor&)> post_accumulate_;
   bool reshards_after_forward_;
   bool is_unsharded_ = false, is_sharded_post_forward_ = false;
   bool has_gathered_ = false;  ///< _all_gather_result is there

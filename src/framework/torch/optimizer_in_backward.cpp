@@ -36,10 +36,25 @@ OptimizerInBackward::OptimizerInBackward(TensorList parameters, const Make& make
   }
 }
 
+void OptimizerInBackward::step_at(const Tensor& parameter) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].ptr().get() != parameter.ptr().get()) continue;
+    of_each_[i]->step();
+    of_each_[i]->zero_grad();
+  }
+}
+
 Bytes OptimizerInBackward::state_bytes() const {
   Bytes bytes = 0;
   for (const auto& optimizer : of_each_) bytes += optimizer->state_bytes();
   return bytes;
+}
+
+std::unique_ptr<OptimizerInBackward> make_optimizer_in_backward(const TrainRecipe& recipe,
+                                                                const TensorList& parameters) {
+  return std::make_unique<OptimizerInBackward>(parameters, [&](std::size_t place) {
+    return make_optimizer(recipe, {parameters[place]});
+  });
 }
 
 Result<bool> steps_in_backward(const TrainRecipe& recipe) {

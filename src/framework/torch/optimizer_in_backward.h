@@ -20,6 +20,9 @@ class OptimizerInBackward final : public Optimizer {
   /// Makes the optimizer of the parameter at a place.
   using Make = std::function<std::unique_ptr<Optimizer>(std::size_t place)>;
   OptimizerInBackward(TensorList parameters, const Make& make);
+  /// For who calls a parameter's hooks without autograd (foreach_reduce of fully_shard).
+  void step_at(const Tensor& parameter);
+  const std::vector<std::unique_ptr<Optimizer>>& of_each() const { return of_each_; }
   Bytes state_bytes() const override;
 
  protected:
@@ -31,6 +34,10 @@ class OptimizerInBackward final : public Optimizer {
   std::vector<std::unique_ptr<Optimizer>> of_each_;
   std::vector<ghost::Ptr<ghost::Node>> accumulators_;
 };
+
+/// The recipe's optimizer for each of them.
+std::unique_ptr<OptimizerInBackward> make_optimizer_in_backward(const TrainRecipe& recipe,
+                                                                const TensorList& parameters);
 
 /// Whether the recipe's strategy asks for it. What needs all gradients at once is an error.
 Result<bool> steps_in_backward(const TrainRecipe& recipe);

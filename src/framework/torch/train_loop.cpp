@@ -205,9 +205,7 @@ class ModelSteppingInBackward final : public DrivenModel {
  public:
   using DrivenModel::DrivenModel;
   std::unique_ptr<Optimizer> make_optimizer(const TrainRecipe& recipe) override {
-    const std::vector<Tensor> all = parameters();
-    return std::make_unique<OptimizerInBackward>(
-        all, [&](std::size_t place) { return torch::make_optimizer(recipe, {all[place]}); });
+    return make_optimizer_in_backward(recipe, parameters());
   }
 };
 

@@ -18,7 +18,7 @@ constexpr auto kKnown = std::to_array<std::string_view>(
      "data_parallel_replicate_degree", "enable_cpu_offload", "context_parallel_rotate_method",
      "chunked_loss", "pipeline_parallel_schedule", "pipeline_parallel_microbatch_size",
      "pipeline_parallel_layers_per_stage", "pipeline_parallel_first_stage_less_layers",
-     "pipeline_parallel_last_stage_less_layers"});
+     "pipeline_parallel_last_stage_less_layers", "early_stop", "early_step_in_backward"});
 
 std::string text_of(std::int64_t number) { return std::to_string(number); }
 
@@ -197,6 +197,20 @@ Result<void> read_pipeline_parallel(const Config& model, const Config& json,
   return {};
 }
 
+/// OptimizersInBackwardContainer.
+Result<void> read_optimizer(const Config& json, JobConfig& job) {
+  constexpr const char* kOption = "--strategy: early_step_in_backward";
+  job.steps_early = json.boolean("early_step_in_backward", false);
+  if (!job.steps_early) return {};
+  if (job.expert_parallel > 1 || job.size("pp") > 1)
+    return bad_input("torchtitan has no optimizers in backward with expert or pipeline parallelism",
+                     kOption, "false, or --ep 1 and --pp 1");
+  if (job.replicates() || job.fsdp2.cpu_offload)
+    return unsupported("optimizers in backward with DDP or parameters on the host are not modelled",
+                       kOption, "false");
+  return {};
+}
+
 /// Sizes that must divide.
 Result<void> check_sizes(const Config& model, const TrainRecipe& recipe, const JobConfig& job) {
   const std::int64_t tp = job.size("tp"), cp = job.size("cp");
@@ -253,6 +267,8 @@ Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe
   if (const auto fine = read_fsdp(*json, job); !fine) return tl::unexpected(fine.error());
   if (const auto fine = read_layout(model, *json, recipe, job); !fine)
     return tl::unexpected(fine.error());
+  job.early_stop = json->boolean("early_stop", !job.since(kRecomputesAll));
+  if (const auto fine = read_optimizer(*json, job); !fine) return tl::unexpected(fine.error());
   if (job.compiles_blocks && job.autocasts())
     return unsupported("compiled blocks under autocast, without shards, are not modelled",
                        "--strategy: compile", "false, or GPUs that shard");

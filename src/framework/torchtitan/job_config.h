@@ -57,6 +57,8 @@ struct JobConfig {
   LossKind loss = LossKind::cross_entropy;
   std::int64_t loss_chunks = 8;
   bool loss_parallel = false;
+  bool early_stop = false;   ///< of what is computed again for backward
+  bool steps_early = false;  ///< early_step_in_backward
   bool accumulates = false;  ///< gradients of several micro-batches
   bool shards = false;       ///< fully_shard at all: dp_shard or cp are more than one
   fsdp2::Options fsdp2;

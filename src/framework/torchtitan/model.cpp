@@ -137,7 +137,7 @@ Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recip
   args.float_in_model = !job.since(kFloatInLoss);
   args.activation_checkpoint = job.activation_checkpoint;
   args.checkpoint_every = job.checkpoint_every;
-  if (job.since(kRecomputesAll)) args.recompute = ghost::Recompute::runs_to_end;
+  if (!job.early_stop) args.recompute = ghost::Recompute::runs_to_end;
   return args;
 }
 

@@ -45,11 +45,20 @@ void ModelPart::materialize() {
   transformer_.init_weights();
 }
 
+std::unique_ptr<torch::Optimizer> ModelPart::make_optimizer(const TrainRecipe& recipe) {
+  if (!job_.steps_early) return ProgramOverShards::make_optimizer(recipe);
+  auto stepping = torch::make_optimizer_in_backward(recipe, parameters());
+  stepping_ = stepping.get();
+  return stepping;
+}
+
 void ModelPart::set_up(torch::Optimizer& optimizer) {
   if (sharded_ || job_.size("tp") == 1) return;
-  optimizer.reads_gradients_as([this](const Tensor& p) {
+  const auto placed = [this](const Tensor& p) {
     return modules_.needs_placement(p, p.grad()) ? modules_.in_placement(p, p.grad()) : Tensor();
-  });
+  };
+  if (!stepping_) return optimizer.reads_gradients_as(placed);
+  for (const auto& of_one : stepping_->of_each()) of_one->reads_gradients_as(placed);
 }
 
 torch::StaticBytes ModelPart::statics() {
@@ -70,6 +79,8 @@ void ModelPart::shard_pieces(std::int64_t rank) {
                  ? modules_.in_placement(parameter, gradient)
                  : gradient;
     };
+  if (job_.steps_early)
+    options.post_accumulate = [this](const Tensor& parameter) { stepping_->step_at(parameter); };
   ProgramOverShards::shard(options, rank);
 }
 

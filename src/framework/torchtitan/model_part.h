@@ -8,6 +8,7 @@
 
 #include "framework/fsdp2/program_over_shards.h"
 #include "framework/torch/model_setup.h"
+#include "framework/torch/optimizer_in_backward.h"
 #include "framework/torch_cp/context.h"
 #include "framework/torch_tp/distributed_modules.h"
 #include "framework/torchtitan/job_config.h"
@@ -23,6 +24,7 @@ class ModelPart final : public fsdp2::ProgramOverShards {
   /// model.to_empty(device="cuda"); model.init_weights()
   void materialize();
 
+  std::unique_ptr<torch::Optimizer> make_optimizer(const TrainRecipe& recipe) override;
   void set_up(torch::Optimizer& optimizer) override;
   /// Every micro-batch's gradients are reduced: the trainer has no no_sync.
   void set_gradient_sync(bool) override {}
@@ -50,6 +52,7 @@ class ModelPart final : public fsdp2::ProgramOverShards {
   bool rescales_loss_;  ///< RescaleAccumulatedLoss; the loop divides where it accumulates
   torch_cp::Context context_;
   std::unique_ptr<torch::DrivenModel> replica_;
+  torch::OptimizerInBackward* stepping_ = nullptr;  ///< early_step_in_backward
   Tensor kept_pred_;
 };
 
