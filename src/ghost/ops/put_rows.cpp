@@ -44,11 +44,13 @@ void put_rows_(const Tensor& self, const Tensor& indices, const In& source) {
 
 Tensor scatter_add(const In& self, const Tensor& indices, const In& source) {
   Op op("scatter_add", {&self, &source});
+  Ptr<ScatterAddBackward0> node;
+  if (op.differentiable()) {
+    node = op.node<ScatterAddBackward0>({&*self, &*source});
+    node->indices.keep(indices);
+  }
   Tensor out = empty(self->sizes(), self->dtype());
-  if (!op.differentiable()) return out;
-  const Ptr<ScatterAddBackward0> node = op.node<ScatterAddBackward0>({&*self, &*source});
-  node->indices.keep(indices);
-  set_history(out, node);
+  if (node) set_history(out, node);
   return out;
 }
 
