@@ -34,7 +34,8 @@ DeepseekV4Config::DeepseekV4Config(const Config& c, const ModelOptions& options)
                 {.experts_key = {"n_routed_experts", "num_local_experts"},
                  .num_experts = 256,
                  .num_experts_per_tok = 6,
-                 .intermediate_key = {"moe_intermediate_size", "intermediate_size"},
+                 // attribute_map: the other name for it is set last
+                 .intermediate_key = {"intermediate_size", "moe_intermediate_size"},
                  .intermediate_size = 2048}),
       q_lora_rank(c.dimension("q_lora_rank", 1024)),
       o_groups(c.dimension("o_groups", 8)),
