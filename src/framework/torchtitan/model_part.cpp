@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/ddp/distributed_data_parallel.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torchtitan/loss.h"
 #include "framework/torchtitan/parallelize.h"
@@ -13,16 +14,6 @@ namespace memtape::torchtitan {
 namespace {
 
 constexpr double kReplicateBucketMb = 100;  // apply_ddp's bucket_cap_mb
-
-void to_empty(const nn::ModuleNode& module) {
-  for (const nn::ModuleNode* child : module.children) to_empty(*child);
-  const ghost::ScopeGuard scope(module.scope);
-  const ghost::Op op("empty_like", {});
-  for (const nn::ModuleNode::Named& p : module.parameters)
-    if (!p.tensor.impl().storage)
-      p.tensor.impl().storage =
-          ghost::empty(p.tensor.sizes(), p.tensor.dtype(), Category::parameter).impl().storage;
-}
 
 }  // namespace
 
@@ -41,7 +32,7 @@ ModelPart::ModelPart(Transformer& model, const JobConfig& job, std::int64_t rank
 }
 
 void ModelPart::materialize() {
-  sharded_ ? sharded_->to_empty() : to_empty(model_.tree.root());
+  sharded_ ? sharded_->to_empty() : torch::move_to_device(model_.tree.root());
   transformer_.init_weights();
 }
 
