@@ -38,7 +38,7 @@ cd "$root"
     optimizer_in_backward.jsonl trainer_options.jsonl trainer_recipes.jsonl trainer_trl.jsonl trainer_draws.jsonl trainer_packed.jsonl \
     trainer_programs.jsonl trainer_axolotl.jsonl trainer_llama_factory.jsonl trainer_llama_factory_kto.jsonl \
     trainer_llama_factory_rm.jsonl trainer_switched_off_dropout.jsonl accelerate_loops.jsonl trainer_parallel.jsonl \
-    trainer_parallel_recipes.jsonl trainer_parallel_adapters.jsonl trainer_parallel_trl.jsonl trainer_parallel_further.jsonl trainer_ranks.jsonl \
+    trainer_parallel_recipes.jsonl trainer_parallel_adapters.jsonl trainer_parallel_trl.jsonl trainer_parallel_further.jsonl trainer_init_device.jsonl trainer_ranks.jsonl \
     data_parallel_families.jsonl data_parallel_draws.jsonl parallel_programs.jsonl init_device.jsonl deepspeed_families.jsonl deepspeed_adapters.jsonl \
     megatron_experts.jsonl torchtitan_phantom.jsonl torchtitan_mixtures.jsonl torchtitan_expert_parallel.jsonl \
     torchtitan_mixture_parallel.jsonl torchtitan_context_tensor.jsonl torchtitan_llama4.jsonl torchtitan_early.jsonl \
