@@ -15,6 +15,7 @@
 #include "framework/torch/init_device.h"
 #include "framework/torch/language_model_head.h"
 #include "framework/torch/model_setup.h"
+#include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "mesh/shards.h"
 #include "nn/layers.h"
@@ -266,6 +267,8 @@ class ShardedModel final : public ShardedProgram {
                              "--strategy: wrap_ends", "false"});
       return;
     }
+    check_one_embedding(embedding);
+    if (embedding && head) untie(*embedding, *head);
     if (embedding) {
       shard({embedding});
       embedding_ = states_.back().get();
@@ -275,6 +278,27 @@ class ShardedModel final : public ShardedProgram {
     tail_ = states_.back().get();
     if (!options_.reshard_after_forward && states_.back()->group())
       states_.back()->group()->keep_unsharded_after_forward();  // torchtitan's default policy
+  }
+
+  void check_one_embedding(const ModuleNode* embedding) const {
+    for (const nn::NamedModule& module : nn::named_modules(model_.tree.root()))
+      if (embedding && module.node != embedding && module.node->embedding &&
+          shares_weight(*embedding, *module.node))
+        ghost::session().fail(
+            {ErrorKind::unsupported,
+             "the ends of a model whose stacks share an embedding are not modelled",
+             "--strategy: wrap_ends", "false"});
+  }
+
+  /// Shards take the place of the embedding's weight alone: a head that was tied to it keeps the
+  /// old parameter, which is sharded as one of its own.
+  static void untie(const ModuleNode& embedding, ModuleNode& head) {
+    if (!shares_weight(embedding, head) || !head.projection) return;
+    const Tensor table = head.projection->weight;
+    const Tensor own = ghost::alias(table, table.sizes(), table.strides());
+    own.impl().base.reset();
+    own.impl().requires_grad = table.requires_grad();
+    nn::replace_weight(*head.projection, own);
   }
 
   /// The copy that peft trains of either (modules_to_save) is tied to nothing.
