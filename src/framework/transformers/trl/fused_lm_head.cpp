@@ -30,12 +30,13 @@ Tensor mean_loss(const Tensor& log_probs, const Tensor& mask) {
 }
 
 /// weight.full_tensor(), where the head is still cut when the loss asks for it: FSDP2 gathers a
-/// unit when its own forward is called.
-Tensor full_tensor(const Tensor& weight) {
+/// unit when its own forward is called. Shards of what is frozen are in the dtype it was made in.
+Tensor full_tensor(const Tensor& weight, DType made_in) {
   const auto& storage = weight.impl().storage;
   if (storage && !storage->is_empty) return weight;
   const Op op("_allgather_base_", {});
-  return ghost::empty(weight.sizes(), weight.dtype(), Category::communication);
+  return ghost::empty(weight.sizes(), weight.requires_grad() ? weight.dtype() : made_in,
+                      Category::communication);
 }
 
 /// Of a model that ZeRO 3 has cut.
@@ -46,9 +47,10 @@ GatherHead gather_of(const PreparedModel& model) {
 }
 
 LogProbs score(const Tensor& hidden_states, const Tensor& labels, const Tensor& mask,
-               const nn::Projection& lm_head, FusedCount count, const GatherHead& gather_head) {
+               family::PretrainedModel& model, FusedCount count, const GatherHead& gather_head) {
+  const nn::Projection& lm_head = *model.head();
   const std::shared_ptr<void> whole = gather_head ? gather_head() : nullptr;
-  const Tensor weight = full_tensor(lm_head.weight);
+  const Tensor weight = full_tensor(lm_head.weight, model.tree.dtype());
   const Tensor hidden = ghost::index_by_mask(hidden_states, mask, count.scored);
   const Tensor targets = ghost::index_by_mask(labels, mask, count.scored);
   return chunked_logprob(hidden, weight, lm_head.bias, targets, count.outputs, gather_head);
@@ -69,7 +71,7 @@ FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& i
   out.label_mask = ghost::comparison("ne", labels);
   {
     const LogProbs per_token =
-        score(hidden_states, labels, out.label_mask, *model.head(), count, gather_head);
+        score(hidden_states, labels, out.label_mask, model, count, gather_head);
     out.log_probs = spread(per_token.log_probs, out.label_mask);
     out.entropy = spread(per_token.entropy, out.label_mask);
     out.mean_logits = spread(per_token.mean_logits, out.label_mask);
