@@ -19,7 +19,8 @@ struct Change {
 bool could_be_cut_first(const TrainRecipe& recipe, const Prediction& failing) {
   return failing.failure && failing.failure->phase == Phase::init &&
          torch::init_device(recipe) == InitDevice::cuda &&
-         (recipe.framework == Framework::fsdp1 || recipe.framework == Framework::fsdp2);
+         (recipe.framework == Framework::fsdp1 || recipe.framework == Framework::fsdp2 ||
+          recipe.framework == Framework::torch_tp);
 }
 
 /// Single changes and their useful sums, in order of what they cost the user.

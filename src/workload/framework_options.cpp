@@ -68,6 +68,10 @@ Result<void> check_init_device(const TrainRecipe& recipe) {
     case Framework::ddp:
     case Framework::fsdp1:
     case Framework::fsdp2: return {};
+    case Framework::torch_tp:
+      if (*recipe.init_device != InitDevice::cpu) return {};
+      return has_none(recipe.framework, "such way to make its model that is modelled",
+                      "init-device", "cuda or meta");
     case Framework::deepspeed:
     case Framework::transformers: {
       const bool takes_it = recipe.framework == Framework::deepspeed ||

@@ -236,7 +236,7 @@ Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
 
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Wrap& wrap) {
-  const bool cuts = recipe.framework == Framework::fsdp1 || recipe.framework == Framework::fsdp2;
+  const bool cuts = recipe.framework != Framework::ddp && recipe.framework != Framework::torch_cp;
   return run_program(
       config, recipe, device,
       {.wrap = wrap,

@@ -11,6 +11,7 @@
 #include "family/forward_arguments.h"
 #include "framework/fsdp2/program_over_shards.h"
 #include "framework/torch/built_parameters.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "framework/torch_tp/distributed_modules.h"
@@ -37,8 +38,14 @@ class ParallelModel final : public fsdp2::ProgramOverShards {
     parallelize();
     if (recipe.max_grad_norm) check_norm_of_all();
     if (options_.fsdp2) shard_rest(rank);
+  }
+
+  /// model.to_empty(device="cuda"), where the model was made on the meta device.
+  void to_empty() { sharded_ ? sharded_->to_empty() : torch::move_to_device(model_.tree.root()); }
+
+  void make_position_ids(std::int64_t sequence_length) {
     const ghost::ScopeGuard outside(0);
-    position_ids_ = ghost::arange(recipe.sequence_length, DType::int64).unsqueeze(0);
+    position_ids_ = ghost::arange(sequence_length, DType::int64).unsqueeze(0);
     ghost::session().set_category(position_ids_, Category::input);
   }
 
@@ -208,7 +215,14 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   const Result<Options> options = read_options(config, recipe);
   if (!options) return tl::unexpected(options.error());
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
-    return std::make_unique<ParallelModel>(model, *options, recipe, rank);
+    const bool on_meta = torch::init_device(recipe) == InitDevice::meta;
+    auto parallel = [&] {
+      const ghost::HostGuard meta(on_meta);
+      return std::make_unique<ParallelModel>(model, *options, recipe, rank);
+    }();
+    if (on_meta) parallel->to_empty();
+    parallel->make_position_ids(recipe.sequence_length);
+    return parallel;
   };
   return torch::run_wrapped(config, recipe, device, wrap);
 }
