@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -23,9 +24,12 @@ namespace {
 
 using nn::ModuleNode;
 
+constexpr std::string_view kCopies = "modules_to_save";
+
 /// A module that is wrapped, and the parameters that its flat tensor holds.
 struct Unit {
   ModuleNode* module = nullptr;
+  ModuleNode* called = nullptr;  ///< the one with whose forward it runs
   std::vector<Tensor> parameters;
   bool shares_parameters = false;  ///< one of them is the parameter of two modules
 };
@@ -42,21 +46,24 @@ class Units {
  public:
   Units(ModuleNode& root, const Options& options)
       : wraps_layers_(options.wraps_layers), wraps_leaves_(options.wraps_trained_leaves) {
-    for (ModuleNode* child : root.children) wrap(*child);
-    add(root);
+    for (ModuleNode* child : root.children) wrap(*child, *child);
+    add(root, root);
   }
   std::vector<Unit> take() { return std::move(units_); }
 
  private:
-  /// _recursive_wrap: children before their parent.
-  void wrap(ModuleNode& module) {
-    for (ModuleNode* child : module.children) wrap(*child);
+  /// _recursive_wrap: children before their parent. The copy that peft trains of a module
+  /// (modules_to_save.default) runs when that is called.
+  void wrap(ModuleNode& module, ModuleNode& called) {
+    const bool holds_copies = module.name == kCopies;
+    for (ModuleNode* child : module.children)
+      wrap(*child, holds_copies ? called : child->name == kCopies ? module : *child);
     if ((wraps_layers_ && module.is_layer) || (wraps_leaves_ && is_trained_leaf(module)))
-      add(module);
+      add(module, called);
   }
 
-  void add(ModuleNode& module) {
-    Unit unit{.module = &module, .parameters = {}};
+  void add(ModuleNode& module, ModuleNode& called) {
+    Unit unit{.module = &module, .called = &called, .parameters = {}};
     collect(module, unit);
     wrapped_.insert(&module);
     units_.push_back(std::move(unit));
@@ -195,7 +202,7 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
                       : std::make_unique<FlatHandle>(unit.parameters, rank_, shared_.options);
     if (handle) handle->shares_parameters = unit.shares_parameters;
     states_.push_back(std::make_unique<FsdpState>(shared_, std::move(handle), is_root));
-    if (!is_root) unit.module->hooks.push_back(states_.back().get());
+    if (!is_root) unit.called->hooks.push_back(states_.back().get());
   }
 
   /// The module and those below it that no unit holds, level by level (_move_module_to_device).

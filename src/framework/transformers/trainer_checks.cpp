@@ -69,11 +69,10 @@ Result<void> check_seq2seq(const TrainRecipe& recipe) {
 /// The same of models that FSDP or DeepSpeed cut.
 Result<void> check_cut_task(const TrainRecipe& recipe) {
   const bool over_zero3 = runs_deepspeed(recipe) && cuts_parameters(recipe);
-  const bool over_fsdp1 = recipe.trainer.fsdp && recipe.trainer.fsdp->version == 1;
-  const bool classifies = is_classification(recipe.task);
-  const bool is_known = recipe.lora  ? classifies && !over_fsdp1 && !over_zero3
-                        : classifies ? recipe.trainer.fsdp || over_zero3
-                                     : recipe.task == Task::masked_lm && (over_fsdp1 || over_zero3);
+  const bool over_fsdp2 = recipe.trainer.fsdp && recipe.trainer.fsdp->version == 2;
+  const bool is_known = is_classification(recipe.task)
+                            ? !recipe.lora || !over_zero3
+                            : recipe.task == Task::masked_lm && !recipe.lora && !over_fsdp2;
   if (is_known) return {};
   return unsupported("FSDP and DeepSpeed are not modelled for this task, or adapters in it",
                      "--task", "causal-lm");
