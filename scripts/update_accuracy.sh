@@ -41,7 +41,7 @@ cd "$root"
     trainer_parallel_recipes.jsonl trainer_parallel_adapters.jsonl trainer_parallel_trl.jsonl trainer_parallel_further.jsonl trainer_init_device.jsonl trainer_ranks.jsonl \
     data_parallel_families.jsonl data_parallel_draws.jsonl parallel_programs.jsonl init_device.jsonl deepspeed_families.jsonl deepspeed_adapters.jsonl \
     megatron_experts.jsonl torchtitan_phantom.jsonl torchtitan_mixtures.jsonl torchtitan_expert_parallel.jsonl \
-    torchtitan_mixture_parallel.jsonl torchtitan_context_tensor.jsonl torchtitan_llama4.jsonl torchtitan_early.jsonl \
+    torchtitan_mixture_parallel.jsonl torchtitan_context_tensor.jsonl torchtitan_llama4.jsonl torchtitan_early.jsonl torchtitan_drawn_options.jsonl \
     generate_decoding.jsonl generate_families.jsonl vllm_families.jsonl.gz llamacpp_architectures.jsonl.gz llamacpp_rare_architectures.jsonl.gz
   cd ../..
 } > "$page"

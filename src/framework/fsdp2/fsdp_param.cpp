@@ -72,6 +72,11 @@ void FsdpParam::to_empty() {
   if (sharded.numel() > 0) sharded.impl().storage = made.impl().storage;
 }
 
+void FsdpParam::share_shard(const FsdpParam& other) {
+  sharded = other.sharded;
+  if (sharded.numel() == sharded_data_.numel()) sharded_data_ = other.sharded_data_;
+}
+
 Tensor FsdpParam::all_gather_input() const {
   Tensor data = gather_source();
   if (offloads_ && !post_forward_data_.defined()) {

@@ -31,6 +31,9 @@ class FsdpParam {
   /// model.to_empty(device="cuda") of a shard that was made on the meta device.
   void to_empty();
 
+  /// The shard of another's; a padded copy is each one's own (FSDPParam.reset_sharded_param).
+  void share_shard(const FsdpParam& other);
+
   /// What the rank puts into the gather, in the order torch makes it; `post_forward`: from the
   /// smaller mesh.
   const Tensor& gather_source() const {

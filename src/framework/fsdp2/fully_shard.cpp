@@ -65,12 +65,22 @@ class ShardedModel final : public ShardedProgram {
         for (const FsdpParam& param : state->group()->params)
           shards.emplace(param.unsharded.ptr().get(), param.sharded);
     std::vector<Tensor> found;
-    for (const ModuleNode::Named& p : nn::named_parameters(model_.tree.root()))
-      if (p.tensor.requires_grad()) found.push_back(shards.at(p.tensor.ptr().get()));
+    std::unordered_set<const ghost::TensorImpl*> seen;
+    for (const ModuleNode::Named& p : nn::named_parameters(model_.tree.root())) {
+      if (!p.tensor.requires_grad()) continue;
+      const Tensor& shard = shards.at(p.tensor.ptr().get());
+      if (seen.insert(shard.ptr().get()).second) found.push_back(shard);
+    }
     return found;
   }
 
   void to_empty() override { to_empty(model_.tree.root()); }
+
+  void share_shard(const Tensor& a, const Tensor& b) override {
+    FsdpParam* const from = param_of(a);
+    FsdpParam* const to = param_of(b);
+    if (from && to) to->share_shard(*from);
+  }
 
   Tensor loss_of(const family::Batch& batch) override {
     const Forward module = [this](const family::Batch& inputs) { return model_.forward(inputs); };
@@ -117,14 +127,24 @@ class ShardedModel final : public ShardedProgram {
   torch::StaticBytes statics() override {
     torch::StaticBytes statics = whole_;
     statics.parameter_bytes = 0;
+    std::unordered_set<const ghost::TensorImpl*> seen;
     for (const auto& state : states_)
       if (state->group())
         for (const FsdpParam& param : state->group()->params)
-          statics.parameter_bytes += param.sharded.nbytes();
+          if (seen.insert(param.sharded.ptr().get()).second)
+            statics.parameter_bytes += param.sharded.nbytes();
     return statics;
   }
 
  private:
+  FsdpParam* param_of(const Tensor& unsharded) {
+    for (const auto& state : states_)
+      if (state->group())
+        for (FsdpParam& param : state->group()->params)
+          if (param.unsharded.ptr() == unsharded.ptr()) return &param;
+    return nullptr;
+  }
+
   /// _NormPartial._reduce_value (torch/distributed/tensor/_ops/_math_ops.py): the sum over ranks of
   /// their norms' powers, a tensor of its own, and its root.
   static Tensor reduced(const Tensor& norms) {

@@ -25,6 +25,8 @@ class ShardedProgram : public torch::DrivenModel {
   using DrivenModel::DrivenModel;
   /// model.to_empty(device="cuda"), where the model was made on the meta device: without memory.
   virtual void to_empty() = 0;
+  /// model.b = model.a behind fully_shard: two units each gather and reduce what is one shard.
+  virtual void share_shard(const ghost::Tensor& a, const ghost::Tensor& b) = 0;
 
   // What a pipeline does with a stage that is sharded (FSDPModule's methods over all modules).
   /// unshard(async_op=True): every unit's gather begins, on the stream that computes.

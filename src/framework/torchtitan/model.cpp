@@ -263,7 +263,6 @@ Transformer::Transformer(const ModelArgs& args, const family::ModelOptions& opti
   if (!range.has_head) return;
   norm_.emplace(root() / "norm", args.dim, args.norm);
   output_.emplace(root() / "output", args.dim, args.vocab_size, false);
-  if (args.tied && tok_embeddings_) nn::tie(*output_, tok_embeddings_->weight);
 }
 
 void Transformer::init_weights() {

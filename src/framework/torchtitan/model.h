@@ -119,6 +119,13 @@ class Transformer final : public family::PretrainedModel {
   nn::Projection* head() override { return output_ ? &*output_ : nullptr; }
   std::string_view output_embeddings() const override { return "output"; }
   std::deque<TransformerBlock>& layers() { return layers_; }
+  /// enable_weight_tying: one table for embedding and output, which parallelize_qwen3 makes them
+  /// once all parallelism is applied.
+  const ModelArgs& args() const { return args_; }
+  bool is_tied() const { return args_.tied && tok_embeddings_ && output_; }
+  const Tensor& embedding_table() const { return tok_embeddings_->weight; }
+  const Tensor& output_table() const { return output_->weight; }
+  void tie() { nn::tie(*output_, tok_embeddings_->weight); }
   /// init_weights: the table of rotations is computed on the device.
   void init_weights();
 

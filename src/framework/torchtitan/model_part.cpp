@@ -29,6 +29,20 @@ ModelPart::ModelPart(Transformer& model, const JobConfig& job, std::int64_t rank
   share_experts(model, job, rank);
   if (job.compiles_blocks) compile_blocks(model, job);
   if (job.shards) shard_pieces(rank);
+  if (model.is_tied()) tie_weights();
+}
+
+/// to_empty makes plain parameters anew, module by module, which leaves them untied; DTensors keep
+/// their identity (torch.utils.swap_tensors in nn.Module._apply).
+void ModelPart::tie_weights() {
+  const std::int64_t elements = transformer_.args().vocab_size * transformer_.args().dim;
+  whole_.parameters -= elements;
+  whole_.trainable_parameters -= elements;
+  whole_.weight_bytes -= bytes_of(DType::float32, elements);
+  if (sharded_)
+    sharded_->share_shard(transformer_.embedding_table(), transformer_.output_table());
+  else if (job_.size("tp") > 1)
+    transformer_.tie();
 }
 
 void ModelPart::materialize() {

@@ -41,6 +41,7 @@ class ModelPart final : public fsdp2::ProgramOverShards {
 
  private:
   void shard_pieces(std::int64_t rank);
+  void tie_weights();
   /// forward_backward_step: logits are let go of before backward.
   Tensor loss_by(const fsdp2::Forward& forward, const family::Batch& batch) override;
   Tensor logits_of(const fsdp2::Forward& forward, const family::Batch& inputs);
