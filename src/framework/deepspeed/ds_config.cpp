@@ -29,6 +29,7 @@ constexpr auto kKnown = std::to_array<std::string_view>({"zero_optimization",
                                                          "train_micro_batch_size_per_gpu",
                                                          "gradient_accumulation_steps",
                                                          "packed_sequences",
+                                                         "zero_init",
                                                          "prescale_gradients",
                                                          "gradient_predivide_factor",
                                                          "sparse_gradients",
@@ -382,6 +383,10 @@ struct Reader {
     if (autocast.boolean("enabled", false))
       return unsupported("torch_autocast is not modelled", kOption, "bf16 or fp16");
     config.packed_sequences = root.flag("packed_sequences", true);
+    config.makes_under_zero_init = root.flag("zero_init", false);
+    if (config.makes_under_zero_init && config.zero.stage != 3)
+      return bad_input("zero.Init cuts parameters, as ZeRO 3 alone does", "--strategy: zero_init",
+                       "false, or stage 3");
     const double clip = recipe.max_grad_norm.value_or(1.0);
     config.gradient_clipping =
         root.is_auto("gradient_clipping") ? clip : root.json().number("gradient_clipping", 1.0);

@@ -58,7 +58,8 @@ struct DsConfig {
   /// Adapters put into such a model have been cast to float32 (peft's autocast_adapter_dtype), and
   /// stay so.
   bool has_float32_adapters = false;
-  bool packed_sequences = true;  ///< memtape's own key: rows hold several sequences each
+  bool packed_sequences = true;        ///< memtape's own key: rows hold several sequences each
+  bool makes_under_zero_init = false;  ///< another: `zero_init`, of a program's own context
   std::optional<ConfiguredOptimizer> optimizer;
 
   bool partitions_gradients() const { return zero.stage >= 2; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "framework/deepspeed/initialize.h"
+#include "framework/deepspeed/zero_init.h"
 #include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/zero_batch.h"
@@ -63,11 +64,15 @@ class PlainLoop {
 /// _configure_distributed_model: the dtype is changed before the device.
 Result<std::unique_ptr<family::PretrainedModel>> make_model(const Config& config,
                                                             const TrainRecipe& recipe,
-                                                            DType dtype) {
+                                                            DsConfig& ds_config) {
+  if (ds_config.makes_under_zero_init) {
+    ds_config.zero_init = std::make_shared<ZeroInit>(ds_config, recipe.layout.gpus);
+    return make_under_zero_init(config, recipe, *ds_config.zero_init);
+  }
   auto model = [&] {
     const ghost::HostGuard host(torch::init_device(recipe) != InitDevice::cuda);
     auto made = torch::build_model(config, recipe);
-    if (made && ghost::session().on_host) cast_parameters(**made, dtype);
+    if (made && ghost::session().on_host) cast_parameters(**made, ds_config.model_dtype);
     return made;
   }();
   if (model) torch::move_to_device((*model)->tree.root());
@@ -78,11 +83,11 @@ Result<std::unique_ptr<family::PretrainedModel>> make_model(const Config& config
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank) {
-  const Result<DsConfig> ds_config = read_ds_config(config, recipe);
+  ghost::Session session(device);  // outlives what was cut under zero.Init
+  Result<DsConfig> ds_config = read_ds_config(config, recipe);
   if (!ds_config) return tl::unexpected(ds_config.error());
-  ghost::Session session(device);
   session.mark(Phase::init, -1, 0);
-  const auto model = make_model(config, recipe, ds_config->model_dtype);
+  const auto model = make_model(config, recipe, *ds_config);
   if (!model) return tl::unexpected(model.error());
   if (session.error) return tl::unexpected(*session.error);
   PlainLoop loop(**model, *ds_config, recipe, {rank, recipe.layout.gpus});

@@ -73,8 +73,7 @@ bool makes_states_at_once(const DsConfig& config, const TrainRecipe& recipe) {
   const OptimizerName name = config.optimizer ? config.optimizer->name : recipe.optimizer;
   const bool is_torch =
       !config.optimizer || config.optimizer->kind == ConfiguredOptimizer::Kind::torch;
-  return is_torch && name == OptimizerName::adagrad && config.zero.stage > 0 &&
-         !config.zero_init;
+  return is_torch && name == OptimizerName::adagrad && config.zero.stage > 0 && !config.zero_init;
 }
 
 /// Without partitions the optimizer is handed float32 copies of which it has no states.
@@ -104,6 +103,20 @@ void cast_parameters(family::PretrainedModel& model, DType dtype) {
 
 void cast_buffers(family::PretrainedModel& model, DType dtype) {
   cast_buffers_below(model.tree.root(), dtype);
+}
+
+Result<std::unique_ptr<family::PretrainedModel>> make_under_zero_init(const Config& config,
+                                                                      const TrainRecipe& recipe,
+                                                                      ZeroInit& zero_init) {
+  auto model = [&] {
+    const nn::ModuleInitInForce init(zero_init);
+    return torch::new_model(config, recipe);
+  }();
+  if (!model) return model;
+  zero_init.keep_only(nn::parameters((*model)->tree.root()));
+  if (const Result<void> ready = torch::adapt_model(**model, recipe, config); !ready)
+    return tl::unexpected(ready.error());
+  return model;
 }
 
 Engine::Engine(family::PretrainedModel& model, const DsConfig& config, const TrainRecipe& recipe,

@@ -8,6 +8,7 @@
 
 #include "framework/deepspeed/ds_config.h"
 #include "framework/deepspeed/engine_optimizer.h"
+#include "framework/deepspeed/zero_init.h"
 #include "framework/torch/train_loop.h"
 
 namespace memtape::deepspeed {
@@ -18,6 +19,11 @@ void cast_parameters(family::PretrainedModel& model, DType dtype);
 
 /// Buffers in its dtype, as tensor constructors under zero.Init give them.
 void cast_buffers(family::PretrainedModel& model, DType dtype);
+
+/// A model whose parameters are cut as its modules are made, before adapters come into it.
+Result<std::unique_ptr<family::PretrainedModel>> make_under_zero_init(const Config& config,
+                                                                      const TrainRecipe& recipe,
+                                                                      ZeroInit& zero_init);
 
 class Engine final : public torch::DrivenModel {
  public:

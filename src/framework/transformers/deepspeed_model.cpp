@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "framework/deepspeed/initialize.h"
 #include "framework/deepspeed/zero_init.h"
 #include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
@@ -79,15 +80,7 @@ Result<std::unique_ptr<family::PretrainedModel>> make_model(
     const ghost::HostGuard host(torch::init_device(recipe) != InitDevice::cuda);
     return torch::build_model(config, recipe);
   }
-  auto model = [&] {
-    const nn::ModuleInitInForce init(*engine->zero_init);
-    return torch::new_model(config, recipe);
-  }();
-  if (!model) return model;
-  engine->zero_init->keep_only(nn::parameters((*model)->tree.root()));
-  if (const Result<void> ready = torch::adapt_model(**model, recipe, config); !ready)
-    return tl::unexpected(ready.error());
-  return model;
+  return deepspeed::make_under_zero_init(config, recipe, *engine->zero_init);
 }
 
 bool cuts_parameters(const TrainRecipe& recipe) { return stage_of(recipe) == 3; }
