@@ -288,7 +288,7 @@ class ShardedModel final : public ShardedProgram {
       return;
     }
     check_one_embedding(embedding);
-    if (embedding && head) untie(*embedding, *head);
+    if (embedding && head && !options_.ties_shards) untie(*embedding, *head);
     if (embedding) {
       shard({embedding});
       embedding_ = states_.back().get();

@@ -46,6 +46,7 @@ struct Options {
   bool tells_last_backward = true;            ///< set_is_last_backward while accumulating
   bool wraps_layers = true;                   ///< each layer is a unit; else all is one
   WrappedEnds ends = WrappedEnds::none;
+  bool ties_shards = false;  ///< the program ties embedding and head again once they are shards
   /// Of every layer so many that follow it are given to set_modules_to_forward_prefetch, so many
   /// before it to set_modules_to_backward_prefetch, the nearest first.
   std::int64_t forward_prefetch = 0, backward_prefetch = 0;

@@ -92,6 +92,7 @@ Result<void> read_fsdp(const Config& json, JobConfig& job) {
   job.fsdp2.cpu_offload = json.boolean("enable_cpu_offload", false);
   const bool ends_are_units = job.since(kEndsAreUnits);
   if (ends_are_units) job.fsdp2.ends = fsdp2::WrappedEnds::apart;
+  job.fsdp2.ties_shards = true;  // init_weights, after parallelize
   constexpr auto kPolicies = std::to_array<std::string_view>({"default", "always", "never"});
   if (job.since(kRootReshards) && !ends_are_units) job.fsdp2.reshard_after_forward = true;
   const std::string policy = json.text("fsdp_reshard_after_forward", "default");
