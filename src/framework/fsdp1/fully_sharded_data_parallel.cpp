@@ -34,6 +34,11 @@ struct Unit {
   bool shares_parameters = false;  ///< one of them is the parameter of two modules
 };
 
+/// A ModuleList, which nobody calls.
+bool is_list(const ModuleNode& module) {
+  return !module.children.empty() && module.children.front()->name == "0";
+}
+
 bool is_trained_leaf(const ModuleNode& module) {
   if (!module.children.empty()) return false;
   for (const ModuleNode::Named& parameter : module.parameters)
@@ -46,7 +51,9 @@ class Units {
  public:
   Units(ModuleNode& root, const Options& options)
       : wraps_layers_(options.wraps_layers), wraps_leaves_(options.wraps_trained_leaves) {
-    for (ModuleNode* child : root.children) wrap(*child, *child);
+    for (ModuleNode* child : root.children)
+      options.min_num_params ? void(wrap_by_size(*child, *options.min_num_params))
+                             : wrap(*child, *child);
     add(root, root);
   }
   std::vector<Unit> take() { return std::move(units_); }
@@ -60,6 +67,17 @@ class Units {
       wrap(*child, holds_copies ? called : child->name == kCopies ? module : *child);
     if ((wraps_layers_ && module.is_layer) || (wraps_leaves_ && is_trained_leaf(module)))
       add(module, called);
+  }
+
+  /// The same of size_based_auto_wrap_policy; gives the number of parameters that units hold.
+  std::int64_t wrap_by_size(ModuleNode& module, std::int64_t least) {
+    std::int64_t numel = 0, wrapped = 0;
+    for (const Tensor& parameter : nn::parameters(module)) numel += parameter.numel();
+    if (numel < least) return 0;
+    for (ModuleNode* child : module.children) wrapped += wrap_by_size(*child, least);
+    if (numel - wrapped < least || is_list(module)) return wrapped;
+    add(module, module);
+    return numel;
   }
 
   void add(ModuleNode& module, ModuleNode& called) {

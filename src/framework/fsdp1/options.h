@@ -26,6 +26,9 @@ struct Options {
   bool sync_module_states = false;  ///< each unit's states are broadcast before it is cut
   bool upcasts_trainable = false;   ///< accelerate makes flat parameters of 16 bits float32
   bool wraps_layers = true;         ///< else the model is one unit
+  /// Modules are units that hold so many parameters beside the units in them
+  /// (size_based_auto_wrap_policy of torch/distributed/fsdp/wrap.py).
+  std::optional<std::int64_t> min_num_params;
   /// Modules of one trained weight are units, too: fsdp_auto_wrap_policy of peft 0.21.
   bool wraps_trained_leaves = false;
   bool no_sync = true;  ///< while gradients are accumulated

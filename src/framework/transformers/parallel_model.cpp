@@ -70,6 +70,8 @@ fsdp1::Options fsdp1_options(const TrainRecipe& recipe) {
       : asked.backward_prefetch == "BACKWARD_POST" ? fsdp1::BackwardPrefetch::post
                                                    : fsdp1::BackwardPrefetch::none;
   options.forward_prefetch = asked.forward_prefetch;
+  options.wraps_layers = asked.wrap == FsdpRecipe::Wrap::layers;
+  if (asked.wrap == FsdpRecipe::Wrap::by_size) options.min_num_params = asked.min_num_params;
   options.wraps_trained_leaves = recipe.lora.has_value();  // update_fsdp_plugin_peft
   options.cpu_offload = asked.cpu_offload;
   options.sync_module_states = asked.sync_module_states;
@@ -173,9 +175,9 @@ Result<void> check_fsdp(const TrainRecipe& recipe) {
   if (scales)
     return unsupported("the gradient scaler under Trainer's FSDP 1 is not modelled", "--fp16",
                        "--bf16, or --fsdp_config '{\"version\": 2}'");
-  if (fsdp.wrap == FsdpRecipe::Wrap::by_size)
-    return unsupported("wrapping by size is not modelled", "--fsdp_config: auto_wrap_policy",
-                       "TRANSFORMER_BASED_WRAP");
+  if (fsdp.wrap == FsdpRecipe::Wrap::by_size && (recipe.lora || recipe.trainer.is_of_trl()))
+    return unsupported("wrapping by size is modelled for Trainer without adapters",
+                       "--fsdp_config: auto_wrap_policy", "TRANSFORMER_BASED_WRAP");
   return {};
 }
 
