@@ -33,7 +33,7 @@ ModelPart::ModelPart(Transformer& model, const JobConfig& job, std::int64_t rank
 }
 
 /// to_empty makes plain parameters anew, module by module, which leaves them untied; DTensors keep
-/// their identity (torch.utils.swap_tensors in nn.Module._apply).
+/// their identity (torch.utils.swap_tensors in nn.Module._apply). v0.2.2's init_weights ties them.
 void ModelPart::tie_weights() {
   const std::int64_t elements = transformer_.args().vocab_size * transformer_.args().dim;
   whole_.parameters -= elements;
@@ -41,7 +41,7 @@ void ModelPart::tie_weights() {
   whole_.weight_bytes -= bytes_of(DType::float32, elements);
   if (sharded_)
     sharded_->share_shard(transformer_.embedding_table(), transformer_.output_table());
-  else if (job_.size("tp") > 1)
+  else if (job_.size("tp") > 1 || job_.since(kGroupedAttention))
     transformer_.tie();
 }
 
