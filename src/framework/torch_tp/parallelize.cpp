@@ -146,6 +146,7 @@ class ParallelModel final : public fsdp2::ProgramOverShards {
     const std::string projection = norm.name.substr(0, norm.name.size() - kNorm.size()) + "_proj";
     return std::any_of(modules.begin(), modules.end(), [&](const nn::NamedModule& module) {
       return module.name == projection && !norm.node->parameters.empty() &&
+             !module.node->parameters.empty() &&
              module.node->parameters.front().tensor.size(0) ==
                  norm.node->parameters.front().tensor.numel();
     });
