@@ -295,6 +295,10 @@ constexpr std::array kSpecials{
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "global_head_dim": 64,
                          "hidden_size_per_layer_input": 0)"},
     Special{
+        "helium",
+        R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
+                         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32)"},
+    Special{
         "ministral",
         R"("vocab_size": 512, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 8,
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32)"},

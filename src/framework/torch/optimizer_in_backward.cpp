@@ -52,9 +52,8 @@ Bytes OptimizerInBackward::state_bytes() const {
 
 std::unique_ptr<OptimizerInBackward> make_optimizer_in_backward(const TrainRecipe& recipe,
                                                                 const TensorList& parameters) {
-  return std::make_unique<OptimizerInBackward>(parameters, [&](std::size_t place) {
-    return make_optimizer(recipe, {parameters[place]});
-  });
+  return std::make_unique<OptimizerInBackward>(
+      parameters, [&](std::size_t place) { return make_optimizer(recipe, {parameters[place]}); });
 }
 
 Result<bool> steps_in_backward(const TrainRecipe& recipe) {
