@@ -73,42 +73,45 @@ constexpr auto kNotModelled = std::to_array<std::string_view>(
      "experimental.enable_compiled_autograd", "activation_checkpoint.memory_budget",
      "training.dtype", "fault_tolerance.enable", "validation.enable",
      "parallelism.pipeline_parallel_schedule_csv", "parallelism.pipeline_parallel_microbatches",
-     "parallelism.pipeline_parallel_split_points", "parallelism.module_fqns_per_model_part"});
+     "parallelism.pipeline_parallel_split_points", "parallelism.module_fqns_per_model_part",
+     "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns"});
+/// What those say where nobody says anything.
+constexpr auto kDefaults =
+    std::to_array<std::string_view>({"float32", "0.5", R"(["moe.router.gate"])"});
 /// Whole sections that the step's memory does not hang on, and prefixes of names.
 constexpr auto kNeutralSections = std::to_array<std::string_view>(
     {"job", "profiling", "metrics", "lr_scheduler", "checkpoint", "comm", "memory_estimation",
      "fault_tolerance", "validation", "debug", "float8", "mx", "quantize", "experimental"});
-constexpr auto kNeutral = std::to_array<std::string_view>(
-    {"model.tokenizer_path",
-     "model.hf_assets_path",
-     "model.print_after_conversion",
-     "model.tokenizer_backend",
-     "optimizer.lr",
-     "optimizer.beta1",
-     "optimizer.beta2",
-     "optimizer.eps",
-     "optimizer.weight_decay",
-     "training.dataset",
-     "training.dataset_path",
-     "training.steps",
-     "training.warmup_steps",
-     "training.seed",
-     "training.deterministic",
-     "training.gc_freq",
-     "training.gc_debug",
-     "training.dataloader.num_workers",
-     "training.dataloader.persistent_workers",
-     "training.dataloader.pin_memory",
-     "training.dataloader.prefetch_factor",
-     "training.data_parallel_type",
-     "training.enable_loss_parallel",
-     "training.enable_float8_linear",
-     "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns",
-     "activation_checkpoint.preserve_rng_state",
-     "activation_checkpoint.determinism_check",
-     "activation_checkpoint.debug",
-     "activation_checkpoint.visualize_memory_budget_pareto",
-     "compile.backend"});
+constexpr auto kNeutral =
+    std::to_array<std::string_view>({"model.tokenizer_path",
+                                     "model.hf_assets_path",
+                                     "model.print_after_conversion",
+                                     "model.tokenizer_backend",
+                                     "optimizer.lr",
+                                     "optimizer.beta1",
+                                     "optimizer.beta2",
+                                     "optimizer.eps",
+                                     "optimizer.weight_decay",
+                                     "training.dataset",
+                                     "training.dataset_path",
+                                     "training.steps",
+                                     "training.warmup_steps",
+                                     "training.seed",
+                                     "training.deterministic",
+                                     "training.gc_freq",
+                                     "training.gc_debug",
+                                     "training.dataloader.num_workers",
+                                     "training.dataloader.persistent_workers",
+                                     "training.dataloader.pin_memory",
+                                     "training.dataloader.prefetch_factor",
+                                     "training.data_parallel_type",
+                                     "training.enable_loss_parallel",
+                                     "training.enable_float8_linear",
+                                     "activation_checkpoint.preserve_rng_state",
+                                     "activation_checkpoint.determinism_check",
+                                     "activation_checkpoint.debug",
+                                     "activation_checkpoint.visualize_memory_budget_pareto",
+                                     "compile.backend"});
 
 /// Flavors by model (models/*/__init__.py) and what they are on the hub.
 struct Flavor {
@@ -264,8 +267,7 @@ class TitanCommand {
       const std::string section = setting.name.substr(0, setting.name.find('.'));
       if (has(kModelled, setting.name) || has(kNeutral, setting.name)) continue;
       if (has(kNotModelled, setting.name)) {
-        if (setting.says_something() && setting.value.text != "float32" &&
-            setting.value.text != "0.5")
+        if (setting.says_something() && !has(kDefaults, option_text(setting.value)))
           remarks.not_modelled.push_back(
               fmt::format("{}: what it does is not modelled", setting.where));
         continue;
