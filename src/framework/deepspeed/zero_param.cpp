@@ -60,10 +60,6 @@ std::vector<std::vector<ZeroParam*>> by_dtype(const std::vector<ZeroParam*>& par
   return groups;
 }
 
-}  // namespace
-
-namespace {
-
 Tensor on_device(const Tensor& piece, bool is_on_host) {
   if (!is_on_host) return piece;
   const Op op("_to_copy", {});
