@@ -245,10 +245,17 @@ void FlatHandle::end_summon() {
   show_dtype(orig_dtype_);
 }
 
+/// _use_sharded_flat_param: parameters that are not cut again behind a forward keep their views,
+/// and what they have seen of the shard with them.
+bool FlatHandle::skips_sharded_views() const {
+  return ghost::session().grad_enabled && state == TrainingState::forward &&
+         options_.is_sharded() && !options_.reshards_after_forward();
+}
+
 void FlatHandle::reshard(bool free_unsharded) {
   ghost::Session& s = ghost::session();
   set_data(local_shard_, {local_numel_});
-  seen_by_orig_params_.reset();
+  if (!skips_sharded_views()) seen_by_orig_params_.reset();
   if (free_unsharded) {
     s.record_stream(full_padded_, s.stream);
     free_storage(full_padded_);

@@ -91,6 +91,7 @@ class FlatHandle {
   /// dtype of the shards.
   void show_dtype(DType dtype);
   bool holds_orig_params() const;
+  bool skips_sharded_views() const;
   void set_data(const Tensor& source, const Dims& sizes);
 
   const Options options_;
