@@ -41,7 +41,7 @@ def build_model():
         config.num_labels = SETTINGS["num_labels"]
     if SETTINGS["task"] == "seq2seq-lm" and getattr(config, "decoder_start_token_id", None) is None:
         config.decoder_start_token_id = 0
-    with torch.device("cuda"):
+    with torch.device(SETTINGS.get("init_device", "cuda")):
         return HEADS[SETTINGS["task"]].from_config(config, dtype=DTYPES[SETTINGS["weights"]],
                                                    attn_implementation=SETTINGS["attention"])
 

@@ -14,6 +14,15 @@ def prepare_model():
         model.gradient_checkpointing_enable()
         if SETTINGS.get("lora_rank"):
             model.enable_input_require_grads()
+    return moved(model)
+
+
+def moved(model):
+    """The model on the GPU, from where it was made."""
+    if SETTINGS.get("init_device") != "meta":
+        return model.to("cuda")
+    model.to_empty(device="cuda")
+    model.tie_weights()  # to_empty makes a shared parameter once for each name
     return model
 
 
