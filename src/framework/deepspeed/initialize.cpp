@@ -28,20 +28,6 @@ void cast_buffers_below(const nn::ModuleNode& module, DType dtype) {
   for (const nn::ModuleNode* child : module.children) cast_buffers_below(*child, dtype);
 }
 
-/// Those of the optimizer's groups that have parameters (_configure_optimizer of
-/// deepspeed/runtime/engine.py removes others).
-std::vector<std::vector<Tensor>> parameter_groups(const std::vector<Tensor>& parameters,
-                                                  const std::vector<Tensor>& second_group) {
-  std::vector<std::vector<Tensor>> groups(2);
-  for (const Tensor& p : parameters) {
-    const bool is_second = std::ranges::any_of(
-        second_group, [&](const Tensor& other) { return other.ptr() == p.ptr(); });
-    groups[is_second ? 1 : 0].push_back(p);
-  }
-  std::erase_if(groups, [](const std::vector<Tensor>& group) { return group.empty(); });
-  return groups;
-}
-
 std::unique_ptr<EngineOptimizer> make_engine_optimizer(family::PretrainedModel& model,
                                                        const DsConfig& config,
                                                        const TrainRecipe& recipe, Rank rank,
@@ -103,6 +89,18 @@ void cast_parameters(family::PretrainedModel& model, DType dtype) {
 
 void cast_buffers(family::PretrainedModel& model, DType dtype) {
   cast_buffers_below(model.tree.root(), dtype);
+}
+
+std::vector<std::vector<Tensor>> parameter_groups(const std::vector<Tensor>& parameters,
+                                                  const std::vector<Tensor>& second_group) {
+  std::vector<std::vector<Tensor>> groups(2);
+  for (const Tensor& p : parameters) {
+    const bool is_second = std::ranges::any_of(
+        second_group, [&](const Tensor& other) { return other.ptr() == p.ptr(); });
+    groups[is_second ? 1 : 0].push_back(p);
+  }
+  std::erase_if(groups, [](const std::vector<Tensor>& group) { return group.empty(); });
+  return groups;
 }
 
 Result<std::unique_ptr<family::PretrainedModel>> make_under_zero_init(const Config& config,

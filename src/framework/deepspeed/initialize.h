@@ -20,6 +20,11 @@ void cast_parameters(family::PretrainedModel& model, DType dtype);
 /// Buffers in its dtype, as tensor constructors under zero.Init give them.
 void cast_buffers(family::PretrainedModel& model, DType dtype);
 
+/// A program's groups of parameters, of which some may be in a second one; without those that are
+/// empty (_configure_optimizer of deepspeed/runtime/engine.py removes them).
+std::vector<std::vector<Tensor>> parameter_groups(const std::vector<Tensor>& parameters,
+                                                  const std::vector<Tensor>& second_group);
+
 /// A model whose parameters are cut as its modules are made, before adapters come into it.
 Result<std::unique_ptr<family::PretrainedModel>> make_under_zero_init(const Config& config,
                                                                       const TrainRecipe& recipe,

@@ -10,6 +10,7 @@
 #include "framework/deepspeed/ds_config.h"
 #include "framework/deepspeed/engine.h"
 #include "framework/deepspeed/flat_layout.h"
+#include "framework/deepspeed/initialize.h"
 #include "framework/torch/model_setup.h"
 
 namespace memtape::deepspeed {
@@ -27,14 +28,12 @@ Result<GroupSizes> trained_sizes(const Config& config, const TrainRecipe& recipe
   ghost::Session session({});
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  GroupSizes sizes(2);
-  const std::vector<ghost::Tensor> second = second_group(**model);
-  for (const ghost::Tensor& p : torch::trainable_parameters(**model)) {
-    const bool is_second =
-        std::ranges::any_of(second, [&](const ghost::Tensor& t) { return t.ptr() == p.ptr(); });
-    sizes[is_second ? 1 : 0].push_back(p.numel());
+  GroupSizes sizes;
+  for (const std::vector<Tensor>& group :
+       parameter_groups(torch::trainable_parameters(**model), second_group(**model))) {
+    std::vector<std::int64_t>& numels = sizes.emplace_back();
+    for (const Tensor& p : group) numels.push_back(p.numel());
   }
-  std::erase_if(sizes, [](const std::vector<std::int64_t>& group) { return group.empty(); });
   session.finished = true;
   return sizes;
 }
