@@ -15,24 +15,6 @@ namespace memtape::deepspeed {
 
 using ghost::GradMode;
 
-namespace {
-
-/// Joined with what fills the last partition up, and put in its place.
-Tensor flatten_parameters(const std::vector<Tensor>& parameters, const FlatLayout& layout) {
-  std::vector<Tensor> padded = parameters;
-  const std::int64_t end = layout.start(parameters.size() - 1) + parameters.back().numel();
-  if (end < layout.numel())
-    padded.push_back(ghost::zeros({layout.numel() - end}, parameters.front().dtype()));
-  Tensor flat = flatten(padded);
-  ghost::session().set_category(flat, Category::parameter);
-  padded.clear();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    put_data(parameters[i], narrow(flat, layout.start(i), parameters[i].numel()));
-  return flat;
-}
-
-}  // namespace
-
 Bf16Optimizer::Bf16Optimizer(const std::vector<std::vector<Tensor>>& groups, const DsConfig& config,
                              const TrainRecipe& recipe, Rank rank)
     : config_(config) {

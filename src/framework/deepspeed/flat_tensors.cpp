@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/deepspeed/flat_tensors.h"
 
+#include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
@@ -18,6 +19,25 @@ Tensor flatten(const std::vector<Tensor>& tensors) {
 
 Tensor narrow(const Tensor& tensor, std::int64_t, std::int64_t elements) {
   return ghost::alias(tensor, {elements}, {1});
+}
+
+Tensor flatten_parameters(const std::vector<Tensor>& parameters, const FlatLayout& layout) {
+  const DType dtype = parameters.front().dtype();
+  std::vector<Tensor> padded;
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    padded.push_back(parameters[i]);
+    const std::int64_t padding = layout.padding(i);
+    if (padding > 0) padded.push_back(ghost::zeros({padding}, dtype));
+    end = layout.start(i) + parameters[i].numel() + padding;
+  }
+  if (end < layout.numel()) padded.push_back(ghost::zeros({layout.numel() - end}, dtype));
+  Tensor flat = flatten(padded);
+  ghost::session().set_category(flat, Category::parameter);
+  padded.clear();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    put_data(parameters[i], narrow(flat, layout.start(i), parameters[i].numel()));
+  return flat;
 }
 
 void put_data(const Tensor& tensor, const Tensor& elements) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "framework/deepspeed/flat_layout.h"
 #include "ghost/tensor.h"
 
 namespace memtape::deepspeed {
@@ -17,6 +18,9 @@ Tensor flatten(const std::vector<Tensor>& tensors);
 
 /// tensor.view(-1).narrow(0, start, elements), without history.
 Tensor narrow(const Tensor& tensor, std::int64_t start, std::int64_t elements);
+
+/// The buffer that parameters lie in, as `layout` pads them: they become pieces of it.
+Tensor flatten_parameters(const std::vector<Tensor>& parameters, const FlatLayout& layout);
 
 /// tensor.data = view_of_elements.view_as(tensor): its own memory goes.
 void put_data(const Tensor& tensor, const Tensor& elements);

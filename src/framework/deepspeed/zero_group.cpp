@@ -30,27 +30,9 @@ ZeroGroup::ZeroGroup(std::vector<Tensor> parameters, std::size_t first, const Ds
       layout_(layout_of(parameters_, config, rank)) {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     if (layout_.piece(i, rank_.index)) in_partition_.push_back(first_ + i);
-  flatten_parameters();
-  make_master();
-}
-
-void ZeroGroup::flatten_parameters() {
   ghost::session().tape.empty_cache();
-  const DType dtype = parameters_.front().dtype();
-  std::vector<Tensor> padded;
-  std::int64_t end = 0;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    padded.push_back(parameters_[i]);
-    const std::int64_t padding = layout_.padding(i);
-    if (padding > 0) padded.push_back(ghost::zeros({padding}, dtype));
-    end = layout_.start(i) + parameters_[i].numel() + padding;
-  }
-  if (end < layout_.numel()) padded.push_back(ghost::zeros({layout_.numel() - end}, dtype));
-  flat_ = flatten(padded);
-  ghost::session().set_category(flat_, Category::parameter);
-  padded.clear();
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    put_data(parameters_[i], narrow(flat_, layout_.start(i), parameters_[i].numel()));
+  flat_ = flatten_parameters(parameters_, layout_);
+  make_master();
 }
 
 void ZeroGroup::make_master() {

@@ -59,7 +59,6 @@ class ZeroGroup {
   void drop_averaged();
 
  private:
-  void flatten_parameters();
   void make_master();
   std::vector<Tensor> flat_partition() const;
 
