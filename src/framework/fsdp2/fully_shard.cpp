@@ -176,10 +176,7 @@ class ShardedModel final : public ShardedProgram {
     for (const ModuleNode* child : module.children) to_empty(*child);
     const ghost::ScopeGuard scope(module.scope);
     for (const ModuleNode::Named& parameter : module.parameters)
-      for (const auto& state : states_)
-        if (state->group())
-          for (FsdpParam& param : state->group()->params)
-            if (param.unsharded.ptr() == parameter.tensor.ptr()) param.to_empty();
+      if (FsdpParam* const param = param_of(parameter.tensor)) param->to_empty();
     torch::move_buffers_to_device(module);
   }
 
