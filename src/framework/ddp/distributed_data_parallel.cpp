@@ -70,8 +70,7 @@ class DistributedDataParallel final : public torch::DrivenModel {
   void post_forward(const Outputs& outputs) {
     syncs_buffers_ = syncs_gradients_;
     if (syncs_gradients_) reducer_->prepare_for_backward(with_history(outputs));
-    const bool finds_unused = options_.find_unused_parameters && !options_.static_graph;
-    if (finds_unused || (options_.static_graph && !delayed_)) sink(outputs);
+    if (options_.searches_unused() || (options_.static_graph && !delayed_)) sink(outputs);
   }
 
   /// _find_tensors of what the module returned.

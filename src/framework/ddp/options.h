@@ -25,6 +25,9 @@ struct Options {
   }
   /// dist._DEFAULT_FIRST_BUCKET_BYTES where no cap was named.
   Bytes first_bucket_bytes() const { return bucket_cap_mb ? bucket_bytes_cap() : 1024 * 1024; }
+
+  /// With a static graph the first backward tells.
+  bool searches_unused() const { return find_unused_parameters && !static_graph; }
 };
 
 Result<Options> read_options(const TrainRecipe& recipe);

@@ -110,7 +110,7 @@ void Reducer::prepare_for_backward(const std::vector<Tensor>& outputs) {
   for (Bucket& bucket : buckets_) bucket.pending = bucket.places.size();
   has_marked_unused_ = false;
   ready_.assign(parameters_.size(), false);
-  if (searches_unused()) unused_ = unused_parameters(outputs, accumulators_);
+  if (options_.searches_unused()) unused_ = unused_parameters(outputs, accumulators_);
 }
 
 void Reducer::autograd_hook(std::size_t place) {

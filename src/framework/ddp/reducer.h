@@ -59,7 +59,6 @@ class Reducer {
   void all_reduce(Bucket& bucket);
   void finalize_backward();
   bool first_static_iteration() const { return options_.static_graph && iterations_ == 1; }
-  bool searches_unused() const { return options_.find_unused_parameters && !options_.static_graph; }
   bool may_rebuild() const {
     return (options_.static_graph || !options_.find_unused_parameters) && !has_rebuilt_;
   }
