@@ -7,6 +7,7 @@
 
 #include "framework/ddp/broadcast.h"
 #include "framework/ddp/reducer.h"
+#include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
 #include "ghost/autograd/node.h"
@@ -127,6 +128,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   const Result<Options> options = read_options(recipe);
   if (!options) return tl::unexpected(options.error());
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
+    torch::move_to_device(model.tree.root());
     return wrap_model(model, *options);
   };
   return torch::run_wrapped(config, recipe, device, wrap);

@@ -169,6 +169,7 @@ struct Program {
   const Wrap& wrap;
   LoopHabits habits;
   EqualLayerRuns runs = EqualLayerRuns::all_run;
+  bool wrap_moves_model = false;  ///< to the GPU, from where it was made
 };
 
 Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
@@ -180,7 +181,7 @@ Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
   session.mark(Phase::init, -1, 0);
   const auto model = make_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
-  if (!program.habits.wrapper_moves_model) move_to_device((*model)->tree.root());
+  if (!program.wrap_moves_model) move_to_device((*model)->tree.root());
   const std::unique_ptr<DrivenModel> driven = program.wrap(**model);
   if (session.error) return tl::unexpected(*session.error);
   if (program.habits.empties_cache) session.tape.empty_cache();
@@ -236,12 +237,11 @@ Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
 
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Wrap& wrap) {
-  const bool cuts = recipe.framework != Framework::ddp && recipe.framework != Framework::torch_cp;
-  return run_program(
-      config, recipe, device,
-      {.wrap = wrap,
-       .habits = {.labels_are_inputs = true, .empties_cache = true, .wrapper_moves_model = cuts},
-       .runs = EqualLayerRuns::all_run});
+  return run_program(config, recipe, device,
+                     {.wrap = wrap,
+                      .habits = {.labels_are_inputs = true, .empties_cache = true},
+                      .runs = EqualLayerRuns::all_run,
+                      .wrap_moves_model = true});
 }
 
 }  // namespace memtape::torch

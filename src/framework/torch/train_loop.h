@@ -98,18 +98,17 @@ class DrivenModel {
 
 /// What differs between loops as people write them.
 struct LoopHabits {
-  bool labels_are_inputs = false;    ///< labels=input_ids, and the batch goes with its micro-batch
-  bool keeps_batch = false;          ///< until the next takes its place, not until the step's end
-  bool keeps_losses = false;         ///< of every micro-batch, until the step's end
-  bool empties_cache = false;        ///< torch.cuda.empty_cache() once the model is wrapped
-  bool wrapper_moves_model = false;  ///< to the GPU, unit by unit, from where it was made
+  bool labels_are_inputs = false;  ///< labels=input_ids, and the batch goes with its micro-batch
+  bool keeps_batch = false;        ///< until the next takes its place, not until the step's end
+  bool keeps_losses = false;       ///< of every micro-batch, until the step's end
+  bool empties_cache = false;      ///< torch.cuda.empty_cache() once the model is wrapped
 };
 
 /// kSteps steps of the recipe; gives the static sizes at the end of the last.
 StaticBytes run_steps(const TrainRecipe& recipe, DrivenModel& model, const LoopHabits& habits);
 
-/// Builds the model, wraps it, gives back what that left cached, and runs kSteps steps of it as
-/// distributed programs do.
+/// Builds the model, wraps it, by which it comes to the GPU from where it was made, gives back what
+/// that left cached, and runs kSteps steps of it as distributed programs do.
 using Wrap = std::function<std::unique_ptr<DrivenModel>(family::PretrainedModel&)>;
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Wrap& wrap);
