@@ -45,7 +45,11 @@ endif()
 # Speed of building only: a compiler cache and a fast linker, where they are installed.
 find_program(MEMTAPE_CCACHE ccache)
 if(MEMTAPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${MEMTAPE_CCACHE})
+  # ccache keeps what was compiled with a precompiled header under these conditions alone (its manual, "Precompiled headers").
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${MEMTAPE_CCACHE})
+  if(MEMTAPE_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   find_program(MEMTAPE_LINKER NAMES ld.lld-19 ld.lld)

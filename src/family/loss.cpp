@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "family/transformers_release.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/loss.h"
 #include "ghost/trace.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -52,8 +52,8 @@ Tensor shifted_labels_loss(const Tensor& model_logits, const Batch& batch,
 
 Tensor causal_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64_t vocab_size) {
   if (!batch.labels.defined()) return {};
-  const bool copies_logits = ReleaseInForce::before({4, 49});
-  const auto loss = copies_logits ? shifted_logits_loss : shifted_labels_loss;
+  const auto loss =
+      ghost::has(changes::kLossShiftsLabels) ? shifted_labels_loss : shifted_logits_loss;
   return loss(model_logits, batch, vocab_size);
 }
 

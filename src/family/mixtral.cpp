@@ -7,9 +7,9 @@
 #include "family/families.h"
 #include "family/llama.h"
 #include "family/moe_decoder.h"
-#include "family/transformers_release.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -33,11 +33,11 @@ class MixtralSparseMoeBlock : public nn::Module<MixtralSparseMoeBlock> {
  public:
   MixtralSparseMoeBlock(const nn::Scope& scope, const MixtralConfig& c)
       : Module(scope), jitter_noise_(c.router_jitter_noise) {
-    if (ReleaseInForce::before({5, 0})) {
-      expert_modules_.emplace(scope, c);
-    } else {
+    if (ghost::has(changes::kExpertsAreStacked)) {
       gate_.emplace(scope / "gate", c, TopKRouter::Style::mixtral);
       experts_.emplace(scope / "experts", c);
+    } else {
+      expert_modules_.emplace(scope, c);
     }
   }
 

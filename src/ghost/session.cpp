@@ -38,7 +38,8 @@ Category category_at_birth(const Session& s, Category given) {
 
 constinit thread_local Session* current_session = nullptr;
 
-Session::Session(DeviceTraits traits) : device(traits), outer_(current_session) {
+Session::Session(DeviceTraits traits, const Release& release)
+    : device(traits), packages(release), outer_(current_session) {
   current_session = this;
 }
 

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "ghost/dims.h"
 #include "ghost/tensor.h"
+#include "release/release.h"
 #include "tape/tape.h"
 
 namespace memtape::ghost {
@@ -55,13 +56,14 @@ void destroy(EqualLayers* layers);
 
 class Session {
  public:
-  explicit Session(DeviceTraits device);
+  explicit Session(DeviceTraits device, const Release& release = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   Tape tape;
   DeviceTraits device;
+  const Release packages;  ///< the releases whose code runs
   Autocast autocast;
   std::optional<Error> error;
   SavedTensorHooks* hooks = nullptr;   ///< torch.autograd.graph.saved_tensors_hooks in force
@@ -143,6 +145,8 @@ class Session {
 /// thousands of times a step.
 extern constinit thread_local Session* current_session;
 inline Session& session() { return *current_session; }
+/// Whether the release that runs has that change.
+inline bool has(const Change& change) { return session().packages.has(change); }
 
 /// A new tensor of these sizes, packed, on the current stream.
 Tensor empty(const Dims& sizes, DType dtype, Category category = Category::unknown);

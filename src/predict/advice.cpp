@@ -10,7 +10,7 @@
 namespace memtape {
 namespace {
 
-struct Change {
+struct Remedy {
   std::string flags, cost;
   TrainRecipe recipe;
 };
@@ -24,8 +24,8 @@ bool could_be_cut_first(const TrainRecipe& recipe, const Prediction& failing) {
 }
 
 /// Single changes and their useful sums, in order of what they cost the user.
-std::vector<Change> changes(const TrainRecipe& recipe, const Prediction& failing) {
-  std::vector<Change> found;
+std::vector<Remedy> remedies(const TrainRecipe& recipe, const Prediction& failing) {
+  std::vector<Remedy> found;
   TrainRecipe so_far = recipe;
   std::string flags;
   const auto add = [&](std::string flag, std::string cost) {
@@ -82,7 +82,7 @@ std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& recipe,
   Bytes peak = 0;
   for (const RankReport& rank : failing.ranks) peak = std::max(peak, rank.peak_device_bytes);
   std::vector<Advice> fitting, lower;
-  for (const Change& change : changes(recipe, failing)) {
+  for (const Remedy& change : remedies(recipe, failing)) {
     const Result<TrainAnswer> answer =
         predict_train(model, change.recipe, device, {.largest = 0, .advise = false});
     if (!answer) continue;

@@ -10,6 +10,7 @@
 
 #include "base/comma_list.h"
 #include "base/text.h"
+#include "release/requirement_list.h"
 #include "workload/framework_options.h"
 #include "workload/fsdp_arguments.h"
 #include "workload/lora_config.h"
@@ -271,31 +272,25 @@ Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-/// "4.48" or "4.48.1".
-Result<std::pair<int, int>> version_of(const NamedValue& option) {
-  const char* const end = option.second.data() + option.second.size();
-  std::pair<int, int> version;
-  const auto [dot, first] = std::from_chars(option.second.data(), end, version.first);
-  if (first == std::errc() && dot != end && *dot == '.') {
-    const auto [rest, second] = std::from_chars(dot + 1, end, version.second);
-    if (second == std::errc() && (rest == end || *rest == '.')) return version;
-  }
-  return wrong(option.first, option.second, "a version such as 4.48 or 5.17");
+/// --with: releases by the names of their packages.
+Result<void> set_releases(const NamedValue& option, TrainRecipe& recipe) {
+  auto named = parse_requirement_list(option.second, "--" + option.first, recipe.release);
+  if (!named) return tl::unexpected(named.error());
+  recipe.release = named->release;
+  for (const Package package : named->named)
+    if (std::ranges::find(recipe.named_releases, package) == recipe.named_releases.end())
+      recipe.named_releases.push_back(package);
+  for (const std::string& package : named->ignored)
+    recipe.assumed.push_back("the release of " + package + " changes nothing that is known here");
+  return {};
 }
 
-/// What is known of versions before 5.17: family/transformers_release.h.
-Result<void> set_transformers_version(const NamedValue& option, TrainRecipe& recipe) {
-  if (recipe.framework != Framework::transformers)
-    return bad_input("which transformers", "--" + option.first,
-                     "it needs --framework transformers");
-  const auto version = version_of(option);
-  if (!version) return tl::unexpected(version.error());
-  recipe.trainer.release = {version->first, version->second};
-  if (version->first < 5)
-    recipe.not_modelled.push_back("--transformers-version " + option.second +
-                                  ": its loss and Mixtral's experts are modelled, all else is "
-                                  "5.17's");
-  return {};
+/// --transformers-version and its kin: one package's release.
+Result<void> set_release_of(Package package, const NamedValue& option, TrainRecipe& recipe) {
+  if (!Version::parse(option.second))
+    return wrong(option.first, option.second, "a version such as 4.48 or 5.17");
+  return set_releases({option.first, std::string(facts_of(package).name) + "==" + option.second},
+                      recipe);
 }
 
 /// litgpt's own --quantize; "bnb." may be left out.
@@ -315,10 +310,7 @@ Result<void> set_quantize(const NamedValue& option, TrainRecipe& recipe) {
 Result<void> set_litgpt_version(const NamedValue& option, TrainRecipe& recipe) {
   if (recipe.framework != Framework::litgpt)
     return bad_input("which litgpt", "--" + option.first, "it needs --framework litgpt");
-  const auto version = version_of(option);
-  if (!version) return tl::unexpected(version.error());
-  recipe.litgpt_before_0_5 = *version < std::pair(0, 5);
-  return {};
+  return set_release_of(Package::litgpt, option, recipe);
 }
 
 /// Read when the recipe starts (set_defaults_of_trainer).
@@ -396,7 +388,9 @@ constexpr auto kRules = std::to_array<Rule>({
        return {};
      }},
     {"trainer", check_trainer},
-    {"transformers-version", set_transformers_version},
+    {"with", set_releases},
+    {"transformers-version",
+     [](const NamedValue& o, TrainRecipe& r) { return set_release_of(Package::transformers, o, r); }},
     {"litgpt-version", set_litgpt_version},
     {"quantize", set_quantize},
     {"lora-rank",

@@ -14,8 +14,8 @@
 
 #include "base/dtype.h"
 #include "family/task.h"
-#include "family/transformers_release.h"
 #include "model/expert_load.h"
+#include "release/release.h"
 #include "workload/layout_recipe.h"
 
 namespace memtape {
@@ -254,7 +254,6 @@ struct TrainerRecipe {
   /// Labels of a micro-batch that are not -100, where memory depends on it; not said: all that
   /// have a token before them.
   std::optional<std::int64_t> scored_tokens;
-  family::TransformersRelease release;
   std::optional<bool> balances_experts;  ///< trl's router_aux_loss_coef; not said: the model's own
   bool batch_has_mask = true;            ///< tokenizers return one
   bool averages_tokens_across_devices = true;
@@ -288,6 +287,9 @@ struct ProgramRecipe {
 
 struct TrainRecipe {
   Framework framework = Framework::torch;
+  Release release;  ///< of every package whose code runs
+  std::vector<Package>
+      named_releases;  ///< those that were asked for; the others are the newest known
   TrainerRecipe trainer;
   Task task = Task::causal_lm;
   bool names_task = false;  ///< else the model's family decides
@@ -309,7 +311,6 @@ struct TrainRecipe {
   ProgramRecipe program;
   std::optional<LoraRecipe> lora;
   std::optional<QuantizationRecipe> quantization;
-  bool litgpt_before_0_5 = false;  ///< and before the bitsandbytes that it asks for
   /// Whether peft's prepare_model_for_kbit_training is called on the quantized model; not said:
   /// yes.
   std::optional<bool> prepare_for_kbit_training;

@@ -83,7 +83,7 @@ Result<std::unique_ptr<family::PretrainedModel>> make_model(const Config& config
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
                                      const ghost::DeviceTraits& device, int rank) {
-  ghost::Session session(device);  // outlives what was cut under zero.Init
+  ghost::Session session(device, recipe.release);  // outlives what was cut under zero.Init
   Result<DsConfig> ds_config = read_ds_config(config, recipe);
   if (!ds_config) return tl::unexpected(ds_config.error());
   session.mark(Phase::init, -1, 0);

@@ -25,7 +25,7 @@ constexpr std::size_t kMostClasses = 32;
 using GroupSizes = std::vector<std::vector<std::int64_t>>;
 Result<GroupSizes> trained_sizes(const Config& config, const TrainRecipe& recipe,
                                  const SecondGroup& second_group) {
-  ghost::Session session({});
+  ghost::Session session({}, recipe.release);
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());
   GroupSizes sizes;

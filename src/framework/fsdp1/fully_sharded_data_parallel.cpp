@@ -328,7 +328,7 @@ class HeldParts {
 
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Options& options) {
-  ghost::Session session({});
+  ghost::Session session({}, recipe.release);
   const ghost::HostGuard nothing_is_taken;
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());

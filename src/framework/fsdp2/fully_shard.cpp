@@ -396,7 +396,7 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
 
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Options& options) {
-  ghost::Session session({});
+  ghost::Session session({}, recipe.release);
   const ghost::HostGuard nothing_is_taken;
   const auto model = torch::build_model(config, recipe);
   if (!model) return tl::unexpected(model.error());

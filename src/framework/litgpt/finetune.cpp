@@ -13,10 +13,15 @@
 #include "framework/transformers/bitsandbytes_optimizer.h"
 #include "ghost/ops/creation.h"
 #include "nn/module.h"
+#include "release/litgpt_changes.h"
 #include "workload/lora_config.h"
 
 namespace memtape::litgpt {
 namespace {
+
+bool asks_for_recent_bitsandbytes(const TrainRecipe& recipe) {
+  return recipe.release.has(changes::kLitgptAsksForRecentBitsandbytes);
+}
 
 /// --lora_query ... --lora_head
 Result<std::optional<Lora>> read_lora(const TrainRecipe& recipe) {
@@ -26,7 +31,7 @@ Result<std::optional<Lora>> read_lora(const TrainRecipe& recipe) {
   if (recipe.quantization)
     lora.quantize = Quantize{.double_quant = recipe.quantization->double_quant,
                              .compute_dtype = recipe.parameter_dtype(),
-                             .before_0_5 = recipe.litgpt_before_0_5};
+                             .before_0_5 = !asks_for_recent_bitsandbytes(recipe)};
   struct Target {
     std::string_view name;
     bool Lora::* adapted;
@@ -122,14 +127,14 @@ struct Program {
 Result<torch::TrainRun> run_program(const Program& program, const ghost::DeviceTraits& device,
                                     torch::EqualLayerRuns runs) {
   const TrainRecipe& recipe = program.recipe;
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
   const DType dtype = recipe.precision == Precision::bf16 ? DType::bfloat16 : DType::float32;
   Gpt model(program.config, program.lora, dtype, recipe.autocasts());
   if (program.lora) freeze_base(model);
   model.set_up(dtype);
-  if (recipe.quantization && !recipe.litgpt_before_0_5) model.stabilize_embedding();
+  if (recipe.quantization && asks_for_recent_bitsandbytes(recipe)) model.stabilize_embedding();
   model.set_max_seq_length(recipe.sequence_length);
   // fit()'s sanity check, of batches as long as those it trains on.
   model.validate({recipe.micro_batch_size, recipe.sequence_length});

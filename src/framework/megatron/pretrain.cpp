@@ -137,7 +137,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
                                      torch::EqualLayerRuns runs) {
   const Result<Arguments> arguments = read_arguments(config, recipe);
   if (!arguments) return tl::unexpected(arguments.error());
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.mark(Phase::init, -1, 0);
   torch::TrainRun run;
   {

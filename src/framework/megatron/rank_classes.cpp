@@ -197,7 +197,7 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
                                                    const TrainRecipe& recipe) {
   const Result<Arguments> arguments = read_arguments(config, recipe);
   if (!arguments) return tl::unexpected(arguments.error());
-  const ghost::Session session{ghost::DeviceTraits{}};
+  const ghost::Session session({}, recipe.release);
   const std::vector<bool> has_first = first_tensor_ranks(*arguments);
   const PlacesOfRanks all = places_of_ranks(*arguments, has_first);
   std::optional<std::uint32_t> asked;

@@ -31,7 +31,7 @@ Result<std::vector<BuiltParameter>> built_parameters(const Config& config,
                                                      const TrainRecipe& recipe) {
   const Result<const family::Family*> family = family::find_family(config, recipe.task);
   if (!family) return tl::unexpected(family.error());
-  ghost::Session session({});
+  ghost::Session session({}, recipe.release);
   std::vector<BuiltParameter> parameters;
   const auto model =
       (*family)->build(config, {.dtype = recipe.parameter_dtype(), .task = recipe.task});

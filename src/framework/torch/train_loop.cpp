@@ -176,7 +176,7 @@ Result<TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
                              const ghost::DeviceTraits& device, const Program& program) {
   if (const Result<void> known = check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
     return tl::unexpected(known.error());
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.repeats_layers = program.runs == EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
   const auto model = make_model(config, recipe);

@@ -122,7 +122,7 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   if (!options) return tl::unexpected(options.error());
   if (const auto known = torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
     return tl::unexpected(known.error());
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.mark(Phase::init, -1, 0);
   const auto model = model_without_memory(config, recipe);
   if (!model) return tl::unexpected(model.error());

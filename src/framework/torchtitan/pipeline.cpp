@@ -207,7 +207,7 @@ torch_pp::Options schedule_options(const JobConfig& job) {
 Result<torch::TrainRun> run_pipeline(const ModelArgs& args, const JobConfig& job,
                                      const TrainRecipe& recipe, const ghost::DeviceTraits& device,
                                      std::int64_t rank) {
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.mark(Phase::init, -1, 0);
   torch::StaticBytes whole;
   {

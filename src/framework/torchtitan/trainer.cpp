@@ -34,7 +34,7 @@ Result<torch::TrainRun> run_training(const Config& whole, const TrainRecipe& rec
   if (const auto known = torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
     return tl::unexpected(known.error());
   if (job->pipeline) return run_pipeline(*args, *job, recipe, device, rank);
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.mark(Phase::init, -1, 0);
   std::unique_ptr<Transformer> model;
   std::unique_ptr<ModelPart> driven;

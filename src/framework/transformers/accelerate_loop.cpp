@@ -175,7 +175,7 @@ class AccelerateLoop {
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
                                     const ghost::DeviceTraits& device, int rank,
                                     torch::EqualLayerRuns runs) {
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
   const auto model = torch::build_model(config, recipe);

@@ -87,7 +87,7 @@ Result<GenerateRun> run_generate(const Config& config, const GenerateRecipe& rec
   if (recipe.offloads_cache && text.is_null({"num_hidden_layers", "n_layer", "n_layers"}))
     return bad_input("is needed to know which layer comes back first",
                      config.where() + ": num_hidden_layers");
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.training = false;
   session.repeats_layers = runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);

@@ -35,6 +35,7 @@ struct AssistantRecipe {
 };
 
 struct GenerateRecipe {
+  Release release = {};
   DType dtype = DType::bfloat16;
   AttentionChoice attention = AttentionChoice::sdpa;
   std::int64_t batch_size = 1, prompt_length = 512, max_new_tokens = 20;

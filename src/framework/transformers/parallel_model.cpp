@@ -226,7 +226,7 @@ namespace {
 /// Of a quantized base, whose packed weights are what is cut.
 Result<std::vector<torch::RankClass>> quantized_rank_classes(const Config& config,
                                                              const TrainRecipe& recipe) {
-  ghost::Session session({});
+  ghost::Session session({}, recipe.release);
   const ghost::HostGuard nothing_is_taken;
   const Result<QuantizedModel> loaded = load_quantized(config, recipe);
   if (!loaded) return tl::unexpected(loaded.error());

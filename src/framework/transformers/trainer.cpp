@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "family/transformers_release.h"
 #include "framework/deepspeed/evaluation_engine.h"
 #include "framework/deepspeed/initialize.h"
 #include "framework/fsdp1/fully_sharded_data_parallel.h"
@@ -429,10 +428,9 @@ struct Place {
 
 Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& recipe,
                                     const ghost::DeviceTraits& device, Place place) {
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.repeats_layers = place.runs == torch::EqualLayerRuns::written_down;
   session.mark(Phase::init, -1, 0);
-  const family::ReleaseInForce release(recipe.trainer.release);
   Result<Engines> engines = engines_of(config, recipe);
   if (!engines) return tl::unexpected(engines.error());
   const Result<QuantizedModel> loaded = load(config, recipe, engines->trained);

@@ -149,7 +149,7 @@ void pad_strides(ModelGraph& model) {
 Result<std::shared_ptr<const ModelGraph>> trace_model(const Config& config,
                                                       const TrainRecipe& recipe,
                                                       const ghost::DeviceTraits& device) {
-  ghost::Session session(device);
+  ghost::Session session(device, recipe.release);
   session.mark(Phase::init, -1, 0);
   std::unique_ptr<family::PretrainedModel> model;
   TracedPass pass;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Version: the number of a release as its package is published, as far as it orders releases.
+//
+//   Version::parse("2.15.0"), Version::parse("4.57"), Version::parse("2.8.0+cu128")
+//
+// What stands behind the third number (a local label, rc1, .post1) is read over: a release
+// candidate counts as its release.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace memtape {
+
+struct Version {
+  std::int32_t major = 0, minor = 0, patch = 0;
+
+  auto operator<=>(const Version&) const = default;
+  std::string text() const;
+
+  /// One to three numbers with dots between, and what may follow them; nothing where the text
+  /// starts otherwise.
+  static std::optional<Version> parse(std::string_view text);
+};
+
+}  // namespace memtape
