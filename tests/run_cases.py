@@ -82,7 +82,7 @@ def write_case(case, answer):
 
 def environment(case, folder):
     fixed = {"PATH": os.environ.get("PATH", ""), "HOME": folder, "LC_ALL": "C.UTF-8", "COLUMNS": "100", "TERM": "xterm",
-             "HF_HOME": os.path.join(folder, ".hf"), "HF_HUB_OFFLINE": "1"}
+             "HF_HOME": os.path.join(folder, ".hf"), "HF_HUB_OFFLINE": "1", "MEMTAPE_WITH": "none"}
     return fixed | dict(pair.split("=", 1) for pair in case.arguments("env"))
 
 

@@ -310,8 +310,6 @@ Result<Request> parse_verify(const Command& command, Arguments arguments) {
   std::vector<std::string> sink;
   std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
   add_training_arguments(*app, arguments, sink, named);
-  app->add_option("--python", options.python, "interpreter with torch and transformers")
-      ->type_name("PATH");
   app->add_flag("--show-script", options.show_script, "print the script of the real step and stop");
   if (options.records) {
     app->add_option("--into", options.into, "folder for the row, its tape and its trace")
@@ -325,7 +323,10 @@ Result<Request> parse_verify(const Command& command, Arguments arguments) {
     return tl::unexpected(
         mistake(command, fmt::format("cannot run a step of '{}', only of {}", step,
                                      options.records ? "train" : "train and serve")));
-  std::get<VerifyOptions>(*request).train.values = values_of(named);
+  VerifyOptions& read = std::get<VerifyOptions>(*request);
+  read.train.values = values_of(named);
+  for (const auto& [name, value] : read.train.values)
+    if (name == "python") read.python = value;
   return request;
 }
 

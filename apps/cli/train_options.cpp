@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kHardware = "Hardware";
 constexpr std::string_view kStep = "The step";
+constexpr std::string_view kReleases = "Releases";
 constexpr std::string_view kModel = "Model and adapters";
 constexpr std::string_view kLayout = "Layout over GPUs";
 
@@ -26,10 +27,6 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
      kStep},
     {"trainer", "{trainer,sft,dpo,...,llama-factory-dpo,none}",
      "which of transformers' and trl's trainers; none: a loop around accelerate", kStep},
-    {"with", "PACKAGE==VERSION,...", "the releases meant, like torch==2.8.0,transformers==4.57.6",
-     kStep},
-    {"transformers-version", "X.Y", "the same as --with transformers==X.Y", kStep},
-    {"litgpt-version", "X.Y", "the release of litgpt that runs (0.5)", kStep},
     {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, sequence-classification, ...", kStep},
     {"micro-batch-size", "N", "sequences per GPU and forward pass", kStep},
     {"sequence-length", "N",
@@ -58,6 +55,17 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"freeze", "GLOB", "parameters that are not trained; may be repeated", kModel, true},
     {"train-last-layers", "N", "train the last N layers alone (-N: the first)", kModel},
     {"upcast-trained", "{true,false}", "cast what --train-last-layers trains to fp32", kModel},
+
+    {"with", "PACKAGE==VERSION,...",
+     "the releases meant, like torch==2.8.0,transformers==4.57.6 (else those of the active Python "
+     "environment, else the newest known; none: those)",
+     kReleases},
+    {"requirements", "FILE",
+     "a requirements.txt, uv.lock, poetry.lock or pyproject.toml that pins them", kReleases},
+    {"python", "PATH", "an interpreter or environment that has them installed (verify runs it)",
+     kReleases},
+    {"transformers-version", "X.Y", "the same as --with transformers==X.Y", kReleases},
+    {"litgpt-version", "X.Y", "the same as --with litgpt==X.Y", kReleases},
 
     {"dp", "N", "data parallel size", kLayout},
     {"zero", "{0,1,2,3}", "ZeRO stage", kLayout},

@@ -6,6 +6,7 @@
 
 #include "device_options.h"
 #include "model/config.h"
+#include "release_options.h"
 #include "sources/files.h"
 #include "workload/train_options.h"
 
@@ -73,7 +74,9 @@ Result<TrainRequest> train_request(const RawOptions& typed) {
   RawOptions options = typed;
   if (const auto read = read_json_files(options); !read) return tl::unexpected(read.error());
   if (const auto fine = refuse_unmodelled(options); !fine) return tl::unexpected(fine.error());
-  Result<TrainRecipe> recipe = train_recipe(options.values);
+  const Result<NamedReleases> releases = starting_releases(options.values);
+  if (!releases) return tl::unexpected(releases.error());
+  Result<TrainRecipe> recipe = train_recipe(options.values, *releases);
   if (!recipe) return tl::unexpected(recipe.error());
   Result<ServeDevice> device = device_of(options.values, options.environment);
   if (!device) return tl::unexpected(device.error());

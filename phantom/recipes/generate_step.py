@@ -12,7 +12,7 @@ def prepare_model(config):
     text_alone = type(config) in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING and not hasattr(config, "vision_config")
     head = modeling_auto.AutoModelForCausalLM if text_alone else modeling_auto.AutoModelForImageTextToText
     with torch.device("cuda"):
-        model = head.from_config(config, dtype=getattr(torch, SETTINGS["dtype"]), attn_implementation=SETTINGS["attention"])
+        model = head.from_config(config, **{DTYPE_NAME: getattr(torch, SETTINGS["dtype"])}, attn_implementation=SETTINGS["attention"])
     model.eval()
     model.generation_config.eos_token_id = None
     return model

@@ -26,6 +26,8 @@ HEADS = {"causal-lm": modeling_auto.AutoModelForCausalLM, "masked-lm": modeling_
          "question-answering": modeling_auto.AutoModelForQuestionAnswering,
          "multiple-choice": modeling_auto.AutoModelForMultipleChoice}
 CHOICES = 4  # of multiple-choice
+# What from_config takes the dtype as: the new name came with 4.56, the old one went with 5.0.
+DTYPE_NAME = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
 
 
 def model_config():
@@ -42,8 +44,8 @@ def build_model():
     if SETTINGS["task"] == "seq2seq-lm" and getattr(config, "decoder_start_token_id", None) is None:
         config.decoder_start_token_id = 0
     with torch.device(SETTINGS.get("init_device", "cuda")):
-        return HEADS[SETTINGS["task"]].from_config(config, dtype=DTYPES[SETTINGS["weights"]],
-                                                   attn_implementation=SETTINGS["attention"])
+        return HEADS[SETTINGS["task"]].from_config(config, attn_implementation=SETTINGS["attention"],
+                                                   **{DTYPE_NAME: DTYPES[SETTINGS["weights"]]})
 
 
 def sample_sizes():

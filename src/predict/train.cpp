@@ -2,6 +2,7 @@
 #include "predict/train.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include "predict/outside.h"
 #include "predict/program.h"
 #include "predict/rank_runs.h"
+#include "predict/releases_meant.h"
 #include "predict/settings.h"
 #include "predict/step_play.h"
 #include "predict/step_trace.h"
@@ -77,6 +79,8 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   prediction.peak_rank = peak.ranks.front();
   prediction.model = model_summary(model, recipe, run->statics);
   prediction.workload = resolved_settings(recipe);
+  std::ranges::move(release_settings(recipe), std::back_inserter(prediction.workload));
+  prediction.releases = releases_in_words(recipe);
   prediction.mesh = mesh_settings(recipe);
   prediction.device = device_summary(device.gpu, {device.total_bytes, device.context_bytes});
   prediction.bounds = bounds_of(run->tape, device, peak, recipe.expert_load);
@@ -88,6 +92,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
     return tl::unexpected(done.error());
   widen_by_not_modelled(prediction.bounds, recipe, peak);
   add_train_warnings(model, recipe, prediction.warnings);
+  std::ranges::move(release_warnings(recipe), std::back_inserter(prediction.warnings));
   if (std::string said = compile_warning(recipe); !said.empty())
     prediction.warnings.push_back(std::move(said));
   if (!recipe.freeze.empty() && run->statics.trainable_parameters == run->statics.parameters)

@@ -11,9 +11,13 @@
 
 namespace memtape {
 
+/// Where releases come from that nobody named.
+inline constexpr std::string_view kNewestKnown = "newest known";
+
 struct NamedReleases {
   Release release;
   std::vector<Package> named;        ///< in the order they were named, each once
+  std::string from{kNewestKnown};    ///< who named them: an option, a file, an environment
   std::vector<std::string> ignored;  ///< packages whose releases change nothing here
 };
 

@@ -83,6 +83,7 @@ std::vector<std::string> settings_in_words(const Prediction& prediction) {
   }
   append(words, w, kOfWorkload);
   append(words, prediction.mesh, kOfMesh);
+  if (!prediction.releases.empty()) words.push_back(prediction.releases);
   return words;
 }
 

@@ -89,6 +89,7 @@ struct Prediction {
   std::string command = "train";
   ModelSummary model;
   std::vector<Setting> workload, mesh;
+  std::string releases;  ///< in words: "torch 2.8.0, transformers 4.57.6 (--with)"
   std::optional<DeviceSummary> device;
   std::vector<RankReport> ranks;
   int peak_rank = 0;

@@ -231,8 +231,12 @@ Result<void> finish_trainer(std::span<const NamedValue> options, TrainRecipe& re
   return finish_fsdp(recipe);
 }
 
-Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options) {
+Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options,
+                                    const NamedReleases& releases) {
   TrainRecipe recipe;
+  recipe.release = releases.release;
+  recipe.named_releases = releases.named;
+  recipe.releases_from = releases.from;
   for (const NamedValue& option : options)
     if (option.first == "framework")
       if (const Result<void> set = set_framework(option, recipe); !set)
@@ -274,9 +278,11 @@ Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
 
 /// --with: releases by the names of their packages.
 Result<void> set_releases(const NamedValue& option, TrainRecipe& recipe) {
+  if (option.second == "none") return {};
   auto named = parse_requirement_list(option.second, "--" + option.first, recipe.release);
   if (!named) return tl::unexpected(named.error());
   recipe.release = named->release;
+  recipe.releases_from = "--" + option.first;
   for (const Package package : named->named)
     if (std::ranges::find(recipe.named_releases, package) == recipe.named_releases.end())
       recipe.named_releases.push_back(package);
@@ -481,8 +487,9 @@ Result<void> settle_gpus(std::span<const NamedValue> options, LayoutRecipe& layo
 
 }  // namespace
 
-Result<TrainRecipe> train_recipe(std::span<const NamedValue> options) {
-  Result<TrainRecipe> start = starting_recipe(options);
+Result<TrainRecipe> train_recipe(std::span<const NamedValue> options,
+                                 const NamedReleases& releases) {
+  Result<TrainRecipe> start = starting_recipe(options, releases);
   if (!start) return start;
   TrainRecipe recipe = std::move(*start);
   for (const NamedValue& option : options)

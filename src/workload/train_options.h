@@ -15,8 +15,9 @@ namespace memtape {
 using NamedValue = std::pair<std::string, std::string>;  ///< ("micro-batch-size", "4")
 
 /// Reads every option that says how to train; options of the device and of the layout are passed
-/// over.
-Result<TrainRecipe> train_recipe(std::span<const NamedValue> options);
+/// over. --with names releases over those in `releases`.
+Result<TrainRecipe> train_recipe(std::span<const NamedValue> options,
+                                 const NamedReleases& releases = {});
 
 /// Names as the command line spells them.
 std::string_view name(Framework framework);

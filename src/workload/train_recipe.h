@@ -15,7 +15,7 @@
 #include "base/dtype.h"
 #include "family/task.h"
 #include "model/expert_load.h"
-#include "release/release.h"
+#include "release/requirement_list.h"
 #include "workload/layout_recipe.h"
 
 namespace memtape {
@@ -287,9 +287,9 @@ struct ProgramRecipe {
 
 struct TrainRecipe {
   Framework framework = Framework::torch;
-  Release release;  ///< of every package whose code runs
-  std::vector<Package>
-      named_releases;  ///< those that were asked for; the others are the newest known
+  Release release;                          ///< of every package whose code runs
+  std::vector<Package> named_releases;      ///< those that somebody named
+  std::string releases_from{kNewestKnown};  ///< who: an option, a file, an environment
   TrainerRecipe trainer;
   Task task = Task::causal_lm;
   bool names_task = false;  ///< else the model's family decides

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predict/releases_meant.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include <fmt/format.h>
+
+#include "base/json_reader.h"
+
+namespace memtape {
+namespace {
+
+void add(std::vector<Package>& packages, std::initializer_list<Package> more) {
+  for (const Package package : more)
+    if (std::ranges::find(packages, package) == packages.end()) packages.push_back(package);
+}
+
+void add_trainers(std::vector<Package>& packages, const TrainRecipe& recipe) {
+  add(packages, {Package::accelerate});
+  if (recipe.trainer.is_of_trl()) add(packages, {Package::trl});
+  if (recipe.trainer.use_liger_kernel) add(packages, {Package::liger_kernel});
+  if (!recipe.trainer.deepspeed.empty()) add(packages, {Package::deepspeed});
+  if (recipe.trainer.bitsandbytes_optim) add(packages, {Package::bitsandbytes});
+}
+
+}  // namespace
+
+std::vector<Package> packages_of(const TrainRecipe& recipe) {
+  std::vector<Package> packages{Package::torch};
+  switch (recipe.framework) {
+    case Framework::megatron_core:
+      add(packages, {Package::megatron_core, Package::transformer_engine});
+      break;
+    case Framework::torchtitan: add(packages, {Package::torchtitan}); break;
+    case Framework::litgpt: add(packages, {Package::litgpt}); break;
+    default:
+      add(packages, {Package::transformers});
+      if (recipe.lora) add(packages, {Package::peft});
+      if (recipe.framework == Framework::transformers) add_trainers(packages, recipe);
+      if (recipe.framework == Framework::deepspeed) add(packages, {Package::deepspeed});
+  }
+  if (recipe.quantization) add(packages, {Package::bitsandbytes});
+  for (const Package named : recipe.named_releases) add(packages, {named});
+  return packages;
+}
+
+std::vector<Setting> release_settings(const TrainRecipe& recipe) {
+  std::string releases;
+  for (const Package package : packages_of(recipe))
+    releases +=
+        fmt::format("{}{}: {}", releases.empty() ? "" : ", ", json_quoted(facts_of(package).name),
+                    json_quoted(recipe.release.of(package).text()));
+  return {{"releases", "{" + releases + "}"}, {"releases_from", json_quoted(recipe.releases_from)}};
+}
+
+std::string releases_in_words(const TrainRecipe& recipe) {
+  std::string words;
+  for (const Package package : packages_of(recipe))
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", facts_of(package).name,
+                         recipe.release.of(package).text());
+  return fmt::format("{} ({})", words, recipe.releases_from);
+}
+
+std::vector<std::string> release_warnings(const TrainRecipe& recipe) {
+  std::vector<std::string> lines;
+  for (const Package package : packages_of(recipe)) {
+    const PackageFacts& facts = facts_of(package);
+    const Version meant = recipe.release.of(package);
+    const bool is_newer =
+        std::pair(meant.major, meant.minor) > std::pair(facts.newest.major, facts.newest.minor);
+    if (!is_newer && meant >= facts.oldest) continue;
+    const Version known = is_newer ? facts.newest : facts.oldest;
+    lines.push_back(
+        fmt::format("{} {} is {} than the {} release that is known: the answer is that "
+                    "of {}",
+                    facts.name, meant.text(), is_newer ? "newer" : "older",
+                    is_newer ? "newest" : "oldest", known.text()));
+  }
+  return lines;
+}
+
+}  // namespace memtape
