@@ -5,7 +5,7 @@
     run_truth.py PROGRAM FILE.jsonl[.gz] [--exact KEY]... [--within KEY PERCENT ROWS]...
 
 --exact: every row's figure (a dotted path) must agree to the byte. --within: at least ROWS percent of the rows must lie within PERCENT.
-A row's `rank` picks the entry of `ranks` that is compared: a number, or "last".
+A row that was recorded with other releases than its `args` name is asked for with those of its `stack`. A row's `rank` picks the entry of `ranks` that is compared: a number, or "last".
 """
 import concurrent.futures
 import gzip
@@ -22,11 +22,19 @@ def read_rows(path):
         return [json.loads(line) for line in text if line.strip()]
 
 
+def named_releases(row):
+    """--with for the releases of the row's stack ("torch 2.11.0, transformers 5.17.0, sm80"), where its arguments name none."""
+    parts = [part.split() for part in row.get("stack", "").split(", ")] if isinstance(row.get("stack", ""), str) else []
+    pairs = ["==".join(part) for part in parts if len(part) == 2 and part[1][0].isdigit()]
+    return ["--with", ",".join(pairs)] if pairs and row["args"][0] == "train" and "--with" not in row["args"] else []
+
+
 def answer_of(program, row):
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "config.json"
         config.write_text(json.dumps(row.get("config") or {}), encoding="utf-8")
         words = [word.replace("{config}", str(config)) for word in row["args"]]
+        words += named_releases(row)
         split = words.index("--") if "--" in words else len(words)
         done = subprocess.run([program, *words[:split], "--json", *words[split:]], capture_output=True, text=True)
     if done.returncode not in (0, 1):

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "truth_rows.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
+
+#include "base/comma_list.h"
+#include "release/package.h"
 
 namespace memtape::cli {
 namespace {
@@ -15,6 +20,31 @@ void collect_numbers(const Json& object, const std::string& prefix, TruthRow& ro
   }
 }
 
+/// "torch 2.11.0, transformers 5.17.0, sm80" as the value of --with.
+std::string releases_in(const std::string& stack) {
+  std::string releases;
+  for (const std::string& part : split_at_commas(stack)) {
+    const std::size_t space = part.find(' ');
+    if (space == std::string::npos || !find_package(part.substr(0, space)) ||
+        !Version::parse(part.substr(space + 1)))
+      continue;
+    releases +=
+        (releases.empty() ? "" : ",") + part.substr(0, space) + "==" + part.substr(space + 1);
+  }
+  return releases;
+}
+
+/// The releases that a row was recorded with are meant, unless its arguments say so themselves.
+void add_releases(const Json& json, TruthRow& row) {
+  if (!json.contains("stack") || !json["stack"].is_string()) return;
+  const auto has = [&](const char* word) {
+    return std::ranges::find(row.args, word) != row.args.end();
+  };
+  const std::string releases = releases_in(json["stack"].get<std::string>());
+  if (releases.empty() || row.args.empty() || row.args.front() != "train" || has("--with")) return;
+  row.args.insert(row.args.end(), {"--with", releases});
+}
+
 /// Null when the line is not a row.
 bool read_row(const Json& json, TruthRow& row) {
   if (!json.is_object() || !json.contains("id") || !json["id"].is_string() ||
@@ -26,6 +56,7 @@ bool read_row(const Json& json, TruthRow& row) {
     if (!arg.is_string()) return false;
     row.args.push_back(arg.get<std::string>());
   }
+  add_releases(json, row);
   if (json.contains("config") && json["config"].is_object()) row.config = json["config"].dump();
   if (json.contains("assistant") && json["assistant"].is_object())
     row.assistant = json["assistant"].dump();

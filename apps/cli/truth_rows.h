@@ -17,10 +17,10 @@ namespace memtape::cli {
 
 struct TruthRow {
   std::string id;
-  std::vector<std::string> args;
-  std::string config;     ///< JSON text, or ""
-  std::string assistant;  ///< that of the model beside it, in place of "{assistant}", or ""
-  std::string tape;       ///< path of the recorded step tape relative to the file, or ""
+  std::vector<std::string> args;  ///< with --with for `stack`, where they name no releases
+  std::string config;             ///< JSON text, or ""
+  std::string assistant;          ///< that of the model beside it, in place of "{assistant}", or ""
+  std::string tape;               ///< path of the recorded step tape relative to the file, or ""
   std::vector<std::pair<std::string, std::int64_t>> expect;
 };
 

@@ -2,6 +2,8 @@
 #include "release/requirement_list.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,16 @@ std::vector<std::string_view> package_names() {
   std::vector<std::string_view> names;
   for (const PackageFacts& facts : packages()) names.push_back(facts.name);
   return names;
+}
+
+/// Packages that are installed beside the followed ones under names like theirs.
+constexpr auto kOthers = std::to_array<std::string_view>(
+    {"torchao", "torchaudio", "torchdata", "torchtune", "torchvision", "torchrec", "torchmetrics"});
+
+/// The followed package that a name is a slip of; "" where it is none.
+std::string_view meant_by(std::string_view name, std::span<const std::string_view> known) {
+  if (std::ranges::find(kOthers, name) != kOthers.end()) return {};
+  return nearest(name, known);
 }
 
 struct Pair {
@@ -57,7 +69,7 @@ Result<NamedReleases> parse_requirement_list(std::string_view list, std::string_
     if (const std::optional<Package> package = find_package(pair->name)) {
       if (const Result<void> fine = put_release(*package, *pair, where, releases); !fine)
         return tl::unexpected(fine.error());
-    } else if (const std::string_view near = nearest(pair->name, known); !near.empty()) {
+    } else if (const std::string_view near = meant_by(pair->name, known); !near.empty()) {
       return bad_input(fmt::format("\"{}\" is no package", pair->name), std::string(where),
                        fmt::format("did you mean {}?", near));
     } else {

@@ -23,9 +23,10 @@ TEST(RequirementList, TakesHyphensAndUnderscoresAlike) {
 }
 
 TEST(RequirementList, SaysWhichPackagesChangeNothing) {
-  const auto named = parse_requirement_list("tokenizers==0.21,torch==2.8.0", "--with");
+  const auto named =
+      parse_requirement_list("tokenizers==0.21,torchao==0.13,torch==2.8.0", "--with");
   ASSERT_TRUE(named);
-  EXPECT_THAT(named->ignored, testing::ElementsAre("tokenizers"));
+  EXPECT_THAT(named->ignored, testing::ElementsAre("tokenizers", "torchao"));
 }
 
 TEST(RequirementList, RefusesInOneLine) {
