@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/releases.md: how the answers fare on steps recorded with each pair of releases.
+
+    releases_page.py PROGRAM [--check]      writes the page; with --check fails where it is out of date
+
+The rows are those of tests/truth/*release*.jsonl and of torch_steps.jsonl, by the torch and transformers of their `stack`.
+"""
+import gzip
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "releases.md"
+INTRODUCTION = ROOT / "docs" / "releases" / "introduction.md"
+FIGURES = ("peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes")
+
+
+def lines_of(path):
+    opened = gzip.open(path, "rt") if path.suffix == ".gz" else open(path, encoding="utf-8")
+    with opened as lines:
+        return [line for line in lines if line.strip()]
+
+
+def pair_of(line):
+    """((2, 15, 0), (5, 23, 0)) of a row; None where its stack does not say both."""
+    stack = json.loads(line).get("stack") or ""
+    found = [re.search(rf"\b{package} (\d+)\.(\d+)\.?(\d*)", stack) for package in ("torch", "transformers")]
+    return tuple(tuple(int(n or 0) for n in match.groups()) for match in found) if all(found) else None
+
+
+def rows_by_pair():
+    pairs = {}
+    for path in sorted((ROOT / "tests" / "truth").glob("*release*.jsonl*")) + [ROOT / "tests" / "truth" / "torch_steps.jsonl"]:
+        for line in lines_of(path):
+            pair = pair_of(line)
+            if pair:
+                pairs.setdefault(pair, []).append(line)
+    return dict(sorted(pairs.items()))
+
+
+def score(program, lines):
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.writelines(lines)
+        file.flush()
+        done = subprocess.run([program, "scoreboard", "--json", file.name], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def table_line(program, pair, lines):
+    said = score(program, lines)
+    answered = sum(row["predicted"] for row in said["rows"])
+    figures = {entry["key"]: entry for entry in said["distributions"]}
+    torch, transformers = (".".join(map(str, version)) for version in pair)
+    cells = [torch, transformers, str(len(lines)), str(answered)]
+    for key in FIGURES:
+        entry = figures.get(key)
+        cells.append(f"{100 * entry['exact'] / entry['rows']:.1f} %" if entry else "-")
+    cells.append(f"{figures['peak_allocated_bytes']['max']:.2f} %" if "peak_allocated_bytes" in figures else "-")
+    return "| " + " | ".join(cells) + " |"
+
+
+def page(program):
+    head = ["| torch | transformers | rows | answered | requested | allocated | reserved | largest error |",
+            "|---|---|---:|---:|---:|---:|---:|---:|"]
+    table = [table_line(program, pair, lines) for pair, lines in rows_by_pair().items()]
+    return INTRODUCTION.read_text(encoding="utf-8") + "\n" + "\n".join(head + table) + "\n"
+
+
+def main():
+    program, *words = sys.argv[1:]
+    text = page(program)
+    if words != ["--check"]:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    print("docs/releases.md is out of date: run scripts/releases_page.py", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
