@@ -7,6 +7,7 @@
     upstream.py watch PACKAGE==VERSION... [--python PYTHON] [--only REGEX] [--rows FILE...]
                                                                         record small steps with these releases on the phantom
                                                                         GPU, and group by cause what differs from the answers
+    upstream.py newest PACKAGE...                                       the newest releases on PyPI, as PACKAGE==VERSION
     upstream.py packages                                                what there is a ledger of
 
 Sources come from the release's wheel on PyPI (kept in ~/.cache/memtape/upstream), or from the environment of an interpreter.
@@ -72,6 +73,10 @@ def run_watch(options):
         print(watch.report(watch.outcomes(cases, failures, folder)))
 
 
+def run_newest(options):
+    print(" ".join(f"{package}=={sources.newest(package)}" for package in options.packages))
+
+
 def run_packages(_):
     for package in ledger.packages():
         print(f"{package}: {len(ledger.transcriptions(package))} files, compared with {', '.join(ledger.Compared(package).releases) or 'none'}")
@@ -95,6 +100,9 @@ def arguments():
     command.add_argument("--gpu", default="a100-80gb", help="rows of this GPU (a100-80gb)")
     command.add_argument("--keep", metavar="FOLDER", help="keep the recordings there")
     command.set_defaults(run=run_watch)
+    command = commands.add_parser("newest")
+    command.add_argument("packages", nargs="+", metavar="PACKAGE")
+    command.set_defaults(run=run_newest)
     commands.add_parser("packages").set_defaults(run=run_packages)
     return parser.parse_args()
 

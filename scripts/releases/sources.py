@@ -3,6 +3,7 @@
 import glob
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,16 @@ def parse_release(text: str):
     if not equals or not package or not version:
         raise SourceError(f'"{text}" names no release (PACKAGE==VERSION, like transformers==5.23.0)')
     return package.strip().lower(), version.strip()
+
+
+def newest(package: str) -> str:
+    """The newest release on PyPI that is no candidate."""
+    done = subprocess.run([sys.executable, "-m", "pip", "index", "versions", "--disable-pip-version-check", package],
+                          capture_output=True, text=True)
+    found = re.match(rf"{re.escape(package)} \(([^)]+)\)", done.stdout)
+    if done.returncode or not found:
+        raise SourceError(f"{package}: PyPI does not say its newest release")
+    return found[1]
 
 
 def installed(python: str, package: str) -> pathlib.Path:
