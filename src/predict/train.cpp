@@ -16,6 +16,7 @@
 #include "predict/outside.h"
 #include "predict/program.h"
 #include "predict/rank_runs.h"
+#include "predict/release_bounds.h"
 #include "predict/releases_meant.h"
 #include "predict/settings.h"
 #include "predict/step_play.h"
@@ -90,6 +91,7 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
     return tl::unexpected(done.error());
   if (const auto done = widen_by_evaluation(prediction.bounds, model.config, recipe, device); !done)
     return tl::unexpected(done.error());
+  widen_by_releases(prediction.bounds, model.config, recipe, device);
   widen_by_not_modelled(prediction.bounds, recipe, peak);
   add_train_warnings(model, recipe, prediction.warnings);
   std::ranges::move(release_warnings(recipe), std::back_inserter(prediction.warnings));
