@@ -11,17 +11,19 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "nn/layer_frame.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
 
 /// use_gqa_in_sdpa: only without a mask, and for heads that flash takes.
 bool use_gqa_in_sdpa(const Tensor& attention_mask, const Tensor& key, const Tensor& value) {
-  return !attention_mask.defined() && key.size(-1) == value.size(-1) && value.size(-1) <= 256;
+  return ghost::has(changes::kSdpaGroupsHeads) && !attention_mask.defined() &&
+         key.size(-1) == value.size(-1) && value.size(-1) <= 256;
 }
 
-Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Tensor key,
-                              Tensor value, const Tensor& attention_mask) {
+Tensor sdpa_attention_forward(const AttentionCall& call, Tensor query, Tensor key, Tensor value,
+                              const Tensor& attention_mask) {
   bool enable_gqa = false;
   if (call.num_key_value_groups > 1) {
     enable_gqa = use_gqa_in_sdpa(attention_mask, key, value);
@@ -30,6 +32,8 @@ Tensor sdpa_attention_forward(const AttentionCall& call, const Tensor& query, Te
       value = repeat_kv(value, call.num_key_value_groups);
     }
   }
+  if (!ghost::has(changes::kSdpaTakesAnyLayout))
+    for (Tensor* states : {&query, &key, &value}) *states = states->contiguous();
   const bool is_causal = query.size(2) > 1 && !attention_mask.defined() && call.is_causal;
   if (is_causal && key.size(2) > query.size(2)) {  // a fixed cache, empty so far
     key = key.slice(2, 0, query.size(2));

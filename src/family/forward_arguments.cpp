@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "ghost/ops/creation.h"
+#include "ghost/session.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -27,7 +29,8 @@ Tensor passed_position_ids() { return current ? current->position_ids_ : Tensor(
 
 Tensor position_ids_for(const Tensor& inputs_embeds) {
   if (Tensor passed = passed_position_ids(); passed.defined()) return passed;
-  return ghost::arange(inputs_embeds.size(1), DType::int64).add(0).unsqueeze(0);
+  const Tensor counted = ghost::arange(inputs_embeds.size(1), DType::int64);
+  return (ghost::has(changes::kPositionsAreAdded) ? counted.add(0) : counted).unsqueeze(0);
 }
 
 bool is_decoding() { return current && current->stage_ == ForwardArguments::Stage::decode; }

@@ -5,24 +5,28 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/session.h"
 #include "ghost/trace.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
 
 constexpr auto kAnd = "bitwise_and";
 
-/// and_masks' starting value, q_idx.new_ones((), dtype=torch.bool).
-Tensor all_true() { return ghost::ones({}, DType::boolean); }
-
 }  // namespace
+
+Tensor all_true(const MaskIndices& at) {
+  if (ghost::has(changes::kMaskIndicesBroadcast)) return ghost::ones({}, DType::boolean);
+  return ghost::ones({1, 1, at.query.size(2), 1}, DType::boolean);
+}
 
 Tensor causal(const MaskIndices& at) { return ghost::logical("le", at.key, at.query); }
 
 Tensor bidirectional(const MaskIndices& at) { return ghost::comparison("ge", at.query); }
 
 Tensor sliding_window_causal(const MaskIndices& at) {
-  Tensor result = all_true();
+  Tensor result = all_true(at);
   {
     Tensor seen;
     {
@@ -35,7 +39,7 @@ Tensor sliding_window_causal(const MaskIndices& at) {
 }
 
 Tensor sliding_window_bidirectional(const MaskIndices& at) {
-  Tensor result = all_true();
+  Tensor result = all_true(at);
   {
     Tensor near;
     {
@@ -48,7 +52,7 @@ Tensor sliding_window_bidirectional(const MaskIndices& at) {
 }
 
 Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding) {
-  Tensor result = all_true();
+  Tensor result = all_true(at);
   {
     const auto chunk_of = [&](const Tensor& positions) {
       Tensor from_start = positions.sub(ghost::index(left_padding, at.batch));

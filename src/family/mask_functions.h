@@ -12,6 +12,9 @@ struct MaskIndices {
   Tensor batch, query, key;
 };
 
+/// and_masks' starting value, q_idx.new_ones((), dtype=torch.bool): under vmap, one for each q_idx.
+Tensor all_true(const MaskIndices& at);
+
 Tensor causal(const MaskIndices& at);
 Tensor bidirectional(const MaskIndices& at);
 Tensor sliding_window_causal(const MaskIndices& at);

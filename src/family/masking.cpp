@@ -6,6 +6,7 @@
 
 #include "family/key_value_cache.h"
 #include "family/mask_functions.h"
+#include "family/update_causal_mask.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
@@ -13,6 +14,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
+#include "release/torch_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -30,6 +32,7 @@ Tensor find_packed_sequence_indices(const Tensor& position_ids) {
     position_diff = prepended.slice(-1, 1, prepended.size(-1)).sub(prepended.slice(-1, 0, -1));
   }
   Tensor packed_sequence_mask = ghost::cumsum(ghost::comparison("ne", position_diff));
+  if (!ghost::has(changes::kUnpackedRowsAreTold)) return packed_sequence_mask;
   {
     const Tensor single = ghost::all(ghost::comparison("eq", packed_sequence_mask.select(1)));
   }
@@ -54,6 +57,7 @@ struct MaskCall {
   std::int64_t batch, queries, keys;
   std::int64_t query_offset = 0, key_offset = 0;
   DType dtype;
+  Tensor positions = {};  ///< [B or 1, S], may be undefined
   bool causal = false;
   bool sliding = false;
   bool hides_future = false;  ///< padding_mask was padded up to the keys a fixed cache has room for
@@ -71,6 +75,12 @@ bool is_sliding(MaskKind kind) {
   return kind == MaskKind::sliding_causal || kind == MaskKind::sliding_bidirectional;
 }
 
+/// Functions that index by a scalar tensor run under vmap since torch 2.6 alone.
+bool looks_for_packing() {
+  return ghost::has(changes::kMaskIndicesBroadcast) ||
+         (ghost::has(changes::kPackedRowsAreFound) && ghost::has(changes::kVmapIndexesByScalars));
+}
+
 MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& embeds,
                                    const Tensor& position_ids, MaskKind kind) {
   MaskCall call{.request = request,
@@ -79,6 +89,7 @@ MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& emb
                 .queries = embeds.size(1),
                 .keys = embeds.size(1),
                 .dtype = embeds.dtype(),
+                .positions = position_ids,
                 .causal = kind == MaskKind::causal || kind == MaskKind::sliding_causal,
                 .sliding = is_sliding(kind)};
   if (request.attention_mask.defined()) {
@@ -90,7 +101,7 @@ MaskCall preprocess_mask_arguments(const MaskRequest& request, const Tensor& emb
     const MaskSizes sizes = cache->mask_sizes(call.sliding, call.queries);
     call.keys = sizes.kv_length;
     call.key_offset = sizes.kv_offset;
-  } else if (!request.attention_mask.defined() && position_ids.defined()) {
+  } else if (!request.attention_mask.defined() && position_ids.defined() && looks_for_packing()) {
     call.packed_sequence_mask =
         find_packed_sequence_indices(position_ids.size(0) == call.batch
                                          ? position_ids
@@ -109,6 +120,15 @@ void prepare_padding_mask(MaskCall& call) {
   call.hides_future = true;
 }
 
+/// _ignore_causal_mask_sdpa of transformers 4.
+bool ignores_square_causal_mask(const MaskCall& call) {
+  const bool square = call.queries == 1 || call.keys == call.queries;
+  if (!square || call.is_local()) return false;
+  if (!call.padding_mask.defined()) return true;
+  const Tensor none_hidden = ghost::all(call.padding_mask);
+  return !call.request.has_padding && !call.hides_future;
+}
+
 /// _ignore_causal_mask_sdpa.
 bool ignores_causal_mask(const MaskCall& call) {
   const KeyValueCache* cache = KeyValueCache::passed();
@@ -116,6 +136,7 @@ bool ignores_causal_mask(const MaskCall& call) {
   if (!call.request.allow_is_causal_skip || decodes_compileable ||
       call.packed_sequence_mask.defined())
     return false;
+  if (!ghost::has(changes::kMaskIndicesBroadcast)) return ignores_square_causal_mask(call);
   Tensor padding_mask = call.padding_mask;
   if (padding_mask.defined() && padding_mask.size(-1) > call.keys) {
     const Tensor mask_indices = ghost::arange(call.keys, DType::int64).add(0);
@@ -156,13 +177,36 @@ Tensor pattern(const MaskCall& call, const MaskIndices& indices) {
 /// The pattern, and within one sequence of a packed row.
 Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
   if (!call.packed_sequence_mask.defined()) return pattern(call, indices);
-  Tensor mask = ghost::ones({}, DType::boolean);
+  Tensor mask = all_true(indices);
   mask = ghost::logical("bitwise_and", mask, pattern(call, indices));
   return ghost::logical("bitwise_and", mask, packed_sequence(indices, call.packed_sequence_mask));
 }
 
+/// The pattern with the padding, for all indices.
+Tensor mask_at(const MaskCall& call, const MaskIndices& indices) {
+  if (!call.padding_mask.defined()) return mask_function(call, indices);
+  Tensor mask = all_true(indices);  // and_masks of the pattern and the padding
+  mask = ghost::logical("bitwise_and", mask, mask_function(call, indices));
+  return ghost::logical("bitwise_and", mask, padding(indices, call.padding_mask));
+}
+
+/// sdpa_mask_recent_torch: torch.vmap over positions that the model has counted before. Where the
+/// caller gives none, those of the keys have their sizes.
+Tensor materialized_by_vmap(const MaskCall& call) {
+  const Tensor kv_arange = ghost::arange(call.keys, DType::int64);
+  const Tensor batch_arange = ghost::arange(call.batch, DType::int64);
+  const Tensor head_arange = ghost::arange(1, DType::int64);
+  const Tensor cache_position = call.positions.defined() ? call.positions.slice(0, 0, 1)
+                                                         : kv_arange.slice(0, 0, call.queries);
+  const Tensor mask = mask_at(call, {.batch = batch_arange.view({-1, 1, 1, 1}),
+                                     .query = cache_position.view({1, 1, -1, 1}),
+                                     .key = kv_arange.view({1, 1, 1, -1})});
+  return mask.expand({call.batch, -1, call.queries, call.keys});
+}
+
 /// The bool mask of sdpa_mask, for positions counted from zero.
 Tensor materialized(const MaskCall& call) {
+  if (!ghost::has(changes::kMaskIndicesBroadcast)) return materialized_by_vmap(call);
   const Tensor batch_arange = ghost::arange(call.batch, DType::int64);
   const Tensor head_arange = ghost::arange(1, DType::int64);
   const Tensor q_arange = ghost::arange(call.queries, DType::int64).add(0);
@@ -170,14 +214,7 @@ Tensor materialized(const MaskCall& call) {
   const MaskIndices indices{.batch = batch_arange.view({-1, 1, 1, 1}),
                             .query = q_arange.view({1, 1, -1, 1}),
                             .key = kv_arange.view({1, 1, 1, -1})};
-  Tensor mask;
-  if (call.padding_mask.defined()) {
-    mask = ghost::ones({}, DType::boolean);  // and_masks of the pattern and the padding
-    mask = ghost::logical("bitwise_and", mask, mask_function(call, indices));
-    mask = ghost::logical("bitwise_and", mask, padding(indices, call.padding_mask));
-  } else {
-    mask = mask_function(call, indices);
-  }
+  const Tensor mask = mask_at(call, indices);
   return mask.expand({call.batch, -1, call.queries, call.keys});
 }
 
@@ -246,6 +283,8 @@ MasksForGenerate::~MasksForGenerate() { made_before = outer_; }
 Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                           const Tensor& position_ids) {
   if (made_before) return made_before->full_attention;
+  if (!ghost::has(request.shared_since))
+    return update_causal_mask(request, inputs_embeds, position_ids);
   return mask_interface(
       preprocess_mask_arguments(request, inputs_embeds, position_ids, MaskKind::causal));
 }
@@ -253,6 +292,8 @@ Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embed
 Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                          const Tensor& position_ids) {
   if (made_before) return made_before->sliding_attention;
+  if (!ghost::has(request.shared_since))
+    return update_causal_mask(request, inputs_embeds, position_ids);
   return mask_interface(
       preprocess_mask_arguments(request, inputs_embeds, position_ids, MaskKind::sliding_causal));
 }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "family/pretrained.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 
@@ -17,6 +18,8 @@ struct MaskRequest {
   bool has_padding = false;         ///< attention_mask hides some token
   bool allow_is_causal_skip =
       true;  ///< false: a causal mask is made even where sdpa could do without
+  const Change& shared_since =
+      changes::kMasksAreShared;  ///< from when on masking_utils.py makes the model's masks
 };
 
 /// While it lives, rows are taken to hold several sequences each (packing): find_packed_sequence_

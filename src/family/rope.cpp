@@ -13,6 +13,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/views.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope,
@@ -22,11 +23,16 @@ RotaryEmbedding::RotaryEmbedding(const nn::Scope& scope, const RopeParameters& r
   inv_freq_ = compute_inv_freq(rope_);
   scope.buffer(prefix + "inv_freq", inv_freq_);
   if (!rope_.keeps_original) return;
+  if (!ghost::has(changes::kOriginalFrequenciesAreABuffer)) {
+    original_inv_freq_ = inv_freq_;
+    return;
+  }
   original_inv_freq_ = inv_freq_.clone();
   scope.buffer(prefix + "original_inv_freq", original_inv_freq_);
 }
 
 void RotaryEmbedding::init_weights() const {
+  if (!ghost::has(changes::kOriginalFrequenciesAreABuffer)) return;
   const ghost::ScopeGuard guard(node().scope);
   const Tensor again = compute_inv_freq(rope_);
 }
@@ -106,6 +112,7 @@ LayerTypeRotaryEmbedding::LayerTypeRotaryEmbedding(const nn::Scope& scope, const
 }
 
 void LayerTypeRotaryEmbedding::init_weights() const {
+  if (!ghost::has(changes::kOriginalFrequenciesAreABuffer)) return;
   const ghost::ScopeGuard guard(node().scope);
   Tensor curr_inv_freq;
   for (const LayerRopes::Of& of : ropes_.types) curr_inv_freq = compute_inv_freq(of.rope);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/update_causal_mask.h"
+
+#include <utility>
+
+#include "family/key_value_cache.h"
+#include "ghost/ops/copies.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::family {
+namespace {
+
+/// AttentionMaskConverter._ignore_causal_mask_sdpa (modeling_attn_mask_utils.py).
+bool ignores_mask(const MaskRequest& request, std::int64_t queries, std::int64_t keys) {
+  if (request.attention_mask.defined()) {
+    const Tensor none_hidden = ghost::all(ghost::comparison("eq", request.attention_mask));
+    if (request.has_padding) return false;
+  }
+  const bool is_local = request.sliding_window > 0 && keys >= request.sliding_window;
+  return !is_local && (queries == 1 || keys == queries);
+}
+
+/// causal_mask *= torch.arange(target_length) > cache_position.reshape(-1, 1), and what lies beyond
+/// the window.
+void hide_the_future(const MaskRequest& request, std::int64_t keys, const Tensor& cache_position) {
+  Tensor hidden;
+  {
+    const Tensor targets = ghost::arange(keys, DType::int64);
+    hidden = ghost::logical("gt", targets, cache_position);
+  }
+  if (request.sliding_window == 0) return;
+  const Tensor targets = ghost::arange(keys, DType::int64);
+  const Tensor oldest = cache_position.add(-1);
+  const Tensor before_window = ghost::logical("le", targets, oldest);
+}
+
+/// What the tokenizer's mask hides, in a copy for each row.
+Tensor hide_padding(const Tensor& causal_mask, const Tensor& attention_mask) {
+  Tensor rows = ghost::clone_contiguous(causal_mask);
+  Tensor padding_mask;
+  {
+    const Tensor sum = rows.add(attention_mask.unsqueeze(1).unsqueeze(1));
+    padding_mask = ghost::comparison("eq", sum);
+  }
+  const Tensor filled = ghost::plain_unary("masked_fill", rows);
+  return rows;
+}
+
+}  // namespace
+
+Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                          const Tensor& position_ids) {
+  if (request.attention == AttentionImplementation::flash)
+    return request.has_padding ? request.attention_mask : Tensor();
+  const std::int64_t batch = inputs_embeds.size(0), queries = inputs_embeds.size(1);
+  std::int64_t keys = request.attention_mask.defined() ? request.attention_mask.size(-1) : queries;
+  if (const KeyValueCache* cache = KeyValueCache::passed())
+    keys = cache->mask_sizes(false, queries).kv_length;
+  if (request.attention == AttentionImplementation::sdpa && ignores_mask(request, queries, keys))
+    return {};
+  Tensor causal_mask = ghost::full({queries, keys}, inputs_embeds.dtype());
+  if (queries != 1) causal_mask = ghost::plain_unary("triu", std::move(causal_mask));
+  const Tensor counted =
+      position_ids.defined() ? position_ids : ghost::arange(queries, DType::int64).unsqueeze(0);
+  hide_the_future(request, keys, counted.slice(0, 0, 1).view({-1, 1}));
+  causal_mask = causal_mask.unsqueeze(0).unsqueeze(0).expand({batch, 1, queries, keys});
+  return request.attention_mask.defined() ? hide_padding(causal_mask, request.attention_mask)
+                                          : causal_mask;
+}
+
+}  // namespace memtape::family
