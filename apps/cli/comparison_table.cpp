@@ -26,9 +26,10 @@ Table::Row row(const ComparedServer& server, bool wins) {
     return {server.gpu, quantize, "-", "-", "-", "-", clipped(server.failure, kLongestFailure)};
   const ServeAnswer& answer = *server.answer;
   const ServeRank* rank = rank_of(answer);
-  const std::string verdict = wins            ? "fits  <- the smallest that does"
-                              : server.fits() ? "fits"
-                                              : "does not fit";
+  std::string verdict(name(server.verdict()));
+  if (wins) verdict += "  <- the smallest that does";
+  if (!answer.failure.empty())
+    verdict = clipped(fmt::format("{}: {}", verdict, answer.failure), kLongestFailure);
   return {server.gpu,
           quantize,
           rank ? gib_number(rank->peak_device_bytes) : "-",
@@ -44,8 +45,14 @@ void write(report::JsonWriter& out, const ComparedServer& server) {
   out.key("quantize");
   server.quantize.empty() ? out.null() : out.value(server.quantize);
   out.key("fits");
-  server.answer ? out.value(server.fits()) : out.null();
+  server.answer ? out.value(server.answer->fits.value_or(false)) : out.null();
+  out.key("verdict");
+  server.answer ? out.value(name(server.verdict())) : out.null();
   if (server.answer) {
+    out.key("reason");
+    server.answer->failure.empty() ? out.null() : out.value(server.answer->failure);
+    if (const auto& users = server.answer->users) out.member("users_fit", users->fit);
+    if (const auto& solved = server.answer->solved) out.member("solved", solved->value);
     const ServeRank* rank = rank_of(*server.answer);
     out.member("total_bytes", server.answer->device->total_bytes);
     out.member("peak_device_bytes", rank ? rank->peak_device_bytes : 0);
@@ -66,6 +73,13 @@ std::string text(const Comparison& comparison) {
   for (std::size_t i = 0; i < comparison.servers.size(); ++i)
     table.add(row(comparison.servers[i], i == comparison.winner));
   return table.text();
+}
+
+std::string quiet_text(const Comparison& comparison) {
+  if (!comparison.winner) return "none fits\n";
+  const ComparedServer& winner = comparison.servers[*comparison.winner];
+  return fmt::format("{}: {}{}\n", name(winner.verdict()), winner.gpu,
+                     winner.quantize.empty() ? "" : " with --quantize " + winner.quantize);
 }
 
 std::string json(const Comparison& comparison) {

@@ -9,6 +9,8 @@
 namespace memtape::cli {
 
 std::string text(const Comparison& comparison);
+/// The winner alone, or that there is none.
+std::string quiet_text(const Comparison& comparison);
 std::string json(const Comparison& comparison);
 
 }  // namespace memtape::cli

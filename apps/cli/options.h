@@ -79,7 +79,8 @@ struct ServeCommand {
   std::vector<std::string> warnings;  ///< from the reading of a launch command
   /// The launch command with other values of options, as it would be typed; null without one.
   std::function<std::string(std::span<const std::pair<std::string, std::string>>)> corrected;
-  std::string html;  ///< file to write, or ""
+  std::string html;     ///< file to write, or ""
+  bool strict = false;  ///< what may not fit does not
   OutputOptions output;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve_command_line.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -35,6 +36,7 @@ constexpr std::array kCommon{
 constexpr std::array kAnswer{
     ServeFlag{"--json", "", "the answer as JSON, alone on the output"},
     ServeFlag{"--quiet", "", "only the answer itself"},
+    ServeFlag{"--strict", "", "exit code 1 where it may not fit, too"},
     ServeFlag{"--explain", "", "show how each number comes about"},
     ServeFlag{"--html", "FILE", "write a page with a bar for each GPU"},
     ServeFlag{"--help -h", "", "this text"},
@@ -105,11 +107,31 @@ class Reader {
   Result<ServeWords> read() && {
     while (!left_.empty())
       if (const Result<void> done = next(); !done) return tl::unexpected(done.error());
+    if (const Result<void> agree = questions_agree(); !agree) return tl::unexpected(agree.error());
     if (words_.command.model.empty() && words_.help.empty()) return mistake("MODEL is required");
     return std::move(words_);
   }
 
  private:
+  std::size_t count_of(std::string_view name) const {
+    return static_cast<std::size_t>(
+        std::ranges::count(words_.command.values, name, [](const auto& v) { return v.first; }));
+  }
+
+  /// Nothing is asked twice, and nothing beside --compare that it would drop.
+  Result<void> questions_agree() const {
+    for (const std::string_view once : {"gpu", "gpus", "solve", "compare", "users", "context"})
+      if (count_of(once) > 1)
+        return mistake(fmt::format("--{} is given twice", once), "one of them");
+    if (count_of("compare") == 0) return {};
+    if (count_of("gpu") > 0)
+      return mistake("--gpu beside --compare: which GPUs?", "--compare GPU,GPU");
+    if (count_of("gpu-memory-bytes") > 0)
+      return mistake("--gpu-memory-bytes beside --compare: of which GPU?",
+                     "--gpu with --gpu-memory-bytes for one");
+    return {};
+  }
+
   Result<void> next() {
     const std::string_view text = left_.front();
     left_ = left_.subspan(1);
@@ -137,6 +159,8 @@ class Reader {
       words_.command.output.quiet = true;
     else if (word.flag == "--explain")
       words_.command.output.explain = true;
+    else if (word.flag == "--strict")
+      words_.command.strict = true;
     else
       words_.help = help();
     return {};
@@ -153,12 +177,14 @@ class Reader {
     if (word.value) {
       if (flag.is_switch()) return mistake(fmt::format("{} takes no value", word.flag));
       value = *word.value;
+      if (value.empty()) return mistake(fmt::format("{} needs a value", word.flag));
     } else if (flag.needs_value()) {
       if (left_.empty()) return mistake(fmt::format("{} needs a value", word.flag));
       value = take();
     } else if (!flag.is_switch() && !left_.empty() &&
                !std::string_view(left_.front()).starts_with('-')) {
       value = take();
+      if (value.empty()) return mistake(fmt::format("{} needs a value", word.flag));
     }
     words_.command.values.emplace_back(flag.name(), value);
     return {};

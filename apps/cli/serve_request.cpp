@@ -8,8 +8,7 @@
 #include "base/comma_list.h"
 #include "device_options.h"
 #include "predict/serve_correct.h"
-#include "predict/serve_solve.h"
-#include "predict/serve_users.h"
+#include "predict/serve_question.h"
 
 namespace memtape::cli {
 
@@ -68,7 +67,8 @@ Result<Comparison> compare_servers(const ServeCommand& command, const ServedMode
   if (!gpus) return tl::unexpected(gpus.error());
   const std::string* quantize = request->options.find("quantize");
   return compare_serve(**engine, *request, *gpus,
-                       quantize ? split_at_commas(*quantize) : std::vector<std::string>{});
+                       quantize ? split_at_commas(*quantize) : std::vector<std::string>{},
+                       command.strict);
 }
 
 void add_correction(ServeAnswer& answer, const ServeCommand& command, const ServedModel& model) {
@@ -87,12 +87,7 @@ Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel&
   if (!engine) return tl::unexpected(engine.error());
   const Result<ServeRequest> request = serve_request(command, model);
   if (!request) return tl::unexpected(request.error());
-  if (const std::string* flag = request->options.find("solve"))
-    return solve_serve(**engine, *request, *flag);
-  Result<std::optional<ServeAnswer>> crowd = serve_users(**engine, *request);
-  if (!crowd) return tl::unexpected(crowd.error());
-  if (*crowd) return **std::move(crowd);
-  return predict_serve(**engine, *request);
+  return answer_question(**engine, *request);
 }
 
 }  // namespace memtape::cli

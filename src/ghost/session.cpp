@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ghost/autograd/equal_layers.h"
+#include "ghost/own_limits.h"
 #include "ghost/trace.h"
 
 namespace memtape::ghost {
@@ -76,7 +77,7 @@ Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, cons
 
 bool Session::has_room(std::size_t blocks) {
   if (tape.requested.size() + blocks <= kMostBlocks) return true;
-  fail({ErrorKind::bad_input, "the program makes more than 20 million allocations", "",
+  fail({ErrorKind::bad_input, std::string(kTooManyAllocations), "",
         "fewer layers or a smaller step"});
   return false;
 }

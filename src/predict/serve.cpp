@@ -36,9 +36,14 @@ void complete(ServeAnswer& answer, const ServeRequest& request) {
   answer.peak_rank = rank->ranks.empty() ? 0 : rank->ranks.front();
   if (!answer.bounds) answer.bounds = Bounds{rank->peak_device_bytes, rank->peak_device_bytes, {}};
   if (!answer.device) return;
-  if (!answer.headroom_bytes)
-    answer.headroom_bytes = answer.device->total_bytes - rank->peak_device_bytes;
-  if (!answer.fits) answer.fits = answer.failure.empty() && *answer.headroom_bytes >= 0;
+  answer.headroom_bytes = answer.device->total_bytes - rank->peak_device_bytes;
+  answer.fits = answer.failure.empty() && *answer.headroom_bytes >= 0;
+  if (!answer.failure.empty())
+    answer.verdict = VerdictWord::does_not_fit;
+  else if (*answer.fits && !answer.doubt.empty())
+    answer.verdict = VerdictWord::may_not_fit;
+  else
+    answer.verdict = verdict_word(*answer.fits, *answer.bounds, answer.device->total_bytes);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "predict/serve_question.h"
+
 namespace memtape {
 namespace {
 
@@ -13,7 +15,7 @@ ComparedServer compared(const ServeEngine& engine, const ServeRequest& asked, co
   if (!quantize.empty()) request.options.add("quantize", quantize);
   ComparedServer server{
       .gpu = std::string(gpu.id), .quantize = quantize, .answer = {}, .failure = {}};
-  Result<ServeAnswer> answer = predict_serve(engine, request);
+  Result<ServeAnswer> answer = answer_question(engine, request);
   if (answer)
     server.answer = std::move(*answer);
   else
@@ -32,7 +34,7 @@ bool is_better(const ComparedServer& a, const ComparedServer& b) {
 
 Comparison compare_serve(const ServeEngine& engine, const ServeRequest& request,
                          const std::vector<Gpu>& gpus,
-                         const std::vector<std::string>& quantizations) {
+                         const std::vector<std::string>& quantizations, bool strict) {
   Comparison comparison;
   const std::vector<std::string> kAsked{""};
   for (const Gpu& gpu : gpus)
@@ -40,7 +42,7 @@ Comparison compare_serve(const ServeEngine& engine, const ServeRequest& request,
       comparison.servers.push_back(compared(engine, request, gpu, quantize));
   const std::vector<ComparedServer>& servers = comparison.servers;
   for (std::size_t i = 0; i < servers.size(); ++i)
-    if (servers[i].fits() &&
+    if (servers[i].fits(strict) &&
         (!comparison.winner || is_better(servers[i], servers[*comparison.winner])))
       comparison.winner = i;
   return comparison;

@@ -15,7 +15,13 @@ struct ComparedServer {
   std::string quantize;  ///< value of --quantize; "" where none was named
   std::optional<ServeAnswer> answer;
   std::string failure;  ///< why there is no answer
-  bool fits() const { return answer && answer->fits.value_or(false); }
+  VerdictWord verdict() const {
+    return answer ? answer->verdict.value_or(VerdictWord::fits) : VerdictWord::does_not_fit;
+  }
+  bool fits(bool strict = false) const {
+    return answer &&
+           (verdict() == VerdictWord::fits || (!strict && verdict() == VerdictWord::may_not_fit));
+  }
 };
 
 struct Comparison {
@@ -27,6 +33,6 @@ struct Comparison {
 /// `quantizations` may be empty: as the request says.
 Comparison compare_serve(const ServeEngine& engine, const ServeRequest& request,
                          const std::vector<Gpu>& gpus,
-                         const std::vector<std::string>& quantizations);
+                         const std::vector<std::string>& quantizations, bool strict = false);
 
 }  // namespace memtape

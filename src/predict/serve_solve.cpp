@@ -2,70 +2,38 @@
 #include "predict/serve_solve.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "ghost/own_limits.h"
+#include "predict/serve_question.h"
+#include "predict/serve_scale.h"
 
 namespace memtape {
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 31;
-constexpr std::int64_t kGreatestShares = 30;  ///< 1.00 down to 0.71
+/// What a run of this many allocations takes is a fraction of a second.
+constexpr std::size_t kMostPlayed = 2'500'000;
 
-/// A flag's values as whole numbers, from the one that asks least of the device upwards.
-struct Scale {
-  std::string_view flag;  ///< by its name
-  bool is_share = false;  ///< 1.00, 0.99 ... 0.01 in place of 1, 2, 3 ...
-
-  std::int64_t most() const { return is_share ? 100 : kMost; }
-  std::string text(std::int64_t at) const {
-    if (!is_share) return std::to_string(at);
-    return fmt::format("{:.2f}", static_cast<double>(101 - at) / 100.0);
-  }
-  std::string_view wanted() const { return is_share ? "smallest" : "largest"; }
+/// What came of one position of the scale.
+struct Probe {
+  bool fits = false, played = true;
+  std::optional<Bytes> headroom;  ///< negative where it does not fit
+  std::size_t allocations = 0;
+  std::string why_not;
 };
 
-/// What the engines call the sequences that are served at a time.
-constexpr std::array<std::string_view, 3> kBatches{"--batch-size", "--max-num-seqs",
-                                                   "--max-running-requests"};
-
-/// `batch` asks for as many sequences as fit, whatever the engine calls them. llama.cpp's batch is
-/// one of tokens.
-std::string_view own_name(const ServeEngine& engine, std::string_view named) {
-  if (named != "batch" || engine.name == "llamacpp") return named;
-  for (const std::string_view batch : kBatches)
-    if (find_flag(engine.flags, std::string(batch))) return batch;
-  return named;
-}
-
-Result<Scale> scale_of(const ServeEngine& engine, std::string_view asked) {
-  const std::string_view named = own_name(engine, asked);
-  const std::string spelling =
-      named.starts_with("-") ? std::string(named) : fmt::format("--{}", named);
-  const ServeFlag* flag = find_flag(engine.flags, spelling);
-  if (!flag) {
-    std::vector<std::string_view> names;
-    for (const ServeFlag& f : engine.flags)
-      if (f.value == "N") names.push_back(f.spellings.substr(2, f.spellings.find(' ') - 2));
-    return bad_input(fmt::format("--engine {} has no {}", engine.name, spelling), "--solve",
-                     suggestion(named, names));
-  }
-  const bool is_share =
-      flag->name() == "gpu-memory-utilization" || flag->name() == "mem-fraction-static";
-  if (flag->name() == "n-cpu-moe")
-    return bad_input("the more layers' experts stay with the CPU, the more fits",
-                     "--solve n-cpu-moe", "--fit finds the fewest");
-  if (flag->value != "N" && !is_share)
-    return bad_input(fmt::format("{} is no number", spelling), "--solve",
-                     "a flag whose value is a number");
-  return Scale{flag->name(), is_share};
-}
+/// Neighbouring positions with which the server fits.
+struct Range {
+  std::int64_t first = 0, last = 0;
+};
 
 class Search {
  public:
@@ -73,129 +41,225 @@ class Search {
       : engine_(engine), request_(request), scale_(scale) {}
 
   Result<ServeAnswer> run() {
-    std::int64_t first = 1;
-    Result<ServeAnswer> best = ask(first);
-    // The whole GPU is never free: the largest share that is asked for in vain says nothing.
-    while (scale_.is_share && !fits(best) && first < kGreatestShares) best = ask(++first);
-    if (!best) return best;
-    if (best->ranks.empty())
+    scan();
+    if (no_gpu_)
       return bad_input("no GPU takes part", fmt::format("--solve {}", scale_.flag),
                        "say how much host memory there is: --host-memory-bytes N");
-    if (!fits(best))
-      return bad_input(fmt::format("does not fit even with {}: {}", scale_.text(1), why_not(best)),
-                       fmt::format("--solve {}", scale_.flag), "a larger GPU or a smaller model");
-    bracket(first, *best);
-    close(*best);
-    name_solution(*best);
+    if (std::ranges::none_of(probes_, [](const auto& p) { return p.second.fits; }))
+      return nothing_fits();
+    find_ranges();
+    const bool fewest = scale_.kind == Scale::Kind::ranks;
+    const std::int64_t found = fewest ? ranges_.front().first : ranges_.back().last;
+    Result<ServeAnswer> best = answer_server(engine_, scale_.with(request_, found));
+    if (best) name_solution(found, *best);
     return best;
   }
 
  private:
-  struct Probe {
-    std::int64_t at = 0;
-    std::optional<Bytes> headroom;  ///< negative where it does not fit
-  };
-
-  /// Asks for `at`; the answer becomes the best, or what lies beyond it. True where it fits.
-  bool probe(std::int64_t at, ServeAnswer& best) {
-    Result<ServeAnswer> tried = ask(at);
-    const Probe here{at, tried ? tried->headroom_bytes : std::nullopt};
-    if (fits(tried)) {
-      before_ = std::exchange(low_, here);
-      best = *std::move(tried);
-      return true;
+  const Probe& probe(std::int64_t at) {
+    const auto known = probes_.find(at);
+    if (known != probes_.end()) return known->second;
+    Probe& found = probes_[at];
+    if (allocations_at(at) > kMostPlayed) {
+      found.played = false;
+      return found;
     }
-    high_ = here;
-    beyond_ = why_not(tried);
-    return false;
+    const Result<ServeAnswer> answer = answer_server(engine_, scale_.with(request_, at));
+    if (!answer) {
+      found.why_not = answer.error().line();
+      found.played = !ghost::is_own_limit(answer.error());
+      if (!refused_) refused_ = answer.error();
+      return found;
+    }
+    no_gpu_ |= answer->ranks.empty();
+    found.fits = answer->fits.value_or(false);
+    found.headroom = answer->headroom_bytes;
+    found.allocations = answer->allocations;
+    found.why_not = answer->failure.empty() ? "does not fit" : answer->failure;
+    if (!nearest_ || *found.headroom > *probes_[*nearest_].headroom) nearest_ = at;
+    return found;
   }
 
-  /// From the least value up to one that does not fit: where the line through the last two values
-  /// crosses zero, as far as it can be trusted, or eight times as far.
-  void bracket(std::int64_t first, ServeAnswer& best) {
-    constexpr std::int64_t kStride = 8, kTrusted = 8192;
-    low_ = {first, best.headroom_bytes};
-    high_ = {scale_.most() + 1, std::nullopt};
-    std::int64_t next = std::min(first * kStride, scale_.most());
-    while (next < high_.at && probe(next, best)) {
-      const std::optional<std::int64_t> crossing = crossing_of(before_, low_);
-      next = crossing ? std::clamp(*crossing + 1, low_.at + 1, low_.at * kTrusted)
-                      : std::min(low_.at * kStride, scale_.most());
-      next = std::min(std::max(next, low_.at + 1), scale_.most() + 1);
+  /// By a line through the two largest values that were played; 0 where they do not grow.
+  std::size_t allocations_at(std::int64_t at) const {
+    std::int64_t low = 0, high = 0;
+    std::size_t of_low = 0, of_high = 0;
+    for (const auto& [position, found] : probes_) {
+      if (!found.played || found.allocations == 0) continue;
+      low = std::exchange(high, position);
+      of_low = std::exchange(of_high, found.allocations);
     }
+    if (low == 0 || at <= high || of_high <= of_low) return 0;
+    const double slope = static_cast<double>(of_high - of_low) / static_cast<double>(high - low);
+    return of_high + static_cast<std::size_t>(slope * static_cast<double>(at - high));
+  }
+
+  /// The grid, until nothing has fitted for a while.
+  void scan() {
+    constexpr int kPatience = 3;
+    int beyond = 0;
+    bool any = false;
+    for (const std::int64_t at : scale_.grid()) {
+      const Probe& here = probe(at);
+      if (!here.played) return;
+      any |= here.fits;
+      beyond = here.fits || !any ? 0 : beyond + 1;
+      if (beyond >= kPatience && scale_.kind == Scale::Kind::count) return;
+    }
+  }
+
+  /// Ends of ranges lie between neighbours that differ.
+  void find_ranges() {
+    std::vector<std::int64_t> asked;
+    for (const auto& [at, found] : probes_) asked.push_back(at);
+    for (std::size_t i = 0; i + 1 < asked.size(); ++i)
+      if (scale_.kind != Scale::Kind::ranks && probes_[asked[i]].fits != probes_[asked[i + 1]].fits)
+        close(asked[i], asked[i + 1]);
+    std::optional<Range> open;
+    for (const auto& [at, found] : probes_) {
+      if (found.fits) {
+        if (!open) open = Range{at, at};
+        open->last = at;
+      } else if (open) {
+        ranges_.push_back(*std::exchange(open, std::nullopt));
+      }
+    }
+    if (open) ranges_.push_back(*open);
   }
 
   /// Until what fits and what does not are neighbours. Memory grows nearly in a line, so that its
   /// crossing is near the end of the search: from there ever longer steps look for the other side.
-  void close(ServeAnswer& best) {
+  void close(std::int64_t low, std::int64_t high) {
     constexpr std::int64_t kLonger = 4;
+    if (!probes_[high].played) return play_longest(low, high);
+    const bool fits_below = probes_[low].fits;
     std::int64_t up = 1, down = 1;
-    while (high_.at - low_.at > 1) {
-      const bool fitted = probe(between(up, down), best);
-      up = fitted ? up * kLonger : 1;
-      down = fitted ? 1 : down * kLonger;
+    while (high - low > 1) {
+      const std::int64_t at = between(low, high, up, down);
+      const Probe& here = probe(at);
+      if (here.fits == fits_below) {
+        low = at;
+        up *= kLonger;
+        down = 1;
+      } else {
+        high = at;
+        down *= kLonger;
+        up = 1;
+      }
     }
   }
 
-  /// The value to ask for between what fits and what does not: at least `up` above the one and
-  /// `down` below the other, where there is a line to follow; else the middle, of magnitudes if
-  /// they are far apart. Lengths are often padded to 256: near the end a multiple of that is tried,
-  /// and the next number.
-  std::int64_t between(std::int64_t up, std::int64_t down) const {
-    constexpr std::int64_t kPad = 256, kFar = 4;
-    const std::int64_t last = high_.at - 1, multiple = last - last % kPad;
-    if (low_.at >= kPad && high_.at - low_.at <= 2 * kPad) {
-      if (multiple > low_.at) return multiple;
-      if (low_.at % kPad == 0) return low_.at + 1;
+  /// The largest value below `high` that is played.
+  void play_longest(std::int64_t low, std::int64_t high) {
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (allocations_at(middle) > kMostPlayed ? high : low) = middle;
     }
-    std::int64_t at = low_.at + (high_.at - low_.at) / 2;
-    if (high_.at > kFar * low_.at)
-      at = static_cast<std::int64_t>(std::sqrt(static_cast<double>(low_.at)) *
-                                     std::sqrt(static_cast<double>(high_.at)));
-    const std::optional<std::int64_t> crossing = crossing_of(low_, high_);
-    if (crossing && *crossing >= low_.at && *crossing < high_.at)
-      at = std::max(low_.at + up, std::min(*crossing, high_.at - down));
-    return std::clamp(at, low_.at + 1, last);
+    probe(low);
+  }
+
+  /// The value to ask for next: at least `up` above the one and `down` below the other, where there
+  /// is a line to follow; else the middle, of magnitudes if they are far apart. Lengths are often
+  /// padded to 256: near the end a multiple of that is tried, and the next number.
+  std::int64_t between(std::int64_t low, std::int64_t high, std::int64_t up, std::int64_t down) {
+    constexpr std::int64_t kPad = 256, kFar = 4;
+    const std::int64_t last = high - 1, multiple = last - last % kPad;
+    if (low >= kPad && high - low <= 2 * kPad) {
+      if (multiple > low) return multiple;
+      if (low % kPad == 0) return low + 1;
+    }
+    std::int64_t at = low + (high - low) / 2;
+    if (high > kFar * low)
+      at = static_cast<std::int64_t>(std::sqrt(static_cast<double>(low)) *
+                                     std::sqrt(static_cast<double>(high)));
+    const std::optional<std::int64_t> crossing = crossing_of(low, high);
+    if (crossing && *crossing >= low && *crossing < high)
+      at = std::max(low + up, std::min(*crossing, high - down));
+    return std::clamp(at, low + 1, last);
   }
 
   /// Where a straight line through both crosses zero.
-  static std::optional<std::int64_t> crossing_of(const Probe& a, const Probe& b) {
-    if (!a.headroom || !b.headroom || *a.headroom <= *b.headroom) return std::nullopt;
-    const double slope =
-        static_cast<double>(*a.headroom - *b.headroom) / static_cast<double>(b.at - a.at);
-    const double at = static_cast<double>(a.at) + static_cast<double>(*a.headroom) / slope;
-    return static_cast<std::int64_t>(std::min(at, static_cast<double>(kMost)));
+  std::optional<std::int64_t> crossing_of(std::int64_t low, std::int64_t high) {
+    const auto &a = probes_[low].headroom, &b = probes_[high].headroom;
+    if (!a || !b || *a <= *b) return std::nullopt;
+    const double slope = static_cast<double>(*a - *b) / static_cast<double>(high - low);
+    const double at = static_cast<double>(low) + static_cast<double>(*a) / slope;
+    return static_cast<std::int64_t>(std::min(at, static_cast<double>(scale_.most())));
   }
 
-  Result<ServeAnswer> ask(std::int64_t at) const {
-    ServeRequest request = request_;
-    request.options.add(scale_.flag, scale_.text(at));
-    return predict_serve(engine_, request);
-  }
-  static bool fits(const Result<ServeAnswer>& answer) {
-    return answer && answer->fits.value_or(false);
-  }
-
-  static std::string why_not(const Result<ServeAnswer>& answer) {
-    if (!answer) return answer.error().line();
-    return answer->failure.empty() ? "does not fit" : answer->failure;
+  Result<ServeAnswer> nothing_fits() {
+    if (!nearest_) return tl::unexpected(*refused_);
+    Result<ServeAnswer> answer = answer_server(engine_, scale_.with(request_, *nearest_));
+    if (!answer) return answer;
+    const std::string why = answer->failure.empty() ? "" : ": " + answer->failure;
+    answer->failure = fmt::format("--solve {}: nothing fits, {} comes nearest{}", scale_.flag,
+                                  scale_.text(*nearest_), why);
+    return answer;
   }
 
-  void name_solution(ServeAnswer& answer) const {
-    const std::string beyond = low_.at < scale_.most()
-                                   ? fmt::format("{}: {}", scale_.text(high_.at), beyond_)
-                                   : "the most there can be";
-    answer.solved = Solved{std::string(scale_.flag), scale_.text(low_.at), beyond};
-    answer.notes.insert(answer.notes.begin(),
-                        fmt::format("{} --{} that fits: {} ({})", scale_.wanted(), scale_.flag,
-                                    scale_.text(low_.at), beyond));
+  std::string beyond(std::int64_t found) {
+    if (scale_.kind == Scale::Kind::ranks)
+      return found > 1 ? fmt::format("{}: {}", scale_.text(found - 1), probe(found - 1).why_not)
+                       : "the least there can be";
+    if (found >= scale_.most()) return "the most there can be";
+    const auto next = probes_.upper_bound(found);
+    if (next != probes_.end() && next->second.played && next->first == found + 1)
+      return fmt::format("{}: {}", scale_.text(next->first), next->second.why_not);
+    return unplayed(found);
+  }
+
+  /// Nothing is known to be too large: what is not played, and where memory would end.
+  std::string unplayed(std::int64_t found) {
+    std::string text = "or more: what is longer is not played here";
+    for (auto at = probes_.find(found); at != probes_.begin();) {
+      const std::int64_t before = (--at)->first;
+      if (const auto crossing = crossing_of(before, found); crossing && before <= found / 2)
+        return text + fmt::format("; by a line through {} and {} memory ends near {}",
+                                  with_commas(before), with_commas(found), with_commas(*crossing));
+    }
+    return text;
+  }
+
+  std::string ranges_in_words() const {
+    std::vector<std::string> words;
+    for (const Range& r : ranges_) {
+      const std::string first = scale_.text(r.first), last = scale_.text(r.last);
+      words.push_back(r.first == r.last ? first : fmt::format("{} to {}", first, last));
+    }
+    return fmt::format("{}", fmt::join(words, ", "));
+  }
+
+  void name_solution(std::int64_t found, ServeAnswer& answer) {
+    const std::string value = scale_.text(found), next = beyond(found);
+    answer.solved = Solved{std::string(scale_.flag), value, next};
+    std::vector<std::string> notes{
+        fmt::format("{} --{} that fits: {} ({})", scale_.wanted(), scale_.flag, value, next)};
+    const bool from_the_least = ranges_.front().first == 1;
+    if (scale_.kind == Scale::Kind::ranks && ranges_.size() + (from_the_least ? 0U : 1U) > 1)
+      notes.push_back(fmt::format("of those tried it fits with {}", ranges_in_words()));
+    else if (scale_.kind == Scale::Kind::count && (ranges_.size() > 1 || !from_the_least))
+      notes.push_back(
+          fmt::format("not every smaller one fits: it does with {}; {}", ranges_in_words(), gap()));
+    else if (scale_.kind == Scale::Kind::share && ranges_.size() > 1)
+      notes.push_back(fmt::format("not every share between fits: it does with {}; {}",
+                                  ranges_in_words(), gap()));
+    answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
+  }
+
+  /// Why a value below the last range does not fit.
+  std::string gap() {
+    const std::int64_t before = ranges_.back().first - 1;
+    return fmt::format("{}: {}", scale_.text(before), probe(before).why_not);
   }
 
   const ServeEngine& engine_;
   const ServeRequest& request_;
   const Scale scale_;
-  Probe before_, low_, high_;  ///< low_ fits, before_ did before it, high_ does not
-  std::string beyond_;         ///< why high_ does not
+  std::map<std::int64_t, Probe> probes_;
+  std::vector<Range> ranges_;
+  std::optional<std::int64_t> nearest_;  ///< with the most room
+  std::optional<Error> refused_;         ///< the first value that cannot be
+  bool no_gpu_ = false;
 };
 
 }  // namespace
@@ -204,7 +268,7 @@ Result<ServeAnswer> solve_serve(const ServeEngine& engine, const ServeRequest& r
                                 std::string_view flag) {
   if (!request.device.total_bytes() && !request.options.has("host-memory-bytes"))
     return bad_input("needs a device to fit", "--solve", "name one with --gpu");
-  const Result<Scale> scale = scale_of(engine, flag);
+  const Result<Scale> scale = scale_of(engine, request, flag);
   if (!scale) return tl::unexpected(scale.error());
   return Search(engine, request, *scale).run();
 }

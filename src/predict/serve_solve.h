@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // solve_serve: the largest value of an engine's flag with which the server still fits (the smallest
-// share of the GPU, for --gpu-memory-utilization), found by bisection on exact answers. What fits
-// with a value is taken to fit with every smaller one; the value found and the next are both run.
+// share of the GPU, the fewest ranks), found on exact answers: values far apart first, then, where
+// one fits and the next does not, what lies between them by bisection. Where fitting comes and goes
+// the answer names the ranges. What memtape does not play to its end (very long answers) is no
+// limit of memory: then the largest value that was played is told, and where a line through the
+// answers crosses the device's total.
 #pragma once
 
 #include <string_view>
@@ -10,8 +13,9 @@
 
 namespace memtape {
 
-/// The answer for the value found, which it names. Errors: no device, a flag the engine does not
-/// have or that takes no number, nothing that fits.
+/// The answer for the value found, which it names; where nothing fits, the answer that comes
+/// nearest, with the reason. Errors: no device, a flag the engine does not have or that takes no
+/// number, a server that cannot be with any value.
 Result<ServeAnswer> solve_serve(const ServeEngine& engine, const ServeRequest& request,
                                 std::string_view flag);
 

@@ -12,7 +12,7 @@
 namespace memtape {
 namespace {
 
-constexpr std::int64_t kMostUsers = 1 << 20;
+constexpr std::int64_t kMostUsers = std::int64_t{1} << 31;
 
 /// What is asked; users 0: as many as there can be.
 struct Asked {
@@ -39,11 +39,16 @@ Result<Asked> asked_of(const ServeOptions& options) {
   return asked;
 }
 
+/// Whether the flag says how long requests may be, not how long they are.
+bool is_limit_of_lengths(const ServeUsers& flags) {
+  return !flags.length_is_of_all && flags.output.empty();
+}
+
 /// A limit of requests' lengths may stand beside --context where the users' texts keep to it; what
 /// a place for each holds is said once.
 Result<void> lengths_agree(const ServeUsers& flags, const ServeOptions& options,
                            const Asked& asked) {
-  const bool is_limit = !flags.length_is_of_all && flags.output.empty();
+  const bool is_limit = is_limit_of_lengths(flags);
   for (const std::string_view flag : {flags.length, flags.output}) {
     if (flag.empty() || !options.has(flag)) continue;
     if (!is_limit)
@@ -81,7 +86,10 @@ class Crowd {
     const std::int64_t length = flags.length_is_of_all ? users * asked_.tokens()
                                 : flags.output.empty() ? asked_.tokens()
                                                        : asked_.context;
-    request.options.add(flags.length, std::to_string(length));
+    // A limit of requests' lengths that was given stays: the users' texts are shorter.
+    if (!is_limit_of_lengths(flags) || request_.options.text(flags.length, "-1") == "-1")
+      request.options.add(flags.length, std::to_string(length));
+    request.user_tokens = asked_.tokens();
     if (!flags.output.empty())
       request.options.add(flags.output, std::to_string(std::max<std::int64_t>(1, asked_.output)));
     if (users > 0 && !flags.count.empty() && !request_.options.has(flags.count))
@@ -93,22 +101,40 @@ class Crowd {
   /// One answer: requests of that length in the cache, at most as many as run at a time.
   Result<ServeAnswer> from_pool() {
     Result<ServeAnswer> answer = ask(asked_.users);
+    const std::string refused = answer ? std::string() : answer.error().line();
+    // So many cannot be served at a time: how many can?
+    if (!answer && asked_.users > 0) answer = ask(0);
     if (!answer) return answer;
     double least = static_cast<double>(kMostUsers);
-    for (const ServeRank& rank : answer->ranks)
-      least = std::min(least, rank.kv_cache.max_concurrency.value_or(0));
+    for (const ServeRank& rank : answer->ranks) least = std::min(least, at_a_time(rank.kv_cache));
     users_ = answer->fits.value_or(true) ? static_cast<std::int64_t>(std::floor(least)) : 0;
-    users_ = std::min(users_, asked_.users > 0 ? users_ : most_at_a_time(*answer));
-    if (asked_.users > users_ && answer->failure.empty()) {
-      answer->fits = false;
-      answer->failure =
-          fmt::format("{} users are asked for: the cache holds {}", asked_.users, users_);
-    }
+    const bool as_asked = asked_.users > 0 && refused.empty() && !limits_count();
+    users_ = std::min(users_, as_asked ? users_ : most_at_a_time(*answer));
+    if (asked_.users > users_ && answer->failure.empty())
+      refuse(*answer, refused.empty() ? std::string() : ": " + refused);
     return answer;
+  }
+
+  static double at_a_time(const KvCache& cache) {
+    return cache.users.value_or(cache.max_concurrency.value_or(0));
+  }
+
+  bool limits_count() const {
+    const std::string_view count = engine_.users.count;
+    return !count.empty() && request_.options.has(count);
+  }
+
+  void refuse(ServeAnswer& answer, const std::string& reason) const {
+    answer.fits = false;
+    answer.verdict = VerdictWord::does_not_fit;
+    answer.failure = fmt::format("{} users are asked for: there is room for {}{}",
+                                 with_commas(asked_.users), with_commas(users_), reason);
   }
 
   Result<ServeAnswer> by_trial() {
     Result<ServeAnswer> wanted = ask(std::max<std::int64_t>(1, asked_.users));
+    const std::string refused = wanted ? std::string() : wanted.error().line();
+    if (!wanted && asked_.users > 1) wanted = ask(1);
     if (!wanted || !wanted->device) return wanted;
     if (wanted->ranks.empty())
       return bad_input("no GPU takes part", "--context",
@@ -130,6 +156,7 @@ class Crowd {
       (holds(middle) ? low : high) = middle;
     }
     users_ = low;
+    if (!refused.empty()) refuse(*best, ": " + refused);
     return best;
   }
 
@@ -146,8 +173,8 @@ class Crowd {
     for (const ServeRank& rank : answer.ranks) {
       const KvCache& cache = rank.kv_cache;
       const bool pool = engine_.users.holds == ServeUsers::Holds::pool;
-      const double users = pool ? cache.max_concurrency.value_or(0)
-                                : static_cast<double>(asked_.users > 0 ? asked_.users : users_);
+      const double users =
+          pool ? at_a_time(cache) : static_cast<double>(asked_.users > 0 ? asked_.users : users_);
       if (users > 0)
         bytes = std::max(bytes, static_cast<Bytes>(static_cast<double>(cache.bytes) / users));
     }

@@ -42,7 +42,8 @@ void write(JsonWriter& out, const ModelSummary& model) {
   out.begin_object();
   out.member("id", model.id);
   out.member("family", model.family);
-  out.member("parameters", model.parameters);
+  out.key("parameters");
+  model.parameters > 0 ? out.value(model.parameters) : out.null();
   out.member("trainable_parameters", model.trainable_parameters);
   out.member("weight_bytes", model.weight_bytes);
   out.end_object();

@@ -134,9 +134,12 @@ std::string json(const ServeAnswer& answer) {
   out.end_array();
   out.member("peak_rank", answer.peak_rank);
   member_or_null(out, "fits", answer.fits);
+  out.key("verdict");
+  answer.verdict ? out.value(name(*answer.verdict)) : out.null();
   member_or_null(out, "headroom_bytes", answer.headroom_bytes);
   out.key("failure");
   answer.failure.empty() ? out.null() : out.value(answer.failure);
+  if (!answer.doubt.empty()) out.member("doubt", answer.doubt);
   part("bounds", answer.bounds.value_or(Bounds{}));
   if (answer.solved) part("solved", *answer.solved);
   if (answer.users) part("users", *answer.users);

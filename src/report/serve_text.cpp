@@ -57,15 +57,28 @@ class ServeReport : public TextPage {
   }
 
   void verdict() {
-    if (a_.device) {
-      TextPage::verdict(a_.fits.value_or(true), rank_.peak_device_bytes, *a_.device,
+    if (a_.device && !a_.failure.empty() && a_.headroom_bytes.value_or(0) >= 0) {
+      fails_within();
+    } else if (a_.device) {
+      TextPage::verdict(a_.verdict.value_or(VerdictWord::fits), rank_.peak_device_bytes, *a_.device,
                         a_.headroom_bytes.value_or(0), device_bar(rank_));
     } else if (!a_.ranks.empty()) {
       line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) + " on the device");
     } else {
       line("  " + style_.bold(with_unit(a_.model.weight_bytes)) + " of weights");
     }
-    if (!a_.failure.empty()) paragraph(a_.failure, kIndent, kBad);
+    if (!a_.failure.empty() && a_.headroom_bytes.value_or(-1) < 0)
+      paragraph(a_.failure, kIndent, kBad);
+    if (a_.failure.empty() && a_.verdict == VerdictWord::may_not_fit && !a_.doubt.empty())
+      paragraph(a_.doubt, kIndent, kBad);
+  }
+
+  /// What lacks room is not the GPU's memory as a whole.
+  void fails_within() {
+    paragraph(fmt::format("{}: {}", name(VerdictWord::does_not_fit), a_.failure), kIndent, kBad);
+    line("  " + device_bar(rank_));
+    line(fmt::format("  {} of {} on {}", unit_.text(rank_.peak_device_bytes),
+                     with_unit(a_.device->total_bytes), a_.device->name));
   }
 
   /// The whole device as one bar, what is free at its end.
@@ -133,7 +146,7 @@ class ServeReport : public TextPage {
 
   void remarks() {
     if (!a_.notes.empty()) blank();
-    for (const std::string& note : a_.notes) line("  " + note);
+    for (const std::string& note : a_.notes) paragraph(note, kIndent);
     bounds_and_warnings(a_.bounds, a_.warnings);
   }
 
@@ -159,10 +172,11 @@ std::string quiet_text(const ServeAnswer& answer) {
   const ServeRank& rank = fullest(answer);
   const Bytes bytes = answer.ranks.empty() ? answer.model.weight_bytes : rank.peak_device_bytes;
   if (!answer.device) return gib(bytes) + "\n";
-  return fmt::format(
-      "{}: {} of {}{}\n", answer.fits.value_or(true) ? "fits" : "does not fit", gib(bytes),
-      gib(answer.device->total_bytes),
-      answer.solved ? fmt::format(" with --{} {}", answer.solved->flag, answer.solved->value) : "");
+  const std::string_view word = name(answer.verdict.value_or(VerdictWord::fits));
+  const std::string value =
+      answer.solved ? fmt::format(" with --{} {}", answer.solved->flag, answer.solved->value) : "";
+  if (!answer.failure.empty()) return fmt::format("{}{}: {}\n", word, value, answer.failure);
+  return fmt::format("{}: {} of {}{}\n", word, gib(bytes), gib(answer.device->total_bytes), value);
 }
 
 }  // namespace memtape::report

@@ -49,9 +49,14 @@ void TextPage::headline(const ModelSummary& model, const std::string& right,
 
 void TextPage::verdict(bool fits, Bytes used, const DeviceSummary& device, Bytes room,
                        const std::string& bar) {
+  verdict(fits ? VerdictWord::fits : VerdictWord::does_not_fit, used, device, room, bar);
+}
+
+void TextPage::verdict(VerdictWord found, Bytes used, const DeviceSummary& device, Bytes room,
+                       const std::string& bar) {
   constexpr int kFigures = 44;  // what stands before the GPU's name, at most
-  const std::string word =
-      style_.bold(style_.paint(fits ? "fits" : "does not fit", fits ? kGood : kBad));
+  const std::string word = style_.bold(
+      style_.paint(std::string(name(found)), found == VerdictWord::fits ? kGood : kBad));
   line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(used)),
                    with_unit(device.total_bytes), shorten(device.name, width_ - kFigures, style_)));
   line("  " + bar);
@@ -105,11 +110,15 @@ void TextPage::changes(std::string_view heading, const std::vector<Advice>& advi
 void TextPage::bounds_and_warnings(const std::optional<Bounds>& bounds,
                                    const std::vector<std::string>& warnings) {
   const bool is_range = bounds && bounds->low_bytes != bounds->high_bytes;
-  if (is_range || !warnings.empty()) blank();
+  const bool has_causes = bounds && !bounds->causes.empty();
+  if (is_range || has_causes || !warnings.empty()) blank();
   if (is_range)
     paragraph(fmt::format("Between {} and {} on the device: {}", unit_.text(bounds->low_bytes),
                           with_unit(bounds->high_bytes), fmt::join(bounds->causes, "; ")),
               kIndent, kQuiet);
+  else if (has_causes)
+    paragraph(fmt::format("Not known exactly: {}", fmt::join(bounds->causes, "; ")), kIndent,
+              kQuiet);
   for (const std::string& warning : warnings)
     paragraph("warning: " + warning, kIndent, ink(Category::gradient));
 }

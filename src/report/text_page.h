@@ -14,6 +14,7 @@
 #include "report/unit.h"
 #include "tape/category.h"
 #include "workload/answer_parts.h"
+#include "workload/verdict_word.h"
 
 namespace memtape::report {
 
@@ -45,6 +46,8 @@ class TextPage {
   void headline(const ModelSummary& model, const std::string& right,
                 const std::vector<std::string>& settings);
   /// "fits: X of Y on GPU", the bar, and what is to spare or missing.
+  void verdict(VerdictWord word, Bytes used, const DeviceSummary& device, Bytes room,
+               const std::string& bar);
   void verdict(bool fits, Bytes used, const DeviceSummary& device, Bytes room,
                const std::string& bar);
   /// Stretches of a device of `full` bytes, over the whole width.

@@ -14,6 +14,7 @@
 #include "tape/category.h"
 #include "timeline/timeline.h"
 #include "workload/answer_parts.h"
+#include "workload/verdict_word.h"
 
 namespace memtape {
 
@@ -33,6 +34,7 @@ struct KvCache {
   std::int64_t num_blocks = 0;
   std::int64_t tokens = 0;                ///< that the cache holds in all
   std::optional<double> max_concurrency;  ///< requests of the full context at a time
+  std::optional<double> users;            ///< requests of ServeRequest::user_tokens at a time
   Bytes bytes = 0;
   std::vector<KvGroup> layers;
 };
@@ -87,7 +89,10 @@ struct ServeAnswer {
   int peak_rank = 0;
   std::optional<bool> fits;
   std::string failure;  ///< why it does not start, where the engine knows more than "too large"
+  std::string doubt;    ///< why it may not start although the central figures say that it does
+  std::optional<VerdictWord> verdict;  ///< of `fits`, what is doubtful and `bounds`
   std::optional<Bytes> headroom_bytes;
+  std::size_t allocations = 0;  ///< of the run beneath, where its length follows from the flags
   std::optional<Bounds> bounds;
   std::vector<Advice> advice;
   std::optional<Solved> solved;

@@ -58,6 +58,8 @@ struct ServeRequest {
   std::vector<SideModel> adapters;
   ServeOptions options;
   ServeDevice device;
+  /// Tokens of a user's prompt and answer, where requests may be longer than that.
+  std::optional<std::int64_t> user_tokens;
 };
 
 /// A flag that may make a server fit, tried in the order of the engine's list.

@@ -22,11 +22,20 @@ bool compares(const ServeCommand& command) {
 }
 
 int show(const Comparison& comparison, const OutputOptions& output, Terminal& terminal) {
-  terminal.print(output.json ? json(comparison) : text(comparison));
+  if (output.json)
+    terminal.print(json(comparison));
+  else
+    terminal.print(output.quiet ? quiet_text(comparison) : text(comparison));
   return comparison.winner ? ExitCode::fits : ExitCode::does_not_fit;
 }
 
-int show(const ServeAnswer& answer, const OutputOptions& output, Terminal& terminal) {
+int exit_code(const ServeAnswer& answer, bool strict) {
+  const VerdictWord word = answer.verdict.value_or(VerdictWord::fits);
+  const bool passes = word == VerdictWord::fits || (word == VerdictWord::may_not_fit && !strict);
+  return passes ? ExitCode::fits : ExitCode::does_not_fit;
+}
+
+int show(const ServeAnswer& answer, const OutputOptions& output, bool strict, Terminal& terminal) {
   if (output.json)
     terminal.print(report::json(answer));
   else if (output.quiet)
@@ -34,7 +43,7 @@ int show(const ServeAnswer& answer, const OutputOptions& output, Terminal& termi
   else
     terminal.print(
         report::text(answer, {.width = terminal.width(), .style = {.colour = terminal.colour()}}));
-  return answer.fits.value_or(true) ? ExitCode::fits : ExitCode::does_not_fit;
+  return exit_code(answer, strict);
 }
 
 /// The arithmetic of a token's keys and values.
@@ -49,6 +58,9 @@ int answered(const ServeCommand& command, const ServedModel& model,
     if (!command.html.empty())
       return terminal.fail(
           {ErrorKind::bad_input, "shows one server, --compare many", "--html", {}});
+    if (command.output.explain)
+      return terminal.fail(
+          {ErrorKind::bad_input, "explains one server, --compare shows many", "--explain", {}});
     const Result<Comparison> comparison = compare_servers(command, model);
     if (!comparison) return terminal.fail(comparison.error());
     return show(*comparison, command.output, terminal);
@@ -68,7 +80,7 @@ int answered(const ServeCommand& command, const ServedModel& model,
       return terminal.fail(written.error());
   if (command.output.explain)
     answer->notes.insert(answer->notes.end(), by_hand.begin(), by_hand.end());
-  return show(*answer, command.output, terminal);
+  return show(*answer, command.output, command.strict, terminal);
 }
 
 }  // namespace

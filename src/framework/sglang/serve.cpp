@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "framework/sglang/memory_pool.h"
 #include "framework/vllm/resolve.h"
+#include "mesh/nccl.h"
 
 namespace memtape::sglang {
 namespace {
@@ -84,13 +85,18 @@ KvGroup group_of(const RankRun& run, const std::vector<vllm::KvLayer>& layers,
   return group;
 }
 
-KvCache kv_report(const RankRun& run, const ServerArgs& args) {
+KvCache kv_report(const RankRun& run, const ServerArgs& args,
+                  std::optional<std::int64_t> user_tokens) {
   KvCache cache;
   cache.block_size = args.page_size;
   cache.tokens = run.pools.tokens;
   cache.num_blocks = run.pools.tokens / args.page_size;
   cache.bytes = run.pools.kv_bytes + run.pools.state_bytes;
   if (run.pools.tokens > 0) {
+    if (user_tokens)
+      cache.users =
+          std::min(static_cast<double>(run.pools.tokens) / static_cast<double>(*user_tokens),
+                   static_cast<double>(run.pools.max_running_requests));
     const double by_tokens =
         static_cast<double>(run.pools.tokens) / static_cast<double>(args.context_length);
     cache.max_concurrency =
@@ -108,7 +114,8 @@ KvCache kv_report(const RankRun& run, const ServerArgs& args) {
   return cache;
 }
 
-ServeRank rank_report(const RankRun& run, const ServerArgs& args, int stage) {
+ServeRank rank_report(const RankRun& run, const ServerArgs& args, int stage,
+                      std::optional<std::int64_t> user_tokens) {
   ServeRank rank;
   rank.ranks.clear();
   const vllm::Parallel& p = run.settings.parallel;
@@ -122,7 +129,7 @@ ServeRank rank_report(const RankRun& run, const ServerArgs& args, int stage) {
   rank.activation_peak_bytes = s.activation_peak;
   rank.non_torch_bytes = run.settings.device.context;
   rank.cuda_graph_bytes = s.graph_pool;
-  rank.kv_cache = kv_report(run, args);
+  rank.kv_cache = kv_report(run, args, user_tokens);
   rank.peak_device_bytes =
       rank.non_torch_bytes + s.loaded.reserved + run.pools.bytes() + activations + graphs;
   const auto at = [&](Category category) -> Bytes& { return rank.at_peak[category]; };
@@ -169,6 +176,41 @@ std::string start_failure(const RankRun& run, const ServerArgs& args) {
   return {};
 }
 
+/// NCCL's buffers are there before the pools are made: the pools are smaller by them.
+Bytes add_bounds(ServeAnswer& answer, const ServerArgs& args) {
+  const auto fullest = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);
+  const Bytes peak = fullest->peak_device_bytes;
+  Bounds bounds{peak, peak, {}};
+  Bytes most = 0;
+  const auto connect = [&](const char* name, int ranks, Traffic traffic) {
+    if (ranks < 2) return;
+    const MemoryRange range = nccl_memory({name, ranks, traffic}, args.model.device.traits.major);
+    most += range.high;
+    bounds.causes.push_back(
+        fmt::format("NCCL for {} of {} ranks takes {} to {} of what are the "
+                    "pools' here, and the custom all-reduce its buffers",
+                    name, ranks, human_bytes(range.low), human_bytes(range.high)));
+  };
+  connect("tp", args.model.parallel.tp, Traffic::collective);
+  connect("pp", args.model.parallel.pp, Traffic::neighbours);
+  if (args.cuda_graphs)
+    bounds.causes.emplace_back(
+        "what the driver takes for the executables of CUDA graphs is not modelled: part of what is "
+        "left beside the pools");
+  answer.bounds = std::move(bounds);
+  return most;
+}
+
+/// Where what is uncertain may leave too little beside the pools.
+std::string start_doubt(const RankRun& run, const ServerArgs& args, Bytes most) {
+  const Bytes needed = run.startup.activation_peak + run.startup.graph_pool;
+  if (most == 0 || needed + most <= run.left()) return {};
+  return fmt::format(
+      "a prefill chunk of {} tokens and the CUDA graphs take {} of the {} beside the "
+      "pools, NCCL up to {} more",
+      args.chunked_prefill_size, gib(needed), gib(run.left()), gib(most));
+}
+
 void add_settings(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& pools) {
   const auto whole = [](std::int64_t value) { return fmt::format("{}", value); };
   const vllm::Settings& s = args.model;
@@ -197,14 +239,6 @@ void add_remarks(ServeAnswer& answer, const ServerArgs& args, const PoolPlan& po
         fmt::format("max_total_num_tokens={}, max_running_requests={}, "
                     "context_len={}",
                     pools.tokens, pools.max_running_requests, args.context_length));
-  if (args.cuda_graphs)
-    answer.warnings.push_back(
-        "what the driver takes for the executables of CUDA graphs is not modelled: part of the "
-        "memory left beside the pools");
-  if (args.model.parallel.tp > 1)
-    answer.warnings.push_back(
-        "the buffers of NCCL and of the custom all-reduce are not modelled: the pools are smaller "
-        "by their share of some hundred MiB");
 }
 
 }  // namespace
@@ -222,7 +256,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   const auto runs = run_stages(config, *args);
   if (!runs) return tl::unexpected(runs.error());
   for (std::size_t i = 0; i < runs->size(); ++i) {
-    answer.ranks.push_back(rank_report((*runs)[i], *args, static_cast<int>(i)));
+    answer.ranks.push_back(
+        rank_report((*runs)[i], *args, static_cast<int>(i), request.user_tokens));
     answer.model.weight_bytes += (*runs)[i].startup.weights_bytes;
     if (answer.failure.empty()) answer.failure = start_failure((*runs)[i], *args);
   }
@@ -231,6 +266,9 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (request.header) answer.model.parameters = request.header->total_elements();
   add_settings(answer, *args, runs->front().pools);
   add_remarks(answer, *args, runs->front().pools);
+  const Bytes uncertain = add_bounds(answer, *args);
+  for (const RankRun& run : *runs)
+    if (answer.doubt.empty()) answer.doubt = start_doubt(run, *args, uncertain);
   return answer;
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "framework/vllm/resolve.h"
 #include "mesh/reported_memory.h"
+#include "workload/serve_gpus.h"
 
 namespace memtape::sglang {
 namespace {
@@ -101,7 +102,8 @@ bool captures_images(const Config& whole) {
 class Reader {
  public:
   Reader(const ServeRequest& request, const Config& whole, std::vector<std::string>& warnings)
-      : options_(request.options),
+      : request_(request),
+        options_(request.options),
         device_(request.device),
         whole_(whole),
         config_(vllm::text_config(whole)),
@@ -178,6 +180,11 @@ class Reader {
       fail(unsupported("attention of its own for each data rank is not modelled", "--attn-dp-size",
                        "leave it, or use tensor parallelism"));
     p.expert_parallel = experts > 1;
+    if (problem_) return;
+    if (const auto used = all_gpus_used(request_, "SGLang", p.tp * p.pp * a_.replicas,
+                                        "--tp-size (--tp), --pp or --dp");
+        !used)
+      problem_ = used.error();
   }
 
   void sizes() {
@@ -274,6 +281,7 @@ class Reader {
     a_.hybrid_swa = has_swa_pool(whole_) && !options_.has("disable-hybrid-swa-memory");
   }
 
+  const ServeRequest& request_;
   const ServeOptions& options_;
   const ServeDevice& device_;
   const Config& whole_;

@@ -10,6 +10,7 @@
 #include "framework/transformers/generation_flags.h"
 #include "timeline/play.h"
 #include "workload/device_traits.h"
+#include "workload/serve_gpus.h"
 
 namespace memtape::transformers {
 namespace {
@@ -204,6 +205,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   const std::string version = request.options.text("engine-version", kVersion);
   if (!is_version(version))
     return bad_input("\"" + version + "\" is no version", "--engine-version", "like 5.17.0");
+  if (const auto used = all_gpus_used(request, "generate()", 1, ""); !used)
+    return tl::unexpected(used.error());
   const Result<GenerateRecipe> recipe = recipe_of(request);
   if (!recipe) return tl::unexpected(recipe.error());
   const Result<GenerateRun> run =
@@ -223,6 +226,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
                   .parameters = run->parameters,
                   .weight_bytes = run->parameter_bytes};
   answer.workload = settings_of(*recipe);
+  answer.allocations = run->tape.requested.size();
   for (Setting& setting : generation_settings(request.options))
     answer.workload.push_back(std::move(setting));
   answer.mesh = {{"gpus", "1"}};

@@ -100,8 +100,7 @@ Result<void> read_config(const std::string& text, Settings& s, std::string& mode
 
 }  // namespace
 
-Result<void> read_graphs(const ServeOptions& options, Settings& s,
-                         std::vector<std::string>& warnings) {
+Result<void> read_graphs(const ServeOptions& options, Settings& s) {
   s.enforce_eager = options.has("enforce-eager");
   // The V0 engine compiles nothing (CompilationLevel.NO_COMPILATION) and captures its graphs when
   // the cache is there already.
@@ -116,10 +115,6 @@ Result<void> read_graphs(const ServeOptions& options, Settings& s,
       s.runner == Runner::v2 && options.text("estimate-cuda-graphs", "1") != "0";
   s.full_graphs = mode.starts_with("FULL");
   s.piecewise_graphs = mode.ends_with("PIECEWISE");
-  if (s.compiles)
-    warnings.push_back(
-        "what Inductor allocates while it compiles is known from one recorded start-up: the KV "
-        "cache may differ by some hundred MiB");
   return {};
 }
 

@@ -13,8 +13,7 @@
 namespace memtape::vllm {
 
 /// Whether it compiles, the mode of the graphs and what sizes were asked for.
-Result<void> read_graphs(const ServeOptions& options, Settings& settings,
-                         std::vector<std::string>& warnings);
+Result<void> read_graphs(const ServeOptions& options, Settings& settings);
 
 /// The sizes, when batch and speculation are known.
 Result<void> choose_capture_sizes(const ServeOptions& options, Settings& settings);

@@ -14,6 +14,7 @@
 #include "framework/vllm/speculation.h"
 #include "model/config_overrides.h"
 #include "workload/device_traits.h"
+#include "workload/serve_gpus.h"
 
 namespace memtape::vllm {
 namespace {
@@ -420,7 +421,7 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto read = read_parallel(options, s.parallel); !read) return tl::unexpected(read.error());
   if (auto read = read_batch(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_cache(options, config, s); !read) return tl::unexpected(read.error());
-  if (auto read = read_graphs(options, s, warnings); !read) return tl::unexpected(read.error());
+  if (auto read = read_graphs(options, s); !read) return tl::unexpected(read.error());
   if (auto read = read_lora(options, s, warnings); !read) return tl::unexpected(read.error());
   if (auto read = read_speculation(request, config, s, warnings); !read)
     return tl::unexpected(read.error());
@@ -434,6 +435,11 @@ Result<Settings> resolve(const ServeRequest& request, const Config& config,
   if (auto checked = check_settings(options, config, s); !checked)
     return tl::unexpected(checked.error());
   warn_of_missing_gpus(request.device, s.parallel, warnings);
+  const Parallel& p = s.parallel;
+  if (auto used = all_gpus_used(request, "vLLM", p.tp * p.pp * p.dp,
+                                "--tensor-parallel-size (--tp), --pp or --dp");
+      !used)
+    return tl::unexpected(used.error());
   return s;
 }
 

@@ -12,6 +12,7 @@
 #include "framework/vllm/outside_growth.h"
 #include "framework/vllm/resolve.h"
 #include "framework/vllm/startup.h"
+#include "mesh/nccl.h"
 
 namespace memtape::vllm {
 namespace {
@@ -65,6 +66,20 @@ std::string_view kind_name(KvKind kind) {
     case KvKind::mamba: return "recurrent";
   }
   return "";
+}
+
+/// How many requests of `tokens` the blocks hold.
+std::optional<double> users_of(const RankRun& run, const KvPlan& plan,
+                               std::optional<std::int64_t> tokens) {
+  if (!tokens) return std::nullopt;
+  Settings s = run.settings;
+  s.max_model_len = *tokens;
+  const auto groups = kv_groups(run.startup.kv_layers, s);
+  if (!groups) return std::nullopt;
+  std::int64_t blocks = 0;
+  for (const KvGroupPlan& group : *groups) blocks += group.blocks_per_request;
+  if (blocks == 0) return std::nullopt;
+  return static_cast<double>(plan.num_blocks) / static_cast<double>(blocks);
 }
 
 KvCache kv_report(const KvPlan& plan) {
@@ -178,13 +193,80 @@ std::string start_failure(const RankRun& run, const KvPlan& plan) {
   return {};
 }
 
+/// A cache whose size was asked for is allocated whatever the GPU has.
+std::string overflow(const RankRun& run, const KvPlan& plan, const ServeRank& rank) {
+  const Settings& s = run.settings;
+  if (rank.peak_device_bytes <= s.device.total) return {};
+  const std::string_view flag = s.num_gpu_blocks_override ? "--num-gpu-blocks-override"
+                                : s.kv_cache_memory_bytes ? "--kv-cache-memory-bytes"
+                                                          : "--gpu-memory-utilization";
+  return fmt::format(
+      "the KV cache of {} that {} asks for and {} of all else are more than the {} "
+      "of the GPU",
+      gib(plan.bytes()), flag, gib(rank.peak_device_bytes - plan.bytes()), gib(s.device.total));
+}
+
+/// What the cache may have less than is told: NCCL's buffers, and what Inductor allocates.
+struct Uncertain {
+  Bytes most = 0;
+  std::vector<std::string> causes;
+};
+
+Uncertain uncertain_of(const RankRun& run) {
+  const Settings& s = run.settings;
+  Uncertain found;
+  const auto connect = [&](const char* name, int ranks, Traffic traffic) {
+    if (ranks < 2 || !s.recent_worker) return;  // older workers' growth has been measured
+    const MemoryRange range = nccl_memory({name, ranks, traffic}, s.device.traits.major);
+    found.most += range.high;
+    found.causes.push_back(
+        fmt::format("NCCL for {} of {} ranks takes {} to {} of what is the KV "
+                    "cache's here",
+                    name, ranks, human_bytes(range.low), human_bytes(range.high)));
+  };
+  connect("tp", s.parallel.tp, Traffic::collective);
+  connect("pp", s.parallel.pp, Traffic::neighbours);
+  if (s.parallel.expert_parallel) connect("ep", s.parallel.tp * s.parallel.dp, Traffic::all_to_all);
+  if (const Bytes compiled = run.startup.compile_bytes; compiled > 0) {
+    found.most += compiled;
+    found.causes.push_back(
+        fmt::format("what Inductor allocates while it compiles is taken to be {}, as one recorded "
+                    "start-up shows: between nothing and twice that",
+                    human_bytes(compiled)));
+  }
+  return found;
+}
+
+/// Where the least that may be left of the cache holds no request any more.
+std::string start_doubt(const RankRun& run, const KvPlan& plan) {
+  const Settings& s = run.settings;
+  if (s.kv_cache_memory_bytes || s.num_gpu_blocks_override) return {};
+  const Bytes most = uncertain_of(run).most;
+  if (run.available - most >= plan.needed) return {};
+  return fmt::format(
+      "one request of {} tokens needs {} of KV cache, {} are left, and up to {} of "
+      "them may go to what is not known exactly",
+      s.max_model_len, gib(plan.needed), gib(run.available), gib(most));
+}
+
+/// The device's peak stays where the budget is: what is uncertain comes off the cache, unless its
+/// size was asked for.
+Bounds bounds_of(const RankRun& run, const ServeRank& rank) {
+  const Settings& s = run.settings;
+  Uncertain uncertain = uncertain_of(run);
+  Bounds bounds{rank.peak_device_bytes, rank.peak_device_bytes, std::move(uncertain.causes)};
+  if (s.kv_cache_memory_bytes || s.num_gpu_blocks_override) bounds.high_bytes += uncertain.most;
+  return bounds;
+}
+
 void judge(ServeAnswer& answer, const std::vector<RankRun>& runs,
            const std::vector<KvPlan>& plans) {
   for (std::size_t i = 0; i < runs.size() && answer.failure.empty(); ++i)
     answer.failure = start_failure(runs[i], plans[i]);
-  answer.fits = answer.failure.empty();
-  answer.headroom_bytes =
-      runs.front().settings.device.total - answer.ranks.front().peak_device_bytes;
+  for (std::size_t i = 0; i < runs.size() && answer.failure.empty(); ++i)
+    answer.failure = overflow(runs[i], plans[i], answer.ranks[i]);
+  for (std::size_t i = 0; i < runs.size() && answer.doubt.empty(); ++i)
+    answer.doubt = start_doubt(runs[i], plans[i]);
 }
 
 void add_notes(ServeAnswer& answer, const KvPlan& plan, const Settings& s) {
@@ -281,14 +363,20 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (auto fitted = fit_length(*runs); !fitted) return tl::unexpected(fitted.error());
   const auto plans = plan_stages(*runs);
   if (!plans) return tl::unexpected(plans.error());
-  for (std::size_t i = 0; i < runs->size(); ++i)
-    answer.ranks.push_back(rank_report((*runs)[i], (*plans)[i], static_cast<int>(i)));
+  for (std::size_t i = 0; i < runs->size(); ++i) {
+    ServeRank rank = rank_report((*runs)[i], (*plans)[i], static_cast<int>(i));
+    rank.kv_cache.users = users_of((*runs)[i], (*plans)[i], request.user_tokens);
+    answer.ranks.push_back(std::move(rank));
+  }
   answer.model.id = request.id;
   answer.model.family = config.text("model_type", "");
   for (const RankRun& run : *runs) answer.model.weight_bytes += run.startup.weights_bytes;
   if (request.header) answer.model.parameters = request.header->total_elements();
   add_settings(answer, runs->front().settings);
   judge(answer, *runs, *plans);
+  const auto fullest = std::ranges::max_element(answer.ranks, {}, &ServeRank::peak_device_bytes);
+  answer.bounds =
+      bounds_of((*runs)[static_cast<std::size_t>(fullest - answer.ranks.begin())], *fullest);
   add_notes(answer, plans->front(), runs->front().settings);
   return answer;
 }

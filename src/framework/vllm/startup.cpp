@@ -78,7 +78,7 @@ class Worker {
     startup.kv_layers = runtime_.kv_layers;
   }
 
-  void profile() {
+  void profile(Startup& startup) {
     const std::int64_t all = settings_.max_num_batched_tokens;
     const std::int64_t requests = std::min(all, settings_.max_num_seqs);
     // A draft model's batch has a place more for each request (num_extra_query_per_req).
@@ -89,7 +89,7 @@ class Worker {
     {
       std::optional<DummyBatch> batch;
       if (is_v2_) batch.emplace(requests);
-      if (settings_.compiles) compile();
+      if (settings_.compiles) compile(startup);
       hidden_states = model_->forward(runner_->input_ids().slice(0, 0, tokens), stream_);
       const std::vector<Tensor> inner_states = model_->take_inner_states();
       if (speculator_) speculator_->propose(*runner_, tokens, requests, inner_states);
@@ -144,7 +144,7 @@ class Worker {
 
   /// What Inductor holds at most, of one recorded start-up: a copy of the embedding's table, two
   /// hidden states, token ids and a row. What it leaves in the cache is not known.
-  void compile() const {
+  void compile(Startup& startup) const {
     const std::int64_t hidden = model_->hidden_size(), tokens = settings_.max_num_batched_tokens;
     const std::int64_t rows =
         runtime_.config.dimension({"vocab_size", "padded_vocab_size"}) / settings_.parallel.tp;
@@ -154,6 +154,8 @@ class Worker {
       const Tensor second = kernel_output("compile", {tokens, hidden}, settings_.dtype);
       const Tensor ids = kernel_output("compile", {tokens}, DType::int32);
       const Tensor row = kernel_output("compile", {hidden}, settings_.dtype);
+      for (const Tensor& held : {table, first, second, ids, row})
+        startup.compile_bytes += held.nbytes();
     }
     ghost::session().tape.empty_cache();
   }
@@ -281,7 +283,7 @@ Result<Startup> run_startup(const Config& config, const Settings& settings,
     worker.build(*factory, *speculator, startup);
     session.tape.empty_cache();
     startup.stages.profile = session.tape.events.size();
-    worker.profile();
+    worker.profile(startup);
     startup.stages.profiled = session.tape.events.size();
     session.tape.empty_cache();
     startup.stages.settled = startup.stages.graphs = startup.stages.graphs_taken =

@@ -36,7 +36,7 @@ struct Startup {
   Bytes parameter_bytes = 0;
   Bytes repacked_bytes = 0;  ///< weights in kernels' own layouts, which are no parameters any more
   std::vector<KvLayer> kv_layers;
-  std::int64_t parameters = 0;
+  Bytes compile_bytes = 0;       ///< what compiling is taken to allocate, and to give back
   std::int64_t full_graphs = 0;  ///< how many the real capture takes
 };
 

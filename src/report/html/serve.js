@@ -28,12 +28,13 @@ byId('settings').textContent = [answer.engine, ...[answer.workload, answer.mesh]
   .map(([name, value]) => `${name} ${value}`)].slice(0, 40).map(part => (Array.isArray(part) ? part.join(' ') : part)).join(' · ');
 
 if (fullest) {
-  const fits = answer.fits !== false;
+  const word = answer.verdict || 'fits';
   byId('verdict').append(element('b', {}, bytesText(fullest.peak_device_bytes)));
   if (answer.device)
     byId('verdict').append(element('p', {}, `of ${bytesText(answer.device.total_bytes)} on ${answer.device.name}: `,
-      element('span', {class: 'word ' + (fits ? 'good' : 'bad')}, fits ? 'fits' : 'does not fit')));
-  if (answer.failure) byId('verdict').append(element('p', {class: 'bad'}, answer.failure));
+      element('span', {class: 'word ' + (word === 'fits' ? 'good' : 'bad')}, word)));
+  const reason = answer.failure || answer.doubt;
+  if (reason) byId('verdict').append(element('p', {class: 'bad'}, reason));
 }
 if (answer.corrected_command) {
   byId('correction').hidden = false;

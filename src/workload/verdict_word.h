@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three verdicts. Where a limit lies within the bounds, nobody can say that a program fits, and
+// nobody that it does not.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "workload/answer_parts.h"
+
+namespace memtape {
+
+enum class VerdictWord : std::uint8_t { fits, may_not_fit, does_not_fit };
+
+/// What is known for certain of a need within `bounds`, whose central figure `fits` below `limit`
+/// or not.
+constexpr VerdictWord verdict_word(bool fits, const Bounds& bounds, Bytes limit) {
+  if (bounds.low_bytes <= limit && bounds.high_bytes > limit) return VerdictWord::may_not_fit;
+  return fits ? VerdictWord::fits : VerdictWord::does_not_fit;
+}
+
+constexpr std::string_view name(VerdictWord word) {
+  switch (word) {
+    case VerdictWord::fits: return "fits";
+    case VerdictWord::may_not_fit: return "may not fit";
+    case VerdictWord::does_not_fit: return "does not fit";
+  }
+  return "";
+}
+
+}  // namespace memtape
