@@ -60,6 +60,10 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
      "the releases meant, like torch==2.8.0,transformers==4.57.6 (else those of the active Python "
      "environment, else the newest known; none: those)",
      kReleases},
+    {"real", "{never,auto,always}",
+     "run the real step on a phantom GPU instead of predicting it: always, or where releases are "
+     "not known (never)",
+     kReleases},
     {"requirements", "FILE",
      "a requirements.txt, uv.lock, poetry.lock or pyproject.toml that pins them", kReleases},
     {"python", "PATH", "an interpreter or environment that has them installed (verify runs it)",

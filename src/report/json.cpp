@@ -135,6 +135,7 @@ std::string json(const Prediction& p, std::span<const RuleOfThumb> rules) {
   out.begin_object();
   out.member("schema", "memtape/1");
   out.member("command", p.command);
+  out.member("source", p.source);
   part("model", p.model);
   part("workload", p.workload);
   part("mesh", p.mesh);

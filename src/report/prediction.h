@@ -87,6 +87,7 @@ struct Failure {
 
 struct Prediction {
   std::string command = "train";
+  std::string source = "predicted";  ///< or "recorded": by the real step (--real)
   ModelSummary model;
   std::vector<Setting> workload, mesh;
   std::string releases;  ///< in words: "torch 2.8.0, transformers 4.57.6 (--with)"

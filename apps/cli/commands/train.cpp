@@ -7,6 +7,7 @@
 #include "predict/program.h"
 #include "predict/rules_of_thumb.h"
 #include "predict/train.h"
+#include "recorded_answer.h"
 #include "report/csv.h"
 #include "report/explain.h"
 #include "report/html.h"
@@ -104,10 +105,33 @@ Result<Answer> answer_of(const RawOptions& options) {
   return all;
 }
 
+Result<Answer> recorded(const RawOptions& options) {
+  if (options.csv || options.rules || options.output.explain || !options.html.empty() ||
+      !options.snapshot.empty())
+    return unsupported("a recorded step has figures alone", "--real",
+                       "memtape run --html for its time line, or --real never");
+  Result<TrainAnswer> answer = recorded_answer(options);
+  if (!answer) return tl::unexpected(answer.error());
+  return Answer{std::move(*answer), {}};
+}
+
+/// Predicted or recorded, as --real says.
+Result<Answer> predicted_or_recorded(const RawOptions& options) {
+  const Result<Real> real = real_choice(options);
+  if (!real) return tl::unexpected(real.error());
+  if (*real == Real::always) return recorded(options);
+  Result<Answer> predicted = answer_of(options);
+  if (*real == Real::never) return predicted;
+  const Result<TrainRequest> request = train_request(options);
+  const bool is_unknown = predicted ? request && is_beyond_known(request->recipe)
+                                    : predicted.error().kind == ErrorKind::unsupported;
+  return is_unknown ? recorded(options) : predicted;
+}
+
 }  // namespace
 
 int run_train(const RawOptions& options, Terminal& terminal) {
-  const Result<Answer> answer = answer_of(options);
+  const Result<Answer> answer = predicted_or_recorded(options);
   if (!answer) return terminal.fail(answer.error());
   if (const Result<void> written = write_files(options, answer->train); !written)
     return terminal.fail(written.error());

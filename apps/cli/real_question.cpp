@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real_question.h"
+
+#include <nlohmann/json.hpp>
+
+#include "device_options.h"
+#include "predict/program.h"
+#include "predict/settings.h"
+#include "train_request.h"
+#include "workload/training_arguments.h"
+
+namespace memtape::cli {
+namespace {
+
+/// Kernels choose as on an A100 where no GPU is named, here as in a prediction.
+constexpr std::string_view kUsualGpu = "a100-80gb";
+
+Result<void> check_recipe(const TrainRecipe& recipe) {
+  const bool trainer = recipe.framework == Framework::transformers;
+  if (!trainer && recipe.framework != Framework::torch)
+    return unsupported("only one GPU's step can be run beside a prediction", "--framework",
+                       "--framework torch or transformers");
+  if (recipe.quantization) return unsupported("the script cannot quantize", "verify");
+  if (recipe.trainer.sft) return unsupported("the script runs Trainer, not trl", "verify");
+  if (!trainer && recipe.checkpointing == Checkpointing::full_reentrant)
+    return unsupported("the script cannot checkpoint reentrantly", "verify");
+  return {};
+}
+
+/// What the script is told: the settings as the answer repeats them and, for Trainer, the
+/// TrainingArguments and the LoraConfig as they were typed.
+std::vector<Setting> script_settings(const TrainRecipe& recipe, OptionValues values) {
+  std::vector<Setting> settings = resolved_settings(recipe);
+  if (recipe.framework != Framework::transformers) return settings;
+  nlohmann::json words = nlohmann::json::array();
+  for (const auto& [name, value] : values) {
+    if (is_training_argument(name))
+      words.insert(words.end(), {"--" + name, value.empty() ? "true" : value});
+    if (name == "peft") settings.push_back({"peft", value});
+  }
+  settings.push_back({"training_arguments", words.dump()});
+  return settings;
+}
+
+phantom_run::Recipe recipe_of(const TrainRecipe& recipe) {
+  if (recipe.framework != Framework::transformers) return phantom_run::Recipe::train_step;
+  return recipe.program.is_plain_loop ? phantom_run::Recipe::accelerate_step
+                                      : phantom_run::Recipe::trainer_step;
+}
+
+}  // namespace
+
+Result<RealQuestion> real_question(const RawOptions& options) {
+  const Result<TrainRequest> request = train_request(options);
+  if (!request) return tl::unexpected(request.error());
+  if (const Result<void> can = check_recipe(request->recipe); !can)
+    return tl::unexpected(can.error());
+  auto source = sources::find_model_source(options.model, sources::HubSettings::of_process());
+  if (!source) return tl::unexpected(source.error());
+  if (!source->config) return unsupported("no config.json", source->where);
+  const TrainRecipe recipe = resolved(request->recipe, *source->config);
+  const std::string* placement = last_value(options.values, "driver-placement");
+  return RealQuestion{
+      .request = *request,
+      .source = std::move(*source),
+      .recipe = recipe,
+      .settings = script_settings(recipe, options.values),
+      .gpu = request->device.gpu ? *request->device.gpu : find_gpu(kUsualGpu).value(),
+      .placement = placement ? *placement : "linux"};
+}
+
+phantom_run::StepRequest step_of(const RealQuestion& q, const std::string& python,
+                                 const std::string& id) {
+  return {.recipe = recipe_of(q.recipe),
+          .name = id.empty() ? q.source.id : id,
+          .config = *q.source.config,
+          .settings = q.settings,
+          .gpu = q.gpu,
+          .placement = q.placement,
+          .python = python};
+}
+
+}  // namespace memtape::cli
