@@ -10,6 +10,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/views.h"
 #include "nn/layer_frame.h"
 #include "release/transformers_changes.h"
 
@@ -106,7 +107,8 @@ Tensor attention_interface(const AttentionCall& call, const Tensor& query, const
 Tensor repeat_kv(const Tensor& hidden_states, std::int64_t n_rep) {
   if (n_rep == 1) return hidden_states;
   const Dims& s = hidden_states.sizes();
-  return hidden_states.unsqueeze(2)
+  const Tensor grouped = ghost::indexed_by_colons(hidden_states, 2).unsqueeze(2);
+  return ghost::indexed_by_colons(grouped, 2)
       .expand({s[0], s[1], n_rep, s[2], s[3]})
       .reshape({s[0], s[1] * n_rep, s[2], s[3]});
 }

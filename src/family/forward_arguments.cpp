@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ghost/ops/creation.h"
+#include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "release/transformers_changes.h"
 
@@ -36,7 +37,7 @@ Tensor position_ids_for(const Tensor& inputs_embeds) {
 bool is_decoding() { return current && current->stage_ == ForwardArguments::Stage::decode; }
 
 Tensor kept_for_logits(const Tensor& hidden_states) {
-  if (!current || current->logits_to_keep_ == 0) return hidden_states;
+  if (!current || current->logits_to_keep_ == 0) return ghost::indexed_by_colons(hidden_states, 3);
   const std::int64_t tokens = hidden_states.size(1);
   return hidden_states.slice(1, std::max<std::int64_t>(0, tokens - current->logits_to_keep_),
                              tokens);

@@ -1,10 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed between releases of torch, as far as memory shows it.
+// What changed between releases of torch, as far as memory shows it. Where the toolkit decides that
+// a wheel is built with, the release is the one whose wheel on PyPI has it.
 #pragma once
 
 #include "release/release.h"
 
 namespace memtape::changes {
+
+inline constexpr Change kColonsMakeNoSlice{
+    Package::torch,
+    {2, 9, 0},
+    "x[:, i] makes no node of the colon; before, each colon was a slice of its own, whose backward "
+    "makes zeros and copies the gradient into them.",
+    "torch/csrc/autograd/python_variable_indexing.cpp:applySlicing, TensorIndexing.h:applySlice"};
+
+inline constexpr Change kCublasLtKeepsWorkspace{
+    Package::torch,
+    {2, 9, 0},
+    "cublasLt's workspace is kept for each handle and stream; before, each product took one and "
+    "gave it back.",
+    "aten/src/ATen/cuda/CublasHandlePool.cpp:getCUDABlasLtWorkspace, pull request 156495"};
+
+inline constexpr Change kCublasLtSharesWorkspace{
+    Package::torch,
+    {2, 12, 0},
+    "cublasLt works in the workspace of cuBLAS.",
+    "aten/src/ATen/cuda/CublasHandlePool.cpp, pull request 168175"};
+
+inline constexpr Change kCublasWorkspacePerProduct{
+    Package::torch,
+    {2, 15, 0},
+    "Each product takes its workspace from the allocator and gives it back: that of cuBLAS, or "
+    "cublasLt's of 1 MiB.",
+    "pull request 194311"};
+
+inline constexpr Change kFlashSeedOnDevice{
+    Package::torch,
+    {2, 7, 0},
+    "The state of the random numbers that the flash kernel returns is on the device; before, it "
+    "was two scalars in host memory.",
+    "aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp:mha_fwd"};
+
+inline constexpr Change kFlashRoundsHeadsTo64{
+    Package::torch,
+    {2, 11, 0},
+    "The flash kernel's scratch has heads above 128 rounded up to 64; before, to 32.",
+    "aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp:mha_fwd, mha_bwd"};
+
+inline constexpr Change kEfficientSeedOnDevice{
+    Package::torch,
+    {2, 14, 0},
+    "Without dropout, too, the memory efficient kernel returns seed and offset on the device; "
+    "before, they were scalars in host memory.",
+    "aten/src/ATen/native/transformers/cuda/attention.cu:_efficient_attention_forward"};
+
+inline constexpr Change kBoolMaskBecomesBiasByWhere{
+    Package::torch,
+    {2, 5, 0},
+    "A mask of bools becomes a bias by at::where; before, zeros were filled where it is not true.",
+    "aten/src/ATen/native/transformers/attention.cpp:convert_boolean_attn_mask"};
+
+inline constexpr Change kBoolMaskIsNotTurned{
+    Package::torch,
+    {2, 6, 0},
+    "at::where takes the mask of bools as it is; before, it took what is not true.",
+    "aten/src/ATen/native/transformers/attention.cpp:convert_boolean_attn_mask"};
+
+inline constexpr Change kRmsNormIsFused{
+    Package::torch,
+    {2, 9, 0},
+    "rms_norm of tensors of one dtype is one kernel; before, it was made of other ops.",
+    "aten/src/ATen/native/layer_norm.cpp:rms_norm_symint"};
+
+inline constexpr Change kClipFreesNormsBefore{
+    Package::torch,
+    {2, 6, 0},
+    "clip_grad_norm_ gets the total norm from a function whose norms end with it; before, they "
+    "lived to its own end.",
+    "torch/nn/utils/clip_grad.py:_get_total_norm"};
+
+inline constexpr Change kNormListHasOffsets{
+    Package::torch,
+    {2, 15, 0},
+    "_foreach_norm packs its partial results and makes a list of where each tensor's begin; "
+    "before, each tensor had as many as the largest.",
+    "aten/src/ATen/native/cuda/ForeachReduceOp.cu"};
+
+inline constexpr Change kAdagradIsFusedOnCuda{
+    Package::torch,
+    {2, 12, 0},
+    "Adagrad(fused=True) takes parameters on CUDA devices.",
+    "torch/optim/adagrad.py:Adagrad.__init__"};
+
+inline constexpr Change kEmbeddingSortsNeededBits{
+    Package::torch,
+    {2, 13, 0},
+    "The backward of an embedding sorts by as many bits as its number of rows has; before, by 64.",
+    "aten/src/ATen/native/cuda/Embedding.cu:embedding_dense_backward_cuda"};
+
+inline constexpr Change kCubCountsIn64Bits{
+    Package::torch,
+    {2, 7, 0},
+    "CUB's UniqueByKey counts in 64 bits, so that a tile's state has 16 bytes; before, in 32.",
+    "aten/src/ATen/cuda/cub.cuh:unique_by_key"};
+
+inline constexpr Change kCubAliasesTileStates{
+    Package::torch,
+    {2, 11, 0},
+    "The states of CUB's tiles are aliased in a buffer of their own, as CUDA 13's CUB does it.",
+    "cub/agent/single_pass_scan_operators.cuh:tile_state_allocation_size"};
 
 inline constexpr Change kVmapIndexesByScalars{
     Package::torch,

@@ -6,15 +6,16 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
+#include "release/torch_changes.h"
 
 namespace memtape::torch {
 namespace {
 
 using ghost::Tensor;
 
-/// _get_total_norm
-Tensor total_norm_of(const std::vector<Tensor>& grads, const NormsOfAllRanks& of_all_ranks) {
-  std::vector<Tensor> norms;
+/// _get_total_norm, whose list of norms the caller may hold
+Tensor total_norm_of(const std::vector<Tensor>& grads, const NormsOfAllRanks& of_all_ranks,
+                     std::vector<Tensor>& norms) {
   for (const std::vector<std::size_t>& group : ghost::grouped_by_dtype(grads))
     for (const Tensor& norm : ghost::foreach_norm(ghost::at_places(grads, group)))
       norms.push_back(norm.unsqueeze(0));
@@ -31,7 +32,9 @@ Tensor clip_grad_norm(const std::vector<Tensor>& parameters, const NormsOfAllRan
     if (parameter.impl().grad) grads.push_back(parameter.grad());
   if (grads.empty()) return {};
   const ghost::GradMode no_grad(false);
-  Tensor total_norm = total_norm_of(grads, of_all_ranks);
+  std::vector<Tensor> norms;
+  Tensor total_norm = total_norm_of(grads, of_all_ranks, norms);
+  if (ghost::has(changes::kClipFreesNormsBefore)) norms.clear();
   const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));
   const Tensor clip_coef_clamped = ghost::plain_unary("clamp", clip_coef);
   return total_norm;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "release/torch_changes.h"
+
 namespace memtape::ghost::cub {
 namespace {
 
@@ -19,12 +21,13 @@ struct TileState {
   Bytes word, value = 0;
 };
 
-/// tile_state_allocation_size: states of all tiles and 32 of padding, aliased once there and once
-/// by the algorithm.
+/// tile_state_allocation_size: states of all tiles and 32 of padding, aliased once there, where it
+/// does, and once by the algorithm.
 Bytes tile_states_bytes(std::int64_t items, std::int64_t tile, const TileState& state) {
   constexpr std::int64_t kPadding = 32;
   const std::int64_t states = ceil_div(items, tile) + kPadding;
-  return blob(aligned(blob(aligned(states * state.word) + 2 * aligned(states * state.value))));
+  const Bytes parts = aligned(states * state.word) + 2 * aligned(states * state.value);
+  return blob(has(changes::kCubAliasesTileStates) ? aligned(blob(parts)) : parts);
 }
 
 /// OnesweepPolicy of tuning_radix_sort.cuh: threads times items, the items scaled from 4 bytes to
@@ -81,7 +84,8 @@ Bytes sum_by_key_bytes(const DeviceTraits& device, std::int64_t items) {
 }
 
 Bytes unique_by_key_bytes(const DeviceTraits& device, std::int64_t items) {
-  return tile_states_bytes(items, unique_by_key_tile(device), {.word = 16});
+  return tile_states_bytes(items, unique_by_key_tile(device),
+                           {.word = has(changes::kCubCountsIn64Bits) ? 16 : 8});
 }
 
 Bytes inclusive_sum_bytes(DType dtype, std::int64_t items) {

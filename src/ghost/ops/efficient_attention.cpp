@@ -8,6 +8,7 @@
 #include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/efficient_kernels.h"
 #include "ghost/trace.h"
+#include "release/torch_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -79,9 +80,11 @@ struct ScaledDotProductEfficientAttentionBackward0 final : Node {
     bias.reset();
     output.reset();
     logsumexp.reset();
+    seed.reset();
+    offset.reset();
   }
   AttentionOptions options;
-  Saved query, key, value, bias, output, logsumexp;
+  Saved query, key, value, bias, output, logsumexp, seed, offset;
 };
 
 void ScaledDotProductEfficientAttentionBackward0::apply(Gradients& in, Gradients& out) {
@@ -96,12 +99,17 @@ void ScaledDotProductEfficientAttentionBackward0::apply(Gradients& in, Gradients
 }
 
 KernelForward forward_of(const Tensor& q, const EfficientShape& shape, bool computes_lse) {
+  Tensor seed, offset;
+  if (!shape.dropout && has(changes::kEfficientSeedOnDevice)) {
+    seed = empty({}, DType::int64);
+    offset = empty({}, DType::int64);
+  }
   Tensor out = empty({shape.batch, shape.queries, shape.heads, shape.value_head}, q.dtype());
   const std::int64_t lse_rows = computes_lse ? round_up(shape.queries, kAlignLse) : 0;
   Tensor logsumexp = empty({shape.batch, shape.heads, lse_rows}, DType::float32);
   if (efficient_forward_accumulates(q.dtype(), shape))
     const Tensor accumulator = empty(out.sizes(), DType::float32);
-  return {std::move(out).transpose(1, 2), std::move(logsumexp), {}, {}};
+  return {std::move(out).transpose(1, 2), std::move(logsumexp), std::move(seed), std::move(offset)};
 }
 
 }  // namespace
@@ -133,16 +141,18 @@ Tensor efficient_attention(const Tensor& q, const Tensor& k, const Tensor& v, co
   }
   constexpr const char* kName = "_scaled_dot_product_efficient_attention";
   KernelForward made;
-  if (!recalled(kName, {&made.out, &made.logsumexp})) {
+  if (!recalled(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused})) {
     const GradMode below_autograd(false);
     made = forward_of(q, shape_of(q, k, v, options.dropout), computes_lse);
-    offer(kName, {&made.out, &made.logsumexp});
+    offer(kName, {&made.out, &made.logsumexp, &made.rng_state, &made.unused});
   }
   Tensor out = std::move(made.out), logsumexp = std::move(made.logsumexp);
   if (node) {
     set_history(out, node);
     node->logsumexp.keep_result(logsumexp);
     node->output.keep_result(out);
+    if (made.rng_state.defined()) node->seed.keep_result(made.rng_state);
+    if (made.unused.defined()) node->offset.keep_result(made.unused);
   }
   return out;
 }

@@ -2,11 +2,14 @@
 #include "ghost/ops/embedding.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/cub.h"
 #include "ghost/trace.h"
+#include "release/torch_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -60,10 +63,13 @@ Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, const
   const Tensor packed_grad = grad.contiguous();
   const std::int64_t count = indices.numel();
   if (count <= kFewIndices) return zeros(table, grad.dtype());
+  const std::int64_t bits = has(changes::kEmbeddingSortsNeededBits)
+                                ? std::bit_width(static_cast<std::uint64_t>(table[0]))
+                                : 64;
   const Tensor sorted_indices = int64s(count), original_indices = int64s(count);
   {
     const Tensor range = int64s(count),
-                 temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, 8));
+                 temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, 8, bits));
   }
   return gradient_of_sorted(count, table, grad.dtype());
 }

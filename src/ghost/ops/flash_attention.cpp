@@ -10,6 +10,7 @@
 #include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/creation.h"
 #include "ghost/trace.h"
+#include "release/torch_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -35,9 +36,8 @@ int split_count(std::int64_t blocks, int processors, std::int64_t key_blocks) {
   return 1;
 }
 
-/// Heads of more than 128 are rounded to 64.
 std::int64_t rounded_head(std::int64_t head) {
-  return head <= 128 ? round_up(head, 32) : round_up(head, 64);
+  return round_up(head, head > 128 && has(changes::kFlashRoundsHeadsTo64) ? 64 : 32);
 }
 
 struct ScaledDotProductFlashAttentionBackward0 final : Node {
@@ -117,6 +117,7 @@ KernelForward flash_forward(const Tensor& q, const Tensor& k, const Tensor& v, d
   made.out = empty_like(q, q.dtype());
   made.logsumexp = empty({q.size(0), q.size(1), q.size(2)}, DType::float32);
   const SplitScratch scratch = split_scratch(q, k, dropout);
+  if (!has(changes::kFlashSeedOnDevice)) return made;
   made.rng_state = empty({2}, DType::int64);
   made.unused = empty({}, DType::int64);
   if (dropout > 0.0)
@@ -147,8 +148,8 @@ Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
     set_history(out, node);
     node->logsumexp.keep_result(logsumexp);
     node->output.keep_result(out);
-    node->rng_state.keep_result(rng_state);
-    node->unused.keep_result(unused);
+    if (rng_state.defined()) node->rng_state.keep_result(rng_state);
+    if (unused.defined()) node->unused.keep_result(unused);
   }
   return out;
 }

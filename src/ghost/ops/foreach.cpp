@@ -5,6 +5,7 @@
 
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "release/torch_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -15,11 +16,16 @@ constexpr std::int64_t kChunkSize = 65536;  // MultiTensorApply.cuh
 
 std::vector<Tensor> foreach_norm(const std::vector<Tensor>& tensors) {
   Op op("_foreach_norm", {});
-  std::int64_t most_chunks = 0;
-  for (const Tensor& t : tensors)
+  const auto count = static_cast<std::int64_t>(tensors.size());
+  std::int64_t most_chunks = 0, all_chunks = 0;
+  for (const Tensor& t : tensors) {
     most_chunks = std::max(most_chunks, ceil_div(t.numel(), kChunkSize));
-  const Tensor partial =
-      empty({static_cast<std::int64_t>(tensors.size()) * most_chunks}, DType::float32);
+    all_chunks += ceil_div(t.numel(), kChunkSize);
+  }
+  const bool packed = has(changes::kNormListHasOffsets);
+  Tensor offsets;
+  if (packed) offsets = empty({count + 1}, DType::int64);
+  const Tensor partial = empty({packed ? all_chunks : count * most_chunks}, DType::float32);
   std::vector<Tensor> norms;
   norms.reserve(tensors.size());
   for (const Tensor& t : tensors) norms.push_back(empty({}, t.dtype()));

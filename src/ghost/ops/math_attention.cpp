@@ -8,6 +8,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "release/torch_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -89,10 +90,18 @@ Tensor causal_mask(const Tensor& query, const Tensor& key) {
 
 Tensor additive_mask(const Tensor& mask, DType dtype) {
   if (!mask.defined() || mask.dtype() != DType::boolean) return mask;
+  if (!has(changes::kBoolMaskBecomesBiasByWhere)) {
+    Op op("masked_fill_", {});
+    Tensor bias = zeros(mask.sizes(), dtype);
+    const Tensor turned = empty_like(mask, DType::boolean);
+    return bias;
+  }
   Op op("where", {});
-  const Tensor minus_infinity = empty({}, dtype);
-  const Tensor zero = empty({}, dtype);
-  return where(mask, zero, minus_infinity);
+  const Tensor first = empty({}, dtype);
+  Tensor turned;
+  if (!has(changes::kBoolMaskIsNotTurned)) turned = empty_like(mask, DType::boolean);
+  const Tensor second = empty({}, dtype);
+  return where(mask, second, first);
 }
 
 Tensor math_attention(const Tensor& query_, const Tensor& key, const Tensor& value,

@@ -11,6 +11,7 @@
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/views.h"
 #include "ghost/trace.h"
+#include "release/torch_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -202,19 +203,29 @@ Tensor add_bias(Tensor product, const Tensor& bias) {
 
 void use_cublas() {
   Session& s = session();
-  Tensor& workspace = s.cublas_workspaces[s.in_backward ? 1 : 0];
-  if (workspace.defined() || s.skipping) return;
-  workspace = empty({workspace_bytes(s.device)}, DType::uint8, Category::workspace);
+  Tensor& kept = s.cublas_workspaces[s.in_backward ? 1 : 0];
+  if (kept.defined() || s.skipping) return;
+  Tensor workspace = empty({workspace_bytes(s.device)}, DType::uint8, Category::workspace);
+  if (!has(changes::kCublasWorkspacePerProduct)) kept = std::move(workspace);
 }
 
 /// getCUDABlasLtWorkspace of CublasHandlePool.cpp: 1 MiB per handle and stream, beside the handle's
 /// own workspace.
 void use_cublaslt() {
-  use_cublas();
+  constexpr Bytes kWorkspace = 1024 * 1024;
   Session& s = session();
-  Tensor& workspace = s.cublaslt_workspaces[s.in_backward ? 1 : 0];
-  if (workspace.defined() || s.skipping) return;
-  workspace = empty({1024 * 1024}, DType::uint8, Category::workspace);
+  const bool own = has(changes::kCublasWorkspacePerProduct);
+  if (own || !has(changes::kCublasLtKeepsWorkspace)) {
+    const bool unified = s.cublaslt_workspaces[s.in_backward ? 1 : 0].defined();
+    if (!s.skipping && !unified)
+      const Tensor workspace = empty({kWorkspace}, DType::uint8, Category::workspace);
+    if (!own) use_cublas();
+    return;
+  }
+  use_cublas();
+  Tensor& kept = s.cublaslt_workspaces[s.in_backward ? 1 : 0];
+  if (kept.defined() || s.skipping || has(changes::kCublasLtSharesWorkspace)) return;
+  kept = empty({kWorkspace}, DType::uint8, Category::workspace);
 }
 
 Tensor mm(const In& a, const In& b) {

@@ -9,6 +9,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
+#include "release/torch_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -154,7 +155,8 @@ Tensor layer_norm(const In& input, const Tensor& weight, const Tensor& bias) {
 }
 
 Tensor rms_norm(const In& input, const Tensor& weight) {
-  if (!weight.defined() || weight.dtype() == input->dtype()) return fused_rms_norm(input, weight);
+  const bool alike = !weight.defined() || weight.dtype() == input->dtype();
+  if (alike && has(changes::kRmsNormIsFused)) return fused_rms_norm(input, weight);
   Tensor out = composite_rms_norm(*input, weight);
   input.release();
   return out;

@@ -6,6 +6,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/reductions.h"
+#include "release/torch_changes.h"
 
 namespace memtape::ghost {
 namespace {
@@ -228,6 +229,14 @@ Dims infer_size(const Dims& wanted, std::int64_t count) {
 
 Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides) {
   return share(tensor, sizes, strides, true);
+}
+
+Tensor indexed_by_colons(const Tensor& x, int colons) {
+  Tensor out = x;
+  if (has(changes::kColonsMakeNoSlice)) return out;
+  for (int i = 0; i < colons; ++i)
+    out = view_of<SliceBackward>("slice", out, x.sizes(), x.strides(), "SliceBackward0", x.sizes());
+  return out;
 }
 
 Tensor strided_slice(const In& self, int d, std::int64_t start, std::int64_t step) {

@@ -21,6 +21,9 @@ Dims infer_size(const Dims& wanted, std::int64_t count);
 /// view does.
 Tensor alias(const Tensor& tensor, const Dims& sizes, const Dims& strides);
 
+/// The nodes of `colons` colons in x[:, ...], where they make some: each is a slice of everything.
+Tensor indexed_by_colons(const Tensor& x, int colons);
+
 /// x[..., start::step] along `d`.
 Tensor strided_slice(const In& self, int d, std::int64_t start, std::int64_t step);
 
