@@ -54,6 +54,19 @@ inline constexpr Change kEfficientSeedOnDevice{
     "before, they were scalars in host memory.",
     "aten/src/ATen/native/transformers/cuda/attention.cu:_efficient_attention_forward"};
 
+inline constexpr Change kEfficientTakesGroups{
+    Package::torch,
+    {2, 14, 0},
+    "The memory efficient kernel takes grouped queries, and both fused kernels a single head of "
+    "keys and values for all queries without enable_gqa.",
+    "aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, pull request 191085"};
+
+inline constexpr Change kBmmOfColumnsIsNoProduct{
+    Package::torch,
+    {2, 13, 0},
+    "A batched product that sums over one element is an elementwise one, without cuBLAS.",
+    "aten/src/ATen/native/cuda/Blas.cpp:bmm_out_cuda_impl"};
+
 inline constexpr Change kBoolMaskBecomesBiasByWhere{
     Package::torch,
     {2, 5, 0},
@@ -97,6 +110,12 @@ inline constexpr Change kEmbeddingSortsNeededBits{
     {2, 13, 0},
     "The backward of an embedding sorts by as many bits as its number of rows has; before, by 64.",
     "aten/src/ATen/native/cuda/Embedding.cu:embedding_dense_backward_cuda"};
+
+inline constexpr Change kEmbeddingAddsAtomically{
+    Package::torch,
+    {2, 11, 0},
+    "The backward of an embedding adds atomically where rows are few.",
+    "aten/src/ATen/native/cuda/EmbeddingBackwardKernel.cu:embedding_backward_cuda_kernel"};
 
 inline constexpr Change kCubCountsIn64Bits{
     Package::torch,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "release/torch_changes.h"
+
 namespace memtape::ghost {
 namespace {
 
@@ -27,11 +29,13 @@ bool within(const DeviceTraits& device, int low, int high) {
 }
 
 /// check_batch_size_and_num_heads_dense.
-bool heads_fit(const Request& r, bool kernel_takes_groups) {
+bool heads_fit(const Request& r, bool always_took_groups) {
   const std::int64_t q = r.query.size(-3), k = r.key.size(-3), v = r.value.size(-3);
   const bool same_batch = r.query.size(0) == r.key.size(0) && r.query.size(0) == r.value.size(0);
   if (!same_batch) return false;
-  if (r.options.enable_gqa && kernel_takes_groups) return k == v && k > 0 && q % k == 0;
+  const bool takes_groups = has(changes::kEfficientTakesGroups);
+  if (takes_groups && k == 1 && v == 1) return q > 0;
+  if (r.options.enable_gqa && (takes_groups || always_took_groups)) return k == v && k > 0 && q % k == 0;
   return q == k && q == v;
 }
 

@@ -61,6 +61,11 @@ KernelGradients backward_of(const Tensor& grad_out, const Tensor& q, const Tenso
   gradients.query = rows_first(q);
   gradients.key = rows_first(k);
   gradients.value = rows_first(v);
+  Tensor expanded_key, expanded_value;  // of every query head, summed into the groups' afterwards
+  if (k.size(1) != q.size(1)) {
+    expanded_key = empty({shape.batch, shape.keys, shape.heads, shape.head}, k.dtype());
+    expanded_value = empty({shape.batch, shape.keys, shape.heads, shape.value_head}, v.dtype());
+  }
   makes_bias_gradient();
   const EfficientBackwardKernel kernel =
       efficient_backward_kernel(session().device, q.dtype(), shape);

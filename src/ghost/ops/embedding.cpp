@@ -21,6 +21,7 @@ Tensor int64s(std::int64_t count) { return empty({count}, DType::int64); }
 /// summing row by row would leave the device idle.
 bool accumulates_atomically(std::int64_t segments, std::int64_t partial_segments,
                             std::int64_t width) {
+  if (!has(changes::kEmbeddingAddsAtomically)) return false;
   constexpr std::int64_t kWarp = 32, kMaxBlock = 1024, kBlocksPerSm = 4;
   const std::int64_t padded = ceil_div(width, kWarp) * kWarp;
   const std::int64_t grid = ceil_div(segments * padded, std::min(padded, kMaxBlock));

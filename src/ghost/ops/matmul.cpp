@@ -209,6 +209,15 @@ void use_cublas() {
   if (!has(changes::kCublasWorkspacePerProduct)) kept = std::move(workspace);
 }
 
+namespace {
+
+/// What bmm_out_cuda_impl makes its product with.
+void use_cublas_for_batch(const Tensor& self) {
+  if (self.size(2) != 1 || !has(changes::kBmmOfColumnsIsNoProduct)) use_cublas();
+}
+
+}  // namespace
+
 /// getCUDABlasLtWorkspace of CublasHandlePool.cpp: 1 MiB per handle and stream, beside the handle's
 /// own workspace.
 void use_cublaslt() {
@@ -217,9 +226,10 @@ void use_cublaslt() {
   const bool own = has(changes::kCublasWorkspacePerProduct);
   if (own || !has(changes::kCublasLtKeepsWorkspace)) {
     const bool unified = s.cublaslt_workspaces[s.in_backward ? 1 : 0].defined();
+    Tensor workspace;
     if (!s.skipping && !unified)
-      const Tensor workspace = empty({kWorkspace}, DType::uint8, Category::workspace);
-    if (!own) use_cublas();
+      workspace = empty({kWorkspace}, DType::uint8, Category::workspace);
+    if (!own) use_cublas();  // with the handle, which is asked for afterwards
     return;
   }
   use_cublas();
@@ -279,7 +289,7 @@ Tensor bmm(const In& a, const In& b) {
   }
   Tensor out = empty({self->size(0), self->size(1), mat2->size(2)}, self->dtype());
   const Tensor right = prepared(*mat2), left = prepared(*self);
-  use_cublas();
+  use_cublas_for_batch(*self);
   if (node) set_history(out, node);
   return out;
 }
