@@ -35,7 +35,8 @@ bool heads_fit(const Request& r, bool always_took_groups) {
   if (!same_batch) return false;
   const bool takes_groups = has(changes::kEfficientTakesGroups);
   if (takes_groups && k == 1 && v == 1) return q > 0;
-  if (r.options.enable_gqa && (takes_groups || always_took_groups)) return k == v && k > 0 && q % k == 0;
+  if (r.options.enable_gqa && (takes_groups || always_took_groups))
+    return k == v && k > 0 && q % k == 0;
   return q == k && q == v;
 }
 

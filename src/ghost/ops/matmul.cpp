@@ -227,8 +227,7 @@ void use_cublaslt() {
   if (own || !has(changes::kCublasLtKeepsWorkspace)) {
     const bool unified = s.cublaslt_workspaces[s.in_backward ? 1 : 0].defined();
     Tensor workspace;
-    if (!s.skipping && !unified)
-      workspace = empty({kWorkspace}, DType::uint8, Category::workspace);
+    if (!s.skipping && !unified) workspace = empty({kWorkspace}, DType::uint8, Category::workspace);
     if (!own) use_cublas();  // with the handle, which is asked for afterwards
     return;
   }

@@ -46,7 +46,8 @@ void Execution::make(const Step& step, std::size_t at) {
   buffers_[step.value] = ghost::empty(value.sizes, value.dtype);
   if (std::string_view(value.op) == "addmm" && !value.backward)
     ghost::use_cublaslt();
-  else if (is_product(value.op)) ghost::use_cublas();
+  else if (is_product(value.op))
+    ghost::use_cublas();
   if (value.scratch > 0) const Tensor scratch = ghost::empty({value.scratch}, DType::uint8);
 }
 
