@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "family/classifiers.h"
+#include "family/first_release.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/freeze.h"
 #include "framework/torch/gradient_checkpointing.h"
@@ -45,6 +46,8 @@ Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
                                                            const TrainRecipe& recipe) {
   const Result<const family::Family*> family = family::find_family(config, recipe.task);
   if (!family) return tl::unexpected(family.error());
+  if (const auto there = family::check_is_there((*family)->model_type, recipe.release); !there)
+    return tl::unexpected(there.error());
   std::unique_ptr<family::PretrainedModel> model =
       (*family)->build(config, classifier_options(config, recipe,
                                                   {.dtype = recipe.parameter_dtype(),
