@@ -31,7 +31,7 @@ NamedReleases releases_in(const sources::PythonEnvironment& environment) {
     releases.release.set(*package, *version);
   }
   std::ranges::sort(releases.named);
-  if (!releases.named.empty()) releases.from = environment.prefix.string();
+  if (!releases.named.empty()) releases.from = "environment " + environment.prefix.string();
   return releases;
 }
 
@@ -44,7 +44,7 @@ Result<NamedReleases> releases_of_file(const std::string& path) {
     return bad_input("pins no release that is followed", path,
                      found->unpinned.empty() ? "a file with torch==2.8.0 or the like"
                                              : found->unpinned.front() + " is no single release");
-  found->releases.from = path;
+  found->releases.from = "--requirements " + path;
   return std::move(found->releases);
 }
 
@@ -69,7 +69,7 @@ Result<NamedReleases> starting_releases(OptionValues values) {
     NamedReleases releases = releases_in(*environment);
     if (releases.named.empty())
       return bad_input("holds no package that is followed", *python, "one with torch, say");
-    releases.from = *python;
+    releases.from = "--python " + *python;
     return releases;
   }
   if (names_releases(values)) return NamedReleases{};

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
+#include "release/recorded_pairs.h"
 
 namespace memtape {
 namespace {
@@ -22,6 +23,17 @@ void add_trainers(std::vector<Package>& packages, const TrainRecipe& recipe) {
   if (recipe.trainer.use_liger_kernel) add(packages, {Package::liger_kernel});
   if (!recipe.trainer.deepspeed.empty()) add(packages, {Package::deepspeed});
   if (recipe.trainer.bitsandbytes_optim) add(packages, {Package::bitsandbytes});
+}
+
+/// Whether plain steps with a release that is newer than those known throughout were recorded, or
+/// with a later one.
+bool is_recorded(Package package, Version meant) {
+  const RecordedPair& latest = kRecordedPairs.back();
+  const Version recorded = package == Package::torch          ? latest.torch
+                           : package == Package::transformers ? latest.transformers
+                                                              : Version{};
+  return std::pair(meant.major, meant.minor) <= std::pair(recorded.major, recorded.minor) &&
+         meant > facts_of(package).newest;
 }
 
 }  // namespace
@@ -51,7 +63,13 @@ std::vector<Setting> release_settings(const TrainRecipe& recipe) {
     releases +=
         fmt::format("{}{}: {}", releases.empty() ? "" : ", ", json_quoted(facts_of(package).name),
                     json_quoted(recipe.release.of(package).text()));
-  return {{"releases", "{" + releases + "}"}, {"releases_from", json_quoted(recipe.releases_from)}};
+  std::vector<Setting> settings{{"releases", "{" + releases + "}"}};
+  const std::string_view from = recipe.releases_from;
+  const std::size_t place = from == kNewestKnown ? from.npos : from.find(' ');
+  settings.push_back({"releases_from", json_quoted(from.substr(0, place))});
+  if (place != from.npos)
+    settings.push_back({"releases_place", json_quoted(from.substr(place + 1))});
+  return settings;
 }
 
 std::string releases_in_words(const TrainRecipe& recipe) {
@@ -70,6 +88,14 @@ std::vector<std::string> release_warnings(const TrainRecipe& recipe) {
     const bool is_newer =
         std::pair(meant.major, meant.minor) > std::pair(facts.newest.major, facts.newest.minor);
     if (!is_newer && meant >= facts.oldest) continue;
+    if (is_recorded(package, meant)) {
+      if (recipe.framework != Framework::torch)
+        lines.push_back(
+            fmt::format("{} {} is known for the plain loop on one GPU alone: what else "
+                        "this program does is taken to be as in {}",
+                        facts.name, meant.text(), facts.newest.text()));
+      continue;
+    }
     const Version known = is_newer ? facts.newest : facts.oldest;
     lines.push_back(
         fmt::format("{} {} is {} than the {} release that is known: the answer is that "
