@@ -6,13 +6,13 @@
 #include "family/forward_arguments.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/grouped_mm.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
 #include "nn/parametrize.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -113,16 +113,6 @@ Tensor ExpertsLayout::default_apply_gate(const Tensor& gate_up_out, const nn::Ac
   return act_fn(gate).mul(up);
 }
 
-/// _grouped_linear; grouped_mm knows nothing of autocast, so the input takes the weights' dtype.
-Tensor Experts::grouped_linear(const Tensor& input, const Linear& linear,
-                               const Tensor& selected_biases, const Tensor& offsets) const {
-  const Tensor selected_weights = nn::value_of(linear.weight);
-  const Tensor weight = layout_.transposed ? selected_weights : selected_weights.transpose(-2, -1);
-  Tensor out = ghost::grouped_mm(input.to(weight.dtype()), weight, offsets);
-  if (selected_biases.defined()) ghost::add_(out, selected_biases);
-  return out;
-}
-
 Tensor Experts::forward(const Tensor& hidden_states, const Tensor& top_k_index,
                         const Tensor& top_k_weights) {
   const nn::Parametrized down(node(), down_.weight), gate_up(node(), gate_up_.weight);
@@ -158,7 +148,9 @@ Tensor Experts::batched_forward(const Tensor& hidden_states, const Tensor& top_k
   const std::int64_t num_top_k = top_k_index.size(-1), num_tokens = hidden_states.size(0);
   const Tensor selected_hidden_states = ghost::repeat_interleave(hidden_states, num_top_k, 0);
   const Tensor sample_weights = top_k_weights.reshape({-1});
-  const Tensor expert_ids = ghost::plain_unary("clamp", top_k_index.reshape({-1}));
+  Tensor expert_ids = top_k_index.reshape({-1});
+  if (!ghost::has(changes::kExpertsMaskOnlyWhereShared))
+    expert_ids = ghost::plain_unary("clamp", expert_ids);
   const auto selected = [&](const Tensor& of_experts) {
     return of_experts.defined() ? ghost::index(of_experts, expert_ids) : Tensor();
   };
@@ -170,45 +162,6 @@ Tensor Experts::batched_forward(const Tensor& hidden_states, const Tensor& top_k
   selected_biases = selected(down_.bias);
   proj_out = batched_linear(proj_out, selected_weights, selected_biases);
   const Tensor weighted_out = proj_out.mul(sample_weights.unsqueeze(-1));
-  const Tensor final_hidden_states =
-      weighted_out.view({num_tokens, num_top_k, hidden_states.size(-1)}).sum(1);
-  return final_hidden_states.to(hidden_states.dtype());
-}
-
-/// grouped_mm_experts_forward: tokens in the order of their experts, one product per expert, and
-/// back.
-Tensor Experts::grouped_forward(const Tensor& hidden_states, const Tensor& top_k_index,
-                                const Tensor& top_k_weights) {
-  const std::int64_t num_top_k = top_k_index.size(-1), num_tokens = hidden_states.size(0);
-  const Tensor sample_weights = top_k_weights.reshape({-1});
-  const Tensor expert_ids = top_k_index.reshape({-1});
-  const auto [expert_ids_g, perm] = ghost::sort(expert_ids);
-  const Tensor selected_hidden_states_g =
-      ghost::index(hidden_states, ghost::plain_unary("floor_divide", perm));
-  const Tensor sample_weights_g = ghost::index(sample_weights, perm);
-
-  const Tensor histc_input = expert_ids_g.to(DType::int32);
-  const ghost::Groups groups = ghost::count_groups(histc_input, num_experts_);
-  const Tensor sentinel_mask = ghost::comparison("ge", expert_ids_g).unsqueeze(-1);
-  const Tensor selected_weights = nn::value_of(gate_up_.weight);  // made before the mask is applied
-  Tensor selected_biases;
-  if (layout_.has_bias) selected_biases = ghost::index(gate_up_.bias, expert_ids_g);
-  ghost::masked_fill_(selected_hidden_states_g, sentinel_mask);
-
-  Tensor proj_out =
-      grouped_linear(selected_hidden_states_g, gate_up_, selected_biases, groups.offsets);
-  proj_out = ghost::masked_fill(proj_out, sentinel_mask);
-  proj_out = activated(proj_out);
-  if (layout_.has_bias) selected_biases = ghost::index(down_.bias, expert_ids_g);
-  proj_out = grouped_linear(proj_out, down_, selected_biases, groups.offsets);
-  proj_out = ghost::masked_fill(proj_out, sentinel_mask);
-  Tensor weighted_out = proj_out.mul(sample_weights_g.unsqueeze(-1));
-
-  const Tensor inv_perm = ghost::empty_like(perm, DType::int64);
-  {
-    const Tensor positions = ghost::arange(perm.size(0), DType::int64);
-  }  // inv_perm[perm] = positions
-  weighted_out = ghost::index(weighted_out, inv_perm);
   const Tensor final_hidden_states =
       weighted_out.view({num_tokens, num_top_k, hidden_states.size(-1)}).sum(1);
   return final_hidden_states.to(hidden_states.dtype());

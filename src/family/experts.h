@@ -107,6 +107,8 @@ class Experts : public nn::Module<Experts> {
                        const Tensor& top_k_weights);
   Tensor grouped_forward(const Tensor& hidden_states, const Tensor& top_k_index,
                          const Tensor& top_k_weights);
+  Tensor grouped_forward_by_argsort(const Tensor& hidden_states, const Tensor& top_k_index,
+                                    const Tensor& top_k_weights);
   Tensor batched_forward(const Tensor& hidden_states, const Tensor& top_k_index,
                          const Tensor& top_k_weights);
   Tensor batched_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) const;

@@ -7,6 +7,7 @@
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 
@@ -21,7 +22,8 @@ ExpertsLoop::ExpertsLoop(const Tensor& hidden_states, const Picked& picked,
   const auto experts = static_cast<std::int64_t>(tokens_.size());
   std::int64_t hits = 0;
   for (const std::int64_t count : tokens_) hits += count > 0 ? 1 : 0;
-  expert_mask_ = ghost::one_hot(picked.top_k_index, experts).permute({2, 1, 0});
+  const std::int64_t others = ghost::has(changes::kExpertsLoopCountsOneMore) ? 1 : 0;
+  expert_mask_ = ghost::one_hot(picked.top_k_index, experts + others).permute({2, 1, 0});
   const Tensor hit = ghost::comparison("gt", ghost::sum_last_two(expert_mask_));
   expert_hit_ = ghost::nonzero(hit, hits);
 }

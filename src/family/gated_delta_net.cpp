@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "family/config_checks.h"
+#include "family/delta_rule_by_rows.h"
 #include "family/key_value_cache.h"
 #include "family/mamba2_mixer.h"
 #include "ghost/ops/copies.h"
@@ -20,16 +21,12 @@
 #include "ghost/ops/to_packed.h"
 #include "ghost/ops/triangular.h"
 #include "ghost/ops/views.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
 
 constexpr std::int64_t kChunk = 64;
-
-Tensor l2norm(const Tensor& x) {
-  const Tensor inv_norm = ghost::rsqrt(x.mul(x).sum(-1, true).add(1e-6));
-  return x.mul(inv_norm);
-}
 
 Tensor by_head(const Tensor& x) { return ghost::to_packed(x.transpose(1, 2), DType::float32); }
 
@@ -40,6 +37,8 @@ struct ChunkGatedDeltaRule {
   Tensor v_beta = {}, k_beta = {}, cum_decay = {}, intra_chunk_attn = {}, decayed_k_beta = {},
          new_values = {}, k_cumdecay = {}, chunk_decay = {}, v_new = {}, inter_chunk_attn = {};
 
+  /// Queries and keys for every value head.
+  void repeat_heads(std::int64_t repeats);
   /// `keeps_state`: output_final_state.
   Tensor run(bool keeps_state);
   /// torch_recurrent_gated_delta_rule, of one token.
@@ -50,6 +49,12 @@ struct ChunkGatedDeltaRule {
   void pad_and_scale();
   Tensor scan();
 };
+
+void ChunkGatedDeltaRule::repeat_heads(std::int64_t repeats) {
+  if (repeats == 1) return;
+  query = ghost::repeat_interleave(query, repeats, 2);
+  key = ghost::repeat_interleave(key, repeats, 2);
+}
 
 /// float32, [B, H, S, ...], queries and keys normalized.
 void ChunkGatedDeltaRule::prepare() {
@@ -282,15 +287,24 @@ Tensor GatedDeltaNet::forward(const Tensor& x) {
   const Tensor beta = ghost::sigmoid(p.b);
   const Tensor g =
       ghost::exp(a_log_.to_float()).neg().mul(ghost::softplus(p.a.to_float().add(dt_bias_)));
-  if (c.heads_per_key() > 1) {
+  const bool repeats_inside = ghost::has(changes::kDeltaRuleRepeatsHeads);
+  if (c.heads_per_key() > 1 && !repeats_inside) {
     query = ghost::repeat_interleave(query, c.heads_per_key(), 2);
     key = ghost::repeat_interleave(key, c.heads_per_key(), 2);
   }
-  ChunkGatedDeltaRule rule{.query = query, .key = key, .value = value, .decay = g, .beta = beta};
-  if (layer) rule.last_recurrent_state = layer->recurrent_states;
-  Tensor core_attn_out = steps ? rule.run_step() : rule.run(layer != nullptr);
-  const Tensor last_recurrent_state = rule.last_recurrent_state;
-  rule = {};
+  Tensor core_attn_out, last_recurrent_state;
+  if (!steps && !ghost::has(changes::kDeltaRuleSolvesTriangles)) {
+    DeltaRuleByRows rule{.query = query, .key = key, .value = value, .g = g, .beta = beta};
+    if (layer) rule.last_recurrent_state = layer->recurrent_states;
+    core_attn_out = rule.run(layer != nullptr);
+    last_recurrent_state = rule.last_recurrent_state;
+  } else {
+    ChunkGatedDeltaRule rule{.query = query, .key = key, .value = value, .decay = g, .beta = beta};
+    if (repeats_inside) rule.repeat_heads(c.heads_per_key());
+    if (layer) rule.last_recurrent_state = layer->recurrent_states;
+    core_attn_out = steps ? rule.run_step() : rule.run(layer != nullptr);
+    last_recurrent_state = rule.last_recurrent_state;
+  }
   if (layer) layer->update_recurrent_state(last_recurrent_state);
 
   core_attn_out = core_attn_out.reshape({-1, c.head_v_dim});

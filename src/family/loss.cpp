@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "family/shifted_logits_loss.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/loss.h"
 #include "ghost/trace.h"
@@ -27,17 +28,6 @@ Tensor fixed_cross_entropy(const Tensor& source, const Tensor& target, const Ten
   return loss;
 }
 
-/// ForCausalLMLoss before transformers 4.49. Its locals live until the loss is there.
-Tensor shifted_logits_loss(const Tensor& model_logits, const Batch& batch,
-                           std::int64_t vocab_size) {
-  const Tensor logits = model_logits.to_float();
-  Tensor shift_logits = logits.slice(-2, 0, -1).contiguous();
-  Tensor shift_labels = batch.labels.slice(-1, 1, batch.labels.size(-1)).contiguous();
-  shift_logits = std::move(shift_logits).view({-1, vocab_size});
-  shift_labels = std::move(shift_labels).view({-1});
-  return fixed_cross_entropy(shift_logits, shift_labels, batch.num_items_in_batch);
-}
-
 Tensor shifted_labels_loss(const Tensor& model_logits, const Batch& batch,
                            std::int64_t vocab_size) {
   Tensor logits = model_logits.to_float();
@@ -49,6 +39,18 @@ Tensor shifted_labels_loss(const Tensor& model_logits, const Batch& batch,
 }
 
 }  // namespace
+
+/// ForCausalLMLoss before transformers 4.49. Its locals live until the loss is there.
+Tensor shifted_logits_loss(const Tensor& model_logits, const Batch& batch,
+                           std::int64_t vocab_size) {
+  if (!batch.labels.defined()) return {};
+  const Tensor logits = model_logits.to_float();
+  Tensor shift_logits = logits.slice(-2, 0, -1).contiguous();
+  Tensor shift_labels = batch.labels.slice(-1, 1, batch.labels.size(-1)).contiguous();
+  shift_logits = std::move(shift_logits).view({-1, vocab_size});
+  shift_labels = std::move(shift_labels).view({-1});
+  return fixed_cross_entropy(shift_logits, shift_labels, batch.num_items_in_batch);
+}
 
 Tensor causal_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64_t vocab_size) {
   if (!batch.labels.defined()) return {};

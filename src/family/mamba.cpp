@@ -7,6 +7,7 @@
 #include "family/activations.h"
 #include "family/families.h"
 #include "family/mamba_mixer.h"
+#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 namespace {
@@ -28,6 +29,7 @@ struct MambaConfig {
               .activation = activation(c, "hidden_act", "silu"),
               .norms = falcon ? ScanNorms::weightless : ScanNorms::none} {}
 
+  static bool shifts_logits() { return !ghost::has(changes::kMambaLossIsShared); }
   static Tensor mixer_mask(const Tensor& attention_mask) { return attention_mask; }
 
   std::int64_t vocab_size, hidden_size, num_hidden_layers;
@@ -48,6 +50,25 @@ struct MambaConfig {
   }
 };
 
+/// Llama's; before, a function did all but the product with the weight, and held nothing by then.
+class FalconMambaRMSNorm : public nn::Module<FalconMambaRMSNorm> {
+ public:
+  FalconMambaRMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
+      : Module(scope), weight_(scope.parameter("weight", {hidden_size})) {}
+
+  Tensor forward(const Tensor& x) {
+    if (!ghost::has(changes::kMambaScansByFunctions)) return weight_.mul(rms_forward(x));
+    const DType input_dtype = x.dtype();
+    Tensor hidden_states = x.to_float();
+    const Tensor variance = hidden_states.pow(2).mean(-1, true);
+    hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
+    return weight_.mul(hidden_states.to(input_dtype));
+  }
+
+ private:
+  Tensor weight_;
+};
+
 }  // namespace
 
 ModelPointer build_mamba(const Config& c, const ModelOptions& options) {
@@ -56,7 +77,8 @@ ModelPointer build_mamba(const Config& c, const ModelOptions& options) {
 }
 
 ModelPointer build_falcon_mamba(const Config& c, const ModelOptions& options) {
-  return build_checked<MambaForCausalLM<MambaMixer, MambaConfig>>(c, MambaConfig(c, true), options);
+  return build_checked<MambaForCausalLM<MambaMixer, MambaConfig, FalconMambaRMSNorm>>(
+      c, MambaConfig(c, true), options);
 }
 
 }  // namespace memtape::family

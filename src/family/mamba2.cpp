@@ -27,10 +27,11 @@ struct Mamba2Config {
               .use_bias = c.boolean("use_bias", false),
               .use_conv_bias = c.boolean("use_conv_bias", true),
               .activation = activation(c, "hidden_act", "silu")} {
-    mixer.norm_group_size = mixer.intermediate_size;
     check_mixer(c, "num_heads", mixer);
+    mixer.norm_group_size = gated_norm_group_size(mixer);
   }
 
+  static bool shifts_logits() { return false; }
   static Tensor mixer_mask(const Tensor& attention_mask) {
     return create_recurrent_attention_mask(attention_mask,
                                            attention_mask.defined() ? attention_mask.size(1) : 0);

@@ -11,6 +11,7 @@
 #include "ghost/ops/convolution.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/einsum.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/padding.h"
@@ -19,6 +20,7 @@
 #include "ghost/ops/scan.h"
 #include "ghost/ops/softplus.h"
 #include "ghost/ops/views.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -59,10 +61,12 @@ struct ChunkScan {
   Tensor D, dt_bias;
   std::int64_t chunk_size;
   Tensor D_residual = {}, final_state = {};
+  std::int64_t sequence_length = 0;
 
   Tensor run();
 
  private:
+  Tensor run_by_einsum(const Tensor& A_cumsum, std::int64_t pad_size);
   void discretize(std::int64_t pad_size);
   void chunk(std::int64_t pad_size);
 };
@@ -93,13 +97,16 @@ void ChunkScan::chunk(std::int64_t pad_size) {
 }
 
 Tensor ChunkScan::run() {
-  const std::int64_t batch_size = hidden_states.size(0), sequence_length = hidden_states.size(1),
-                     num_heads = hidden_states.size(2), head_dim = hidden_states.size(3);
+  const std::int64_t batch_size = hidden_states.size(0), num_heads = hidden_states.size(2),
+                     head_dim = hidden_states.size(3);
+  sequence_length = hidden_states.size(1);
   const std::int64_t pad_size = (chunk_size - sequence_length % chunk_size) % chunk_size;
   discretize(pad_size);
   chunk(pad_size);
   A = A.permute({0, 3, 1, 2});
   const Tensor A_cumsum = ghost::cumsum(A, -1);
+
+  if (ghost::has(changes::kChunkScanByEinsum)) return run_by_einsum(A_cumsum, pad_size);
 
   const Tensor L = ghost::exp(segment_sum(A));
   const Tensor G = C.unsqueeze(3).mul(B.unsqueeze(2)).sum(-1);
@@ -131,6 +138,37 @@ Tensor ChunkScan::run() {
   return output;
 }
 
+/// The same from the scan's second line on, with contractions in the place of products and sums.
+Tensor ChunkScan::run_by_einsum(const Tensor& A_cumsum, std::int64_t pad_size) {
+  const Tensor L = ghost::exp(segment_sum(A));
+  const Tensor G = ghost::einsum("bclhn,bcshn->bclsh", C, B);
+  const Tensor M = G.mul(L.permute({0, 2, 3, 4, 1}));
+  const Tensor Y_diag = ghost::einsum("bclsh,bcshp->bclhp", M, hidden_states);
+
+  const Tensor decay_states =
+      ghost::exp(A_cumsum.slice(-1, chunk_size - 1, chunk_size).sub(A_cumsum));
+  const Tensor B_decay = B.mul(decay_states.permute({0, -2, -1, 1}).unsqueeze(-1));
+  Tensor states = ghost::einsum("bclhn,bclhp->bchpn", B_decay, hidden_states);
+
+  const Tensor previous_states = ghost::zeros_like(states.slice(1, 0, 1));
+  states = ghost::cat({previous_states, states}, 1);
+  const Tensor decay_chunk =
+      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3), 1, 0))).transpose(1, 3);
+  const Tensor new_states = ghost::einsum("bzch,bzhpn->bchpn", decay_chunk, states);
+  states = new_states.slice(1, 0, -1);
+  final_state = new_states.select(1);
+
+  const Tensor state_decay_out = ghost::exp(A_cumsum);
+  const Tensor C_times_states = ghost::einsum("bclhn,bchpn->bclhp", C, states);
+  const Tensor Y_off = C_times_states.mul(state_decay_out.permute({0, 2, 3, 1}).unsqueeze(-1));
+
+  Tensor output = Y_diag.add(Y_off).contiguous();
+  output = output.reshape({hidden_states.size(0), -1, Y_off.size(3), Y_off.size(4)});
+  output = output.add(D_residual);
+  if (pad_size > 0) output = output.slice(1, 0, sequence_length);
+  return output;
+}
+
 /// Where out_proj goes: what is before it may be given its values first.
 nn::Scope out_proj_scope(const nn::Scope& scope, const Mamba2MixerConfig& c) {
   if (c.initializes_early) ghost::plain_unary("log", ghost::arange(c.num_heads, DType::float32));
@@ -143,6 +181,12 @@ void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig
   check_divides(c, "n_groups", mixer.n_groups, mixer.num_heads);
   if (mixer.num_heads * mixer.head_dim != mixer.intermediate_size)
     c.fail(heads_key, "times head_dim must be " + std::to_string(mixer.intermediate_size));
+}
+
+std::int64_t gated_norm_group_size(const Mamba2MixerConfig& mixer) {
+  const bool by_group = ghost::has(changes::kGatedNormOfGroups);
+  return by_group ? mixer.intermediate_size / std::max<std::int64_t>(mixer.n_groups, 1)
+                  : mixer.intermediate_size;
 }
 
 Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
@@ -163,8 +207,8 @@ Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
   const bool given = c.has("mamba_d_head") && c.json("mamba_d_head") != "\"auto\"";
   mixer.head_dim = given ? c.dimension("mamba_d_head")
                          : std::max<std::int64_t>(mixer.intermediate_size / mixer.num_heads, 1);
-  mixer.norm_group_size = mixer.intermediate_size;
   check_mixer(c, "mamba_n_heads", mixer);
+  mixer.norm_group_size = gated_norm_group_size(mixer);
   return mixer;
 }
 
@@ -316,8 +360,91 @@ Mamba2Mixer::Scanned Mamba2Mixer::scan_chunks(const Step& whole, LinearLayer* la
   return scanned;
 }
 
+/// The first half of torch_forward: time steps, and the four as chunks of every head in float32.
+Mamba2Mixer::TorchFrame Mamba2Mixer::discretized(const Tensor& x) {
+  const Mamba2MixerConfig& c = config_;
+  const std::int64_t batch_size = x.size(0), seq_len = x.size(1), state = c.n_groups * c.state_size;
+  const std::int64_t repeats = c.num_heads / c.n_groups;
+  TorchFrame f{.input_states = x};
+  if (c.is_multiplied) f.input_states = f.input_states.mul(2.0);  // by ssm_in_multiplier
+  Tensor projected_states = in_proj_(f.input_states);
+  if (c.is_multiplied) projected_states = projected_states.mul(mup_vector_);
+  const std::array<std::int64_t, 3> parts{c.intermediate_size, c.conv_dim(), c.num_heads};
+  f.split = projected_states.split(parts, -1);
+  f.hidden_states_B_C =
+      causal_conv1d(f.split[1].transpose(1, 2), conv1d_, c.activation).transpose(1, 2);
+  const std::array<std::int64_t, 3> lengths{c.intermediate_size, state, state};
+  std::vector<Tensor> x_B_C = f.hidden_states_B_C.split(lengths, -1);
+  f.hidden_states = std::move(x_B_C[0]);
+  f.B = std::move(x_B_C[1]);
+  f.C = std::move(x_B_C[2]);
+  if (!c.keeps_convolved) f.hidden_states_B_C.reset();
+
+  f.A = ghost::exp(a_log_.to_float()).neg();
+  f.dt = ghost::softplus(f.split[2].add(dt_bias_));
+  f.dt = ghost::clamp(f.dt);
+  f.hidden_states = f.hidden_states.reshape({batch_size, seq_len, -1, c.head_dim}).to_float();
+  f.B = f.B.reshape({batch_size, seq_len, -1, c.state_size}).to_float();
+  f.C = f.C.reshape({batch_size, seq_len, -1, c.state_size}).to_float();
+  f.B = ghost::repeat_interleave(f.B, repeats, 2);
+  f.C = ghost::repeat_interleave(f.C, repeats, 2);
+  f.pad_size = (c.chunk_size - seq_len % c.chunk_size) % c.chunk_size;
+  f.D_residual = d_.unsqueeze(-1).mul(ghost::pad(f.hidden_states, 1, 0, f.pad_size));
+  f.hidden_states = f.hidden_states.mul(f.dt.unsqueeze(-1));
+  f.A = f.A.to(f.hidden_states.dtype()).mul(f.dt);
+  Tensor hidden_chunks = reshape_into_chunks(f.hidden_states, f.pad_size, c.chunk_size);
+  Tensor A_chunks = reshape_into_chunks(f.A, f.pad_size, c.chunk_size);
+  Tensor B_chunks = reshape_into_chunks(f.B, f.pad_size, c.chunk_size);
+  f.C = reshape_into_chunks(f.C, f.pad_size, c.chunk_size);
+  f.hidden_states = std::move(hidden_chunks);
+  f.A = std::move(A_chunks);
+  f.B = std::move(B_chunks);
+  return f;
+}
+
+/// torch_forward, before the scan was a function of its own: what it makes by the way lives until
+/// the projection behind it has run.
+Tensor Mamba2Mixer::torch_forward(const Tensor& x) {
+  const Mamba2MixerConfig& c = config_;
+  TorchFrame frame = discretized(x);
+  Tensor &hidden_states = frame.hidden_states, &A = frame.A, &B = frame.B, &C = frame.C;
+  A = A.permute({0, 3, 1, 2});
+  const Tensor A_cumsum = ghost::cumsum(A, -1);
+
+  const Tensor L = ghost::exp(segment_sum(A));
+  const Tensor G_intermediate = C.unsqueeze(3).mul(B.unsqueeze(2));
+  const Tensor G = G_intermediate.sum(-1);
+  const Tensor M_intermediate = G.unsqueeze(-1).mul(L.permute({0, 2, 3, 4, 1}).unsqueeze(-1));
+  const Tensor M = M_intermediate.sum(-1);
+  const Tensor Y_diag = M.unsqueeze(-1).mul(hidden_states.unsqueeze(2)).sum(3);
+
+  const Tensor decay_states =
+      ghost::exp(A_cumsum.slice(-1, c.chunk_size - 1, c.chunk_size).sub(A_cumsum));
+  const Tensor B_decay = B.mul(decay_states.permute({0, -2, -1, 1}).unsqueeze(-1));
+  Tensor states = B_decay.unsqueeze(-2).mul(hidden_states.unsqueeze(-1)).sum(2);
+  const Tensor previous_states = ghost::zeros_like(states.slice(1, 0, 1));
+  states = ghost::cat({previous_states, states}, 1);
+  const Tensor decay_chunk =
+      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3), 1, 0))).transpose(1, 3);
+  const Tensor new_states = decay_chunk.unsqueeze(-1).unsqueeze(-1).mul(states.unsqueeze(2)).sum(1);
+  states = new_states.slice(1, 0, -1);
+
+  const Tensor state_decay_out = ghost::exp(A_cumsum);
+  const Tensor C_times_states = C.unsqueeze(-2).mul(states.unsqueeze(2));
+  const Tensor Y_off =
+      C_times_states.sum(-1).mul(state_decay_out.permute({0, 2, 3, 1}).unsqueeze(-1));
+  Tensor y = Y_diag.add(Y_off);
+  y = y.reshape({x.size(0), -1, c.num_heads, c.head_dim});
+  y = y.add(frame.D_residual);
+  if (frame.pad_size > 0) y = y.slice(1, 0, x.size(1));
+  y = y.reshape({x.size(0), x.size(1), -1});
+  const Tensor scan_output = norm_(y, frame.split[0]);
+  return out_proj_(scan_output.to(x.dtype()));
+}
+
 Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
   LinearLayer* const layer = KeyValueCache::linear_layer();
+  if (!layer && !ghost::has(changes::kMambaScansByFunctions)) return torch_forward(x);
   const bool steps = is_one_more_token(layer, x.size(1));
   const bool gates_step = steps && config_.gate == MixerGate::alone;
   const DType dtype = x.dtype();

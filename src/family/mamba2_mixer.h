@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "family/key_value_cache.h"
 #include "family/pretrained.h"
@@ -29,7 +30,8 @@ struct Mamba2MixerConfig {
   bool initializes_early = false;
   std::optional<bool> use_out_bias = {};  ///< out_proj's, where it isn't use_bias
   MixerGate gate = MixerGate::mamba;
-  bool is_multiplied = false;  ///< Falcon-H1: what goes in, and its projection by a vector
+  bool keeps_convolved = true;  ///< torch_forward names what is split into x, B and C
+  bool is_multiplied = false;   ///< Falcon-H1: what goes in, and its projection by a vector
 
   std::int64_t conv_dim() const { return intermediate_size + 2 * n_groups * state_size; }
   std::int64_t projection_size() const { return intermediate_size + conv_dim() + num_heads; }
@@ -37,6 +39,8 @@ struct Mamba2MixerConfig {
 
 /// What must divide what.
 void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig& mixer);
+/// What the gated norm of a mixer without a norm of its own takes the variance of.
+std::int64_t gated_norm_group_size(const Mamba2MixerConfig& mixer);
 
 /// The mixer of Bamba and of the hybrids after it, whose keys begin with "mamba_".
 Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
@@ -85,6 +89,16 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
     Tensor output, final_state;
   };
   Scanned scan_chunks(const Step& whole, LinearLayer* layer) const;
+  /// Locals of torch_forward.
+  struct TorchFrame {
+    Tensor input_states;
+    std::vector<Tensor> split = {};  ///< gate, x with B and C, time steps
+    Tensor hidden_states_B_C = {}, hidden_states = {}, A = {}, B = {}, C = {}, dt = {},
+           D_residual = {};
+    std::int64_t pad_size = 0;
+  };
+  TorchFrame discretized(const Tensor& x);
+  Tensor torch_forward(const Tensor& x);
 
   Mamba2MixerConfig config_;
   nn::Scope scope_;

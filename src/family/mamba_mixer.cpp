@@ -11,6 +11,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/softplus.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -105,6 +106,13 @@ Scanned scan_or_update(SelectiveScan scan, const Tensor& d, LinearLayer* layer) 
 
 }  // namespace
 
+Tensor rms_forward(const Tensor& x) {
+  Tensor hidden_states = x.to_float();
+  const Tensor variance = hidden_states.pow(2).mean(-1, true);
+  hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
+  return hidden_states.to(x.dtype());
+}
+
 WeightlessRMSNorm::WeightlessRMSNorm(const nn::Scope& scope, std::int64_t size) : Module(scope) {
   scope.buffer("weight", ghost::ones({size}, scope.dtype()));
 }
@@ -145,6 +153,11 @@ void MambaMixer::look_for_mamba_inner_fn() const {
 }
 
 void MambaMixer::norm_scan_inputs(Tensor& time_step, Tensor& B, Tensor& C) {
+  if (config_.norms == ScanNorms::weightless && !dt_layernorm_) {
+    B = rms_forward(B);
+    C = rms_forward(C);
+    time_step = rms_forward(time_step);
+  }
   if (dt_layernorm_) {
     time_step = (*dt_layernorm_)(time_step);
     B = (*b_layernorm_)(B);
@@ -156,7 +169,51 @@ void MambaMixer::norm_scan_inputs(Tensor& time_step, Tensor& B, Tensor& C) {
   }
 }
 
+/// slow_forward, before the scan was a function of its own: time steps by the projection itself,
+/// whose bias it adds.
+Tensor MambaMixer::slow_forward(const Tensor& x, const Tensor& attention_mask) {
+  const std::int64_t seq_len = x.size(1);
+  const DType dtype = x.dtype();
+  const Tensor projected_states = in_proj_(x).transpose(1, 2);
+  std::vector<Tensor> halves = projected_states.chunk(2, 1);
+  Tensor hidden_states = std::move(halves[0]);
+  const Tensor gate = std::move(halves[1]);
+  if (attention_mask.defined()) hidden_states = hidden_states.mul(attention_mask.unsqueeze(1));
+  Tensor ssm_state =
+      ghost::zeros({x.size(0), config_.intermediate_size, config_.state_size}, dtype);
+  hidden_states = causal_conv1d(hidden_states, conv1d_, config_.activation);
+  if (attention_mask.defined()) hidden_states = hidden_states.mul(attention_mask.unsqueeze(1));
+
+  const Tensor ssm_parameters = x_proj_(hidden_states.transpose(1, 2));
+  const std::array<std::int64_t, 3> parts{config_.time_step_rank, config_.state_size,
+                                          config_.state_size};
+  std::vector<Tensor> split = ssm_parameters.split(parts, -1);
+  Tensor time_step = std::move(split[0]), B = std::move(split[1]), C = std::move(split[2]);
+  norm_scan_inputs(time_step, B, C);
+  Tensor discrete_time_step = dt_proj_(time_step);
+  discrete_time_step = ghost::softplus(discrete_time_step).transpose(1, 2);
+  const Tensor A = ghost::exp(a_log_.to_float()).neg();
+  const Tensor discrete_A =
+      ghost::exp(A.unsqueeze(0).unsqueeze(2).mul(discrete_time_step.unsqueeze(3)));
+  const Tensor discrete_B = discrete_time_step.unsqueeze(3).mul(B.unsqueeze(1).to_float());
+  const Tensor deltaB_u = discrete_B.mul(hidden_states.unsqueeze(3).to_float());
+
+  std::vector<Tensor> scan_outputs;
+  Tensor scan_output;
+  for (std::int64_t i = 0; i < seq_len; ++i) {
+    ssm_state = discrete_A.select(2).mul(ssm_state).add(deltaB_u.select(2));
+    scan_output = ssm_state.to(dtype).matmul(C.select(1).unsqueeze(-1));
+    scan_outputs.push_back(scan_output.select(2));
+  }
+  scan_output = ghost::stack_last(scan_outputs);
+  scan_output = scan_output.add(hidden_states.mul(d_.unsqueeze(0).unsqueeze(2)));
+  scan_output = scan_output.mul(config_.activation(gate));
+  return out_proj_(scan_output.transpose(1, 2));
+}
+
 Tensor MambaMixer::forward(const Tensor& x, const Tensor& attention_mask) {
+  if (!ghost::has(changes::kMambaScansByFunctions) && !KeyValueCache::linear_layer())
+    return slow_forward(x, attention_mask);
   LinearLayer* const layer = KeyValueCache::linear_layer();
   const DType dtype = x.dtype();
   const Tensor hidden_states = without_padding(x, attention_mask);

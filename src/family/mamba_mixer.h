@@ -10,6 +10,8 @@
 
 #include "family/llama.h"
 #include "family/mamba2_mixer.h"
+#include "ghost/ops/creation.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 
@@ -26,6 +28,9 @@ struct MambaMixerConfig {
   nn::Activation activation;
   ScanNorms norms;
 };
+
+/// The function of that name: x / rms(x) in float32, cast back.
+Tensor rms_forward(const Tensor& x);
 
 /// FalconMambaWeightlessRMSNorm: its weight is a buffer that nothing reads.
 class WeightlessRMSNorm : public nn::Module<WeightlessRMSNorm> {
@@ -47,7 +52,10 @@ class MambaMixer : public nn::Module<MambaMixer> {
         a_log_(scope.parameter("A_log", {c.intermediate_size, c.state_size})),
         d_(scope.parameter("D", {c.intermediate_size})),
         out_proj_(scope / "out_proj", c.intermediate_size, c.hidden_size, c.use_bias) {
-    if (c.norms == ScanNorms::weightless) {
+    if (c.norms == ScanNorms::weightless && !ghost::has(changes::kMambaScansByFunctions)) {
+      scope.buffer("b_c_rms", ghost::ones({c.state_size}, scope.dtype()));
+      scope.buffer("dt_rms", ghost::ones({c.intermediate_size}, scope.dtype()));
+    } else if (c.norms == ScanNorms::weightless) {
       dt_layernorm_.emplace(scope / "dt_layernorm", c.intermediate_size);
       b_layernorm_.emplace(scope / "b_layernorm", c.state_size);
       c_layernorm_.emplace(scope / "c_layernorm", c.state_size);
@@ -67,6 +75,7 @@ class MambaMixer : public nn::Module<MambaMixer> {
 
  private:
   static Tensor rows_of_numbers(const MambaMixerConfig& c, DType dtype);
+  Tensor slow_forward(const Tensor& x, const Tensor& attention_mask);
   void look_for_mamba_inner_fn() const;
   void norm_scan_inputs(Tensor& time_step, Tensor& B, Tensor& C);
 

@@ -11,6 +11,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
 #include "nn/parametrize.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -29,7 +30,10 @@ struct MiniMaxM2Config : MoeConfig {
                    .num_experts = 256,
                    .intermediate_key = "intermediate_size",
                    .intermediate_size = 1536}),
-        jitters(c.number("router_jitter_noise", 0.0) > 0) {}
+        jitters(c.number("router_jitter_noise", 0.0) > 0) {
+    if (ghost::has(changes::kMiniMaxM2ReadsRotaryDim) && c.has("rotary_dim"))
+      rope.dim = c.dimension("rotary_dim", rope.dim);
+  }
   bool jitters;
 };
 

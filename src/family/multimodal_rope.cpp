@@ -16,16 +16,13 @@ MultimodalRotaryEmbedding::MultimodalRotaryEmbedding(const nn::Scope& scope,
 CosSin MultimodalRotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const ghost::GradMode no_grad(false);
   frequencies_.update_frequencies(position_ids);
-  const Tensor& inv_freq = frequencies_.inv_freq();
-  const Tensor inv_freq_expanded =
-      inv_freq.unsqueeze(0).unsqueeze(0).unsqueeze(3).expand({3, position_ids.size(1), -1, 1});
-  const Tensor position_ids_expanded = position_ids.unsqueeze(2).to_float();
-  Tensor freqs, cos, sin;
+  RotaryAngles angles;
+  Tensor cos, sin;
   {
     const ghost::AutocastContext no_autocast(false, DType::float32);
-    freqs = inv_freq_expanded.matmul(position_ids_expanded).transpose(2, 3);
-    cos = ghost::cos(freqs).mul(1.0);
-    sin = ghost::sin(freqs).mul(1.0);
+    angles = rotary_angles(position_ids, frequencies_.inv_freq());
+    cos = ghost::cos(angles.freqs).mul(1.0);
+    sin = ghost::sin(angles.freqs).mul(1.0);
   }
   sin = recomposition_frequencies(sin);
   cos = recomposition_frequencies(cos);

@@ -18,6 +18,7 @@
 #include "family/mamba2_mixer.h"
 #include "family/ungated_mlp.h"
 #include "ghost/ops/pointwise.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -108,6 +109,7 @@ struct NemotronHConfig : DeepseekMoeConfig {
     mlp_bias = c.boolean("mlp_bias", false);
     mixer.intermediate_size = mixer.num_heads * mixer.head_dim;
     mixer.norm_group_size = mixer.intermediate_size / mixer.n_groups;
+    mixer.keeps_convolved = false;
     check_mixer(c, "mamba_num_heads", mixer);
     norm_topk_prob = c.boolean("norm_topk_prob", true);
     if (std::ranges::find(blocks, BlockType::moe) != blocks.end()) read_groups_of_two_best(c, 1, 1);
@@ -181,6 +183,25 @@ class NemotronHMoE : public nn::Module<NemotronHMoE> {
   std::optional<nn::Linear> fc1_latent_proj_, fc2_latent_proj_;
 };
 
+class NemotronHRMSNorm : public nn::Module<NemotronHRMSNorm> {
+ public:
+  NemotronHRMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
+      : Module(scope), weight_(scope.parameter("weight", {hidden_size})) {}
+
+  Tensor forward(const Tensor& x) {
+    const DType input_dtype = x.dtype();
+    Tensor hidden_states = x.to_float();
+    const Tensor variance = hidden_states.pow(2).mean(-1, true);
+    hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
+    if (!ghost::has(changes::kNemotronHNormInFloat32))
+      return weight_.mul(hidden_states.to(input_dtype));
+    return weight_.to_float().mul(hidden_states).to(input_dtype);
+  }
+
+ private:
+  Tensor weight_;
+};
+
 class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
  public:
   NemotronHBlock(const nn::Scope& scope, const NemotronHConfig& c, std::int64_t layer)
@@ -207,7 +228,7 @@ class NemotronHBlock : public nn::GradientCheckpointingLayer<NemotronHBlock> {
   }
 
  private:
-  LlamaRMSNorm norm_;
+  NemotronHRMSNorm norm_;
 
  public:
   std::optional<Mamba2Mixer> mamba;
@@ -274,7 +295,7 @@ class NemotronHForCausalLM : public PretrainedModel {
   nn::Scope model_;
   nn::Embedding embeddings_;
   nn::ModuleList<NemotronHBlock> layers_;
-  LlamaRMSNorm norm_f_;
+  NemotronHRMSNorm norm_f_;
   nn::Linear lm_head_;
 };
 

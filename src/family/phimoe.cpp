@@ -11,6 +11,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/view_in_place.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -65,11 +66,9 @@ class PhimoeRotaryEmbedding : public RotaryEmbedding {
     const Tensor seq_len = ghost::max_all(position_ids).add(1);
     if (is_long) ghost::comparison("gt", seq_len);
     // The frequencies are computed once more, on the CPU.
-    const Tensor inv_freq_expanded =
-        ghost::empty({position_ids.size(0), rope().dim / 2, 1}, DType::float32);
-    const Tensor position_ids_expanded = position_ids.unsqueeze(1).to_float();
     const ghost::AutocastContext no_autocast(false, DType::float32);
-    const Tensor freqs = inv_freq_expanded.matmul(position_ids_expanded).transpose(1, 2);
+    const RotaryAngles angles = angles_of(position_ids);
+    const Tensor& freqs = angles.freqs;
     const Tensor emb = ghost::cat({freqs, freqs}, -1);
     const Tensor cos = ghost::cos(emb).mul(1.0);
     const Tensor sin = ghost::sin(emb).mul(1.0);
@@ -78,8 +77,23 @@ class PhimoeRotaryEmbedding : public RotaryEmbedding {
   }
 
  private:
+  /// Frequencies that come from the host; where they are expanded first they live until the end.
+  RotaryAngles angles_of(const Tensor& position_ids) const {
+    const std::int64_t half = rope().dim / 2;
+    if (ghost::has(changes::kRotaryAnglesAreProducts)) {
+      Tensor positions = position_ids.unsqueeze(-1).to_float();
+      return {positions.mul(ghost::empty({half}, DType::float32)), {}, {}};
+    }
+    RotaryAngles angles;
+    angles.inv_freq_expanded = ghost::empty({position_ids.size(0), half, 1}, DType::float32);
+    angles.position_ids_expanded = position_ids.unsqueeze(1).to_float();
+    angles.freqs = angles.inv_freq_expanded.matmul(angles.position_ids_expanded).transpose(1, 2);
+    return angles;
+  }
+
   void update_frequencies(const Tensor& position_ids, bool is_long) {
     const Tensor seq_len = ghost::max_all(position_ids).add(1);
+    if (ghost::has(changes::kLongRopeKeepsItsFrequencies)) return choose_frequencies(seq_len);
     ghost::comparison("gt", seq_len);
     is_long ? register_new_inv_freq() : register_original_inv_freq();
   }

@@ -57,8 +57,16 @@ void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
   if (rope_.rope_type == RopeType::dynamic) return update_dynamic_frequencies(position_ids);
   if (rope_.rope_type != RopeType::longrope) return;
   const Tensor seq_len = ghost::max_all(position_ids).add(1);
+  if (ghost::has(changes::kLongRopeKeepsItsFrequencies)) return choose_frequencies(seq_len);
   ghost::comparison("gt", seq_len);
   register_inv_freq(compute_inv_freq(rope_));
+}
+
+/// The long frequencies are made once; what is chosen of both is copied into the buffer.
+void RotaryEmbedding::choose_frequencies(const Tensor& seq_len) {
+  if (!long_inv_freq_.defined()) long_inv_freq_ = compute_inv_freq(rope_);
+  Tensor is_long = ghost::comparison("gt", seq_len);
+  const Tensor inv_freq = ghost::where(std::move(is_long), long_inv_freq_, original_inv_freq_);
 }
 
 /// dynamic_frequency_update: growth beyond the longest sequence so far, and a reset where one as
@@ -83,15 +91,25 @@ void RotaryEmbedding::update_dynamic_frequencies(const Tensor& position_ids) {
   grown_to_ = 0;
 }
 
+RotaryAngles rotary_angles(const Tensor& position_ids, const Tensor& inv_freq) {
+  if (ghost::has(changes::kRotaryAnglesAreProducts))
+    return {position_ids.unsqueeze(-1).to_float().mul(inv_freq.to_float()), {}, {}};
+  Dims sizes = position_ids.sizes().leading().with(inv_freq.size(0)).with(1);
+  Tensor inv_freq_expanded = inv_freq.to_float().unsqueeze(-1);
+  while (inv_freq_expanded.sizes().rank() < sizes.rank())
+    inv_freq_expanded = inv_freq_expanded.unsqueeze(0);
+  inv_freq_expanded = inv_freq_expanded.expand(sizes);
+  Tensor position_ids_expanded = position_ids.unsqueeze(-2).to_float();
+  Tensor freqs = inv_freq_expanded.matmul(position_ids_expanded).transpose(-2, -1);
+  return {std::move(freqs), std::move(inv_freq_expanded), std::move(position_ids_expanded)};
+}
+
 CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const ghost::GradMode no_grad(false);
   update_frequencies(position_ids);
-  const std::int64_t batch = position_ids.size(0), half = inv_freq_.size(0);
-  const Tensor inv_freq_expanded =
-      inv_freq_.unsqueeze(0).unsqueeze(2).to_float().expand({batch, half, 1});
-  const Tensor position_ids_expanded = position_ids.unsqueeze(1).to_float();
   const ghost::AutocastContext no_autocast(false, DType::float32);
-  const Tensor freqs = inv_freq_expanded.matmul(position_ids_expanded).transpose(1, 2);
+  const RotaryAngles angles = rotary_angles(position_ids, inv_freq_);
+  const Tensor& freqs = angles.freqs;
   if (rope_.is_complex) return {ghost::polar_of_ones(freqs).mul(1.0), Tensor()};
   const Tensor emb = rope_.half_width    ? freqs
                      : rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1)

@@ -13,6 +13,12 @@ namespace memtape::family {
 
 using CosSin = std::pair<Tensor, Tensor>;
 
+/// The angles of positions [..., S]: [..., S, frequencies]; and what else lives as long.
+struct RotaryAngles {
+  Tensor freqs, inv_freq_expanded, position_ids_expanded;
+};
+RotaryAngles rotary_angles(const Tensor& position_ids, const Tensor& inv_freq);
+
 class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
  public:
   /// `prefix` goes before the names of its buffers.
@@ -31,6 +37,8 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   /// inv_freq computed anew, or the one kept as original_inv_freq.
   void register_new_inv_freq() { register_inv_freq(compute_inv_freq(rope_)); }
   void register_original_inv_freq();
+  /// longrope's choice where it keeps both kinds of frequencies.
+  void choose_frequencies(const Tensor& seq_len);
   const RopeParameters& rope() const { return rope_; }
 
  private:
@@ -40,6 +48,7 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   RopeParameters rope_;
   std::size_t buffer_;  ///< which of the module's buffers inv_freq is
   Tensor inv_freq_, original_inv_freq_;
+  Tensor long_inv_freq_;       ///< of a longrope that keeps them
   std::int64_t grown_to_ = 0;  ///< tokens that a dynamic type has grown to
   Tensor max_seq_len_cached_;  ///< where it has grown; else it is a number
 };

@@ -10,6 +10,7 @@
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -37,7 +38,8 @@ Tensor create_position_bias_mask(const AttentionInputs& in, bool is_causal) {
 }
 
 Tensor sdpa_attention_forward(const AttentionInputs& in, double dropout, bool is_causal) {
-  const Tensor attention_mask = create_position_bias_mask(in, is_causal && in.query.size(2) > 1);
+  Tensor attention_mask = create_position_bias_mask(in, is_causal && in.query.size(2) > 1);
+  if (ghost::has(changes::kPositionBiasMaskIsPacked)) attention_mask = attention_mask.contiguous();
   return attention_interface({.dropout = dropout, .is_causal = false}, in.query, in.key, in.value,
                              attention_mask);
 }
@@ -47,6 +49,19 @@ std::pair<Tensor, Tensor> eager_attention_forward(const AttentionInputs& in, dou
   attn_weights = attn_weights.add(in.position_bias);
   if (in.mask.defined()) attn_weights = attn_weights.add(in.mask);
   attn_weights = ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));
+  attn_weights = ghost::dropout(attn_weights, dropout);
+  Tensor attn_output = attn_weights.matmul(in.value);
+  attn_output = attn_output.transpose(1, 2).contiguous();
+  return {std::move(attn_output), std::move(attn_weights)};
+}
+
+/// The lines of T5Attention.forward before it went through the interface: scores take the bias in
+/// place and live until the projection behind.
+std::pair<Tensor, Tensor> attend_in_place(const AttentionInputs& in, double dropout,
+                                          Tensor& scores) {
+  scores = in.query.matmul(in.key.transpose(3, 2));
+  ghost::add_(scores, in.position_bias);
+  Tensor attn_weights = ghost::softmax(scores.to_float(), DType::float32).to(scores.dtype());
   attn_weights = ghost::dropout(attn_weights, dropout);
   Tensor attn_output = attn_weights.matmul(in.value);
   attn_output = attn_output.transpose(1, 2).contiguous();
@@ -112,11 +127,19 @@ T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor
       given_position_bias.defined() ? given_position_bias : make_position_bias(in.query, in.key);
 
   T5AttentionOutput out;
-  if (attention_ == AttentionImplementation::eager)
+  Tensor scores;
+  const bool in_place = !ghost::has(changes::kT5AttentionIsAnInterface);
+  if (in_place && mask.defined() && !given_position_bias.defined())
+    in.position_bias = in.position_bias.add(mask);
+  if (in_place)
+    std::tie(out.attn_output, out.attn_weights) = attend_in_place(in, dropout_, scores);
+  else if (attention_ == AttentionImplementation::eager)
     std::tie(out.attn_output, out.attn_weights) = eager_attention_forward(in, dropout_);
   else
     out.attn_output = sdpa_attention_forward(
-        in, dropout_, shares_position_bias_ && kind_ == T5AttentionKind::decoder);
+        in, dropout_,
+        kind_ == T5AttentionKind::decoder &&
+            (shares_position_bias_ || ghost::has(changes::kUmt5DecoderIsCausal)));
   out.attn_output = out.attn_output.reshape(input_shape.with(-1)).contiguous();
   out.attn_output = o_(out.attn_output);
   if (shares_position_bias_) out.position_bias = in.position_bias;

@@ -83,4 +83,156 @@ inline constexpr Change kExpertsAreStacked{
     "ModuleList of Linear layers that ran one after the other.",
     "models/mixtral/modeling_mixtral.py:MixtralExperts"};
 
+inline constexpr Change kExpertsCountIntegers{
+    Package::transformers,
+    {5, 1, 0},
+    "Tokens by expert are counted from int32; before, from float32.",
+    "integrations/moe.py:grouped_mm_experts_forward"};
+
+inline constexpr Change kExpertsTakeBiasesInTurn{
+    Package::transformers,
+    {5, 3, 0},
+    "Each product's biases are chosen before it, and what goes into one goes by a name that the "
+    "next takes; before, both biases were chosen first, and results had names of their own.",
+    "integrations/moe.py:grouped_mm_experts_forward"};
+
+inline constexpr Change kExpertsAssignInversePermutation{
+    Package::transformers,
+    {5, 4, 0},
+    "The order back is assigned by index; before, it was a second argsort.",
+    "integrations/moe.py:grouped_mm_experts_forward"};
+
+inline constexpr Change kExpertsCopyTokensOnce{
+    Package::transformers,
+    {5, 5, 0},
+    "Tokens are copied in the order of their experts at once; before, once per expert and then by "
+    "that order.",
+    "integrations/moe.py:grouped_mm_experts_forward"};
+
+inline constexpr Change kExpertsMaskForeignTokens{
+    Package::transformers,
+    {5, 6, 0},
+    "What experts give for tokens of other ranks is filled with zeros in place, by a mask.",
+    "integrations/moe.py:grouped_mm_experts_forward"};
+
+inline constexpr Change kExpertsSortOnce{
+    Package::transformers,
+    {5, 8, 0},
+    "torch.sort gives experts and order at once, tokens are masked as they are taken, and biases "
+    "are added in place.",
+    "integrations/moe.py:grouped_mm_experts_forward, _grouped_linear"};
+
+inline constexpr Change kDeltaRuleMasksOnce{
+    Package::transformers,
+    {5, 6, 0},
+    "The chunks of the gated delta rule are not masked again where their decay already is.",
+    "models/qwen3_next/modeling_qwen3_next.py:torch_chunk_gated_delta_rule"};
+
+inline constexpr Change kMambaScansByFunctions{
+    Package::transformers,
+    {5, 15, 0},
+    "Mamba's mixers call functions for convolution and scan, which kernels may replace; before, a "
+    "slow_forward or torch_forward did both.",
+    "models/mamba/modeling_mamba.py:MambaMixer, models/mamba2/modeling_mamba2.py:Mamba2Mixer"};
+
+inline constexpr Change kT5AttentionIsAnInterface{
+    Package::transformers,
+    {5, 15, 0},
+    "T5's attention goes through the interface; before, it added bias and mask to its scores in "
+    "place, and was eager alone.",
+    "models/t5/modeling_t5.py:T5Attention.forward"};
+
+inline constexpr Change kMambaLossIsShared{
+    Package::transformers,
+    {5, 17, 0},
+    "Mamba's and FalconMamba's heads take the common loss; before, they copied the logits without "
+    "the last position.",
+    "models/mamba/modeling_mamba.py:MambaForCausalLM.forward"};
+
+inline constexpr Change kDeltaRuleSolvesTriangles{
+    Package::transformers,
+    {5, 17, 0},
+    "The gated delta rule solves a triangular system per chunk; before, it went from row to row in "
+    "place.",
+    "models/qwen3_next/modeling_qwen3_next.py:torch_chunk_gated_delta_rule"};
+
+inline constexpr Change kDeltaRuleRepeatsHeads{
+    Package::transformers,
+    {5, 23, 0},
+    "The gated delta rule itself repeats queries and keys for every value head; before, the layer "
+    "did, and held them.",
+    "models/qwen3_next/modeling_qwen3_next.py:torch_chunk_gated_delta_rule"};
+
+inline constexpr Change kExpertsMaskTheirProducts{
+    Package::transformers,
+    {5, 17, 0},
+    "Both products of the experts are filled out of place; before, what they gave was, in place.",
+    "integrations/moe.py:grouped_mm_experts_forward"};
+
+inline constexpr Change kExpertsMaskOnlyWhereShared{
+    Package::transformers,
+    {5, 18, 0},
+    "Experts mask the tokens of other ranks only where ranks share the experts; before, every step "
+    "made the mask and filled by it.",
+    "integrations/moe.py:grouped_mm_experts_forward, batched_mm_experts_forward"};
+
+inline constexpr Change kExpertsLoopCountsOneMore{
+    Package::transformers,
+    {5, 18, 0},
+    "The loop over experts counts tokens of a further expert, those of other ranks.",
+    "models/mixtral/modeling_mixtral.py:MixtralExperts"};
+
+inline constexpr Change kUmt5DecoderIsCausal{
+    Package::transformers,
+    {5, 18, 0},
+    "UMT5's decoder tells torch's attention that it is causal, which makes its position bias a "
+    "mask.",
+    "models/umt5/modeling_umt5.py:UMT5LayerSelfAttention"};
+
+inline constexpr Change kNemotronHNormInFloat32{
+    Package::transformers,
+    {5, 18, 0},
+    "Nemotron-H's norm multiplies by its weight in float32; before, behind the cast back.",
+    "models/nemotron_h/modeling_nemotron_h.py:NemotronHRMSNorm"};
+
+inline constexpr Change kMiniMaxM2ReadsRotaryDim{
+    Package::transformers,
+    {5, 18, 0},
+    "MiniMax M2 rotates rotary_dim of each head; before, that key was not read and all of it was.",
+    "models/minimax_m2/configuration_minimax_m2.py:convert_rope_params_to_dict"};
+
+inline constexpr Change kChunkScanByEinsum{
+    Package::transformers,
+    {5, 18, 0},
+    "Mamba 2's scan of chunks contracts by torch.einsum; before, it made whole products and summed "
+    "them.",
+    "models/mamba2/modeling_mamba2.py:mamba2_chunk_scan"};
+
+inline constexpr Change kRotaryAnglesAreProducts{
+    Package::transformers,
+    {5, 19, 0},
+    "Positions times inverse frequencies, element by element, are a rotary embedding's angles; "
+    "before, a product of matrices was, of positions that lived until the function's end.",
+    "models/llama/modeling_llama.py:LlamaRotaryEmbedding.forward"};
+
+inline constexpr Change kPositionBiasMaskIsPacked{
+    Package::transformers,
+    {5, 20, 0},
+    "The mask that a position bias becomes for torch's attention is made contiguous.",
+    "integrations/sdpa_attention.py:create_position_bias_mask"};
+
+inline constexpr Change kLongRopeKeepsItsFrequencies{
+    Package::transformers,
+    {5, 21, 0},
+    "longrope keeps its long frequencies, chooses by torch.where and copies into its buffer; "
+    "before, every forward computed them and registered them as the buffer.",
+    "modeling_rope_utils.py:longrope_frequency_update"};
+
+inline constexpr Change kGatedNormOfGroups{
+    Package::transformers,
+    {5, 23, 0},
+    "The gated norm of Mamba 2, Bamba and GraniteMoeHybrid takes the variance of each group; "
+    "before, of all.",
+    "models/mamba2/modeling_mamba2.py:MambaRMSNormGated"};
+
 }  // namespace memtape::changes

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch_chunk_gated_delta_rule as it was before it solved a triangular system
+// (models/qwen3_next/modeling_qwen3_next.py): the rows of each chunk one after the other.
+#pragma once
+
+#include "ghost/tensor.h"
+
+namespace memtape::family {
+
+/// The function's arguments [B, S, H, ...], and its locals of the same names.
+struct DeltaRuleByRows {
+  ghost::Tensor query, key, value, g, beta;
+  ghost::Tensor last_recurrent_state = {};
+
+  /// `keeps_state`: output_final_state.
+  ghost::Tensor run(bool keeps_state);
+
+  void prepare();
+  void pad_and_chunk();
+  void solve_rows();
+  ghost::Tensor scan();
+
+  ghost::Tensor v_beta = {}, k_beta = {}, mask = {}, decay_mask = {}, attn = {}, row = {}, sub = {},
+                k_cumdecay = {}, q_i = {}, k_i = {}, v_i = {}, v_prime = {}, v_new = {},
+                attn_inter = {};
+};
+
+/// l2norm(x, dim=-1, eps=1e-6)
+ghost::Tensor l2norm(const ghost::Tensor& x);
+
+}  // namespace memtape::family
