@@ -5,8 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/comma_list.h"
 #include "device_options.h"
+#include "mesh/unified_memory.h"
 #include "predict/serve_correct.h"
 #include "predict/serve_question.h"
 
@@ -32,6 +35,28 @@ Result<std::vector<Gpu>> compared_gpus(std::string_view names) {
 
 }  // namespace
 
+namespace {
+
+/// Apple's GPUs have what Metal lets them have of the machine's memory.
+Result<void> take_unified_memory(ServeRequest& request) {
+  std::optional<Gpu>& gpu = request.device.gpu;
+  if (!gpu || gpu->vendor != "Apple" || request.device.total_override) return {};
+  if (!request.options.has("host-memory-bytes"))
+    return bad_input(
+        fmt::format("how much memory the machine with an {} has is not said", gpu->name), "--gpu",
+        "--host-memory-bytes N, or --gpu-memory-bytes with what llama.cpp prints as "
+        "recommendedMaxWorkingSetSize");
+  const auto unified = request.options.integer("host-memory-bytes", 0, {1, std::int64_t{1} << 60});
+  if (!unified) return tl::unexpected(unified.error());
+  gpu->total_bytes = working_set(*unified);
+  gpu->total_certainty = Certainty::estimated;
+  gpu->total_source = fmt::format("recommendedMaxWorkingSetSize, {} of --host-memory-bytes",
+                                  *unified <= 32_GiB ? "2/3" : "3/4");
+  return {};
+}
+
+}  // namespace
+
 ServedModel served(const sources::ModelSource& source) {
   return {.id = source.id,
           .config = source.config ? &*source.config : nullptr,
@@ -52,6 +77,9 @@ Result<ServeRequest> serve_request(const ServeCommand& command, const ServedMode
   Result<ServeDevice> device = device_of(command.values, command.environment);
   if (!device) return tl::unexpected(device.error());
   request.device = *std::move(device);
+  const bool is_llamacpp = command.engine == "llamacpp";
+  if (const auto known = is_llamacpp ? take_unified_memory(request) : Result<void>(); !known)
+    return tl::unexpected(known.error());
   const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
   if (!gpus) return tl::unexpected(gpus.error());
   request.device.gpus = static_cast<int>(*gpus);

@@ -64,6 +64,8 @@ void take_hub_name(Translation& translation, std::string_view name) {
   for (const std::string_view ending : {"-GGUF", "-gguf"})
     if (repository.ends_with(ending)) repository.remove_suffix(ending.size());
   translation.model = repository.substr(repository.rfind('/') + 1);
+  // Without a file of that type the first of the repository is taken: those of gpt-oss hold MXFP4.
+  if (colon == name.size() && translation.model.starts_with("gpt-oss")) type = "MXFP4_MOE";
   translation.options.emplace_back("quantize", type);
   translation.remarks.warnings.push_back(
       fmt::format("the file of {} is not read: the answer is for {} as llama-quantize makes {} of "

@@ -275,6 +275,11 @@ Result<Converted> convert(const Config& config) {
   writer.common();
   kind->write(writer);
   writer.otherwise("context_length", kUsualContext);
+  // The experts are written as they are; the rest as llama-quantize's MXFP4_MOE has it, which is
+  // what ggml-org's files of these models hold (12.1 GB for gpt-oss-20b).
+  constexpr std::int64_t kMxfp4Moe = 38;
+  if (config.object("quantization_config").text("quant_method", "") == "mxfp4")
+    writer.out.metadata.values["general.file_type"].integer = kMxfp4Moe;
   writer.out.choices.tied =
       text.boolean("tie_word_embeddings", config.boolean("tie_word_embeddings", kind->tied));
   if (const Result<void> read = config.check(); !read) return tl::unexpected(read.error());

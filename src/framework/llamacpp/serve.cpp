@@ -195,6 +195,22 @@ Result<Fitted> loaded(const Model& model, const Settings& settings, const ServeR
   return fit(model, settings, std::move(rooms));
 }
 
+/// What a converted checkpoint's own quantization becomes.
+void warn_of_checkpoint(const ServeRequest& request, const Settings& settings,
+                        std::vector<std::string>& warnings) {
+  if (request.gguf || !request.config || settings.quantize) return;
+  const std::string method = request.config->object("quantization_config").text("quant_method", "");
+  if (method == "mxfp4")
+    warnings.emplace_back(
+        "the checkpoint's experts are MXFP4 and stay so, the rest is Q8_0, as in ggml-org's files "
+        "(llama-quantize's MXFP4_MOE)");
+  else if (!method.empty())
+    warnings.push_back(
+        fmt::format("convert_hf_to_gguf writes the checkpoint's {} out in 16 bits: --quantize says "
+                    "what the file holds",
+                    method));
+}
+
 }  // namespace
 
 Result<ServeAnswer> serve(const ServeRequest& request) {
@@ -225,6 +241,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
     answer.fitted = flags_of(fitted->settings, *settings);
   }
   answer.warnings = model->warnings;
+  warn_of_checkpoint(request, *settings, answer.warnings);
   answer.warnings.insert(answer.warnings.end(), settings->warnings.begin(),
                          settings->warnings.end());
   if (*projector)
@@ -232,7 +249,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
         "--mmproj: its weights are counted, what it computes in is not (hundreds of MiB)");
   for (int gpu = 0; gpu < settings->gpus(); ++gpu)
     answer.ranks.push_back(rank_of(gpu, memory, request, model->hp.is_mla()));
-  if (settings->host_memory) judge_host(memory, *settings->host_memory, model->hp.is_mla(), answer);
+  if (settings->host_memory && settings->gpus() == 0)
+    judge_host(memory, *settings->host_memory, model->hp.is_mla(), answer);
   return answer;
 }
 

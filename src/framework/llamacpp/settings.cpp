@@ -194,12 +194,7 @@ class Reader {
   void devices() {
     s_.device_numbers.resize(static_cast<std::size_t>(device_.gpus));
     for (int i = 0; i < device_.gpus; ++i) s_.device_numbers[static_cast<std::size_t>(i)] = i;
-    if (device_.gpu) {
-      if (device_.gpu->runs_cuda())
-        s_.capability = device_.gpu->capability() * 10;
-      else
-        s_.device_kind = DeviceKind::rocm;
-    }
+    if (device_.gpu) kind_of(*device_.gpu);
     const std::string named = options_.text("device", "");
     if (!named.empty()) named_devices(named);
     if (s_.device_kind == DeviceKind::metal)
@@ -208,11 +203,31 @@ class Reader {
     if (std::int64_t host = 0; options_.has("host-memory-bytes")) {
       take(options_.integer("host-memory-bytes", 0, {1, std::int64_t{1} << 60}), host);
       s_.host_memory = host;
-      if (s_.gpus() > 0)
+      if (s_.gpus() > 0 && s_.device_kind != DeviceKind::metal)
         fail("host-memory-bytes", "only what runs without a GPU is judged by it", "--device none");
     }
     if (s_.gpus() > kMostGpus)
       fail("gpus", fmt::format("llama.cpp takes {} at most", kMostGpus), "");
+  }
+
+  /// The backend that llama.cpp is built with for a GPU, where --device names no other.
+  void kind_of(const Gpu& gpu) {
+    const bool is_gaudi = gpu.architecture.starts_with("Gaudi");
+    if (gpu.runs_cuda())
+      s_.capability = gpu.capability() * 10;
+    else if (gpu.vendor == "AMD")
+      s_.device_kind = DeviceKind::rocm;
+    else if (gpu.vendor == "Apple")
+      s_.device_kind = DeviceKind::metal;
+    else if (gpu.vendor == "Intel" && !is_gaudi)
+      s_.device_kind = DeviceKind::sycl;
+    else
+      fail("gpu", fmt::format("llama.cpp has no backend for {}", gpu.name),
+           "a GPU of NVIDIA's, AMD's, Intel's or Apple's");
+    if (!gpu.runs_cuda() && s_.device_kind != DeviceKind::metal)
+      s_.warnings.emplace_back(
+          "what the driver and the backend's libraries hold on this GPU is not "
+          "counted: no context was measured");
   }
 
   void named_devices(const std::string& named) {

@@ -8,6 +8,7 @@
 
 #include "allocator/placement.h"
 #include "framework/transformers/generation_flags.h"
+#include "mesh/torch_support.h"
 #include "timeline/play.h"
 #include "workload/device_traits.h"
 #include "workload/serve_gpus.h"
@@ -199,12 +200,32 @@ Result<GenerateRun> run_generate(const ServeRequest& request) {
   return run_generate(*request.config, *recipe, device_traits(request.device.gpu));
 }
 
+namespace {
+
+/// Weights are taken to be held in --dtype.
+void warn_of_quantization(const Config& config, std::vector<std::string>& warnings) {
+  const std::string method = config.object("quantization_config").text("quant_method", "");
+  if (method == "mxfp4")
+    warnings.emplace_back(
+        "the checkpoint's experts are MXFP4: answered as transformers without triton and kernels "
+        "loads them, in 16 bits; with both they take a quarter");
+  else if (!method.empty())
+    warnings.push_back("the checkpoint is quantized (" + method +
+                       "), which is not modelled under generate(): answered in 16 bits, which is "
+                       "more than it takes");
+}
+
+}  // namespace
+
 Result<ServeAnswer> serve(const ServeRequest& request) {
   if (!request.config)
     return unsupported("generate() needs a configuration", request.id, "a config.json");
   const std::string version = request.options.text("engine-version", kVersion);
   if (!is_version(version))
     return bad_input("\"" + version + "\" is no version", "--engine-version", "like 5.17.0");
+  if (request.device.gpu)
+    if (const auto known = check_torch_device(*request.device.gpu, "generate()"); !known)
+      return tl::unexpected(known.error());
   if (const auto used = all_gpus_used(request, "generate()", 1, ""); !used)
     return tl::unexpected(used.error());
   const Result<GenerateRecipe> recipe = recipe_of(request);
@@ -248,6 +269,8 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
   if (peaks.chunks.allocated) rank.phases.emplace_back("chunks", peaks.chunks);
   rank.phases.emplace_back("decode", peaks.decode);
   answer.ranks.push_back(std::move(rank));
+  if (request.device.gpu && runs_rocm(*request.device.gpu)) answer.warnings.emplace_back(kRocm);
+  warn_of_quantization(*request.config, answer.warnings);
   if (recipe->assistant) answer.warnings.emplace_back(kAssistantPolicy);
   return answer;
 }
