@@ -11,14 +11,14 @@ import copy
 import json
 import sys
 
-TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
+TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
 SILENT = {"$schema", "$id", "$defs", "title", "description"}
 KNOWN = SILENT | {"$ref", "anyOf", "type", "const", "enum", "minimum", "minItems", "items", "required", "properties",
                   "propertyNames", "additionalProperties"}
 
 
 def has_type(value, name):
-    return isinstance(value, TYPES[name]) and not (isinstance(value, bool) and name == "integer")
+    return isinstance(value, TYPES[name]) and not (isinstance(value, bool) and name in ("integer", "number"))
 
 
 def problems(value, schema, root, where="$"):
