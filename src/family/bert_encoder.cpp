@@ -3,8 +3,14 @@
 
 #include "family/activations.h"
 #include "family/config_checks.h"
+#include "family/padding_check.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/attention.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 
@@ -46,6 +52,14 @@ Tensor BertSelfAttention::forward(const Tensor& hidden_states, const Tensor& att
   const Tensor query_layer = query_(hidden_states).view(hidden_shape).transpose(1, 2);
   const Tensor key_layer = key_(hidden_states).view(hidden_shape).transpose(1, 2);
   const Tensor value_layer = value_(hidden_states).view(hidden_shape).transpose(1, 2);
+  if (call_.implementation == AttentionImplementation::sdpa &&
+      !ghost::has(changes::kEncoderMasksAreShared)) {  // BertSdpaSelfAttention
+    const double dropout = ghost::session().training ? call_.dropout : 0.0;
+    return ghost::scaled_dot_product_attention(query_layer, key_layer, value_layer, attention_mask,
+                                               {.dropout = dropout})
+        .transpose(1, 2)
+        .reshape(input_shape.with(-1));
+  }
   const Tensor attn_output =
       attention_interface(call_, query_layer, key_layer, value_layer, attention_mask);
   return attn_output.reshape(input_shape.with(-1)).contiguous();
@@ -134,8 +148,35 @@ Tensor BertEmbeddings::forward(const Tensor& input_ids) {
 }
 
 Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids) {
+  if (!ghost::has(changes::kEncoderMasksAreShared))
+    return token_type_ids.slice(1, 0, position_ids.size(1));
   const ghost::Op op("gather", {});
   return ghost::empty(position_ids.sizes(), token_type_ids.dtype());
+}
+
+/// get_extended_attention_mask of transformers 4: (1.0 - mask) * min in the model's dtype; nothing
+/// for sdpa where no token is hidden.
+EncoderMask encoder_mask(AttentionImplementation attention, const Tensor& given_mask,
+                         const Tensor& embedding_output) {
+  if (ghost::has(changes::kEncoderMasksAreShared))
+    return {.given = {},
+            .extended = create_bidirectional_mask(
+                {.attention = attention, .attention_mask = given_mask}, embedding_output)};
+  const ghost::Dims sizes{embedding_output.size(0), embedding_output.size(1)};
+  EncoderMask mask{.given = given_mask.defined() ? given_mask : ghost::ones(sizes, DType::float32),
+                   .extended = {}};
+  if (attention == AttentionImplementation::sdpa) {
+    const Tensor none_hidden = ghost::all(ghost::comparison("eq", mask.given));
+    return mask;
+  }
+  const Tensor in_dtype = mask.given.unsqueeze(1).unsqueeze(1).to(embedding_output.dtype());
+  const Tensor hidden = ghost::plain_unary("rsub", in_dtype);
+  mask.extended = ghost::plain_unary("mul", hidden);
+  return mask;
+}
+
+void look_for_padding_before_5(const Tensor& input_ids) {
+  if (!ghost::has(changes::kEncoderMasksAreShared)) look_for_padding(input_ids);
 }
 
 }  // namespace memtape::family

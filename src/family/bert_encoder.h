@@ -107,6 +107,17 @@ class BertEmbeddings : public nn::Module<BertEmbeddings> {
 /// The tables of a batch's token types, seen at its positions (torch.gather of the buffer).
 Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids);
 
+/// The mask of a batch, and what it is made of where forward holds on to that.
+struct EncoderMask {
+  Tensor given, extended;
+};
+
+EncoderMask encoder_mask(AttentionImplementation attention, const Tensor& given_mask,
+                         const Tensor& embedding_output);
+
+/// What BertModel.forward began with in transformers 4.
+void look_for_padding_before_5(const Tensor& input_ids);
+
 /// BertModel over `Embeddings`, made with (scope, config), and a stack of layers of that name.
 template <class Embeddings, class Layer = BertLayer>
 class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
@@ -121,9 +132,10 @@ class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    if (!given_mask.defined()) look_for_padding_before_5(input_ids);
     const Tensor embedding_output = embeddings(input_ids);
-    const Tensor attention_mask = create_bidirectional_mask(
-        {.attention = attention_, .attention_mask = given_mask}, embedding_output);
+    const EncoderMask mask = encoder_mask(attention_, given_mask, embedding_output);
+    const Tensor& attention_mask = mask.extended;
     Tensor hidden_states = embedding_output;
     for (Layer& layer_module : layer_) hidden_states = layer_module(hidden_states, attention_mask);
     return hidden_states;

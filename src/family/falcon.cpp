@@ -3,6 +3,7 @@
 // or ALiBi, and products whose bias is added afterwards; mirroring transformers 5.17
 // models/falcon/modeling_falcon.py.
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "family/activations.h"
@@ -23,6 +24,7 @@
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -104,7 +106,10 @@ class FalconAttention : public nn::Module<FalconAttention> {
         config_(c),
         query_key_value_(scope / "query_key_value", c.hidden_size, c.qkv_out_dim(), c.bias),
         dense_(scope / "dense", c.hidden_size, c.hidden_size, c.bias),
-        attention_dropout_(scope / "attention_dropout", c.attention_dropout) {}
+        attention_dropout_(scope / "attention_dropout", c.attention_dropout) {
+    if (!c.alibi && !ghost::has(changes::kFalconSharesItsRope))
+      rotary_emb_.emplace(scope / "rotary_emb", c.rope);
+  }
 
   FalconOutput forward(const Tensor& hidden_states, const Tensor& alibi,
                        const Tensor& attention_mask, const CosSin& position_embeddings) {
@@ -212,6 +217,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
   FalconConfig config_;
   FalconLinear query_key_value_, dense_;
   nn::Dropout attention_dropout_;
+  std::optional<RotaryEmbedding> rotary_emb_;  ///< each had one that no one called
 };
 
 class FalconMLP : public nn::Module<FalconMLP> {
@@ -306,7 +312,8 @@ class FalconModel : public nn::Module<FalconModel> {
     const Tensor position_ids = position_ids_for(inputs_embeds);
     Tensor causal_mask = create_causal_mask({.attention = config_.attention,
                                              .attention_mask = attention_mask,
-                                             .allow_is_causal_skip = false},
+                                             .allow_is_causal_skip = false,
+                                             .shared_since = changes::kAllMasksAreShared},
                                             inputs_embeds, {});
     if (alibi.defined() && causal_mask.defined() && causal_mask.dim() == 4)
       add_alibi(causal_mask, alibi, inputs_embeds);

@@ -10,6 +10,7 @@
 #include "ghost/ops/embedding.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -38,17 +39,26 @@ GemmaTextScaledWordEmbedding::GemmaTextScaledWordEmbedding(const nn::Scope& scop
 
 GemmaTextScaledWordEmbedding::GemmaTextScaledWordEmbedding(const nn::Scope& scope,
                                                            std::int64_t count, std::int64_t dim,
-                                                           DType scale_dtype)
-    : Embedding(scope, count, dim), embed_scale_(ghost::zeros({}, scale_dtype)) {
+                                                           std::optional<DType> scale_dtype)
+    : Embedding(scope, count, dim) {
+  if (!scale_dtype) return;
+  embed_scale_ = ghost::zeros({}, *scale_dtype);
   scope.buffer("embed_scale", embed_scale_);
 }
+
+GemmaWordEmbedding::GemmaWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim)
+    : GemmaTextScaledWordEmbedding(scope, count, dim,
+                                   ghost::has(changes::kGemmaScalesInItsTable)
+                                       ? std::optional(scope.dtype())
+                                       : std::nullopt) {}
 
 Tensor GemmaTextScaledWordEmbedding::operator()(const Tensor& input_ids) {
   const ghost::ScopeGuard guard(node().scope);
   Tensor indices = input_ids;
   for (nn::ForwardHooks* hook : node().hooks) hook->before_forward(indices);
   Tensor output = node().patch ? node().patch->forward(indices) : ghost::embedding(weight, indices);
-  output = std::move(output).mul(embed_scale_.to(weight.dtype()));
+  output = embed_scale_.defined() ? std::move(output).mul(embed_scale_.to(weight.dtype()))
+                                  : std::move(output).mul(1.0);
   if (output_requires_grad && !output.requires_grad()) output.impl().requires_grad = true;
   if (adds_noise && ghost::session().training) output = output.add(ghost::zeros_like(output));
   for (nn::ForwardHooks* hook : node().hooks) nn::show_output(*hook, output);

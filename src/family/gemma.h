@@ -21,16 +21,23 @@ class GemmaRMSNorm : public nn::Module<GemmaRMSNorm> {
   Tensor weight_;
 };
 
-/// An embedding times a number that lies on the GPU in the model's dtype, or in its own.
+/// An embedding times a number that lies on the GPU in the model's dtype, or in its own; without a
+/// dtype on the host.
 class GemmaTextScaledWordEmbedding : public nn::Embedding {
  public:
   GemmaTextScaledWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim);
   GemmaTextScaledWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim,
-                               DType scale_dtype);
+                               std::optional<DType> scale_dtype);
   Tensor operator()(const Tensor& input_ids);
 
  private:
   Tensor embed_scale_;
+};
+
+/// Gemma's and Gemma 2's: scaled by a number from the host before transformers 5.4.
+class GemmaWordEmbedding : public GemmaTextScaledWordEmbedding {
+ public:
+  GemmaWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim);
 };
 
 /// What Gemma2Config and Gemma3TextConfig, its heir, differ in.
@@ -90,14 +97,14 @@ class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLa
 struct GemmaParts : DecoderParts {
   using DecoderLayer = PreNormDecoderLayer<LlamaAttention, LlamaMLP, GemmaRMSNorm>;
   using Norm = GemmaRMSNorm;
-  using Embedding = GemmaTextScaledWordEmbedding;
+  using Embedding = GemmaWordEmbedding;
 };
 
 struct Gemma2Parts : DecoderParts {
   using Settings = Gemma2Config;
   using DecoderLayer = Gemma2DecoderLayer<LlamaAttention>;
   using Norm = GemmaRMSNorm;
-  using Embedding = GemmaTextScaledWordEmbedding;
+  using Embedding = GemmaWordEmbedding;
   static void cap_logits(Tensor& logits, const Gemma2Config& c) {
     softcap_logits(logits, c.final_logit_softcapping);
   }

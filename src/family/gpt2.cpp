@@ -18,9 +18,11 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/session.h"
 #include "nn/layer_frame.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -50,7 +52,9 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
         scaling_(scaling(c, layer_idx)),
         c_attn_(scope / "c_attn", 3 * c.hidden_size, c.hidden_size),
         c_proj_(scope / "c_proj", c.hidden_size, c.hidden_size),
-        resid_dropout_(scope / "resid_dropout", c.resid_pdrop) {}
+        resid_dropout_(scope / "resid_dropout", c.resid_pdrop) {
+    if (!ghost::has(changes::kGpt2HasNoBias)) register_bias(scope, c.max_position_embeddings);
+  }
 
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
     std::vector<Tensor> query_key_value = c_attn_(hidden_states).chunk(3, 2);
@@ -70,6 +74,15 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   }
 
  private:
+  /// torch.tril(torch.ones((n, n), dtype=torch.bool)) and masked_bias.
+  void register_bias(const nn::Scope& scope, std::int64_t max_positions) {
+    const ghost::ScopeGuard guard(node().scope);
+    bias_ = ghost::plain_unary("tril", ghost::ones({max_positions, max_positions}, DType::boolean));
+    masked_bias_ = ghost::zeros({}, scope.dtype());
+    scope.buffer("bias", bias_);
+    scope.buffer("masked_bias", masked_bias_);
+  }
+
   static double scaling(const GPT2Config& c, std::int64_t layer_idx) {
     const auto head_dim = static_cast<double>(c.head_dim());
     const double by_head = c.scale_attn_weights ? 1.0 / std::sqrt(head_dim) : 1.0;
@@ -106,6 +119,7 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   double scaling_;
   nn::Conv1D c_attn_, c_proj_;
   nn::Dropout resid_dropout_;
+  Tensor bias_, masked_bias_;
 };
 
 using GPT2Block = GPT2BlockOf<GPT2Attention, GPT2MLP<nn::Conv1D>>;
@@ -128,8 +142,10 @@ class GPT2Model : public nn::Module<GPT2Model> {
     const Tensor position_ids = position_ids_for(inputs_embeds);
     const Tensor position_embeds = wpe_(position_ids);
     Tensor hidden_states = inputs_embeds.add(position_embeds);
-    const Tensor causal_mask = create_causal_mask(
-        {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, position_ids);
+    const Tensor causal_mask = create_causal_mask({.attention = attention_,
+                                                   .attention_mask = attention_mask,
+                                                   .shared_since = changes::kGpt2MasksAreShared},
+                                                  inputs_embeds, position_ids);
     hidden_states = drop_(hidden_states);
     hidden_states = nn::run_layers(h_, std::move(hidden_states), 1,
                                    [&](GPT2Block& block, std::size_t, const Tensor& x) {

@@ -9,6 +9,7 @@
 #include "ghost/autocast.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/normalization.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -54,6 +55,14 @@ struct NemotronParts : DecoderParts {
   using DecoderLayer = PreNormDecoderLayer<AttentionOf<Rotated<rotate_part_of_each>>, UngatedMlp,
                                            NemotronLayerNorm1P>;
   using Norm = NemotronLayerNorm1P;
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    const MaskRequest request{.attention = c.attention,
+                              .attention_mask = attention_mask,
+                              .shared_since = changes::kAllMasksAreShared};
+    return {.full_attention = create_causal_mask(request, inputs_embeds, position_ids),
+            .sliding_attention = {}};
+  }
 };
 
 }  // namespace

@@ -12,12 +12,15 @@
 #include "family/key_value_cache.h"
 #include "family/masking.h"
 #include "family/transformer_for_causal_lm.h"
+#include "ghost/ops/attention.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/session.h"
 #include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -85,21 +88,36 @@ class OPTAttention : public nn::Module<OPTAttention> {
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask) {
     const std::int64_t bsz = hidden_states.size(0), tgt_len = hidden_states.size(1);
     const Dims shape{bsz, -1, num_heads_, head_dim_};
-    Tensor query_states = q_proj_(hidden_states).mul(1.0);
+    const bool calls_sdpa = call_.implementation == AttentionImplementation::sdpa &&
+                            !ghost::has(changes::kOptCallsTheInterface);
+    Tensor query_states = q_proj_(hidden_states);
+    if (!calls_sdpa) query_states = query_states.mul(1.0);
     query_states = query_states.view(shape).transpose(1, 2);
     Tensor key_states = k_proj_(hidden_states);
     Tensor value_states = v_proj_(hidden_states);
     key_states = key_states.view(shape).transpose(1, 2);
     value_states = value_states.view(shape).transpose(1, 2);
     KeyValueCache::update(key_states, value_states);
-    Tensor attn_output =
-        attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    Tensor attn_output = calls_sdpa ? sdpa(query_states, key_states, value_states, attention_mask)
+                                    : attention_interface(call_, query_states, key_states,
+                                                          value_states, attention_mask);
     attn_output = attn_output.reshape({bsz, tgt_len, -1}).contiguous();
     attn_output = out_proj_(attn_output);
     return attn_output;
   }
 
  private:
+  /// OPTSdpaAttention.
+  Tensor sdpa(const Tensor& query, const Tensor& key, const Tensor& value,
+              const Tensor& attention_mask) const {
+    const double dropout = ghost::session().training ? call_.dropout : 0.0;
+    const bool is_causal = !attention_mask.defined() && query.size(2) > 1;
+    return ghost::scaled_dot_product_attention(query, key, value, attention_mask,
+                                               {.dropout = dropout, .is_causal = is_causal})
+        .transpose(1, 2)
+        .contiguous();
+  }
+
   AttentionCall call_;
   std::int64_t num_heads_, head_dim_;
   nn::Linear k_proj_, v_proj_, q_proj_, out_proj_;
@@ -176,6 +194,9 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
     Tensor inputs_embeds = embed_tokens(input_ids);
     const Tensor attention_mask =
         given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
+    Tensor cache_position;
+    if (!ghost::has(changes::kAllMasksAreShared))
+      cache_position = ghost::arange(input_ids.size(1), DType::int64);
     Tensor position_ids = passed_position_ids();
     if (!position_ids.defined()) {
       position_ids = ghost::cumsum(attention_mask);
@@ -183,7 +204,10 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
       position_ids = position_ids.slice(1, 0, position_ids.size(1));
     }
     const Tensor causal_mask = create_causal_mask(
-        {.attention = attention_, .attention_mask = attention_mask}, inputs_embeds, {});
+        {.attention = attention_,
+         .attention_mask = attention_mask,
+         .shared_since = changes::kAllMasksAreShared},
+        inputs_embeds, cache_position.defined() ? cache_position.unsqueeze(0) : Tensor());
     const Tensor pos_embeds = embed_positions_(position_ids);
     if (project_in_) inputs_embeds = (*project_in_)(inputs_embeds);
     Tensor hidden_states = inputs_embeds.add(pos_embeds);

@@ -4,12 +4,23 @@
 #include "family/families.h"
 #include "family/llama.h"
 #include "family/qwen_vl.h"
+#include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
 
+/// With a rotary embedding in each attention, where no one calls it.
+struct Qwen2VLSteps : ProjectedThenRotated<apply_rotary_pos_emb> {
+  Qwen2VLSteps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
+      : ProjectedThenRotated(scope, c, layer) {
+    if (!ghost::has(changes::kAllRopesAreShared)) rotary_emb.emplace(scope / "rotary_emb", c.rope);
+  }
+  std::optional<RotaryEmbedding> rotary_emb;
+};
+
 struct Qwen2VLParts : DecoderParts {
-  using DecoderLayer = PreNormDecoderLayer<ProjectingFirstAttention>;
+  using DecoderLayer = PreNormDecoderLayer<AttentionOf<Qwen2VLSteps>>;
   using Norm = LlamaRMSNorm;
   using Rotary = SectionedRotaryEmbedding;
   /// The masks and the layers are told none.

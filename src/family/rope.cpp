@@ -13,6 +13,8 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/views.h"
+#include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -121,8 +123,21 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   return {std::move(cos_cast), sin.to(x.dtype())};
 }
 
+namespace {
+
+void add_types_not_in_use(LayerRopes& ropes) {
+  if (ropes.types.size() != 1) return;
+  LayerRopes::Of other = ropes.types.front();
+  const bool is_full = other.type == LayerType::full_attention;
+  other.type = is_full ? LayerType::sliding_attention : LayerType::full_attention;
+  ropes.types.push_back(other);
+}
+
+}  // namespace
+
 LayerTypeRotaryEmbedding::LayerTypeRotaryEmbedding(const nn::Scope& scope, const LayerRopes& ropes)
     : Module(scope), ropes_(ropes) {
+  if (!ghost::has(changes::kRopesByTypeInUse)) add_types_not_in_use(ropes_);
   for (const LayerRopes::Of& of : ropes_.types)
     embeddings_.emplace_back(
         scope, of.rope,

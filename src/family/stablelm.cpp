@@ -10,6 +10,8 @@
 #include "family/families.h"
 #include "family/llama.h"
 #include "ghost/ops/joins.h"
+#include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -53,6 +55,7 @@ class StableLmLayerNormPerHead : public nn::Module<StableLmLayerNormPerHead> {
 
 struct StableLmSteps {
   StableLmSteps(const nn::Scope& scope, const StableLmConfig& c, std::int64_t) {
+    if (!ghost::has(changes::kAllRopesAreShared)) rotary_emb.emplace(scope / "rotary_emb", c.rope);
     if (!c.qk_layernorm) return;
     q_layernorm.emplace(scope / "q_layernorm", c.head_dim, c.num_attention_heads);
     k_layernorm.emplace(scope / "k_layernorm", c.head_dim, c.num_key_value_heads);
@@ -66,6 +69,7 @@ struct StableLmSteps {
     return rotate_part_in_place(q, k, cos_sin);
   }
   std::optional<StableLmLayerNormPerHead> q_layernorm, k_layernorm;
+  std::optional<RotaryEmbedding> rotary_emb;
 };
 
 class StableLmDecoderLayer : public nn::GradientCheckpointingLayer<StableLmDecoderLayer> {
@@ -109,6 +113,14 @@ struct StableLmParts : DecoderParts {
   using Settings = StableLmConfig;
   using DecoderLayer = StableLmDecoderLayer;
   using Norm = nn::LayerNorm;
+  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor& position_ids) {
+    const MaskRequest request{.attention = c.attention,
+                              .attention_mask = attention_mask,
+                              .shared_since = changes::kAllMasksAreShared};
+    return {.full_attention = create_causal_mask(request, inputs_embeds, position_ids),
+            .sliding_attention = {}};
+  }
 };
 
 }  // namespace

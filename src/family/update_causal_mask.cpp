@@ -58,14 +58,17 @@ Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embed
   std::int64_t keys = request.attention_mask.defined() ? request.attention_mask.size(-1) : queries;
   if (const KeyValueCache* cache = KeyValueCache::passed())
     keys = cache->mask_sizes(false, queries).kv_length;
+  const bool has_one_more = !request.attention_mask.defined() && !KeyValueCache::passed();
   if (request.attention == AttentionImplementation::sdpa && ignores_mask(request, queries, keys))
     return {};
-  Tensor causal_mask = ghost::full({queries, keys}, inputs_embeds.dtype());
+  const std::int64_t target_length = has_one_more ? keys + 1 : keys;
+  Tensor causal_mask = ghost::full({queries, target_length}, inputs_embeds.dtype());
   if (queries != 1) causal_mask = ghost::plain_unary("triu", std::move(causal_mask));
   const Tensor counted =
       position_ids.defined() ? position_ids : ghost::arange(queries, DType::int64).unsqueeze(0);
-  hide_the_future(request, keys, counted.slice(0, 0, 1).view({-1, 1}));
-  causal_mask = causal_mask.unsqueeze(0).unsqueeze(0).expand({batch, 1, queries, keys});
+  hide_the_future(request, target_length, counted.slice(0, 0, 1).view({-1, 1}));
+  causal_mask = causal_mask.unsqueeze(0).unsqueeze(0).expand({batch, 1, queries, target_length});
+  if (has_one_more) causal_mask = causal_mask.slice(3, 0, keys);
   return request.attention_mask.defined() ? hide_padding(causal_mask, request.attention_mask)
                                           : causal_mask;
 }

@@ -5,7 +5,9 @@
 // checkpointed call keeps all of them, as Python's partial does.
 #pragma once
 
+#include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "ghost/autograd/checkpoint.h"
 #include "nn/layer_frame.h"
@@ -22,6 +24,22 @@ class GradientCheckpointingLayer : public Module<Self> {
     return Module<Self>::operator()(x, rest...);
   }
 
+  /// A layer that gives its attention's weights, too: the forward's are the caller's, those of the
+  /// second run go with it.
+  template <class Output, class Function>
+  static Output reentrant_with_weights(const Function& function, const Tensor& x) {
+    const auto weights = std::make_shared<Tensor>();
+    const std::weak_ptr<Tensor> of_forward = weights;
+    Tensor hidden_states = ghost::checkpoint_reentrant(
+        [function, of_forward](const Tensor& input) {
+          Output output = function(input);
+          if (const auto slot = of_forward.lock()) *slot = std::move(output.attn_weights);
+          return std::move(output.hidden_states);
+        },
+        x);
+    return Output{std::move(hidden_states), std::move(*weights)};
+  }
+
  public:
   explicit GradientCheckpointingLayer(const Scope& scope)
       : Module<Self>(scope), tree_(scope.tree()) {
@@ -34,8 +52,10 @@ class GradientCheckpointingLayer : public Module<Self> {
     if (kind == GradientCheckpointing::off) return call(x, rest...);
     const auto function = [this, rest...](const Tensor& input) { return call(input, rest...); };
     if (kind == GradientCheckpointing::non_reentrant) return ghost::checkpoint(function, *x);
-    if constexpr (std::is_same_v<decltype(call(x, rest...)), Tensor>)
-      return ghost::checkpoint_reentrant(function, *x);
+    using Output = decltype(call(x, rest...));
+    if constexpr (std::is_same_v<Output, Tensor>) return ghost::checkpoint_reentrant(function, *x);
+    if constexpr (requires(Output output) { Output{output.hidden_states, output.attn_weights}; })
+      return reentrant_with_weights<Output>(function, *x);
     ghost::session().fail({ErrorKind::unsupported,
                            "reentrant checkpointing of a layer with several outputs",
                            "--gradient-checkpointing", "full is the default of transformers 5"});

@@ -9,6 +9,7 @@
 #include "framework/torch/freeze.h"
 #include "framework/torch/gradient_checkpointing.h"
 #include "framework/torch/lora.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::torch {
 namespace {
@@ -81,8 +82,10 @@ Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& reci
   }
   if (!recipe.freeze.empty() && trainable_parameters(model).empty())
     return bad_input("no parameter is left to train", "--freeze", "a pattern that leaves some");
+  const bool keeps_graph = recipe.release.has(changes::kCheckpointsKeepTheGraph);
   if (recipe.checkpointing == Checkpointing::full)
-    enable_gradient_checkpointing(model, nn::GradientCheckpointing::non_reentrant);
+    enable_gradient_checkpointing(model, keeps_graph ? nn::GradientCheckpointing::non_reentrant
+                                                     : nn::GradientCheckpointing::reentrant);
   if (recipe.checkpointing == Checkpointing::full_reentrant)
     enable_gradient_checkpointing(model, nn::GradientCheckpointing::reentrant);
   return {};
