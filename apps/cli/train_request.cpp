@@ -8,6 +8,7 @@
 #include "model/config.h"
 #include "release_options.h"
 #include "sources/files.h"
+#include "workload/allocator_of_release.h"
 #include "workload/train_options.h"
 
 namespace memtape::cli {
@@ -80,6 +81,7 @@ Result<TrainRequest> train_request(const RawOptions& typed) {
   if (!recipe) return tl::unexpected(recipe.error());
   Result<ServeDevice> device = device_of(options.values, options.environment);
   if (!device) return tl::unexpected(device.error());
+  device->allocator.equal_blocks = equal_blocks_of(recipe->release);
   recipe->not_modelled.insert(recipe->not_modelled.end(), options.remarks.not_modelled.begin(),
                               options.remarks.not_modelled.end());
   return TrainRequest{std::move(*recipe), device_setup(std::move(*device))};

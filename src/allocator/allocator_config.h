@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -14,6 +15,10 @@
 #include "base/result.h"
 
 namespace memtape {
+
+/// Which of free blocks of one size is taken first. `oldest_block`: the one whose Block object is
+/// the oldest; `oldest_segment`: one of the segment that was made first, the lowest there.
+enum class EqualBlocks : std::uint8_t { lowest_address, oldest_block, oldest_segment };
 
 struct AllocatorConfig {
   /// Size classes of roundup_power2_divisions: below 2 MiB, 2 to 4 MiB, ... from 32 GiB.
@@ -27,6 +32,7 @@ struct AllocatorConfig {
   std::array<std::uint32_t, kRoundupIntervals> roundup_power2_divisions{};
   bool rounds_to_divisions = false;  ///< some entry of the table above exceeds 1
   bool expandable_segments = false;
+  EqualBlocks equal_blocks = EqualBlocks::lowest_address;  ///< by release, not by the variable
 
   /// "max_split_size_mb:128,expandable_segments:True" and so on; "" is the default.
   static Result<AllocatorConfig> parse(std::string_view text);

@@ -39,8 +39,9 @@ struct alignas(64) Block {
   Block* prev = nullptr;  ///< neighbours inside the segment
   Block* next = nullptr;
   BlockPool* pool = nullptr;      ///< null: not in use, waiting in the arena
-  std::uint32_t expandable = 0;   ///< 0, or 1 + the index of its expandable segment
   std::uint32_t gc_base = 0;      ///< the pool's count of searches when the block became free
+  std::uint32_t order = 0;        ///< among free blocks of one size, before the address
+  std::uint16_t expandable = 0;   ///< 0, or 1 + the index of its expandable segment
   std::uint16_t event_count = 0;  ///< streams that may still use the block although it was freed
   StreamId stream = 0;
   bool allocated = false;

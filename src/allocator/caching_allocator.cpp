@@ -63,6 +63,7 @@ Block* CachingAllocator::hand_out(Block* block, const Request& request, Bytes re
 Block* CachingAllocator::cut_before(Block* block, Address at) {
   Block* low = arena_.make();
   *low = *block;
+  if (config_.equal_blocks == EqualBlocks::oldest_block) low->order = ++last_order_;
   low->size = at - block->address;
   low->next = block;
   if (low->prev) low->prev->next = low;
@@ -103,6 +104,7 @@ Block* CachingAllocator::make_block(const Request& request, const AddressRange& 
   block->size = range.size;
   block->pool = &request.pool;
   block->stream = request.stream;
+  if (config_.equal_blocks != EqualBlocks::lowest_address) block->order = ++last_order_;
   return block;
 }
 

@@ -176,6 +176,7 @@ class CachingAllocator {
   Driver& driver_;
   AllocatorConfig config_;
   const EventCompletion completion_;
+  std::uint32_t last_order_ = 0;  ///< given to a block or a segment
   BlockArena arena_;
   BlockPool small_{true}, large_{false};
   Statistics stats_;

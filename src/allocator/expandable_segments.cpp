@@ -90,7 +90,7 @@ Block* CachingAllocator::reserve_expandable_segment(const Request& request) {
 Block* CachingAllocator::unmapped_reservation(const Request& request, const AddressRange& range) {
   expandable_.push_back(range);
   Block* block = make_block(request, range);
-  block->expandable = static_cast<std::uint32_t>(expandable_.size());
+  block->expandable = static_cast<std::uint16_t>(expandable_.size());
   block->mapped = false;
   insert_unmapped(block);
   return block;

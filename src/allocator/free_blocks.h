@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FreeBlocks: the free blocks of one pool and one stream, in the order of PyTorch's best fit: by
-// size, then by address.
+// size, then by the order of equals that the release has, then by address.
 //
 // PyTorch keeps one std::set per pool. Here the order is cut into bins, 16 to each power of two of
 // the size, and a bin is a flat array; a bit per bin says which hold something. A training step
@@ -36,7 +36,7 @@ class FreeBlocks {
     const SortedBin& entries = bins_[bin];
     if (entries.empty() || entries.front().size < size) return first_from(bin + 1);
     if (entries.back().size >= size) return {bin, static_cast<std::uint32_t>(entries.size() - 1)};
-    const std::size_t fitting = entries.position({size, kLowest, nullptr});
+    const std::size_t fitting = entries.position({size, kLowest, nullptr, 0});
     return {bin, static_cast<std::uint32_t>(fitting - 1)};
   }
   Cursor begin() const { return first_from(0); }
@@ -52,7 +52,7 @@ class FreeBlocks {
   void insert(Block* block) {
     const std::uint32_t bin = bin_of(block->size);
     occupied_[bin / 64] |= std::uint64_t{1} << (bin % 64);
-    bins_[bin].insert({block->size, block->address, block});
+    bins_[bin].insert({block->size, block->address, block, block->order});
   }
   void erase(Cursor c) {
     bins_[c.bin].erase(c.index);
@@ -60,7 +60,7 @@ class FreeBlocks {
   }
   void erase(const Block* block) {
     const std::uint32_t bin = bin_of(block->size);
-    const std::size_t index = bins_[bin].position({block->size, block->address, nullptr});
+    const std::size_t index = bins_[bin].position({block->size, block->address, nullptr, block->order});
     erase(Cursor{bin, static_cast<std::uint32_t>(index)});
   }
 

@@ -19,10 +19,12 @@ struct FreeEntry {
   Bytes size = 0;
   Address address = 0;
   Block* block = nullptr;
+  std::uint32_t order = 0;
 
-  /// Best-fit order: by size, then by address.
+  /// Best-fit order: by size, then by the order of equals, then by address.
   bool before(const FreeEntry& other) const {
-    return size != other.size ? size < other.size : address < other.address;
+    if (size != other.size) return size < other.size;
+    return order != other.order ? order < other.order : address < other.address;
   }
 };
 

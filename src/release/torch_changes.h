@@ -136,4 +136,18 @@ inline constexpr Change kVmapIndexesByScalars{
     "masks of packed sequences do.",
     "torch/_dynamo/_trace_wrapped_higher_order_op.py; transformers' masking_utils.py"};
 
+inline constexpr Change kOldestFreeBlockFirst{
+    Package::torch,
+    {2, 12, 0},
+    "Of free blocks of one size the allocator takes the one whose Block was made first; before, the "
+    "one at the lowest address.",
+    "c10/cuda/CUDACachingAllocator.cpp:BlockComparatorRegistrationCounter"};
+
+inline constexpr Change kOldestSegmentFirst{
+    Package::torch,
+    {2, 13, 0},
+    "Of free blocks of one size the allocator takes the one in the segment that was made first, and "
+    "the lowest there.",
+    "c10/cuda/CUDACachingAllocator.cpp:BlockComparatorSizeCounterAddress, pull request 183591"};
+
 }  // namespace memtape::changes
