@@ -25,6 +25,7 @@
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trainer.h"
+#include "predict/global_batch.h"
 #include "workload/lora_config.h"
 #include "workload/quantization_config.h"
 #include "workload/train_options.h"
@@ -174,13 +175,15 @@ std::vector<Setting> mesh_settings(const TrainRecipe& recipe) {
   return settings;
 }
 
+namespace {
+
 /// GenericForSequenceClassification.forward raises without a padding token (modeling_layers.py).
 bool lacks_padding_token(const TrainRecipe& recipe, const Config& config) {
   return recipe.task == Task::sequence_classification && recipe.micro_batch_size > 1 &&
          torch::default_task(config) == Task::causal_lm && config.is_null("pad_token_id");
 }
 
-TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
+TrainRecipe by_model(TrainRecipe recipe, const Config& config) {
   if (!recipe.names_task) recipe.task = torch::default_task(config);
   if (lacks_padding_token(recipe, config))
     recipe.assumed.emplace_back(
@@ -197,6 +200,8 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
   if (recipe.framework == Framework::torchtitan) return torchtitan::resolved(std::move(recipe));
   if (recipe.framework == Framework::ddp) return ddp::resolved(std::move(recipe));
   if (recipe.framework == Framework::deepspeed) return deepspeed::resolved(std::move(recipe));
+  if (recipe.framework == Framework::torch_pp && !recipe.global_batch_size)
+    return torch_pp::resolved(std::move(recipe));
   if (recipe.framework != Framework::transformers) return recipe;
   // What bitsandbytes packed before says so itself; where that cannot be read, Trainer's run says.
   if (const Config packed = config.object("quantization_config");
@@ -213,6 +218,12 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& config) {
                    : stored == "float16" ? DType::float16
                                          : DType::float32;
   return recipe;
+}
+
+}  // namespace
+
+Result<TrainRecipe> resolved(TrainRecipe recipe, const Config& config) {
+  return with_global_batch(by_model(std::move(recipe), config), config);
 }
 
 }  // namespace memtape

@@ -22,7 +22,7 @@ Result<std::vector<torch::RankClass>> reported_ranks(const Config& config,
 std::vector<Setting> mesh_settings(const TrainRecipe& recipe);
 
 /// The recipe with what the model's configuration decides: Trainer's users load a checkpoint in the
-/// dtype it was stored in, unless --weights says another.
-TrainRecipe resolved(TrainRecipe recipe, const Config& config);
+/// dtype it was stored in, unless --weights says another; a global batch becomes micro-batches.
+Result<TrainRecipe> resolved(TrainRecipe recipe, const Config& config);
 
 }  // namespace memtape

@@ -66,7 +66,9 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
   if (device.gpu && !device.gpu->runs_cuda())
     return unsupported(fmt::format("{} does not run CUDA", device.gpu->name), "--gpu",
                        "memtape gpus lists those that do");
-  const TrainRecipe recipe = resolved(asked, model.config);
+  const Result<TrainRecipe> settled = resolved(asked, model.config);
+  if (!settled) return tl::unexpected(settled.error());
+  const TrainRecipe& recipe = *settled;
   TrainAnswer answer;
   Prediction& prediction = answer.prediction;
   Result<FullestRank> fullest =

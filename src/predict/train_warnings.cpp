@@ -93,7 +93,9 @@ void add_train_warnings(const ModelRequest& model, const TrainRecipe& recipe, Li
         "spread over experts");
   for (const Lines* lines : {&recipe.assumed, &recipe.not_modelled})
     warnings.insert(warnings.end(), lines->begin(), lines->end());
-  if (recipe.gradient_accumulation > torch::kMostMicroBatches)
+  const bool runs_all =
+      recipe.framework == Framework::megatron_core || recipe.framework == Framework::torch_pp;
+  if (!runs_all && recipe.gradient_accumulation > torch::kMostMicroBatches)
     warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",
                                    torch::kMostMicroBatches));
   const std::int64_t positions = model.config.integer(

@@ -374,7 +374,12 @@ constexpr auto kRules = std::to_array<Rule>({
     {"num-labels",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.num_labels); }},
     {"gradient-accumulation",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
+     [](const NamedValue& o, TrainRecipe& r) {
+       r.names_gradient_accumulation = true;
+       return put(positive(o), r.gradient_accumulation);
+     }},
+    {"global-batch-size",
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.global_batch_size); }},
     {"gradient-checkpointing", set_checkpointing},
     {"optimizer",
      [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kOptimizers), r.optimizer); }},

@@ -302,6 +302,8 @@ struct TrainRecipe {
   std::optional<std::int64_t> target_length;  ///< of encoder-decoders' labels; else the inputs'
   std::optional<std::int64_t> num_labels;     ///< of a classifier; else the configuration's
   std::int64_t gradient_accumulation = 1;
+  bool names_gradient_accumulation = false;       ///< by any of its names, or by a global batch
+  std::optional<std::int64_t> global_batch_size;  ///< sequences of a step on all GPUs, as asked
   Checkpointing checkpointing = Checkpointing::none;
   OptimizerName optimizer = OptimizerName::adamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::foreach;

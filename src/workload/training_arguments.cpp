@@ -190,7 +190,10 @@ constexpr auto kModelled = std::to_array<Modelled>({
     {"per_device_train_batch_size",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
     {"gradient_accumulation_steps",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.gradient_accumulation); }},
+     [](const NamedValue& o, TrainRecipe& r) {
+       r.names_gradient_accumulation = true;
+       return put(positive(o), r.gradient_accumulation);
+     }},
     {"auto_find_batch_size", set_auto_find_batch_size},
     {"optim", set_optim},
     {"optim_args", set_optim_args},

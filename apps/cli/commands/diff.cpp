@@ -25,7 +25,9 @@ Result<report::TapeDiff> compare(const DiffOptions& options) {
       sources::find_model_source(options.train.model, sources::HubSettings::of_process());
   if (!source) return tl::unexpected(source.error());
   if (!source->config) return unsupported("no config.json", source->where);
-  const TrainRecipe recipe = resolved(request->recipe, *source->config);
+  const Result<TrainRecipe> settled = resolved(request->recipe, *source->config);
+  if (!settled) return tl::unexpected(settled.error());
+  const TrainRecipe& recipe = *settled;
   const auto run = run_program(*source->config, recipe, device_traits(request->device),
                                static_cast<int>(recipe.layout.rank.value_or(0)));
   if (!run) return tl::unexpected(run.error());

@@ -100,8 +100,8 @@ Result<Answer> answer_of(const RawOptions& options) {
                                      options.remarks.warnings.end());
   Answer all{std::move(*answer), {}};
   if (options.rules)
-    all.rules = rules_of_thumb(*source->config, resolved(request->recipe, *source->config),
-                               all.train.prediction);
+    if (const auto recipe = resolved(request->recipe, *source->config))
+      all.rules = rules_of_thumb(*source->config, *recipe, all.train.prediction);
   return all;
 }
 

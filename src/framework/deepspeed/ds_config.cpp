@@ -447,6 +447,7 @@ TrainRecipe resolved(TrainRecipe recipe) {
   const auto batch = batch_number(*json, "train_batch_size");
   if (micro) recipe.micro_batch_size = *micro;
   if (accumulation) recipe.gradient_accumulation = *accumulation;
+  if (accumulation || batch) recipe.names_gradient_accumulation = true;
   const std::int64_t others =
       recipe.layout.gpus * (micro ? recipe.micro_batch_size : recipe.gradient_accumulation);
   if (batch && micro && !accumulation && *batch % others == 0)

@@ -326,11 +326,18 @@ Result<void> check_sizes(Arguments& a) {
   return {};
 }
 
-Result<void> read_batch(const Config& c, Arguments& a) {
+bool says_accumulation(const TrainRecipe& recipe) {
+  return recipe.names_gradient_accumulation || recipe.gradient_accumulation > 1;
+}
+
+/// What options say of micro-batches goes before the configuration.
+Result<void> read_batch(const Config& c, const TrainRecipe& recipe, Arguments& a) {
   a.seq_length = c.dimension({"seq_length", "encoder_seq_length"});
   a.micro_batch_size = c.dimension("micro_batch_size", 1);
   const std::int64_t each = a.micro_batch_size * a.dp;
-  const std::int64_t global = c.dimension("global_batch_size", each);
+  const std::int64_t global = recipe.global_batch_size    ? *recipe.global_batch_size
+                              : says_accumulation(recipe) ? recipe.gradient_accumulation * each
+                                                          : c.dimension("global_batch_size", each);
   if (global % each != 0)
     return indivisible("sequences of a global batch", global,
                        "micro batch size x data parallel size", each);
@@ -421,7 +428,7 @@ Result<Arguments> from_launch(const Config& c, const TrainRecipe& recipe) {
   a.seq_length = c.dimension({"seq_length", "encoder_seq_length"});
   if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
   if (const auto checked = check_sizes(a); !checked) return tl::unexpected(checked.error());
-  if (const auto read = read_batch(c, a); !read) return tl::unexpected(read.error());
+  if (const auto read = read_batch(c, recipe, a); !read) return tl::unexpected(read.error());
   read_loop(c, a);
   if (const auto set = set_vocabulary(c, a); !set) return tl::unexpected(set.error());
   if (const auto checked = c.check(); !checked) return tl::unexpected(checked.error());
@@ -433,7 +440,11 @@ Result<Arguments> from_transformers(const Config& c, const TrainRecipe& recipe) 
   if (!described) return tl::unexpected(described.error());
   Result<Arguments> a = from_launch(*described, recipe);
   if (!a) return a;
-  a->num_microbatches = recipe.gradient_accumulation;
+  if (a->pp > 1 && !says_accumulation(recipe) && !recipe.global_batch_size)
+    return bad_input(
+        fmt::format("how many micro-batches go through the {} stages is not said", a->pp), "--pp",
+        fmt::format("--global-batch-size N, {} times micro-batches, or --gradient-accumulation N",
+                    a->micro_batch_size * a->dp));
   if (a->transformer_engine) return a;
   a->pretrain_loop = a->scales_loss = false;
   a->overlaps_p2p = described->boolean("overlap_p2p_comm", false);  // ModelParallelConfig's

@@ -53,9 +53,6 @@ std::string of_stages(const Options& o) { return std::to_string(o.stages()) + " 
 Result<void> check_recipe(const TrainRecipe& recipe) {
   if (recipe.task != Task::causal_lm)
     return unsupported("only causal-lm is cut into stages", "--task", "causal-lm");
-  if (recipe.gradient_accumulation != 1)
-    return bad_input("a schedule accumulates over its micro-batches", "--gradient-accumulation",
-                     "1, and --strategy '{\"microbatches\": N}'");
   if (recipe.autocasts())
     return unsupported("autocast around a schedule is not modelled", "--precision",
                        "bf16, fp16 or fp32");
@@ -123,8 +120,16 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   options.schedule = *schedule;
   options.stages_per_rank = json->optional_dimension("stages_per_rank")
                                 .value_or(layout.vpp.value_or(is_single(*schedule) ? 1 : 2));
-  options.microbatches =
-      json->optional_dimension({"microbatches", "n_microbatches"}).value_or(options.stages());
+  const auto in_strategy = json->optional_dimension({"microbatches", "n_microbatches"});
+  if (in_strategy && recipe.names_gradient_accumulation &&
+      *in_strategy != recipe.gradient_accumulation)
+    return bad_input("a schedule accumulates over its micro-batches, which are " +
+                         std::to_string(*in_strategy) + " in --strategy",
+                     "--gradient-accumulation", "one of the two, or the same number");
+  options.names_microbatches = in_strategy || recipe.names_gradient_accumulation;
+  options.microbatches = in_strategy                          ? *in_strategy
+                         : recipe.names_gradient_accumulation ? recipe.gradient_accumulation
+                                                              : options.stages();
   options.return_outputs = json->boolean("return_outputs", true);
   options.layers = json->integers("layers");
   const auto in_float = read_loss(json->optional_text("loss"));
@@ -139,6 +144,19 @@ Result<Options> read_options(const TrainRecipe& recipe) {
     return unsupported("checkpointing where the backward is split is not modelled",
                        "--gradient-checkpointing", "none, or a schedule such as Interleaved1F1B");
   return options;
+}
+
+TrainRecipe resolved(TrainRecipe recipe) {
+  const Result<Options> options = read_options(recipe);
+  if (!options) return recipe;
+  if (!options->names_microbatches)
+    recipe.assumed.push_back("as many micro-batches as there are stages, " +
+                             std::to_string(options->stages()) +
+                             ", where neither --global-batch-size nor --gradient-accumulation "
+                             "says how many");
+  recipe.gradient_accumulation = options->microbatches;
+  recipe.names_gradient_accumulation = true;
+  return recipe;
 }
 
 Result<std::vector<std::int64_t>> layers_by_stage(const Options& options, std::int64_t layers) {

@@ -43,6 +43,7 @@ inline bool splits_backward(ScheduleKind kind) {
 struct Options {
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   std::int64_t ranks = 1, stages_per_rank = 1, microbatches = 1;
+  bool names_microbatches = false;  ///< else they are as many as the stages
   bool return_outputs = true;
   bool infers_shapes = false;  ///< stages were given no example of their input
   /// The program's own loss of an output and its targets; else cross entropy.
@@ -65,6 +66,8 @@ Result<ScheduleKind> find_schedule(std::string_view wanted, const OptionNames& n
 Result<void> check_schedule(const Options& options, const OptionNames& names = {});
 
 Result<Options> read_options(const TrainRecipe& recipe);
+/// The recipe with its micro-batches as its gradient accumulation, which they are.
+TrainRecipe resolved(TrainRecipe recipe);
 
 /// How many layers each stage holds of a model of `layers`; what does not divide is an error.
 Result<std::vector<std::int64_t>> layers_by_stage(const Options& options, std::int64_t layers);

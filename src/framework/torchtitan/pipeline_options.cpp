@@ -9,7 +9,7 @@ namespace {
 constexpr torch_pp::OptionNames kNames{
     .schedule = "--strategy: pipeline_parallel_schedule",
     .stages_per_rank = "--strategy: pipeline_parallel_layers_per_stage",
-    .microbatches = "--strategy: pipeline_parallel_microbatch_size",
+    .microbatches = "--micro-batch-size / pipeline_parallel_microbatch_size",
 };
 
 /// What the ends of the model weigh, in layers.
@@ -77,7 +77,8 @@ Result<PipelineOptions> read_pipeline(const Config& json, const TrainRecipe& rec
   if (recipe.micro_batch_size % pipeline.microbatch_size != 0)
     return bad_input("a local batch of " + std::to_string(recipe.micro_batch_size) +
                          " does not divide by " + std::to_string(pipeline.microbatch_size),
-                     kNames.microbatches, "a divisor of --micro-batch-size");
+                     "--strategy: pipeline_parallel_microbatch_size",
+                     "a divisor of --micro-batch-size");
   options.microbatches = recipe.micro_batch_size / pipeline.microbatch_size;
   options.infers_shapes = true;
   if (const auto fine = check_schedule(options, kNames); !fine) return tl::unexpected(fine.error());
