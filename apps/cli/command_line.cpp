@@ -171,6 +171,8 @@ void add_report_options(CLI::App& app, RawOptions& options) {
   app.add_option("--snapshot", options.snapshot, "write a pickle for PyTorch's memory_viz")
       ->type_name("FILE")
       ->group("Answer");
+  app.add_flag("--strict", options.output.strict, "exit 1 also where it may not fit")
+      ->group("Answer");
   app.add_flag("--rules", options.rules, "the well-known rules of thumb beside the answer")
       ->group("Answer");
   app.add_flag("--csv", options.csv, "the answer as CSV, alone on the output")->group("Answer");
@@ -191,6 +193,50 @@ std::vector<std::pair<std::string, std::string>> values_of(
   return values;
 }
 
+/// The table's options as they were typed, in that order; a switch has the value "".
+std::vector<std::pair<std::string, std::string>> typed_of(const CLI::App& app,
+                                                          const std::vector<CLI::Option*>& named) {
+  std::vector<std::pair<std::string, std::string>> typed;
+  std::vector<std::pair<const CLI::Option*, std::size_t>> seen;
+  for (const CLI::Option* option : app.parse_order()) {
+    if (std::ranges::find(named, option) == named.end()) continue;
+    auto at = std::ranges::find(seen, option, [](const auto& pair) { return pair.first; });
+    if (at == seen.end()) at = seen.insert(seen.end(), {option, 0});
+    const CLI::results_t& all = option->results();
+    const bool is_switch = option->get_expected_max() == 0;
+    const std::string value = is_switch || at->second >= all.size() ? "" : all[at->second];
+    ++at->second;
+    typed.emplace_back(option->get_lnames().front(), value);
+  }
+  return typed;
+}
+
+/// One option with two values: which of them is meant cannot be known.
+std::optional<Error> said_twice(std::span<const NamedOption> table,
+                                std::span<const std::pair<std::string, std::string>> typed) {
+  for (std::size_t i = 0; i < typed.size(); ++i) {
+    const auto& [name, value] = typed[i];
+    const auto row = std::ranges::find(table, name, &NamedOption::name);
+    if (row != table.end() && row->repeatable) continue;
+    for (std::size_t j = i + 1; j < typed.size(); ++j)
+      if (typed[j].first == name && typed[j].second != value)
+        return Error{ErrorKind::bad_input,
+                     fmt::format("is given twice, as {} and {}", value, typed[j].second),
+                     "--" + name, "leave out one of them"};
+  }
+  return std::nullopt;
+}
+
+/// What was typed of `named`, as values in the order of the table and as words.
+Result<void> take_values(RawOptions& options, const CLI::App& app,
+                         const std::vector<CLI::Option*>& named) {
+  options.values = values_of(named);
+  options.typed = typed_of(app, named);
+  if (const auto twice = said_twice(train_options(), options.typed))
+    return tl::unexpected<Error>(*twice);
+  return {};
+}
+
 Result<Request> parse_train(const Command& command, Arguments arguments) {
   RawOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
@@ -201,7 +247,8 @@ Result<Request> parse_train(const Command& command, Arguments arguments) {
   add_report_options(*app, options);
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (request && std::holds_alternative<RawOptions>(*request))
-    std::get<RawOptions>(*request).values = values_of(named);
+    if (const auto taken = take_values(std::get<RawOptions>(*request), *app, named); !taken)
+      return tl::unexpected(taken.error());
   return request;
 }
 
@@ -222,7 +269,8 @@ Result<Request> parse_diff(const Command& command, Arguments arguments) {
   add_training_arguments(*app, arguments, sink, named);
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (request && std::holds_alternative<DiffOptions>(*request))
-    std::get<DiffOptions>(*request).train.values = values_of(named);
+    if (const auto taken = take_values(std::get<DiffOptions>(*request).train, *app, named); !taken)
+      return tl::unexpected(taken.error());
   return request;
 }
 
@@ -324,7 +372,8 @@ Result<Request> parse_verify(const Command& command, Arguments arguments) {
         mistake(command, fmt::format("cannot run a step of '{}', only of {}", step,
                                      options.records ? "train" : "train and serve")));
   VerifyOptions& read = std::get<VerifyOptions>(*request);
-  read.train.values = values_of(named);
+  if (const auto taken = take_values(read.train, *app, named); !taken)
+    return tl::unexpected(taken.error());
   for (const auto& [name, value] : read.train.values)
     if (name == "python") read.python = value;
   return request;
@@ -344,17 +393,23 @@ Result<Request> parse_launch(const Command& command, Arguments before, Arguments
   LaunchOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
   std::vector<std::string> sink;
-  std::vector<CLI::Option*> named = add_named(*app, train_options(), sink);
+  std::vector<NamedOption> of_training;
+  std::ranges::copy_if(train_options(), std::back_inserter(of_training), [](const auto& option) {
+    return std::ranges::find(kServerQuestions, option.name) == kServerQuestions.end();
+  });
+  std::vector<CLI::Option*> named = add_named(*app, of_training, sink);
   for (const std::string_view name : kServerQuestions) {
     CLI::Option* option = app->add_option(fmt::format("--{}", name), sink, "of a server");
     option->group("Serving")->expected(name == "compare" ? 0 : 1, 1)->allow_extra_args(false);
     named.push_back(option);
   }
+  add_training_arguments(*app, before, sink, named);
   add_report_options(*app, options.given);
   Result<Request> request = parse_into(options, *app, command, before);
   if (!request || !std::holds_alternative<LaunchOptions>(*request)) return request;
   LaunchOptions& read = std::get<LaunchOptions>(*request);
-  read.given.values = values_of(named);
+  if (const auto taken = take_values(read.given, *app, named); !taken)
+    return tl::unexpected(taken.error());
   read.command.assign(launched.begin(), launched.end());
   return request;
 }

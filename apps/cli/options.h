@@ -21,6 +21,7 @@ struct OutputOptions {
   bool json = false;
   bool quiet = false;
   bool explain = false;
+  bool strict = false;  ///< "may not fit" counts as "does not fit"
 };
 
 /// `memtape replay TRACE`
@@ -47,8 +48,11 @@ struct GpusOptions {
 struct RawOptions {
   std::string model;
   std::vector<std::pair<std::string, std::string>>
-      values;          ///< ("micro-batch-size", "4") in the order of the table
+      values;  ///< ("micro-batch-size", "4") in the order of the table
+  std::vector<std::pair<std::string, std::string>>
+      typed;           ///< those that the user typed, in that order; a switch has the value ""
   std::string config;  ///< the model's config.json, when no MODEL names it
+  std::vector<std::string> tail;  ///< "-- COMMAND...", of a launch command
   std::vector<std::pair<std::string, std::string>>
       environment;             ///< variables that a launch command sets
   launch::Remarks remarks;     ///< from the reading of a launch command

@@ -58,13 +58,15 @@ Result<RealQuestion> real_question(const RawOptions& options) {
   auto source = sources::find_model_source(options.model, sources::HubSettings::of_process());
   if (!source) return tl::unexpected(source.error());
   if (!source->config) return unsupported("no config.json", source->where);
-  const TrainRecipe recipe = resolved(request->recipe, *source->config);
+  const Result<TrainRecipe> settled = resolved(request->recipe, *source->config);
+  if (!settled) return tl::unexpected(settled.error());
+  const TrainRecipe& recipe = *settled;
   const std::string* placement = last_value(options.values, "driver-placement");
   return RealQuestion{
       .request = *request,
       .source = std::move(*source),
       .recipe = recipe,
-      .settings = script_settings(recipe, options.values),
+      .settings = script_settings(recipe, request->values),
       .gpu = request->device.gpu ? *request->device.gpu : find_gpu(kUsualGpu).value(),
       .placement = placement ? *placement : "linux"};
 }

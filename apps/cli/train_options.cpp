@@ -12,6 +12,8 @@ constexpr std::string_view kReleases = "Releases";
 constexpr std::string_view kModel = "Model and adapters";
 constexpr std::string_view kLayout = "Layout over GPUs";
 
+constexpr std::string_view kMany = "Many at once";
+
 constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"gpu", "NAME", "the GPU to judge against (memtape gpus lists them)", kHardware},
     {"gpus", "N", "how many of them (as many as the sizes of the layout take)", kHardware},
@@ -37,7 +39,8 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"global-batch-size", "N",
      "sequences per optimizer step on all GPUs, in place of --gradient-accumulation", kStep},
     {"precision", "NAME", "fp32, bf16, fp16, amp-bf16, amp-fp16", kStep},
-    {"optimizer", "NAME", "adamw, adam, sgd, sgd-momentum, adafactor, ...", kStep},
+    {"optimizer", "NAME",
+     "adamw, adam, sgd, sgd-momentum, adafactor, adamw-8bit, paged-adamw-8bit, ...", kStep},
     {"optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations", kStep},
     {"max-grad-norm", "{X,none}", "clip gradients to this norm", kStep},
     {"gradient-checkpointing", "{none,full,full-reentrant}", "what is recomputed", kStep},
@@ -48,7 +51,11 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStep},
 
     {"weights", "{fp32,bf16,fp16}", "dtype of the parameters (follows --precision)", kModel},
-    {"quantize", "NAME", "none, int8, nf4, ...", kModel},
+    {"quantize", "NAME", "none, int8, nf4, nf4-dq, fp4, fp4-dq; products in bf16", kModel},
+    {"qlora", "",
+     "QLoRA's recipe: nf4 twice quantized, adapters on all linear layers, paged 8-bit AdamW, "
+     "checkpointing (Trainer)",
+     kModel},
     {"quantization", "JSON|FILE", "the quantization library's own configuration", kModel},
     {"lora-rank", "N", "train LoRA adapters of this rank instead of the weights", kModel},
     {"lora-targets", "a,b,c|all-linear", "the modules that get an adapter", kModel},
@@ -87,6 +94,12 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"init-device", "{cuda,cpu,meta}", "where the model is made before it is wrapped", kLayout},
     {"rank", "R|all", "which rank to report", kLayout},
     {"strategy", "JSON|FILE", "the framework's own options by their own names", kLayout},
+
+    {"solve", "{micro-batch-size,sequence-length,lora-rank,gpus}",
+     "the largest that fits on --gpu; of gpus the fewest", kMany},
+    {"grid", "\"A=1,2 B=3,4\"", "what each pair of the values of two options needs", kMany},
+    {"compare", "GPU,...", "the same on each of these, like rtx-4090,4xa100-80gb", kMany},
+    {"price", "GPU=X,...", "an hour of one, beside --compare", kMany},
 });
 
 }  // namespace

@@ -9,6 +9,9 @@
 #include "release_options.h"
 #include "sources/files.h"
 #include "workload/allocator_of_release.h"
+#include "workload/dialect_words.h"
+#include "workload/presets.h"
+#include "workload/same_setting.h"
 #include "workload/train_options.h"
 
 namespace memtape::cli {
@@ -40,7 +43,9 @@ Result<void> refuse_unmodelled(const RawOptions& options) {
     const bool is_stage = name == "zero" && value == "1";
     if (is_stage || std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
       return unsupported("\"" + value + "\" is not modelled by --framework " + dialect, "--" + name,
-                         "one GPU");
+                         name == "quantize" || name == "quantization" || name == "peft"
+                             ? "--framework transformers"
+                             : "one GPU");
   }
   return {};
 }
@@ -74,17 +79,30 @@ DeviceSetup device_setup(ServeDevice device) {
 Result<TrainRequest> train_request(const RawOptions& typed) {
   RawOptions options = typed;
   if (const auto read = read_json_files(options); !read) return tl::unexpected(read.error());
+  if (const auto once = check_said_once(options.typed); !once) return tl::unexpected(once.error());
+  Result<std::vector<NamedValue>> values = with_presets(std::move(options.values));
+  if (values) values = in_dialect_words(std::move(*values));
+  if (!values) return tl::unexpected(values.error());
+  options.values = std::move(*values);
   if (const auto fine = refuse_unmodelled(options); !fine) return tl::unexpected(fine.error());
   const Result<NamedReleases> releases = starting_releases(options.values);
   if (!releases) return tl::unexpected(releases.error());
-  Result<TrainRecipe> recipe = train_recipe(options.values, *releases);
+  const auto read = [named = *releases, left_out = options.remarks.not_modelled](
+                        std::span<const NamedValue> other) -> Result<TrainRecipe> {
+    const auto words = in_dialect_words({other.begin(), other.end()});
+    if (!words) return tl::unexpected(words.error());
+    Result<TrainRecipe> recipe = train_recipe(*words, named);
+    if (recipe)
+      recipe->not_modelled.insert(recipe->not_modelled.end(), left_out.begin(), left_out.end());
+    return recipe;
+  };
+  Result<TrainRecipe> recipe = read(options.values);
   if (!recipe) return tl::unexpected(recipe.error());
   Result<ServeDevice> device = device_of(options.values, options.environment);
   if (!device) return tl::unexpected(device.error());
   device->allocator.equal_blocks = equal_blocks_of(recipe->release);
-  recipe->not_modelled.insert(recipe->not_modelled.end(), options.remarks.not_modelled.begin(),
-                              options.remarks.not_modelled.end());
-  return TrainRequest{std::move(*recipe), device_setup(std::move(*device))};
+  return TrainRequest{std::move(*recipe), device_setup(std::move(*device)),
+                      std::move(options.values), read};
 }
 
 }  // namespace memtape::cli

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "options.h"
 #include "predict/train.h"
+#include "workload/train_options.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::cli {
@@ -13,6 +14,9 @@ namespace memtape::cli {
 struct TrainRequest {
   TrainRecipe recipe;
   DeviceSetup device;
+  std::vector<std::pair<std::string, std::string>> values;  ///< with the text of files
+  /// The recipe of other values, all else alike.
+  std::function<Result<TrainRecipe>(std::span<const NamedValue>)> read;
 };
 
 /// Recipe and device of the options; an option that the dialect does not model is an error that

@@ -3,100 +3,86 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "framework/torch/init_device.h"
+#include "predict/command_text.h"
+#include "predict/levers.h"
+#include "workload/same_setting.h"
 
 namespace memtape {
 namespace {
 
-struct Remedy {
-  std::string flags, cost;
-  TrainRecipe recipe;
+using Changes = std::vector<NamedValue>;
+
+Bytes highest_peak(const Prediction& prediction) {
+  Bytes peak = 0;
+  for (const RankReport& rank : prediction.ranks) peak = std::max(peak, rank.peak_device_bytes);
+  return peak;
+}
+
+/// The costs of all that is changed, each once; what costs nothing is not told beside what does.
+std::string told_together(const std::vector<const Lever*>& levers) {
+  std::string told;
+  for (const Lever* lever : levers)
+    if (!lever->is_free && told.find(lever->cost) == std::string::npos)
+      told += (told.empty() ? "" : "; ") + lever->cost;
+  return told.empty() && !levers.empty() ? levers.back()->cost : told;
+}
+
+/// Levers pulled one after the other.
+class Search {
+ public:
+  Search(const ModelRequest& model, const DeviceSetup& device, const CommandWords& command,
+         Bytes peak)
+      : model_(model), device_(device), command_(command), peak_(peak) {}
+
+  /// Whether it fits with this lever and those that helped before.
+  bool pull(const Lever& lever) {
+    const Changes changes = with_changes(kept_, lever.changes);
+    const auto recipe = command_.read(with_changes(command_.values, changes));
+    if (!recipe) return false;
+    const auto answer = predict_train(model_, *recipe, device_, {.largest = 0, .advise = false});
+    if (!answer) return false;
+    const Bytes peak = highest_peak(answer->prediction);
+    const bool fits = answer->prediction.fits.value_or(false), helps = peak < peak_;
+    if (!fits && !helps && !lever.is_free) return false;
+    kept_ = changes;
+    pulled_.push_back(&lever);
+    peak_ = std::min(peak, peak_);
+    if (!fits && !helps) return false;
+    tried_.push_back({.change = options_text(changes),
+                      .command = command_text(command_, with_changes(command_.typed, changes)),
+                      .peak_device_bytes = peak,
+                      .cost = told_together(pulled_),
+                      .fits = fits});
+    return fits;
+  }
+
+  /// The one that fits, else the last ones, which lower it most.
+  std::vector<Advice> take() && {
+    if (!tried_.empty() && tried_.back().fits)
+      std::rotate(tried_.begin(), tried_.end() - 1, tried_.end());
+    return std::move(tried_);
+  }
+
+ private:
+  const ModelRequest& model_;
+  const DeviceSetup& device_;
+  const CommandWords& command_;
+  Bytes peak_;
+  Changes kept_;
+  std::vector<const Lever*> pulled_;
+  std::vector<Advice> tried_;
 };
-
-/// Whether the model was made whole on a GPU that is to hold a shard of it, and found no room.
-bool could_be_cut_first(const TrainRecipe& recipe, const Prediction& failing) {
-  return failing.failure && failing.failure->phase == Phase::init &&
-         torch::init_device(recipe) == InitDevice::cuda &&
-         (recipe.framework == Framework::fsdp1 || recipe.framework == Framework::fsdp2 ||
-          recipe.framework == Framework::torch_tp);
-}
-
-/// Single changes and their useful sums, in order of what they cost the user.
-std::vector<Remedy> remedies(const TrainRecipe& recipe, const Prediction& failing) {
-  std::vector<Remedy> found;
-  TrainRecipe so_far = recipe;
-  std::string flags;
-  const auto add = [&](std::string flag, std::string cost) {
-    flags += flags.empty() ? flag : " " + flag;
-    found.push_back({flags, std::move(cost), so_far});
-  };
-  const bool is_megatron = recipe.framework == Framework::megatron_core;
-  if (could_be_cut_first(recipe, failing)) {
-    so_far.init_device = InitDevice::meta;
-    add("--init-device meta", "none: the model is cut before it takes memory");
-  }
-  if (recipe.attention == AttentionChoice::eager) {
-    so_far.attention = is_megatron ? AttentionChoice::flash : AttentionChoice::sdpa;
-    if (is_megatron) so_far.optimizer_impl = OptimizerImpl::fused;
-    add(is_megatron ? "--attention flash" : "--attention sdpa",
-        "none: the same result by a fused kernel");
-  }
-  if (is_megatron && recipe.layout.gpus > 1 && recipe.layout.zero.value_or(0) == 0) {
-    so_far.layout.zero = 1;
-    add("--zero 1", "none: each data rank updates a shard of the parameters");
-  }
-  if (recipe.optimizer == OptimizerName::adamw && so_far.optimizer_impl != OptimizerImpl::fused) {
-    so_far.optimizer_impl = OptimizerImpl::fused;
-    add("--optimizer-impl fused", "none: the same update by one kernel");
-  }
-  if (recipe.checkpointing == Checkpointing::none) {
-    so_far.checkpointing = Checkpointing::full;
-    add("--gradient-checkpointing full", "about a third more compute");
-  }
-  while (so_far.micro_batch_size > 1) {
-    so_far.micro_batch_size /= 2;
-    so_far.gradient_accumulation *= 2;
-    found.push_back({fmt::format("{}{}--micro-batch-size {} --gradient-accumulation {}", flags,
-                                 flags.empty() ? "" : " ", so_far.micro_batch_size,
-                                 so_far.gradient_accumulation),
-                     "smaller kernels, the same tokens a step", so_far});
-  }
-  if (!recipe.lora && !is_megatron) {
-    so_far.lora.emplace();
-    so_far.lora->rank = 16;
-    so_far.lora->targets = {"all-linear"};
-    found.push_back(
-        {fmt::format("{}{}--micro-batch-size {} --lora-rank 16 --lora-targets all-linear", flags,
-                     flags.empty() ? "" : " ", so_far.micro_batch_size),
-         "trains adapters instead of all weights", so_far});
-  }
-  return found;
-}
 
 }  // namespace
 
-std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& recipe,
-                           const DeviceSetup& device, const Prediction& failing) {
-  Bytes peak = 0;
-  for (const RankReport& rank : failing.ranks) peak = std::max(peak, rank.peak_device_bytes);
-  std::vector<Advice> fitting, lower;
-  for (const Remedy& change : remedies(recipe, failing)) {
-    const Result<TrainAnswer> answer =
-        predict_train(model, change.recipe, device, {.largest = 0, .advise = false});
-    if (!answer) continue;
-    Bytes changed = 0;
-    for (const RankReport& rank : answer->prediction.ranks)
-      changed = std::max(changed, rank.peak_device_bytes);
-    if (answer->prediction.fits.value_or(false)) {
-      fitting.push_back({change.flags, changed, change.cost, true});
-      break;
-    }
-    if (changed < peak) lower.push_back({change.flags, changed, change.cost, false});
-  }
-  fitting.insert(fitting.end(), lower.begin(), lower.end());
-  return fitting;
+std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& resolved,
+                           const DeviceSetup& device, const CommandWords& command,
+                           const Prediction& failing) {
+  Search search(model, device, command, highest_peak(failing));
+  const std::vector<Lever> levers = levers_of(resolved, failing);
+  for (const Lever& lever : levers)
+    if (search.pull(lever)) break;
+  return std::move(search).take();
 }
 
 }  // namespace memtape

@@ -87,7 +87,7 @@ class Remedies {
     if (!answer || !answer->fits.value_or(false)) return std::nullopt;
     Bytes peak = 0;
     for (const ServeRank& rank : answer->ranks) peak = std::max(peak, rank.peak_device_bytes);
-    return Correction{std::move(changes), {text, peak, std::string(remedy.cost)}};
+    return Correction{std::move(changes), {text, {}, peak, std::string(remedy.cost)}};
   }
 
   const ServeEngine& engine_;

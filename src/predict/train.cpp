@@ -24,6 +24,7 @@
 #include "predict/train_warnings.h"
 #include "predict/unmodelled_bounds.h"
 #include "predict/verdict.h"
+#include "report/headline.h"
 #include "workload/device_traits.h"
 
 namespace memtape {
@@ -55,6 +56,10 @@ void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& d
   answer.prediction.fits = found.fits;
   answer.prediction.headroom_bytes = found.headroom_bytes;
   answer.prediction.failure = found.failure;
+  const RankReport& fullest = report::peak_rank(answer.prediction);
+  answer.prediction.verdict =
+      fit_within(answer.prediction.bounds, fullest.peak_device_bytes, found, run.tape, device,
+                 {.total = *total, .outside = outside_of(device)}, kMeasuredStep);
 }
 
 }  // namespace
@@ -110,8 +115,8 @@ Result<TrainAnswer> predict_train(const ModelRequest& model, const TrainRecipe& 
     prediction.warnings.push_back(
         "no --gpu named: kernels choose as on compute capability 8.0 (A100)");
   judge(answer, *run, device, play);
-  if (options.advise && prediction.fits == false)
-    prediction.advice = advise(model, recipe, device, prediction);
+  if (options.advise && options.command && prediction.fits == false)
+    prediction.advice = advise(model, recipe, device, *options.command, prediction);
   if (options.trace) answer.trace = trace_of(std::move(run->tape), std::move(play), kMeasuredStep);
   return answer;
 }

@@ -4,8 +4,12 @@
 // timeline is a Prediction that reports can show.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "allocator/allocator_config.h"
 #include "allocator/driver.h"
@@ -37,11 +41,22 @@ struct ModelRequest {
   const TensorList* header = nullptr;  ///< the checkpoint's tensors, when known
 };
 
+/// The command that asks, so that advice can be the same with a change.
+struct CommandWords {
+  using Options = std::vector<std::pair<std::string, std::string>>;
+  std::vector<std::string> head;  ///< before the options: "memtape train MODEL"
+  Options typed;                  ///< as they were typed; a switch has the value ""
+  std::vector<std::string> tail;  ///< after them: "-- COMMAND..."
+  Options values;                 ///< as they were read: files by their text, those of the COMMAND
+  std::function<Result<TrainRecipe>(std::span<const std::pair<std::string, std::string>>)> read;
+};
+
 struct PredictOptions {
-  std::size_t largest = 12;  ///< rows of the table of the largest tensors
-  bool trace = false;        ///< keep what reports that draw time need
-  bool advise = true;        ///< look for what would make it fit, when it does not
-  Workers workers = {};      ///< who run the ranks
+  std::size_t largest = 12;               ///< rows of the table of the largest tensors
+  bool trace = false;                     ///< keep what reports that draw time need
+  bool advise = true;                     ///< look for what would make it fit, when it does not
+  Workers workers = {};                   ///< who run the ranks
+  const CommandWords* command = nullptr;  ///< without it there is no advice
 };
 
 struct TrainAnswer {

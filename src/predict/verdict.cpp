@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predict/verdict.h"
 
+#include <algorithm>
+
 namespace memtape {
 namespace {
 
@@ -43,6 +45,22 @@ Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory&
   else
     result.headroom_bytes = memory.total - memory.outside - limited.highest.reserved;
   return result;
+}
+
+VerdictWord fit_within(const Bounds& bounds, Bytes peak_device, const Verdict& found,
+                       const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
+                       int step) {
+  const Bytes more = bounds.high_bytes - peak_device, less = peak_device - bounds.low_bytes;
+  const auto fits_in = [&](Bytes total) {
+    const StepPlay play = play_program(
+        tape, device, {.total = std::max<Bytes>(total, 0), .outside = memory.outside}, step, false);
+    return !play.before.out_of_memory && !play.step.out_of_memory;
+  };
+  if (!found.fits)
+    return less > 0 && fits_in(memory.total + less) ? VerdictWord::may_not_fit
+                                                    : VerdictWord::does_not_fit;
+  const bool surely = more <= 0 || found.headroom_bytes >= more || fits_in(memory.total - more);
+  return surely ? VerdictWord::fits : VerdictWord::may_not_fit;
 }
 
 }  // namespace memtape

@@ -19,4 +19,10 @@ struct Verdict {
 Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
                 const StepPlay& unlimited, int step);
 
+/// With the bounds: whether it would fit with what the upper one adds, or with what the lower one
+/// takes away.
+VerdictWord fit_within(const Bounds& bounds, Bytes peak_device, const Verdict& found,
+                       const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
+                       int step);
+
 }  // namespace memtape

@@ -102,7 +102,15 @@ Bytes within_limit(const Prediction& prediction) {
   const Bytes peak = peak_rank(prediction).peak_device_bytes;
   const bool gives_back =
       prediction.device && prediction.fits.value_or(false) && peak > prediction.device->total_bytes;
-  return gives_back ? prediction.device->total_bytes - prediction.headroom_bytes.value_or(0) : peak;
+  if (gives_back) return prediction.device->total_bytes - prediction.headroom_bytes.value_or(0);
+  return std::max(peak, before_the_step(prediction).value_or(0));
+}
+
+std::optional<Bytes> before_the_step(const Prediction& prediction) {
+  if (!prediction.device || !prediction.failure || !prediction.headroom_bytes) return std::nullopt;
+  const Bytes needed = prediction.device->total_bytes - *prediction.headroom_bytes;
+  if (needed <= peak_rank(prediction).peak_device_bytes) return std::nullopt;
+  return needed;
 }
 
 }  // namespace memtape::report

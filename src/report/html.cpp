@@ -201,11 +201,33 @@ class StepData {
 std::vector<std::string> notes(const Prediction& p) {
   std::vector<std::string> all;
   for (const Advice& a : p.advice)
-    all.push_back(fmt::format("{}: {}, costs {}", a.change, gib(a.peak_device_bytes), a.cost));
+    if (!a.fits)
+      all.push_back(fmt::format("{}: {}, costs {}", a.change, gib(a.peak_device_bytes), a.cost));
   if (p.bounds.low_bytes != p.bounds.high_bytes)
     all.push_back(fmt::format("Between {} and {}: {}", gib(p.bounds.low_bytes),
                               gib(p.bounds.high_bytes), fmt::join(p.bounds.causes, "; ")));
   all.insert(all.end(), p.warnings.begin(), p.warnings.end());
+  return all;
+}
+
+/// What the verdict needs to be told with.
+std::vector<std::string> reasons(const Prediction& p) {
+  std::vector<std::string> all;
+  const RankReport& rank = peak_rank(p);
+  if (const auto needed = before_the_step(p))
+    all.push_back(
+        fmt::format("{} takes {}; a step afterwards takes {}.",
+                    p.failure->phase == Phase::init ? "Making the model" : "What comes before it",
+                    gib(*needed), gib(rank.peak_device_bytes)));
+  else if (p.device && within_limit(p) != rank.peak_device_bytes)
+    all.push_back(
+        fmt::format("The allocator gives cached segments back on the way: without the "
+                    "limit it would hold {}.",
+                    gib(rank.peak_device_bytes)));
+  if (p.verdict == VerdictWord::may_not_fit)
+    all.push_back(fmt::format("It needs between {} and {}. What decides: {}.",
+                              gib(p.bounds.low_bytes), gib(p.bounds.high_bytes),
+                              fmt::join(p.bounds.causes, "; ")));
   return all;
 }
 
@@ -232,6 +254,22 @@ void write_answer(JsonWriter& out, const Prediction& p, const RankReport& rank) 
   out.member("peak_allocated", rank.peak.allocated);
   out.member("peak_phase", name(rank.peak_phase));
   out.member("fits", p.fits.value_or(true));
+  out.member("verdict",
+             name(p.verdict.value_or(p.fits.value_or(true) ? VerdictWord::fits
+                                                           : VerdictWord::does_not_fit)));
+  out.member("needs", within_limit(p));
+  write_texts(out, "reasons", reasons(p));
+  out.key("advice");
+  out.begin_array();
+  for (const Advice& a : p.advice) {
+    if (!a.fits || a.command.empty()) continue;
+    out.begin_object();
+    out.member("command", a.command);
+    out.member("peak", a.peak_device_bytes);
+    out.member("cost", a.cost);
+    out.end_object();
+  }
+  out.end_array();
   out.key("device");
   if (p.device) {
     out.begin_object();

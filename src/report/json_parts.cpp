@@ -74,6 +74,7 @@ void write(JsonWriter& out, const std::vector<Advice>& advice) {
   for (const Advice& a : advice) {
     out.begin_object();
     out.member("change", a.change);
+    if (!a.command.empty()) out.member("command", a.command);
     out.member("peak_device_bytes", a.peak_device_bytes);
     out.member("cost", a.cost);
     out.member("fits", a.fits);

@@ -16,6 +16,7 @@
 #include "tape/tape.h"
 #include "timeline/timeline.h"
 #include "workload/answer_parts.h"
+#include "workload/verdict_word.h"
 
 namespace memtape {
 
@@ -94,7 +95,8 @@ struct Prediction {
   std::optional<DeviceSummary> device;
   std::vector<RankReport> ranks;
   int peak_rank = 0;
-  std::optional<bool> fits;
+  std::optional<bool> fits;            ///< what the central figure says
+  std::optional<VerdictWord> verdict;  ///< what can be said of it
   std::optional<Bytes> headroom_bytes;
   std::optional<Failure> failure;
   Bounds bounds;

@@ -46,13 +46,14 @@ class TextReport : public TextPage {
   std::string take() && {
     headline();
     verdict();
+    TextPage::advice_that_fits(p_.advice);
     draw();
     at_peak();
     phases();
     ranks();
     outside();
     largest();
-    TextPage::advice(p_.advice, p_.fits.value_or(true));
+    TextPage::advice_that_helps(p_.advice);
     bounds_and_warnings(p_.bounds, p_.warnings);
     return std::move(*this).TextPage::take();
   }
@@ -71,8 +72,15 @@ class TextReport : public TextPage {
     if (p_.device) {
       const Bytes room =
           p_.headroom_bytes.value_or(p_.device->total_bytes - rank_.peak_device_bytes);
-      TextPage::verdict(p_.fits.value_or(true), within_limit(p_), *p_.device, room, device_bar());
-      if (within_limit(p_) != rank_.peak_device_bytes)
+      TextPage::verdict(p_.verdict.value_or(VerdictWord::fits), within_limit(p_), *p_.device, room,
+                        device_bar());
+      if (const auto needed = before_the_step(p_))
+        paragraph(fmt::format("{} takes {}; a step afterwards takes {}, as below.",
+                              p_.failure->phase == Phase::init ? "Making the model"
+                                                               : "What comes before it",
+                              with_unit(*needed), with_unit(rank_.peak_device_bytes)),
+                  kIndent);
+      else if (within_limit(p_) != rank_.peak_device_bytes)
         paragraph(fmt::format("The allocator has to give cached segments back on the way: without "
                               "the limit it would hold {}, as below.",
                               with_unit(rank_.peak_device_bytes)),
@@ -81,6 +89,11 @@ class TextReport : public TextPage {
       line("  " + style_.bold(with_unit(rank_.peak_device_bytes)) +
            " on the device at the peak of a step");
     }
+    if (p_.verdict == VerdictWord::may_not_fit)
+      paragraph(fmt::format("It needs between {} and {}. What decides: {}.",
+                            unit_.text(p_.bounds.low_bytes), with_unit(p_.bounds.high_bytes),
+                            fmt::join(p_.bounds.causes, "; ")),
+                kIndent);
     if (p_.failure) failure(*p_.failure);
   }
 
@@ -142,11 +155,15 @@ class TextReport : public TextPage {
     total_row("outside the allocator", rank_.peak_device_bytes - rank_.peak.reserved,
               "CUDA context, kernels");
     line(style_.bold(pad_right("  on the device", kLabelWidth) + number(rank_.peak_device_bytes)) +
-         "            " +
-         style_.paint(within_limit(p_) == rank_.peak_device_bytes ? "as nvidia-smi shows it"
-                                                                  : "without the limit",
-                      kQuiet));
+         "            " + style_.paint(what_the_sum_is(), kQuiet));
     peak_moment();
+  }
+
+  std::string_view what_the_sum_is() const {
+    if (rank_.peak_device_bytes == rank_.peak.reserved) return "without a CUDA context";
+    if (before_the_step(p_)) return "of a step, once there is a model";
+    return within_limit(p_) == rank_.peak_device_bytes ? "as nvidia-smi shows it"
+                                                       : "without the limit";
   }
 
   void category_row(Category category, Bytes most) {
@@ -306,7 +323,7 @@ std::string text(const Prediction& prediction, const Trace* trace, const TextOpt
 std::string quiet_text(const Prediction& p) {
   std::string line = fmt::format("{}: {} on the device", p.model.id, human_bytes(within_limit(p)));
   if (p.device) line += fmt::format(" of {}", human_bytes(p.device->total_bytes));
-  if (p.fits) line += *p.fits ? ", fits" : ", does not fit";
+  if (p.verdict) line += fmt::format(", {}", name(*p.verdict));
   if (p.headroom_bytes && *p.headroom_bytes >= 0)
     line += fmt::format(" with {} to spare", human_bytes(*p.headroom_bytes));
   return line + '\n';

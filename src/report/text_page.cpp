@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "report/command_lines.h"
 
 namespace memtape::report {
 
@@ -47,16 +48,13 @@ void TextPage::headline(const ModelSummary& model, const std::string& right,
   blank();
 }
 
-void TextPage::verdict(bool fits, Bytes used, const DeviceSummary& device, Bytes room,
-                       const std::string& bar) {
-  verdict(fits ? VerdictWord::fits : VerdictWord::does_not_fit, used, device, room, bar);
-}
-
 void TextPage::verdict(VerdictWord found, Bytes used, const DeviceSummary& device, Bytes room,
                        const std::string& bar) {
   constexpr int kFigures = 44;  // what stands before the GPU's name, at most
-  const std::string word = style_.bold(
-      style_.paint(std::string(name(found)), found == VerdictWord::fits ? kGood : kBad));
+  const Ink colour = found == VerdictWord::fits          ? kGood
+                     : found == VerdictWord::may_not_fit ? ink(Category::gradient)
+                                                         : kBad;
+  const std::string word = style_.bold(style_.paint(name(found), colour));
   line(fmt::format("  {}: {} of {} on {}", word, style_.bold(unit_.text(used)),
                    with_unit(device.total_bytes), shorten(device.name, width_ - kFigures, style_)));
   line("  " + bar);
@@ -94,6 +92,21 @@ void TextPage::advice(const std::vector<Advice>& advice, bool fits) {
   changes("what would lower it, and not enough", advice, false);
 }
 
+void TextPage::advice_that_fits(const std::vector<Advice>& advice) {
+  for (const Advice& a : advice) {
+    if (!a.fits || a.command.empty()) continue;
+    blank();
+    line("  " + style_.bold("what would make it fit") +
+         fmt::format(": {}", with_unit(a.peak_device_bytes)));
+    for (const std::string& row : command_lines(a.command, width_, 4, 8)) line(row);
+    paragraph("costs " + a.cost, 4, kQuiet);
+  }
+}
+
+void TextPage::advice_that_helps(const std::vector<Advice>& advice) {
+  changes("what would lower it, and not enough", advice, false);
+}
+
 void TextPage::changes(std::string_view heading, const std::vector<Advice>& advice, bool fits) {
   if (std::ranges::none_of(advice, [fits](const Advice& a) { return a.fits == fits; })) return;
   blank();
@@ -101,8 +114,11 @@ void TextPage::changes(std::string_view heading, const std::vector<Advice>& advi
   const int text_width = width_ - number_width_;
   for (const Advice& a : advice) {
     if (a.fits != fits) continue;
-    line(pad_right("  " + shorten(a.change, text_width - 2 * kIndent, style_), text_width) +
-         number(a.peak_device_bytes));
+    const std::vector<std::string> rows = wrap(a.change, text_width - 2 * kIndent);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      line(i + 1 < rows.size()
+               ? "  " + rows[i]
+               : pad_right("  " + rows[i], text_width) + number(a.peak_device_bytes));
     paragraph("costs " + a.cost, 4, kQuiet);
   }
 }

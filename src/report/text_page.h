@@ -48,12 +48,13 @@ class TextPage {
   /// "fits: X of Y on GPU", the bar, and what is to spare or missing.
   void verdict(VerdictWord word, Bytes used, const DeviceSummary& device, Bytes room,
                const std::string& bar);
-  void verdict(bool fits, Bytes used, const DeviceSummary& device, Bytes room,
-               const std::string& bar);
   /// Stretches of a device of `full` bytes, over the whole width.
   std::string device_bar(std::span<const Portion> portions, Bytes full) const;
   std::vector<Portion> portions_of(const CategoryBytes& bytes) const;
   void advice(const std::vector<Advice>& advice, bool fits);
+  /// What would make it fit, as commands that can be pasted.
+  void advice_that_fits(const std::vector<Advice>& advice);
+  void advice_that_helps(const std::vector<Advice>& advice);
   void bounds_and_warnings(const std::optional<Bounds>& bounds,
                            const std::vector<std::string>& warnings);
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -40,7 +41,9 @@ struct Bounds {
 };
 
 struct Advice {
-  std::string change;
+  std::string change;  ///< options alone
+  std::string
+      command;  ///< the whole command with them, as it can be pasted; "" where none is known
   Bytes peak_device_bytes = 0;
   std::string cost;
   bool fits = true;  ///< with it; else it needs less, but still too much

@@ -166,6 +166,11 @@ Result<void> set_optim_arg(const NamedValue& arg, TrainRecipe& recipe) {
 
 }  // namespace
 
+bool is_other_optim(std::string_view name) {
+  return std::ranges::find(kOfOtherPackages, name) != kOfOtherPackages.end() ||
+         std::ranges::find(kBitsAndBytes, name, &BitsAndBytesName::name) != kBitsAndBytes.end();
+}
+
 Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe) {
   std::vector<std::string_view> names;
   for (const Optim& optim : kOptims) {

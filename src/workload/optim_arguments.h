@@ -9,6 +9,9 @@
 
 namespace memtape {
 
+/// Whether Trainer has an optimizer of that name that no other framework has.
+bool is_other_optim(std::string_view name);
+
 /// `--optim NAME`
 Result<void> set_optim(const NamedValue& option, TrainRecipe& recipe);
 

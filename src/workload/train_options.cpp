@@ -276,6 +276,16 @@ Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
+Result<void> set_optimizer(const NamedValue& option, TrainRecipe& recipe) {
+  std::string of_trainer = option.second;
+  std::ranges::replace(of_trainer, '-', '_');
+  if (is_other_optim(of_trainer))
+    return unsupported("\"" + option.second + "\" is not modelled by --framework " +
+                           std::string(name(recipe.framework)),
+                       "--optimizer", "--framework transformers has it");
+  return put(choose(option, kOptimizers), recipe.optimizer);
+}
+
 /// --with: releases by the names of their packages.
 Result<void> set_releases(const NamedValue& option, TrainRecipe& recipe) {
   if (option.second == "none") return {};
@@ -381,8 +391,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"global-batch-size",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.global_batch_size); }},
     {"gradient-checkpointing", set_checkpointing},
-    {"optimizer",
-     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kOptimizers), r.optimizer); }},
+    {"optimizer", set_optimizer},
     {"optimizer-impl",
      [](const NamedValue& o, TrainRecipe& r) {
        r.names_optimizer_impl = true;

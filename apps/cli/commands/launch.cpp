@@ -78,13 +78,16 @@ int run_launch(const LaunchOptions& options, Terminal& terminal) {
   raw.model = said->model;
   raw.config = said->config;
   raw.environment = said->environment;
+  raw.tail = options.command;
+  raw.tail.insert(raw.tail.begin(), "--");
   raw.remarks.warnings = words->remarks;
   raw.remarks.add(said->remarks);
   raw.values = said->options;
   raw.values.insert(raw.values.end(), options.given.values.begin(), options.given.values.end());
   if (said->command == launch::Translation::Command::train) {
     for (const auto& [name, value] : options.given.values)
-      if (std::ranges::find(kServerQuestions, std::string_view(name)) != kServerQuestions.end())
+      if (name != "solve" && name != "compare" &&
+          std::ranges::find(kServerQuestions, std::string_view(name)) != kServerQuestions.end())
         return terminal.fail({ErrorKind::bad_input,
                               "is asked of servers, this is a training",
                               fmt::format("--{}", name),

@@ -17,6 +17,7 @@
 #include "sources/files.h"
 #include "sources/model_source.h"
 #include "threads.h"
+#include "train_questions.h"
 #include "train_request.h"
 
 namespace memtape::cli {
@@ -74,34 +75,62 @@ Result<sources::ModelSource> model_source(const RawOptions& options) {
   return source;
 }
 
-Result<Answer> answer_of(const RawOptions& options) {
-  const Result<TrainRequest> request = train_request(options);
+/// The command as it was typed, for advice to change.
+CommandWords command_words(const RawOptions& options, const TrainRequest& request) {
+  CommandWords words{.head = {"memtape"},
+                     .typed = options.typed,
+                     .tail = options.tail,
+                     .values = request.values,
+                     .read = request.read};
+  if (options.tail.empty()) words.head.insert(words.head.end(), {"train", options.model});
+  return words;
+}
+
+/// What is asked: the options' meaning, and the model.
+struct Asked {
+  TrainRequest request;
+  sources::ModelSource source;
+
+  ModelRequest model() const {
+    return {.id = source.id,
+            .config = *source.config,
+            .header = source.header ? &*source.header : nullptr};
+  }
+};
+
+Result<Asked> read(const RawOptions& options) {
+  Result<TrainRequest> request = train_request(options);
   if (!request) return tl::unexpected(request.error());
-  const auto source = model_source(options);
+  Result<sources::ModelSource> source = model_source(options);
   if (!source) return tl::unexpected(source.error());
   if (!source->config)
     return unsupported("a checkpoint without a config.json says nothing about the step",
                        source->where, "put its config.json beside it");
-  const ModelRequest model{.id = source->id,
-                           .config = *source->config,
-                           .header = source->header ? &*source->header : nullptr};
+  return Asked{std::move(*request), std::move(*source)};
+}
+
+Result<Answer> answer_of(const RawOptions& options, const Asked& asked,
+                         const CommandWords& command) {
+  const auto& [request, source] = asked;
+  const ModelRequest model = asked.model();
   const bool draws = !options.output.json && !options.output.quiet;
   const bool wants_trace = draws || options.csv || options.output.explain ||
                            !options.html.empty() || !options.snapshot.empty();
-  Result<TrainAnswer> answer = predict_train(model, request->recipe, request->device,
-                                             {.trace = wants_trace, .workers = threads()});
-  if (!answer && answer.error().kind == ErrorKind::unsupported && source->header)
-    return tl::unexpected(with_checkpoint_size(answer.error(), *source->header));
+  Result<TrainAnswer> answer =
+      predict_train(model, request.recipe, request.device,
+                    {.trace = wants_trace, .workers = threads(), .command = &command});
+  if (!answer && answer.error().kind == ErrorKind::unsupported && source.header)
+    return tl::unexpected(with_checkpoint_size(answer.error(), *source.header));
   if (!answer) return tl::unexpected(answer.error());
-  answer->prediction.warnings.insert(answer->prediction.warnings.begin(), source->warnings.begin(),
-                                     source->warnings.end());
+  answer->prediction.warnings.insert(answer->prediction.warnings.begin(), source.warnings.begin(),
+                                     source.warnings.end());
   answer->prediction.warnings.insert(answer->prediction.warnings.end(),
                                      options.remarks.warnings.begin(),
                                      options.remarks.warnings.end());
   Answer all{std::move(*answer), {}};
   if (options.rules)
-    if (const auto recipe = resolved(request->recipe, *source->config))
-      all.rules = rules_of_thumb(*source->config, *recipe, all.train.prediction);
+    if (const auto recipe = resolved(request.recipe, *source.config))
+      all.rules = rules_of_thumb(*source.config, *recipe, all.train.prediction);
   return all;
 }
 
@@ -116,14 +145,15 @@ Result<Answer> recorded(const RawOptions& options) {
 }
 
 /// Predicted or recorded, as --real says.
-Result<Answer> predicted_or_recorded(const RawOptions& options) {
+Result<Answer> predicted_or_recorded(const RawOptions& options, const Result<Asked>& asked,
+                                     const CommandWords& command) {
   const Result<Real> real = real_choice(options);
   if (!real) return tl::unexpected(real.error());
   if (*real == Real::always) return recorded(options);
-  Result<Answer> predicted = answer_of(options);
+  Result<Answer> predicted =
+      asked ? answer_of(options, *asked, command) : Result<Answer>(tl::unexpected(asked.error()));
   if (*real == Real::never) return predicted;
-  const Result<TrainRequest> request = train_request(options);
-  const bool is_unknown = predicted ? request && is_beyond_known(request->recipe)
+  const bool is_unknown = predicted ? is_beyond_known(asked->request.recipe)
                                     : predicted.error().kind == ErrorKind::unsupported;
   return is_unknown ? recorded(options) : predicted;
 }
@@ -131,12 +161,23 @@ Result<Answer> predicted_or_recorded(const RawOptions& options) {
 }  // namespace
 
 int run_train(const RawOptions& options, Terminal& terminal) {
-  const Result<Answer> answer = predicted_or_recorded(options);
+  const Result<Asked> asked = read(options);
+  const CommandWords command = asked ? command_words(options, asked->request) : CommandWords{};
+  if (asked)
+    if (const auto code =
+            answer_train_question(options, asked->request, asked->model(), command, terminal))
+      return *code;
+  const Result<Answer> answer = predicted_or_recorded(options, asked, command);
   if (!answer) return terminal.fail(answer.error());
   if (const Result<void> written = write_files(options, answer->train); !written)
     return terminal.fail(written.error());
   print(options, *answer, terminal);
-  return answer->train.prediction.fits.value_or(true) ? ExitCode::fits : ExitCode::does_not_fit;
+  const Prediction& told = answer->train.prediction;
+  const VerdictWord verdict = told.verdict.value_or(
+      told.fits.value_or(true) ? VerdictWord::fits : VerdictWord::does_not_fit);
+  const bool passes = verdict == VerdictWord::fits ||
+                      (verdict == VerdictWord::may_not_fit && !options.output.strict);
+  return passes ? ExitCode::fits : ExitCode::does_not_fit;
 }
 
 }  // namespace memtape::cli

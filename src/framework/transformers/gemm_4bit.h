@@ -5,15 +5,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
+#include "base/dtype.h"
 #include "ghost/session.h"
 
 namespace memtape::transformers {
 
-/// Whether [rows, in] x [out, in] runs in bitsandbytes' own kernel; nothing where its thresholds
-/// for the device are not modelled.
-std::optional<bool> uses_gemm_4bit_kernel(const ghost::DeviceTraits& device, std::int64_t rows,
-                                          std::int64_t out, std::int64_t in);
+/// Whether [rows, in] x [out, in] with an input of `dtype` runs in bitsandbytes' own kernel.
+bool uses_gemm_4bit_kernel(const ghost::DeviceTraits& device, DType dtype, std::int64_t rows,
+                           std::int64_t out, std::int64_t in);
 
 }  // namespace memtape::transformers

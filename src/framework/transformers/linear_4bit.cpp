@@ -71,14 +71,9 @@ Tensor always_dequantized_linear(const Tensor& a, const nn::Projection& layer,
 
 Tensor gemm_4bit(const Tensor& a, const nn::Projection& layer, const QuantState& state,
                  const Tensor& bias) {
-  const std::optional<bool> kernel =
-      uses_gemm_4bit_kernel(ghost::session().device, a.numel() / layer.in_features,
-                            layer.out_features, layer.in_features);
-  if (!kernel)
-    ghost::session().fail({ErrorKind::unsupported,
-                           "4-bit products of so few tokens are not modelled for this GPU",
-                           "--quantization", "more than 1,536 tokens in a micro-batch"});
-  if (!kernel.value_or(false)) return dequantized_linear(a, layer, state, bias);
+  if (!uses_gemm_4bit_kernel(ghost::session().device, a.dtype(), a.numel() / layer.in_features,
+                             layer.out_features, layer.in_features))
+    return dequantized_linear(a, layer, state, bias);
   const Tensor packed = a.contiguous();
   return ghost::empty(a.sizes().leading().with(layer.out_features), a.dtype());
 }

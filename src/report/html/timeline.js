@@ -499,13 +499,17 @@ function buildHead() {
   document.title = `${data.model} - memtape`;
   byId('model').textContent = data.model;
   byId('settings').textContent = data.settings.join(' · ');
-  const peak = element('b', {title: exact(data.peak_device)}, bytesText(data.peak_device));
+  const peak = element('b', {title: exact(data.needs)}, bytesText(data.needs));
   const verdict = byId('verdict');
   if (!data.device) return verdict.append(peak, element('p', {}, 'on the device at the peak of a step'));
-  const room = data.device.total - data.peak_device;
+  const room = data.device.total - data.needs;
+  const mood = {'fits': 'good', 'does not fit': 'bad'}[data.verdict] || '';
   verdict.append(peak, ` of ${bytesText(data.device.total)}`,
-    element('p', {}, element('span', {class: `word ${data.fits ? 'good' : 'bad'}`}, data.fits ? 'fits ' : 'does not fit '),
-      `${data.device.name}, ${bytesText(Math.abs(room))} ${room < 0 ? 'too much' : 'to spare'}`));
+    element('p', {}, element('span', {class: `word ${mood}`}, `${data.verdict} `),
+      `${data.device.name}, ${bytesText(Math.abs(room))} ${room < 0 ? 'too much' : 'to spare'}`),
+    ...data.reasons.map(text => element('p', {}, text)),
+    ...data.advice.flatMap(a => [element('p', {}, `What would make it fit, at ${bytesText(a.peak)} (costs ${a.cost}):`),
+      element('pre', {class: 'command'}, a.command)]));
 }
 
 function buildDeviceBar() {

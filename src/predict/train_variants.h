@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same training with other options or on other GPUs, many at once: what --solve, --grid and
+// --compare are made of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "predict/train.h"
+
+namespace memtape {
+
+using OptionChanges = std::vector<std::pair<std::string, std::string>>;
+
+struct TrainVariant {
+  OptionChanges changes;
+  DeviceSetup device;
+};
+
+/// In brief what a variant needs; or why there is no such training.
+struct VariantAnswer {
+  Bytes peak_device_bytes =
+      0;  ///< of the fullest rank, or what comes before the step if it is more
+  std::optional<DeviceSummary> device;
+  std::optional<VerdictWord> verdict;
+  std::optional<bool> fits;
+  std::optional<Bytes> headroom_bytes;
+  std::string failure;
+
+  bool is_possible() const { return failure.empty(); }
+};
+
+VariantAnswer answer_variant(const ModelRequest& model, const CommandWords& command,
+                             const TrainVariant& variant);
+
+std::vector<VariantAnswer> answer_variants(const ModelRequest& model, const CommandWords& command,
+                                           const std::vector<TrainVariant>& variants,
+                                           const Workers& workers);
+
+}  // namespace memtape
