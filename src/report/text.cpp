@@ -98,10 +98,12 @@ class TextReport : public TextPage {
   }
 
   void failure(const Failure& f) {
-    paragraph(fmt::format("It fails in step {}, {}: {} asks for {} {} {}; the allocator then asks "
-                          "the driver for {} with "
-                          "{} reserved, and gets nothing.",
-                          f.step + 1, name(f.phase), op_in_module(f.op, f.module),
+    const std::string when = f.phase == Phase::init
+                                 ? "while the model is made"
+                                 : fmt::format("in step {}, {}", f.step + 1, name(f.phase));
+    paragraph(fmt::format("It fails {}: {} asks for {} {} {}; the allocator then asks the driver "
+                          "for {} with {} reserved, and gets nothing.",
+                          when, op_in_module(f.op, f.module),
                           human_bytes(f.requested), shape_text(f.shape), f.dtype,
                           human_bytes(f.segment), human_bytes(f.levels.reserved)),
               kIndent, kBad);

@@ -14,7 +14,7 @@ import sys
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
 SILENT = {"$schema", "$id", "$defs", "title", "description"}
 KNOWN = SILENT | {"$ref", "anyOf", "type", "const", "enum", "minimum", "minItems", "items", "required", "properties",
-                  "propertyNames", "additionalProperties"}
+                  "propertyNames", "additionalProperties", "if", "then", "else"}
 
 
 def has_type(value, name):
@@ -29,6 +29,9 @@ def problems(value, schema, root, where="$"):
         yield from problems(value, root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root, where)
     if "anyOf" in schema and all(list(problems(value, s, root, where)) for s in schema["anyOf"]):
         yield f"{where}: none of the alternatives"
+    if "if" in schema:
+        holds = not list(problems(value, schema["if"], root, where))
+        yield from problems(value, schema.get("then" if holds else "else", {}), root, where)
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else types
     if types and not any(has_type(value, t) for t in types):
