@@ -331,12 +331,15 @@ Sample make_sample(const SampleOptions& options) {
                            "a made-up device"};
   p.ranks = {report_of(sample.trace, program.parameters(), context)};
   p.fits = p.ranks[0].peak_device_bytes <= options.device_bytes;
+  p.verdict = *p.fits ? VerdictWord::fits : VerdictWord::does_not_fit;
   p.headroom_bytes = options.device_bytes - p.ranks[0].peak_device_bytes;
   p.bounds = {p.ranks[0].peak_device_bytes,
               p.ranks[0].peak_device_bytes + 64_MiB,
               {"the CUDA context's size differs between driver versions"}};
-  p.advice = {{"--gradient-checkpointing full", p.ranks[0].peak_device_bytes - 512_MiB,
-               "one more forward pass"}};
+  p.advice = {{.change = "--gradient-checkpointing full",
+               .command = "memtape train example/decoder --gradient-checkpointing full",
+               .peak_device_bytes = p.ranks[0].peak_device_bytes - 512_MiB,
+               .cost = "one more forward pass"}};
   p.warnings = {"the model's dtype is not given in its config: bf16 was taken"};
   return sample;
 }

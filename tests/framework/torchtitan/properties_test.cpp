@@ -23,7 +23,7 @@ TrainRecipe recipe_of(std::int64_t gpus, std::string strategy = "{}") {
   recipe.sequence_length = 512;
   recipe.layout.gpus = gpus;
   recipe.layout.strategy = std::move(strategy);
-  return resolved(recipe, small_model());
+  return resolved(recipe, small_model()).value();
 }
 
 Bytes peak_of(const TrainRecipe& recipe) {
