@@ -211,13 +211,14 @@ std::vector<std::pair<std::string, std::string>> typed_of(const CLI::App& app,
   return typed;
 }
 
-/// One option with two values: which of them is meant cannot be known.
+/// One option with two values: which of them is meant cannot be known. The framework's own options
+/// are taken as its parser takes them: lists add up, of others the last counts.
 std::optional<Error> said_twice(std::span<const NamedOption> table,
                                 std::span<const std::pair<std::string, std::string>> typed) {
   for (std::size_t i = 0; i < typed.size(); ++i) {
     const auto& [name, value] = typed[i];
     const auto row = std::ranges::find(table, name, &NamedOption::name);
-    if (row != table.end() && row->repeatable) continue;
+    if (row == table.end() || row->repeatable) continue;
     for (std::size_t j = i + 1; j < typed.size(); ++j)
       if (typed[j].first == name && typed[j].second != value)
         return Error{ErrorKind::bad_input,

@@ -105,6 +105,7 @@ void judge(Prediction& prediction) {
   const Bytes peak = prediction.ranks.front().peak_device_bytes;
   prediction.headroom_bytes = prediction.device->total_bytes - peak;
   prediction.fits = *prediction.headroom_bytes >= 0;
+  prediction.verdict = *prediction.fits ? VerdictWord::fits : VerdictWord::does_not_fit;
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ class FreeBlocks {
   }
   void erase(const Block* block) {
     const std::uint32_t bin = bin_of(block->size);
-    const std::size_t index = bins_[bin].position({block->size, block->address, nullptr, block->order});
+    const std::size_t index =
+        bins_[bin].position({block->size, block->address, nullptr, block->order});
     erase(Cursor{bin, static_cast<std::uint32_t>(index)});
   }
 

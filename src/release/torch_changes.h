@@ -139,14 +139,16 @@ inline constexpr Change kVmapIndexesByScalars{
 inline constexpr Change kOldestFreeBlockFirst{
     Package::torch,
     {2, 12, 0},
-    "Of free blocks of one size the allocator takes the one whose Block was made first; before, the "
+    "Of free blocks of one size the allocator takes the one whose Block was made first; before, "
+    "the "
     "one at the lowest address.",
     "c10/cuda/CUDACachingAllocator.cpp:BlockComparatorRegistrationCounter"};
 
 inline constexpr Change kOldestSegmentFirst{
     Package::torch,
     {2, 13, 0},
-    "Of free blocks of one size the allocator takes the one in the segment that was made first, and "
+    "Of free blocks of one size the allocator takes the one in the segment that was made first, "
+    "and "
     "the lowest there.",
     "c10/cuda/CUDACachingAllocator.cpp:BlockComparatorSizeCounterAddress, pull request 183591"};
 

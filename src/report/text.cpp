@@ -103,9 +103,9 @@ class TextReport : public TextPage {
                                  : fmt::format("in step {}, {}", f.step + 1, name(f.phase));
     paragraph(fmt::format("It fails {}: {} asks for {} {} {}; the allocator then asks the driver "
                           "for {} with {} reserved, and gets nothing.",
-                          when, op_in_module(f.op, f.module),
-                          human_bytes(f.requested), shape_text(f.shape), f.dtype,
-                          human_bytes(f.segment), human_bytes(f.levels.reserved)),
+                          when, op_in_module(f.op, f.module), human_bytes(f.requested),
+                          shape_text(f.shape), f.dtype, human_bytes(f.segment),
+                          human_bytes(f.levels.reserved)),
               kIndent, kBad);
   }
 

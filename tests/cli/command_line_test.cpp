@@ -53,8 +53,9 @@ TEST(Train, ValuesArriveWordForWord) {
     EXPECT_THAT(train({"--strategy", value}).values, ElementsAre(Pair("strategy", value)));
 }
 
-TEST(Train, TheLastOfARepeatedOptionCountsAndGlobsAddUp) {
-  EXPECT_THAT(train({"--gpus", "2", "--gpus", "8"}).values, ElementsAre(Pair("gpus", "8")));
+TEST(Train, ARepeatedOptionIsRefusedAndGlobsAddUp) {
+  EXPECT_EQ(complaint({"train", "m", "--gpus", "2", "--gpus", "8"}),
+            "--gpus: is given twice, as 2 and 8 (leave out one of them)");
   EXPECT_THAT(train({"--freeze", "*embed*", "--freeze", "[a,b]"}).values,
               ElementsAre(Pair("freeze", "*embed*"), Pair("freeze", "[a,b]")));
 }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ghost/session.h"
+
 namespace memtape::ghost::cub {
 namespace {
 
@@ -24,6 +26,7 @@ TEST(Cub, CountsInOneTileOrInAsManyBlocksAsTheDeviceHolds) {
 }
 
 TEST(Cub, SelectsInTilesTunedPerArchitecture) {
+  const Session session(kA100);  // the release decides
   EXPECT_EQ(select_flagged_bytes(kA100, 73728), 1023);
   EXPECT_EQ(select_flagged_bytes(kA100, 73729), 1279);
   EXPECT_EQ(select_flagged_bytes(kH100, 135168), 1023);

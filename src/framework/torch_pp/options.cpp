@@ -121,7 +121,8 @@ Result<Options> read_options(const TrainRecipe& recipe) {
   options.stages_per_rank = json->optional_dimension("stages_per_rank")
                                 .value_or(layout.vpp.value_or(is_single(*schedule) ? 1 : 2));
   const auto in_strategy = json->optional_dimension({"microbatches", "n_microbatches"});
-  if (in_strategy && recipe.names_gradient_accumulation &&
+  // 1 says that nothing beside the schedule accumulates.
+  if (in_strategy && recipe.names_gradient_accumulation && recipe.gradient_accumulation != 1 &&
       *in_strategy != recipe.gradient_accumulation)
     return bad_input("a schedule accumulates over its micro-batches, which are " +
                          std::to_string(*in_strategy) + " in --strategy",
