@@ -19,6 +19,7 @@ constexpr std::string_view kHint = "see memtape serve --help";
 constexpr std::array kCommon{
     ServeFlag{"--engine", "NAME", "the inference engine"},
     ServeFlag{"--engine-version", "X.Y.Z", "its version"},
+    ServeFlag{"--with", "PACKAGE==VERSION,...", "the releases meant, like vllm==0.32.0"},
     ServeFlag{"--gpu", "NAME", "the GPU to judge against (memtape gpus lists them)"},
     ServeFlag{"--gpus", "N", "how many of them"},
     ServeFlag{"--gpu-memory-bytes", "N",

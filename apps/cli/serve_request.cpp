@@ -12,6 +12,7 @@
 #include "mesh/unified_memory.h"
 #include "predict/serve_correct.h"
 #include "predict/serve_question.h"
+#include "release/requirement_list.h"
 
 namespace memtape::cli {
 
@@ -63,6 +64,29 @@ ServedModel served(const sources::ModelSource& source) {
           .header = source.header ? &*source.header : nullptr};
 }
 
+namespace {
+
+/// --with: the engine's own release is its version, the others' are those of what it runs on.
+Result<void> take_releases(const ServeCommand& command, ServeRequest& request) {
+  const std::string* with = last_value(command.values, "with");
+  if (!with || *with == "none") return {};
+  const Result<NamedReleases> named = parse_requirement_list(*with, "--with");
+  if (!named) return tl::unexpected(named.error());
+  request.release = named->release;
+  const std::optional<Package> engine = find_package(command.engine);
+  if (!engine || std::ranges::find(named->named, *engine) == named->named.end()) return {};
+  const Version version = named->release.of(*engine);
+  const std::string* said = request.options.find("engine-version");
+  if (!said) request.options.add("engine-version", version.text());
+  if (said && Version::parse(*said) != version)
+    return bad_input(
+        fmt::format("{} and {} are two versions of {}", *said, version.text(), command.engine),
+        "--engine-version, --with", "leave out one of them");
+  return {};
+}
+
+}  // namespace
+
 Result<ServeRequest> serve_request(const ServeCommand& command, const ServedModel& model) {
   ServeRequest request;
   request.id = model.id;
@@ -73,7 +97,10 @@ Result<ServeRequest> serve_request(const ServeCommand& command, const ServedMode
     request.draft = model.beside->draft();
     request.adapters = model.beside->adapters();
   }
-  for (const auto& [name, value] : command.values) request.options.add(name, value);
+  for (const auto& [name, value] : command.values)
+    if (name != "with") request.options.add(name, value);
+  if (const auto taken = take_releases(command, request); !taken)
+    return tl::unexpected(taken.error());
   Result<ServeDevice> device = device_of(command.values, command.environment);
   if (!device) return tl::unexpected(device.error());
   request.device = *std::move(device);

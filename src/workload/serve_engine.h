@@ -17,6 +17,7 @@
 #include "mesh/gpu_catalog.h"
 #include "model/config.h"
 #include "model/tensor_list.h"
+#include "release/release.h"
 #include "workload/serve_answer.h"
 #include "workload/serve_options.h"
 
@@ -57,6 +58,7 @@ struct ServeRequest {
   SideModel draft;  ///< proposes tokens to the model
   std::vector<SideModel> adapters;
   ServeOptions options;
+  Release release;  ///< of the packages below the engine
   ServeDevice device;
   /// Tokens of a user's prompt and answer, where requests may be longer than that.
   std::optional<std::int64_t> user_tokens;

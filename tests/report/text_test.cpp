@@ -88,6 +88,7 @@ TEST(Text, NeedsNeitherDeviceNorTrace) {
   Prediction& p = sample.prediction;
   p.device.reset();
   p.fits.reset();
+  p.verdict.reset();
   p.headroom_bytes.reset();
   const std::string output = text(p, nullptr, {});
   EXPECT_THAT(output, HasSubstr("4.02 GiB on the device at the peak of a step"));

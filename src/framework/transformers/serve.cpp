@@ -85,6 +85,7 @@ Result<GenerateRecipe> recipe_of(const ServeRequest& request) {
   const ServeOptions& options = request.options;
   Flags flags(options);
   GenerateRecipe recipe;
+  recipe.release = request.release;
   recipe.dtype = kDtypeValues[flags.choice("dtype", kDtypes)];
   recipe.attention = kAttentionValues[flags.choice("attention", kAttentions)];
   recipe.batch_size = flags.count("batch-size", recipe.batch_size);
