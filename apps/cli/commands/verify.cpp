@@ -59,6 +59,7 @@ Result<std::string> show_script(const RealQuestion& q, const VerifyOptions& opti
 std::vector<std::string> row_arguments(const RawOptions& options) {
   std::vector<std::string> words{"train", "{config}"};
   for (const auto& [name, value] : options.values) {
+    if (name == "python") continue;  // the row's stack says what ran
     words.push_back("--" + name);
     words.push_back(value);
   }
