@@ -86,13 +86,17 @@ def environment(case, folder):
     return fixed | dict(pair.split("=", 1) for pair in case.arguments("env"))
 
 
+def write_files(case, folder):
+    for kind, name, text in case.sections:
+        if kind == "file":
+            target = pathlib.Path(folder, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+
+
 def run(case, program):
     with tempfile.TemporaryDirectory() as folder:
-        for kind, name, text in case.sections:
-            if kind == "file":
-                target = pathlib.Path(folder, name)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(text, encoding="utf-8")
+        write_files(case, folder)
         words = [w.replace("{tests}", str(TESTS)) for w in shlex.split(case.text("run"))]
         words[0] = program if words[0] == "memtape" else words[0]
         done = subprocess.run(words, cwd=folder, env=environment(case, folder), input=case.text("stdin").encode(),

@@ -29,11 +29,7 @@ def answer_of(case, program):
     if words[0] != "memtape" or not COMMANDS.intersection(words[1:2]) or "--html" in words or "--csv" in words or case.exit_code() > 1:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        for kind, name, text in case.sections:
-            if kind == "file":
-                target = pathlib.Path(folder, name)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(text, encoding="utf-8")
+        run_cases.write_files(case, folder)
         done = subprocess.run([program, *words[1:], "--json"], cwd=folder, env=run_cases.environment(case, folder),
                               capture_output=True, timeout=run_cases.TIMEOUT_SECONDS, check=False)
     if done.returncode > 1:
