@@ -7,9 +7,6 @@
 #include "predict/step_play.h"
 
 namespace memtape {
-namespace {
-
-/// The most that the program reserves.
 Result<Bytes> reserved_by(const Config& config, const TrainRecipe& recipe,
                           const DeviceSetup& device) {
   Result<torch::TrainRun> run = run_program(config, recipe, device_traits(device), 0);
@@ -17,8 +14,6 @@ Result<Bytes> reserved_by(const Config& config, const TrainRecipe& recipe,
   const StepPlay play = play_program(run->tape, device, {}, torch::kSteps - 1, false);
   return rank_report(*run, play, 0, 0).peak.reserved;
 }
-
-}  // namespace
 
 Result<Bytes> excess_over(const Config& config, const TrainRecipe& recipe,
                           const TrainRecipe& larger, const DeviceSetup& device) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -25,17 +26,20 @@ struct LargestChange {
   RecordedPair before, after;
 };
 
-/// Pairs under which the step cannot be run (a family that was not there yet) tell nothing.
+/// A change to or from a pair under which the step cannot be run (a family that was not there yet)
+/// tells nothing.
 LargestChange largest_change(const Config& config, const TrainRecipe& recipe,
                              const DeviceSetup& device) {
   LargestChange largest{.bytes = 0, .before = kRecordedPairs.front(), .after = {}};
-  for (std::size_t i = 0; i + 1 < kRecordedPairs.size(); ++i) {
-    const RecordedPair &before = kRecordedPairs[i], &after = kRecordedPairs[i + 1];
-    const Result<Bytes> excess =
-        excess_over(config, with_pair(recipe, before), with_pair(recipe, after), device);
-    if (!excess) continue;
-    const Bytes change = std::abs(*excess);
-    if (change >= largest.bytes) largest = {change, before, after};
+  std::optional<Bytes> reserved_before;
+  for (std::size_t i = 0; i < kRecordedPairs.size(); ++i) {
+    const Result<Bytes> reserved =
+        reserved_by(config, with_pair(recipe, kRecordedPairs[i]), device);
+    if (reserved && reserved_before) {
+      const Bytes change = std::abs(*reserved - *reserved_before);
+      if (change >= largest.bytes) largest = {change, kRecordedPairs[i - 1], kRecordedPairs[i]};
+    }
+    reserved_before = reserved ? std::optional(*reserved) : std::nullopt;
   }
   return largest;
 }
