@@ -32,6 +32,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(memtape_flags INTERFACE -Wno-deprecated-declarations)
 endif()
 
+# Every object can be part of the shared library; what it does not export, nobody can replace.
+add_compile_options(-fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-fno-semantic-interposition)
+endif()
+
 # For a folder in which no time is spent (tests, command lines): a fifth less to build it.
 macro(memtape_optimize_little)
   add_compile_options($<$<CONFIG:Release>:-O1>)
