@@ -103,7 +103,9 @@ Tensor GptModel::forward(const MicroBatch& batch, const Tensor& from_before) {
   if (from_before.defined()) input_tensor_ = from_before;
   Tensor hidden_states =
       place_.first ? (*embedding_)(batch.tokens, batch.position_ids) : from_before;
-  const LayerInputs inputs{.mask = {batch.attention_mask}, .rotary_freqs = rotary_freqs()};
+  LayerInputs inputs;
+  inputs.mask.tensor = batch.attention_mask;
+  inputs.rotary_freqs = rotary_freqs();
   hidden_states = stack_ ? (*stack_)(std::move(hidden_states), inputs)
                          : (*decoder_)(std::move(hidden_states), inputs);
   if (mtp_)
