@@ -286,12 +286,14 @@ Result<Request> parse_scoreboard(const Command& command, Arguments arguments) {
 Result<Request> parse_replay(const Command& command, Arguments arguments) {
   ReplayOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
-  add_operand(*app, "TRACE", options.trace, "a recorded trace or snapshot (.jsonl, .jsonl.gz)")
+  add_operand(*app, "TRACE", options.trace,
+              "a memory snapshot (.pickle) or a recorded trace (.jsonl, .jsonl.gz)")
       ->required();
   app->add_flag("--place-segments", options.place_segments,
                 "put segments where the driver would, not where the trace says");
   app->add_option("--driver-placement", options.driver_placement, "how the driver places segments")
       ->type_name("{linux,first-fit}");
+  app->add_option("--device", options.device, "of a snapshot of several devices")->type_name("N");
   return parse_into(options, *app, command, arguments);
 }
 

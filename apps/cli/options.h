@@ -29,6 +29,36 @@ struct ReplayOptions {
   std::string trace;
   bool place_segments = false;   ///< put segments where the driver would, not where the trace says
   std::string driver_placement;  ///< "linux", "first-fit" or "" for the default
+  int device = -1;               ///< of a snapshot of several; -1: the first that has events
+  OutputOptions output;
+};
+
+/// `memtape explain FILE...`
+struct ExplainOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> against;  ///< words of a prediction: "train MODEL ...", or a command
+  int device = -1;                   ///< only this one, of a snapshot of several
+  std::string html;                  ///< file to write, or ""
+  OutputOptions output;
+};
+
+/// `memtape detect`
+struct DetectOptions {
+  bool watch = false;  ///< again and again, until it is ended
+  OutputOptions output;
+};
+
+/// `memtape check [FILE]`
+struct CheckOptions {
+  std::string file = "memtape.toml";
+  bool update = false;  ///< write the lock file
+  OutputOptions output;
+};
+
+/// `memtape watch [options] -- COMMAND...`
+struct WatchCommand {
+  std::vector<std::string> command;
+  std::string snapshot;  ///< where the snapshot of a run that ran out of memory is kept
   OutputOptions output;
 };
 

@@ -63,6 +63,7 @@ class Replay {
   RecordedDriver* recorded_ = nullptr;  ///< the driver, when addresses are the recorded ones
   CachingAllocator allocator_;
   std::unordered_map<Address, Block*> live_;  ///< by recorded address
+  std::vector<Bytes>* block_sizes_;
   std::optional<Address> shift_;
   std::size_t at_ = 0;
   ReplayReport report_;
@@ -73,7 +74,9 @@ Replay::Replay(const RecordedTrace& trace, const ReplayOptions& options)
       driver_(options.placement ? make_driver(*options.placement)
                                 : std::make_unique<RecordedDriver>(log_)),
       recorded_(options.placement ? nullptr : static_cast<RecordedDriver*>(driver_.get())),
-      allocator_(*driver_, trace.config) {
+      allocator_(*driver_, trace.config),
+      block_sizes_(options.block_sizes) {
+  if (block_sizes_) block_sizes_->assign(trace.events.size(), 0);
   allocator_.log_segments_to(&log_);
   driver_->set_memory(trace.memory);
 }
@@ -182,6 +185,7 @@ void Replay::allocate(const RecordedEvent& event, Events segments) {
                     fmt::format("the cached block at {} holds the request", block->address));
   compare_log(at_ - segments.size(), segments);
   check_address(event, *block);
+  if (block_sizes_ && !report_.disagreement) (*block_sizes_)[at_] = block->size;
   if (!live_.emplace(event.address, block).second)
     disagree(at_, text_of(event) + ", which is in use", "no such block");
 }

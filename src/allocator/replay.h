@@ -17,6 +17,9 @@ namespace memtape {
 
 struct ReplayOptions {
   std::optional<DriverPlacement> placement;  ///< nothing: the recorded addresses
+  /// By event: the size of the block that an alloc got, as far as the replica agrees; null: not
+  /// wanted.
+  std::vector<Bytes>* block_sizes = nullptr;
 };
 
 /// The first event at which recording and replica part; `event` counts from 0, and equals the

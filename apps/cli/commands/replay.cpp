@@ -7,13 +7,10 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "commands.h"
-#include "formats/trace.h"
-#include "gzip_file.h"
+#include "recorded_file.h"
 
 namespace memtape::cli {
 namespace {
-
-constexpr std::size_t kLargestTrace = std::size_t{2} << 30;
 
 Result<std::optional<DriverPlacement>> placement_of(const ReplayOptions& options) {
   if (options.driver_placement.empty())
@@ -23,13 +20,27 @@ Result<std::optional<DriverPlacement>> placement_of(const ReplayOptions& options
   });
 }
 
-Result<RecordedTrace> read_trace(const std::string& path) {
-  const auto text = read_gzip_file(path, kLargestTrace);
-  if (!text) return tl::unexpected(text.error());
-  return parse_trace(*text).map_error([&](Error error) {
-    error.where = path + ", " + error.where;
-    return error;
-  });
+/// The trace of the device that was asked for, else of the first that has one.
+Result<RecordedTrace> read_trace(const ReplayOptions& options, Terminal& terminal) {
+  auto file = RecordedFile::open(options.trace);
+  if (!file) return tl::unexpected(file.error());
+  if (file->kind() == RecordedFile::Kind::text)
+    return memtape::bad_input("is no recording of an allocator", options.trace,
+                              "a pickle of torch.cuda.memory._snapshot(), or a trace");
+  auto recordings = file->recordings();
+  if (!recordings) return tl::unexpected(recordings.error());
+  for (Recording& recording : *recordings) {
+    if (options.device >= 0 && recording.device != options.device) continue;
+    if (options.device < 0 && recording.trace.events.empty() && &recording != &recordings->back())
+      continue;
+    if (options.device < 0 && recordings->size() > 1)
+      terminal.note(fmt::format("{} holds {} devices, this is device {} (--device N)",
+                                options.trace, recordings->size(), recording.device));
+    for (const std::string& warning : recording.warnings) terminal.note(warning);
+    return std::move(recording.trace);
+  }
+  return memtape::bad_input(fmt::format("holds nothing of device {}", options.device),
+                            options.trace);
 }
 
 /// Lines count from 1 and the header is the first; behind the last event stands the final state.
@@ -93,7 +104,7 @@ std::string json_of(const RecordedTrace& trace, const ReplayReport& report,
 int run_replay(const ReplayOptions& options, Terminal& terminal) {
   const auto placement = placement_of(options);
   if (!placement) return terminal.fail(placement.error());
-  const auto trace = read_trace(options.trace);
+  const auto trace = read_trace(options, terminal);
   if (!trace) return terminal.fail(trace.error());
   const ReplayReport report = replay(*trace, {*placement});
   const std::string_view how = *placement ? name(**placement) : "recorded";

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that people have from a real run, or standard input as "-": what kind it is, by its first
+// bytes, and its recordings. Files may be compressed with gzip.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evidence/byte_stream.h"
+#include "evidence/recording.h"
+
+namespace memtape::cli {
+
+class RecordedFile {
+ public:
+  enum class Kind : unsigned char { pickle, trace, text };
+
+  static Result<RecordedFile> open(const std::string& path);
+
+  Kind kind() const { return kind_; }
+  const std::string& name() const { return name_; }
+  /// Of a pickle or a trace: one a device.
+  Result<std::vector<Recording>> recordings();
+  /// Of a text: all of it.
+  Result<std::string> text();
+
+ private:
+  RecordedFile(std::unique_ptr<ByteStream> stream, std::string name, Kind kind)
+      : stream_(std::move(stream)), name_(std::move(name)), kind_(kind) {}
+
+  std::unique_ptr<ByteStream> stream_;
+  std::string name_;
+  Kind kind_;
+};
+
+}  // namespace memtape::cli

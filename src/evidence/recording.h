@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recording: what the allocator of one device did, with the Python stack of each event: one device
+// of a snapshot, or a trace file (which has no stacks). The state before the first event is rebuilt
+// backwards from the one behind the last, as PyTorch's own viewer does.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "allocator/recorded_trace.h"
+#include "evidence/snapshot.h"
+
+namespace memtape {
+
+/// What is known of a block that was there before the first event.
+struct OlderBlock {
+  AddressRange range;
+  Bytes requested = 0;
+  StackId stack = 0;
+  std::uint8_t category = 0;
+};
+
+struct Recording {
+  std::string name;
+  int device = 0;
+  RecordedTrace trace;
+  std::shared_ptr<const Stacks> stacks = std::make_shared<Stacks>();
+  std::vector<StackId> event_stacks;            ///< by event; empty: none are known
+  std::vector<std::int64_t> times_us;           ///< by event; empty: unknown
+  std::vector<std::uint8_t> event_categories;   ///< by event: 0, or 1 + Category; empty: none
+  std::vector<OlderBlock> older;                ///< in the order of trace.initial's blocks
+  std::vector<SnapshotAnnotation> annotations;  ///< of this device, in order of time
+  std::vector<std::string> warnings;
+  /// The state at the end is not the one behind the last event, or is not known.
+  bool is_cut = false;
+  bool has_private_pools = false;
+
+  StackId stack_of(std::size_t event) const {
+    return event_stacks.empty() ? 0 : event_stacks[event];
+  }
+  std::int64_t time_of(std::size_t event) const { return times_us.empty() ? 0 : times_us[event]; }
+};
+
+/// The devices of which the snapshot says anything, each as a recording. The snapshot's events are
+/// taken over.
+std::vector<Recording> recordings_of(MemorySnapshot snapshot, const std::string& name);
+
+/// A trace file as a recording.
+Recording recording_of(RecordedTrace trace);
+
+}  // namespace memtape

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// MemorySnapshot: what torch.cuda.memory._snapshot() holds, of all its devices: the events that
+// were recorded, the segments at the end, and the Python stacks, each kept once.
+//
+//     device_traces  [[alloc, free_requested, free_completed, segment_alloc, ..., oom], ...]
+//     segments       [device, address, size, [block, block, ...]]
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "allocator/recorded_trace.h"
+
+namespace memtape {
+
+using TextId = std::uint32_t;
+using FrameId = std::uint32_t;
+using StackId = std::uint32_t;  ///< 0: no stack
+
+struct StackFrame {
+  TextId file = 0, function = 0;
+  std::int32_t line = 0;
+  bool operator==(const StackFrame&) const = default;
+};
+
+/// Texts, frames and stacks, each under one number. Text 0 is "", stack 0 is empty; frames are
+/// innermost first.
+struct Stacks {
+  std::deque<std::string> texts{""};  ///< views of them stay valid
+  std::vector<StackFrame> frames;
+  std::vector<std::vector<FrameId>> stacks{{}};
+
+  std::string_view text(TextId id) const { return texts[id]; }
+};
+
+/// One entry of a device's trace. `address` is the free memory of the device where it ran out.
+struct SnapshotEvent {
+  Address address = 0;
+  Bytes size = 0;
+  std::int64_t time_us = 0;
+  StackId stack = 0;
+  std::uint16_t stream = 0;  ///< index into MemorySnapshot::streams
+  TraceAction action = TraceAction::remark;
+  std::uint8_t category = 0;  ///< 0, or 1 + a Category: memtape's own snapshots say it
+};
+
+struct SnapshotBlock {
+  enum class State : std::uint8_t { inactive, allocated, pending_free };
+  Address address = 0;
+  Bytes size = 0, requested = 0;
+  StackId stack = 0;
+  State state = State::inactive;
+  std::uint8_t category = 0;
+};
+
+struct SnapshotSegment {
+  int device = 0;
+  Address address = 0;
+  Bytes size = 0;
+  std::int64_t stream = 0;
+  bool is_small = false, is_expandable = false;
+  bool in_private_pool = false;  ///< of a CUDA graph or a MemPool
+  std::vector<SnapshotBlock> blocks;
+};
+
+/// A span that the profiler or the optimizer marked ("Optimizer.step#AdamW.step").
+struct SnapshotAnnotation {
+  TextId name = 0;
+  std::int64_t time_us = 0;
+  int device = 0;
+  bool is_start = false;
+};
+
+struct MemorySnapshot {
+  Stacks stacks;
+  std::vector<std::int64_t> streams;  ///< handles, in order of appearance
+  std::vector<SnapshotEvent> events;  ///< of all devices, one device after the other
+  std::vector<std::pair<std::size_t, std::size_t>>
+      traces;  ///< by device: first event, one behind the last
+  std::vector<SnapshotSegment> segments;
+  std::vector<SnapshotAnnotation> annotations;
+  std::string alloc_conf;  ///< PYTORCH_CUDA_ALLOC_CONF
+  bool expandable_segments = false;
+  bool has_segments = false;          ///< the state at the end is there
+  bool is_complete = true;            ///< the file was read to its end
+  std::vector<std::string> warnings;  ///< what could not be read
+};
+
+}  // namespace memtape

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a pickle of torch.cuda.memory._snapshot() (torch 2.0 to 2.15, and memtape's own), or of
+// torch.cuda.memory_snapshot(), which is its list of segments alone.
+#pragma once
+
+#include "base/result.h"
+#include "evidence/byte_stream.h"
+#include "evidence/snapshot.h"
+
+namespace memtape {
+
+/// A file that ends early gives what was readable, and a warning that says so.
+Result<MemorySnapshot> read_snapshot(ByteStream& stream);
+
+}  // namespace memtape
