@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ROOMS = ["base", "release", "tape", "allocator", "timeline", "mesh", "model", "ghost", "nn", "family", "ggml", "workload", "launch", "framework",
+ROOMS = ["base", "release", "tape", "allocator", "timeline", "mesh", "model", "ghost", "nn", "family", "ggml", "workload", "time", "launch", "framework",
          "formats", "evidence", "report", "predict", "search"]
 SOURCES = {".h", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -4,6 +4,8 @@
 
     scripts/embed_data.py models data/models OUTPUT.cpp     the rows of src/model/catalog.h
     scripts/embed_data.py gpus data/gpus.json OUTPUT.cpp    the rows of src/mesh/gpu_facts.h
+    scripts/embed_data.py gpu_speeds data/gpus.json OUTPUT.cpp   those of src/mesh/gpu_speeds.h
+    scripts/embed_data.py kernels data/kernels.txt OUTPUT.cpp    those of src/time/kernel_rows.h
     scripts/embed_data.py launch_flags data/launch OUTPUT.cpp   the tables of src/launch/flag_tables.h, one a file
     scripts/embed_data.py setting_names data/settings OUTPUT.cpp   the tables of src/launch/setting_names.h, one a file
     scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/megatron_arguments.h
@@ -77,6 +79,41 @@ def gpus(path):
         f'{HEAD}#include "mesh/gpu_facts.h"\n\nnamespace memtape::data {{\n\n'
         f"constexpr GpuFacts kGpus[] = {{\n{body}}};\n\n"
         "std::span<const GpuFacts> gpus() { return kGpus; }\n\n}  // namespace memtape::data\n"
+    )
+
+
+def gpu_speeds_row(gpu):
+    figures = (gpu.get(key) or 0 for key in (
+        "tflops_fp32", "tflops_bf16_dense", "tflops_fp16_dense", "tflops_fp8_dense", "tflops_fp4_dense", "tops_int8_dense", "memory_bandwidth_gb_s",
+        "interconnect_gb_s_unidirectional", "pcie_gb_s_unidirectional", "network_gb_s_unidirectional", "typical_gpus_per_node", "link_domain"))
+    return f'  {{{text(gpu["id"])}, {", ".join(map(str, figures))},\n   {text(chr(10).join(gpu["sources"]))}}},\n'
+
+
+def gpu_speeds(path):
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return (
+        f'{HEAD}#include "mesh/gpu_speeds.h"\n\nnamespace memtape::data {{\n\n'
+        f"constexpr GpuSpeeds kSpeeds[] = {{\n{''.join(map(gpu_speeds_row, rows))}}};\n\n"
+        "std::span<const GpuSpeeds> gpu_speeds() { return kSpeeds; }\n\n}  // namespace memtape::data\n"
+    )
+
+
+def kernels(path):
+    """A line is a kind, words that name what was measured, and figures: as one table of figures and one of rows into it."""
+    rows, figures = [], []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        kind, gpu, *rest = line.split()
+        words = {"gemm": 2, "context": 1, "generation": 0, "latent_context": 0, "latent_generation": 0, "experts": 2, "message": 2}[kind]
+        rows.append(f'  {{{text(kind)}, {text(gpu)}, {text(" ".join(rest[:words]))}, {len(figures)}, {len(rest) - words}}},\n')
+        figures += rest[words:]
+    table = "".join(f"    {', '.join(figures[i:i + 20])},\n" for i in range(0, len(figures), 20))
+    return (
+        f'{HEAD}#include "time/kernel_rows.h"\n\nnamespace memtape::data {{\n\n'
+        f"constexpr float kFigures[] = {{\n{table}}};\n\nconstexpr KernelRow kRows[] = {{\n{''.join(rows)}}};\n\n"
+        "std::span<const KernelRow> kernel_rows() { return kRows; }\n"
+        "std::span<const float> kernel_figures() { return kFigures; }\n\n}  // namespace memtape::data\n"
     )
 
 
@@ -157,6 +194,8 @@ def main():
     kinds = {
         "models": models,
         "gpus": gpus,
+        "gpu_speeds": gpu_speeds,
+        "kernels": kernels,
         "megatron_arguments": megatron_arguments,
         "launch_flags": launch_flags,
         "setting_names": setting_names,

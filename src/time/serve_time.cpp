@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "time/serve_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace memtape::time {
+namespace {
+
+using Kind = AttentionShape::Kind;
+
+double to_double(std::int64_t x) { return static_cast<double>(x); }
+double cut(std::int64_t x, std::int64_t ranks) {
+  return to_double(std::max<std::int64_t>((x + ranks - 1) / ranks, 1));
+}
+
+/// A pass costs the engine's scheduler, sampling and sending of tokens so much beside its kernels.
+constexpr double kPassWithGraphs = 1.0e-3;
+/// Without graphs Python launches a layer's kernels one by one.
+constexpr double kLayerWithoutGraphs = 0.25e-3;
+
+}  // namespace
+
+double ServeClock::linear(const ServeSetup& s, double tokens, double n, double k) const {
+  double seconds = kernels_.gemm({tokens, n, k}, s.weights);
+  if (s.weights == Compute::fp8 || s.weights == Compute::mxfp8 || s.weights == Compute::nvfp4)
+    seconds += kernels_.elementwise(tokens * k * 3);
+  return seconds;
+}
+
+void ServeClock::attention(Cost& cost, const ServeSetup& s, const Pass& p,
+                           const AttentionShape& a) const {
+  if (a.kind == Kind::none) return;
+  const double tokens = p.prompt_tokens + p.sequences;
+  const auto h = to_double(shape_.hidden);
+  const std::int64_t tp = s.tp;
+  const double heads = cut(a.heads, tp), kv = cut(a.kv_heads, tp);
+  const auto d = to_double(a.head_dim), dv = to_double(a.value_head_dim);
+  const auto rank = to_double(a.kv_rank), rope = to_double(a.rope_dim);
+  if (a.kind == Kind::latent) {
+    const auto q = to_double(a.q_rank);
+    if (q > 0)
+      cost.gemm += linear(s, tokens, q + rank + rope, h) + linear(s, tokens, heads * d, q);
+    else
+      cost.gemm += linear(s, tokens, heads * d + rank + rope, h);
+    if (p.prompt_tokens > 0)
+      cost.gemm += kernels_.gemm({p.prompt_tokens, heads * (d - rope + dv), rank}, Compute::bf16);
+    if (p.sequences > 0)  // absorbed into the queries and out of the values
+      cost.gemm += kernels_.gemm({p.sequences, heads * (d - rope + dv), rank}, Compute::bf16);
+  } else if (a.kind == Kind::linear) {
+    cost.gemm += linear(s, tokens, cut(a.in_width, tp), h);
+  } else {
+    cost.gemm += linear(s, tokens, heads * d + kv * (d + dv), h);
+  }
+  cost.gemm += linear(s, tokens, h, heads * dv);
+  cost.elementwise += kernels_.elementwise(tokens * (h * 16 + (heads + 2 * kv) * d * 6));
+  const auto limited = [&](double seen) {
+    if (a.window > 0) seen = std::min(seen, to_double(a.window));
+    if (a.top_tokens > 0) seen = std::min(seen, to_double(a.top_tokens));
+    return seen;
+  };
+  if (p.prompt_tokens > 0) {
+    const double flops = 2 * p.prompt_tokens * heads * limited(p.prompt_length / 2) * (d + dv);
+    cost.attention += a.kind == Kind::latent
+                          ? kernels_.latent_context_attention(flops, p.prompt_length)
+                          : kernels_.context_attention(flops, p.prompt_length, a.head_dim);
+  }
+  if (p.sequences > 0) {
+    const double seen = p.sequences * limited(p.context);
+    if (a.kind == Kind::latent)
+      cost.attention += kernels_.latent_generation_attention(seen * (rank + rope) * s.kv_bytes,
+                                                             2 * seen * heads * (2 * rank + rope));
+    else if (a.kind == Kind::linear)
+      cost.attention += kernels_.elementwise(p.sequences * heads * d * dv * 8);
+    else
+      cost.attention += kernels_.generation_attention(seen * kv * (d + dv) * s.kv_bytes,
+                                                      2 * seen * heads * (d + dv));
+  }
+  if (tp > 1) cost.tp += collectives_.served_all_reduce(tokens * h * 2, tp);
+}
+
+void ServeClock::mlp(Cost& cost, const ServeSetup& s, const Pass& p, const MlpShape& m) const {
+  const double own = p.prompt_tokens + p.sequences;
+  const auto h = to_double(shape_.hidden);
+  const double matrices = m.gated ? 2 : 1;
+  const auto dense = [&](std::int64_t width) {
+    const double w = cut(width, s.tp);
+    cost.gemm += linear(s, own, matrices * w, h) + linear(s, own, h, w);
+    cost.elementwise += kernels_.elementwise(own * w * 6);
+  };
+  if (m.width > 0) dense(m.width);
+  if (m.shared_width > 0) dense(m.shared_width);
+  if (m.is_mixture()) {
+    // All ranks of attention bring tokens; experts are cut over all ranks, by expert or by width.
+    const double tokens = own * to_double(s.dp);
+    const std::int64_t ranks = s.tp * s.dp;
+    const std::int64_t by_expert = std::min(std::max<std::int64_t>(s.ep, 1), ranks);
+    Kernels::Experts e;
+    e.picks = tokens * to_double(m.top_k) / to_double(by_expert);
+    e.local = cut(m.experts, by_expert);
+    e.hidden = h;
+    e.width = cut(m.expert_width, std::max<std::int64_t>(ranks / by_expert, 1));
+    e.matrices = matrices + 1;
+    e.balanced = false;
+    e.weights_only = s.expert_weights_only;
+    cost.gemm += kernels_.experts(e, s.experts);
+    cost.gemm += kernels_.gemm({own, to_double(m.experts), h}, Compute::bf16);
+    cost.elementwise += kernels_.elementwise(own * to_double(m.top_k) * h * 4);
+    if (s.dp > 1) {
+      const Group group = Group::strided(ranks, 1, kernels_.machine().domain);
+      cost.ep += collectives_.seconds(Message::all_gather, tokens * h * 2, group) +
+                 collectives_.seconds(Message::reduce_scatter, tokens * h * 2, group);
+    }
+  }
+  if ((m.width > 0 || m.is_mixture()) && s.tp > 1)
+    cost.tp += collectives_.served_all_reduce(own * h * 2, s.tp);
+  cost.elementwise += kernels_.elementwise(own * h * 8);
+}
+
+ServeClock::Cost ServeClock::pass(const ServeSetup& s, const Pass& p) const {
+  Cost cost;
+  for (const LayerShape& layer : shape_.layers) {
+    Cost one;
+    attention(one, s, p, layer.attention);
+    mlp(one, s, p, layer.mlp);
+    const auto n = to_double(layer.count);
+    cost.gemm += n * one.gemm;
+    cost.attention += n * one.attention;
+    cost.elementwise += n * one.elementwise;
+    cost.tp += n * one.tp;
+    cost.ep += n * one.ep;
+  }
+  const double prompts = p.prompt_length > 0 ? std::ceil(p.prompt_tokens / p.prompt_length) : 0;
+  const double sampled = p.sequences + prompts;
+  cost.gemm +=
+      kernels_.gemm({sampled, cut(shape_.vocab, s.tp), to_double(shape_.hidden)}, Compute::bf16);
+  cost.host += kPassWithGraphs;
+  const double eager = kLayerWithoutGraphs * to_double(shape_.layer_count());
+  if (!s.cuda_graphs) cost.host += std::max(eager - cost.seconds(), 0.0);
+  if (s.pp > 1)
+    cost.tp += to_double(s.pp - 1) *
+               collectives_.send((p.prompt_tokens + p.sequences) * to_double(shape_.hidden) * 2,
+                                 s.tp * s.dp * s.pp <= kernels_.machine().domain);
+  return cost;
+}
+
+ServeTime ServeClock::time(const ServeSetup& s) const {
+  ServeTime t;
+  const double input = to_double(s.input_tokens),
+               output = std::max(to_double(s.output_tokens), 1.0);
+  const double requests = std::max(1.0, to_double(s.concurrency) / to_double(s.dp));
+  const double context = input + output / 2;
+  const Cost decode = pass(s, {0, 0, requests, context});
+  const double chunk = std::min(to_double(s.max_batched_tokens), input * requests);
+  const Cost full = pass(s, {chunk, std::min(input, chunk), 0, 0});
+  const double prompts_in_chunk = chunk / input;
+  t.prefill_seconds = pass(s, {input, input, 0, 0}).seconds();
+  t.decode_seconds = decode.seconds();
+  const double prefill = full.seconds() / prompts_in_chunk;  // of one prompt among many
+  const double tpot = t.decode_seconds + prefill * (requests - 1) / output;
+  const double ttft = std::max(t.prefill_seconds, prefill * (requests + 1) / 2);
+  t.tpot = {tpot, tpot, tpot};
+  t.ttft = {ttft, ttft, ttft};
+  t.requests_per_second = to_double(s.concurrency) / (ttft + tpot * output);
+  t.tokens_per_second = t.requests_per_second * output;
+  const auto add = [&](PartKind kind, std::string_view what, double seconds) {
+    if (seconds > 0) t.decode_parts.push_back({kind, what, seconds, 0});
+  };
+  add(PartKind::compute, "gemm", decode.gemm);
+  add(PartKind::compute, "attention", decode.attention);
+  add(PartKind::compute, "elementwise", decode.elementwise);
+  add(PartKind::message, "tp", decode.tp);
+  add(PartKind::message, "ep", decode.ep);
+  add(PartKind::host, "scheduler", decode.host);
+  return t;
+}
+
+}  // namespace memtape::time
