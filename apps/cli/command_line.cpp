@@ -13,14 +13,19 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "answer/serve_words.h"
+#include "answer/train_options.h"
 #include "base/text.h"
 #include "run_options.h"
-#include "serve_command_line.h"
-#include "train_options.h"
 #include "workload/training_arguments.h"
 
 namespace memtape::cli {
 namespace {
+
+using answer::NamedOption;
+using answer::read_serve_words;
+using answer::ServeWords;
+using answer::train_options;
 
 /// A command as the overview shows it. `parse` reads the words after its name.
 struct Command {

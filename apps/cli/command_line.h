@@ -21,9 +21,6 @@ using Request = std::variant<Message, RawOptions, ServeCommand, LaunchOptions, R
                              VerifyOptions, VerifyServeOptions, ReplayOptions, ScoreboardOptions,
                              DiffOptions, ModelsOptions, GpusOptions>;
 
-/// The words after the program's name.
-using Arguments = std::span<const char* const>;
-
 Result<Request> parse_command_line(Arguments arguments);
 
 }  // namespace memtape::cli

@@ -2,11 +2,12 @@
 #include "real_question.h"
 
 #include <nlohmann/json.hpp>
+#include "outside_process.h"
 
-#include "device_options.h"
+#include "answer/device_options.h"
+#include "answer/train_request.h"
 #include "predict/program.h"
 #include "predict/settings.h"
-#include "train_request.h"
 #include "workload/training_arguments.h"
 
 namespace memtape::cli {
@@ -29,7 +30,7 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
 
 /// What the script is told: the settings as the answer repeats them and, for Trainer, the
 /// TrainingArguments and the LoraConfig as they were typed.
-std::vector<Setting> script_settings(const TrainRecipe& recipe, OptionValues values) {
+std::vector<Setting> script_settings(const TrainRecipe& recipe, answer::OptionValues values) {
   std::vector<Setting> settings = resolved_settings(recipe);
   if (recipe.framework != Framework::transformers) return settings;
   nlohmann::json words = nlohmann::json::array();
@@ -51,17 +52,17 @@ phantom_run::Recipe recipe_of(const TrainRecipe& recipe) {
 }  // namespace
 
 Result<RealQuestion> real_question(const RawOptions& options) {
-  const Result<TrainRequest> request = train_request(options);
+  const Result<answer::TrainRequest> request = answer::train_request(options, outside_process());
   if (!request) return tl::unexpected(request.error());
   if (const Result<void> can = check_recipe(request->recipe); !can)
     return tl::unexpected(can.error());
-  auto source = sources::find_model_source(options.model, sources::HubSettings::of_process());
+  auto source = outside_process().model(options.model);
   if (!source) return tl::unexpected(source.error());
   if (!source->config) return unsupported("no config.json", source->where);
   const Result<TrainRecipe> settled = resolved(request->recipe, *source->config);
   if (!settled) return tl::unexpected(settled.error());
   const TrainRecipe& recipe = *settled;
-  const std::string* placement = last_value(options.values, "driver-placement");
+  const std::string* placement = answer::last_value(options.values, "driver-placement");
   return RealQuestion{
       .request = *request,
       .source = std::move(*source),

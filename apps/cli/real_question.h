@@ -6,17 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "answer/train_request.h"
 #include "base/result.h"
 #include "options.h"
 #include "phantom/real_step.h"
-#include "sources/model_source.h"
-#include "train_request.h"
 
 namespace memtape::cli {
 
 struct RealQuestion {
-  TrainRequest request;
-  sources::ModelSource source;
+  answer::TrainRequest request;
+  ModelSource source;
   TrainRecipe recipe;             ///< as it was resolved for this model
   std::vector<Setting> settings;  ///< what the script is told
   Gpu gpu;

@@ -2,13 +2,12 @@
 #include "recorded_answer.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "device_options.h"
+#include "answer/device_options.h"
 #include "phantom/step_cache.h"
 #include "predict/device_summary.h"
 #include "predict/outside.h"
@@ -110,22 +109,10 @@ void judge(Prediction& prediction) {
 
 }  // namespace
 
-Result<Real> real_choice(const RawOptions& options) {
-  constexpr std::array<std::string_view, 3> kChoices{"never", "auto", "always"};
-  const std::string* said = last_value(options.values, "real");
-  if (!said) return Real::never;
-  const auto found = std::ranges::find(kChoices, *said);
-  if (found == kChoices.end())
-    return bad_input("unusable value \"" + *said + "\"", "--real", "never, auto or always");
-  return static_cast<Real>(found - kChoices.begin());
-}
-
-bool is_beyond_known(const TrainRecipe& recipe) { return !release_warnings(recipe).empty(); }
-
 Result<TrainAnswer> recorded_answer(const RawOptions& options) {
   const Result<RealQuestion> question = real_question(options);
   if (!question) return tl::unexpected(question.error());
-  const std::string* python = last_value(options.values, "python");
+  const std::string* python = answer::last_value(options.values, "python");
   const auto step = run_or_find(*question, python ? *python : std::string());
   if (!step) return tl::unexpected(step.error());
   const Json figures = Json::parse(step->expect_json, nullptr, false);

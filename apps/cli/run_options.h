@@ -4,9 +4,11 @@
 
 #include <span>
 
-#include "train_options.h"
+#include "answer/train_options.h"
 
 namespace memtape::cli {
+
+using answer::NamedOption;
 
 std::span<const NamedOption> run_options();
 

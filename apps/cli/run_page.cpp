@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "answer/device_options.h"
 #include "base/text.h"
-#include "device_options.h"
+#include "outside_process.h"
 #include "phantom/tape_file.h"
 #include "predict/rank_report.h"
 #include "predict/step_trace.h"
@@ -18,7 +19,7 @@ using phantom_run::TapeFile;
 
 Result<DeviceSetup> device_of_run(const RunCommand& command,
                                   const phantom_run::PhantomRequest& request) {
-  const Result<ServeDevice> device = device_of(command.values);
+  const Result<ServeDevice> device = answer::device_of(command.values, {}, outside_process());
   if (!device) return tl::unexpected(device.error());
   return DeviceSetup{.gpu = request.gpu,
                      .total_bytes = request.total_bytes,

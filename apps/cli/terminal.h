@@ -8,17 +8,12 @@
 #include <cstdio>
 #include <string_view>
 
+#include "answer/exit_code.h"
 #include "base/result.h"
 
 namespace memtape::cli {
 
-/// What scripts read from the program's exit (docs/json.md).
-enum ExitCode : int {
-  fits = 0,  ///< or no device was named, or the command succeeded
-  does_not_fit = 1,
-  bad_input = 2,
-  internal_error = 3,
-};
+using answer::ExitCode;
 
 class Terminal {
  public:

@@ -8,26 +8,15 @@
 //   weights
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/result.h"
-#include "model/config.h"
-#include "model/tensor_list.h"
+#include "model/model_source.h"
 #include "sources/hub.h"
 
 namespace memtape::sources {
 
-struct ModelSource {
-  std::string id;                ///< hub id, or the path as it was typed
-  std::string where;             ///< "catalog", "Hugging Face cache", the URL or the file
-  std::optional<Config> config;  ///< absent only for a checkpoint without a config.json beside it
-  std::optional<TensorList> header;  ///< what the checkpoint stores
-  std::vector<std::string>
-      warnings;  ///< what the user should know: shards that are not there, no config.json
-};
+using memtape::ModelSource;
 
 /// `config` is present unless `model` is a checkpoint alone. The error names what was tried and the
 /// nearest catalog entry.

@@ -248,6 +248,13 @@ std::optional<std::string> JsonReader::key() {
 
 bool JsonReader::item() { return another(']'); }
 
+std::string_view JsonReader::raw() {
+  skip_space();
+  const std::size_t begin = at_;
+  skip();
+  return text_.substr(begin, failed() ? 0 : at_ - begin);
+}
+
 void JsonReader::skip_one() {
   switch (next()) {
     case JsonKind::null: return null();

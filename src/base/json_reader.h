@@ -59,6 +59,8 @@ class JsonReader {
 
   /// Passes over the next value, whatever it is.
   void skip();
+  /// The next value as it is written, passed over.
+  std::string_view raw();
 
   /// Only white space may follow.
   void finish();

@@ -7,11 +7,13 @@
 
 #include <gmock/gmock.h>
 
-#include "train_options.h"
+#include "answer/train_options.h"
 
 namespace memtape::cli {
 namespace {
 
+using answer::NamedOption;
+using answer::train_options;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;

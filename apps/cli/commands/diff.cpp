@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape diff TAPE MODEL [train options]`: the predicted step beside a recorded one, up to the
 // first event that differs.
+#include "answer/train_request.h"
 #include "commands.h"
+#include "outside_process.h"
 #include "predict/program.h"
 #include "predict/step_play.h"
 #include "report/tape_diff.h"
 #include "sources/files.h"
-#include "sources/model_source.h"
-#include "train_request.h"
 
 namespace memtape::cli {
 namespace {
@@ -19,10 +19,10 @@ Result<report::TapeDiff> compare(const DiffOptions& options) {
   if (!text) return tl::unexpected(text.error());
   const auto recorded = parse_step_tape(*text, options.tape);
   if (!recorded) return tl::unexpected(recorded.error());
-  const Result<TrainRequest> request = train_request(options.train);
+  const Result<answer::TrainRequest> request =
+      answer::train_request(options.train, outside_process());
   if (!request) return tl::unexpected(request.error());
-  const auto source =
-      sources::find_model_source(options.train.model, sources::HubSettings::of_process());
+  const auto source = outside_process().model(options.train.model);
   if (!source) return tl::unexpected(source.error());
   if (!source->config) return unsupported("no config.json", source->where);
   const Result<TrainRecipe> settled = resolved(request->recipe, *source->config);

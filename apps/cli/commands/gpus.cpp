@@ -5,22 +5,19 @@
 
 #include <fmt/format.h>
 
+#include "answer/catalog_json.h"
+#include "answer/table.h"
 #include "base/text.h"
 #include "commands.h"
-#include "mesh/gpu_catalog.h"
-#include "report/json_writer.h"
-#include "table.h"
 
 namespace memtape::cli {
 namespace {
 
-using report::JsonWriter;
+using answer::capability_text;
+using answer::clipped;
+using answer::Table;
 
 constexpr std::size_t kLongestName = 36;
-
-std::string capability_text(const Gpu& gpu) {
-  return gpu.runs_cuda() ? fmt::format("{}.{}", gpu.capability_major, gpu.capability_minor) : "-";
-}
 
 std::string total_text(const Gpu& gpu) {
   if (gpu.total_bytes == 0) return "-";
@@ -66,59 +63,16 @@ std::string entry_text(const Gpu& gpu) {
   return text;
 }
 
-void write_bytes(JsonWriter& json, std::string_view key, Bytes bytes, Certainty certainty) {
-  json.key(key);
-  certainty == Certainty::unknown ? json.null() : json.value(bytes);
-}
-
-void write_gpu(JsonWriter& json, const Gpu& gpu) {
-  json.begin_object();
-  json.member("id", gpu.id);
-  json.member("name", gpu.name);
-  json.member("vendor", gpu.vendor);
-  json.member("architecture", gpu.architecture);
-  json.key("compute_capability");
-  gpu.runs_cuda() ? json.value(capability_text(gpu)) : json.null();
-  json.key("sm_count");
-  gpu.sm_count > 0 ? json.value(gpu.sm_count) : json.null();
-  write_bytes(json, "total_bytes", gpu.total_bytes, gpu.total_certainty);
-  json.member("total_certainty", name(gpu.total_certainty));
-  json.member("total_source", gpu.total_source);
-  write_bytes(json, "context_bytes", gpu.context_bytes, gpu.context_certainty);
-  json.member("context_certainty", name(gpu.context_certainty));
-  json.member("context_source", gpu.context_source);
-  json.member("notes", gpu.notes);
-  json.end_object();
-}
-
-std::string catalog_json(std::span<const Gpu> gpus) {
-  JsonWriter json(JsonWriter::Layout::pretty);
-  json.begin_object();
-  json.member("schema", "memtape/1");
-  json.member("command", "gpus");
-  json.key("gpus");
-  json.begin_array();
-  for (const Gpu& gpu : gpus) write_gpu(json, gpu);
-  json.end_array();
-  json.end_object();
-  return std::move(json).take() + "\n";
-}
-
 }  // namespace
 
 int run_gpus(const GpusOptions& options, Terminal& terminal) {
-  std::vector<Gpu> gpus;
-  if (options.id.empty()) {
-    gpus = gpu_catalog();
-  } else {
-    const Result<Gpu> gpu = find_gpu(options.id, "gpus");
-    if (!gpu) return terminal.fail(gpu.error());
-    gpus.push_back(*gpu);
-  }
+  const Result<std::vector<Gpu>> gpus = answer::gpus_named(options.id);
+  if (!gpus) return terminal.fail(gpus.error());
   if (options.output.json)
-    terminal.print(catalog_json(gpus));
+    terminal.print(answer::gpus_json(*gpus));
   else
-    terminal.print(options.id.empty() ? catalog_text(gpus, options.output) : entry_text(gpus[0]));
+    terminal.print(options.id.empty() ? catalog_text(*gpus, options.output)
+                                      : entry_text(gpus->front()));
   return ExitCode::fits;
 }
 

@@ -2,31 +2,28 @@
 // `memtape models [MODEL]`: the models known by name; or what is known of one model, wherever it
 // comes from.
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "answer/catalog_json.h"
+#include "answer/table.h"
 #include "base/text.h"
 #include "commands.h"
-#include "family/pretrained.h"
-#include "model/catalog.h"
-#include "report/json_writer.h"
-#include "sources/model_source.h"
-#include "table.h"
+#include "outside_process.h"
 
 namespace memtape::cli {
 namespace {
 
-using report::JsonWriter;
-using sources::ModelSource;
-
-/// Whether `memtape train` has a ghost of the family.
-bool is_supported(std::string_view family) {
-  return std::ranges::any_of(family::families(),
-                             [&](const auto& f) { return f.model_type == family; });
-}
+using answer::clipped;
+using answer::dtypes_of;
+using answer::facts_of;
+using answer::is_supported;
+using answer::model_json;
+using answer::ModelFacts;
+using answer::models_json;
+using answer::Table;
 
 std::string catalog_text(const OutputOptions& output) {
   using enum Table::Align;
@@ -41,49 +38,6 @@ std::string catalog_text(const OutputOptions& output) {
     text += fmt::format("\n{} models. TRAIN: whether memtape train knows the family.\n",
                         model_catalog().size());
   return text;
-}
-
-void write_entry(JsonWriter& json, const CatalogEntry& entry) {
-  json.begin_object();
-  json.member("id", entry.id);
-  json.member("family", entry.family);
-  json.key("parameters");
-  entry.parameters > 0 ? json.value(entry.parameters) : json.null();
-  json.member("supported", is_supported(entry.family));
-  json.end_object();
-}
-
-std::string catalog_json() {
-  JsonWriter json(JsonWriter::Layout::pretty);
-  json.begin_object();
-  json.member("schema", "memtape/1");
-  json.member("command", "models");
-  json.key("models");
-  json.begin_array();
-  for (const CatalogEntry& entry : model_catalog()) write_entry(json, entry);
-  json.end_array();
-  json.end_object();
-  return std::move(json).take() + "\n";
-}
-
-/// One model with everything a report of it needs.
-struct Facts {
-  const ModelSource& source;
-  const CatalogEntry* entry;  ///< null when it does not come from the catalog
-  std::string family;         ///< "" where there is no configuration
-};
-
-Facts facts_of(const ModelSource& source) {
-  const bool from_catalog = source.where == "catalog";
-  return {source, from_catalog ? find_model(source.id) : nullptr,
-          source.config ? source.config->optional_text("model_type").value_or("") : ""};
-}
-
-/// "BF16" -> how many tensors.
-std::map<std::string, std::int64_t> dtypes_of(const TensorList& header) {
-  std::map<std::string, std::int64_t> counts;
-  for (const StoredTensor& tensor : header.tensors) ++counts[tensor.dtype];
-  return counts;
 }
 
 std::string checkpoint_text(const TensorList& header) {
@@ -107,7 +61,7 @@ std::string config_text(const Config& config, std::size_t width) {
   return table.text();
 }
 
-std::string facts_text(const Facts& facts, std::size_t width) {
+std::string facts_text(const ModelFacts& facts, std::size_t width) {
   std::string text = fmt::format("{}\n  from        {}\n", facts.source.id, facts.source.where);
   if (facts.entry != nullptr) text += fmt::format("  config by   {}\n", facts.entry->config_source);
   if (!facts.family.empty())
@@ -122,63 +76,15 @@ std::string facts_text(const Facts& facts, std::size_t width) {
   return text;
 }
 
-void write_checkpoint(JsonWriter& json, const TensorList& header) {
-  json.begin_object();
-  json.member("tensors", static_cast<std::int64_t>(header.tensors.size()));
-  json.member("elements", header.total_elements());
-  json.member("bytes", header.total_bytes());
-  json.key("dtypes");
-  json.begin_object();
-  for (const auto& [dtype, count] : dtypes_of(header)) json.member(dtype, count);
-  json.end_object();
-  json.end_object();
-}
-
-void write_model(JsonWriter& json, const Facts& facts) {
-  json.begin_object();
-  json.member("id", facts.source.id);
-  json.member("from", facts.source.where);
-  json.key("family");
-  facts.family.empty() ? json.null() : json.value(facts.family);
-  json.member("supported", is_supported(facts.family));
-  if (facts.entry != nullptr) {
-    json.key("parameters");
-    facts.entry->parameters > 0 ? json.value(facts.entry->parameters) : json.null();
-    json.member("parameters_source", facts.entry->parameters_source);
-    json.member("config_source", facts.entry->config_source);
-  }
-  json.key("checkpoint");
-  facts.source.header ? write_checkpoint(json, *facts.source.header) : json.null();
-  json.key("config");
-  facts.source.config ? json.raw(facts.source.config->json()) : json.null();
-  json.end_object();
-}
-
-std::string facts_json(const Facts& facts) {
-  JsonWriter json(JsonWriter::Layout::pretty);
-  json.begin_object();
-  json.member("schema", "memtape/1");
-  json.member("command", "models");
-  json.key("model");
-  write_model(json, facts);
-  json.key("warnings");
-  json.begin_array();
-  for (const std::string& warning : facts.source.warnings) json.value(warning);
-  json.end_array();
-  json.end_object();
-  return std::move(json).take() + "\n";
-}
-
 int run_one(const ModelsOptions& options, Terminal& terminal) {
-  const Result<ModelSource> source =
-      sources::find_model_source(options.id, sources::HubSettings::of_process());
+  const Result<ModelSource> source = outside_process().model(options.id);
   if (!source) return terminal.fail(source.error());
-  const Facts facts = facts_of(*source);
+  const ModelFacts facts = facts_of(*source);
   if (source->config)
     if (const Result<void> checked = source->config->check(); !checked)
       return terminal.fail(checked.error());
   if (options.output.json) {
-    terminal.print(facts_json(facts));
+    terminal.print(model_json(facts));
     return ExitCode::fits;
   }
   terminal.print(facts_text(facts, static_cast<std::size_t>(terminal.width())));
@@ -190,7 +96,7 @@ int run_one(const ModelsOptions& options, Terminal& terminal) {
 
 int run_models(const ModelsOptions& options, Terminal& terminal) {
   if (!options.id.empty()) return run_one(options, terminal);
-  terminal.print(options.output.json ? catalog_json() : catalog_text(options.output));
+  terminal.print(options.output.json ? models_json() : catalog_text(options.output));
   return ExitCode::fits;
 }
 

@@ -3,15 +3,15 @@
 // right to the byte.
 #include <algorithm>
 
+#include "answer/serve_request.h"
+#include "answer/train_request.h"
 #include "command_line.h"
 #include "commands.h"
 #include "gzip_file.h"
+#include "outside_process.h"
 #include "report/json.h"
 #include "report/score.h"
 #include "report/serve_json.h"
-#include "serve_request.h"
-#include "sources/model_source.h"
-#include "train_request.h"
 #include "truth_rows.h"
 
 namespace memtape::cli {
@@ -36,7 +36,7 @@ struct Predict {
   const Config* assistant = nullptr;  ///< of generate()'s assistant
 
   Result<Answered> operator()(const RawOptions& options) const {
-    const Result<TrainRequest> request = train_request(options);
+    const Result<answer::TrainRequest> request = train_request(options, outside_process());
     if (!request) return tl::unexpected(request.error());
     const auto answer = predict_train({.id = row.id, .config = config}, request->recipe,
                                       request->device, {.largest = 0, .advise = false});
@@ -44,11 +44,12 @@ struct Predict {
     return Answered{report::json(answer->prediction), answer->prediction.model.family};
   }
   Result<Answered> operator()(const ServeCommand& command) const {
-    const Result<SideModels> beside =
-        assistant ? SideModels::drafted_by("assistant", *assistant) : SideModels::read(command);
+    const Result<answer::SideModels> beside =
+        assistant ? answer::SideModels::drafted_by("assistant", *assistant)
+                  : answer::SideModels::read(command, outside_process());
     if (!beside) return tl::unexpected(beside.error());
-    const auto answer =
-        answer_serve(command, {.id = row.id, .config = &config, .beside = &*beside});
+    const auto answer = answer::answer_serve(
+        command, {.id = row.id, .config = &config, .beside = &*beside}, outside_process());
     if (!answer) return tl::unexpected(answer.error());
     return Answered{report::json(*answer), answer->model.family};
   }

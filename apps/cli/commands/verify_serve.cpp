@@ -7,16 +7,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "answer/serve_request.h"
 #include "commands.h"
 #include "framework/transformers/serve.h"
+#include "outside_process.h"
 #include "phantom/real_step.h"
 #include "predict/serve.h"
 #include "predict/step_play.h"
 #include "report/serve_json.h"
 #include "report/verification.h"
-#include "serve_request.h"
 #include "show_verification.h"
-#include "sources/model_source.h"
 
 namespace memtape::cli {
 namespace {
@@ -106,13 +106,13 @@ struct Question {
   Runnable runnable;
 };
 
-Result<Question> question_of(const ServeCommand& command, const ServedModel& model) {
-  const auto request = serve_request(command, model);
+Result<Question> question_of(const ServeCommand& command, const answer::ServedModel& model) {
+  const auto request = answer::serve_request(command, model, outside_process());
   if (!request) return tl::unexpected(request.error());
   if (!request->config) return unsupported("no config.json", request->id);
   if (!request->device.gpu)
     return memtape::bad_input("is missing", "--gpu", "verify serve: --gpu a100-80gb");
-  auto answer = answer_serve(command, model);
+  auto answer = answer::answer_serve(command, model, outside_process());
   if (!answer) return tl::unexpected(answer.error());
   auto runs = runnable(command, *request, *answer);
   if (!runs) return tl::unexpected(runs.error());
@@ -145,12 +145,11 @@ int verified(const Question& q, const VerifyServeOptions& options, Terminal& ter
 }  // namespace
 
 int run_verify_serve(const VerifyServeOptions& options, Terminal& terminal) {
-  const auto source =
-      sources::find_model_source(options.serve.model, sources::HubSettings::of_process());
+  const auto source = outside_process().model(options.serve.model);
   if (!source) return terminal.fail(source.error());
-  const auto beside = SideModels::read(options.serve);
+  const auto beside = answer::SideModels::read(options.serve, outside_process());
   if (!beside) return terminal.fail(beside.error());
-  ServedModel model = served(*source);
+  answer::ServedModel model = answer::served(*source);
   model.beside = &*beside;
   const Result<Question> question = question_of(options.serve, model);
   if (!question) return terminal.fail(question.error());

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies outside of a request, for this program: the disk, the hub, the variables of the
+// process, installed Pythons, real steps on phantom GPUs, a thread for each core.
+#pragma once
+
+#include "answer/outside.h"
+
+namespace memtape::cli {
+
+class OutsideProcess final : public answer::Outside {
+ public:
+  Result<ModelSource> model(const std::string& name) const override;
+  Result<llamacpp::GgufHeader> gguf(const std::string& name) const override;
+  Result<std::string> text(const std::string& name, std::size_t limit) const override;
+  std::optional<std::string> variable(std::string_view name) const override;
+  Result<NamedReleases> installed(const std::string& python) const override;
+  Result<std::vector<launch::Container>> containers(
+      launch::ContainerRequest& request) const override;
+  Result<TrainAnswer> recorded(const answer::RawOptions& options) const override;
+  Workers workers() const override;
+};
+
+/// There is one process.
+const OutsideProcess& outside_process();
+
+}  // namespace memtape::cli

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/comparison_table.h"
+
+#include <fmt/format.h>
+
+#include "answer/table.h"
+#include "base/text.h"
+#include "report/json_writer.h"
+
+namespace memtape::answer {
+namespace {
+
+constexpr std::size_t kLongestFailure = 60;
+
+std::string gib_number(Bytes bytes) {
+  return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(1_GiB));
+}
+
+const ServeRank* rank_of(const ServeAnswer& answer) {
+  return answer.ranks.empty() ? nullptr : &answer.ranks.front();
+}
+
+Table::Row row(const ComparedServer& server, bool wins) {
+  const std::string quantize = server.quantize.empty() ? "-" : server.quantize;
+  if (!server.answer)
+    return {server.gpu, quantize, "-", "-", "-", "-", clipped(server.failure, kLongestFailure)};
+  const ServeAnswer& answer = *server.answer;
+  const ServeRank* rank = rank_of(answer);
+  std::string verdict(name(server.verdict()));
+  if (wins) verdict += "  <- the smallest that does";
+  if (!answer.failure.empty())
+    verdict = clipped(fmt::format("{}: {}", verdict, answer.failure), kLongestFailure);
+  return {server.gpu,
+          quantize,
+          rank ? gib_number(rank->peak_device_bytes) : "-",
+          gib_number(answer.device->total_bytes),
+          gib_number(answer.headroom_bytes.value_or(0)),
+          rank && rank->kv_cache.tokens > 0 ? with_commas(rank->kv_cache.tokens) : "-",
+          verdict};
+}
+
+void write(report::JsonWriter& out, const ComparedServer& server) {
+  out.begin_object();
+  out.member("gpu", server.gpu);
+  out.key("quantize");
+  server.quantize.empty() ? out.null() : out.value(server.quantize);
+  out.key("fits");
+  server.answer ? out.value(server.answer->fits.value_or(false)) : out.null();
+  out.key("verdict");
+  server.answer ? out.value(name(server.verdict())) : out.null();
+  if (server.answer) {
+    out.key("reason");
+    server.answer->failure.empty() ? out.null() : out.value(server.answer->failure);
+    if (const auto& users = server.answer->users) out.member("users_fit", users->fit);
+    if (const auto& solved = server.answer->solved) out.member("solved", solved->value);
+    const ServeRank* rank = rank_of(*server.answer);
+    out.member("total_bytes", server.answer->device->total_bytes);
+    out.member("peak_device_bytes", rank ? rank->peak_device_bytes : 0);
+    out.member("headroom_bytes", server.answer->headroom_bytes.value_or(0));
+    out.member("kv_tokens", rank ? rank->kv_cache.tokens : 0);
+  } else {
+    out.member("failure", server.failure);
+  }
+  out.end_object();
+}
+
+}  // namespace
+
+std::string text(const Comparison& comparison) {
+  using enum Table::Align;
+  Table table({left, left, right, right, right, right, left});
+  table.add({"GPU", "QUANTIZE", "NEEDS GiB", "OF", "SPARE", "KV TOKENS", "VERDICT"});
+  for (std::size_t i = 0; i < comparison.servers.size(); ++i)
+    table.add(row(comparison.servers[i], i == comparison.winner));
+  return table.text();
+}
+
+std::string quiet_text(const Comparison& comparison) {
+  if (!comparison.winner) return "none fits\n";
+  const ComparedServer& winner = comparison.servers[*comparison.winner];
+  return fmt::format("{}: {}{}\n", name(winner.verdict()), winner.gpu,
+                     winner.quantize.empty() ? "" : " with --quantize " + winner.quantize);
+}
+
+std::string json(const Comparison& comparison) {
+  report::JsonWriter out(report::JsonWriter::Layout::pretty);
+  out.begin_object();
+  out.member("schema", "memtape/1");
+  out.member("command", "serve");
+  out.key("compared");
+  out.begin_array();
+  for (const ComparedServer& server : comparison.servers) write(out, server);
+  out.end_array();
+  out.key("winner");
+  comparison.winner ? out.value(static_cast<std::int64_t>(*comparison.winner)) : out.null();
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace memtape::answer

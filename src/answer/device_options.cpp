@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/device_options.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace memtape::answer {
+namespace {
+
+Result<std::optional<Bytes>> bytes_option(OptionValues values, std::string_view name) {
+  const std::string* text = last_value(values, name);
+  if (!text) return std::nullopt;
+  Bytes bytes = 0;
+  const auto [at, error] = std::from_chars(text->data(), text->data() + text->size(), bytes);
+  if (error != std::errc() || at != text->data() + text->size() || bytes < 0)
+    return memtape::bad_input("unusable value \"" + *text + "\"", "--" + std::string(name),
+                              "a whole number of bytes");
+  return bytes;
+}
+
+/// PYTORCH_ALLOC_CONF, or the older PYTORCH_CUDA_ALLOC_CONF.
+Result<AllocatorConfig> allocator_of(OptionValues environment, const Outside& outside) {
+  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+    for (const auto& [variable, value] : environment)
+      if (variable == name) return AllocatorConfig::parse(value);
+    if (const auto text = outside.variable(name)) return AllocatorConfig::parse(*text);
+  }
+  return AllocatorConfig{};
+}
+
+}  // namespace
+
+const std::string* last_value(OptionValues values, std::string_view name) {
+  const auto found =
+      std::find_if(values.rbegin(), values.rend(), [&](const auto& v) { return v.first == name; });
+  return found == values.rend() ? nullptr : &found->second;
+}
+
+Result<ServeDevice> device_of(OptionValues values, OptionValues environment,
+                              const Outside& outside) {
+  ServeDevice device;
+  if (const std::string* name = last_value(values, "gpu")) {
+    Result<Gpu> gpu = find_gpu(*name);
+    if (!gpu) return tl::unexpected(gpu.error());
+    device.gpu = std::move(*gpu);
+  }
+  const auto total = bytes_option(values, "gpu-memory-bytes"),
+             context = bytes_option(values, "context-bytes");
+  if (!total) return tl::unexpected(total.error());
+  if (!context) return tl::unexpected(context.error());
+  device.total_override = *total;
+  device.context_override = *context;
+  if (const std::string* name = last_value(values, "driver-placement")) {
+    const Result<DriverPlacement> placement = driver_placement_from_name(*name);
+    if (!placement) return tl::unexpected(placement.error());
+    device.placement = *placement;
+  }
+  const Result<AllocatorConfig> allocator = allocator_of(environment, outside);
+  if (!allocator) return tl::unexpected(allocator.error());
+  device.allocator = *allocator;
+  return device;
+}
+
+}  // namespace memtape::answer

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handed: the outside of a request as its caller hands it over - files by name, the beginnings of
+// large ones, variables - for programs that have no disk (a web page) or keep it to themselves.
+// What a reader asks for beyond that is noted, so that the caller can bring it and ask again.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "answer/outside.h"
+
+namespace memtape::answer {
+
+struct HandedFile {
+  std::string_view name;
+  std::string_view bytes;  ///< from its beginning, as many as there are at hand
+  Bytes size = 0;          ///< of the whole file
+};
+
+/// A file, or more of one, that the answer needs: its first `bytes` bytes; 0: as a whole.
+struct Wanted {
+  std::string name;
+  Bytes bytes = 0;
+};
+
+class Handed final : public Outside {
+ public:
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+
+  /// `files` must outlive it. `config`: the text of the model's config.json, or "".
+  Handed(std::vector<HandedFile> files, std::string config, Variables variables)
+      : files_(std::move(files)), config_(std::move(config)), variables_(std::move(variables)) {}
+
+  Result<ModelSource> model(const std::string& name) const override;
+  Result<llamacpp::GgufHeader> gguf(const std::string& name) const override;
+  Result<std::string> text(const std::string& name, std::size_t limit) const override;
+  std::optional<std::string> variable(std::string_view name) const override;
+  Result<NamedReleases> installed(const std::string& python) const override;
+  Result<std::vector<launch::Container>> containers(
+      launch::ContainerRequest& request) const override;
+  Result<TrainAnswer> recorded(const RawOptions& options) const override;
+
+  const std::vector<Wanted>& wanted() const { return wanted_; }
+  void want(std::string name, Bytes bytes) const { wanted_.push_back({std::move(name), bytes}); }
+
+ private:
+  const HandedFile* find(std::string_view name) const;
+  Result<Config> config(const std::string& name) const;
+  Result<ModelSource> folder(const std::string& name) const;
+  Result<ModelSource> file(const std::string& name) const;
+  Result<TensorList> tensors(const HandedFile& file) const;
+  Result<void> take_checkpoint(ModelSource& source, const std::string& folder) const;
+
+  std::vector<HandedFile> files_;
+  std::string config_;
+  Variables variables_;
+  mutable std::vector<Wanted> wanted_;
+};
+
+}  // namespace memtape::answer

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/launch_request.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "launch/container.h"
+#include "launch/correction.h"
+#include "launch/translation.h"
+
+namespace memtape::answer {
+namespace {
+
+constexpr std::size_t kLargestConfiguration = std::size_t{1} << 20;
+
+class FilesOutside final : public launch::Files {
+ public:
+  explicit FilesOutside(const Outside& outside) : outside_(outside) {}
+
+  Result<std::string> read(const std::string& path) const override {
+    return outside_.text(path, kLargestConfiguration);
+  }
+
+ private:
+  const Outside& outside_;
+};
+
+/// The command to read, and which container of several starts it.
+struct Words {
+  std::vector<std::string> words, remarks;
+};
+
+Result<Words> words_to_run(const std::vector<std::string>& typed, const Outside& outside) {
+  Result<std::optional<launch::ContainerRequest>> request = launch::container_request(typed);
+  if (!request) return tl::unexpected(request.error());
+  if (!*request) return Words{typed, {}};
+  const auto containers = outside.containers(**request);
+  if (!containers) return tl::unexpected(containers.error());
+  const Result<launch::Container> container =
+      launch::chosen_container(*containers, **request, FilesOutside(outside));
+  if (!container) return tl::unexpected(container.error());
+  Words found{launch::docker_words(*container), {}};
+  if (containers->size() > 1)
+    found.remarks.push_back(fmt::format("{}: of {} containers, {} serves", (*request)->where(),
+                                        containers->size(), container->name));
+  return found;
+}
+
+std::vector<std::string> all_lines(launch::Remarks remarks) {
+  remarks.add({std::move(remarks.not_modelled), {}});
+  return std::move(remarks.warnings);
+}
+
+ServeCommand serving(const launch::Translation& said, RawOptions raw,
+                     const LaunchOptions& options) {
+  return {.model = std::move(raw.model),
+          .engine = said.engine,
+          .values = std::move(raw.values),
+          .environment = std::move(raw.environment),
+          .warnings = all_lines(std::move(raw.remarks)),
+          .corrected =
+              [said, command = options.command](std::span<const launch::Change> changes) {
+                return launch::corrected_command(said, command, changes);
+              },
+          .html = std::move(raw.html),
+          .output = raw.output};
+}
+
+Result<void> check_asked_of_training(const LaunchOptions& options) {
+  for (const auto& [name, value] : options.given.values)
+    if (name != "solve" && name != "compare" &&
+        std::ranges::find(kServerQuestions, std::string_view(name)) != kServerQuestions.end())
+      return bad_input("is asked of servers, this is a training", fmt::format("--{}", name));
+  return {};
+}
+
+}  // namespace
+
+Result<Launched> launched(const LaunchOptions& options, const Outside& outside) {
+  const Result<Words> words = words_to_run(options.command, outside);
+  if (!words) return tl::unexpected(words.error());
+  const Result<launch::Translation> said = launch::translate(words->words, FilesOutside(outside));
+  if (!said) return tl::unexpected(said.error());
+  RawOptions raw = options.given;
+  raw.model = said->model;
+  raw.config = said->config;
+  raw.environment = said->environment;
+  raw.tail = options.command;
+  raw.tail.insert(raw.tail.begin(), "--");
+  raw.remarks.warnings = words->remarks;
+  raw.remarks.add(said->remarks);
+  raw.values = said->options;
+  raw.values.insert(raw.values.end(), options.given.values.begin(), options.given.values.end());
+  if (said->command != launch::Translation::Command::train)
+    return Launched(serving(*said, std::move(raw), options));
+  if (const auto fine = check_asked_of_training(options); !fine)
+    return tl::unexpected(fine.error());
+  return Launched(std::move(raw));
+}
+
+}  // namespace memtape::answer

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/option_words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "answer/serve_words.h"
+#include "answer/train_options.h"
+#include "workload/training_arguments.h"
+
+namespace memtape::answer {
+namespace {
+
+/// How an option is written, and what values it takes.
+struct Spelling {
+  std::string word;  ///< "--gpu"
+  bool is_switch = false, adds_up = false, may_be_bare = false;
+};
+
+bool is_same(std::string_view a, std::string_view b) {
+  const auto letter = [](char c) { return c == '_' ? '-' : c; };
+  return std::ranges::equal(a, b, {}, letter, letter);
+}
+
+std::optional<Spelling> of_training(std::string_view name) {
+  for (const auto& table : {train_options(), answer_options()})
+    for (const NamedOption& option : table)
+      if (is_same(option.name, name))
+        return Spelling{fmt::format("--{}", option.name), option.value.empty(), option.repeatable};
+  for (const std::string_view argument : training_argument_names())
+    if (is_same(argument, name))
+      return Spelling{.word = fmt::format("--{}", argument), .may_be_bare = true};
+  return std::nullopt;
+}
+
+std::optional<Spelling> of_server(std::string_view engine, std::string_view name) {
+  for (const std::span<const ServeFlag> flags : serve_flags(engine))
+    for (const ServeFlag& flag : flags) {
+      std::string_view left = flag.spellings;
+      while (!left.empty()) {
+        const std::string_view word = left.substr(0, left.find(' '));
+        left.remove_prefix(std::min(left.size(), word.size() + 1));
+        const std::size_t dashes = word.find_first_not_of('-');
+        if (dashes != word.npos && is_same(word.substr(dashes), name))
+          return Spelling{.word = std::string(word),
+                          .is_switch = flag.is_switch(),
+                          .adds_up = false,
+                          .may_be_bare = !flag.is_switch() && !flag.needs_value()};
+      }
+    }
+  return std::nullopt;
+}
+
+std::string_view engine_of(std::span<const OptionValue> options) {
+  for (const OptionValue& option : options)
+    if (option.name == "engine" && !option.values.texts.empty()) return option.values.texts.front();
+  return "";
+}
+
+void append(const Spelling& spelling, const OptionValue::Values& values,
+            std::vector<std::string>& words) {
+  if (values.is_absent) return;
+  if (values.truth) {
+    if (spelling.is_switch || spelling.may_be_bare) {
+      if (*values.truth)
+        words.push_back(spelling.word);
+      else if (!spelling.is_switch)
+        words.push_back(spelling.word + "=false");
+      return;
+    }
+    words.insert(words.end(), {spelling.word, *values.truth ? "true" : "false"});
+    return;
+  }
+  if (values.is_list && !spelling.adds_up) {
+    words.insert(words.end(), {spelling.word, fmt::format("{}", fmt::join(values.texts, ","))});
+    return;
+  }
+  for (const std::string& text : values.texts) words.insert(words.end(), {spelling.word, text});
+}
+
+}  // namespace
+
+void append_option_words(std::string_view command, std::span<const OptionValue> options,
+                         std::vector<std::string>& words) {
+  const std::string_view engine = engine_of(options);
+  for (const OptionValue& option : options) {
+    auto spelling = command == "serve" ? of_server(engine, option.name) : of_training(option.name);
+    std::string plain = "--" + option.name;
+    if (!spelling) std::ranges::replace(plain, '_', '-');
+    append(spelling.value_or(Spelling{.word = plain}), option.values, words);
+  }
+}
+
+}  // namespace memtape::answer

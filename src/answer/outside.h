@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outside: what a request may name that lies outside of it - models, files, variables, an installed
+// Python, threads. The rooms have none of these: who asks brings them. The program has the disk and
+// the network (apps/cli/outside_process.h), the library what its caller hands over
+// (answer/handed.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answer/options.h"
+#include "base/result.h"
+#include "base/workers.h"
+#include "framework/llamacpp/gguf_header.h"
+#include "launch/container.h"
+#include "model/model_source.h"
+#include "predict/train.h"
+#include "release/requirement_list.h"
+
+namespace memtape::answer {
+
+class Outside {
+ public:
+  virtual ~Outside() = default;
+
+  /// The model of that name: of the catalog, the hub or a file.
+  virtual Result<ModelSource> model(const std::string& name) const = 0;
+
+  /// The header of a .gguf file with all its splits.
+  virtual Result<llamacpp::GgufHeader> gguf(const std::string& name) const = 0;
+
+  /// The whole text of a file of at most `limit` bytes.
+  virtual Result<std::string> text(const std::string& name, std::size_t limit) const = 0;
+
+  /// A variable of the environment.
+  virtual std::optional<std::string> variable(std::string_view name) const = 0;
+
+  /// The followed packages of a Python environment ("": the one that is active, which may be none).
+  virtual Result<NamedReleases> installed(const std::string& python) const = 0;
+
+  /// The containers of the files that `request` names.
+  virtual Result<std::vector<launch::Container>> containers(
+      launch::ContainerRequest& request) const = 0;
+
+  /// The figures of the real step, for --real.
+  virtual Result<TrainAnswer> recorded(const RawOptions& options) const = 0;
+
+  /// Who share the work.
+  virtual Workers workers() const { return {}; }
+};
+
+}  // namespace memtape::answer

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request as JSON (docs/library.md):
+//
+//   {"command": "train", "model": "Qwen/Qwen3-8B", "options": {"gpu": "rtx-4090", "lora-rank": 16}}
+//   {"argv": ["serve", "Qwen/Qwen3-8B", "--gpu", "l4"]}
+//
+// Options have the names of the command line, with _ as well as -; true is a switch, false and null
+// are none, a list is the option repeated where it adds up and else its values with commas, an
+// object is JSON. Beside them: "config" (the model's config.json), "files" ({name: text}),
+// "environment" ({name: value}) and "as" (json, text, html, csv, explain or snapshot).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace memtape::answer {
+
+enum class Form { json, text, html, csv, explain, snapshot };
+
+struct Request {
+  using Named = std::vector<std::pair<std::string, std::string>>;
+
+  std::vector<std::string> words;  ///< the command line, without the program's name
+  std::string config;              ///< JSON, or ""
+  Named files, environment;
+  Form form = Form::json;
+};
+
+Result<Request> read_request(std::string_view json);
+
+}  // namespace memtape::answer

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memtape serve MODEL`: one server's answer, or a line for each of several GPUs (--compare).
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "answer/options.h"
+#include "answer/outside.h"
+#include "predict/serve_compare.h"
+
+namespace memtape::answer {
+
+struct OneServer {
+  ServeAnswer serve;
+  std::vector<std::string> by_hand;  ///< the arithmetic of a token's keys and values, where asked
+};
+
+using Serving = std::variant<OneServer, Comparison>;
+
+Result<Serving> answer_serving(const ServeCommand& command, const Outside& outside);
+
+std::string json(const Serving& serving);
+
+/// Of a server: 0 or 1.
+int exit_code(const Serving& serving, bool strict);
+
+}  // namespace memtape::answer

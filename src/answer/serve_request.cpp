@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/serve_request.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "answer/device_options.h"
+#include "base/comma_list.h"
+#include "mesh/unified_memory.h"
+#include "predict/serve_correct.h"
+#include "predict/serve_question.h"
+#include "release/requirement_list.h"
+
+namespace memtape::answer {
+
+namespace {
+
+Result<std::vector<Gpu>> compared_gpus(std::string_view names) {
+  std::vector<Gpu> gpus;
+  if (names.empty()) {
+    gpus = gpu_catalog();
+    std::erase_if(gpus, [](const Gpu& gpu) { return !gpu.runs_cuda() || gpu.total_bytes == 0; });
+    std::ranges::stable_sort(gpus, {}, &Gpu::total_bytes);
+    return gpus;
+  }
+  for (const std::string& name : split_at_commas(names)) {
+    Result<Gpu> gpu = find_gpu(name, "--compare");
+    if (!gpu) return tl::unexpected(gpu.error());
+    gpus.push_back(*std::move(gpu));
+  }
+  return gpus;
+}
+
+}  // namespace
+
+namespace {
+
+/// Apple's GPUs have what Metal lets them have of the machine's memory.
+Result<void> take_unified_memory(ServeRequest& request) {
+  std::optional<Gpu>& gpu = request.device.gpu;
+  if (!gpu || gpu->vendor != "Apple" || request.device.total_override) return {};
+  if (!request.options.has("host-memory-bytes"))
+    return bad_input(
+        fmt::format("how much memory the machine with an {} has is not said", gpu->name), "--gpu",
+        "--host-memory-bytes N, or --gpu-memory-bytes with what llama.cpp prints as "
+        "recommendedMaxWorkingSetSize");
+  const auto unified = request.options.integer("host-memory-bytes", 0, {1, std::int64_t{1} << 60});
+  if (!unified) return tl::unexpected(unified.error());
+  gpu->total_bytes = working_set(*unified);
+  gpu->total_certainty = Certainty::estimated;
+  gpu->total_source = fmt::format("recommendedMaxWorkingSetSize, {} of --host-memory-bytes",
+                                  *unified <= 32_GiB ? "2/3" : "3/4");
+  return {};
+}
+
+}  // namespace
+
+ServedModel served(const ModelSource& source) {
+  return {.id = source.id,
+          .config = source.config ? &*source.config : nullptr,
+          .header = source.header ? &*source.header : nullptr};
+}
+
+namespace {
+
+/// --with: the engine's own release is its version, the others' are those of what it runs on.
+Result<void> take_releases(const ServeCommand& command, ServeRequest& request) {
+  const std::string* with = last_value(command.values, "with");
+  if (!with || *with == "none") return {};
+  const Result<NamedReleases> named = parse_requirement_list(*with, "--with");
+  if (!named) return tl::unexpected(named.error());
+  request.release = named->release;
+  const std::optional<Package> engine = find_package(command.engine);
+  if (!engine || std::ranges::find(named->named, *engine) == named->named.end()) return {};
+  const Version version = named->release.of(*engine);
+  const std::string* said = request.options.find("engine-version");
+  if (!said) request.options.add("engine-version", version.text());
+  if (said && Version::parse(*said) != version)
+    return bad_input(
+        fmt::format("{} and {} are two versions of {}", *said, version.text(), command.engine),
+        "--engine-version, --with", "leave out one of them");
+  return {};
+}
+
+}  // namespace
+
+Result<ServeRequest> serve_request(const ServeCommand& command, const ServedModel& model,
+                                   const Outside& outside) {
+  ServeRequest request;
+  request.id = model.id;
+  request.config = model.config;
+  request.header = model.header;
+  request.gguf = model.gguf;
+  if (model.beside) {
+    request.draft = model.beside->draft();
+    request.adapters = model.beside->adapters();
+  }
+  for (const auto& [name, value] : command.values)
+    if (name != "with") request.options.add(name, value);
+  if (const auto taken = take_releases(command, request); !taken)
+    return tl::unexpected(taken.error());
+  Result<ServeDevice> device = device_of(command.values, command.environment, outside);
+  if (!device) return tl::unexpected(device.error());
+  request.device = *std::move(device);
+  const bool is_llamacpp = command.engine == "llamacpp";
+  if (const auto known = is_llamacpp ? take_unified_memory(request) : Result<void>(); !known)
+    return tl::unexpected(known.error());
+  const Result<std::int64_t> gpus = request.options.integer("gpus", 1, {1, 1 << 16});
+  if (!gpus) return tl::unexpected(gpus.error());
+  request.device.gpus = static_cast<int>(*gpus);
+  return request;
+}
+
+Result<Comparison> compare_servers(const ServeCommand& command, const ServedModel& model,
+                                   const Outside& outside) {
+  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
+  if (!engine) return tl::unexpected(engine.error());
+  const Result<ServeRequest> request = serve_request(command, model, outside);
+  if (!request) return tl::unexpected(request.error());
+  const Result<std::vector<Gpu>> gpus = compared_gpus(*request->options.find("compare"));
+  if (!gpus) return tl::unexpected(gpus.error());
+  const std::string* quantize = request->options.find("quantize");
+  return compare_serve(**engine, *request, *gpus,
+                       quantize ? split_at_commas(*quantize) : std::vector<std::string>{},
+                       command.strict);
+}
+
+void add_correction(ServeAnswer& answer, const ServeCommand& command, const ServedModel& model,
+                    const Outside& outside) {
+  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
+  const Result<ServeRequest> request = serve_request(command, model, outside);
+  if (!engine || !request || answer.fits.value_or(true) || !answer.device) return;
+  if (answer.users) return;  // what would hold more users is another question
+  const std::optional<Correction> correction = correct_serve(**engine, *request);
+  if (!correction) return;
+  answer.advice.push_back(correction->advice);
+  if (command.corrected) answer.corrected_command = command.corrected(correction->changes);
+}
+
+Result<ServeAnswer> answer_serve(const ServeCommand& command, const ServedModel& model,
+                                 const Outside& outside) {
+  const Result<const ServeEngine*> engine = find_serve_engine(command.engine);
+  if (!engine) return tl::unexpected(engine.error());
+  const Result<ServeRequest> request = serve_request(command, model, outside);
+  if (!request) return tl::unexpected(request.error());
+  return answer_question(**engine, *request);
+}
+
+}  // namespace memtape::answer

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/show.h"
+
+#include "answer/comparison_table.h"
+#include "report/csv.h"
+#include "report/explain.h"
+#include "report/html.h"
+#include "report/serve_html.h"
+#include "report/serve_text.h"
+#include "report/snapshot.h"
+#include "report/text.h"
+
+namespace memtape::answer {
+namespace {
+
+constexpr int kWidth = 80;
+
+tl::unexpected<Error> not_shown(const char* of) {
+  return unsupported("is not a form of this answer", "request.as", of);
+}
+
+struct ShowTraining {
+  Form form;
+
+  Result<std::string> operator()(const OneTraining& one) const {
+    const TrainAnswer& answer = one.train;
+    const Trace* trace = answer.trace ? &*answer.trace : nullptr;
+    if (form == Form::text) return report::text(answer.prediction, trace, {.width = kWidth});
+    if (!trace) return not_shown("json or text");
+    if (form == Form::html) return report::html(answer.prediction, *trace);
+    if (form == Form::csv) return report::csv(*trace);
+    if (form == Form::explain) return report::explain(answer.prediction, *trace, {.width = kWidth});
+    return report::snapshot(*trace);
+  }
+  template <class Many>
+  Result<std::string> operator()(const Many& many) const {
+    if (form != Form::text) return not_shown("json or text");
+    return text(many, kWidth);
+  }
+};
+
+struct ShowServing {
+  Form form;
+
+  Result<std::string> operator()(const OneServer& one) const {
+    if (form == Form::text) return report::text(one.serve, {.width = kWidth});
+    if (form == Form::html) return report::html(one.serve, one.by_hand);
+    return not_shown("json, text or html");
+  }
+  Result<std::string> operator()(const Comparison& many) const {
+    if (form != Form::text) return not_shown("json or text");
+    return text(many);
+  }
+};
+
+}  // namespace
+
+Result<std::string> shown(const Training& training, Form form) {
+  if (form == Form::json) return json(training);
+  return std::visit(ShowTraining{form}, training);
+}
+
+Result<std::string> shown(const Serving& serving, Form form) {
+  if (form == Form::json) return json(serving);
+  return std::visit(ShowServing{form}, serving);
+}
+
+}  // namespace memtape::answer

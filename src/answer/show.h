@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// An answer in the form that the request asks for.
+#pragma once
+
+#include <string>
+
+#include "answer/request.h"
+#include "answer/serve_answer.h"
+#include "answer/train_answer.h"
+
+namespace memtape::answer {
+
+Result<std::string> shown(const Training& training, Form form);
+Result<std::string> shown(const Serving& serving, Form form);
+
+}  // namespace memtape::answer

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/train_answer.h"
+
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "answer/device_options.h"
+#include "answer/exit_code.h"
+#include "base/text.h"
+#include "predict/program.h"
+#include "predict/releases_meant.h"
+#include "report/json.h"
+
+namespace memtape::answer {
+namespace {
+
+constexpr auto kQuestions = std::to_array<std::string_view>({"solve", "grid", "compare"});
+
+/// A family that is not there has no step, but its checkpoint still has a size.
+Error with_checkpoint_size(Error error, const TensorList& header) {
+  error.hint += (error.hint.empty() ? "" : "; ") +
+                fmt::format("the weights alone are {} parameters, {}",
+                            with_commas(header.total_elements()), gib(header.total_bytes()));
+  return error;
+}
+
+/// The model that MODEL names, or the one that a launch command describes.
+Result<ModelSource> model_source(const RawOptions& options, const Outside& outside) {
+  if (options.config.empty()) return outside.model(options.model);
+  Result<Config> config = Config::parse(options.config, "the launch command");
+  if (!config) return tl::unexpected(config.error());
+  ModelSource source;
+  source.id = config->text("program", "");
+  source.where = "the launch command";
+  source.config = std::move(*config);
+  return source;
+}
+
+/// The command as it was typed, for advice to change.
+CommandWords command_words(const RawOptions& options, const TrainRequest& request) {
+  CommandWords words{.head = {"memtape"},
+                     .typed = options.typed,
+                     .tail = options.tail,
+                     .values = request.values,
+                     .read = request.read};
+  if (options.tail.empty()) words.head.insert(words.head.end(), {"train", options.model});
+  return words;
+}
+
+/// What is asked: the options' meaning, and the model.
+struct Asked {
+  TrainRequest request;
+  ModelSource source;
+
+  ModelRequest model() const {
+    return {.id = source.id,
+            .config = *source.config,
+            .header = source.header ? &*source.header : nullptr};
+  }
+};
+
+Result<Asked> read(const RawOptions& options, const Outside& outside) {
+  Result<TrainRequest> request = train_request(options, outside);
+  if (!request) return tl::unexpected(request.error());
+  Result<ModelSource> source = model_source(options, outside);
+  if (!source) return tl::unexpected(source.error());
+  if (!source->config)
+    return unsupported("a checkpoint without a config.json says nothing about the step",
+                       source->where, "put its config.json beside it");
+  return Asked{std::move(*request), std::move(*source)};
+}
+
+Result<OneTraining> predicted(const RawOptions& options, const Asked& asked,
+                              const CommandWords& command, bool trace, const Outside& outside) {
+  const auto& [request, source] = asked;
+  const ModelRequest model = asked.model();
+  Result<TrainAnswer> answer =
+      predict_train(model, request.recipe, request.device,
+                    {.trace = trace, .workers = outside.workers(), .command = &command});
+  if (!answer && answer.error().kind == ErrorKind::unsupported && source.header)
+    return tl::unexpected(with_checkpoint_size(answer.error(), *source.header));
+  if (!answer) return tl::unexpected(answer.error());
+  std::vector<std::string>& warnings = answer->prediction.warnings;
+  warnings.insert(warnings.begin(), source.warnings.begin(), source.warnings.end());
+  warnings.insert(warnings.end(), options.remarks.warnings.begin(), options.remarks.warnings.end());
+  OneTraining all{std::move(*answer), {}};
+  if (options.rules)
+    if (const auto recipe = resolved(request.recipe, *source.config))
+      all.rules = rules_of_thumb(*source.config, *recipe, all.train.prediction);
+  return all;
+}
+
+Result<OneTraining> recorded(const RawOptions& options, const Outside& outside) {
+  if (options.csv || options.rules || options.output.explain || !options.html.empty() ||
+      !options.snapshot.empty())
+    return unsupported("a recorded step has figures alone", "--real",
+                       "memtape run --html for its time line, or --real never");
+  Result<TrainAnswer> answer = outside.recorded(options);
+  if (!answer) return tl::unexpected(answer.error());
+  return OneTraining{std::move(*answer), {}};
+}
+
+enum class Real { never, automatic, always };
+
+Result<Real> real_choice(const RawOptions& options) {
+  constexpr std::array<std::string_view, 3> kChoices{"never", "auto", "always"};
+  const std::string* said = last_value(options.values, "real");
+  if (!said) return Real::never;
+  const auto found = std::ranges::find(kChoices, *said);
+  if (found == kChoices.end())
+    return bad_input("unusable value \"" + *said + "\"", "--real", "never, auto or always");
+  return static_cast<Real>(found - kChoices.begin());
+}
+
+/// Predicted or recorded, as --real says.
+Result<OneTraining> predicted_or_recorded(const RawOptions& options, const Result<Asked>& asked,
+                                          const CommandWords& command, bool trace,
+                                          const Outside& outside) {
+  const Result<Real> real = real_choice(options);
+  if (!real) return tl::unexpected(real.error());
+  if (*real == Real::always) return recorded(options, outside);
+  Result<OneTraining> answer = asked ? predicted(options, *asked, command, trace, outside)
+                                     : Result<OneTraining>(tl::unexpected(asked.error()));
+  if (*real == Real::never) return answer;
+  const bool is_unknown = answer ? !release_warnings(asked->request.recipe).empty()
+                                 : answer.error().kind == ErrorKind::unsupported;
+  return is_unknown ? recorded(options, outside) : answer;
+}
+
+/// What draws or explains one training has nothing to say of many.
+Result<void> check_of_many(const RawOptions& options, std::string_view question) {
+  const auto refuse = [&](const char* option) {
+    return bad_input("is of one training, not of many", option,
+                     "leave it out, or --" + std::string(question));
+  };
+  if (!options.html.empty()) return refuse("--html");
+  if (!options.snapshot.empty()) return refuse("--snapshot");
+  if (options.csv) return refuse("--csv");
+  if (options.rules) return refuse("--rules");
+  if (options.output.explain) return refuse("--explain");
+  return {};
+}
+
+/// The question that the options ask, or "".
+Result<std::string_view> question_of(const RawOptions& options) {
+  std::string_view asked;
+  for (const std::string_view question : kQuestions) {
+    if (!last_value(options.values, question)) continue;
+    if (!asked.empty())
+      return bad_input("is another question than --" + std::string(asked),
+                       "--" + std::string(question), "one of them at a time");
+    asked = question;
+  }
+  if (last_value(options.values, "price") && asked != "compare")
+    return bad_input("prices are compared", "--price", "--compare GPU,...");
+  if (!asked.empty())
+    if (const auto fine = check_of_many(options, asked); !fine) return tl::unexpected(fine.error());
+  return asked;
+}
+
+template <class Answer>
+Result<Training> training(Result<Answer> answer) {
+  if (!answer) return tl::unexpected(answer.error());
+  return Training(std::move(*answer));
+}
+
+Result<Training> answer_question(const RawOptions& options, const Asked& asked,
+                                 const CommandWords& command, std::string_view what,
+                                 const Outside& outside) {
+  const ModelRequest model = asked.model();
+  const Question question{model, without_questions(command), asked.request.device,
+                          outside.workers(), options.output.strict};
+  const std::string& value = *last_value(options.values, what);
+  if (what == "solve") return training(solution_of(question, value));
+  if (what == "grid") return training(grid_of(question, value));
+  const std::string* price = last_value(options.values, "price");
+  return training(comparison_of(question, value, price ? *price : ""));
+}
+
+struct Json {
+  std::string operator()(const OneTraining& one) const {
+    return report::json(one.train.prediction, one.rules);
+  }
+  template <class Many>
+  std::string operator()(const Many& many) const {
+    return json(many);
+  }
+};
+
+struct Passes {
+  bool strict;
+
+  bool operator()(const OneTraining& one) const {
+    const Prediction& told = one.train.prediction;
+    const VerdictWord verdict = told.verdict.value_or(
+        told.fits.value_or(true) ? VerdictWord::fits : VerdictWord::does_not_fit);
+    return verdict == VerdictWord::fits || (verdict == VerdictWord::may_not_fit && !strict);
+  }
+  template <class Many>
+  bool operator()(const Many& many) const {
+    return many.fits();
+  }
+};
+
+}  // namespace
+
+Result<Training> answer_train(const RawOptions& options, bool trace, const Outside& outside) {
+  const Result<Asked> asked = read(options, outside);
+  const CommandWords command = asked ? command_words(options, asked->request) : CommandWords{};
+  if (asked) {
+    const Result<std::string_view> question = question_of(options);
+    if (!question) return tl::unexpected(question.error());
+    if (!question->empty()) return answer_question(options, *asked, command, *question, outside);
+  }
+  return training(predicted_or_recorded(options, asked, command, trace, outside));
+}
+
+std::string json(const Training& training) { return std::visit(Json{}, training); }
+
+int exit_code(const Training& training, bool strict) {
+  return std::visit(Passes{strict}, training) ? ExitCode::fits : ExitCode::does_not_fit;
+}
+
+}  // namespace memtape::answer

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/train_compare.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "answer/table.h"
+#include "base/comma_list.h"
+#include "base/text.h"
+#include "report/style.h"
+
+namespace memtape::answer {
+namespace {
+
+struct Price {
+  std::string_view gpu;  ///< the catalog's id
+  double per_hour = 0;
+};
+
+struct CountedGpu {
+  std::string typed;
+  std::optional<std::int64_t> count;
+  Gpu gpu;
+};
+
+/// "4xa100-80gb": a count in front, or none.
+Result<CountedGpu> counted_gpu(const std::string& word) {
+  CountedGpu found{word, std::nullopt, {}};
+  std::int64_t count = 0;
+  const char* end = word.data() + word.size();
+  const auto [at, error] = std::from_chars(word.data(), end, count);
+  if (error == std::errc() && at != end && (*at == 'x' || *at == 'X' || *at == '*')) {
+    if (count < 1)
+      return bad_input("\"" + word + "\" counts none", "--compare", "as in 4xa100-80gb");
+    found.count = count;
+    found.typed = std::string(trimmed(std::string_view(at + 1, end)));
+  }
+  Result<Gpu> gpu = find_gpu(found.typed, "--compare");
+  if (!gpu) return tl::unexpected(gpu.error());
+  found.gpu = std::move(*gpu);
+  return found;
+}
+
+Result<std::vector<Price>> prices_of(const std::string& text) {
+  std::vector<Price> prices;
+  for (const std::string& word : split_at_commas(text)) {
+    const std::size_t equals = word.find('=');
+    const std::string amount = equals == std::string::npos ? "" : word.substr(equals + 1);
+    char* end = nullptr;
+    const double price = std::strtod(amount.c_str(), &end);
+    if (amount.empty() || *end != '\0' || !std::isfinite(price) || price < 0)
+      return bad_input("unusable price \"" + word + "\"", "--price",
+                       "GPU=X an hour, as in h100-80gb=2.5,a100-80gb=1.8");
+    const Result<Gpu> gpu = find_gpu(word.substr(0, equals), "--price");
+    if (!gpu) return tl::unexpected(gpu.error());
+    prices.push_back({gpu->id, price});
+  }
+  return prices;
+}
+
+/// The GPUs that the options ask for where no count stands in front.
+std::int64_t gpus_of(const CommandWords& command) {
+  const auto recipe = command.read(command.values);
+  return recipe ? recipe->layout.gpus : 1;
+}
+
+/// Cheapest of those that fit; where one of them has no price, the one with the least memory in
+/// all.
+std::optional<std::size_t> winner_of(const TrainComparison& all, std::int64_t otherwise) {
+  std::optional<std::size_t> best;
+  bool priced = true;
+  for (const ComparedTraining& one : all.trainings)
+    if (passes(one.answer, all.strict)) priced = priced && one.price.has_value();
+  const auto cost = [&](const ComparedTraining& one) {
+    if (priced) return *one.price;
+    return static_cast<double>(one.count.value_or(otherwise)) *
+           static_cast<double>(one.answer.device ? one.answer.device->total_bytes : 0);
+  };
+  for (std::size_t i = 0; i < all.trainings.size(); ++i) {
+    if (!passes(all.trainings[i].answer, all.strict)) continue;
+    if (!best || cost(all.trainings[i]) < cost(all.trainings[*best])) best = i;
+  }
+  return best;
+}
+
+bool has_prices(const TrainComparison& all) {
+  return std::ranges::any_of(all.trainings, [](const auto& one) { return one.price.has_value(); });
+}
+
+Table::Row row_of(const ComparedTraining& one, const TrainComparison& all, bool wins) {
+  constexpr std::size_t kLongestFailure = 48;
+  Table::Row row{one.count ? fmt::format("{} x {}", *one.count, one.gpu) : one.gpu};
+  const VariantAnswer& a = one.answer;
+  if (!a.is_possible()) {
+    row.insert(row.end(), {"-", "-", "-"});
+  } else {
+    row.push_back(gib_number(a.peak_device_bytes));
+    row.push_back(gib_number(a.device ? a.device->total_bytes : 0));
+    row.push_back(gib_number(a.headroom_bytes.value_or(0)));
+  }
+  if (has_prices(all)) row.push_back(one.price ? fmt::format("{:.2f}", *one.price) : "-");
+  const std::string sign =
+      has_prices(all) ? "  <- the cheapest that does" : "  <- the smallest that does";
+  row.push_back(!a.is_possible() ? clipped(a.failure, kLongestFailure)
+                                 : std::string(name(a.verdict.value_or(VerdictWord::fits))) +
+                                       (wins ? sign : ""));
+  return row;
+}
+
+}  // namespace
+
+Result<TrainComparison> comparison_of(const Question& question, const std::string& gpus,
+                                      const std::string& prices) {
+  const Result<std::vector<Price>> known = prices_of(prices);
+  if (!known) return tl::unexpected(known.error());
+  TrainComparison all{question.model.id, {}, std::nullopt, question.strict};
+  std::vector<TrainVariant> variants;
+  const std::int64_t otherwise = gpus_of(question.command);
+  for (const std::string& word : split_at_commas(gpus)) {
+    const Result<CountedGpu> counted = counted_gpu(word);
+    if (!counted) return tl::unexpected(counted.error());
+    ComparedTraining one{counted->typed, counted->count, std::nullopt, {}};
+    for (const Price& price : *known)
+      if (price.gpu == counted->gpu.id)
+        one.price = price.per_hour * static_cast<double>(one.count.value_or(otherwise));
+    TrainVariant variant{{}, question.device};
+    variant.device.gpu = counted->gpu;
+    if (one.count) variant.changes.emplace_back("gpus", fmt::format("{}", *one.count));
+    all.trainings.push_back(std::move(one));
+    variants.push_back(std::move(variant));
+  }
+  if (variants.empty())
+    return bad_input("names no GPU", "--compare", "as in --compare rtx-4090,4xa100-80gb");
+  const std::vector<VariantAnswer> answers = question.answers(variants);
+  for (std::size_t i = 0; i < answers.size(); ++i) all.trainings[i].answer = answers[i];
+  if (std::ranges::none_of(answers, [](const auto& a) { return a.is_possible(); }))
+    return bad_input(answers.front().failure, "--compare", "possible on none of them");
+  all.winner = winner_of(all, otherwise);
+  return all;
+}
+
+std::string text(const TrainComparison& all, int width) {
+  using enum Table::Align;
+  std::vector<Table::Align> columns{left, right, right, right};
+  Table::Row head{"GPUS", "EACH NEEDS GiB", "OF", "SPARE"};
+  if (has_prices(all)) {
+    columns.push_back(right);
+    head.emplace_back("AN HOUR");
+  }
+  columns.push_back(left);
+  head.emplace_back("VERDICT");
+  Table table(std::move(columns));
+  table.add(std::move(head));
+  for (std::size_t i = 0; i < all.trainings.size(); ++i)
+    table.add(row_of(all.trainings[i], all, i == all.winner));
+  std::string out = all.model + "\n" + table.text();
+  for (const ComparedTraining& one : all.trainings)
+    if (!one.answer.is_possible())
+      for (const std::string& line : report::wrap(one.gpu + ": " + one.answer.failure, width))
+        out += line + "\n";
+  return out;
+}
+
+std::string json(const TrainComparison& all) {
+  report::JsonWriter out(report::JsonWriter::Layout::pretty);
+  out.begin_object();
+  write_head(out, "compare", all.model);
+  out.key("compared");
+  out.begin_array();
+  for (const ComparedTraining& one : all.trainings) {
+    out.begin_object();
+    out.member("gpu", one.gpu);
+    out.key("gpus");
+    one.count ? out.value(*one.count) : out.null();
+    out.key("price_per_hour");
+    one.price ? out.raw(fmt::format("{}", *one.price)) : out.null();
+    write_members(out, one.answer);
+    out.end_object();
+  }
+  out.end_array();
+  out.key("winner");
+  all.winner ? out.value(static_cast<std::int64_t>(*all.winner)) : out.null();
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace memtape::answer

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer of --solve.
+#pragma once
+
+#include "answer/train_question.h"
+#include "predict/train_solve.h"
+
+namespace memtape::answer {
+
+struct Solution {
+  std::string model, command;  ///< the command with the value, as a shell reads it
+  SolvedTraining solved;
+  bool strict = false;
+
+  bool fits() const { return solved.value > 0 && passes(solved.at_value, strict); }
+};
+
+Result<Solution> solution_of(const Question& question, const std::string& what);
+
+std::string text(const Solution& solution, int width);
+std::string json(const Solution& solution);
+
+}  // namespace memtape::answer

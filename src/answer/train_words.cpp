@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/train_words.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "answer/train_options.h"
+#include "base/text.h"
+#include "workload/training_arguments.h"
+
+namespace memtape::answer {
+namespace {
+
+/// An option that may be written, and how many values it takes.
+struct KnownOption {
+  std::string_view name;
+  bool takes_value = true;
+  bool needs_value = true;
+  bool is_answer = false;  ///< about the answer, not the training
+};
+
+std::vector<KnownOption> known_options(bool launches) {
+  std::vector<KnownOption> known;
+  for (const NamedOption& option : train_options()) {
+    const bool of_server =
+        std::ranges::find(kServerQuestions, option.name) != kServerQuestions.end();
+    if (launches && of_server) continue;
+    known.push_back({option.name, !option.value.empty(), true});
+  }
+  if (launches)
+    for (const std::string_view name : kServerQuestions)
+      known.push_back({name, true, name != "compare"});
+  for (const std::string_view name : training_argument_names())
+    known.push_back({name, true, false});
+  for (const NamedOption& option : answer_options())
+    known.push_back({option.name, !option.value.empty(), true, true});
+  return known;
+}
+
+/// A word taken apart at its first '='.
+struct Word {
+  std::string_view name;
+  std::optional<std::string_view> value;
+};
+
+Word word_of(std::string_view text) {
+  text.remove_prefix(2);
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return {text, std::nullopt};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+bool is_number(std::string_view word) {
+  return word.size() > 1 && word.find_first_not_of("0123456789.", 1) == std::string_view::npos;
+}
+
+bool is_option(std::string_view word) {
+  return word.size() > 1 && word.front() == '-' && !is_number(word);
+}
+
+class Reader {
+ public:
+  Reader(std::string command, Arguments arguments, bool launches)
+      : command_(std::move(command)),
+        known_(known_options(launches)),
+        left_(arguments),
+        needs_model_(!launches) {}
+
+  Result<RawOptions> read() && {
+    while (!left_.empty() && !problem_) next();
+    if (unknown_) return tl::unexpected(*unknown_);
+    if (extra_) return mistake("one argument too many: " + *extra_);
+    if (problem_) return tl::unexpected(*problem_);
+    if (needs_model_ && !has_model_) return mistake("MODEL is required");
+    if (auto twice = said_twice()) return tl::unexpected(*twice);
+    take_values();
+    return std::move(options_);
+  }
+
+ private:
+  struct Given {
+    const KnownOption* option;
+    std::string value;
+  };
+
+  tl::unexpected<Error> mistake(std::string what) const {
+    return bad_input(std::move(what), command_, fmt::format("see memtape {} --help", command_));
+  }
+
+  void next() {
+    const std::string_view word = left_.front();
+    left_ = left_.subspan(1);
+    if (!word.starts_with("--") || word.size() == 2) {
+      if (is_option(word)) return refuse(word);
+      return operand(word);
+    }
+    const Word split = word_of(word);
+    const auto option = std::ranges::find(known_, split.name, &KnownOption::name);
+    if (option == known_.end()) return refuse(word.substr(0, word.find('=')));
+    given(*option, split);
+  }
+
+  void operand(std::string_view word) {
+    if (needs_model_ && !has_model_) {
+      options_.model = word;
+      has_model_ = true;
+    } else if (!extra_) {
+      extra_ = word;
+    }
+  }
+
+  void refuse(std::string_view typed) {
+    if (unknown_) return;
+    std::vector<std::string> names;
+    for (const KnownOption& option : known_) names.push_back(fmt::format("--{}", option.name));
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    const std::string_view best = nearest(typed, candidates);
+    unknown_ = Error{ErrorKind::bad_input, fmt::format("unknown option {}", typed), command_,
+                     best.empty() ? fmt::format("see memtape {} --help", command_)
+                                  : fmt::format("did you mean {}?", best)};
+  }
+
+  void given(const KnownOption& option, const Word& word) {
+    std::string value;
+    if (word.value && !(word.value->empty() && option.needs_value)) {
+      value = *word.value;
+    } else if (option.takes_value && option.needs_value) {
+      if (left_.empty()) {
+        problem_ = mistake(fmt::format("--{} needs a value", option.name)).value();
+        return;
+      }
+      value = take();
+    } else if (option.takes_value && !left_.empty() && !is_option(left_.front()) &&
+               left_.size() > (needs_model_ && !has_model_ ? 1u : 0u)) {
+      value = take();
+    }
+    if (option.is_answer) return answered(option.name, value);
+    if (!option.takes_value) value = word.value ? std::string(*word.value) : "true";
+    given_.push_back({&option, std::move(value)});
+  }
+
+  std::string take() {
+    const std::string word = left_.front();
+    left_ = left_.subspan(1);
+    return word;
+  }
+
+  void answered(std::string_view name, const std::string& value) {
+    if (name == "html") options_.html = value;
+    if (name == "snapshot") options_.snapshot = value;
+    if (name == "strict") options_.output.strict = true;
+    if (name == "rules") options_.rules = true;
+    if (name == "csv") options_.csv = true;
+    if (name == "json") options_.output.json = true;
+    if (name == "quiet") options_.output.quiet = true;
+    if (name == "explain") options_.output.explain = true;
+  }
+
+  /// One option with two values: which of them is meant cannot be known. The framework's own
+  /// options are taken as its parser takes them: lists add up, of others the last counts.
+  std::optional<Error> said_twice() const {
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      const std::string_view name = given_[i].option->name;
+      const auto row = std::ranges::find(train_options(), name, &NamedOption::name);
+      if (row == train_options().end() || row->repeatable) continue;
+      for (std::size_t j = i + 1; j < given_.size(); ++j)
+        if (given_[j].option == given_[i].option && given_[j].value != given_[i].value)
+          return Error{
+              ErrorKind::bad_input,
+              fmt::format("is given twice, as {} and {}", given_[i].value, given_[j].value),
+              fmt::format("--{}", name), "leave out one of them"};
+    }
+    return std::nullopt;
+  }
+
+  /// In the order of the table; of an option that does not add up the last.
+  void take_values() {
+    for (const Given& one : given_)
+      options_.typed.emplace_back(one.option->name, one.option->takes_value ? one.value : "");
+    for (const KnownOption& option : known_) {
+      const auto row = std::ranges::find(train_options(), option.name, &NamedOption::name);
+      const bool adds_up = row != train_options().end() && row->repeatable;
+      const std::size_t first = options_.values.size();
+      for (const Given& one : given_) {
+        if (one.option != &option) continue;
+        if (!adds_up) options_.values.resize(first);
+        options_.values.emplace_back(option.name, one.value);
+      }
+    }
+  }
+
+  std::string command_;
+  std::vector<KnownOption> known_;
+  Arguments left_;
+  bool needs_model_, has_model_ = false;
+  RawOptions options_;
+  std::vector<Given> given_;
+  std::optional<Error> unknown_, problem_;
+  std::optional<std::string> extra_;
+};
+
+}  // namespace
+
+Result<RawOptions> read_train_words(Arguments arguments) {
+  return Reader("train", arguments, false).read();
+}
+
+Result<LaunchOptions> read_launch_words(Arguments before, Arguments launched) {
+  Result<RawOptions> given = Reader("-- COMMAND...", before, true).read();
+  if (!given) return tl::unexpected(given.error());
+  return LaunchOptions{std::move(*given), {launched.begin(), launched.end()}};
+}
+
+}  // namespace memtape::answer
