@@ -27,6 +27,11 @@ constexpr std::array kOptions{
                 "recorded events are done at once, or at the next synchronisation", kValues},
     NamedOption{"backing", "BYTES", "carry out copies and fills up to that size (0: none)",
                 kValues},
+    NamedOption{"values", "{steer,none}",
+                "small tensors have their values on the host (steer), or every read gives zeros",
+                kValues},
+    NamedOption{"imbalance", "X",
+                "routing that is invented: the fullest expert gets X times the mean (1)", kValues},
     NamedOption{"lone-byte", "B", "what a single byte read from the device is (1)", kValues},
 };
 

@@ -101,11 +101,15 @@ Result<ProcessFile> read_process_file(const std::filesystem::path& path) {
                       .torch = word(json, "torch"),
                       .entries = {},
                       .reads = {},
+                      .inventions = {},
                       .warnings = {}};
   for (const Json& device : part(json, "devices")) process.entries.push_back(entry(json, device));
   for (const Json& row : part(json, "reads"))
     process.reads.push_back(
         {word(row, "place"), word(row, "source"), whole(row, "count"), whole(row, "largest")});
+  for (const Json& row : part(json, "invented"))
+    process.inventions.push_back({word(row, "place"), word(row, "source"), word(row, "what"),
+                                  whole(row, "count"), whole(row, "reads")});
   process.warnings = words(part(json, "warnings"));
   for (const std::string& problem : words(part(json, "problems")))
     process.warnings.push_back("the agent in process " + std::to_string(whole(json, "pid")) +

@@ -16,6 +16,7 @@ struct ProcessFile {
   std::string python, torch;
   std::vector<report::RunEntry> entries;  ///< one per device
   std::vector<report::DataRead> reads;
+  std::vector<report::Invention> inventions;
   std::vector<std::string> warnings;
 };
 

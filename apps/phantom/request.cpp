@@ -57,6 +57,8 @@ class Setter {
     if (name == "backing") return integer(to_.backing, {0, std::int64_t{1} << 30});
     if (name == "lone-byte") return integer(to_.lone_byte, {0, 255});
     if (name == "history") return integer(to_.history, {1000, 100000000});
+    if (name == "values") return word(to_.values, {"steer", "none"});
+    if (name == "imbalance") return set_imbalance(text);
     if (name == "driver-placement") return word(to_.placement, {"linux", "first-fit"});
     return word(to_.events, {"complete", "wait"});
   }
@@ -71,6 +73,15 @@ class Setter {
       return unsupported("this device does not run CUDA", "--gpu " + text,
                          "memtape gpus lists those that do");
     to_.gpu = *gpu;
+    return {};
+  }
+
+  Result<void> set_imbalance(const std::string& text) {
+    const char* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, to_.imbalance);
+    if (error != std::errc() || at != end || !(to_.imbalance >= 1 && to_.imbalance <= 1e6))
+      return bad_input(fmt::format("unusable value \"{}\"", text), "--imbalance",
+                       "a number from 1, every expert alike, to 1000000");
     return {};
   }
 
@@ -111,6 +122,8 @@ Result<void> check(const PhantomRequest& r) {
   if (r.rank && *r.rank >= *r.world)
     return bad_input(fmt::format("there is no rank {} among {}", *r.rank, *r.world), "--rank",
                      "ranks count from 0");
+  if (r.imbalance != 1 && r.values == "none")
+    return bad_input("needs --values steer: without values nothing is routed", "--imbalance");
   if (r.total_bytes <= r.context_bytes)
     return bad_input("the context alone does not fit", "--gpu-memory-bytes",
                      fmt::format("more than {} bytes", r.context_bytes));

@@ -21,7 +21,8 @@ struct PhantomRequest {
   std::optional<int> rank, world;  ///< the program plays one rank of many
   Bytes total_bytes = 0, context_bytes = 0;
   int stop_after = 0;  ///< optimizer steps; 0: never
-  std::string placement = "linux", events = "complete";
+  std::string placement = "linux", events = "complete", values = "steer";
+  double imbalance = 1;  ///< of invented routing: the fullest expert in times of the mean
   Bytes backing = 0;
   int lone_byte = 1;
   std::optional<std::int64_t> history;  ///< allocator events that are kept

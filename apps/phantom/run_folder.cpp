@@ -86,6 +86,17 @@ void add_process(ProcessFile&& process, report::PhantomRun& run) {
     else
       same->count += r.count;
   }
+  for (report::Invention& i : process.inventions) {
+    const auto same = std::ranges::find_if(run.inventions, [&](const report::Invention& of) {
+      return of.place == i.place && of.what == i.what;
+    });
+    if (same == run.inventions.end()) {
+      run.inventions.push_back(std::move(i));
+      continue;
+    }
+    same->count += i.count;
+    same->reads += i.reads;
+  }
   for (const std::string& warning : process.warnings)
     if (std::ranges::find(run.warnings, warning) == run.warnings.end())
       run.warnings.push_back(warning);
@@ -136,6 +147,7 @@ void RunFolder::read_into(report::PhantomRun& run) const {
   std::ranges::sort(run.entries, {},
                     [](const report::RunEntry& e) { return std::tuple(e.rank, e.gpu, e.pid); });
   std::ranges::sort(run.reads, std::greater<>(), &report::DataRead::largest);
+  std::ranges::stable_sort(run.inventions, std::greater<>(), &report::Invention::reads);
   read_gpus(*ledger_, run);
   read_notes(path_, run);
 }

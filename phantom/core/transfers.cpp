@@ -63,12 +63,12 @@ bool answer_from_known(char* to, const char* from, std::size_t bytes) {
   return content != nullptr;
 }
 
-void read_nothing(void* to, std::size_t bytes) {
+void read(void* to, const void* from, std::size_t bytes) {
+  if (const ReadWatcher watch = watcher.load(); watch && watch(to, from, bytes)) return;
   std::memset(to, bytes == 1 ? settings().lone_byte : 0, bytes);
   LedgerProcess& mine = ledger();
   mine.reads.fetch_add(1, std::memory_order_relaxed);
   mine.read_bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
-  if (const ReadWatcher watch = watcher.load()) watch(bytes);
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void copy(void* to, const void* from, std::size_t bytes) {
     copy_to_device(static_cast<const char*>(to), static_cast<const char*>(from), bytes,
                    from_device);
   } else if (!answer_from_known(static_cast<char*>(to), static_cast<const char*>(from), bytes)) {
-    read_nothing(to, bytes);
+    read(to, from, bytes);
   }
 }
 

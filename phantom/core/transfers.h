@@ -6,8 +6,9 @@
 // comes back as it was while no kernel ran since: a broadcast of host data then reads as this
 // rank's own. With backing (Settings::backing) copies and fills up to that size are carried out.
 //
-// A copy to the host that found nothing is a *read*: what the program does next may depend on data
-// that is not there. The ledger counts them, and whoever watches (the Python agent) is told.
+// A copy to the host that finds nothing is a *read*: what the program does next may depend on data
+// that is not there. Whoever watches (the Python agent) is asked and may have the bytes; what it
+// has not, the ledger counts.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ PHANTOM_CORE void fill(void* at, int value, std::size_t bytes);
 /// A kernel is launched: what device memory held before need not be there any more.
 PHANTOM_CORE void kernel_launched();
 
-using ReadWatcher = void (*)(std::size_t bytes);
+/// Returns whether it has written the bytes of device memory at `from` to `to`.
+using ReadWatcher = int (*)(void* to, const void* from, std::size_t bytes);
 PHANTOM_CORE void watch_reads(ReadWatcher watcher);
 
 }  // namespace memtape::phantom

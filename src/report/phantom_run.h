@@ -66,6 +66,14 @@ struct DataRead {
   Bytes largest = 0;
 };
 
+/// A place where the program asked for something that only a device would know and that had to be
+/// invented: whom a token is routed to, whether a gradient is finite.
+struct Invention {
+  std::string place, source, what;
+  std::int64_t count = 0;
+  std::int64_t reads = 0;  ///< how often the program read what came of it
+};
+
 struct PhantomRun {
   std::vector<std::string> command;
   int exit_code = 0, signal = 0;
@@ -78,6 +86,7 @@ struct PhantomRun {
   Bytes pinned_peak = 0, managed_peak = 0;
   std::int64_t launches = 0;
   std::vector<DataRead> reads;
+  std::vector<Invention> inventions;
   std::vector<std::string> warnings;
 
   bool ran_out() const;

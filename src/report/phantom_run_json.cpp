@@ -135,6 +135,21 @@ void write_reads(JsonWriter& out, const PhantomRun& run) {
   out.end_array();
 }
 
+void write_inventions(JsonWriter& out, const PhantomRun& run) {
+  out.key("invented");
+  out.begin_array();
+  for (const Invention& i : run.inventions) {
+    out.begin_object();
+    out.member("place", i.place);
+    out.member("source", i.source);
+    out.member("what", i.what);
+    out.member("count", i.count);
+    out.member("reads", i.reads);
+    out.end_object();
+  }
+  out.end_array();
+}
+
 }  // namespace
 
 std::string json(const PhantomRun& run) {
@@ -163,6 +178,7 @@ std::string json(const PhantomRun& run) {
   out.member("managed_peak_bytes", run.managed_peak);
   out.member("kernel_launches", run.launches);
   write_reads(out, run);
+  write_inventions(out, run);
   write_texts(out, "warnings", run.warnings);
   out.end_object();
   return std::move(out).take();

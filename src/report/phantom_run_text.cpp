@@ -91,7 +91,7 @@ std::string gpu_text(const PhantomRun& run) {
 std::string read_text(const PhantomRun& run) {
   if (run.reads.empty()) return {};
   std::string text =
-      "\nreads of device data, which a phantom has none of (zeros; a lone byte is true):\n";
+      "\nreads of device data that nobody knows (zeros; a lone byte as --lone-byte says):\n";
   for (std::size_t i = 0; i < std::min(run.reads.size(), kReadsShown); ++i) {
     const DataRead& r = run.reads[i];
     text += fmt::format("  {} ({} times, up to {})\n      {}\n", r.place, r.count,
@@ -99,6 +99,24 @@ std::string read_text(const PhantomRun& run) {
   }
   if (run.reads.size() > kReadsShown)
     text += fmt::format("  and {} more places\n", run.reads.size() - kReadsShown);
+  return text;
+}
+
+/// What the program acted on; inventions that nobody read changed nothing.
+std::string invention_text(const PhantomRun& run) {
+  std::vector<const Invention*> acted_on;
+  for (const Invention& i : run.inventions)
+    if (i.reads > 0) acted_on.push_back(&i);
+  if (acted_on.empty()) return {};
+  std::string text =
+      "\ninvented values that the program acted on: what follows is one way it can go\n";
+  for (std::size_t i = 0; i < std::min(acted_on.size(), kReadsShown); ++i) {
+    const Invention& of = *acted_on[i];
+    text += fmt::format("  {}: {} ({} times, read {} times)\n      {}\n", of.place, of.what,
+                        of.count, of.reads, of.source);
+  }
+  if (acted_on.size() > kReadsShown)
+    text += fmt::format("  and {} more places\n", acted_on.size() - kReadsShown);
   return text;
 }
 
@@ -119,6 +137,7 @@ std::string text(const PhantomRun& run) {
   std::string text = head(run) + gpu_text(run);
   for (const RunEntry& e : run.entries) text += entry_text(e, unit);
   text += read_text(run);
+  text += invention_text(run);
   if (!run.warnings.empty()) text += "\n";
   for (const std::string& warning : run.warnings) text += fmt::format("warning: {}\n", warning);
   return text;

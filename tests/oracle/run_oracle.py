@@ -32,6 +32,15 @@ def programs():
     return code == 0, tail(out, err)
 
 
+def steering():
+    """Values that steer, and that what was invented is listed by its line."""
+    code, out, err = run(memtape, "run", "--json", "--", python, HERE / "steering.py")
+    if code:
+        return False, tail(out, err)
+    invented = {row["place"].split(":")[0]: row["reads"] for row in json.loads(out)["invented"] if "topk" in row["what"]}
+    return list(invented.values()) and all(n > 0 for n in invented.values()), json.dumps(json.loads(out)["invented"])
+
+
 def limited():
     """Out of memory and retries: the replica decides as the real allocator did, and puts segments where the phantom's driver did."""
     trace = folder / "limited.jsonl.gz"
@@ -99,7 +108,7 @@ def verify(line):
 def main():
     folder.mkdir(parents=True, exist_ok=True)
     lines = [line for line in (HERE / "cases.txt").read_text().splitlines() if line and line[0] != "#"]
-    tests = [("programs", programs), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes)]
+    tests = [("programs", programs), ("steering", steering), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes)]
     tests += [("verify " + line, lambda line=line: verify(line)) for line in lines]
     failed = left_out = 0
 

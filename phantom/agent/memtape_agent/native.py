@@ -2,7 +2,7 @@
 """The stand-ins' own functions."""
 import ctypes
 
-_ReadWatcher = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
+_ReadWatcher = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 _kept = []  # what C calls must stay alive
 try:
     _core = ctypes.CDLL("libmemtape_phantom.so", mode=ctypes.RTLD_GLOBAL)
@@ -18,7 +18,7 @@ def mark(step, phase):
 
 
 def watch_reads(function):
-    """`function(bytes)` for each copy to the host that found nothing; None ends it."""
+    """`function(to, from, bytes)` for each copy to the host that found nothing: 1 when it wrote the bytes. None ends it."""
     if _core is None:
         return
     watcher = _ReadWatcher(function) if function else ctypes.cast(None, _ReadWatcher)

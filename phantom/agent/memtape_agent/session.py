@@ -11,6 +11,7 @@ from . import cudnn, history, native, settings, stacks, step_tape
 from .peaks import MEASURES, Peaks
 from .phases import Phases
 from .reads import Reads
+from . import values
 
 _MOST_STEPS, _MOST_OOMS = 1000, 5
 
@@ -25,6 +26,7 @@ class Session:
         self._steps = []  # [{device: peaks}]
         self._steady = {}
         self._ooms, self._problems = [], []
+        self._book = None
         stacks.know_torch(torch)
         self._phases = Phases(torch, self._close_phase, self._close_step)
         torch.cuda._lazy_call(self._guarded(self._cuda_is_ready))
@@ -39,6 +41,10 @@ class Session:
             self.finish()
             real(*args)
         setattr(module, name, ending)
+
+    def follow_values(self):
+        """Small tensors keep their values; without it every copy to the host gives zeros."""
+        self._book = self._guarded(values.install)(self._torch, settings.IMBALANCE)
 
     def _guarded(self, function):
         """The program must never fail because of us: a failure ends up in the report."""
@@ -105,7 +111,7 @@ class Session:
         return {"pid": self._pid, "argv": sys.argv[:1], "python": sys.version.split()[0], "torch": self._torch.__version__,
                 "rank": _rank(), "stopped": bool(settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER),
                 "step": self._phases.step, "phase": self._phases.phase, "problems": self._problems, "warnings": cudnn.warnings(), "out_of_memory": self._ooms,
-                "reads": self._reads.table(), "backend": self._backend,
+                "reads": self._reads.table(), "invented": self._book.table() if self._book else [], "backend": self._backend,
                 "devices": [self._figures_of(d, stats[d]) for d in sorted(stats)]}
 
     def _figures_of(self, device, stats):
@@ -176,7 +182,9 @@ def begin(torch):
     if settings.SOLO:
         from . import solo
         solo.install(torch)
-    Session(torch)
+    session = Session(torch)
+    if settings.VALUES:
+        session.follow_values()
 
 
 def import_failed(error):
