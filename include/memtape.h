@@ -56,6 +56,13 @@ MEMTAPE_EXPORT char* memtape_answer_with(const char* request, const memtape_file
 
 MEMTAPE_EXPORT void memtape_free(char* answer);
 
+/* Reads a whole number out of an answer: path "ranks.0.peak_device_bytes". 1 if it is there. */
+MEMTAPE_EXPORT int memtape_integer(const char* answer, const char* path, int64_t* value);
+
+/* Reads a text out of an answer, to be given to memtape_free: path "error.what"; null if it is not
+ * there. */
+MEMTAPE_EXPORT char* memtape_text(const char* answer, const char* path);
+
 /* "0.1.0" */
 MEMTAPE_EXPORT const char* memtape_version(void);
 

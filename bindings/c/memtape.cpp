@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "answer/answer.h"
+#include "answer/json_path.h"
 
 namespace {
 
@@ -38,15 +39,19 @@ Answered guarded(const char* request, const memtape_file* files, std::size_t fil
 }
 #endif
 
+char* copy_of(const std::string& text) {
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy) std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
 }  // namespace
 
 char* memtape_answer_with(const char* request, const memtape_file* files, size_t file_count,
                           int* exit_code) {
   const Answered answer = guarded(request, files, file_count);
   if (exit_code) *exit_code = answer.exit_code;
-  char* text = static_cast<char*>(std::malloc(answer.text.size() + 1));
-  if (text) std::memcpy(text, answer.text.c_str(), answer.text.size() + 1);
-  return text;
+  return copy_of(answer.text);
 }
 
 char* memtape_answer(const char* request, int* exit_code) {
@@ -54,5 +59,18 @@ char* memtape_answer(const char* request, int* exit_code) {
 }
 
 void memtape_free(char* answer) { std::free(answer); }
+
+int memtape_integer(const char* answer, const char* path, int64_t* value) {
+  if (!answer || !path || !value) return 0;
+  const auto found = memtape::answer::integer_at(answer, path);
+  if (found) *value = *found;
+  return found ? 1 : 0;
+}
+
+char* memtape_text(const char* answer, const char* path) {
+  if (!answer || !path) return nullptr;
+  const auto found = memtape::answer::text_at(answer, path);
+  return found ? copy_of(*found) : nullptr;
+}
 
 const char* memtape_version(void) { return MEMTAPE_VERSION; }

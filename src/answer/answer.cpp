@@ -9,6 +9,7 @@
 #include "answer/catalog_json.h"
 #include "answer/exit_code.h"
 #include "answer/launch_request.h"
+#include "answer/options_json.h"
 #include "answer/request.h"
 #include "answer/serve_answer.h"
 #include "answer/serve_words.h"
@@ -21,7 +22,8 @@
 namespace memtape::answer {
 namespace {
 
-constexpr std::array<std::string_view, 5> kCommands{"train", "serve", "models", "gpus", "--"};
+constexpr std::array<std::string_view, 6> kCommands{"train", "serve",   "models",
+                                                    "gpus",  "options", "--"};
 
 using Words = std::vector<const char*>;
 
@@ -120,6 +122,7 @@ Result<Answered> answer_words(Arguments words, Form form, const Outside& outside
   if (first == "serve") return serve_words(rest, form, outside);
   if (first == "models") return models(rest, outside);
   if (first == "gpus") return gpus(rest);
+  if (first == "options") return Answered{options_json(), ExitCode::fits};
   return bad_input(fmt::format("unknown command {}", first), {}, suggestion(first, kCommands));
 }
 
