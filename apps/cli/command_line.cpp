@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "answer/plan_options.h"
 #include "answer/serve_words.h"
 #include "answer/train_options.h"
 #include "base/text.h"
@@ -22,7 +23,9 @@
 namespace memtape::cli {
 namespace {
 
+using answer::is_shared_with_plan;
 using answer::NamedOption;
+using answer::plan_options;
 using answer::read_serve_words;
 using answer::ServeWords;
 using answer::train_options;
@@ -258,6 +261,34 @@ Result<Request> parse_train(const Command& command, Arguments arguments) {
   return request;
 }
 
+/// `memtape plan train MODEL`: the options of train, whose sizes may be lists, and plan's own.
+Result<Request> parse_plan(const Command& command, Arguments arguments) {
+  PlanTrainOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  std::string question;
+  add_operand(*app, "QUESTION", question, "what is planned: train")->required();
+  add_model(*app, options.train);
+  std::vector<std::string> sink;
+  std::vector<NamedOption> shared;
+  std::ranges::copy_if(train_options(), std::back_inserter(shared), is_shared_with_plan);
+  const std::vector<CLI::Option*> own = add_named(*app, plan_options(), sink);
+  std::vector<CLI::Option*> named = add_named(*app, shared, sink);
+  add_training_arguments(*app, arguments, sink, named);
+  app->add_flag("--csv", options.train.csv, "the plans as CSV, alone on the output")
+      ->group("Answer");
+  app->add_flag("--strict", options.output.strict, "plans that may not fit do not")
+      ->group("Answer");
+  Result<Request> request = parse_into(options, *app, command, arguments);
+  if (!request || !std::holds_alternative<PlanTrainOptions>(*request)) return request;
+  if (question != "train")
+    return tl::unexpected(mistake(command, fmt::format("cannot plan '{}', only train", question)));
+  PlanTrainOptions& read = std::get<PlanTrainOptions>(*request);
+  if (const auto taken = take_values(read.train, *app, named); !taken)
+    return tl::unexpected(taken.error());
+  read.values = values_of(own);
+  return request;
+}
+
 Result<Request> parse_serve(const Command&, Arguments arguments) {
   Result<ServeWords> words = read_serve_words(arguments);
   if (!words) return tl::unexpected(words.error());
@@ -437,6 +468,10 @@ constexpr std::array kCommands{
             "memtape run --gpu a100-80gb -- python train.py", parse_run},
     Command{"verify", "STEP MODEL", "a prediction beside real torch on a phantom GPU",
             "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512", parse_verify, true},
+    Command{"plan", "train MODEL", "what fits, ranked by time or cost, ready to launch",
+            "memtape plan train meta-llama/Llama-3.1-70B --gpu h100-80gb --gpus 64 "
+            "--global-batch-size 256",
+            parse_plan, true},
     Command{"record", "train MODEL", "that real step as a row of truth",
             "memtape record train Qwen/Qwen3-0.6B --into rows", parse_verify, true},
     Command{"replay", "TRACE", "play a recorded allocator trace through the replica",

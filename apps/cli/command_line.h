@@ -18,8 +18,8 @@ struct Message {
 };
 
 using Request = std::variant<Message, RawOptions, ServeCommand, LaunchOptions, RunCommand,
-                             VerifyOptions, VerifyServeOptions, ReplayOptions, ScoreboardOptions,
-                             DiffOptions, ModelsOptions, GpusOptions>;
+                             PlanTrainOptions, VerifyOptions, VerifyServeOptions, ReplayOptions,
+                             ScoreboardOptions, DiffOptions, ModelsOptions, GpusOptions>;
 
 Result<Request> parse_command_line(Arguments arguments);
 

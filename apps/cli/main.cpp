@@ -20,6 +20,9 @@ struct Run {
   int operator()(const LaunchOptions& options) const { return run_launch(options, terminal); }
   int operator()(const ServeCommand& command) const { return run_serve(command, terminal); }
   int operator()(const RunCommand& command) const { return run_run(command, terminal); }
+  int operator()(const PlanTrainOptions& options) const {
+    return run_plan_train(options, terminal);
+  }
   int operator()(const VerifyOptions& options) const { return run_verify(options, terminal); }
   int operator()(const VerifyServeOptions& options) const {
     return run_verify_serve(options, terminal);

@@ -17,6 +17,7 @@ using answer::kServerQuestions;
 using answer::LaunchOptions;
 using answer::ModelsOptions;
 using answer::OutputOptions;
+using answer::PlanTrainOptions;
 using answer::RawOptions;
 using answer::ServeCommand;
 

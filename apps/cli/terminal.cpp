@@ -51,6 +51,13 @@ void Terminal::note(std::string_view text) {
   std::fflush(errors_);
 }
 
+void Terminal::progress(std::string_view text) {
+  if (isatty(fileno(errors_)) == 0) return;
+  const std::string line = "\r\033[K" + std::string(text);
+  std::fwrite(line.data(), 1, line.size(), errors_);
+  std::fflush(errors_);
+}
+
 int Terminal::fail(const Error& error) {
   note(error.line());
   return error.kind == ErrorKind::internal ? ExitCode::internal_error : ExitCode::bad_input;

@@ -36,6 +36,10 @@ class Terminal {
   /// "memtape: text" as one line on the error stream; control characters in it are shown as '?'.
   void note(std::string_view text);
 
+  /// Shows `text` in place of the last such line, on an error stream that people look at; "" ends
+  /// them.
+  void progress(std::string_view text);
+
   /// Notes the error and returns the exit code of its kind.
   int fail(const Error& error);
 

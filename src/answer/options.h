@@ -55,6 +55,13 @@ struct RawOptions {
   OutputOptions output;
 };
 
+/// `memtape plan train MODEL`
+struct PlanTrainOptions {
+  RawOptions train;                                         ///< sizes may be lists
+  std::vector<std::pair<std::string, std::string>> values;  ///< of plan's own options
+  OutputOptions output;
+};
+
 /// What is asked of servers alone, before the -- of a launch command, too.
 inline constexpr std::array<std::string_view, 6> kServerQuestions{
     "engine-version", "solve", "compare", "users", "context", "output"};

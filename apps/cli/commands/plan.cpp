@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memtape plan train MODEL`: what fits, ranked by time or cost.
+#include <atomic>
+#include <chrono>
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "answer/plan_question.h"
+#include "commands.h"
+#include "outside_process.h"
+#include "report/plan_csv.h"
+#include "report/plan_json.h"
+#include "report/plan_text.h"
+
+namespace memtape::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Ctrl-C ends the search, not the program: the best so far is an answer. A second one ends it.
+class Interruptible {
+ public:
+  Interruptible() { before_ = std::signal(SIGINT, &Interruptible::stop); }
+  ~Interruptible() { std::signal(SIGINT, before_); }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+ private:
+  static void stop(int) {
+    interrupted = 1;
+    std::signal(SIGINT, SIG_DFL);
+  }
+  void (*before_)(int) = nullptr;
+};
+
+/// A line on the error stream beyond a second, a few times a second.
+class ProgressLine {
+ public:
+  explicit ProgressLine(Terminal& terminal) : terminal_(terminal) {}
+  ~ProgressLine() {
+    if (shown_) terminal_.progress("");
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const plan::Progress& p) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(200);
+    shown_ = true;
+    terminal_.progress(
+        fmt::format("{} plans, {} bounded out, {} run exactly, {} fit; ctrl-C shows "
+                    "the best so far",
+                    p.screened, p.bounded, p.confirmed, p.found));
+  }
+
+ private:
+  Terminal& terminal_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+};
+
+/// The command of each plan, and what is to be said of them all.
+void complete(PlanAnswer& answer, const PlanTrainOptions& options,
+              const answer::PlanQuestion& question) {
+  for (PlanRow& plan : answer.plans) {
+    if (!plan.command.empty()) continue;
+    plan.command = {"memtape", "train", options.train.model};
+    const auto add = [&plan](const std::string& name, const std::string& value) {
+      plan.command.push_back("--" + name);
+      if (!value.empty()) plan.command.push_back(value);
+    };
+    for (const auto& [name, value] : question.fields.front().job->said) add(name, value);
+    for (const auto& [name, value] : plan.layout) add(name, value);
+  }
+  answer.warnings.insert(answer.warnings.end(), question.notes.begin(), question.notes.end());
+}
+
+void print(const PlanAnswer& answer, const PlanTrainOptions& options, Terminal& terminal) {
+  if (options.output.json) return terminal.print(report::json(answer));
+  if (options.train.csv) return terminal.print(report::csv(answer));
+  if (options.output.quiet) return terminal.print(report::quiet_text(answer));
+  terminal.print(
+      report::text(answer, {.width = terminal.width(), .style = {.colour = terminal.colour()}}));
+}
+
+}  // namespace
+
+int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
+  const auto source = outside_process().model(options.train.model);
+  if (!source) return terminal.fail(source.error());
+  if (!source->config)
+    return terminal.fail({ErrorKind::unsupported,
+                          "a checkpoint without a config.json says nothing about the step",
+                          source->where, "put its config.json beside it"});
+  Result<answer::PlanQuestion> question =
+      answer::plan_question(options, *source->config, outside_process());
+  if (!question) return terminal.fail(question.error());
+  const ModelRequest model{.id = source->id,
+                           .config = *source->config,
+                           .header = source->header ? &*source->header : nullptr};
+  Result<PlanAnswer> answer = [&] {
+    const Interruptible interruptible;
+    ProgressLine line(terminal);
+    question->search.stopped = [] { return interrupted != 0; };
+    question->search.progress = [&line](const plan::Progress& p) { line.show(p); };
+    return plan::search_plans(question->fields, model, question->device, question->search);
+  }();
+  if (!answer) return terminal.fail(answer.error());
+  if (answer->model.id.empty()) answer->model.id = source->id;
+  complete(*answer, options, *question);
+  print(*answer, options, terminal);
+  return answer->fits() ? ExitCode::fits : ExitCode::does_not_fit;
+}
+
+}  // namespace memtape::cli

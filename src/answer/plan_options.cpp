@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/plan_options.h"
+
+#include <algorithm>
+#include <array>
+
+namespace memtape::answer {
+namespace {
+
+constexpr std::string_view kPlan = "The plan";
+
+constexpr auto kPlanOptions = std::to_array<NamedOption>({
+    {"objective", "{throughput,gpus,cost,headroom}", "what is best (throughput)", kPlan},
+    {"top", "N", "how many plans are shown (5)", kPlan},
+    {"gpus-per-node", "N", "GPUs that share fast links (8)", kPlan},
+    {"method", "{full,lora,qlora}", "how much is trained; several with commas", kPlan},
+    {"sharding", "{ddp,full,grad-op,hybrid}", "how data parallel ranks share the model", kPlan},
+    {"price", "X", "an hour of one GPU", kPlan},
+});
+
+constexpr auto kOthers =
+    std::to_array<std::string_view>({"solve", "grid", "compare", "price", "rank", "real"});
+
+}  // namespace
+
+std::span<const NamedOption> plan_options() { return kPlanOptions; }
+
+bool is_shared_with_plan(const NamedOption& option) {
+  return std::ranges::find(kOthers, option.name) == kOthers.end();
+}
+
+}  // namespace memtape::answer

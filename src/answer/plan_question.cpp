@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/plan_question.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "answer/device_options.h"
+#include "answer/train_request.h"
+#include "base/comma_list.h"
+#include "plan/step_clock.h"
+#include "predict/rank_runs.h"
+#include "workload/same_setting.h"
+
+namespace memtape::answer {
+namespace {
+
+using plan::Axis;
+using plan::NamedText;
+
+constexpr std::int64_t kMost = std::int64_t{1} << 20;
+
+Result<std::int64_t> whole_number(const std::string& option, std::string_view text) {
+  std::int64_t n = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error == std::errc() && at == text.data() + text.size() && n >= 1 && n <= kMost) return n;
+  return bad_input(fmt::format("unusable value \"{}\"", text), "--" + option,
+                   fmt::format("a whole number from 1 to {}", kMost));
+}
+
+/// The last value of an option, which is taken out.
+std::optional<std::string> take(std::vector<NamedText>& options, std::string_view name) {
+  std::optional<std::string> found;
+  for (const NamedText& option : options)
+    if (option.first == name) found = option.second;
+  std::erase_if(options, [name](const NamedText& option) { return option.first == name; });
+  return found;
+}
+
+Result<std::optional<std::int64_t>> take_number(std::vector<NamedText>& options,
+                                                const std::string& name) {
+  const std::optional<std::string> text = take(options, name);
+  if (!text) return std::optional<std::int64_t>();
+  const Result<std::int64_t> number = whole_number(name, *text);
+  if (!number) return tl::unexpected(number.error());
+  return std::optional(*number);
+}
+
+/// What is asked beside the options that every plan shares.
+struct Asked {
+  std::vector<NamedText> base;  ///< options of train that no plan changes
+  plan::Pins pins;
+  std::vector<std::int64_t> gpus{1};
+  std::vector<std::string> frameworks;  ///< none: all that know the model
+  std::optional<std::int64_t> global_batch, sequence;
+  std::int64_t per_node = 8;
+  bool names_per_node = false;
+};
+
+Result<std::vector<std::int64_t>> gpu_counts(std::vector<NamedText>& options) {
+  const std::optional<std::string> text = take(options, "gpus");
+  if (!text) return std::vector<std::int64_t>{1};
+  std::vector<std::int64_t> counts;
+  for (const std::string& word : split_at_commas(*text)) {
+    const Result<std::int64_t> count = whole_number("gpus", word);
+    if (!count) return tl::unexpected(count.error());
+    counts.push_back(*count);
+  }
+  if (counts.empty()) return tl::unexpected(whole_number("gpus", *text).error());
+  return counts;
+}
+
+Result<Asked> asked_of(const PlanTrainOptions& options) {
+  Asked asked;
+  asked.base = options.train.values;
+  asked.base.insert(asked.base.end(), options.values.begin(), options.values.end());
+  for (const char* own : {"objective", "top", "price"}) take(asked.base, own);
+  auto counts = gpu_counts(asked.base);
+  if (!counts) return tl::unexpected(counts.error());
+  asked.gpus = std::move(*counts);
+  if (const auto framework = take(asked.base, "framework"); framework && *framework != "any")
+    asked.frameworks = split_at_commas(*framework);
+  for (const auto& [name, into] : {std::pair{"global-batch-size", &asked.global_batch},
+                                   {"sequence-length", &asked.sequence}}) {
+    const auto number = take_number(asked.base, name);
+    if (!number) return tl::unexpected(number.error());
+    *into = *number;
+  }
+  const auto per_node = take_number(asked.base, "gpus-per-node");
+  if (!per_node) return tl::unexpected(per_node.error());
+  asked.per_node = per_node->value_or(asked.per_node);
+  asked.names_per_node = per_node->has_value();
+  for (const NamedText& option : asked.base)
+    if (option.first == "gradient-accumulation" || option.first == "gradient_accumulation_steps")
+      return bad_input("follows from the plan's micro-batches", "--" + option.first,
+                       "--global-batch-size N: sequences of a step on all GPUs");
+  auto pins = plan::take_pins(asked.base);
+  if (!pins) return tl::unexpected(pins.error());
+  asked.pins = std::move(*pins);
+  return asked;
+}
+
+/// Sequences of a step where nobody says how many: 16, or one for each GPU, whichever is more.
+std::int64_t global_batch(const Asked& asked) {
+  constexpr std::int64_t kSome = 16;
+  if (asked.global_batch) return *asked.global_batch;
+  const std::int64_t most = std::ranges::max(asked.gpus);
+  return (std::max(kSome, most) + most - 1) / most * most;
+}
+
+class Fields {
+ public:
+  Fields(const PlanTrainOptions& options, const Config& config, const Outside& outside, Asked asked)
+      : options_(options), config_(config), outside_(outside), asked_(std::move(asked)) {}
+
+  Result<PlanQuestion> make() {
+    std::optional<Error> first;
+    for (const std::string& framework : frameworks()) {
+      const Result<void> added = add(framework);
+      if (added) continue;
+      if (!asked_.frameworks.empty()) return tl::unexpected(added.error());
+      if (!first) first = added.error();
+      question_.notes.push_back(
+          fmt::format("{} was left out: {}", framework, added.error().line()));
+    }
+    if (question_.fields.empty() && first) return tl::unexpected(*first);
+    if (!asked_.global_batch)
+      question_.notes.push_back(
+          fmt::format("a step of {} sequences is taken: --global-batch-size says otherwise",
+                      global_batch(asked_)));
+    return std::move(question_);
+  }
+
+ private:
+  std::vector<std::string> frameworks() const {
+    if (!asked_.frameworks.empty()) return asked_.frameworks;
+    if (std::ranges::max(asked_.gpus) == 1) return {"torch", "deepspeed"};
+    return {"megatron-core", "fsdp2", "deepspeed", "ddp"};
+  }
+
+  Result<void> add(const std::string& framework) {
+    RawOptions raw = options_.train;
+    raw.values = asked_.base;
+    std::erase_if(raw.typed, [&](const NamedText& typed) {
+      return std::ranges::find(asked_.base, typed) == asked_.base.end();
+    });
+    raw.values.emplace_back("framework", framework);
+    Result<TrainRequest> request = train_request(raw, outside_);
+    if (!request) return tl::unexpected(request.error());
+    question_.device = request->device;
+    if (const auto timed = make_clock(); !timed) return timed;
+    const auto facts = plan::model_facts(config_, request->recipe);
+    if (!facts) return tl::unexpected(facts.error());
+    for (const std::int64_t gpus : asked_.gpus)
+      if (const auto added = add(*request, *facts, gpus); !added) return added;
+    return {};
+  }
+
+  Result<void> add(const TrainRequest& request, const plan::ModelFacts& facts, std::int64_t gpus) {
+    plan::Field field;
+    field.job = std::make_unique<plan::Job>(plan::Job{.config = config_,
+                                                      .facts = facts,
+                                                      .recipe = request.recipe,
+                                                      .pins = asked_.pins,
+                                                      .gpus = gpus,
+                                                      .per_node = asked_.per_node,
+                                                      .global_batch = global_batch(asked_),
+                                                      .sequence = sequence(request.recipe),
+                                                      .device_bytes = device_bytes(),
+                                                      .device = device_traits(question_.device),
+                                                      .said = asked_.base});
+    field.space = plan::space_of(*field.job);
+    if (!field.space)
+      return unsupported("has no space of plans yet", "--framework",
+                         "megatron-core, fsdp2, fsdp1, deepspeed, ddp or torch");
+    field.reading = {request.values, request.read};
+    const auto like = setup_like(field);
+    if (!like) return tl::unexpected(like.error());
+    field.clock = std::make_unique<plan::PlanClock>(*field.job, *question_.clock, *like);
+    question_.fields.push_back(std::move(field));
+    return {};
+  }
+
+  /// Once, when the device is known.
+  Result<void> make_clock() {
+    if (question_.clock) return {};
+    if (!question_.device.gpu)
+      return bad_input("needs a GPU, which plans are timed on", "plan", "--gpu NAME");
+    time::MachineOptions options;
+    if (asked_.names_per_node) options.gpus_per_node = asked_.per_node;
+    const auto machine = time::machine_of(*question_.device.gpu, options);
+    if (!machine) return tl::unexpected(machine.error());
+    auto shape = time::model_shape(config_);
+    if (!shape) return tl::unexpected(shape.error());
+    if (!asked_.names_per_node) asked_.per_node = machine->gpus_per_node;
+    question_.clock = std::make_unique<time::StepClock>(std::move(*shape), *machine);
+    return {};
+  }
+
+  /// What the framework's recipe says beside sizes.
+  Result<time::TrainSetup> setup_like(const plan::Field& field) const {
+    plan::Candidate one;
+    one.framework = field.job->recipe.framework;
+    one.sizes.gpus = one.sizes.dp = field.job->gpus;
+    const auto recipe =
+        field.reading.read(with_changes(field.reading.values, field.space->layout(one)));
+    if (!recipe) return tl::unexpected(recipe.error());
+    return time::train_setup(*recipe, config_);
+  }
+
+  std::int64_t sequence(const TrainRecipe& recipe) const {
+    if (asked_.sequence) return *asked_.sequence;
+    const std::int64_t positions =
+        config_.integer({"max_position_embeddings", "n_positions"}, recipe.sequence_length);
+    return std::min(recipe.sequence_length, positions);
+  }
+
+  Bytes device_bytes() const {
+    constexpr Bytes kUnlimited = Bytes{1} << 60;
+    const DeviceSetup& device = question_.device;
+    const Bytes context = outside_of(device);
+    if (device.total_bytes) return *device.total_bytes - context;
+    return device.gpu ? device.gpu->total_bytes - context : kUnlimited;
+  }
+
+  const PlanTrainOptions& options_;
+  const Config& config_;
+  const Outside& outside_;
+  Asked asked_;
+  PlanQuestion question_;
+};
+
+Result<plan::SearchOptions> search_options(const PlanTrainOptions& options,
+                                           const Outside& outside) {
+  plan::SearchOptions search;
+  search.workers = outside.workers();
+  if (const std::string* objective = last_value(options.values, "objective")) {
+    const auto named = plan::objective_named(*objective);
+    if (!named) return tl::unexpected(named.error());
+    search.objective = *named;
+  }
+  if (const std::string* top = last_value(options.values, "top")) {
+    const auto number = whole_number("top", *top);
+    if (!number) return tl::unexpected(number.error());
+    search.top = static_cast<std::size_t>(*number);
+  }
+  if (const std::string* price = last_value(options.values, "price")) {
+    char* end = nullptr;
+    const double x = std::strtod(price->c_str(), &end);
+    if (price->empty() || *end != '\0' || !(x > 0.0 && x < 1e6))
+      return bad_input(fmt::format("unusable value \"{}\"", *price), "--price",
+                       "what an hour of one GPU costs");
+    search.price_per_hour = x;
+  }
+  return search;
+}
+
+}  // namespace
+
+Result<PlanQuestion> plan_question(const PlanTrainOptions& options, const Config& config,
+                                   const Outside& outside) {
+  Result<Asked> asked = asked_of(options);
+  if (!asked) return tl::unexpected(asked.error());
+  Result<plan::SearchOptions> search = search_options(options, outside);
+  if (!search) return tl::unexpected(search.error());
+  Result<PlanQuestion> question = Fields(options, config, outside, std::move(*asked)).make();
+  if (!question) return question;
+  question->search = std::move(*search);
+  return question;
+}
+
+}  // namespace memtape::answer

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/candidate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace memtape::plan {
+namespace {
+
+/// How much is made again: the more, the less is kept.
+int made_again(Checkpointing checkpointing) {
+  if (checkpointing == Checkpointing::none) return 0;
+  return checkpointing == Checkpointing::selective ? 1 : 2;
+}
+
+std::int64_t in_flight(const Sizes& s) { return std::min(s.micro_batches, s.pp); }
+
+void add(std::string& out, std::string_view part) {
+  if (!out.empty()) out += " · ";
+  out += part;
+}
+
+void add_size(std::string& out, const char* name, std::int64_t size) {
+  if (size > 1) add(out, fmt::format("{} {}", name, size));
+}
+
+}  // namespace
+
+std::string_view option_of(Axis axis) {
+  constexpr std::array<std::string_view, kAxes> kOptions{"tp",
+                                                         "cp",
+                                                         "pp",
+                                                         "vpp",
+                                                         "ep",
+                                                         "etp",
+                                                         "dp",
+                                                         "zero",
+                                                         "micro-batch-size",
+                                                         "gradient-checkpointing",
+                                                         "method",
+                                                         "sharding",
+                                                         "offload",
+                                                         "optim"};
+  return kOptions.at(static_cast<std::size_t>(axis));
+}
+
+std::string_view name(Method method) {
+  constexpr std::array<std::string_view, 3> kNames{"full", "lora", "qlora"};
+  return kNames.at(static_cast<std::size_t>(method));
+}
+std::string_view name(Sharding sharding) {
+  constexpr std::array<std::string_view, 5> kNames{"none", "ddp", "full", "hybrid", "grad-op"};
+  return kNames.at(static_cast<std::size_t>(sharding));
+}
+std::string_view name(Offload offload) {
+  constexpr std::array<std::string_view, 3> kNames{"none", "optimizer", "all"};
+  return kNames.at(static_cast<std::size_t>(offload));
+}
+std::string_view name(Optim optim) { return optim == Optim::adamw ? "adamw" : "adamw-8bit"; }
+
+bool needs_no_less(const Candidate& a, const Candidate& b) {
+  const Sizes &x = a.sizes, &y = b.sizes;
+  const bool same = a.framework == b.framework && a.method == b.method &&
+                    a.sharding == b.sharding && a.offload == b.offload && a.optim == b.optim &&
+                    x.gpus == y.gpus && x.tp == y.tp && x.cp == y.cp && x.pp == y.pp &&
+                    x.vpp == y.vpp && x.ep == y.ep && x.etp == y.etp && x.zero == y.zero;
+  return same && x.micro_batch >= y.micro_batch && in_flight(x) >= in_flight(y) &&
+         made_again(a.checkpointing) <= made_again(b.checkpointing);
+}
+
+std::string in_words(const Candidate& c) {
+  std::string out;
+  const Sizes& s = c.sizes;
+  add_size(out, "tp", s.tp);
+  add_size(out, "cp", s.cp);
+  add_size(out, "pp", s.pp);
+  add_size(out, "vpp", s.vpp);
+  add_size(out, "ep", s.ep);
+  if (s.ep > 1 && s.etp != s.tp) add(out, fmt::format("etp {}", s.etp));
+  if (c.sharding == Sharding::fsdp) add(out, fmt::format("shard {}", s.dp));
+  if (c.sharding == Sharding::grads_kept) add(out, fmt::format("shard {}, kept whole", s.dp));
+  if (c.sharding == Sharding::hybrid) add(out, "hybrid shard");
+  if (c.sharding == Sharding::ddp || c.sharding == Sharding::none) add_size(out, "dp", s.dp);
+  if (c.framework == Framework::deepspeed) add(out, fmt::format("zero {}", s.zero));
+  if (c.method != Method::full) add(out, c.method == Method::lora ? "LoRA" : "QLoRA");
+  if (c.optim != Optim::adamw) add(out, "8-bit AdamW");
+  if (c.offload != Offload::none) add(out, fmt::format("offload {}", name(c.offload)));
+  add(out, fmt::format("batch {} x {}", s.micro_batch, s.micro_batches));
+  if (c.checkpointing != Checkpointing::none)
+    add(out,
+        c.checkpointing == Checkpointing::selective ? "selective recompute" : "full recompute");
+  return out;
+}
+
+}  // namespace memtape::plan

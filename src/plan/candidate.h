@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidate: one point of a framework's space, as numbers; small, since there are tens of
+// thousands.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "workload/train_recipe.h"
+
+namespace memtape::plan {
+
+/// What a plan decides, by the options' names.
+enum class Axis : std::uint8_t {
+  tp,
+  cp,
+  pp,
+  vpp,
+  ep,
+  etp,
+  dp,
+  zero,
+  micro_batch,
+  checkpointing,
+  method,
+  sharding,
+  offload,
+  optim
+};
+constexpr std::size_t kAxes = 14;
+
+/// The option that pins an axis: "micro-batch-size".
+std::string_view option_of(Axis axis);
+
+/// How much of the model is trained.
+enum class Method : std::uint8_t { full, lora, qlora };
+/// How data parallel ranks share what they hold.
+enum class Sharding : std::uint8_t { none, ddp, fsdp, hybrid, grads_kept };
+enum class Offload : std::uint8_t { none, optimizer, all };
+enum class Optim : std::uint8_t { adamw, adamw_8bit };
+
+struct Sizes {
+  std::int64_t gpus = 1, dp = 1, tp = 1, cp = 1, pp = 1, vpp = 1, ep = 1, etp = 1, zero = 0;
+  std::int64_t micro_batch = 1, micro_batches = 1;  ///< sequences of one, and how many a step has
+};
+
+struct Candidate {
+  Framework framework = Framework::torch;
+  Sizes sizes;
+  Checkpointing checkpointing = Checkpointing::none;
+  Method method = Method::full;
+  Sharding sharding = Sharding::none;
+  Offload offload = Offload::none;
+  Optim optim = Optim::adamw;
+  double seconds = 0.0;  ///< roughly, by which plans are looked at in turn
+};
+
+std::string_view name(Method method);
+std::string_view name(Sharding sharding);
+std::string_view name(Offload offload);
+std::string_view name(Optim optim);
+
+/// Whether `a` surely needs no less memory than `b`: the same layout with larger micro-batches, or
+/// with less made again.
+bool needs_no_less(const Candidate& a, const Candidate& b);
+
+/// "tp 8 · pp 16 · dp 128 · mbs 1 x 16 · full recompute"
+std::string in_words(const Candidate& candidate);
+
+}  // namespace memtape::plan

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/confirm.h"
+
+#include "report/headline.h"
+#include "workload/same_setting.h"
+
+namespace memtape::plan {
+
+Result<TrainRecipe> Confirmation::recipe(const Reading& reading,
+                                         const OptionChanges& layout) const {
+  return reading.read(with_changes(reading.values, layout));
+}
+
+Result<Confirmed> Confirmation::all_ranks(const Reading& reading,
+                                          const OptionChanges& layout) const {
+  Result<TrainRecipe> asked = recipe(reading, layout);
+  if (!asked) return tl::unexpected(asked.error());
+  return ask(std::move(*asked));
+}
+
+Result<Confirmed> Confirmation::first_rank(const Reading& reading,
+                                           const OptionChanges& layout) const {
+  Result<TrainRecipe> asked = recipe(reading, layout);
+  if (!asked) return tl::unexpected(asked.error());
+  asked->layout.rank = 0;
+  return ask(std::move(*asked));
+}
+
+Result<Confirmed> Confirmation::ask(TrainRecipe recipe) const {
+  Result<TrainAnswer> answer =
+      predict_train(model_, recipe, device_, {.largest = 0, .advise = false, .workers = workers_});
+  if (!answer) return tl::unexpected(answer.error());
+  Prediction& p = answer->prediction;
+  Confirmed found;
+  found.peak_device_bytes = report::within_limit(p);
+  found.headroom_bytes = p.headroom_bytes.value_or(0);
+  found.verdict = p.verdict.value_or(VerdictWord::fits);
+  found.fits = p.fits.value_or(true);
+  found.peak_rank = p.peak_rank;
+  found.model = std::move(p.model);
+  found.workload = std::move(p.workload);
+  found.device = std::move(p.device);
+  found.warnings = std::move(p.warnings);
+  return found;
+}
+
+}  // namespace memtape::plan

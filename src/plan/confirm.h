@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// confirm: a candidate answered exactly, as `memtape train` with its options answers.
+#pragma once
+
+#include "plan/space.h"
+#include "predict/train.h"
+
+namespace memtape::plan {
+
+/// The asker's options and how they are read; those of one framework.
+struct Reading {
+  OptionChanges values;
+  std::function<Result<TrainRecipe>(std::span<const NamedText>)> read;
+};
+
+struct Confirmed {
+  Bytes peak_device_bytes = 0, headroom_bytes = 0;
+  bool fits = false;
+  VerdictWord verdict = VerdictWord::fits;
+  int peak_rank = 0;
+  ModelSummary model;
+  std::vector<Setting> workload;
+  std::optional<DeviceSummary> device;
+  std::vector<std::string> warnings;
+};
+
+class Confirmation {
+ public:
+  Confirmation(const ModelRequest& model, const DeviceSetup& device, Workers workers)
+      : model_(model), device_(device), workers_(std::move(workers)) {}
+
+  Result<TrainRecipe> recipe(const Reading& reading, const OptionChanges& layout) const;
+  /// Every distinct rank.
+  Result<Confirmed> all_ranks(const Reading& reading, const OptionChanges& layout) const;
+  /// The first rank alone, which on a pipeline's first stage holds the most micro-batches: where it
+  /// does not fit, nothing does.
+  Result<Confirmed> first_rank(const Reading& reading, const OptionChanges& layout) const;
+
+ private:
+  Result<Confirmed> ask(TrainRecipe recipe) const;
+
+  const ModelRequest& model_;
+  const DeviceSetup& device_;
+  const Workers workers_;
+};
+
+}  // namespace memtape::plan

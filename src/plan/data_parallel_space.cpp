@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plain loop on one GPU, and on several under DDP, FSDP and DeepSpeed: whose ranks hold what,
+// how large a micro-batch is, what is made again, what lies in host memory.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "plan/spaces.h"
+#include "workload/train_options.h"
+
+namespace memtape::plan {
+namespace {
+
+constexpr auto kOrder = std::to_array<Axis>({Axis::dp, Axis::zero, Axis::sharding, Axis::offload,
+                                             Axis::method, Axis::micro_batch, Axis::checkpointing});
+constexpr std::int64_t kMostMicroBatch = 64;
+
+std::int64_t number(Sharding sharding) { return static_cast<std::int64_t>(sharding); }
+std::int64_t number(Offload offload) { return static_cast<std::int64_t>(offload); }
+std::int64_t number(Checkpointing made_again) { return static_cast<std::int64_t>(made_again); }
+std::int64_t number(Method method) { return static_cast<std::int64_t>(method); }
+
+class DataParallelSpace : public Space {
+ public:
+  using Space::Space;
+
+  std::span<const Axis> axes() const override { return kOrder; }
+
+  std::vector<std::int64_t> values(Axis axis, const Candidate& c) const override {
+    switch (axis) {
+      case Axis::dp: return {job_.gpus};
+      case Axis::zero:
+        if (is(Framework::deepspeed)) return {1, 2, 3};
+        return {0};
+      case Axis::sharding: return shardings(c);
+      case Axis::offload: return offloads(c);
+      case Axis::method: return {number(Method::full)};
+      case Axis::micro_batch: return micro_batches(job_, c, kMostMicroBatch);
+      case Axis::checkpointing: return {number(Checkpointing::none), number(Checkpointing::full)};
+      default: return {1};
+    }
+  }
+
+  std::string refuses(Axis axis, const Candidate& c) const override {
+    switch (axis) {
+      case Axis::dp:
+        if (c.sizes.dp == job_.gpus) return {};
+        return fmt::format("--framework {} has data ranks alone: --dp {} are not --gpus {}",
+                           name(job_.recipe.framework), c.sizes.dp, job_.gpus);
+      case Axis::sharding:
+        if (allows(c.sharding)) return {};
+        return fmt::format("--framework {} has no --sharding {}", name(job_.recipe.framework),
+                           name(c.sharding));
+      case Axis::offload: return refuses_offload(c);
+      case Axis::method:
+        if (c.method != Method::qlora) return {};
+        return fmt::format("--framework {} has no QLoRA that is modelled: --framework transformers",
+                           name(job_.recipe.framework));
+      case Axis::micro_batch: return refuses_batch(job_, c);
+      case Axis::checkpointing:
+        if (c.checkpointing == Checkpointing::none || c.checkpointing == Checkpointing::full ||
+            c.checkpointing == Checkpointing::full_reentrant)
+          return {};
+        return "--gradient-checkpointing is none or full here";
+      default: return {};
+    }
+  }
+
+  OptionChanges layout(const Candidate& c) const override {
+    OptionChanges options{{"framework", std::string(name(job_.recipe.framework))}};
+    const auto add = [&](const char* option, std::string value) {
+      if (!job_.says(option)) options.emplace_back(option, std::move(value));
+    };
+    if (job_.gpus > 1) add("gpus", fmt::format("{}", job_.gpus));
+    if (is(Framework::deepspeed)) add("zero", fmt::format("{}", c.sizes.zero));
+    if (c.offload != Offload::none) add("offload", std::string(name(c.offload)));
+    if (c.method == Method::lora) add("lora-rank", "16"), add("lora-targets", "all-linear");
+    add_numbers(c, options);
+    if (!is(Framework::deepspeed)) add("optimizer-impl", "fused");
+    options.emplace_back("micro-batch-size", fmt::format("{}", c.sizes.micro_batch));
+    options.emplace_back("global-batch-size", fmt::format("{}", job_.global_batch));
+    options.emplace_back("sequence-length", fmt::format("{}", job_.sequence));
+    options.emplace_back("gradient-checkpointing", name(c.checkpointing));
+    return options;
+  }
+
+  /// Parameters, gradients and Adam's two states, where each of them lies.
+  double floor(const Candidate& c) const override {
+    const auto parameters = static_cast<double>(job_.facts.parameters);
+    const auto ranks = static_cast<double>(c.sizes.dp);
+    const double each = says_numbers() ? 2.0 : 4.0;
+    if (c.method != Method::full || job_.says("optimizer") || job_.says("optim")) return 0.0;
+    if (is(Framework::deepspeed)) {
+      const double state = c.offload == Offload::none ? 12.0 / ranks : 0.0;
+      const double held = c.sizes.zero == 3 ? 2.0 / ranks : 2.0;
+      return (c.offload == Offload::all ? 0.0 : held) * parameters + state * parameters;
+    }
+    if (c.offload == Offload::all) return 0.0;
+    const bool cuts = c.sharding == Sharding::fsdp || c.sharding == Sharding::grads_kept;
+    const double parts = cuts                             ? ranks
+                         : c.sharding == Sharding::hybrid ? static_cast<double>(job_.per_node)
+                                                          : 1.0;
+    return 4.0 * each * parameters / parts;
+  }
+
+ private:
+  bool is(Framework framework) const { return job_.recipe.framework == framework; }
+  bool shards() const { return is(Framework::fsdp1) || is(Framework::fsdp2); }
+  bool says_numbers() const {
+    return job_.says("precision") || job_.says("weights") || job_.says("strategy");
+  }
+  /// Several whole nodes, each of which can hold the model once.
+  bool has_nodes() const { return job_.gpus > job_.per_node && job_.gpus % job_.per_node == 0; }
+
+  std::vector<std::int64_t> shardings(const Candidate&) const {
+    if (!shards()) return {number(is(Framework::ddp) ? Sharding::ddp : Sharding::none)};
+    if (job_.says("strategy")) return {number(Sharding::fsdp)};
+    std::vector<std::int64_t> found{number(Sharding::fsdp), number(Sharding::grads_kept)};
+    if (has_nodes() && is(Framework::fsdp2)) found.push_back(number(Sharding::hybrid));
+    return found;
+  }
+
+  bool allows(Sharding sharding) const {
+    if (!shards()) return sharding == Sharding::ddp || sharding == Sharding::none;
+    return sharding == Sharding::fsdp || sharding == Sharding::grads_kept ||
+           (sharding == Sharding::hybrid && has_nodes() && is(Framework::fsdp2));
+  }
+
+  std::vector<std::int64_t> offloads(const Candidate& c) const {
+    if (is(Framework::deepspeed) && c.sizes.zero == 3)
+      return {number(Offload::none), number(Offload::optimizer), number(Offload::all)};
+    if (is(Framework::deepspeed) && c.sizes.zero > 0)
+      return {number(Offload::none), number(Offload::optimizer)};
+    if (shards()) return {number(Offload::none), number(Offload::all)};
+    return {number(Offload::none)};
+  }
+
+  std::string refuses_offload(const Candidate& c) const {
+    if (c.offload == Offload::none) return {};
+    if (shards() && c.offload == Offload::all) return {};
+    if (is(Framework::deepspeed) && c.sizes.zero == 3) return {};
+    if (is(Framework::deepspeed) && c.sizes.zero > 0 && c.offload == Offload::optimizer) return {};
+    return fmt::format("--offload {} does not go with --framework {}{}", name(c.offload),
+                       name(job_.recipe.framework),
+                       is(Framework::deepspeed) ? fmt::format(" --zero {}", c.sizes.zero) : "");
+  }
+
+  /// float32 parameters whose products run in bf16, unless the asker has said otherwise: what a
+  /// run from scratch and a full fine-tune are done in. DeepSpeed's bf16 has float32 copies.
+  void add_numbers(const Candidate& c, OptionChanges& options) const {
+    if (is(Framework::deepspeed)) {
+      if (!job_.says("precision")) options.emplace_back("precision", "bf16");
+      return;
+    }
+    if (!shards()) {
+      if (!says_numbers()) options.emplace_back("precision", "amp-bf16");
+      return;
+    }
+    if (!job_.says("init-device")) options.emplace_back("init-device", "meta");
+    if (job_.says("strategy")) return;
+    if (!says_numbers()) options.emplace_back("weights", "fp32");
+    options.emplace_back("strategy", strategy(c));
+  }
+
+  std::string strategy(const Candidate& c) const {
+    std::string text;
+    const auto add = [&text](std::string_view member) {
+      text += text.empty() ? "{" : ", ";
+      text += member;
+    };
+    if (!says_numbers())
+      add(R"("mixed_precision": {"param_dtype": "bf16", "reduce_dtype": "fp32"})");
+    const bool keeps = c.sharding == Sharding::grads_kept;
+    if (is(Framework::fsdp1))
+      add(fmt::format(R"("sharding_strategy": "{}")", keeps ? "SHARD_GRAD_OP" : "FULL_SHARD"));
+    else
+      add(fmt::format(R"("reshard_after_forward": {})", keeps ? "false" : "true"));
+    if (c.sharding == Sharding::hybrid)
+      add(fmt::format(R"("mesh": [{}, {}])", job_.gpus / job_.per_node, job_.per_node));
+    return text + "}";
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Space> data_parallel_space(const Job& job) {
+  return std::make_unique<DataParallelSpace>(job);
+}
+
+}  // namespace memtape::plan

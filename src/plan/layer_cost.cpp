@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/layer_cost.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "framework/torch/train_loop.h"
+#include "predict/program.h"
+#include "predict/step_play.h"
+#include "workload/device_traits.h"
+
+namespace memtape::plan {
+namespace {
+
+/// The smallest numbers of layers between which a step grows by whole layers alone.
+constexpr std::int64_t kFew = 2;
+
+/// The measured step's highest level above the one it begins at, in requested bytes.
+Bytes rise_of_step(const Tape& tape) {
+  Bytes level = 0, highest = 0;
+  for (std::size_t at = first_event_of_step(tape, torch::kSteps - 1); at < tape.events.size();
+       ++at) {
+    const Event& event = tape.events[at];
+    if (event.kind == EventKind::alloc) level += tape.requested[event.block];
+    if (event.kind == EventKind::free) level -= tape.requested[event.block];
+    highest = std::max(highest, level);
+  }
+  return highest;
+}
+
+}  // namespace
+
+std::optional<LayerCost> LayerCosts::of(const Candidate& c, Kind kind) const {
+  const Sizes& s = c.sizes;
+  const auto [at, is_new] =
+      known_.try_emplace(Key{s.tp, s.cp, s.ep, s.etp, s.micro_batch, c.checkpointing, kind});
+  if (is_new) at->second = measured(c, kind);
+  return at->second;
+}
+
+std::optional<LayerCost> LayerCosts::measured(const Candidate& c, Kind kind) const {
+  const std::optional<Step> few = step(c, kind, kFew), more = step(c, kind, kFew + 1);
+  if (!few || !more || more->above < few->above) return std::nullopt;
+  return LayerCost{more->parameters - few->parameters,
+                   static_cast<double>(more->above - few->above)};
+}
+
+std::optional<LayerCosts::Step> LayerCosts::step(const Candidate& c, Kind kind,
+                                                 std::int64_t layers) const {
+  const Sizes& s = c.sizes;
+  Config small = job_.config.with_integer("num_hidden_layers", layers);
+  if (small.has("first_k_dense_replace"))
+    small = small.with_integer("first_k_dense_replace", kind == Kind::dense ? layers : 0);
+  if (small.has("num_nextn_predict_layers"))
+    small = small.with_integer("num_nextn_predict_layers", 0);
+  TrainRecipe recipe = job_.recipe;
+  LayoutRecipe& layout = recipe.layout;
+  layout.tp = s.tp, layout.cp = s.cp;
+  if (s.tp > 1) layout.sp = s.tp;
+  if (job_.facts.experts > 0) layout.ep = s.ep, layout.etp = s.etp;
+  layout.gpus = std::lcm(s.tp * s.cp, s.ep * s.etp);
+  recipe.sequence_length = job_.sequence;
+  recipe.micro_batch_size = s.micro_batch;
+  recipe.checkpointing = c.checkpointing;
+  recipe.gradient_accumulation = 1;
+  recipe.global_batch_size.reset();
+  const auto run = run_program(small, recipe, job_.device);
+  if (!run) return std::nullopt;
+  return Step{run->statics.parameters, rise_of_step(run->tape)};
+}
+
+}  // namespace memtape::plan

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// LayerCosts: what a further layer adds to a rank of Megatron-LM's, read off the step of two small
+// models that differ by one layer: its parameters and what a micro-batch in flight keeps of it. A
+// pipeline's stage holds at least its layers times that.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "plan/space.h"
+
+namespace memtape::plan {
+
+struct LayerCost {
+  std::int64_t parameters = 0;  ///< of a rank, all of a layer's
+  double kept = 0.0;            ///< bytes that a micro-batch keeps of it until its backward
+};
+
+class LayerCosts {
+ public:
+  explicit LayerCosts(const Job& job) : job_(job) {}
+
+  enum class Kind : std::uint8_t { dense, experts };
+  /// Nothing where such layers cannot be told apart from the rest of the step.
+  std::optional<LayerCost> of(const Candidate& candidate, Kind kind) const;
+
+ private:
+  struct Key {
+    std::int64_t tp, cp, ep, etp, micro_batch;
+    Checkpointing checkpointing;
+    Kind kind;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Step {
+    std::int64_t parameters = 0;
+    Bytes above = 0;  ///< the measured step's peak above its start
+  };
+
+  std::optional<LayerCost> measured(const Candidate& candidate, Kind kind) const;
+  std::optional<Step> step(const Candidate& candidate, Kind kind, std::int64_t layers) const;
+
+  const Job& job_;
+  mutable std::map<Key, std::optional<LayerCost>> known_;
+};
+
+}  // namespace memtape::plan

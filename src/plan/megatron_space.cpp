@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Megatron-LM's space. What divides and what does not is asked of its own arguments
+// (framework/megatron/arguments), once for each pair of sizes that depend on each other.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "framework/megatron/arguments.h"
+#include "plan/layer_cost.h"
+#include "plan/spaces.h"
+#include "workload/train_options.h"
+
+namespace memtape::plan {
+namespace {
+
+constexpr auto kOrder =
+    std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::vpp, Axis::ep, Axis::etp, Axis::dp,
+                         Axis::zero, Axis::micro_batch, Axis::checkpointing});
+/// Fewer tokens of a sequence on a rank than this are not worth a ring of keys and values.
+constexpr std::int64_t kLeastTokens = 2048;
+constexpr std::int64_t kMostMicroBatch = 16;
+/// Messages that travel under the computation, as Megatron-LM's own examples and Megatron-Bridge's
+/// recipes have it.
+constexpr const char* kOverlap =
+    R"({"ddp": {"overlap_grad_reduce": true, "overlap_param_gather": true}})";
+
+class MegatronSpace : public Space {
+ public:
+  using Space::Space;
+
+  std::span<const Axis> axes() const override { return kOrder; }
+
+  std::vector<std::int64_t> values(Axis axis, const Candidate& c) const override {
+    const Sizes& s = c.sizes;
+    const bool has_experts = job_.facts.experts > 0;
+    switch (axis) {
+      case Axis::tp: return powers_of_two(std::min(job_.gpus, job_.per_node));
+      case Axis::cp:
+        return powers_of_two(
+            std::clamp<std::int64_t>(job_.sequence / kLeastTokens, 1, job_.gpus / s.tp));
+      case Axis::pp: return stages(job_.gpus / (s.tp * s.cp));
+      case Axis::vpp: return chunks(s);
+      case Axis::ep: return has_experts ? powers_of_two(job_.facts.experts) : one();
+      case Axis::etp:
+        if (!has_experts || s.tp == 1) return {has_experts ? 1 : s.tp};
+        return {1, s.tp};
+      case Axis::dp: return {s.dp};
+      case Axis::zero: return {s.dp * s.cp > 1 ? 1 : 0};
+      case Axis::micro_batch: return micro_batches(job_, c, kMostMicroBatch);
+      case Axis::checkpointing:
+        return {static_cast<std::int64_t>(Checkpointing::none),
+                static_cast<std::int64_t>(Checkpointing::selective),
+                static_cast<std::int64_t>(Checkpointing::full)};
+      default: return one();
+    }
+  }
+
+  std::string refuses(Axis axis, const Candidate& c) const override {
+    const Sizes& s = c.sizes;
+    switch (axis) {
+      case Axis::tp: return asked({.tp = s.tp});
+      case Axis::cp: return asked({.tp = s.tp, .cp = s.cp});
+      case Axis::pp:
+        if (job_.gpus % (s.tp * s.cp * s.pp) != 0)
+          return fmt::format(
+              "--tp {} x --cp {} x --pp {} do not divide --gpus {}: a multiple of {} would do",
+              s.tp, s.cp, s.pp, job_.gpus, s.tp * s.cp * s.pp);
+        // Virtual stages may divide what stages alone do not.
+        return job_.pins.of(Axis::vpp) ? "" : splits_at_all(s.pp);
+      case Axis::vpp: return asked({.pp = s.pp, .vpp = s.vpp});
+      case Axis::ep: return refuses_experts(s, 1);
+      case Axis::etp: return refuses_experts(s, s.etp);
+      case Axis::dp:
+        if (s.dp * s.tp * s.cp * s.pp == job_.gpus) return {};
+        return fmt::format("--dp {} x --tp {} x --cp {} x --pp {} are not --gpus {}", s.dp, s.tp,
+                           s.cp, s.pp, job_.gpus);
+      case Axis::micro_batch: return refuses_micro_batch(c);
+      case Axis::checkpointing: return refuses_checkpointing(c);
+      default: return {};
+    }
+  }
+
+  OptionChanges layout(const Candidate& c) const override {
+    const Sizes& s = c.sizes;
+    OptionChanges options{{"framework", "megatron-core"}};
+    const auto add = [&](const char* name, std::int64_t n) {
+      options.emplace_back(name, fmt::format("{}", n));
+    };
+    add("gpus", s.gpus);
+    add("tp", s.tp);
+    if (s.tp > 1) add("sp", s.tp);
+    add("cp", s.cp);
+    add("pp", s.pp);
+    if (s.vpp > 1) add("vpp", s.vpp);
+    if (job_.facts.experts > 0) add("ep", s.ep);
+    if (job_.facts.experts > 0) add("etp", s.etp);
+    add("zero", s.zero);
+    add("micro-batch-size", s.micro_batch);
+    add("global-batch-size", job_.global_batch);
+    add("sequence-length", job_.sequence);
+    options.emplace_back("gradient-checkpointing", name(c.checkpointing));
+    if (!job_.says("strategy") && s.zero == 1) options.emplace_back("strategy", kOverlap);
+    return options;
+  }
+
+  /// bf16 parameters, float32 gradients, and what the distributed optimizer holds of a parameter
+  /// (docs/megatron.md: 6 + 12 / d); some stage holds at least its share.
+  double floor(const Candidate& c) const override {
+    const Sizes& s = c.sizes;
+    const auto share = [&](std::int64_t parameters, std::int64_t parts, std::int64_t replicas) {
+      return static_cast<double>(parameters) / static_cast<double>(parts) * bytes_each(s, replicas);
+    };
+    const std::int64_t experts = job_.facts.expert_parameters();
+    const std::int64_t replicas = std::max<std::int64_t>(1, s.gpus / (s.ep * s.etp * s.pp));
+    return (share(job_.facts.shared_parameters(), s.tp, s.dp * s.cp) +
+            share(experts, s.ep * s.etp, replicas)) /
+           static_cast<double>(s.pp);
+  }
+
+  /// The first two stages: their layers, and what the micro-batches in flight keep of them.
+  double close_floor(const Candidate& c) const override {
+    const Stages& stages = stages_of(c.sizes.pp, c.sizes.vpp);
+    double most = floor(c);
+    const auto first = static_cast<std::int64_t>(stages.size());
+    for (std::int64_t stage = 0; stage < std::min<std::int64_t>(first, 2); ++stage)
+      most = std::max(most, stage_floor(c, stages, stage));
+    return most;
+  }
+
+ private:
+  struct Sample {
+    std::int64_t tp = 1, cp = 1, pp = 1, vpp = 1, ep = 1, etp = 1;
+    auto operator<=>(const Sample&) const = default;
+  };
+
+  using Stages = std::vector<std::vector<std::int64_t>>;
+  struct Asked {
+    std::string refusal;
+    Stages stage_layers;
+  };
+
+  static std::vector<std::int64_t> one() { return {1}; }
+
+  const Stages& stages_of(std::int64_t pp, std::int64_t vpp) const {
+    return look_up({.pp = pp, .vpp = vpp}).stage_layers;
+  }
+
+  /// 1F1B: a stage starts as many micro-batches as there are stages behind it before its first
+  /// backward; interleaved it starts chunks (schedules.py, get_pp_rank_microbatches).
+  static double layers_in_flight(const Sizes& s, std::int64_t stage,
+                                 const std::vector<std::int64_t>& chunks) {
+    const std::int64_t behind = s.pp - 1 - stage;
+    const auto fewest = static_cast<double>(std::ranges::min(chunks));
+    if (s.vpp == 1) return fewest * static_cast<double>(std::min(s.micro_batches, behind + 1));
+    const std::int64_t started = behind * 2 + (s.vpp - 1) * s.pp + 1;
+    return fewest * static_cast<double>(std::min(s.micro_batches * s.vpp, started));
+  }
+
+  double stage_floor(const Candidate& c, const Stages& stages, std::int64_t stage) const {
+    const Sizes& s = c.sizes;
+    const auto& chunks = stages[static_cast<std::size_t>(stage)];
+    const std::int64_t layers = std::accumulate(chunks.begin(), chunks.end(), std::int64_t{0});
+    // Dense layers come first; where a stage has both kinds, the smaller counts for all.
+    const std::int64_t dense_ones = job_.facts.layers - job_.facts.expert_layers;
+    const bool has_dense = job_.facts.experts == 0 || (stage == 0 && dense_ones > 0);
+    const bool has_experts = job_.facts.experts > 0 && (stage > 0 || layers > dense_ones);
+    double held = 0.0, kept = 0.0;
+    if (has_experts) {
+      const auto cost = costs_.of(c, LayerCosts::Kind::experts);
+      if (!cost) return 0.0;
+      const auto of_experts = static_cast<double>(job_.facts.experts * 3 * job_.facts.hidden *
+                                                  job_.facts.expert_ffn / (s.ep * s.etp));
+      const double others = std::max(0.0, static_cast<double>(cost->parameters) - of_experts);
+      held = others * bytes_each(s, s.dp * s.cp) +
+             of_experts * bytes_each(s, s.gpus / (s.ep * s.etp * s.pp));
+      kept = cost->kept;
+    }
+    if (has_dense) {
+      const auto cost = costs_.of(c, LayerCosts::Kind::dense);
+      if (!cost) return 0.0;
+      const double dense = static_cast<double>(cost->parameters) * bytes_each(s, s.dp * s.cp);
+      const bool has_both = has_experts;
+      held = has_both ? std::min(held, dense) : dense;
+      kept = has_both ? std::min(kept, cost->kept) : cost->kept;
+    }
+    return static_cast<double>(layers) * held + layers_in_flight(s, stage, chunks) * kept;
+  }
+
+  /// Of a parameter: bf16 and a float32 gradient, and this rank's part of copy and states.
+  double bytes_each(const Sizes& s, std::int64_t replicas) const {
+    if (job_.says("strategy")) return 4.0;
+    return 6.0 +
+           (s.zero == 1 ? 12.0 / static_cast<double>(std::max<std::int64_t>(1, replicas)) : 12.0);
+  }
+
+  /// What Megatron's arguments say of these sizes, the others being as small as they can be.
+  const std::string& asked(const Sample& sample) const { return look_up(sample).refusal; }
+
+  const Asked& look_up(const Sample& sample) const {
+    const auto [at, is_new] = asked_.try_emplace(sample);
+    if (!is_new) return at->second;
+    TrainRecipe recipe = job_.recipe;
+    LayoutRecipe& layout = recipe.layout;
+    layout.tp = sample.tp, layout.cp = sample.cp, layout.pp = sample.pp;
+    if (sample.tp > 1) layout.sp = sample.tp;
+    if (sample.vpp > 1) layout.vpp = sample.vpp;
+    if (sample.ep > 1) layout.ep = sample.ep;
+    if (job_.facts.experts > 0) layout.etp = sample.etp;
+    layout.gpus = std::lcm(sample.tp * sample.cp, sample.ep * sample.etp) * sample.pp;
+    recipe.sequence_length = job_.sequence;
+    recipe.gradient_accumulation = sample.pp;  // enough for any schedule
+    recipe.names_gradient_accumulation = true;
+    recipe.global_batch_size.reset();
+    const auto arguments = megatron::read_arguments(job_.config, recipe);
+    if (!arguments)
+      at->second.refusal = in_our_words(arguments.error().line());
+    else
+      at->second.stage_layers = arguments->stage_layers;
+    return at->second;
+  }
+
+  /// Megatron-LM's sizes by the names that they go by here.
+  static std::string in_our_words(std::string text) {
+    constexpr auto kNames = std::to_array<std::pair<std::string_view, std::string_view>>(
+        {{"--expert-tensor-parallel-size", "--etp"},
+         {"--expert-model-parallel-size", "--ep"},
+         {"--tensor-model-parallel-size", "--tp"},
+         {"--pipeline-model-parallel-size", "--pp"},
+         {"--context-parallel-size", "--cp"},
+         {"--num-virtual-stages-per-pipeline-rank", "--vpp"}});
+    for (const auto& [theirs, ours] : kNames)
+      for (std::size_t at = 0; (at = text.find(theirs, at)) != std::string::npos; at += ours.size())
+        text.replace(at, theirs.size(), ours);
+    return text;
+  }
+
+  std::vector<std::int64_t> stages(std::int64_t most) const {
+    std::vector<std::int64_t> found;
+    for (std::int64_t pp = 1; pp <= std::min(most, job_.facts.layers + 2); ++pp)
+      if (most % pp == 0 && splits_at_all(pp).empty()) found.push_back(pp);
+    return found;
+  }
+
+  /// Whether layers lie on so many stages, with virtual ones or without.
+  std::string splits_at_all(std::int64_t pp) const {
+    std::string first = asked({.pp = pp});
+    if (first.empty()) return {};
+    for (std::int64_t vpp = 2; pp > 1 && vpp * pp <= job_.facts.layers + 2; ++vpp)
+      if (asked({.pp = pp, .vpp = vpp}).empty()) return {};
+    return first;
+  }
+
+  std::vector<std::int64_t> chunks(const Sizes& s) const {
+    std::vector<std::int64_t> found{1};
+    for (std::int64_t vpp = 2; s.pp > 1 && vpp * s.pp <= job_.facts.layers + 2; ++vpp)
+      if (asked({.pp = s.pp, .vpp = vpp}).empty()) found.push_back(vpp);
+    return found;
+  }
+
+  std::string refuses_experts(const Sizes& s, std::int64_t etp) const {
+    if (job_.facts.experts == 0) return asked({.ep = s.ep});
+    if (job_.gpus % (etp * s.ep * s.pp) != 0)
+      return fmt::format(
+          "--etp {} x --ep {} x --pp {} do not divide --gpus {}: a multiple of {} would do", etp,
+          s.ep, s.pp, job_.gpus, etp * s.ep * s.pp);
+    return asked({.tp = etp > 1 ? etp : 1, .ep = s.ep, .etp = etp});
+  }
+
+  /// get_forward_backward_func's interleaved schedule takes micro-batches in whole groups of the
+  /// pipeline's length.
+  std::string refuses_micro_batch(const Candidate& c) const {
+    const Sizes& s = c.sizes;
+    if (std::string why = refuses_batch(job_, c); !why.empty()) return why;
+    if (s.vpp > 1 && s.micro_batches % s.pp != 0)
+      return fmt::format(
+          "--vpp {} takes micro-batches in groups of --pp {}, of which {} are not "
+          "whole ones",
+          s.vpp, s.pp, s.micro_batches);
+    return {};
+  }
+
+  /// TransformerConfig: whole layers made again, or some modules.
+  std::string refuses_checkpointing(const Candidate& c) const {
+    if (c.checkpointing == Checkpointing::full_reentrant || c.checkpointing == Checkpointing::layer)
+      return "--gradient-checkpointing of Megatron-LM is none, selective or full";
+    return {};
+  }
+
+  mutable std::map<Sample, Asked> asked_;
+  const LayerCosts costs_{job_};
+};
+
+}  // namespace
+
+std::unique_ptr<Space> megatron_space(const Job& job) {
+  return std::make_unique<MegatronSpace>(job);
+}
+
+}  // namespace memtape::plan

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pins: what the asker has decided, or limited to a list: `--tp 8`, `--tp 1,2,4,8`.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/candidate.h"
+
+namespace memtape::plan {
+
+class Pins {
+ public:
+  /// The values an axis is limited to; null where it is free.
+  const std::vector<std::int64_t>* of(Axis axis) const {
+    const auto& values = values_[static_cast<std::size_t>(axis)];
+    return values ? &*values : nullptr;
+  }
+  void set(Axis axis, std::vector<std::int64_t> values) {
+    values_[static_cast<std::size_t>(axis)] = std::move(values);
+  }
+  /// Whether the axis has one value alone.
+  bool fixes(Axis axis) const { return of(axis) && of(axis)->size() == 1; }
+
+ private:
+  std::array<std::optional<std::vector<std::int64_t>>, kAxes> values_;
+};
+
+using NamedText = std::pair<std::string, std::string>;
+
+/// The pins among the options, which are taken out of them.
+Result<Pins> take_pins(std::vector<NamedText>& options);
+
+/// A value of an axis as its option spells it.
+std::string value_text(Axis axis, std::int64_t value);
+
+}  // namespace memtape::plan

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/search.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "plan/pareto.h"
+#include "workload/train_options.h"
+
+namespace memtape::plan {
+namespace {
+
+constexpr auto kObjectives =
+    std::to_array<std::string_view>({"throughput", "gpus", "cost", "headroom"});
+/// Of plans that train something else no more are shown beside those that do not.
+constexpr std::size_t kOfOthers = 2;
+
+struct Entry {
+  const Field* field = nullptr;
+  Candidate candidate;
+  double floor = 0.0;
+};
+
+struct Failed {
+  const Entry* entry = nullptr;
+  Confirmed exactly;
+};
+
+int tier(const Candidate& c) {
+  return static_cast<int>(c.method) * 2 + static_cast<int>(c.optim == Optim::adamw_8bit);
+}
+
+std::string sacrifice(const Candidate& c) {
+  std::string out;
+  if (c.method != Method::full) out = "trains adapters instead of all weights";
+  if (c.method == Method::qlora) out += ", over weights rounded to 4 bits";
+  if (c.optim == Optim::adamw_8bit)
+    out += std::string(out.empty() ? "" : "; ") + "optimizer state of 8 bits";
+  return out;
+}
+
+class Search {
+ public:
+  Search(std::vector<Field>& fields, const ModelRequest& model, const DeviceSetup& device,
+         const SearchOptions& options)
+      : fields_(fields), options_(options), confirmation_(model, device, options.workers) {}
+
+  Result<PlanAnswer> run() {
+    if (const auto laid = lay_out(); !laid) return tl::unexpected(laid.error());
+    put_in_order();
+    walk();
+    if (rows_.empty()) {
+      if (const auto one = only_layout(); !one) return tl::unexpected(one.error());
+    }
+    finish();
+    return std::move(answer_);
+  }
+
+ private:
+  Result<void> lay_out() {
+    std::string why;
+    std::size_t depth = 0;
+    for (const Field& field : fields_) {
+      Points points = points_of(*field.space, *field.job);
+      if (points.all.empty() && (why.empty() || points.depth > depth))
+        why = std::move(points.deepest), depth = points.depth;
+      for (Candidate& c : points.all) {
+        c.seconds = field.clock->seconds(c);
+        entries_.push_back({&field, c, field.space->floor(c)});
+      }
+    }
+    answer_.screened = static_cast<std::int64_t>(entries_.size());
+    if (!entries_.empty()) return {};
+    return bad_input(why.empty() ? "nothing is left to plan" : why, "no plan is possible", "");
+  }
+
+  double key(const Entry& e) const {
+    switch (options_.objective) {
+      case Objective::cost:
+        return e.candidate.seconds * static_cast<double>(e.candidate.sizes.gpus);
+      case Objective::headroom: return e.floor;
+      default: return e.candidate.seconds;
+    }
+  }
+
+  void put_in_order() {
+    std::stable_sort(entries_.begin(), entries_.end(), [this](const Entry& a, const Entry& b) {
+      if (tier(a.candidate) != tier(b.candidate)) return tier(a.candidate) < tier(b.candidate);
+      if (options_.objective == Objective::gpus && a.candidate.sizes.gpus != b.candidate.sizes.gpus)
+        return a.candidate.sizes.gpus < b.candidate.sizes.gpus;
+      return key(a) < key(b);
+    });
+  }
+
+  void walk() {
+    int at_tier = 0;
+    std::size_t of_tier = 0, quota = options_.top;
+    for (const Entry& entry : entries_) {
+      if (options_.stopped()) {
+        answer_.stopped = true;
+        return;
+      }
+      if (tier(entry.candidate) != at_tier) {
+        at_tier = tier(entry.candidate);
+        of_tier = 0;
+        if (!rows_.empty()) quota = kOfOthers;
+      }
+      if (of_tier >= quota) continue;
+      if (is_bounded_out(entry)) {
+        ++answer_.bounded;
+        continue;
+      }
+      of_tier += confirm(entry);
+    }
+  }
+
+  bool is_bounded_out(const Entry& entry) const {
+    const auto room = static_cast<double>(entry.field->job->device_bytes);
+    if (entry.floor > room) return true;
+    if (entry.field->space->close_floor(entry.candidate) > room) return true;
+    return std::ranges::any_of(failed_, [&](const Failed& f) {
+      return f.entry->field == entry.field && needs_no_less(entry.candidate, f.entry->candidate);
+    });
+  }
+
+  /// 1 where the plan fits.
+  std::size_t confirm(const Entry& entry) {
+    const OptionChanges layout = entry.field->space->layout(entry.candidate);
+    ++answer_.confirmed;
+    const auto exactly = confirmation_.all_ranks(entry.field->reading, layout);
+    if (!exactly) {
+      if (refused_.empty()) refused_ = exactly.error().line();
+      return 0;
+    }
+    if (!exactly->fits) return refuse(entry, *exactly);
+    rows_.push_back(row_of(entry, layout, &*exactly));
+    remember(*exactly);
+    report_progress();
+    return 1;
+  }
+
+  std::size_t refuse(const Entry& entry, const Confirmed& exactly) {
+    failed_.push_back({&entry, exactly});
+    remember(exactly);
+    report_progress();
+    return 0;
+  }
+
+  void remember(const Confirmed& exactly) {
+    if (answer_.model.id.empty() || exactly.fits) answer_.model = exactly.model;
+    answer_.device = exactly.device;
+    if (answer_.workload.empty()) answer_.workload = exactly.workload;
+    for (const std::string& warning : exactly.warnings)
+      if (std::ranges::find(answer_.warnings, warning) == answer_.warnings.end())
+        answer_.warnings.push_back(warning);
+  }
+
+  void report_progress() const {
+    options_.progress({answer_.screened, answer_.bounded, answer_.confirmed,
+                       static_cast<std::int64_t>(rows_.size())});
+  }
+
+  PlanRow row_of(const Entry& entry, const OptionChanges& layout, const Confirmed* exactly) const {
+    PlanRow row;
+    row.layout = layout;
+    row.words = in_words(entry.candidate);
+    row.framework = std::string(memtape::name(entry.candidate.framework));
+    row.gpus = entry.candidate.sizes.gpus;
+    Timing timing = entry.field->clock->timing(entry.candidate);
+    row.step_seconds = timing.seconds;
+    row.tokens_per_second = timing.tokens_per_second;
+    row.mfu = timing.mfu;
+    row.time = std::move(timing.parts);
+    row.sacrifice = sacrifice(entry.candidate);
+    if (options_.price_per_hour)
+      row.cost_per_hour = *options_.price_per_hour * static_cast<double>(row.gpus);
+    if (!exactly) return row;
+    row.peak_device_bytes = exactly->peak_device_bytes;
+    if (exactly->device) {
+      row.headroom_bytes = exactly->headroom_bytes;
+      row.fits = exactly->fits;
+      row.verdict = exactly->verdict;
+    }
+    row.peak_rank = exactly->peak_rank;
+    return row;
+  }
+
+  bool fixes_sizes(const Field& field) const {
+    return std::ranges::all_of(field.space->axes(), [&](Axis axis) {
+      const bool is_size = axis == Axis::tp || axis == Axis::cp || axis == Axis::pp ||
+                           axis == Axis::ep || axis == Axis::micro_batch;
+      const bool is_moot = axis == Axis::ep && field.job->facts.experts == 0;
+      return !is_size || is_moot || field.job->pins.fixes(axis);
+    });
+  }
+
+  /// Nothing fits. A layout whose sizes are all said is answered all the same.
+  Result<void> only_layout() {
+    const Entry& best = entries_.front();
+    const bool asks_for_one = entries_.size() == 1 || fixes_sizes(*best.field);
+    if (!asks_for_one) {
+      if (failed_.empty() && !refused_.empty()) return bad_input(refused_, "plan", "");
+      return {};
+    }
+    const OptionChanges layout = best.field->space->layout(best.candidate);
+    const auto exactly = confirmation_.all_ranks(best.field->reading, layout);
+    if (!exactly && exactly.error().kind == ErrorKind::bad_input)
+      return tl::unexpected(exactly.error());
+    if (!exactly) answer_.warnings.push_back("memory: " + exactly.error().line());
+    rows_.push_back(row_of(best, layout, exactly ? &*exactly : nullptr));
+    if (exactly) remember(*exactly);
+    return {};
+  }
+
+  /// Of the plans that would be better than the best shown the one that lacks least.
+  void find_why_not() {
+    const Failed* nearest = nullptr;
+    for (const Failed& failed : failed_) {
+      const bool better =
+          rows_.empty() || failed.entry->candidate.seconds < rows_.front().step_seconds.mid;
+      if (better && (!nearest || failed.exactly.headroom_bytes > nearest->exactly.headroom_bytes))
+        nearest = &failed;
+    }
+    if (!nearest || (!rows_.empty() && rows_.front().fits == false)) return;
+    const Entry& entry = *nearest->entry;
+    answer_.why_not.push_back(
+        {row_of(entry, entry.field->space->layout(entry.candidate), &nearest->exactly),
+         -nearest->exactly.headroom_bytes, nearest->exactly.peak_rank});
+  }
+
+  void finish() {
+    const auto better = [this](const PlanRow& a, const PlanRow& b) {
+      if (a.sacrifice != b.sacrifice && (a.sacrifice.empty() || b.sacrifice.empty()))
+        return a.sacrifice.empty();
+      if (options_.objective == Objective::headroom)
+        return a.headroom_bytes.value_or(0) > b.headroom_bytes.value_or(0);
+      if (options_.objective == Objective::gpus && a.gpus != b.gpus) return a.gpus < b.gpus;
+      const bool by_cost = options_.objective == Objective::cost;
+      return a.step_seconds.mid * static_cast<double>(by_cost ? a.gpus : 1) <
+             b.step_seconds.mid * static_cast<double>(by_cost ? b.gpus : 1);
+    };
+    std::ranges::stable_sort(rows_, better);
+    find_why_not();
+    answer_.plans = std::move(rows_);
+    answer_.pareto = pareto_front(answer_.plans);
+    answer_.objective = std::string(kObjectives.at(static_cast<std::size_t>(options_.objective)));
+  }
+
+  std::vector<Field>& fields_;
+  const SearchOptions& options_;
+  const Confirmation confirmation_;
+  std::vector<Entry> entries_;
+  std::vector<Failed> failed_;
+  std::vector<PlanRow> rows_;
+  std::string refused_;  ///< what a program refused that its space did not
+  PlanAnswer answer_;
+};
+
+}  // namespace
+
+Result<Objective> objective_named(const std::string& word) {
+  const auto found = std::ranges::find(kObjectives, word);
+  if (found != kObjectives.end()) return static_cast<Objective>(found - kObjectives.begin());
+  return bad_input(fmt::format("unusable value \"{}\"", word), "--objective",
+                   suggestion(word, kObjectives));
+}
+
+std::string_view name(Objective objective) {
+  return kObjectives.at(static_cast<std::size_t>(objective));
+}
+
+Result<PlanAnswer> search_plans(std::vector<Field>& fields, const ModelRequest& model,
+                                const DeviceSetup& device, const SearchOptions& options) {
+  return Search(fields, model, device, options).run();
+}
+
+}  // namespace memtape::plan

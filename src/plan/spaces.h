@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The spaces that there are, a file each.
+#pragma once
+
+#include <memory>
+
+#include "plan/space.h"
+
+namespace memtape::plan {
+
+std::unique_ptr<Space> megatron_space(const Job& job);
+/// The plain loop and its data parallel wrappers: DDP, FSDP, DeepSpeed.
+std::unique_ptr<Space> data_parallel_space(const Job& job);
+
+}  // namespace memtape::plan

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/step_clock.h"
+
+#include <fmt/format.h>
+
+namespace memtape::plan {
+namespace {
+
+time::Recompute recompute_of(const Candidate& c) {
+  if (c.checkpointing == Checkpointing::none) return {};
+  if (c.checkpointing != Checkpointing::selective) return {.kind = time::Recompute::Kind::full};
+  const bool is_megatron = c.framework == Framework::megatron_core;
+  return {.kind = time::Recompute::Kind::selective,
+          .core_attention = is_megatron,
+          .mlp = !is_megatron};  // torchtitan keeps every second product
+}
+
+}  // namespace
+
+time::TrainSetup PlanClock::setup(const Candidate& c) const {
+  const Sizes& s = c.sizes;
+  time::TrainSetup setup = like_;
+  setup.gpus = s.gpus;
+  setup.tp = s.tp, setup.cp = s.cp, setup.pp = s.pp, setup.vpp = s.vpp;
+  setup.ep = s.ep, setup.etp = job_.facts.experts > 0 ? s.etp : s.tp;
+  setup.sequence_parallel = like_.sequence_parallel || s.tp > 1;
+  setup.micro_batch = s.micro_batch;
+  setup.global_batch = job_.global_batch;
+  setup.sequence = job_.sequence;
+  setup.zero = s.zero;
+  const bool cuts = c.sharding == Sharding::fsdp || c.sharding == Sharding::grads_kept ||
+                    c.sharding == Sharding::hybrid;
+  if (cuts) setup.zero = 3;
+  setup.reshard_after_forward = c.sharding != Sharding::grads_kept;
+  setup.shard_ranks = c.sharding == Sharding::hybrid ? job_.per_node : 0;
+  setup.recompute = recompute_of(c);
+  setup.offload = c.offload == Offload::none        ? time::OptimizerOffload::none
+                  : c.offload == Offload::optimizer ? time::OptimizerOffload::optimizer
+                                                    : time::OptimizerOffload::all;
+  if (c.method != Method::full && setup.lora_rank == 0) setup.lora_rank = 16;
+  setup.quantized_base = like_.quantized_base || c.method == Method::qlora;
+  return setup;
+}
+
+Timing PlanClock::timing(const Candidate& candidate) const {
+  const time::StepTime t = clock_.train(setup(candidate));
+  Timing timing;
+  timing.seconds = {t.seconds.low, t.seconds.mid, t.seconds.high};
+  timing.tokens_per_second = t.tokens_per_second;
+  if (t.mfu > 0) timing.mfu = t.mfu;
+  for (const time::TimePart& part : t.parts)
+    timing.parts.push_back({fmt::format("{}: {}", time::name(part.kind), part.what), part.seconds});
+  timing.assumptions = t.assumptions;
+  return timing;
+}
+
+}  // namespace memtape::plan

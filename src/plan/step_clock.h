@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// PlanClock: the estimate of the room `time` for candidates.
+#pragma once
+
+#include "plan/clock.h"
+#include "plan/space.h"
+#include "time/step_time.h"
+
+namespace memtape::plan {
+
+class PlanClock : public Clock {
+ public:
+  /// `like`: what a recipe of the framework says beside sizes.
+  PlanClock(const Job& job, const time::StepClock& clock, time::TrainSetup like)
+      : job_(job), clock_(clock), like_(like) {}
+
+  double seconds(const Candidate& candidate) const override {
+    return clock_.train_seconds(setup(candidate));
+  }
+  Timing timing(const Candidate& candidate) const override;
+
+ private:
+  time::TrainSetup setup(const Candidate& candidate) const;
+
+  const Job& job_;
+  const time::StepClock& clock_;
+  const time::TrainSetup like_;
+};
+
+}  // namespace memtape::plan

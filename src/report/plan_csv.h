@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plans as CSV, a line each.
+#pragma once
+
+#include <string>
+
+#include "report/plan_answer.h"
+
+namespace memtape::report {
+
+std::string csv(const PlanAnswer& answer);
+
+}  // namespace memtape::report

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/plan_json.h"
+
+#include <fmt/format.h>
+
+#include "report/json_parts.h"
+#include "report/json_writer.h"
+
+namespace memtape::report {
+namespace {
+
+/// Six digits: an estimate has no more.
+std::string number(double value) { return fmt::format("{:.6g}", value); }
+
+void write(JsonWriter& out, std::string_view key, const SecondsRange& range) {
+  out.key(key);
+  out.begin_object();
+  for (const auto& [name, value] :
+       {std::pair{"low", range.low}, {"mid", range.mid}, {"high", range.high}}) {
+    out.key(name);
+    out.raw(number(value));
+  }
+  out.end_object();
+}
+
+void number_or_null(JsonWriter& out, std::string_view key, const std::optional<double>& value) {
+  out.key(key);
+  value ? out.raw(number(*value)) : out.null();
+}
+
+void write_members(JsonWriter& out, const PlanRow& plan) {
+  out.key("layout");
+  out.begin_object();
+  for (const auto& [name, value] : plan.layout) out.member(name, value);
+  out.end_object();
+  out.member("framework", plan.framework);
+  out.member("gpus", plan.gpus);
+  if (plan.ttft) write(out, "ttft_seconds", *plan.ttft);
+  if (plan.tpot) write(out, "tpot_seconds", *plan.tpot);
+  if (plan.users) out.member("users", *plan.users);
+  if (!plan.ttft) write(out, "step_seconds", plan.step_seconds);
+  out.key("tokens_per_second");
+  out.raw(number(plan.tokens_per_second));
+  number_or_null(out, "mfu", plan.mfu);
+  member_or_null(out, "peak_device_bytes", plan.peak_device_bytes);
+  member_or_null(out, "headroom_bytes", plan.headroom_bytes);
+  member_or_null(out, "fits", plan.fits);
+  out.key("verdict");
+  plan.verdict ? out.value(name(*plan.verdict)) : out.null();
+  out.member("peak_rank", plan.peak_rank);
+  if (plan.cost_per_hour) number_or_null(out, "cost_per_hour", plan.cost_per_hour);
+  if (!plan.sacrifice.empty()) out.member("sacrifice", plan.sacrifice);
+  out.key("time");
+  out.begin_array();
+  for (const PlanTime& part : plan.time) {
+    out.begin_object();
+    out.member("what", part.name);
+    out.key("seconds");
+    out.raw(number(part.seconds));
+    out.end_object();
+  }
+  out.end_array();
+  out.key("command");
+  out.begin_row();
+  for (const std::string& word : plan.command) out.value(word);
+  out.end_array();
+}
+
+void write_why_not(JsonWriter& out, const std::vector<WhyNot>& all) {
+  out.key("why_not");
+  out.begin_array();
+  for (const WhyNot& one : all) {
+    out.begin_object();
+    write_members(out, one.plan);
+    out.member("missing_bytes", one.missing_bytes);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+}  // namespace
+
+std::string json(const PlanAnswer& answer) {
+  JsonWriter out(JsonWriter::Layout::pretty);
+  out.begin_object();
+  out.member("schema", "memtape/1");
+  out.member("command", "plan");
+  out.member("question", answer.question);
+  out.key("model");
+  write(out, answer.model);
+  out.key("device");
+  write(out, answer.device);
+  out.member("objective", answer.objective);
+  out.key("plans");
+  out.begin_array();
+  std::int64_t rank = 0;
+  for (const PlanRow& plan : answer.plans) {
+    out.begin_object();
+    out.member("rank", ++rank);
+    write_members(out, plan);
+    out.end_object();
+  }
+  out.end_array();
+  out.key("pareto");
+  out.begin_row();
+  for (const std::size_t i : answer.pareto) out.value(static_cast<std::int64_t>(i));
+  out.end_array();
+  write_why_not(out, answer.why_not);
+  out.member("screened", answer.screened);
+  out.member("bounded", answer.bounded);
+  out.member("confirmed", answer.confirmed);
+  out.member("stopped", answer.stopped);
+  out.key("warnings");
+  write(out, answer.warnings);
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace memtape::report

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/plan_text.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "report/command_lines.h"
+
+namespace memtape::report {
+namespace {
+
+/// The same layout measured in two releases of Megatron-Bridge differs by so much in the median:
+/// plans that are no farther apart are ties.
+constexpr double kTie = 0.057;
+
+std::string gib_text(Bytes bytes) {
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(1_GiB));
+}
+
+/// Three digits, as far as an estimate goes.
+std::string seconds_text(double s) {
+  if (s >= 100.0) return fmt::format("{:.0f} s", s);
+  if (s >= 1.0) return fmt::format("{:.3g} s", s);
+  return fmt::format("{:.3g} ms", s * 1000.0);
+}
+
+std::string rounded(double value) {
+  return with_commas(static_cast<std::int64_t>(std::llround(value)));
+}
+
+std::string range_text(const SecondsRange& r) {
+  return fmt::format("{} ({} to {})", seconds_text(r.mid), seconds_text(r.low),
+                     seconds_text(r.high));
+}
+
+bool is_tie(const PlanRow& a, const PlanRow& b) {
+  const bool same_kind = a.sacrifice == b.sacrifice && a.gpus == b.gpus;
+  return same_kind && std::abs(a.step_seconds.mid - b.step_seconds.mid) <=
+                          kTie * std::min(a.step_seconds.mid, b.step_seconds.mid);
+}
+
+std::string number_line(const PlanRow& p, bool serves) {
+  std::string time = range_text(p.step_seconds);
+  if (serves)
+    time = p.ttft && p.tpot ? fmt::format("first token {}, next {}", seconds_text(p.ttft->mid),
+                                          seconds_text(p.tpot->mid))
+                            : "";
+  std::string out = pad_right(time, 34) + pad_left(rounded(p.tokens_per_second) + " tok/s", 16);
+  out += pad_left(p.mfu ? fmt::format("{:.0f} % MFU", *p.mfu * 100.0) : "", 10);
+  return out;
+}
+
+std::string memory_line(const PlanRow& p) {
+  if (!p.peak_device_bytes) return "memory is not modelled";
+  std::string out = gib_text(*p.peak_device_bytes) + " on the fullest GPU";
+  if (p.headroom_bytes)
+    out += *p.headroom_bytes >= 0 ? fmt::format(", {} to spare", gib_text(*p.headroom_bytes))
+                                  : fmt::format(", {} too much", gib_text(-*p.headroom_bytes));
+  if (p.verdict == VerdictWord::may_not_fit) out += " (may not fit)";
+  if (p.users) out += fmt::format(", {} users", with_commas(*p.users));
+  if (p.cost_per_hour) out += fmt::format(", {:.2f} an hour", *p.cost_per_hour);
+  return out;
+}
+
+void add(std::string& out, std::string_view sentence, int width, int indent) {
+  const std::string blank(static_cast<std::size_t>(indent), ' ');
+  for (const std::string& line : wrap(sentence, width - indent)) out += blank + line + "\n";
+}
+
+std::string head(const PlanAnswer& a, const PlanLook& look) {
+  std::string out = look.style.bold(a.model.id);
+  if (a.model.parameters > 0 && !a.model.of_one_rank)
+    out += fmt::format("  {} parameters", with_commas(a.model.parameters));
+  out += "\n";
+  std::string searched =
+      fmt::format("{} plans, {} bounded out, {} run exactly", with_commas(a.screened),
+                  with_commas(a.bounded), with_commas(a.confirmed));
+  if (a.device)
+    searched = fmt::format("{} on {}, {} each · {}", a.objective, a.device->name,
+                           gib_text(a.device->total_bytes), searched);
+  if (a.stopped) searched += " · stopped: the best so far";
+  add(out, searched, look.width, 0);
+  return out + "\n";
+}
+
+/// As a shell reads it back.
+std::string shell_text(const std::string& word) {
+  const bool is_plain = word.find_first_of(" {\"$*[]()<>|&;\n") == std::string::npos;
+  return is_plain ? word : "'" + word + "'";
+}
+
+std::string options_of(const PlanRow& plan) {
+  std::string out;
+  for (const auto& [name, value] : plan.layout)
+    out += fmt::format("{}--{} {}", out.empty() ? "" : " ", name, shell_text(value));
+  return out;
+}
+
+std::string command_of(const PlanRow& plan) {
+  std::string out;
+  for (const std::string& word : plan.command) out += (out.empty() ? "" : " ") + shell_text(word);
+  return out;
+}
+
+void add_plan(std::string& out, const PlanAnswer& a, std::size_t at, const PlanLook& look) {
+  const PlanRow& p = a.plans[at];
+  const bool serves = a.question == "serve";
+  const bool ties = !serves && at > 0 && is_tie(a.plans[at - 1], p);
+  const std::string sign = ties ? std::string(look.style.pick("≈", "~")) : " ";
+  out += pad_left(fmt::format("{}", at + 1), 3) + sign + " " +
+         look.style.bold(number_line(p, serves)) + "\n";
+  add(out,
+      fmt::format("{} · {} · {} GPU{}", p.framework, p.words, with_commas(p.gpus),
+                  p.gpus == 1 ? "" : "s"),
+      look.width, 5);
+  const std::string memory = memory_line(p);
+  add(out, p.fits == false ? look.style.paint(memory, kBad) : memory, look.width, 5);
+  if (!p.sacrifice.empty()) add(out, p.sacrifice, look.width, 5);
+}
+
+}  // namespace
+
+std::string quiet_text(const PlanAnswer& answer) {
+  return answer.plans.empty() ? "nothing fits\n" : options_of(answer.plans.front()) + "\n";
+}
+
+std::string text(const PlanAnswer& a, const PlanLook& look) {
+  std::string out = head(a, look);
+  if (a.plans.empty()) out += look.style.paint("Nothing fits.", kBad) + "\n";
+  for (std::size_t i = 0; i < a.plans.size(); ++i) add_plan(out, a, i, look);
+  if (a.plans.size() > 1 && a.question == "train")
+    out += fmt::format(
+        "\n{} no farther from the one above than two releases of a framework are "
+        "from each other\n",
+        look.style.pick("≈", "~"));
+  for (const WhyNot& one : a.why_not) {
+    out += "\n";
+    add(out,
+        fmt::format("{} {}: {}, would take {}, but lacks {} on rank {}.",
+                    a.plans.empty() ? "Nearest is" : "Faster, but does not fit:",
+                    one.plan.framework, one.plan.words, seconds_text(one.plan.step_seconds.mid),
+                    gib_text(one.missing_bytes), one.rank),
+        look.width, 0);
+  }
+  for (const std::string& warning : a.warnings) {
+    out += "\n";
+    add(out, warning, look.width, 2);
+  }
+  if (!a.plans.empty() && !a.plans.front().command.empty()) {
+    out += "\nplan 1:\n";
+    for (const std::string& line : command_lines(command_of(a.plans.front()), look.width, 2, 6))
+      out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace memtape::report

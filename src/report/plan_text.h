@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan's answer for people: the ranked plans, what would be faster and does not fit, and the
+// command of the best.
+#pragma once
+
+#include <string>
+
+#include "report/plan_answer.h"
+#include "report/style.h"
+
+namespace memtape::report {
+
+struct PlanLook {
+  int width = 80;
+  Style style;
+};
+
+std::string text(const PlanAnswer& answer, const PlanLook& look);
+/// The best plan's options alone.
+std::string quiet_text(const PlanAnswer& answer);
+
+}  // namespace memtape::report
