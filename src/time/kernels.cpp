@@ -24,6 +24,12 @@ constexpr int kSides = 9;
 constexpr double kShareOfBandwidth = 0.8;
 constexpr double kLeastKernel = 3e-6;
 
+constexpr double kSustainedAmpere = 0.74;
+constexpr double kSustainedHopper = 0.66;
+constexpr double kSustainedHopper8 = 0.62;
+constexpr double kSustainedBlackwell = 0.66;
+constexpr double kSustainedBlackwell8 = 0.62;
+
 struct Witness {
   std::string_view prefix, gpu;
 };
@@ -146,8 +152,20 @@ double Kernels::gemm(const Gemm& g, Compute compute) const {
   if (!shares.known) return roof / 0.6;
   // A narrower side than any that was measured wastes the tiles it does not fill.
   const double narrow = std::min(1.0, g.n / (1 << kFirstSide)) * std::min(1.0, g.k / 256.0);
-  return std::max(roof / std::max(share(shares, g), 1e-3),
-                  roof / std::max(share(shares, g) * std::sqrt(narrow), 1e-3));
+  const double time = roof / std::max(share(shares, g) * std::sqrt(narrow), 1e-3);
+  return std::max(time, 2 * g.m * g.n * g.k / sustained(compute));
+}
+
+/// What the card keeps up for as long as a step lasts: microbenchmarks end before its power limit
+/// lowers the clock (docs/time.md says from which steps these shares are).
+double Kernels::sustained(Compute compute) const {
+  const bool is_half = compute == Compute::bf16 || compute == Compute::fp16;
+  double share = 1;
+  if (witness_.starts_with("a")) share = kSustainedAmpere;
+  if (witness_.starts_with("h")) share = is_half ? kSustainedHopper : kSustainedHopper8;
+  if (witness_.starts_with("b") || witness_.starts_with("g"))
+    share = is_half ? kSustainedBlackwell : kSustainedBlackwell8;
+  return std::max(machine_.peak(compute), 1.0) * share;
 }
 
 double Kernels::experts(const Experts& e, Compute compute) const {

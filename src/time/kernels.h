@@ -55,6 +55,7 @@ class Kernels {
   };
   const Table& table(Compute compute) const;
   double share(const Table& table, const Gemm& shape) const;
+  double sustained(Compute compute) const;
   double roofline(double flops, double bytes, Compute compute) const;
 
   Machine machine_;

@@ -20,6 +20,13 @@ constexpr double kSlowdown = 0.2;
 /// piece of as many as there are ranks (Megatron's userbuffers, torch's asynchronous TP).
 constexpr double kShownOfPieces = 0.25;
 
+/// Launches, or what takes as long as one: a linear module of Transformer Engine beside its product
+/// allocates, checks and, with eight bits, quantizes and keeps scales; a token dispatcher sorts,
+/// counts, copies counts to the host and splits.
+constexpr double kOpsOfLinear = 6;
+constexpr double kOpsOfLowLinear = 14;
+constexpr double kOpsOfDispatch = 70;
+
 double to_double(std::int64_t x) { return static_cast<double>(x); }
 
 std::int64_t cut(std::int64_t x, std::int64_t ranks) {
@@ -84,28 +91,24 @@ void LayerClock::linear(LayerTime& t, const Sizes& z, const Linear& l) const {
   const double unpacked = s.quantized_base ? kernels_.elementwise(l.n * l.k * 2.5) : 0;
   t.forward.gemm += kernels_.gemm({z.tokens, l.n, l.k}, s.compute);
   t.backward.gemm += kernels_.gemm({z.tokens, l.k, l.n}, s.compute);
-  t.forward.kernels += 1;
-  t.backward.kernels += 1;
+  t.forward.kernels += z.is_low ? kOpsOfLowLinear : kOpsOfLinear;
+  t.backward.kernels += z.is_low ? kOpsOfLowLinear : kOpsOfLinear;
   t.forward.elementwise += unpacked;
   t.backward.elementwise += unpacked;
   if (s.lora_rank == 0) {
     t.weights.gemm += kernels_.gemm({l.n, l.k, z.tokens}, s.compute);
     t.weights.kernels += 1;
   } else {
-    const auto r = to_double(s.lora_rank);
-    const double down = kernels_.gemm({z.tokens, r, l.k}, Compute::bf16);
-    const double up = kernels_.gemm({z.tokens, l.n, r}, Compute::bf16);
-    t.forward.gemm += down + up;
-    t.forward.elementwise += kernels_.elementwise(z.tokens * l.n * 6);
-    t.backward.gemm += 2 * (down + up);
+    // The narrow products read their input and write their output, and are added.
+    const double bytes = z.tokens * (l.k * 2 + l.n * 8);
+    t.forward.elementwise += kernels_.elementwise(bytes);
+    t.backward.elementwise += kernels_.elementwise(1.5 * bytes);
     t.forward.kernels += 4;
     t.backward.kernels += 6;
   }
   if (z.is_low) {
     t.forward.elementwise += kernels_.elementwise(z.tokens * l.k * 4);
     t.backward.elementwise += kernels_.elementwise(z.tokens * l.n * 4);
-    t.forward.kernels += 2;
-    t.backward.kernels += 1;
   }
 }
 
@@ -286,8 +289,8 @@ void LayerClock::dispatch(LayerTime& t, const Sizes& z, const MlpShape& m) const
   // Sorting by expert and back, and the weighted sum.
   t.forward.elementwise += kernels_.elementwise(3 * bytes + 2 * bytes);
   t.backward.elementwise += kernels_.elementwise(3 * bytes + 2 * bytes);
-  t.forward.kernels += 20;
-  t.backward.kernels += 16;
+  t.forward.kernels += kOpsOfDispatch;
+  t.backward.kernels += kOpsOfDispatch;
   if (s.etp > 1 && s.sequence_parallel) {  // each cut of an expert needs all of its tokens
     const Group cuts = Group::strided(s.etp, 1, kernels_.machine().domain);
     const double whole = bytes * to_double(s.etp);
@@ -301,7 +304,8 @@ void LayerClock::dispatch(LayerTime& t, const Sizes& z, const MlpShape& m) const
   if (s.fast_dispatch) {
     const double targets =
         z.ep.near >= z.ep.ranks ? to_double(s.ep) : to_double(z.ep.ranks) / to_double(z.ep.near);
-    const double met = targets * (1 - std::pow(1 - 1 / targets, to_double(m.top_k)));
+    double met = targets * (1 - std::pow(1 - 1 / targets, to_double(m.top_k)));
+    if (m.top_groups > 0) met = std::min(met, to_double(m.top_groups));
     sent = z.own_tokens * z.hidden * 2 * std::max(met, 1.0);
   }
   const double one = collectives_.seconds(Message::all_to_all, sent, z.ep);
@@ -334,9 +338,10 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
     t.forward.elementwise += kernels_.elementwise(picks * (z.hidden + width) * 4);
     t.backward.elementwise += kernels_.elementwise(picks * (z.hidden + 2 * width) * 4);
   }
-  t.forward.kernels += 4;
-  t.backward.kernels += 4;
-  t.weights.kernels += 2;
+  const double casts = z.is_low ? 2 * local : 0;  // a cast for each expert's rows
+  t.forward.kernels += 2 * kOpsOfLinear + casts;
+  t.backward.kernels += 2 * kOpsOfLinear + casts;
+  t.weights.kernels += 2 * kOpsOfLinear;
   // The router, in float32, and its top k.
   t.forward.elementwise +=
       kernels_.elementwise(z.own_tokens * (z.hidden * 4 + to_double(m.experts) * 40));

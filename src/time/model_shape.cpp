@@ -82,6 +82,7 @@ MlpShape feed_forward(const Config& c, std::int64_t hidden, std::string_view fam
                           "num_experts_per_tok", "top_k_experts"})
     if (const auto k = c.optional_integer(key)) m.top_k = std::max<std::int64_t>(*k, 1);
   m.top_k = std::max<std::int64_t>(m.top_k, 1);
+  if (c.count("n_group", 1) > 1) m.top_groups = c.count("topk_group", 0);
   m.expert_width = m.width;
   if (family == "llama4_text") m.expert_width = c.dimension("intermediate_size");
   if (const auto width = c.optional_integer("moe_intermediate_size")) m.expert_width = *width;

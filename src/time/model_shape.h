@@ -32,6 +32,7 @@ struct MlpShape {
   std::int64_t width = 0;  ///< of the dense feed-forward; 0: none
   bool gated = true;       ///< a gate beside the up projection
   std::int64_t experts = 0, top_k = 0, expert_width = 0;
+  std::int64_t top_groups = 0;    ///< groups of experts that a token's experts come from; 0: any
   std::int64_t shared_width = 0;  ///< of all shared experts together
   bool is_mixture() const { return experts > 0; }
 };

@@ -13,6 +13,8 @@ double to_double(std::int64_t x) { return static_cast<double>(x); }
 constexpr double kSlowdown = 0.2;
 /// Gradients are reduced in buckets: the last one has nothing left to hide behind.
 constexpr double kLastBucket = 0.05;
+/// Of a layer's launches, those after its dispatcher's copy of counts to the host.
+constexpr double kShareThatWaits = 0.4;
 /// A graph's kernels start one after the other without the host.
 constexpr double kHostOfGraph = 0.1;
 /// Of host memory's rate, what an optimizer on the CPU reaches, and of PCIe's a copy.
@@ -49,11 +51,16 @@ struct TrainClock::Stage {
     return backward.compute() + backward.messages() + weights.compute() + weights.messages() +
            recompute.compute() + recompute.messages();
   }
+  /// The host runs ahead of the GPU; where a dispatcher waits for counts of tokens, what it
+  /// launches next finds the GPU idle.
+  double with_host(double work, double host) const {
+    return std::max(work, host) + (experts > 0 ? kShareThatWaits * std::min(work, host) : 0);
+  }
   double forward_seconds(const TrainSetup& s) const {
-    return std::max(forward_work(), host_forward(s)) + gathers_forward;
+    return with_host(forward_work(), host_forward(s)) + gathers_forward;
   }
   double backward_seconds(const TrainSetup& s) const {
-    return std::max(backward_work(), host_backward(s)) + gathers_backward;
+    return with_host(backward_work(), host_backward(s)) + gathers_backward;
   }
 };
 
