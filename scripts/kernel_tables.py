@@ -5,7 +5,7 @@
     scripts/kernel_tables.py SYSTEMS data/kernels.txt     SYSTEMS: aic-core/src/aiconfigurator_core/systems of a checkout of
                                                          github.com/ai-dynamo/aiconfigurator (Apache-2.0); needs pyarrow and numpy
 
-Of each GPU and dtype the newest release of each server counts, and of equal shapes the median. What is kept is time over the
+Of each GPU and dtype the newest release of each server counts; of equal products the fastest, of other kernels the median. What is kept is time over the
 roofline, max(operations / peak, bytes / bandwidth), by shape; no measured training or serving run is read.
 """
 import collections
@@ -58,7 +58,7 @@ def gemm(root, system, gpu):
         for (m, n, k), seconds in by_shape.items():
             b = BYTES[name]
             roof = max(2 * m * n * k / peak, (m * k * b + n * k * b + 2 * m * n) / bandwidth)
-            table[M.index(m), NK.index(n), NK.index(k)] = roof / np.median(seconds)
+            table[M.index(m), NK.index(n), NK.index(k)] = roof / min(seconds)
         known = np.argwhere(~np.isnan(table))
         for place in np.argwhere(np.isnan(table)):  # a shape that nobody measured: as the nearest
             distance = np.abs(known - place).sum(axis=1)

@@ -24,11 +24,17 @@ constexpr int kSides = 9;
 constexpr double kShareOfBandwidth = 0.8;
 constexpr double kLeastKernel = 3e-6;
 
-constexpr double kSustainedAmpere = 0.74;
-constexpr double kSustainedHopper = 0.66;
-constexpr double kSustainedHopper8 = 0.62;
-constexpr double kSustainedBlackwell = 0.66;
-constexpr double kSustainedBlackwell8 = 0.62;
+struct Sustained {
+  std::string_view gpu;
+  double in_16_bits, in_8_bits;  ///< of the data sheet's peak
+};
+constexpr std::array<Sustained, 7> kSustained = {{{"a100-80gb", 0.74, 1},
+                                                  {"h100-80gb", 0.66, 0.60},
+                                                  {"h200-141gb", 0.66, 0.60},
+                                                  {"b200-180gb", 0.58, 0.58},
+                                                  {"gb200", 0.56, 0.52},
+                                                  {"b300-288gb", 0.65, 0.60},
+                                                  {"gb300", 0.65, 0.62}}};
 
 struct Witness {
   std::string_view prefix, gpu;
@@ -161,10 +167,9 @@ double Kernels::gemm(const Gemm& g, Compute compute) const {
 double Kernels::sustained(Compute compute) const {
   const bool is_half = compute == Compute::bf16 || compute == Compute::fp16;
   double share = 1;
-  if (witness_.starts_with("a")) share = kSustainedAmpere;
-  if (witness_.starts_with("h")) share = is_half ? kSustainedHopper : kSustainedHopper8;
-  if (witness_.starts_with("b") || witness_.starts_with("g"))
-    share = is_half ? kSustainedBlackwell : kSustainedBlackwell8;
+  for (const Sustained& s : kSustained)
+    if (s.gpu == witness_) share = is_half ? s.in_16_bits : s.in_8_bits;
+  if (compute == Compute::nvfp4 || compute == Compute::fp32 || compute == Compute::tf32) share = 1;
   return std::max(machine_.peak(compute), 1.0) * share;
 }
 
@@ -196,10 +201,24 @@ double Kernels::experts(const Experts& e, Compute compute) const {
   return roof / std::max(share / 1000, 1e-3);
 }
 
-double Kernels::context_attention(double flops, double length, std::int64_t head_dim) const {
+namespace {
+
+/// FlashAttention-2 reaches some 350 TFLOPS, on Hopper and what came after: it was written for
+/// Ampere's instructions (FlashAttention-3, section 4.1 and figure 5).
+double share_of_second(const Machine& machine) {
+  constexpr double kFlopsOfSecond = 350e12;
+  return kFlopsOfSecond / std::max(machine.peak(Compute::bf16), 1.0);
+}
+
+}  // namespace
+
+double Kernels::context_attention(double flops, double length, std::int64_t head_dim,
+                                  bool second) const {
   const std::size_t i = head_dim <= 64 ? 0 : head_dim <= 192 ? 1 : 2;
   std::span<const float> shares = context_[i].empty() ? context_[1] : context_[i];
-  const double share = shares.empty() ? 0.4 : between(shares, place_of(length, 6, 9)) / 1000;
+  double share = shares.empty() ? 0.4 : between(shares, place_of(length, 6, 9)) / 1000;
+  const bool is_newer = !witness_.starts_with("a") && !witness_.starts_with("l");
+  if (second && is_newer) share = std::min(share, share_of_second(machine_));
   return roofline(flops, 0, Compute::bf16) / share + kLeastKernel;
 }
 

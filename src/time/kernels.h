@@ -35,7 +35,8 @@ class Kernels {
   };
   double experts(const Experts& e, Compute compute) const;
   /// Flash attention over whole sequences, causal: seconds for operations of that length.
-  double context_attention(double flops, double length, std::int64_t head_dim) const;
+  /// `second`: FlashAttention-2, as torch's own and the flash-attn package have it.
+  double context_attention(double flops, double length, std::int64_t head_dim, bool second) const;
   double latent_context_attention(double flops, double length) const;
   /// One token for each sequence, reading so many bytes of cache.
   double generation_attention(double bytes, double flops) const;

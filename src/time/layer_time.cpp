@@ -100,11 +100,11 @@ void LayerClock::linear(LayerTime& t, const Sizes& z, const Linear& l) const {
     t.weights.kernels += 1;
   } else {
     // The narrow products read their input and write their output, and are added.
-    const double bytes = z.tokens * (l.k * 2 + l.n * 8);
+    const double bytes = s.adapted * z.tokens * (l.k * 2 + l.n * 8);
     t.forward.elementwise += kernels_.elementwise(bytes);
     t.backward.elementwise += kernels_.elementwise(1.5 * bytes);
-    t.forward.kernels += 4;
-    t.backward.kernels += 6;
+    t.forward.kernels += 4 * s.adapted;
+    t.backward.kernels += 6 * s.adapted;
   }
   if (z.is_low) {
     t.forward.elementwise += kernels_.elementwise(z.tokens * l.k * 4);
@@ -196,7 +196,7 @@ void LayerClock::core_attention(LayerTime& t, const Sizes& z, const AttentionSha
   if (a.kind == Kind::linear) {
     // A scan in chunks of 64 to 256 tokens: products within the chunk and with the state.
     const double flops = z.tokens * heads * (2 * 128 * (d + dv) + 6 * d * dv);
-    const double seconds = kernels_.context_attention(flops, 1024, a.value_head_dim) +
+    const double seconds = kernels_.context_attention(flops, 1024, a.value_head_dim, false) +
                            kernels_.elementwise(z.tokens * heads * (2 * d + 2 * dv) * 4);
     t.forward.attention += seconds;
     t.backward.attention += kBackwardOfAttention * seconds;
@@ -212,8 +212,9 @@ void LayerClock::core_attention(LayerTime& t, const Sizes& z, const AttentionSha
   double seconds = 0;
   if (s.flash_attention) {
     const double length = a.window > 0 ? std::min(whole, to_double(a.window) * 4) : z.sequence;
-    seconds = a.kind == Kind::latent ? kernels_.latent_context_attention(flops, length)
-                                     : kernels_.context_attention(flops, length, a.head_dim);
+    seconds = a.kind == Kind::latent
+                  ? kernels_.latent_context_attention(flops, length)
+                  : kernels_.context_attention(flops, length, a.head_dim, s.flash_attention_2);
     t.backward.attention += kBackwardOfAttention * seconds;
     t.forward.kernels += 1;
     t.backward.kernels += 3;
@@ -332,8 +333,9 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
   t.forward.gemm += gemm(each, matrices * width, z.hidden) + gemm(each, z.hidden, width);
   t.backward.gemm += gemm(each, z.hidden, matrices * width) + gemm(each, width, z.hidden);
   t.weights.gemm += gemm(matrices * width, z.hidden, each) + gemm(z.hidden, width, each);
-  t.forward.elementwise += kernels_.elementwise(picks * width * 6);
-  t.backward.elementwise += kernels_.elementwise(picks * width * 10);
+  // One kernel, or chunk, two clamps, sigmoid and three products with what autograd keeps of them.
+  t.forward.elementwise += kernels_.elementwise(picks * width * (m.clamps ? 50 : 6));
+  t.backward.elementwise += kernels_.elementwise(picks * width * (m.clamps ? 80 : 10));
   if (z.is_low) {
     t.forward.elementwise += kernels_.elementwise(picks * (z.hidden + width) * 4);
     t.backward.elementwise += kernels_.elementwise(picks * (z.hidden + 2 * width) * 4);

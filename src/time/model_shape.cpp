@@ -70,6 +70,7 @@ AttentionShape attention(const Config& c, std::int64_t hidden) {
 MlpShape feed_forward(const Config& c, std::int64_t hidden, std::string_view family) {
   MlpShape m;
   m.width = feed_forward_width(c, hidden);
+  m.clamps = c.has("swiglu_limit");
   if (family == "qwen") m.width /= 2;  // its config counts gate and up together
   m.gated = std::find(kUngated.begin(), kUngated.end(), family) == kUngated.end();
   for (const char* key :

@@ -34,6 +34,7 @@ struct MlpShape {
   std::int64_t experts = 0, top_k = 0, expert_width = 0;
   std::int64_t top_groups = 0;    ///< groups of experts that a token's experts come from; 0: any
   std::int64_t shared_width = 0;  ///< of all shared experts together
+  bool clamps = false;  ///< gpt-oss: its activation is clamped and offset, which no kernel fuses
   bool is_mixture() const { return experts > 0; }
 };
 

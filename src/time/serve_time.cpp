@@ -22,10 +22,7 @@ constexpr double kLayerWithoutGraphs = 0.25e-3;
 }  // namespace
 
 double ServeClock::linear(const ServeSetup& s, double tokens, double n, double k) const {
-  double seconds = kernels_.gemm({tokens, n, k}, s.weights);
-  if (s.weights == Compute::fp8 || s.weights == Compute::mxfp8 || s.weights == Compute::nvfp4)
-    seconds += kernels_.elementwise(tokens * k * 3);
-  return seconds;
+  return kernels_.gemm({tokens, n, k}, s.weights);
 }
 
 void ServeClock::attention(Cost& cost, const ServeSetup& s, const Pass& p,
@@ -63,7 +60,7 @@ void ServeClock::attention(Cost& cost, const ServeSetup& s, const Pass& p,
     const double flops = 2 * p.prompt_tokens * heads * limited(p.prompt_length / 2) * (d + dv);
     cost.attention += a.kind == Kind::latent
                           ? kernels_.latent_context_attention(flops, p.prompt_length)
-                          : kernels_.context_attention(flops, p.prompt_length, a.head_dim);
+                          : kernels_.context_attention(flops, p.prompt_length, a.head_dim, false);
   }
   if (p.sequences > 0) {
     const double seen = p.sequences * limited(p.context);

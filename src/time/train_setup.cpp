@@ -82,7 +82,11 @@ void read_numbers(const TrainRecipe& r, TrainSetup& s) {
               : is_half                      ? Compute::fp16
                                              : Compute::bf16;
   s.flash_attention = r.attention != AttentionChoice::eager;
+  s.flash_attention_2 = r.framework != Framework::megatron_core;
   s.lora_rank = r.lora ? r.lora->rank : 0;
+  // Seven linear modules a layer, where their names are a list.
+  if (r.lora && !r.lora->targets.empty() && r.lora->targets.front() != "all-linear")
+    s.adapted = std::min(1.0, static_cast<double>(r.lora->targets.size()) / 7);
   s.quantized_base = r.quantization.has_value();
   s.fused = r.compile || r.trainer.use_liger_kernel || r.framework == Framework::megatron_core ||
             r.framework == Framework::torchtitan;

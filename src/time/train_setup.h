@@ -52,10 +52,12 @@ struct TrainSetup {
   double gradient_bytes = 4;    ///< as they are reduced
   double optimizer_bytes = 16;  ///< read and written by the optimizer step for one parameter
   std::int64_t lora_rank = 0;
+  double adapted = 1;           ///< share of the linear modules that have an adapter
   bool quantized_base = false;  ///< 4-bit weights that are unpacked for every use
   // how the program runs it
   bool fused = true;  ///< fused norms, rope, activations, losses (Transformer Engine, compile)
   bool flash_attention = true;
+  bool flash_attention_2 = false;  ///< torch's own or flash-attn's; else cuDNN's or a newer one
   bool cuda_graphs = false;
   bool overlaps_gradients = true;   ///< reduce while the backward runs
   bool overlaps_parameters = true;  ///< gather while the forward runs

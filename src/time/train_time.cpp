@@ -71,6 +71,8 @@ const TrainClock::Layers& TrainClock::layers_of(const TrainSetup& s) const {
       (s.overlaps_tensor ? 8 : 0) + (s.overlaps_experts ? 16 : 0) + (s.fast_dispatch ? 32 : 0) +
       (s.quantized_base ? 64 : 0) + (r.core_attention ? 128 : 0) + (r.mlp ? 256 : 0) +
       (r.norms ? 512 : 0) + (r.mla_up ? 1024 : 0) + (r.moe ? 2048 : 0) +
+      (s.flash_attention_2 ? std::int64_t{1} << 20 : 0) +
+      static_cast<std::int64_t>(s.adapted * 1000) * (std::int64_t{1} << 21) +
       static_cast<std::int64_t>(r.kind) * 4096 + static_cast<std::int64_t>(s.compute) * 65536;
   const std::vector<std::int64_t> key = {s.tp,          s.cp,       s.ep,        s.etp,
                                          s.micro_batch, s.sequence, s.lora_rank, switches};
@@ -131,34 +133,65 @@ void TrainClock::add_sharded(Stage& stage, const TrainSetup& s) const {
   stage.sharded_hidden = gather + again + reduce;
 }
 
-std::vector<TrainClock::Stage> TrainClock::stages(const TrainSetup& s, const Layers& layers) const {
+/// Where each chunk's layers begin. As many layers a chunk as there are; where that does not come
+/// out even, embedding, further tokens and the output count as what they cost, which is what the
+/// layouts that people write by hand are for (--pipeline-model-parallel-layout,
+/// --account-for-loss-in-pipeline-split).
+std::vector<std::int64_t> TrainClock::cuts(const TrainSetup& s, const Layers& layers) const {
   const std::int64_t chunks = s.pp * s.vpp, total = shape_.layer_count();
-  const bool part = s.recompute.kind == Recompute::Kind::full && s.recompute.layers > 0;
-  std::vector<Stage> stages(static_cast<std::size_t>(chunks));
-  for (std::int64_t c = 0; c < chunks; ++c) {
-    Stage& stage = stages[static_cast<std::size_t>(c)];
-    const std::int64_t first = c * total / chunks, last = (c + 1) * total / chunks;
-    std::int64_t at = 0;
-    for (std::size_t i = 0; i < shape_.layers.size(); at += shape_.layers[i++].count) {
-      const LayerShape& layer = shape_.layers[i];
-      const auto n = to_double(
-          std::max<std::int64_t>(std::min(last, at + layer.count) - std::max(first, at), 0));
-      if (n <= 0) continue;
-      const LayerTime& t = layers.by_run[i];
-      stage.forward += t.forward.times(n);
-      stage.backward += t.backward.times(n);
-      stage.weights += t.weights.times(n);
-      stage.recompute += t.recompute.times(
-          part ? std::min(1.0, to_double(s.recompute.layers) / to_double(last - first)) * n : n);
-      const double all = shape_.layer_parameters(layer);
-      LayerShape dense = layer;
-      dense.mlp.experts = dense.mlp.is_mixture() ? 1 : 0;
-      const double experts = layer.mlp.is_mixture() ? all - shape_.layer_parameters(dense) : 0;
-      stage.dense += n * (all - experts) / to_double(s.tp);
-      stage.experts += n * experts / to_double(s.ep * s.etp);
-      stage.layers += n;
-    }
+  std::vector<std::int64_t> first(static_cast<std::size_t>(chunks) + 1, 0);
+  if (chunks == 1 || total % chunks == 0) {
+    for (std::int64_t c = 0; c <= chunks; ++c)
+      first[static_cast<std::size_t>(c)] = c * total / chunks;
+    return first;
   }
+  const auto seconds = [](const LayerTime& t) {
+    return t.forward.compute() + t.backward.compute() + t.weights.compute();
+  };
+  const double layer = std::max(seconds(layers.by_run.back()), 1e-12);
+  const double tail = seconds(layers.head) / layer + to_double(shape_.predicted_tokens - 1);
+  const double each = (to_double(total) + tail) / to_double(chunks);
+  for (std::int64_t c = 1; c < chunks; ++c)
+    first[static_cast<std::size_t>(c)] =
+        std::min(total, static_cast<std::int64_t>(std::lround(each * to_double(c))));
+  first.back() = total;
+  return first;
+}
+
+/// The layers of one chunk.
+TrainClock::Stage TrainClock::chunk(const TrainSetup& s, const Layers& layers, std::int64_t first,
+                                    std::int64_t last) const {
+  const bool part = s.recompute.kind == Recompute::Kind::full && s.recompute.layers > 0;
+  Stage stage;
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < shape_.layers.size(); at += shape_.layers[i++].count) {
+    const LayerShape& layer = shape_.layers[i];
+    const auto n = to_double(
+        std::max<std::int64_t>(std::min(last, at + layer.count) - std::max(first, at), 0));
+    if (n <= 0) continue;
+    const LayerTime& t = layers.by_run[i];
+    stage.forward += t.forward.times(n);
+    stage.backward += t.backward.times(n);
+    stage.weights += t.weights.times(n);
+    stage.recompute += t.recompute.times(
+        part ? std::min(1.0, to_double(s.recompute.layers) / to_double(last - first)) * n : n);
+    const double all = shape_.layer_parameters(layer);
+    LayerShape dense = layer;
+    dense.mlp.experts = dense.mlp.is_mixture() ? 1 : 0;
+    const double experts = layer.mlp.is_mixture() ? all - shape_.layer_parameters(dense) : 0;
+    stage.dense += n * (all - experts) / to_double(s.tp);
+    stage.experts += n * experts / to_double(s.ep * s.etp);
+    stage.layers += n;
+  }
+  return stage;
+}
+
+std::vector<TrainClock::Stage> TrainClock::stages(const TrainSetup& s, const Layers& layers) const {
+  const std::int64_t chunks = s.pp * s.vpp;
+  const std::vector<std::int64_t> first = cuts(s, layers);
+  std::vector<Stage> stages;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(chunks); ++c)
+    stages.push_back(chunk(s, layers, first[c], first[c + 1]));
   const double embedded = to_double(shape_.hidden * shape_.vocab) / to_double(s.tp);
   Stage& front = stages.front();
   front.forward += layers.embedding.forward;

@@ -31,6 +31,9 @@ class TrainClock {
   struct Once;
   const Layers& layers_of(const TrainSetup& setup) const;
   std::vector<Stage> stages(const TrainSetup& setup, const Layers& layers) const;
+  std::vector<std::int64_t> cuts(const TrainSetup& s, const Layers& layers) const;
+  Stage chunk(const TrainSetup& s, const Layers& layers, std::int64_t first,
+              std::int64_t last) const;
   void add_sharded(Stage& stage, const TrainSetup& setup) const;
   Pipeline pipeline(const TrainSetup& s, const std::vector<Stage>& stages) const;
   static Stage rank_of(const Pipeline& pipeline, const std::vector<Stage>& stages,
