@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pickle of any bytes: it is refused, or it becomes recordings that can be replayed.
+// A pickle of any bytes: it is refused, or it becomes recordings that are explained.
 #include <cstdint>
 #include <string_view>
 
-#include "allocator/replay.h"
-#include "evidence/recording.h"
+#include "evidence/explanation.h"
 #include "evidence/snapshot_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -12,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   MemoryStream stream({reinterpret_cast<const char*>(data), size});
   auto snapshot = read_snapshot(stream);
   if (!snapshot) return 0;
-  for (const Recording& recording : recordings_of(std::move(*snapshot), "fuzz"))
-    replay(recording.trace);
+  for (Recording& recording : recordings_of(std::move(*snapshot), "fuzz"))
+    explained(std::move(recording));
   return 0;
 }

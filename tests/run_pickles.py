@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Recorded snapshots as pickles: each trace of tests/truth/snapshots is pickled as torch would have, without the state before its
-first event, and `memtape replay` must rebuild that state and agree with every event.
+first event, and `memtape replay` must rebuild that state and agree with every event, and `memtape explain` must attribute every byte of the peak.
 
     run_pickles.py PROGRAM FOLDER
 """
@@ -42,7 +42,12 @@ def replays(program, path, folder):
     with open(file, "wb") as out:
         pickle.dump(snapshot, out, protocol=2 + len(snapshot["device_traces"][0]) % 4)
     answer = subprocess.run([program, "replay", file], capture_output=True, text=True, check=False)
-    return answer.returncode == 0, answer.stdout + answer.stderr
+    if answer.returncode != 0:
+        return False, answer.stdout + answer.stderr
+    told = json.loads(subprocess.run([program, "explain", file, "--json"], capture_output=True, text=True, check=True).stdout)
+    attributed = sum(told["at_peak"].values()) == told["peak_allocated_bytes"]
+    listed = sum(row["bytes"] for row in told["largest"]) <= told["peak_allocated_bytes"]
+    return told["exact"] and attributed and listed, "its peak is not attributed to the byte"
 
 
 def main():
@@ -54,7 +59,7 @@ def main():
             if not good:
                 wrong += 1
                 print(f"{path.name}: {said.strip()}")
-    print(f"{len(paths) - wrong} of {len(paths)} pickles replay event for event")
+    print(f"{len(paths) - wrong} of {len(paths)} pickles replay event for event, their peaks attributed to the byte")
     return 1 if wrong or not paths else 0
 
 

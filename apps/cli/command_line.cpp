@@ -333,6 +333,40 @@ Result<Request> parse_replay(const Command& command, Arguments arguments) {
   return parse_into(options, *app, command, arguments);
 }
 
+/// `memtape explain FILE... [--against 'train MODEL ...' | --against -- COMMAND]`
+Result<Request> parse_explain(const Command& command, Arguments arguments) {
+  const auto dashes = std::ranges::find(arguments, std::string_view("--"));
+  ExplainOptions options;
+  Arguments before(arguments.begin(), dashes);
+  const bool beside_command = dashes != arguments.end();
+  if (beside_command) {
+    if (before.empty() || before.back() != std::string_view("--against"))
+      return tl::unexpected(mistake(command, "a command stands without --against before its --"));
+    before = before.first(before.size() - 1);
+    options.against.assign(dashes, arguments.end());
+  }
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  std::string against;
+  app->add_option("FILE", options.files, "snapshots, traces, logs or messages; - is standard input")
+      ->type_name("")
+      ->option_text(" ")
+      ->required();
+  app->add_option("--against", against, "a prediction to lay it beside, or: --against -- COMMAND")
+      ->type_name("'train MODEL ...'");
+  app->add_option("--device", options.device, "only this one, of a snapshot of several")
+      ->type_name("N");
+  app->add_option("--html", options.html, "write a page with time line, stacks and segments")
+      ->type_name("FILE")
+      ->group("Answer");
+  Result<Request> request = parse_into(options, *app, command, before);
+  if (!request || !std::holds_alternative<ExplainOptions>(*request)) return request;
+  ExplainOptions& read = std::get<ExplainOptions>(*request);
+  if (!against.empty() && beside_command)
+    return tl::unexpected(mistake(command, "--against is given twice"));
+  if (!against.empty()) read.against = {against};
+  return request;
+}
+
 /// `memtape run [options] -- COMMAND...`
 Result<Request> parse_run(const Command& command, Arguments arguments) {
   const auto dashes = std::ranges::find(arguments, std::string_view("--"));
@@ -476,6 +510,8 @@ constexpr std::array kCommands{
             "memtape record train Qwen/Qwen3-0.6B --into rows", parse_verify, true},
     Command{"replay", "TRACE", "play a recorded allocator trace through the replica",
             "memtape replay trace.jsonl.gz", parse_replay},
+    Command{"explain", "FILE...", "a snapshot, log or error message: what held the memory",
+            "memtape explain snapshot.pickle", parse_explain},
     Command{"scoreboard", "FILE...", "replay truth rows: how often right to the byte",
             "memtape scoreboard tests/truth/torch_steps.jsonl", parse_scoreboard},
     Command{"diff", "TAPE MODEL", "a predicted step beside a recorded one",

@@ -19,7 +19,8 @@ struct Message {
 
 using Request = std::variant<Message, RawOptions, ServeCommand, LaunchOptions, RunCommand,
                              PlanTrainOptions, VerifyOptions, VerifyServeOptions, ReplayOptions,
-                             ScoreboardOptions, DiffOptions, ModelsOptions, GpusOptions>;
+                             ScoreboardOptions, DiffOptions, ModelsOptions, GpusOptions,
+                             ExplainOptions>;
 
 Result<Request> parse_command_line(Arguments arguments);
 

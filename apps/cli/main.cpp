@@ -32,6 +32,7 @@ struct Run {
     return run_scoreboard(options, terminal);
   }
   int operator()(const DiffOptions& options) const { return run_diff(options, terminal); }
+  int operator()(const ExplainOptions& options) const { return run_explain(options, terminal); }
   int operator()(const ModelsOptions& options) const { return run_models(options, terminal); }
   int operator()(const GpusOptions& options) const { return run_gpus(options, terminal); }
 };

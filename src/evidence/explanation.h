@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explanation: what `memtape explain` answers about the files it was given: each recording with
+// what its memory held, each message with what it says, and what would have avoided the accident.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evidence/account.h"
+#include "evidence/fragmentation.h"
+#include "evidence/leaks.h"
+#include "evidence/oom_message.h"
+#include "evidence/start_up_log.h"
+#include "evidence/what_if.h"
+
+namespace memtape {
+
+/// A change that can be pasted, and what it does to the bytes.
+struct Remedy {
+  std::string change;  ///< "PYTORCH_ALLOC_CONF=expandable_segments:True"
+  std::string effect;
+  std::optional<Bytes> bytes;  ///< peak reserved with it, or what it frees
+  bool is_enough = false;      ///< the request that failed is served with it
+};
+
+struct ExplainedRecording {
+  Recording recording;
+  Held held;
+  Account at_peak;
+  std::vector<std::string> largest_places, largest_ops;  ///< of at_peak's groups, as far as shown
+  std::vector<std::vector<std::string>> largest_stacks;
+  Fragmentation fragmentation;  ///< where it ran out, else where most was reserved
+  Steps steps;
+  std::vector<Leak> leaks;
+  std::vector<std::string> leak_places;
+  std::vector<WhatIf> what_ifs;
+  std::vector<Remedy> remedies;
+  std::string oom_place;  ///< the line whose request failed
+};
+
+struct ExplainedMessage {
+  OomMessage message;
+  std::vector<std::string> findings;  ///< where the device's memory was, in plain sentences
+  std::vector<Remedy> remedies;
+};
+
+/// One difference between a run and its prediction, by cause.
+struct Residual {
+  std::string cause;
+  Bytes bytes = 0;
+  std::string where;
+};
+
+struct Explanation {
+  std::string kind;  ///< "snapshot", "trace", "oom", "log", "nvidia-smi"
+  std::vector<std::string> files;
+  std::vector<ExplainedRecording> recordings;
+  std::vector<ExplainedMessage> messages;
+  std::vector<LogFigure> figures;  ///< of logs, nvidia-smi and memory summaries
+  std::optional<std::vector<Residual>> residual;
+  std::string against;  ///< the prediction it was laid beside
+  std::vector<std::string> warnings;
+};
+
+inline constexpr std::size_t kLargestShown = 12;
+
+ExplainedRecording explained(Recording recording);
+/// `figures`: what the log around it says, such as the size of the device.
+ExplainedMessage explained(OomMessage message, const std::vector<LogFigure>& figures = {});
+
+}  // namespace memtape

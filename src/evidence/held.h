@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Held: what a recording's memory held and when: the life of every block, the levels after each
+// event, the peak, and what was alive at any moment. Sizes of blocks are those of the replica of
+// the allocator where it agrees with the recording in every event, which makes `allocated` exact.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "evidence/recording.h"
+#include "tape/category.h"
+#include "timeline/timeline.h"
+
+namespace memtape {
+
+inline constexpr std::uint32_t kAlways = std::numeric_limits<std::uint32_t>::max();
+
+/// A block from the event that allocated it (0 with `is_older`: from before the first) up to the
+/// one that freed it, kAlways when it outlives the recording.
+struct BlockLife {
+  Address address = 0;
+  Bytes requested = 0, size = 0;
+  std::uint32_t born = 0, died = kAlways;
+  StackId stack = 0;
+  std::uint8_t category = 0;  ///< 0, or 1 + Category
+  StreamId stream = 0;
+  bool is_older = false;
+
+  bool alive_after(std::uint32_t event) const {
+    return (is_older || born <= event) && event < died;
+  }
+};
+
+struct HeldMoment {
+  std::uint32_t event = 0;  ///< the last event before it
+  Levels levels;
+  bool is_start = false;  ///< before the first event
+};
+
+/// The device could not serve a request.
+struct HeldOom {
+  std::uint32_t event = 0;
+  Bytes requested = 0, device_free = 0;
+  Levels levels;
+};
+
+struct Held {
+  std::vector<BlockLife> lives;  ///< in order of birth, older ones first
+  HeldMoment start, peak, peak_reserved, end;
+  std::vector<HeldOom> ooms;
+  bool is_exact = false;  ///< the replica agrees with every event
+  std::string not_exact;  ///< why not
+  bool has_events = false;
+
+  std::vector<const BlockLife*> alive_at(const HeldMoment& moment) const;
+};
+
+Held held_of(const Recording& recording);
+
+/// Levels after every `every`-th event, the last included: a picture of the whole.
+std::vector<HeldMoment> levels_of(const Recording& recording, const Held& held, std::size_t most);
+
+/// The segments at a moment.
+std::vector<InitialSegment> segments_at(const Recording& recording, const HeldMoment& moment);
+
+}  // namespace memtape

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evidence/oom_message.h"
+
+#include <algorithm>
+#include <array>
+
+#include "evidence/message_text.h"
+#include "evidence/server_oom.h"
+
+namespace memtape {
+namespace {
+
+using Wording = OomMessage::Wording;
+
+constexpr std::array<std::string_view, 15> kWordings{
+    "torch_parentheses", "torch_sentences", "torch_async",   "torch_mps",
+    "cuda_plain",        "cublas",          "nccl",          "vllm_kv_bytes",
+    "vllm_kv_tokens",    "vllm_no_blocks",  "vllm_start_up", "vllm_sampler",
+    "sglang_static",     "sglang_slots",    "llamacpp"};
+
+/// A message is not longer than this, with all processes that it may list.
+constexpr std::size_t kLongestMessage = 4000;
+
+std::string backend_before(const MessageText& text, std::size_t at) {
+  for (const std::string_view backend : {"CUDA", "HIP", "XPU", "NPU", "MUSA"})
+    if (text.flat().substr(0, at).ends_with(std::string(backend) + " "))
+      return std::string(backend);
+  return {};
+}
+
+void read_parentheses(OomMessage& m, std::string_view rest) {
+  m.wording = Wording::torch_parentheses;
+  const std::size_t end = rest.find(')');
+  const std::string_view inside = rest.substr(0, end);
+  if (const auto at = inside.find("(GPU"); at != inside.npos)
+    if (const auto gpu = whole_at(inside.substr(at + 4))) m.gpu = static_cast<int>(*gpu);
+  m.device = quantity_before(inside, " total capacity");
+  m.allocated = quantity_before(inside, " already allocated");
+  m.free = quantity_before(inside, " free;");
+  m.allowed = quantity_before(inside, " allowed;");
+  if (const auto reserved = quantity_before(inside, " reserved in total")) {
+    if (m.allocated)
+      m.unallocated = Quantity{std::max<Bytes>(0, reserved->bytes - m.allocated->bytes),
+                               reserved->within + m.allocated->within};
+  } else if (const auto cached = quantity_before(inside, " cached")) {
+    m.unallocated = cached;
+  }
+}
+
+void read_sentences(OomMessage& m, std::string_view rest) {
+  m.wording = Wording::torch_sentences;
+  if (const auto at = rest.find("GPU "); at != rest.npos)
+    if (const auto gpu = whole_at(rest.substr(at + 4))) m.gpu = static_cast<int>(*gpu);
+  m.device = quantity_after(rest, "total capacity of");
+  if (!m.device) m.device = quantity_after(rest, "total capacty of");
+  m.free = quantity_after(rest, "of which");
+  m.allowed = quantity_before(rest, " allowed;");
+  m.process = quantity_after(rest, "this process has");
+  m.allocated = quantity_after(rest, "Of the allocated memory");
+  m.private_pools = quantity_before(rest, " allocated in private pools");
+  m.unallocated = quantity_before(rest, " is reserved by PyTorch but unallocated");
+  for (std::size_t at = 0; (at = rest.find("Process ", at)) != rest.npos; ++at) {
+    std::size_t used = 0;
+    const auto pid = whole_at(rest.substr(at + 8), &used);
+    const std::string_view after = pid ? rest.substr(at + 8 + used) : std::string_view();
+    if (!after.starts_with(" has ")) continue;
+    if (const auto held = quantity_at(after.substr(5))) m.other_processes.emplace_back(*pid, *held);
+  }
+}
+
+/// "Tried to allocate X" of torch, on any backend that has this wording.
+std::optional<OomMessage> torch_message(const MessageText& text, std::size_t at) {
+  constexpr std::string_view kTried = "Tried to allocate ";
+  const std::string_view rest = text.flat().substr(at).substr(0, kLongestMessage);
+  std::size_t used = 0;
+  const auto requested = quantity_at(rest.substr(kTried.size()), &used);
+  if (!requested) return std::nullopt;
+  OomMessage m;
+  m.requested = requested;
+  const std::string_view before = text.flat().substr(0, at);
+  if (before.ends_with("out of memory. ")) m.backend = backend_before(text, at - 15);
+  const std::string_view after = rest.substr(kTried.size() + used);
+  const std::string_view ours = after.substr(0, after.find(kTried));
+  if (ours.starts_with(" (GPU") || ours.starts_with("(GPU"))
+    read_parentheses(m, ours);
+  else if (ours.starts_with(". GPU"))
+    read_sentences(m, ours);
+  else
+    return std::nullopt;
+  return m;
+}
+
+/// "MPS backend out of memory (MPS allocated: 5.56 GB, other allocations: 1.10 GB, max allowed:
+/// 6.80 GB). Tried to allocate 768.00 MB on private pool."
+std::optional<OomMessage> mps_message(const MessageText& text, std::size_t at) {
+  const std::string_view rest = text.flat().substr(at).substr(0, kLongestMessage);
+  OomMessage m;
+  m.wording = Wording::torch_mps;
+  m.backend = "MPS";
+  m.allocated = quantity_after(rest, "MPS allocated:");
+  m.allowed = quantity_after(rest, "max allowed:");
+  m.requested = quantity_after(rest, "Tried to allocate");
+  if (const auto other = quantity_after(rest, "other allocations:"))
+    m.other_processes.emplace_back(0, *other);
+  if (!m.allocated && !m.requested) return std::nullopt;
+  return m;
+}
+
+/// "Allocation on device 0 would exceed allowed memory. (out of memory) Currently allocated : X
+/// Requested : X Device limit : X Free (according to CUDA): X PyTorch limit (...) : X"
+std::optional<OomMessage> async_message(const MessageText& text, std::size_t at) {
+  const std::string_view rest = text.flat().substr(at).substr(0, kLongestMessage);
+  OomMessage m;
+  m.wording = Wording::torch_async;
+  m.backend = "CUDA";
+  if (const auto gpu = whole_at(rest.substr(std::string_view("Allocation on device").size())))
+    m.gpu = static_cast<int>(*gpu);
+  const auto after_colon = [&](std::string_view label) -> std::optional<Quantity> {
+    const std::size_t found = rest.find(label);
+    if (found == rest.npos) return std::nullopt;
+    const std::size_t colon = rest.find(':', found + label.size());
+    return colon == rest.npos ? std::nullopt : quantity_at(rest.substr(colon + 1));
+  };
+  m.allocated = after_colon("Currently allocated");
+  m.requested = after_colon("Requested");
+  m.device = after_colon("Device limit");
+  m.free = after_colon("Free (according to CUDA)");
+  m.allowed = after_colon("PyTorch limit");
+  return m;
+}
+
+std::optional<OomMessage> plain_message(const MessageText& text, std::size_t at) {
+  OomMessage m;
+  const std::string_view rest = text.flat().substr(at, 200);
+  if (rest.starts_with("CUBLAS_STATUS_ALLOC_FAILED")) m.wording = Wording::cublas;
+  if (rest.starts_with("Failed to CUDA ") || rest.starts_with("Cuda failure"))
+    m.wording = Wording::nccl;
+  m.backend = rest.starts_with("HIP") || rest.starts_with("hip") ? "HIP" : "CUDA";
+  return m;
+}
+
+using Reader = std::optional<OomMessage> (*)(const MessageText&, std::size_t);
+struct Anchor {
+  std::string_view words;
+  Reader read;
+};
+
+constexpr std::array<Anchor, 21> kAnchors{{
+    {"Tried to allocate ", torch_message},
+    {"MPS backend out of memory", mps_message},
+    {"Allocation on device", async_message},
+    {"To serve at least one request", vllm_message},
+    {"max seq len (", vllm_message},
+    {"No available memory for the cache blocks", vllm_message},
+    {"Free memory on device", vllm_message},
+    {"CUDA out of memory occurred when warming up sampler", vllm_message},
+    {"Not enough memory. Please try to increase --mem-fraction-static", sglang_message},
+    {"runs out of memory. Please set a smaller number", sglang_message},
+    {"cudaMalloc failed: out of memory", llamacpp_message},
+    {"failed to allocate ", llamacpp_message},
+    {"Device memory allocation of size ", llamacpp_message},
+    {"CUDA error 2 at ", llamacpp_message},
+    {"CUBLAS_STATUS_ALLOC_FAILED", plain_message},
+    {"Failed to CUDA calloc", plain_message},
+    {"Failed to CUDA malloc", plain_message},
+    {"Cuda failure 'out of memory'", plain_message},
+    {"Cuda failure 2 'out of memory'", plain_message},
+    {"CUDA error: out of memory", plain_message},
+    {"HIP error: out of memory", plain_message},
+}};
+
+bool says_the_same(const OomMessage& a, const OomMessage& b) {
+  const auto bytes = [](const std::optional<Quantity>& q) { return q ? q->bytes : Bytes{-1}; };
+  return a.wording == b.wording && a.gpu == b.gpu && a.buffer == b.buffer &&
+         bytes(a.requested) == bytes(b.requested) && bytes(a.free) == bytes(b.free) &&
+         bytes(a.process) == bytes(b.process) && bytes(a.allocated) == bytes(b.allocated) &&
+         bytes(a.cache_needed) == bytes(b.cache_needed) && a.cache_tokens == b.cache_tokens;
+}
+
+/// llama.cpp says one failure in up to three lines: what is said later completes what was said
+/// before.
+bool completes(OomMessage& before, const OomMessage& m) {
+  if (m.wording != Wording::llamacpp || before.wording != Wording::llamacpp) return false;
+  const bool near = m.line <= before.line + 3;
+  const bool same_size = before.requested && m.requested &&
+                         std::abs(before.requested->bytes - m.requested->bytes) <=
+                             before.requested->within + m.requested->within + 1;
+  if (!near || !same_size || !before.buffer.empty()) return false;
+  if (m.requested->within < before.requested->within) before.requested = m.requested;
+  before.buffer = m.buffer;
+  if (before.part.empty()) before.part = m.part;
+  return true;
+}
+
+}  // namespace
+
+std::string_view name(OomMessage::Wording wording) {
+  return kWordings[static_cast<std::size_t>(wording)];
+}
+
+std::optional<Bytes> OomMessage::reserved() const {
+  if (!allocated || !unallocated) return std::nullopt;
+  return allocated->bytes + unallocated->bytes;
+}
+
+std::vector<OomMessage> oom_messages(std::string_view whole) {
+  const MessageText text(whole);
+  std::vector<std::pair<std::size_t, const Anchor*>> found;
+  for (const Anchor& anchor : kAnchors)
+    for (std::size_t at = 0; (at = text.flat().find(anchor.words, at)) != std::string_view::npos;
+         at += anchor.words.size())
+      found.emplace_back(at, &anchor);
+  std::ranges::sort(found);
+  std::vector<OomMessage> messages;
+  std::size_t covered = 0;  // an MPS message holds the words of torch's
+  for (const auto& [at, anchor] : found) {
+    if (at < covered) continue;
+    auto m = anchor->read(text, at);
+    if (!m) continue;
+    if (anchor->read == mps_message) covered = at + 250;
+    m->line = text.line_of(at);
+    m->place = text.place_above(m->line);
+    const auto again = std::ranges::find_if(
+        messages, [&](const OomMessage& other) { return says_the_same(other, *m); });
+    if (again != messages.end())
+      ++again->times;
+    else if (messages.empty() || !completes(messages.back(), *m))
+      messages.push_back(std::move(*m));
+  }
+  // A message without figures that stands beside one with figures is the same failure.
+  const bool has_figures =
+      std::ranges::any_of(messages, [](const OomMessage& m) { return m.requested.has_value(); });
+  if (has_figures)
+    std::erase_if(messages, [](const OomMessage& m) { return m.wording == Wording::cuda_plain; });
+  return messages;
+}
+
+}  // namespace memtape

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// OomMessage: what an out-of-memory error says, in any of its wordings: torch since 1.13 (CUDA,
+// HIP, XPU, MPS, the cudaMallocAsync backend), vLLM's refusals to start, llama.cpp's failed
+// buffers, SGLang's, and the libraries' own (cuBLAS, NCCL). The text may be a log with any lines
+// around it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "evidence/quantity.h"
+
+namespace memtape {
+
+struct OomMessage {
+  enum class Wording : std::uint8_t {
+    torch_parentheses,  ///< until torch 2.0: "(GPU 0; 23.69 GiB total capacity; ...)"
+    torch_sentences,    ///< since torch 2.1: "GPU 0 has a total capacity of ..."
+    torch_async,        ///< backend:cudaMallocAsync: "Allocation on device 0 would exceed ..."
+    torch_mps,
+    cuda_plain,     ///< "CUDA error: out of memory": no figures
+    cublas,         ///< CUBLAS_STATUS_ALLOC_FAILED
+    nccl,           ///< NCCL could not allocate
+    vllm_kv_bytes,  ///< "To serve at least one request ... 5.62 GiB KV cache is needed"
+    vllm_kv_tokens,
+    vllm_no_blocks,
+    vllm_start_up,  ///< "Free memory on device ... is less than desired"
+    vllm_sampler,
+    sglang_static,
+    sglang_slots,
+    llamacpp,
+  };
+
+  Wording wording = Wording::cuda_plain;
+  std::size_t line = 0;  ///< in the text, from 1
+  std::size_t times = 1;
+  std::string backend;  ///< "CUDA", "HIP", "XPU", "MPS", "Vulkan"; "" where it is not said
+  std::optional<int> gpu;
+  std::optional<Quantity> requested, device, free, process, allocated, unallocated, allowed,
+      private_pools;
+  std::vector<std::pair<std::int64_t, Quantity>> other_processes;
+  /// Of servers: what one request needs, what is there for the cache, and how long it may be.
+  std::optional<Quantity> cache_needed, cache_available, desired;
+  std::optional<std::int64_t> model_length, cache_tokens, estimated_length;
+  std::optional<double> fraction;
+  std::string buffer;  ///< of llama.cpp: "CUDA0"
+  std::string part;    ///< of llama.cpp: "model", "compute" or "KV cache"
+  /// The innermost line of the program's own code in the traceback above: "train.py:42 step".
+  std::string place;
+
+  /// All that the allocator held, where it follows from what is said.
+  std::optional<Bytes> reserved() const;
+};
+
+/// "torch_sentences" and so on.
+std::string_view name(OomMessage::Wording wording);
+
+/// The messages in the order of the text; one that comes again word for word is counted.
+std::vector<OomMessage> oom_messages(std::string_view text);
+
+}  // namespace memtape

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evidence/start_up_log.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "evidence/log_tables.h"
+
+namespace memtape {
+namespace {
+
+using Unit = LogFigure::Unit;
+
+/// How a figure is found: on a line that has `on_line`, the number behind `before`.
+struct Phrase {
+  std::string_view program, name, on_line, before;
+  Unit unit = Unit::bytes;
+  Bytes scale = 0;  ///< of numbers without a unit of their own
+};
+
+constexpr Bytes kMi = 1_MiB;
+constexpr std::array kPhrases{
+    Phrase{"vllm", "weights", "Model loading took", "Model loading took"},
+    Phrase{"vllm", "weights", "Loading model weights took", "Loading model weights took"},
+    Phrase{"vllm", "weights", "model weights take", "model weights take"},
+    Phrase{"vllm", "device", "total_gpu_memory (", "total_gpu_memory ("},
+    Phrase{"vllm", "gpu_memory_utilization", "gpu_memory_utilization (", "gpu_memory_utilization (",
+           Unit::ratio},
+    Phrase{"vllm", "share", "the current vLLM instance can use total", ") = "},
+    Phrase{"vllm", "non_torch", "non_torch_memory takes", "non_torch_memory takes"},
+    Phrase{"vllm", "activation_peak", "PyTorch activation peak memory takes",
+           "PyTorch activation peak memory takes"},
+    Phrase{"vllm", "kv_cache", "reserved for KV Cache is", "reserved for KV Cache is"},
+    Phrase{"vllm", "kv_cache", "Available KV cache memory:", "Available KV cache memory:"},
+    Phrase{"vllm", "kv_tokens", "GPU KV cache size:", "GPU KV cache size:", Unit::count},
+    Phrase{"vllm", "blocks", "# GPU blocks:", "# GPU blocks:", Unit::count},
+    Phrase{"vllm", "blocks", "# CUDA blocks:", "# CUDA blocks:", Unit::count},
+    Phrase{"vllm", "max_concurrency", "Maximum concurrency for", "per request:", Unit::ratio},
+    Phrase{"vllm", "cuda_graph", "Graph capturing finished", "took "},
+    Phrase{"sglang", "distributed", "Init torch distributed ends", "mem usage="},
+    Phrase{"sglang", "free_before_weights", "Load weight begin", "avail mem="},
+    Phrase{"sglang", "weights", "Load weight end", "mem usage="},
+    Phrase{"sglang", "free_after_weights", "Load weight end", "avail mem="},
+    Phrase{"sglang", "kv_tokens", "KV Cache is allocated", "#tokens:", Unit::count},
+    Phrase{"sglang", "k_cache", "KV Cache is allocated", "K size:"},
+    Phrase{"sglang", "v_cache", "KV Cache is allocated", "V size:"},
+    Phrase{"sglang", "kv_cache", "KV Cache is allocated", "KV size:"},
+    Phrase{"sglang", "free_after_pools", "Memory pool end", "avail mem="},
+    Phrase{"sglang", "cuda_graph", "Capture cuda graph end", "mem usage="},
+    Phrase{"sglang", "free_at_end", "max_total_num_tokens=", "available_gpu_mem="},
+    Phrase{"torchtitan", "device", "CUDA capacity:", " with "},
+    Phrase{"torchtitan", "model", "memory usage for model:", "memory usage for model:"},
+    Phrase{"torchtitan", "peak_reserved", "step:", "memory:"},
+    Phrase{"torchtitan", "alloc_retries", "CUDA memory allocation retries", "WARNING - ",
+           Unit::count},
+    Phrase{"megatron", "allocated", "memory (MB)", "| allocated:", Unit::bytes, kMi},
+    Phrase{"megatron", "peak_allocated", "memory (MB)", "| max allocated:", Unit::bytes, kMi},
+    Phrase{"megatron", "reserved", "memory (MB)", "| reserved:", Unit::bytes, kMi},
+    Phrase{"megatron", "peak_reserved", "memory (MB)", "| max reserved:", Unit::bytes, kMi},
+    Phrase{"megatron", "allocated", "mem-allocated-bytes:", "mem-allocated-bytes:", Unit::bytes, 1},
+    Phrase{"megatron", "reserved", "mem-reserved-bytes:", "mem-reserved-bytes:", Unit::bytes, 1},
+    Phrase{"megatron", "peak_allocated",
+           "mem-max-allocated-bytes:", "mem-max-allocated-bytes:", Unit::bytes, 1},
+    Phrase{"deepspeed", "allocated", "Max_MA", "MA "},
+    Phrase{"deepspeed", "peak_allocated", "Max_MA", "Max_MA "},
+    Phrase{"deepspeed", "reserved", "Max_MA", " CA "},
+    Phrase{"deepspeed", "peak_reserved", "Max_MA", "Max_CA "},
+};
+
+/// "1,024" of a log that groups digits: a count.
+std::optional<double> count_at(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && text[at] == ' ') ++at;
+  double value = 0;
+  std::size_t digits = 0;
+  for (; at < text.size(); ++at) {
+    if (text[at] >= '0' && text[at] <= '9') {
+      value = value * 10 + (text[at] - '0');
+      if (++digits > 15) return std::nullopt;
+    } else if (text[at] != ',' || digits == 0) {
+      break;
+    }
+  }
+  return digits > 0 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<Quantity> bytes_at(std::string_view text, Bytes scale) {
+  if (scale == 0) return quantity_at(text);
+  const auto number = number_at(text);
+  if (!number || *number < 0 || *number > 1e15 / static_cast<double>(scale)) return std::nullopt;
+  return Quantity{static_cast<Bytes>(*number * static_cast<double>(scale)), 0};
+}
+
+/// "rank 3" of "[rank3]:", "[Rank 3]", "TP3]", "(VllmWorker rank=3 pid=12)".
+std::string rank_of(std::string_view line) {
+  for (const std::string_view mark : {"[rank", "[Rank ", " TP", "rank="}) {
+    const std::size_t at = line.find(mark);
+    if (at == line.npos) continue;
+    std::size_t used = 0;
+    const std::string_view rest = line.substr(at + mark.size());
+    const auto rank = whole_at(rest, &used);
+    if (!rank || *rank < 0) continue;
+    if (mark == " TP" && (rest.size() <= used || rest[used] != ']')) continue;
+    return fmt::format("rank {}", *rank);
+  }
+  return {};
+}
+
+class FigureList {
+ public:
+  void add(LogFigure figure) {
+    const auto key = std::tuple(figure.program, figure.name, figure.where);
+    const auto [at, is_new] = known_.emplace(key, figures_.size());
+    if (is_new) {
+      figure.last = figure.highest = figure.first;
+      figures_.push_back(std::move(figure));
+      return;
+    }
+    LogFigure& before = figures_[at->second];
+    before.last = figure.first;
+    before.highest = std::max(before.highest, figure.first);
+    ++before.times;
+  }
+  std::vector<LogFigure> take() && { return std::move(figures_); }
+
+ private:
+  std::vector<LogFigure> figures_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> known_;
+};
+
+void read_phrases(std::string_view line, std::size_t number, FigureList& figures) {
+  for (const Phrase& phrase : kPhrases) {
+    const std::size_t on = line.find(phrase.on_line);
+    if (on == line.npos) continue;
+    const std::size_t at = line.find(phrase.before);
+    if (at == line.npos) continue;
+    const std::string_view rest = line.substr(at + phrase.before.size());
+    LogFigure figure{.program = std::string(phrase.program),
+                     .name = std::string(phrase.name),
+                     .where = rank_of(line),
+                     .unit = phrase.unit,
+                     .line = number};
+    if (phrase.unit == Unit::bytes) {
+      const auto quantity = bytes_at(rest, phrase.scale);
+      if (!quantity) continue;
+      figure.first = static_cast<double>(quantity->bytes);
+      figure.within = quantity->within;
+    } else {
+      const auto value = phrase.unit == Unit::count ? count_at(rest) : number_at(rest);
+      if (!value) continue;
+      figure.first = *value;
+    }
+    figures.add(std::move(figure));
+  }
+}
+
+/// "load_tensors:        CUDA0 model buffer size = 48928.09 MiB"
+void read_llamacpp(std::string_view line, std::size_t number, FigureList& figures) {
+  constexpr std::string_view kBuffer = " buffer size = ";
+  const std::size_t at = line.find(" buffer size");
+  if (at == line.npos) return;
+  const std::size_t equals = line.find('=', at);
+  if (equals == line.npos || equals - at > kBuffer.size()) return;
+  const auto size = quantity_at(line.substr(equals + 1));
+  const std::string_view before = line.substr(0, at);
+  const std::size_t kind = before.find_last_of(" \t");
+  if (!size || kind == before.npos) return;
+  const std::string_view device = trimmed(before.substr(0, kind));
+  const std::size_t name = device.find_last_of(" \t");
+  figures.add({.program = "llama.cpp",
+               .name = std::string(before.substr(kind + 1)) + "_buffer",
+               .where = std::string(name == device.npos ? device : device.substr(name + 1)),
+               .first = static_cast<double>(size->bytes),
+               .within = size->within,
+               .line = number});
+}
+
+}  // namespace
+
+std::vector<LogFigure> log_figures(std::string_view text) {
+  FigureList figures;
+  LogTables tables;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    read_phrases(line, number, figures);
+    read_llamacpp(line, number, figures);
+    for (LogFigure& figure : tables.read(line, number)) figures.add(std::move(figure));
+  }
+  return std::move(figures).take();
+}
+
+}  // namespace memtape

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer of `memtape explain` as text and as JSON (docs/explain.md, docs/json.md).
+#pragma once
+
+#include <string>
+
+#include "evidence/explanation.h"
+#include "report/style.h"
+
+namespace memtape::report {
+
+/// `width`: columns of the terminal.
+std::string text(const Explanation& explanation, const Style& style, int width);
+/// One line for each recording, message or log.
+std::string quiet_text(const Explanation& explanation);
+std::string json(const Explanation& explanation);
+
+}  // namespace memtape::report
