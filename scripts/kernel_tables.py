@@ -5,7 +5,7 @@
     scripts/kernel_tables.py SYSTEMS data/kernels.txt     SYSTEMS: aic-core/src/aiconfigurator_core/systems of a checkout of
                                                          github.com/ai-dynamo/aiconfigurator (Apache-2.0); needs pyarrow and numpy
 
-Of each GPU and dtype the newest release of each server counts; of equal products the fastest, of other kernels the median. What is kept is time over the
+Of each GPU and dtype the newest release of each server counts; of equal products and experts the fastest, of other kernels the median. What is kept is time over the
 roofline, max(operations / peak, bytes / bandwidth), by shape; no measured training or serving run is read.
 """
 import collections
@@ -151,7 +151,7 @@ def experts(root, system, gpu):
                 roof = max(6.0 * picks * h * width / peak, 3.0 * touched * h * width * BYTES[dtype] / bandwidth)
                 per = min(max(round(np.log2(max(tokens * k / e, 1))), 0), 14)
                 length = min(max(round(np.log2(roof * 1e6) / 2), 0), 7)
-                cells[per, length].append(roof / np.median(seconds))
+                cells[per, length].append(roof / min(seconds))
             if not cells:
                 continue
             row = []

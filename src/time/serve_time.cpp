@@ -2,6 +2,7 @@
 #include "time/serve_time.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace memtape::time {
@@ -16,8 +17,21 @@ double cut(std::int64_t x, std::int64_t ranks) {
 
 /// A pass costs the engine's scheduler, sampling and sending of tokens so much beside its kernels.
 constexpr double kPassWithGraphs = 1.0e-3;
-/// Without graphs Python launches a layer's kernels one by one.
-constexpr double kLayerWithoutGraphs = 0.25e-3;
+/// How many passes a prompt waits, by engine (vLLM, SGLang, TensorRT-LLM): from measured servers
+/// under light load, as docs/time.md says.
+constexpr std::array<double, 4> kWaitForPass = {0.1, 1.0, 1.5, 0.1};
+constexpr double kRounds = 10;
+/// Passes with prompts run without graphs: Python launches a layer's kernels one by one, more of
+/// them for experts and for latent attention. vLLM compiles what lies between attention.
+constexpr double kDenseLayer = 0.25e-3;
+constexpr double kMoreForMixture = 0.15e-3;
+constexpr double kMoreForLatent = 0.8e-3;
+constexpr double kShareOfCompiled = 0.3;
+
+double launches(const LayerShape& layer) {
+  return kDenseLayer + (layer.mlp.is_mixture() ? kMoreForMixture : 0) +
+         (layer.attention.kind == Kind::latent ? kMoreForLatent : 0);
+}
 
 }  // namespace
 
@@ -132,8 +146,10 @@ ServeClock::Cost ServeClock::pass(const ServeSetup& s, const Pass& p) const {
   cost.gemm +=
       kernels_.gemm({sampled, cut(shape_.vocab, s.tp), to_double(shape_.hidden)}, Compute::bf16);
   cost.host += kPassWithGraphs;
-  const double eager = kLayerWithoutGraphs * to_double(shape_.layer_count());
-  if (!s.cuda_graphs) cost.host += std::max(eager - cost.seconds(), 0.0);
+  double eager = 0;
+  for (const LayerShape& layer : shape_.layers) eager += to_double(layer.count) * launches(layer);
+  if (s.engine == ServeSetup::Engine::vllm) eager *= kShareOfCompiled;
+  if (!s.cuda_graphs || p.prompt_tokens > 0) cost.host += std::max(eager - cost.seconds(), 0.0);
   if (s.pp > 1)
     cost.tp += to_double(s.pp - 1) *
                collectives_.send((p.prompt_tokens + p.sequences) * to_double(shape_.hidden) * 2,
@@ -155,7 +171,12 @@ ServeTime ServeClock::time(const ServeSetup& s) const {
   t.decode_seconds = decode.seconds();
   const double prefill = full.seconds() / prompts_in_chunk;  // of one prompt among many
   const double tpot = t.decode_seconds + prefill * (requests - 1) / output;
-  const double ttft = std::max(t.prefill_seconds, prefill * (requests + 1) / 2);
+  // A prompt waits for the pass that runs when it comes and shares its own with what decodes. A
+  // load that starts all at once makes the first round wait for half of its prompts; benchmarks
+  // send some ten rounds.
+  const double waits =
+      kWaitForPass[static_cast<std::size_t>(s.engine)] + (requests - 1) / 2 / kRounds;
+  const double ttft = (t.prefill_seconds + t.decode_seconds) * (1 + waits);
   t.tpot = {tpot, tpot, tpot};
   t.ttft = {ttft, ttft, ttft};
   t.requests_per_second = to_double(s.concurrency) / (ttft + tpot * output);
