@@ -234,7 +234,7 @@ class DecoderForCausalLM : public PretrainedModel {
     if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Parts::cap_logits(logits, config_);
-    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
+    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     return {std::move(loss), std::move(logits)};
   }
   std::vector<std::int64_t> sliding_windows() const override {

@@ -111,7 +111,7 @@ class GraniteMoeHybridForCausalLM : public PretrainedModel {
     const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     logits = logits.div(kMultiplier);
-    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
+    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     if (config_.output_router_logits) {
       const Tensor aux_loss = load_balancing_loss(
           router_logits, config_.num_experts, config_.num_experts_per_tok, batch.attention_mask);

@@ -119,7 +119,7 @@ class HybridForCausalLM : public PretrainedModel {
     const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     if constexpr (requires { Parts::scale_logits(logits); }) Parts::scale_logits(logits);
-    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
+    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     Tensor aux_loss;
     if constexpr (kHasBalance)
       if (balances_load()) {

@@ -40,7 +40,7 @@ class ImageTextToText : public PretrainedModel {
     const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
     const Tensor hidden_states = last_hidden_state(batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
-    Tensor loss = causal_lm_loss(logits, batch, config_.text.vocab_size);
+    Tensor loss = causal_lm_loss(logits, batch, config_.text.vocab_size, this->model_type);
     return {std::move(loss), std::move(logits)};
   }
 

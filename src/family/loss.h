@@ -2,13 +2,17 @@
 // Losses of transformers' heads (loss/loss_utils.py).
 #pragma once
 
+#include <string_view>
+
 #include "family/pretrained.h"
 
 namespace memtape::family {
 
 /// ForCausalLMLoss: logits in float32, labels padded and shifted by one, cross entropy as a mean,
-/// or as a sum divided by num_items_in_batch. Takes over its own copy of logits.
-Tensor causal_lm_loss(const Tensor& logits, const Batch& batch, std::int64_t vocab_size);
+/// or as a sum divided by num_items_in_batch. Takes over its own copy of logits. Some releases'
+/// forward of `model_type` gives its logits in float32 instead, and `logits` is that copy then.
+Tensor causal_lm_loss(Tensor& logits, const Batch& batch, std::int64_t vocab_size,
+                      std::string_view model_type = {});
 
 /// CrossEntropyLoss()(prediction_scores.view(-1, vocab_size), labels.view(-1)) of the masked-LM
 /// heads: every position counts, in the logits' own dtype.

@@ -59,8 +59,8 @@ class MambaForCausalLM : public PretrainedModel {
   ModelOutput forward(const Batch& batch) override {
     const Tensor hidden_states = run_backbone(batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states).to(lm_head_.weight.dtype())).to_float();
-    const auto loss_of = Settings::shifts_logits() ? shifted_logits_loss : causal_lm_loss;
-    Tensor loss = loss_of(logits, batch, config_.vocab_size);
+    Tensor loss = Settings::shifts_logits() ? shifted_logits_loss(logits, batch, config_.vocab_size)
+                                            : causal_lm_loss(logits, batch, config_.vocab_size);
     return {std::move(loss), std::move(logits)};
   }
 

@@ -51,7 +51,7 @@ class MoeForCausalLM : public PretrainedModel, public RoutedModel {
     const std::vector<Tensor>& router_logits = collector.stop();
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
     Parts::cap_logits(logits, config_);
-    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size);
+    Tensor loss = causal_lm_loss(logits, batch, config_.vocab_size, this->model_type);
     Tensor aux_loss;
     if (config_.output_router_logits) {
       aux_loss = balancing_loss(router_logits, batch.attention_mask);

@@ -89,6 +89,7 @@ class PretrainedModel {
   nn::Scope root() { return {tree, tree.root()}; }
 
   nn::ModuleTree tree;
+  std::string_view model_type;  ///< the family's, once its class has been made
 };
 
 struct Family {

@@ -46,7 +46,7 @@ class TransformerForCausalLM : public PretrainedModel {
     const Tensor hidden_states = last_hidden_state(batch);
     if (classifier_) return (*classifier_)(hidden_states, lm_head_, batch);
     Tensor logits = lm_head_(kept_for_logits(hidden_states));
-    Tensor loss = causal_lm_loss(logits, batch, vocab_size_);
+    Tensor loss = causal_lm_loss(logits, batch, vocab_size_, this->model_type);
     return {std::move(loss), std::move(logits)};
   }
 

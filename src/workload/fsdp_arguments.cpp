@@ -12,6 +12,7 @@
 #include "base/letter_case.h"
 #include "base/text.h"
 #include "model/config.h"
+#include "release/trainer_changes.h"
 #include "workload/typed_values.h"
 
 namespace memtape {
@@ -130,8 +131,9 @@ Result<FsdpConfig> read_config(const TrainRecipe& recipe) {
 }
 
 /// What fsdp_config says comes before the older words of fsdp.
-Result<void> read_sharding(const FsdpConfig& config, FsdpRecipe& fsdp) {
-  fsdp.version = static_cast<int>(config.whole("version", 2));
+Result<void> read_sharding(const FsdpConfig& config, const Release& release, FsdpRecipe& fsdp) {
+  fsdp.version =
+      static_cast<int>(config.whole("version", release.has(changes::kFsdpIsVersion2) ? 2 : 1));
   if (fsdp.version != 1 && fsdp.version != 2)
     return bad_input("no such version of FSDP", "--fsdp_config: version", "1 or 2");
   if (fsdp.version == 2) {
@@ -145,15 +147,20 @@ Result<void> read_sharding(const FsdpConfig& config, FsdpRecipe& fsdp) {
   // The plugin's sharding_strategy comes from accelerate launch alone and hides the
   // reshard_after_forward that Trainer hands over (accelerator.py, prepare_model).
   config.choice("reshard_after_forward", kStrategies, "FULL_SHARD");
-  fsdp.sharding_strategy = config.choice("sharding_strategy", kStrategies, "FULL_SHARD");
+  const std::string otherwise =
+      release.has(changes::kFsdpWordsAreHidden) ? "FULL_SHARD" : fsdp.sharding_strategy;
+  fsdp.sharding_strategy = config.choice("sharding_strategy", kStrategies, otherwise);
   if (fsdp.sharding_strategy.starts_with("HYBRID"))
     return unsupported("hybrid sharding under Trainer is not modelled",
                        "--fsdp_config: sharding_strategy", "FULL_SHARD");
   return {};
 }
 
-Result<void> read_wrapping(const FsdpConfig& config, FsdpRecipe& fsdp) {
-  const std::string policy = config.choice("auto_wrap_policy", kPolicies, kPolicies.front());
+Result<void> read_wrapping(const FsdpConfig& config, const Release& release, FsdpRecipe& fsdp) {
+  const bool wraps =
+      release.has(changes::kFsdpIsVersion2) || fsdp.wrap != FsdpRecipe::Wrap::nothing;
+  const std::string policy =
+      config.choice("auto_wrap_policy", kPolicies, wraps ? kPolicies.front() : "NO_WRAP");
   fsdp.wrap = policy == "NO_WRAP"           ? FsdpRecipe::Wrap::nothing
               : policy == "SIZE_BASED_WRAP" ? FsdpRecipe::Wrap::by_size
                                             : FsdpRecipe::Wrap::layers;
@@ -176,6 +183,7 @@ Result<void> set_fsdp(const NamedValue& option, TrainRecipe& recipe) {
     return {};
   }
   FsdpRecipe fsdp;
+  fsdp.wrap = FsdpRecipe::Wrap::nothing;
   std::istringstream words(option.second);
   for (std::string word; words >> word;) {
     constexpr auto kWords =
@@ -185,7 +193,9 @@ Result<void> set_fsdp(const NamedValue& option, TrainRecipe& recipe) {
       return wrong_value(option, suggestion(word, kWords));
     if (word == "offload")
       fsdp.cpu_offload = true;
-    else if (word != "auto_wrap")
+    else if (word == "auto_wrap")
+      fsdp.wrap = FsdpRecipe::Wrap::layers;
+    else
       fsdp.sharding_strategy = upper_case(word);
   }
   recipe.trainer.fsdp = fsdp;
@@ -206,7 +216,7 @@ Result<void> finish_fsdp(TrainRecipe& recipe) {
   if (config->on("xla", false))
     return unsupported("FSDP on TPUs is not modelled", "--fsdp_config: xla", "false");
   for (const auto step : {read_sharding, read_wrapping})
-    if (const Result<void> fine = step(*config, fsdp); !fine) return fine;
+    if (const Result<void> fine = step(*config, recipe.release, fsdp); !fine) return fine;
   fsdp.backward_prefetch = config->choice("backward_prefetch", kPrefetches, "NO_PREFETCH");
   fsdp.forward_prefetch = config->on("forward_prefetch", false);
   fsdp.use_orig_params = config->on("use_orig_params", true);

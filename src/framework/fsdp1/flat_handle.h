@@ -81,6 +81,8 @@ class FlatHandle {
   bool prefetched = false, needs_pre_forward_unshard = false, needs_pre_backward_unshard = false;
   bool ran_pre_backward = false, post_backward_called = false;
   bool reshards_with_input = false;  ///< of a unit that is not trained: its hook is registered
+  Tensor leaf_input;                 ///< on which it is registered, where that is a leaf
+  ghost::Ptr<ghost::Node> leaf_accumulator;
   std::optional<std::size_t> pre_forward_index, post_forward_index;
 
  private:

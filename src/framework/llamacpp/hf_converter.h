@@ -108,6 +108,7 @@ class Converter {
 };
 
 /// Families whose layers are of more than one kind (hf_hybrids.cpp).
+void convert_deci(Converter& w);
 void convert_delta_net(Converter& w);
 void convert_gemma3n(Converter& w);
 void convert_gemma4(Converter& w);

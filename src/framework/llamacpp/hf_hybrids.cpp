@@ -26,7 +26,34 @@ void mamba2_sizes(Converter& w, std::int64_t heads, std::int64_t inner) {
   w.set("ssm.inner_size", inner);
 }
 
+/// DeciModel._ffn_mult_to_intermediate_size of convert_hf_to_gguf.py.
+std::int64_t deci_width(double multiple, std::int64_t hidden) {
+  constexpr std::int64_t kStep = 256;
+  const auto width = static_cast<std::int64_t>(2.0 * multiple * static_cast<double>(hidden) / 3.0);
+  return (width + kStep - 1) / kStep * kStep;
+}
+
 }  // namespace
+
+/// Nemotron's pruned Llamas name every block's attention and feed-forward.
+void convert_deci(Converter& w) {
+  const std::int64_t heads = w.c.dimension("num_attention_heads");
+  std::vector<std::int64_t> queries, keys, widths;
+  for (const Config& block : w.c.objects("block_configs")) {
+    const Config attention = block.object("attention"), ffn = block.object("ffn");
+    const auto group = attention.optional_dimension("n_heads_in_group");
+    const bool linear = attention.boolean("replace_with_linear", false);
+    queries.push_back(group || linear ? heads : 0);
+    keys.push_back(group ? heads / *group : 0);
+    const auto multiple = ffn.optional_number("ffn_mult");
+    if (multiple && !(*multiple > 0 && *multiple < 1000))
+      return w.c.fail("block_configs", "has a ffn_mult that is not from 0 to 1000");
+    widths.push_back(multiple ? deci_width(*multiple, w.c.dimension("hidden_size")) : 0);
+  }
+  w.set_array("attention.head_count", std::move(queries));
+  w.set_array("attention.head_count_kv", std::move(keys));
+  w.set_array("feed_forward_length", std::move(widths));
+}
 
 void convert_delta_net(Converter& w) {
   const std::int64_t values = w.c.dimension("linear_num_value_heads", 32);

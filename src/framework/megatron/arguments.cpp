@@ -214,7 +214,9 @@ void read_recompute(const Config& c, Arguments& a) {
                 : granularity == "selective" ? Recompute::selective
                                              : Recompute::none;
   a.recompute_block = c.text("recompute_method", "uniform") == "block";
-  a.recompute_num_layers = c.dimension("recompute_num_layers", 1);
+  a.recompute_num_layers = c.count("recompute_num_layers", 1);
+  if (a.recompute_num_layers == 0 && a.recompute == Recompute::full && !a.recompute_block)
+    c.fail("recompute_num_layers", "must be 1 or more under recompute_method uniform");
   if (std::vector<std::string> modules = c.texts("recompute_modules"); !modules.empty())
     a.recompute_modules = std::move(modules);
 }

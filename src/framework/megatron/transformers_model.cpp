@@ -126,7 +126,7 @@ void add_experts(const Config& c, const Config& strategy, Attributes& a) {
 /// Multi-latent attention, and a router whose bias keeps experts balanced.
 void add_deepseek(const Config& c, Attributes& a) {
   a.truth("multi_latent_attention", true);
-  a.number("q_lora_rank", c.count("q_lora_rank", 0));
+  a.number("q_lora_rank", c.optional_dimension("q_lora_rank").value_or(0));
   a.number("kv_lora_rank", c.dimension("kv_lora_rank"));
   a.number("qk_head_dim", c.dimension("qk_nope_head_dim"));
   a.number("qk_pos_emb_head_dim", c.dimension("qk_rope_head_dim"));
@@ -226,7 +226,7 @@ void add_recompute(const Config& s, const TrainRecipe& recipe, Attributes& a) {
   if (granularity.empty()) return;
   a.text("recompute_granularity", granularity);
   if (granularity == "full") a.text("recompute_method", s.text("recompute_method", "uniform"));
-  a.number("recompute_num_layers", s.dimension("recompute_num_layers", 1));
+  a.number("recompute_num_layers", s.count("recompute_num_layers", 1));
   if (s.has("recompute_modules")) a.set("recompute_modules", s.json("recompute_modules"));
 }
 

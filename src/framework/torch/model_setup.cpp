@@ -55,6 +55,7 @@ Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
                                                    .attention = attention_of(recipe.attention),
                                                    .expert_load = recipe.expert_load}));
   if (!model) return tl::unexpected(config.check().error());
+  model->model_type = (*family)->model_type;
   return model;
 }
 

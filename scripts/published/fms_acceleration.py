@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fms-acceleration's benchmarks: trl's SFTTrainer over accelerate's FSDP (scripts/benchmarks of that repository)."""
+import json
+import re
+
+from .row import NotAnswerable, NotModelled, Plan, base_model, gpu, need
+
+MODELS = [("Mistral-7B-v0.1", "mistralai/Mistral-7B-v0.1"), ("Mixtral-8x7B", "mistralai/Mixtral-8x7B-v0.1"),
+          ("Llama-2-70b", "meta-llama/Llama-2-70b-hf"), ("Meta-Llama-3-8B", "meta-llama/Meta-Llama-3-8B-Instruct"),
+          ("Llama-3-70B", "meta-llama/Meta-Llama-3-70B")]
+# Configurations that the catalog does not have: their config.json on the hub.
+CONFIGS = {
+    "bigcode/gpt_bigcode-santacoder": {
+        "model_type": "gpt_bigcode", "n_embd": 2048, "n_head": 16, "n_layer": 24, "n_inner": 8192, "n_positions": 2048, "vocab_size": 49280,
+        "multi_query": True, "activation_function": "gelu_pytorch_tanh", "attn_pdrop": 0.1, "embd_pdrop": 0.1, "resid_pdrop": 0.1,
+        "attention_softmax_in_fp32": True, "scale_attention_softmax_in_fp32": True, "scale_attn_weights": True},
+    "ibm/PowerLM-3b": {
+        "model_type": "granite", "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 40, "num_attention_heads": 36,
+        "num_key_value_heads": 36, "vocab_size": 49152, "max_position_embeddings": 4096, "attention_bias": True, "mlp_bias": True,
+        "tie_word_embeddings": True, "attention_dropout": 0.1, "embedding_multiplier": 12.0, "logits_scaling": 0.25,
+        "residual_multiplier": 0.22, "attention_multiplier": 0.015625, "rope_theta": 10000.0, "rms_norm_eps": 1e-05},
+}
+
+
+def releases(row):
+    named = dict(re.findall(r"\b(torch|transformers|trl|accelerate|peft|bitsandbytes) (\d[\d.]*)", row["framework_version"]))
+    return ["--with", ",".join(f"{name}=={version}" for name, version in named.items())]
+
+
+def lora(row):
+    if not row["lora"]:
+        return []
+    return ["--peft", json.dumps({"r": row["lora"]["r"], "lora_dropout": row["lora"]["dropout"], "target_modules": row["lora"]["targets"]})]
+
+
+def quantization(row, sharded):
+    if "nf4" not in (row["quant"] or ""):
+        return []
+    config = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": "bfloat16"}
+    if sharded:
+        config["bnb_4bit_quant_storage"] = "bfloat16"
+    return ["--quantization", json.dumps(config)]
+
+
+def plan(row):
+    if "moe" in row["id"] and "scattermoe" in row["id"]:
+        raise NotModelled("ScatterMoE's kernels")
+    if row["seq_len"] is None:
+        raise NotAnswerable("sequence length (texts are not packed to one)")
+    need(row, "micro_batch")
+    extra = row["config"]["framework_config"]
+    if "autogptq" in extra:
+        raise NotModelled("Triton kernels of auto_gptq under autograd")
+    if "foak" in extra and "liger" not in extra:
+        raise NotModelled("the fused kernels of fms-acceleration")
+    if extra == "accelerated-peft-bnb-foak-liger":
+        raise NotModelled("the fused kernels of fms-acceleration")
+    config = CONFIGS.get(row["model"])
+    model = "{config}" if config else base_model(row, MODELS)
+    sharded = row["num_gpus"] > 1
+    half = "float16" if "torch_dtype=float16" in row["precision"] else "bfloat16"
+    args = ["train", model, "--framework", "transformers", *releases(row), "--optim", "adamw_torch", "--gradient_checkpointing", "true",
+            "--weights", "fp16" if half == "float16" else "bf16", "--per_device_train_batch_size", str(row["micro_batch"]),
+            "--sequence-length", str(row["seq_len"]), "--attention", "flash", *gpu(row), *lora(row), *quantization(row, sharded)]
+    if "bf16=True" in row["precision"]:
+        args += ["--bf16", "true"]
+    if row["quant"] and (extra.startswith("accelerated-peft-bnb") or sharded):
+        args += ["--prepare_model_for_kbit_training", "false"]  # the plugin's own, which casts nothing
+    if sharded:
+        args += ["--gpus", str(row["num_gpus"]), "--fsdp", "full_shard auto_wrap",
+                 "--fsdp_config", json.dumps({"version": 1, "backward_prefetch": "BACKWARD_PRE"})]
+    if "liger" in extra:
+        args += ["--use_liger_kernel", "true"]
+    kinds = tuple(kind for kind, there in (("streams", sharded), ("routing", "ixtral" in row["model"]), ("kernels", "foak" in extra)) if there)
+    return Plan(args, config=config, kinds=kinds, also=(("torch allocated at end of training", "steady_allocated_bytes"),))

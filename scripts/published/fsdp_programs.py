@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of their own around transformers' models: fsdp_qlora's train.py, ATorch's fsdp_llama2.py, llama-recipes."""
+import json
+
+from .row import NotAnswerable, NotModelled, Plan, base_model, gpu, need
+
+MODELS = [("Llama-2-7b", "meta-llama/Llama-2-7b-hf"), ("Llama-2-70b", "meta-llama/Llama-2-70b-hf"), ("Llama-2-13b", "meta-llama/Llama-2-13b-hf"),
+          ("Mistral-7B", "mistralai/Mistral-7B-v0.1"), ("Yi-34B", "01-ai/Yi-34B")]
+FSDP_QLORA_RELEASES = "torch==2.2.1,transformers==4.38.2,peft==0.9.0,accelerate==0.27.2,bitsandbytes==0.43.0"  # of March 2024
+ALL_LINEAR = ["k_proj", "q_proj", "v_proj", "up_proj", "down_proj", "gate_proj"]  # get_model_lora of train.py
+
+
+def fsdp_qlora(row):
+    need(row, "micro_batch", "seq_len")
+    if row["offload"] not in (None, "none"):
+        raise NotModelled("FSDP that offloads 4-bit parameters to the host")
+    sharded = "FSDP" in str(row["parallel"]["fsdp"])
+    args = ["train", base_model(row, MODELS), "--framework", "transformers", "--with", FSDP_QLORA_RELEASES, "--weights", "bf16", "--bf16", "false",
+            "--optim", "adamw_torch", "--per_device_train_batch_size", str(row["micro_batch"]), "--sequence-length", str(row["seq_len"]),
+            "--gradient_checkpointing", "true", "--attention", "sdpa", "--gpus", str(row["num_gpus"]), *gpu(row),
+            "--peft", json.dumps({"r": row["lora"]["r"], "lora_dropout": row["lora"]["dropout"], "target_modules": ALL_LINEAR}),
+            "--autocast_adapter_dtype", "false"]
+    if row["quant"]:
+        args += ["--quantization", json.dumps({"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": "bfloat16",
+                                               "bnb_4bit_quant_storage": "bfloat16"}), "--prepare_model_for_kbit_training", "false"]
+    if sharded:
+        args += ["--fsdp", "full_shard auto_wrap", "--fsdp_config", json.dumps({"version": 1, "backward_prefetch": "BACKWARD_PRE",
+                                                                                "use_orig_params": False})]
+    kinds = ("program",) + (("near",) if (row["value"] or 0) > 20 else ())
+    return Plan(args, "peak_reserved_bytes", kinds=kinds)
+
+
+def atorch(row):
+    need(row, "micro_batch", "seq_len")
+    if "3D" in row["framework"]:
+        raise NotModelled("DeepSpeed's pipeline with tensor parallelism")
+    args = ["train", base_model(row, MODELS), "--framework", "fsdp1", "--gpus", str(row["num_gpus"]), "--precision", "amp-bf16",
+            "--micro-batch-size", str(row["micro_batch"]), "--sequence-length", str(row["seq_len"]), "--gradient-checkpointing", "full",
+            "--optimizer", "adamw", "--attention", "flash", *gpu(row), "--with", "transformers==4.45.0",
+            "--strategy", json.dumps({"auto_wrap_policy": "layers"})]
+    if row["lora"]:
+        args += ["--lora-rank", str(row["lora"]["r"]), "--lora-targets", ",".join(row["lora"]["targets"]), "--lora-dropout", str(row["lora"]["dropout"])]
+    return Plan(args, kinds=("program",))
+
+
+def llama_recipes(row):
+    need(row, "micro_batch", "seq_len")
+    raise NotModelled("llama-recipes' loop")

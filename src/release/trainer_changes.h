@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changed between releases of what training runs are made of: the loss, Trainer, the plugins
+// of accelerate.
+#pragma once
+
+#include "release/release.h"
+
+namespace memtape::changes {
+
+inline constexpr Change kLossUpcastsLogits{
+    Package::transformers,
+    {4, 46, 0},
+    "ForCausalLMLoss makes its own float32 copy of the logits beside the model's; before, the "
+    "model's forward replaced them, and the 16-bit ones were gone.",
+    "models/llama/modeling_llama.py:LlamaForCausalLM.forward, loss/loss_utils.py"};
+
+inline constexpr Change kAllLossesUpcastLogits{
+    Package::transformers,
+    {4, 48, 0},
+    "Mistral and Granite call ForCausalLMLoss, too.",
+    "models/mistral/modeling_mistral.py, models/granite/modeling_granite.py"};
+
+inline constexpr Change kFsdpIsVersion2{
+    Package::transformers,
+    {5, 10, 0},
+    "--fsdp means fully_shard unless fsdp_config names version 1, and wraps every layer; before, "
+    "FullyShardedDataParallel, which wrapped layers where --fsdp said auto_wrap.",
+    "training_args.py:TrainingArguments._process_fsdp_args"};
+
+inline constexpr Change kFsdpWordsAreHidden{
+    Package::transformers,
+    {5, 0, 0},
+    "Words of --fsdp become reshard_after_forward, which the plugin's strategy hides; before, they "
+    "were the strategy (FSDP_SHARDING_STRATEGY).",
+    "training_args.py:TrainingArguments.__post_init__"};
+
+}  // namespace memtape::changes
