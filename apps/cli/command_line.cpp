@@ -367,6 +367,14 @@ Result<Request> parse_explain(const Command& command, Arguments arguments) {
   return request;
 }
 
+/// `memtape detect`
+Result<Request> parse_detect(const Command& command, Arguments arguments) {
+  DetectOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  app->add_flag("--watch", options.watch, "again every second, until it is ended");
+  return parse_into(options, *app, command, arguments);
+}
+
 /// `memtape run [options] -- COMMAND...`
 Result<Request> parse_run(const Command& command, Arguments arguments) {
   const auto dashes = std::ranges::find(arguments, std::string_view("--"));
@@ -512,6 +520,8 @@ constexpr std::array kCommands{
             "memtape replay trace.jsonl.gz", parse_replay},
     Command{"explain", "FILE...", "a snapshot, log or error message: what held the memory",
             "memtape explain snapshot.pickle", parse_explain},
+    Command{"detect", "", "the GPUs of this machine: what is free now, and who holds the rest",
+            "memtape detect --json", parse_detect},
     Command{"scoreboard", "FILE...", "replay truth rows: how often right to the byte",
             "memtape scoreboard tests/truth/torch_steps.jsonl", parse_scoreboard},
     Command{"diff", "TAPE MODEL", "a predicted step beside a recorded one",

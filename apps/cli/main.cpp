@@ -33,6 +33,7 @@ struct Run {
   }
   int operator()(const DiffOptions& options) const { return run_diff(options, terminal); }
   int operator()(const ExplainOptions& options) const { return run_explain(options, terminal); }
+  int operator()(const DetectOptions& options) const { return run_detect(options, terminal); }
   int operator()(const ModelsOptions& options) const { return run_models(options, terminal); }
   int operator()(const GpusOptions& options) const { return run_gpus(options, terminal); }
 };

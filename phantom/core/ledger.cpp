@@ -58,15 +58,20 @@ LedgerProcess& ledger() {
   return *my_slot;
 }
 
-std::int64_t used_of_gpu(int gpu) {
-  std::int64_t used = 0;
+void visit_processes(int gpu,
+                     const std::function<void(std::int64_t pid, std::int64_t used)>& visit) {
   for (LedgerProcess& slot : layout().processes) {
     const std::int32_t pid = slot.pid.load(std::memory_order_relaxed);
     if (pid == 0) break;
     const LedgerDevice& device = slot.devices[gpu];
     const std::int64_t held = device.used.load() + device.context.load();
-    if (held != 0 && lives(pid)) used += held;
+    if (held != 0 && lives(pid)) visit(pid, held);
   }
+}
+
+std::int64_t used_of_gpu(int gpu) {
+  std::int64_t used = 0;
+  visit_processes(gpu, [&](std::int64_t, std::int64_t held) { used += held; });
   return used;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "core/export.h"
@@ -20,6 +21,10 @@ PHANTOM_CORE LedgerProcess& ledger();
 
 /// Bytes of the GPU that all living processes hold, their contexts included.
 PHANTOM_CORE std::int64_t used_of_gpu(int gpu);
+
+/// Calls `visit` with pid and bytes of each living process that holds any of the GPU.
+PHANTOM_CORE void visit_processes(
+    int gpu, const std::function<void(std::int64_t pid, std::int64_t used)>& visit);
 
 /// Raises `peak` to `now`.
 void raise(std::atomic<std::int64_t>& peak, std::int64_t now);

@@ -14,7 +14,13 @@ using namespace memtape::phantom;
 
 namespace {
 
-enum Status : int { success = 0, invalid_argument = 2, not_supported = 3, not_found = 6 };
+enum Status : int {
+  success = 0,
+  invalid_argument = 2,
+  not_supported = 3,
+  not_found = 6,
+  insufficient_size = 7
+};
 
 char marks[kLedgerDevices];  ///< a device's handle is the address of its mark
 
@@ -46,6 +52,14 @@ struct MemoryV2 {
   unsigned version;
   unsigned long long total, reserved, free, used;
 };
+
+/// nvmlProcessInfo_t
+struct Process {
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
+};
+constexpr unsigned kNoInstance = ~0U;
 
 }  // namespace
 
@@ -151,11 +165,21 @@ PHANTOM_ENTRY int nvmlDeviceGetTemperature(void*, int, unsigned* degrees) {
   *degrees = 0;
   return success;
 }
-PHANTOM_ENTRY int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void*) {
-  *count = 0;
-  return success;
+/// The processes of the run that have a context on the GPU, as all of them share one ledger.
+PHANTOM_ENTRY int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count,
+                                                          Process* processes) {
+  const unsigned room = processes != nullptr ? *count : 0;
+  unsigned found = 0;
+  visit_processes(gpu_of(device), [&](std::int64_t pid, std::int64_t used) {
+    if (found < room)
+      processes[found] = {static_cast<unsigned>(pid), static_cast<unsigned long long>(used),
+                          kNoInstance, kNoInstance};
+    ++found;
+  });
+  *count = found;
+  return found > room ? insufficient_size : success;
 }
 PHANTOM_ENTRY int nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count,
-                                                       void* processes) {
+                                                       Process* processes) {
   return nvmlDeviceGetComputeRunningProcesses_v3(device, count, processes);
 }

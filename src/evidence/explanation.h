@@ -61,6 +61,10 @@ struct Explanation {
   std::vector<LogFigure> figures;  ///< of logs, nvidia-smi and memory summaries
   std::optional<std::vector<Residual>> residual;
   std::string against;  ///< the prediction it was laid beside
+  Levels predicted_peak;
+  /// Of the predicted step's allocations, how many the recording has, in order, from which event.
+  std::size_t step_allocations = 0, step_allocations_found = 0, step_event = 0;
+  std::string step_difference;
   std::vector<std::string> warnings;
 };
 

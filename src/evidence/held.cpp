@@ -174,7 +174,7 @@ Held held_of(const Recording& recording) {
   Held held;
   std::vector<Bytes> sizes;
   if (recording.is_cut) {
-    held.not_exact = "the state at its end is not known";
+    held.not_exact = "the state before its first event is not known";
   } else {
     const ReplayReport report = replay(recording.trace, {.placement = {}, .block_sizes = &sizes});
     held.is_exact = !report.disagreement;

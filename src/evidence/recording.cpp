@@ -324,7 +324,6 @@ std::vector<Recording> recordings_of(MemorySnapshot snapshot, const std::string&
 Recording recording_of(RecordedTrace trace) {
   Recording made;
   made.name = trace.name;
-  made.is_cut = !trace.final_segments;
   for (const InitialSegment& segment : trace.initial)
     for (const AddressRange& block : segment.blocks)
       made.older.push_back({block, block.size, 0, 0});

@@ -32,7 +32,7 @@ struct Recording {
   std::vector<OlderBlock> older;                ///< in the order of trace.initial's blocks
   std::vector<SnapshotAnnotation> annotations;  ///< of this device, in order of time
   std::vector<std::string> warnings;
-  /// The state at the end is not the one behind the last event, or is not known.
+  /// The state before the first event is not known: the file of a snapshot ended early.
   bool is_cut = false;
   bool has_private_pools = false;
 

@@ -279,6 +279,11 @@ std::string json(const Explanation& e) {
   out.end_array();
   if (e.residual) {
     out.member("against", e.against);
+    out.member("predicted_peak_allocated_bytes", e.predicted_peak.allocated);
+    out.member("predicted_peak_reserved_bytes", e.predicted_peak.reserved);
+    out.member("step_allocations", static_cast<std::int64_t>(e.step_allocations));
+    out.member("step_allocations_found", static_cast<std::int64_t>(e.step_allocations_found));
+    out.member("step_difference", e.step_difference);
     out.key("residual");
     out.begin_array();
     for (const Residual& r : *e.residual) {

@@ -132,7 +132,8 @@ void fragmentation_part(Page& page, const ExplainedRecording& r) {
   Stories stories(*r.recording.stacks);
   std::size_t shown = 0;
   for (const PinnedSegment& s : f.pinned) {
-    if (2 * (s.size - s.used) < s.size || shown++ == kPinnedShown) break;
+    if (2 * (s.size - s.used) < s.size) continue;
+    if (shown++ == kPinnedShown) break;
     const BlockLife& pin = *s.pins.front();
     const std::string place = stories.of(pin.stack).place;
     page.line("    " +
@@ -296,7 +297,16 @@ void figures_part(Page& page, const std::vector<LogFigure>& figures) {
 void residual_part(Page& page, const Explanation& e) {
   if (!e.residual) return;
   page.line("\n" + page.style().bold("beside ") + e.against);
-  if (e.residual->empty()) page.line("  no difference");
+  page.line(fmt::format("  predicted peak: {} B allocated, {} B reserved",
+                        with_commas(e.predicted_peak.allocated),
+                        with_commas(e.predicted_peak.reserved)));
+  page.line(
+      fmt::format("  {} of the step's {} allocations are in the recording, in order, from "
+                  "event {}",
+                  with_commas(static_cast<std::int64_t>(e.step_allocations_found)),
+                  with_commas(static_cast<std::int64_t>(e.step_allocations)), e.step_event + 1));
+  if (!e.step_difference.empty()) page.paragraph("first other: " + e.step_difference, 2);
+  if (e.residual->empty()) page.line("  no difference, to the byte");
   for (const Residual& r : *e.residual) {
     page.line("  " + pad_right(r.cause, 40) +
               pad_left(fmt::format("{}{}", r.bytes > 0 ? "+" : "", with_commas(r.bytes)), 20) +

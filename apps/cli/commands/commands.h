@@ -18,6 +18,7 @@ int run_replay(const ReplayOptions& options, Terminal& terminal);
 int run_models(const ModelsOptions& options, Terminal& terminal);
 int run_gpus(const GpusOptions& options, Terminal& terminal);
 int run_explain(const ExplainOptions& options, Terminal& terminal);
+int run_detect(const DetectOptions& options, Terminal& terminal);
 [[gnu::weak]] int run_scoreboard(const ScoreboardOptions& options, Terminal& terminal);
 [[gnu::weak]] int run_diff(const DiffOptions& options, Terminal& terminal);
 

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "evidence/explanation.h"
+#include "explain_against.h"
 #include "recorded_file.h"
 #include "report/explanation.h"
 
@@ -67,6 +68,9 @@ Result<Explanation> explain(const ExplainOptions& options) {
     if (!read) return tl::unexpected(read.error());
   }
   e.kind = kind_of(e, *first);
+  if (!options.against.empty())
+    if (const Result<void> laid = lay_beside(options.against, e); !laid)
+      return tl::unexpected(laid.error());
   return e;
 }
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memtape detect`: the GPUs of this machine, what is free on them now, and who holds the rest.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "answer/table.h"
+#include "base/text.h"
+#include "commands.h"
+#include "mesh/gpu_catalog.h"
+#include "nvml.h"
+#include "report/json_writer.h"
+
+namespace memtape::cli {
+namespace {
+
+using answer::clipped;
+using answer::Table;
+using report::JsonWriter;
+
+constexpr std::size_t kLongestCommand = 48;
+
+/// The catalog's id of a device of that name; "" for one that it does not have.
+std::string catalog_id(const std::string& name) {
+  for (const Gpu& gpu : gpu_catalog())
+    if (gpu.name == name) return std::string(gpu.id);
+  return {};
+}
+
+std::string links_of(const LocalGpu& gpu) {
+  std::string text;
+  if (gpu.nvlinks > 0) text = fmt::format("{} NVLinks", gpu.nvlinks);
+  if (gpu.pcie_generation > 0)
+    text +=
+        fmt::format("{}PCIe {} x{}", text.empty() ? "" : ", ", gpu.pcie_generation, gpu.pcie_width);
+  return text.empty() ? "-" : text;
+}
+
+std::string processes_text(const LocalGpu& gpu) {
+  std::string text;
+  for (const GpuProcess& p : gpu.processes)
+    text += fmt::format("    GPU {}  process {:>8}  {:>10}  {}{}\n", gpu.index, p.pid,
+                        p.used < 0 ? "not said" : human_bytes(p.used),
+                        clipped(p.command, kLongestCommand),
+                        p.container.empty() ? "" : ", container " + p.container);
+  return text;
+}
+
+std::string text_of(const LocalGpus& local, const OutputOptions& output) {
+  if (local.gpus.empty()) return fmt::format("no GPU: {}\n", local.none);
+  using enum Table::Align;
+  Table table({right, left, left, right, right, right, left});
+  if (!output.quiet) table.add({"GPU", "NAME", "--gpu", "TOTAL", "USED", "FREE NOW", "LINKS"});
+  std::string processes;
+  for (const LocalGpu& gpu : local.gpus) {
+    const std::string id = catalog_id(gpu.name);
+    table.add({std::to_string(gpu.index), gpu.name, id.empty() ? "-" : id, gib(gpu.total),
+               gib(gpu.used), gib(gpu.free), links_of(gpu)});
+    processes += processes_text(gpu);
+  }
+  std::string text = table.text();
+  if (!processes.empty() && !output.quiet) text += "\n" + processes;
+  if (!output.quiet && !local.driver.empty())
+    text += fmt::format("\ndriver {}, CUDA {}\n", local.driver, local.cuda);
+  return text;
+}
+
+void write_gpu(JsonWriter& out, const LocalGpu& gpu) {
+  out.begin_object();
+  out.member("gpu", gpu.index);
+  out.member("name", gpu.name);
+  out.member("id", catalog_id(gpu.name));
+  out.member("uuid", gpu.uuid);
+  out.member("bus", gpu.bus);
+  out.member("capability", fmt::format("{}.{}", gpu.capability_major, gpu.capability_minor));
+  out.member("total_bytes", gpu.total);
+  out.member("used_bytes", gpu.used);
+  out.member("free_bytes", gpu.free);
+  out.member("nvlinks", gpu.nvlinks);
+  out.member("pcie_generation", gpu.pcie_generation);
+  out.member("pcie_width", gpu.pcie_width);
+  out.key("processes");
+  out.begin_array();
+  for (const GpuProcess& p : gpu.processes) {
+    out.begin_object();
+    out.member("pid", p.pid);
+    out.key("used_bytes");
+    if (p.used < 0)
+      out.null();
+    else
+      out.value(p.used);
+    out.member("command", p.command);
+    out.member("container", p.container);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+}
+
+std::string json_of(const LocalGpus& local) {
+  JsonWriter out(JsonWriter::Layout::pretty);
+  out.begin_object();
+  out.member("schema", "memtape/1");
+  out.member("command", "detect");
+  out.member("driver", local.driver);
+  out.member("cuda", local.cuda);
+  out.key("gpus");
+  out.begin_array();
+  for (const LocalGpu& gpu : local.gpus) write_gpu(out, gpu);
+  out.end_array();
+  out.member("none", local.none);
+  out.end_object();
+  return std::move(out).take() + "\n";
+}
+
+}  // namespace
+
+int run_detect(const DetectOptions& options, Terminal& terminal) {
+  for (;;) {
+    const LocalGpus local = local_gpus();
+    if (options.watch && !options.output.json && isatty(STDOUT_FILENO) != 0)
+      terminal.print("\033[H\033[2J");
+    terminal.print(options.output.json ? json_of(local) : text_of(local, options.output));
+    if (!options.watch || local.gpus.empty() || !terminal.flush()) return ExitCode::fits;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
+}  // namespace memtape::cli
