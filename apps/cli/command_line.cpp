@@ -375,6 +375,32 @@ Result<Request> parse_detect(const Command& command, Arguments arguments) {
   return parse_into(options, *app, command, arguments);
 }
 
+/// `memtape check [FILE]`
+Result<Request> parse_check(const Command& command, Arguments arguments) {
+  CheckOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  add_operand(*app, "FILE", options.file, "the runs and their limits (memtape.toml)");
+  app->add_flag("--update", options.update, "write the lock file, whatever has grown");
+  return parse_into(options, *app, command, arguments);
+}
+
+/// `memtape watch [options] -- COMMAND...`
+Result<Request> parse_watch(const Command& command, Arguments arguments) {
+  const auto dashes = std::ranges::find(arguments, std::string_view("--"));
+  WatchCommand options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  app->add_option("--snapshot", options.snapshot,
+                  "where the snapshot of a run that ran out is kept (memtape-oom.pickle)")
+      ->type_name("FILE")
+      ->group("Answer");
+  Result<Request> request = parse_into(options, *app, command, {arguments.begin(), dashes});
+  if (!request || !std::holds_alternative<WatchCommand>(*request)) return request;
+  if (dashes == arguments.end() || dashes + 1 == arguments.end())
+    return tl::unexpected(mistake(command, "a command is missing behind --"));
+  std::get<WatchCommand>(*request).command.assign(dashes + 1, arguments.end());
+  return request;
+}
+
 /// `memtape run [options] -- COMMAND...`
 Result<Request> parse_run(const Command& command, Arguments arguments) {
   const auto dashes = std::ranges::find(arguments, std::string_view("--"));
@@ -520,6 +546,10 @@ constexpr std::array kCommands{
             "memtape replay trace.jsonl.gz", parse_replay},
     Command{"explain", "FILE...", "a snapshot, log or error message: what held the memory",
             "memtape explain snapshot.pickle", parse_explain},
+    Command{"watch", "-- COMMAND...", "a real run on a real GPU, observed",
+            "memtape watch -- python train.py", parse_watch},
+    Command{"check", "[FILE]", "a budget in CI: what grew since the lock file, and why",
+            "memtape check memtape.toml", parse_check},
     Command{"detect", "", "the GPUs of this machine: what is free now, and who holds the rest",
             "memtape detect --json", parse_detect},
     Command{"scoreboard", "FILE...", "replay truth rows: how often right to the byte",

@@ -34,6 +34,8 @@ struct Run {
   int operator()(const DiffOptions& options) const { return run_diff(options, terminal); }
   int operator()(const ExplainOptions& options) const { return run_explain(options, terminal); }
   int operator()(const DetectOptions& options) const { return run_detect(options, terminal); }
+  int operator()(const CheckOptions& options) const { return run_check(options, terminal); }
+  int operator()(const WatchCommand& command) const { return run_watch(command, terminal); }
   int operator()(const ModelsOptions& options) const { return run_models(options, terminal); }
   int operator()(const GpusOptions& options) const { return run_gpus(options, terminal); }
 };

@@ -13,9 +13,16 @@ const StackStory& Stories::of(StackId stack) {
   return known_.emplace(stack, story_of(stacks_, stack)).first->second;
 }
 
+/// A recording with Python stacks has none where autograd's threads allocate: gradients, and the
+/// workspace that cuBLAS gets for each thread and stream (getDefaultWorkspaceSize of
+/// ATen/cuda/CublasHandlePool.cpp: 2 x 4 MiB + 8 x 16 KiB, and 32 MiB on Hopper).
 Category Stories::category_of(const BlockLife& life) {
+  constexpr Bytes kWorkspace = 8519680, kHopperWorkspace = 33554432;
   if (life.category > 0) return static_cast<Category>(life.category - 1);
-  return life.stack == 0 ? Category::unknown : of(life.stack).category;
+  if (life.stack != 0) return of(life.stack).category;
+  if (stacks_.stacks.size() <= 1 || life.is_older) return Category::unknown;
+  return life.requested == kWorkspace || life.requested == kHopperWorkspace ? Category::workspace
+                                                                            : Category::gradient;
 }
 
 Account account_of(const std::vector<const BlockLife*>& alive, Stories& stories) {

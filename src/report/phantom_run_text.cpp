@@ -23,8 +23,11 @@ std::string head(const PhantomRun& run) {
   const std::string end = run.signal ? fmt::format("ended by signal {}", run.signal)
                                      : fmt::format("exit code {}", run.exit_code);
   const std::string torch = run.torch.empty() ? "" : fmt::format(", torch {}", run.torch);
-  return fmt::format("{}: {}, {:.1f} s\n{} x {}, {}{}\n", fmt::join(run.command, " "), end,
-                     run.seconds, run.gpus, run.device.name, gib(run.device.total_bytes), torch);
+  const std::string device = run.device.name.empty()
+                                 ? "no GPU\n"
+                                 : fmt::format("{} x {}, {}{}\n", run.gpus, run.device.name,
+                                               gib(run.device.total_bytes), torch);
+  return fmt::format("{}: {}, {:.1f} s\n{}", fmt::join(run.command, " "), end, run.seconds, device);
 }
 
 std::string level_row(std::string_view name, const Levels& l, const Unit& unit) {

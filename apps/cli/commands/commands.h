@@ -19,6 +19,8 @@ int run_models(const ModelsOptions& options, Terminal& terminal);
 int run_gpus(const GpusOptions& options, Terminal& terminal);
 int run_explain(const ExplainOptions& options, Terminal& terminal);
 int run_detect(const DetectOptions& options, Terminal& terminal);
+int run_check(const CheckOptions& options, Terminal& terminal);
+int run_watch(const WatchCommand& command, Terminal& terminal);
 [[gnu::weak]] int run_scoreboard(const ScoreboardOptions& options, Terminal& terminal);
 [[gnu::weak]] int run_diff(const DiffOptions& options, Terminal& terminal);
 

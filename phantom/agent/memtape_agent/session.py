@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import time
 import traceback
 
 from . import cudnn, history, native, settings, stacks, step_tape
@@ -14,6 +15,7 @@ from .reads import Reads
 from . import values
 
 _MOST_STEPS, _MOST_OOMS = 1000, 5
+_SECONDS_BETWEEN_FILES = 0.5  # of a watched run; on a phantom every step leaves its figures
 
 
 class Session:
@@ -27,6 +29,8 @@ class Session:
         self._steady = {}
         self._ooms, self._problems = [], []
         self._book = None
+        self._written = 0.0
+        self._reads = None
         stacks.know_torch(torch)
         self._phases = Phases(torch, self._close_phase, self._close_step)
         torch.cuda._lazy_call(self._guarded(self._cuda_is_ready))
@@ -63,7 +67,7 @@ class Session:
         if self._backend == "native":  # the others keep no history and have no observers
             history.start(self._torch, settings.HISTORY)
             self._torch._C._cuda_attach_out_of_memory_observer(self._guarded(self._out_of_memory))
-        self._reads = Reads()
+        self._reads = None if settings.WATCH else Reads()
         self._marks = step_tape.Marks(self._torch, self._peaks.raw) if settings.WANT_TAPE and self._backend == "native" else None
         self._ready = True
 
@@ -94,7 +98,8 @@ class Session:
             self._steady = {d: self._peaks.now(d) for d in self._in_use()}
             if self._marks:
                 self._guarded(self._marks.step_done)(self._phases.step - 1, self._in_use())
-            self._guarded(self._write)(self._figures())
+            if not settings.WATCH or time.monotonic() - self._written > _SECONDS_BETWEEN_FILES:
+                self._guarded(self._write)(self._figures())
         native.mark(self._phases.step, self._phases.phase)
         if settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER:
             raise SystemExit(0)
@@ -105,13 +110,15 @@ class Session:
             self._ooms.append({"device": device, "request": requested, "total": total, "free": free, "phase": self._phases.phase,
                                "step": self._phases.step, "stack": stacks.here(2), **now,
                                "largest": history.alive_now(self._torch.cuda.memory._snapshot(), device)})
+            if settings.WATCH and len(self._ooms) == 1:
+                self._torch.cuda.memory._dump_snapshot(os.path.join(settings.RUN_FOLDER, "process-%d.pickle" % self._pid))
 
     def _figures(self):
         stats = {d: self._peaks.raw(d) for d in self._in_use()}
         return {"pid": self._pid, "argv": sys.argv[:1], "python": sys.version.split()[0], "torch": self._torch.__version__,
                 "rank": _rank(), "stopped": bool(settings.STOP_AFTER and self._phases.step >= settings.STOP_AFTER),
                 "step": self._phases.step, "phase": self._phases.phase, "problems": self._problems, "warnings": cudnn.warnings(), "out_of_memory": self._ooms,
-                "reads": self._reads.table(), "invented": self._book.table() if self._book else [], "backend": self._backend,
+                "reads": self._reads.table() if self._reads else [], "invented": self._book.table() if self._book else [], "backend": self._backend,
                 "devices": [self._figures_of(d, stats[d]) for d in sorted(stats)]}
 
     def _figures_of(self, device, stats):
@@ -127,6 +134,7 @@ class Session:
         with open(path + ".new", "w") as file:
             json.dump(figures, file)
         os.replace(path + ".new", path)
+        self._written = time.monotonic()
 
     def finish(self):
         if not self._ready or self._pid != os.getpid():
@@ -177,6 +185,9 @@ def _gpu(device):
 def begin(torch):
     if not getattr(torch.version, "cuda", None):
         note("torch", "this torch (%s) is a build without CUDA" % torch.__version__)
+        return
+    if settings.WATCH:
+        Session(torch)
         return
     cudnn.leave_out(torch)
     if settings.SOLO:

@@ -18,6 +18,7 @@ def _fraction(name, otherwise):
 RUN_FOLDER = os.environ.get("MEMTAPE_PHANTOM_RUN", "")
 STOP_AFTER = _number("MEMTAPE_PHANTOM_STOP_AFTER", 0)  # optimizer steps; 0: never
 HISTORY = _number("MEMTAPE_PHANTOM_HISTORY", 300000)  # allocator events that are kept
+WATCH = os.environ.get("MEMTAPE_WATCH") == "1"  # a real GPU: nothing is stood in for, and little may be spent
 SOLO = os.environ.get("MEMTAPE_PHANTOM_SOLO") == "1"  # this process plays one rank of many
 WANT_TAPE = os.environ.get("MEMTAPE_PHANTOM_TAPE") == "1"
 WANT_SNAPSHOT = os.environ.get("MEMTAPE_PHANTOM_SNAPSHOT") == "1"
