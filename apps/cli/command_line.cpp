@@ -17,6 +17,7 @@
 #include "answer/serve_words.h"
 #include "answer/train_options.h"
 #include "base/text.h"
+#include "help_text.h"
 #include "run_options.h"
 #include "workload/training_arguments.h"
 
@@ -46,13 +47,6 @@ std::string help_hint(const Command& command) {
 
 Error mistake(const Command& command, std::string what) {
   return {ErrorKind::bad_input, std::move(what), std::string(command.name), help_hint(command)};
-}
-
-/// CLI11 sets two blank lines between groups and one more at the end.
-std::string with_fewer_blank_lines(std::string text) {
-  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
-  while (text.ends_with("\n\n")) text.pop_back();
-  return text;
 }
 
 std::unique_ptr<CLI::App> app_of(const Command& command) {
@@ -561,21 +555,6 @@ constexpr std::array kCommands{
     Command{"gpus", "[ID]", "the GPUs that are known by name", "memtape gpus h100-80gb",
             parse_catalog<GpusOptions>},
 };
-
-constexpr std::string_view kOverview = R"(memtape {}: GPU memory, predicted to the byte
-
-Usage: memtape COMMAND [options]
-
-Commands:
-{}
-memtape COMMAND --help   its options and an example
-memtape --version        the version
-
-Example:
-  {}
-
-Exit codes: 0 fits or no device was named, 1 does not fit, 2 bad input, 3 internal error
-)";
 
 std::string overview() {
   std::string listed;
