@@ -18,7 +18,7 @@ elif [ $# -gt 0 ]; then
 fi
 cd "$root"
 {
-  cat docs/accuracy/introduction.md
+  cat docs/accuracy/published.md docs/accuracy/introduction.md
   "$program" scoreboard --markdown tests/truth/torch_steps.jsonl
   cat docs/accuracy/peers.md
   for part in torch_compile trainer litgpt data_parallel deepspeed torch_parallel torch_pp megatron generate vllm llamacpp \

@@ -6,7 +6,7 @@ from .row import NotAnswerable, NotModelled, Plan, base_model, gpu, need
 
 MODELS = [("Llama-2-7b", "meta-llama/Llama-2-7b-hf"), ("Llama-2-70b", "meta-llama/Llama-2-70b-hf"), ("Llama-2-13b", "meta-llama/Llama-2-13b-hf"),
           ("Mistral-7B", "mistralai/Mistral-7B-v0.1"), ("Yi-34B", "01-ai/Yi-34B")]
-FSDP_QLORA_RELEASES = "torch==2.2.1,transformers==4.38.2,peft==0.9.0,accelerate==0.27.2,bitsandbytes==0.43.0"  # of March 2024
+FSDP_QLORA_RELEASES = "torch==2.4.0,transformers==4.45.0,peft==0.9.0,bitsandbytes==0.43.0"  # of March 2024, or the oldest known
 ALL_LINEAR = ["k_proj", "q_proj", "v_proj", "up_proj", "down_proj", "gate_proj"]  # get_model_lora of train.py
 
 
@@ -18,11 +18,12 @@ def fsdp_qlora(row):
     args = ["train", base_model(row, MODELS), "--framework", "transformers", "--with", FSDP_QLORA_RELEASES, "--weights", "bf16", "--bf16", "false",
             "--optim", "adamw_torch", "--per_device_train_batch_size", str(row["micro_batch"]), "--sequence-length", str(row["seq_len"]),
             "--gradient_checkpointing", "true", "--attention", "sdpa", "--gpus", str(row["num_gpus"]), *gpu(row),
-            "--peft", json.dumps({"r": row["lora"]["r"], "lora_dropout": row["lora"]["dropout"], "target_modules": ALL_LINEAR}),
-            "--autocast_adapter_dtype", "false"]
+            "--peft", json.dumps({"r": row["lora"]["r"], "lora_dropout": row["lora"]["dropout"], "target_modules": ALL_LINEAR})]
     if row["quant"]:
         args += ["--quantization", json.dumps({"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": "bfloat16",
                                                "bnb_4bit_quant_storage": "bfloat16"}), "--prepare_model_for_kbit_training", "false"]
+    if not sharded:
+        args += ["--ddp_find_unused_parameters", "false"]
     if sharded:
         args += ["--fsdp", "full_shard auto_wrap", "--fsdp_config", json.dumps({"version": 1, "backward_prefetch": "BACKWARD_PRE",
                                                                                 "use_orig_params": False})]
@@ -37,7 +38,7 @@ def atorch(row):
     args = ["train", base_model(row, MODELS), "--framework", "fsdp1", "--gpus", str(row["num_gpus"]), "--precision", "amp-bf16",
             "--micro-batch-size", str(row["micro_batch"]), "--sequence-length", str(row["seq_len"]), "--gradient-checkpointing", "full",
             "--optimizer", "adamw", "--attention", "flash", *gpu(row), "--with", "transformers==4.45.0",
-            "--strategy", json.dumps({"auto_wrap_policy": "layers"})]
+            "--strategy", json.dumps({"wrap": "layer", "use_orig_params": True})]
     if row["lora"]:
         args += ["--lora-rank", str(row["lora"]["r"]), "--lora-targets", ",".join(row["lora"]["targets"]), "--lora-dropout", str(row["lora"]["dropout"])]
     return Plan(args, kinds=("program",))

@@ -34,7 +34,7 @@ def plan(row):
     before = october or "lama-3.2" not in row["model"]  # litgpt 0.5.0 brought Llama 3.2; the table's other rows are older
     args = ["train", "{config}" if config else base_model(row, MODELS), "--framework", "litgpt", "--precision", "amp-bf16" if "mixed" in row["precision"] else "bf16",
             "--micro-batch-size", str(row["micro_batch"]), "--sequence-length", str(row["seq_len"]), *gpu(row),
-            "--with", "litgpt==0.4.0" if before else "litgpt==0.5.0"]
+            "--with", "litgpt==0.1.0" if october else "litgpt==0.4.0" if before else "litgpt==0.5.0"]
     if (row["activation_checkpointing"] or "none") != "none":
         args += ["--gradient-checkpointing", "full"]
     if row["lora"]:
@@ -42,7 +42,8 @@ def plan(row):
         args += ["--lora-rank", str(row["lora"]["r"]), "--lora-dropout", str(row["lora"]["dropout"]),
                  "--lora-targets", ",".join(TARGETS.get(target, target) for target in targets)]
     if row["quant"]:
-        args += ["--quantize", row["quant"].replace("bnb.", "")]
+        args += ["--quantize", row["quant"].split()[0].replace("bnb.", "")]
     if "SUSPECT" in (row["notes"] or ""):
         raise NotAnswerable("below its own weights, gradients and states: another setting than it says")
-    return Plan(args, config=config, kinds=("first",) if october else ("lengths",))
+    kinds = ("first",) if october else ("lengths", "kept") if before and row["quant"] else ("lengths",)
+    return Plan(args, config=config, kinds=kinds)

@@ -15,6 +15,7 @@ KINDS = {
     "routing": "Experts get as many tokens as a real router sends them.",
     "kernels": "Triton kernels of fms-acceleration (norms, rope) run in place of the model's own, which are taken.",
     "first": "The peak is that of the first iteration, whose sample is the longest; the answer is that of one of many as long.",
+    "kept": "bitsandbytes before 0.43.2 keeps inputs of the graph before, of samples whose lengths are not said; they are not counted.",
     "lengths": "512 is the longest a sample may be; how long the longest was is not said.",
     "inductor": "Reserved memory of what inductor generated on that day, or of what it tried in the first step.",
     "days": "torchtitan before July 2024: of a trainer and a PyTorch of that day.",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every source's mapping of a row gives, and what it says where it cannot."""
 import dataclasses
+import re
 
 GIB, MIB = 2**30, 2**20
 UNITS = {"bytes": 1, "GiB": GIB, "MiB": MIB, "GB": 10**9}
@@ -47,7 +48,9 @@ GPUS = [("H100", "h100-80gb"), ("H200", "h200-141gb"), ("GB200", "gb200"), ("B20
 
 
 def gpu(row):
+    """With the memory that the row gives the card, where the catalog's of that name has another."""
     for words, name in GPUS:
         if words in (row["gpu"] or ""):
-            return ["--gpu", name]
+            larger = re.search(r"\b(95(?:\.\d+)?)(?: ?GiB|-96GB)", row["gpu"]) if name == "h100-80gb" else None
+            return ["--gpu", name] + (["--gpu-memory-bytes", str(int(float(larger[1]) * GIB))] if larger else [])
     return []

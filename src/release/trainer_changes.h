@@ -34,4 +34,17 @@ inline constexpr Change kFsdpWordsAreHidden{
     "were the strategy (FSDP_SHARDING_STRATEGY).",
     "training_args.py:TrainingArguments.__post_init__"};
 
+inline constexpr Change kAdaptersAreCast{
+    Package::peft,
+    {0, 12, 0},
+    "Adapters in a half type become float32 (autocast_adapter_dtype).",
+    "tuners/tuners_utils.py:BaseTuner._cast_adapter_dtype"};
+
+inline constexpr Change kProducts4BitKeepNoInputs{
+    Package::bitsandbytes,
+    {0, 43, 2},
+    "Products over 4-bit weights keep no inputs; before, Python's ctx held them until the whole "
+    "graph went.",
+    "autograd/_functions.py:MatMul4Bit.forward"};
+
 }  // namespace memtape::changes

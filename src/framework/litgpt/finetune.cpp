@@ -91,6 +91,10 @@ class Finetuned final : public torch::DrivenModel {
 
   /// fabric.backward(loss / gradient_accumulation_iters); the loop divides where there are several.
   Tensor loss_of(const family::Batch& batch) override {
+    if (!recipe_.release.has(changes::kLitgptTakesSamplesAsTheyCome)) {
+      loss_.reset();
+      gpt_.forget_logits();
+    }
     loss_ = gpt_.forward(batch).loss;
     return recipe_.gradient_accumulation > 1 ? loss_ : loss_.div(1.0);
   }

@@ -31,6 +31,8 @@ class Gpt final : public family::PretrainedModel {
   /// The loss of one turn of fit() (finetune/lora.py, finetune/full.py). Its logits live until the
   /// next turn has new ones.
   family::ModelOutput forward(const family::Batch& batch) override;
+  /// As in a first turn.
+  void forget_logits() { logits_.clear(); }
   /// validate() over two batches of these sizes: whole logits, and nothing kept but its locals from
   /// one batch to the next.
   void validate(const ghost::Dims& batch_sizes);

@@ -9,6 +9,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/reductions.h"
+#include "release/trainer_changes.h"
 
 namespace memtape::torch {
 namespace {
@@ -77,6 +78,7 @@ Tensor eye(std::int64_t size, DType dtype) {
 }  // namespace
 
 void cast_to_float32(nn::Linear& adapter) {
+  if (!ghost::has(changes::kAdaptersAreCast)) return;
   if (is_half(adapter.weight.dtype()))
     nn::replace_weight(adapter, as_float32(adapter.node(), adapter.weight));
   if (!adapter.bias.defined() || !is_half(adapter.bias.dtype())) return;
@@ -114,6 +116,7 @@ void LoraLinear::cast() {
   cast_to_float32(lora_A_);
   cast_to_float32(lora_B_);
   if (!magnitude_.defined() || !is_half(magnitude_.dtype())) return;
+  if (!ghost::has(changes::kAdaptersAreCast)) return;
   magnitude_ = as_float32(*magnitude_node_, magnitude_);
   magnitude_node_->parameters.front().tensor = magnitude_;
 }

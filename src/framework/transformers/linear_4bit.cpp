@@ -94,7 +94,7 @@ struct MatMul4Bit final : ghost::Node {
   void release() override { kept_input.reset(); }
   const nn::Projection& layer;
   const QuantState& state;
-  Tensor kept_input;
+  Tensor kept_input;  ///< ctx.tensors of old releases: it goes with the whole graph
 };
 
 Tensor matmul_4bit(const Tensor& a, const nn::Projection& layer, const QuantState& state,

@@ -14,6 +14,7 @@
 #include "framework/transformers/linear_8bit.h"
 #include "ghost/ops/creation.h"
 #include "nn/layers.h"
+#include "release/trainer_changes.h"
 
 namespace memtape::transformers {
 namespace {
@@ -65,7 +66,8 @@ void quantize(nn::Projection& layer, const QuantizationRecipe& recipe, Tensor& d
   auto [packed, state] =
       quantize_4bit(packs, {.nested = recipe.double_quant, .storage = recipe.storage}, dynamic_map);
   take_packed_weight(layer, packed);
-  layer.kernel = std::make_unique<Linear4Bit>(std::move(state), recipe.compute_dtype);
+  const Products4Bit products{.keep_inputs = !ghost::has(changes::kProducts4BitKeepNoInputs)};
+  layer.kernel = std::make_unique<Linear4Bit>(std::move(state), recipe.compute_dtype, products);
 }
 
 /// Params4bit of the model, and their like.
