@@ -21,6 +21,12 @@ using answer::PlanTrainOptions;
 using answer::RawOptions;
 using answer::ServeCommand;
 
+/// `memtape time QUESTIONS`
+struct TimeOptions {
+  std::string file;
+  OutputOptions output;
+};
+
 /// `memtape replay TRACE`
 struct ReplayOptions {
   std::string trace;

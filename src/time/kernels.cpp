@@ -28,13 +28,13 @@ struct Sustained {
   std::string_view gpu;
   double in_16_bits, in_8_bits;  ///< of the data sheet's peak
 };
-constexpr std::array<Sustained, 7> kSustained = {{{"a100-80gb", 0.74, 1},
-                                                  {"h100-80gb", 0.66, 0.60},
-                                                  {"h200-141gb", 0.66, 0.60},
-                                                  {"b200-180gb", 0.58, 0.58},
-                                                  {"gb200", 0.56, 0.52},
-                                                  {"b300-288gb", 0.65, 0.60},
-                                                  {"gb300", 0.65, 0.62}}};
+constexpr std::array<Sustained, 7> kSustained = {{{"a100-80gb", 0.72, 1},
+                                                  {"h100-80gb", 0.625, 0.565},
+                                                  {"h200-141gb", 0.625, 0.565},
+                                                  {"b200-180gb", 0.55, 0.56},
+                                                  {"gb200", 0.505, 0.49},
+                                                  {"b300-288gb", 0.62, 0.60},
+                                                  {"gb300", 0.62, 0.62}}};
 
 struct Witness {
   std::string_view prefix, gpu;

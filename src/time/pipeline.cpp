@@ -245,19 +245,18 @@ std::int64_t Pipeline::rank_of(std::int64_t chunk) const {
 }
 
 PipelineTime run_pipeline(const Pipeline& p, bool slots) {
-  // Two rounds beyond what fills the pipeline show what one more round costs.
   const std::int64_t round = p.ranks;
-  const std::int64_t enough = 4 * round;
-  if (slots || p.micro_batches <= enough + round) return run_all(p, slots);
+  const std::int64_t enough = 2 * round + p.micro_batches % round;
+  if (slots || is_v(p.schedule) || p.micro_batches <= enough) return run_all(p, slots);
   Pipeline shorter = p;
-  shorter.micro_batches = enough - round + p.micro_batches % round;
-  const PipelineTime before = run_all(shorter, false);
-  shorter.micro_batches += round;
+  shorter.micro_batches = enough;
   PipelineTime time = run_all(shorter, false);
-  const auto rounds = static_cast<double>((p.micro_batches - shorter.micro_batches) / round);
-  const double one = time.seconds - before.seconds;
-  time.seconds += rounds * one;
-  time.busy *= static_cast<double>(p.micro_batches) / static_cast<double>(shorter.micro_batches);
+  // From there on the slowest rank never waits: each micro-batch costs what it does for it.
+  const auto more = static_cast<double>(p.micro_batches - enough);
+  const double one = time.busy / static_cast<double>(enough);
+  const double waits = p.overlaps_sends ? 0 : 2 * p.send * static_cast<double>(p.chunks_per_rank);
+  time.seconds += more * (one + waits);
+  time.busy += more * one;
   return time;
 }
 

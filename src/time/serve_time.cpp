@@ -19,7 +19,7 @@ double cut(std::int64_t x, std::int64_t ranks) {
 constexpr double kPassWithGraphs = 1.0e-3;
 /// How many passes a prompt waits, by engine (vLLM, SGLang, TensorRT-LLM): from measured servers
 /// under light load, as docs/time.md says.
-constexpr std::array<double, 4> kWaitForPass = {0.1, 1.0, 1.5, 0.1};
+constexpr std::array<double, 4> kWaitForPass = {0.1, 1.0, 0.8, 0.1};
 constexpr double kRounds = 10;
 /// Passes with prompts run without graphs: Python launches a layer's kernels one by one, more of
 /// them for experts and for latent attention. vLLM compiles what lies between attention.

@@ -5,6 +5,7 @@
 //     const StepClock clock(shape, machine);
 //     const StepTime t = clock.train(setup);     // t.seconds.mid, t.parts ...
 //
+// It keeps what it has worked out, so one thread at a time may ask it.
 // Memory is exact; time is a range. docs/time.md says what it is made of and how far to trust it.
 #pragma once
 

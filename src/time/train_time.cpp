@@ -287,6 +287,41 @@ Pipeline TrainClock::pipeline(const TrainSetup& s, const std::vector<Stage>& sta
   return pipeline;
 }
 
+/// The schedule is run once for pipelines whose chunks take the same to a 32nd of their mean; what
+/// differs is the unit.
+PipelineTime TrainClock::run(const Pipeline& p) const {
+  constexpr double kSteps = 32;
+  double unit = 0;
+  for (const ChunkTime& t : p.chunks) unit += t.forward + t.backward + t.weights;
+  unit /= to_double(static_cast<std::int64_t>(p.chunks.size()));
+  if (p.ranks == 1 || unit <= 0) return run_pipeline(p);
+  std::vector<std::int64_t> key = {static_cast<std::int64_t>(p.schedule), p.ranks,
+                                   p.chunks_per_rank, p.micro_batches, p.overlaps_sends ? 1 : 0};
+  const auto round = [&](double& seconds) {
+    const auto steps = static_cast<std::int64_t>(std::lround(seconds / unit * kSteps));
+    key.push_back(steps);
+    seconds = to_double(steps) / kSteps;
+  };
+  Pipeline rounded = p;
+  for (ChunkTime& t : rounded.chunks) round(t.forward), round(t.backward), round(t.weights);
+  round(rounded.send);
+  PipelineTime time;
+  std::vector<double> busy(static_cast<std::size_t>(p.ranks), 0);
+  for (std::size_t c = 0; c < p.chunks.size(); ++c)
+    busy[static_cast<std::size_t>(p.rank_of(static_cast<std::int64_t>(c)))] +=
+        p.chunks[c].forward + p.chunks[c].backward + p.chunks[c].weights;
+  const auto most = std::max_element(busy.begin(), busy.end());
+  time.slowest = most - busy.begin();
+  time.busy = *most * to_double(p.micro_batches);
+  auto found = bubbles_.find(key);
+  if (found == bubbles_.end()) {
+    const PipelineTime of = run_pipeline(rounded);
+    found = bubbles_.emplace(std::move(key), of.seconds - of.busy).first;
+  }
+  time.seconds = time.busy + found->second * unit;
+  return time;
+}
+
 /// All chunks of a rank together.
 TrainClock::Stage TrainClock::rank_of(const Pipeline& pipeline, const std::vector<Stage>& stages,
                                       std::int64_t rank) {
@@ -343,7 +378,7 @@ std::vector<TimePart> TrainClock::parts_of(const TrainSetup& s, const Stage& ran
 StepTime TrainClock::step(const TrainSetup& s, bool timeline, bool explains) const {
   const std::vector<Stage> all = stages(s, layers_of(s));
   const Pipeline chunks = pipeline(s, all);
-  const PipelineTime run = run_pipeline(chunks, timeline);
+  const PipelineTime run = this->run(chunks);
   const Stage rank = rank_of(chunks, all, run.slowest);
   const Sharding z = sharding(s);
   double held = rank.dense / (s.zero >= 1 ? to_double(z.ranks) : 1) +
@@ -356,7 +391,7 @@ StepTime TrainClock::step(const TrainSetup& s, bool timeline, bool explains) con
   const double seconds = run.seconds + once.data + once.optimizer + once.offload;
   StepTime time;
   time.seconds = {seconds, seconds, seconds};
-  if (timeline) time.timeline = run.slots;
+  if (timeline) time.timeline = run_pipeline(chunks, true).slots;
   if (explains) time.parts = parts_of(s, rank, once, run.seconds, run.busy);
   return time;
 }

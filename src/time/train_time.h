@@ -36,6 +36,7 @@ class TrainClock {
               std::int64_t last) const;
   void add_sharded(Stage& stage, const TrainSetup& setup) const;
   Pipeline pipeline(const TrainSetup& s, const std::vector<Stage>& stages) const;
+  PipelineTime run(const Pipeline& pipeline) const;
   static Stage rank_of(const Pipeline& pipeline, const std::vector<Stage>& stages,
                        std::int64_t rank);
   static std::vector<TimePart> parts_of(const TrainSetup& s, const Stage& rank, const Once& once,
@@ -51,6 +52,8 @@ class TrainClock {
   LayerClock layers_;
   /// What layers cost depends on few of a layout's sizes: kept by those.
   mutable std::map<std::vector<std::int64_t>, std::shared_ptr<const Layers>> kept_;
+  /// Bubbles by schedule and by the chunks' times in parts of their mean.
+  mutable std::map<std::vector<std::int64_t>, double> bubbles_;
 };
 
 /// Operations of a step on all GPUs, forward and backward, recomputation apart.
