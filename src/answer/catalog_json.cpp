@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "family/pretrained.h"
+#include "mesh/gpu_speeds.h"
 #include "report/json_writer.h"
 
 namespace memtape::answer {
@@ -16,6 +17,19 @@ using report::JsonWriter;
 void write_bytes(JsonWriter& json, std::string_view key, Bytes bytes, Certainty certainty) {
   json.key(key);
   certainty == Certainty::unknown ? json.null() : json.value(bytes);
+}
+
+/// By its data sheet; null where nobody published the figure.
+void write_speeds(JsonWriter& json, const GpuSpeeds& s) {
+  for (const auto& [key, figure] :
+       {std::pair("tflops_fp32", s.tflops_fp32), std::pair("tflops_bf16", s.tflops_bf16),
+        std::pair("tflops_fp16", s.tflops_fp16), std::pair("tflops_fp8", s.tflops_fp8),
+        std::pair("tflops_fp4", s.tflops_fp4), std::pair("memory_gb_s", s.memory_gb_s),
+        std::pair("link_gb_s", s.link_gb_s), std::pair("pcie_gb_s", s.pcie_gb_s),
+        std::pair("network_gb_s", s.network_gb_s)}) {
+    json.key(key);
+    figure > 0 ? json.raw(fmt::format("{:.6g}", figure)) : json.null();
+  }
 }
 
 void write_gpu(JsonWriter& json, const Gpu& gpu) {
@@ -35,6 +49,7 @@ void write_gpu(JsonWriter& json, const Gpu& gpu) {
   json.member("context_certainty", name(gpu.context_certainty));
   json.member("context_source", gpu.context_source);
   json.member("notes", gpu.notes);
+  write_speeds(json, speeds_of(gpu.id));
   json.end_object();
 }
 

@@ -9,6 +9,7 @@
 #include "answer/table.h"
 #include "base/text.h"
 #include "commands.h"
+#include "mesh/gpu_speeds.h"
 
 namespace memtape::cli {
 namespace {
@@ -24,22 +25,33 @@ std::string total_text(const Gpu& gpu) {
   return fmt::format("{:.2f}", static_cast<double>(gpu.total_bytes) / static_cast<double>(1_GiB));
 }
 
+std::string speed_text(double figure) {
+  return figure > 0 ? fmt::format("{:.4g}", figure) : std::string("-");
+}
+
 std::string catalog_text(std::span<const Gpu> gpus, const OutputOptions& output) {
   using enum Table::Align;
-  Table table({left, left, right, right, right, left, left});
+  Table table({left, left, right, right, right, left, right, right, right, right, left});
   const bool sources = output.explain;
   if (!output.quiet)
-    table.add({"GPU", "NAME", "CAPABILITY", "SMs", "GiB", "FIGURE", sources ? "SOURCE" : ""});
-  for (const Gpu& gpu : gpus)
+    table.add({"GPU", "NAME", "CAPABILITY", "SMs", "GiB", "FIGURE", "BF16", "FP8", "GB/s", "LINK",
+               sources ? "SOURCE" : ""});
+  for (const Gpu& gpu : gpus) {
+    const GpuSpeeds speeds = speeds_of(gpu.id);
     table.add({std::string(gpu.id), clipped(gpu.name, kLongestName), capability_text(gpu),
                gpu.sm_count > 0 ? std::to_string(gpu.sm_count) : "-", total_text(gpu),
-               std::string(name(gpu.total_certainty)), sources ? gpu.total_source : ""});
+               std::string(name(gpu.total_certainty)), speed_text(speeds.tflops_bf16),
+               speed_text(speeds.tflops_fp8), speed_text(speeds.memory_gb_s),
+               speed_text(speeds.link_gb_s), sources ? gpu.total_source : ""});
+  }
   std::string text = table.text();
   if (!output.quiet)
     text +=
         "\nGiB (2^30 bytes): all that CUDA gives a program, less than nvidia-smi shows.\n"
         "exact: printed to the byte by a device; rounded: printed, the least value that\n"
-        "prints so; estimated: by the rule that memtape gpus GPU names.\n";
+        "prints so; estimated: by the rule that memtape gpus GPU names. By data sheets:\n"
+        "BF16, FP8: dense TFLOPS; GB/s: of its memory; LINK: GB/s of NVLink or its like,\n"
+        "one direction.\n";
   return text;
 }
 
@@ -47,6 +59,27 @@ std::string figure_text(Bytes bytes, Certainty certainty, std::string_view sourc
   if (certainty == Certainty::unknown) return "unknown";
   return fmt::format("{} bytes, {} ({}: {})", with_commas(bytes), gib(bytes), name(certainty),
                      source);
+}
+
+/// A line for each kind of figure that a data sheet has.
+std::string speeds_text(const GpuSpeeds& s) {
+  std::string text, rates;
+  for (const auto& [what, figure] :
+       {std::pair("bf16", s.tflops_bf16), std::pair("fp16", s.tflops_fp16),
+        std::pair("fp8", s.tflops_fp8), std::pair("fp4", s.tflops_fp4),
+        std::pair("fp32", s.tflops_fp32)})
+    if (figure > 0)
+      rates += fmt::format("{}{} {}", rates.empty() ? "" : ", ", what, speed_text(figure));
+  if (!rates.empty()) text += fmt::format("  TFLOPS        {} (dense)\n", rates);
+  if (s.memory_gb_s > 0) text += fmt::format("  memory        {:.4g} GB/s\n", s.memory_gb_s);
+  std::string links;
+  for (const auto& [what, figure] :
+       {std::pair("NVLink or its like", s.link_gb_s), std::pair("PCIe", s.pcie_gb_s),
+        std::pair("network", s.network_gb_s)})
+    if (figure > 0)
+      links += fmt::format("{}{} {}", links.empty() ? "" : ", ", what, speed_text(figure));
+  if (!links.empty()) text += fmt::format("  links         {} GB/s, one direction\n", links);
+  return text;
 }
 
 std::string entry_text(const Gpu& gpu) {
@@ -59,6 +92,7 @@ std::string entry_text(const Gpu& gpu) {
   if (gpu.runs_cuda())
     text += fmt::format("  context       {}\n",
                         figure_text(gpu.context_bytes, gpu.context_certainty, gpu.context_source));
+  text += speeds_text(speeds_of(gpu.id));
   if (!gpu.notes.empty()) text += fmt::format("  notes         {}\n", gpu.notes);
   return text;
 }
