@@ -11,6 +11,7 @@
 #include "answer/train_request.h"
 #include "base/comma_list.h"
 #include "plan/step_clock.h"
+#include "predict/program.h"
 #include "predict/rank_runs.h"
 #include "workload/same_setting.h"
 
@@ -136,8 +137,8 @@ class Fields {
  private:
   std::vector<std::string> frameworks() const {
     if (!asked_.frameworks.empty()) return asked_.frameworks;
-    if (std::ranges::max(asked_.gpus) == 1) return {"torch", "deepspeed"};
-    return {"megatron-core", "fsdp2", "deepspeed", "ddp"};
+    if (std::ranges::max(asked_.gpus) == 1) return {"torch", "transformers", "deepspeed"};
+    return {"megatron-core", "torchtitan", "fsdp2", "deepspeed", "ddp", "transformers"};
   }
 
   Result<void> add(const std::string& framework) {
@@ -153,6 +154,8 @@ class Fields {
     if (const auto timed = make_clock(); !timed) return timed;
     const auto facts = plan::model_facts(config_, request->recipe);
     if (!facts) return tl::unexpected(facts.error());
+    if (asked_.frameworks.empty())
+      if (const auto runs = runs_at_all(*request); !runs) return runs;
     for (const std::int64_t gpus : asked_.gpus)
       if (const auto added = add(*request, *facts, gpus); !added) return added;
     return {};
@@ -173,13 +176,23 @@ class Fields {
                                                       .said = asked_.base});
     field.space = plan::space_of(*field.job);
     if (!field.space)
-      return unsupported("has no space of plans yet", "--framework",
-                         "megatron-core, fsdp2, fsdp1, deepspeed, ddp or torch");
+      return unsupported(
+          "has no space of plans yet", "--framework",
+          "megatron-core, torchtitan, fsdp2, fsdp1, deepspeed, ddp, transformers or torch");
     field.reading = {request.values, request.read};
     const auto like = setup_like(field);
     if (!like) return tl::unexpected(like.error());
     field.clock = std::make_unique<plan::PlanClock>(*field.job, *question_.clock, *like);
     question_.fields.push_back(std::move(field));
+    return {};
+  }
+
+  /// Whether the framework has such a model: two layers of it on one GPU.
+  Result<void> runs_at_all(const TrainRequest& request) const {
+    if (!config_.has("num_hidden_layers") || config_.has("layer_types")) return {};
+    const auto run = run_program(config_.with_integer("num_hidden_layers", 2), request.recipe,
+                                 device_traits(request.device));
+    if (!run && run.error().kind == ErrorKind::unsupported) return tl::unexpected(run.error());
     return {};
   }
 

@@ -20,7 +20,7 @@ constexpr auto kOrder =
     std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::vpp, Axis::ep, Axis::etp, Axis::dp,
                          Axis::zero, Axis::micro_batch, Axis::checkpointing});
 /// Fewer tokens of a sequence on a rank than this are not worth a ring of keys and values.
-constexpr std::int64_t kLeastTokens = 2048;
+constexpr std::int64_t kLeastTokens = 8192;
 constexpr std::int64_t kMostMicroBatch = 16;
 /// Messages that travel under the computation, as Megatron-LM's own examples and Megatron-Bridge's
 /// recipes have it.

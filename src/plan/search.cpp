@@ -137,6 +137,7 @@ class Search {
     }
     if (!exactly->fits) return refuse(entry, *exactly);
     rows_.push_back(row_of(entry, layout, &*exactly));
+    if (rows_.size() == 1) answer_.model = exactly->model;
     remember(*exactly);
     report_progress();
     return 1;
@@ -150,7 +151,7 @@ class Search {
   }
 
   void remember(const Confirmed& exactly) {
-    if (answer_.model.id.empty() || exactly.fits) answer_.model = exactly.model;
+    if (answer_.model.id.empty()) answer_.model = exactly.model;
     answer_.device = exactly.device;
     if (answer_.workload.empty()) answer_.workload = exactly.workload;
     for (const std::string& warning : exactly.warnings)

@@ -97,6 +97,8 @@ std::unique_ptr<Space> space_of(const Job& job) {
     case Framework::fsdp1:
     case Framework::fsdp2:
     case Framework::deepspeed: return data_parallel_space(job);
+    case Framework::transformers: return trainer_space(job);
+    case Framework::torchtitan: return torchtitan_space(job);
     default: return nullptr;
   }
 }

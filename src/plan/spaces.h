@@ -12,4 +12,7 @@ std::unique_ptr<Space> megatron_space(const Job& job);
 /// The plain loop and its data parallel wrappers: DDP, FSDP, DeepSpeed.
 std::unique_ptr<Space> data_parallel_space(const Job& job);
 
+std::unique_ptr<Space> trainer_space(const Job& job);
+std::unique_ptr<Space> torchtitan_space(const Job& job);
+
 }  // namespace memtape::plan
