@@ -77,12 +77,39 @@ class MessageReader {
     if (!m_.other_processes.empty()) {
       finding(fmt::format("{} processes are named on this GPU, with {} together",
                           m_.other_processes.size(), human_bytes(others)));
-      if (m_.process && others + m_.free->bytes >= m_.requested->bytes)
-        for (const auto& [pid, held] : m_.other_processes)
-          remedy(fmt::format("end process {}", pid),
-                 fmt::format("{} more for this one", about(held)), held.bytes,
-                 held.bytes + m_.free->bytes >= m_.requested->bytes);
+      if (m_.process)
+        end_others();
+      else
+        part_processes(others);
     }
+  }
+
+  void end_others() {
+    if (!m_.free || !m_.requested) return;
+    for (const auto& [pid, held] : m_.other_processes)
+      if (held.bytes + m_.free->bytes >= m_.requested->bytes)
+        remedy(fmt::format("end process {}", pid), fmt::format("{} more for this one", about(held)),
+               held.bytes, true);
+  }
+
+  /// torch does not know its own number (in a container it is another): the process that holds what
+  /// the allocator has, and least beyond it, is this one.
+  void part_processes(Bytes all) {
+    if (!m_.reserved() || m_.other_processes.size() < 2) return;
+    const std::pair<std::int64_t, Quantity>* own = nullptr;
+    for (const auto& process : m_.other_processes)
+      if (process.second.bytes >= *m_.reserved() &&
+          (own == nullptr || process.second.bytes < own->second.bytes))
+        own = &process;
+    if (own == nullptr) return;
+    const Bytes held = all - own->second.bytes;
+    finding(
+        fmt::format("process {} is probably this one (it holds the least beyond what the allocator "
+                    "has); the others have {}",
+                    own->first, human_bytes(held)));
+    remedy("torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])), or CUDA_VISIBLE_DEVICES",
+           fmt::format("a GPU for each process: {} more for this one", human_bytes(held)), held,
+           true);
   }
 
   /// The allocator's own free memory: enough of it in pieces is fragmentation.

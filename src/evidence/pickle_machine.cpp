@@ -12,6 +12,7 @@
 namespace memtape {
 namespace {
 
+constexpr std::size_t kStepsBetweenChecks = 8192;
 constexpr std::size_t kWindow = std::size_t{1} << 20;
 constexpr std::size_t kLongestText = std::size_t{64} << 20;
 /// What may be kept beside twice what was read: small files are allowed what they like.
@@ -253,6 +254,56 @@ PickleMachine::Step PickleMachine::step_text(std::uint8_t opcode) {
   }
 }
 
+std::size_t PickleMachine::quick_steps() {
+  constexpr std::size_t kMost = 4096;
+  constexpr std::ptrdiff_t kLongest = 8;
+  const auto byte = [&](int i) { return static_cast<std::uint8_t>(at_[i]); };
+  for (std::size_t steps = 0; steps < kMost; ++steps) {
+    if (end_ - at_ < kLongest) return steps;
+    switch (byte(0)) {
+      case kBinGet:
+        if (byte(1) >= memo_.size()) return steps;
+        stack_.push_back(memo_[byte(1)]);
+        at_ += 2;
+        break;
+      case kLongBinGet: {
+        std::uint32_t index = 0;
+        std::memcpy(&index, at_ + 1, sizeof index);
+        if (index >= memo_.size()) return steps;
+        stack_.push_back(memo_[index]);
+        at_ += 5;
+        break;
+      }
+      case kMemoize:
+        if (stack_.empty()) return steps;
+        memo_.push_back(stack_.back());
+        ++at_;
+        break;
+      case kBinInt1:
+        stack_.push_back(PickleValue::integer(byte(1)));
+        at_ += 2;
+        break;
+      case kBinInt2:
+        stack_.push_back(PickleValue::integer(byte(1) | byte(2) << 8));
+        at_ += 3;
+        break;
+      case kBinInt: {
+        std::int32_t number = 0;
+        std::memcpy(&number, at_ + 1, sizeof number);
+        stack_.push_back(PickleValue::integer(number));
+        at_ += 5;
+        break;
+      }
+      case kMark:
+        marks_.push_back(stack_.size());
+        ++at_;
+        break;
+      default: return steps;
+    }
+  }
+  return kMost;
+}
+
 PickleMachine::Step PickleMachine::step() {
   if (!need(1)) return Step::ended;
   opcode_at_ = offset();
@@ -332,10 +383,12 @@ void PickleMachine::close_dict(PickleValue dict, std::span<const PickleValue> it
 }
 
 Result<PickleEnd> PickleMachine::run() {
-  for (std::size_t steps = 0;; ++steps) {
+  for (std::size_t unchecked = 0;;) {
+    unchecked += 1 + quick_steps();
     const Step result = step();
     if (result == Step::next) {
-      if (steps % 4096 != 0) continue;
+      if (unchecked < kStepsBetweenChecks) continue;
+      unchecked = 0;
       const std::size_t kept = objects_.bytes() + (stack_.capacity() + memo_.capacity()) * 8 +
                                marks_.capacity() * sizeof(std::size_t);
       if (kept <= kAlwaysAllowed + 2 * offset()) continue;

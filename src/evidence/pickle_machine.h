@@ -41,6 +41,9 @@ class PickleMachine {
   std::size_t offset() const { return before_ + static_cast<std::size_t>(at_ - window_.data()); }
   std::uint64_t little_endian(int bytes);
 
+  /// The opcodes that most of a snapshot consists of, as many as lie in the window whole; how many
+  /// there were. What is wrong with one is left for `step` to say.
+  std::size_t quick_steps();
   Step step();
   Step step_container(std::uint8_t opcode);
   Step step_number(std::uint8_t opcode);
