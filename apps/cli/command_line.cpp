@@ -148,9 +148,7 @@ std::vector<CLI::Option*> add_named(CLI::App& app, std::span<const NamedOption> 
 
 /// "--logging_steps=5" names logging_steps.
 bool names_option(std::string_view word, std::string_view name) {
-  if (!word.starts_with("--")) return false;
-  word.remove_prefix(2);
-  return word.starts_with(name) && (word.size() == name.size() || word[name.size()] == '=');
+  return word.starts_with("--") && word.substr(2, word.find('=') - 2) == name;
 }
 
 /// TrainingArguments by their own names: taken, but too many for the help, and to be made when they
@@ -357,9 +355,6 @@ Result<Request> parse_explain(const Command& command, Arguments arguments) {
       ->type_name("'train MODEL ...'");
   app->add_option("--device", options.device, "only this one, of a snapshot of several")
       ->type_name("N");
-  app->add_option("--html", options.html, "write a page with time line, stacks and segments")
-      ->type_name("FILE")
-      ->group("Answer");
   Result<Request> request = parse_into(options, *app, command, before);
   if (!request || !std::holds_alternative<ExplainOptions>(*request)) return request;
   ExplainOptions& read = std::get<ExplainOptions>(*request);
