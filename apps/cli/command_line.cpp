@@ -338,8 +338,7 @@ Result<Request> parse_explain(const Command& command, Arguments arguments) {
   const auto dashes = std::ranges::find(arguments, std::string_view("--"));
   ExplainOptions options;
   Arguments before(arguments.begin(), dashes);
-  const bool beside_command = dashes != arguments.end();
-  if (beside_command) {
+  if (dashes != arguments.end()) {
     if (before.empty() || before.back() != std::string_view("--against"))
       return tl::unexpected(mistake(command, "a command stands without --against before its --"));
     before = before.first(before.size() - 1);
@@ -358,7 +357,7 @@ Result<Request> parse_explain(const Command& command, Arguments arguments) {
   Result<Request> request = parse_into(options, *app, command, before);
   if (!request || !std::holds_alternative<ExplainOptions>(*request)) return request;
   ExplainOptions& read = std::get<ExplainOptions>(*request);
-  if (!against.empty() && beside_command)
+  if (!against.empty() && !read.against.empty())
     return tl::unexpected(mistake(command, "--against is given twice"));
   if (!against.empty()) read.against = {against};
   return request;
