@@ -481,6 +481,27 @@ Result<void> apply_option(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
+/// Eight-bit products are an argument of Megatron's beside bf16 (--fp8-format, --fp8-recipe).
+bool names_eight_bits(const NamedValue& option) {
+  return option.first == "precision" && (option.second == "fp8" || option.second == "mxfp8");
+}
+
+Result<void> set_eight_bits(const NamedValue& option, TrainRecipe& recipe) {
+  if (recipe.framework != Framework::megatron_core)
+    return unsupported(option.second + " is modelled for Megatron alone", "--precision",
+                       "--framework megatron-core, or bf16");
+  recipe.precision = Precision::bf16;
+  std::string& strategy = recipe.layout.strategy;
+  if (strategy.find("\"fp8\"") != std::string::npos) return {};
+  const std::string said =
+      option.second == "fp8" ? R"("fp8": "hybrid")" : R"("fp8": "e4m3", "fp8_recipe": "mxfp8")";
+  const std::size_t brace = strategy.find('{');
+  const bool is_empty = brace == std::string::npos ||
+                        strategy.find_first_not_of(" \t\r\n}", brace + 1) == std::string::npos;
+  strategy = is_empty ? "{" + said + "}" : "{" + said + ", " + strategy.substr(brace + 1);
+  return {};
+}
+
 /// How many GPUs there are, and that the rank asked for is one of them.
 Result<void> settle_gpus(std::span<const NamedValue> options, LayoutRecipe& layout,
                          Framework framework) {
@@ -507,8 +528,13 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options,
   if (!start) return start;
   TrainRecipe recipe = std::move(*start);
   for (const NamedValue& option : options)
-    if (const Result<void> done = apply_option(in_common_words(option, recipe), recipe); !done)
-      return tl::unexpected(done.error());
+    if (!names_eight_bits(option))
+      if (const Result<void> done = apply_option(in_common_words(option, recipe), recipe); !done)
+        return tl::unexpected(done.error());
+  for (const NamedValue& option : options)  // beside what the strategy says
+    if (names_eight_bits(option))
+      if (const Result<void> done = set_eight_bits(option, recipe); !done)
+        return tl::unexpected(done.error());
   apply_max_length(options, recipe);
   if (const Result<void> done = settle_gpus(options, recipe.layout, recipe.framework); !done)
     return tl::unexpected(done.error());
