@@ -311,14 +311,6 @@ Result<Request> parse_scoreboard(const Command& command, Arguments arguments) {
   return parse_into(options, *app, command, arguments);
 }
 
-Result<Request> parse_time(const Command& command, Arguments arguments) {
-  TimeOptions options;
-  const std::unique_ptr<CLI::App> app = app_of(command);
-  add_operand(*app, "QUESTIONS", options.file, "a JSON object a line (.jsonl, docs/time.md)")
-      ->required();
-  return parse_into(options, *app, command, arguments);
-}
-
 Result<Request> parse_replay(const Command& command, Arguments arguments) {
   ReplayOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
@@ -482,12 +474,14 @@ Result<Request> parse_verify(const Command& command, Arguments arguments) {
   return request;
 }
 
-/// `memtape models [ID]`, `memtape gpus [ID]`: a catalog, or one entry of it.
 template <class Options>
 Result<Request> parse_catalog(const Command& command, Arguments arguments) {
   Options options;
   const std::unique_ptr<CLI::App> app = app_of(command);
-  add_operand(*app, "ID", options.id, "only this entry, in full");
+  if constexpr (std::is_same_v<Options, TimeOptions>)
+    add_operand(*app, "QUESTIONS", options.file, "a JSON object a line")->required();
+  else
+    add_operand(*app, "ID", options.id, "only this entry, in full");
   return parse_into(options, *app, command, arguments);
 }
 
@@ -536,8 +530,8 @@ constexpr std::array kCommands{
             "memtape plan train meta-llama/Llama-3.1-70B --gpu h100-80gb --gpus 64 "
             "--global-batch-size 256",
             parse_plan, true},
-    Command{"time", "QUESTIONS", "how long steps and servers take whose sizes are all said",
-            "memtape time questions.jsonl", parse_time},
+    Command{"time", "QUESTIONS", "the time of steps and servers by their sizes",
+            "memtape time q.jsonl", parse_catalog<TimeOptions>},
     Command{"record", "train MODEL", "that real step as a row of truth",
             "memtape record train Qwen/Qwen3-0.6B --into rows", parse_verify, true},
     Command{"replay", "TRACE", "play a recorded allocator trace through the replica",
