@@ -40,6 +40,21 @@ Tensor swiglu(const Tensor& x) {
                                Gradients& in) { in[0] = swiglu_back(grad, saved[0]); }});
 }
 
+/// SwiGLUFunction as @jit_fuser makes it, which is torch.compile (megatron/core/jit.py): one kernel
+/// each way, and backward's writes both halves where they belong.
+Tensor compiled_swiglu(const Tensor& x) {
+  return apply(
+      {.name = "SwiGLUFunctionBackward",
+       .inputs = {x},
+       .forward =
+           [&](ToSave& save) {
+             save = {x};
+             return empty({x.size(0), x.size(1) / 2}, x.dtype());
+           },
+       .backward = [](std::span<const Tensor> saved, const Tensor&,
+                      Gradients& in) { in[0] = empty(saved[0].sizes(), saved[0].dtype()); }});
+}
+
 /// weighted_swiglu_back of the same: `g` times the weights goes back through swiglu, and `g` times
 /// what swiglu makes once more is the weights' gradient.
 void weighted_swiglu_back(const Tensor& g, const Tensor& y, const Tensor& weights, Gradients& in) {
@@ -124,7 +139,9 @@ Tensor activation(const Arguments& a, const Tensor& x, const Tensor& bias) {
   if (a.activation == Activation::squared_relu) return ghost::relu(sum).pow(2);
   if (a.bias_activation_fusion) {
     const Dims sizes = sum.sizes();
-    return swiglu(sum.view({-1, sizes.back()})).view(sizes.leading().with(sizes.back() / 2));
+    const Tensor rows = sum.view({-1, sizes.back()});
+    const Tensor active = a.pretrain_loop ? compiled_swiglu(rows) : swiglu(rows);
+    return active.view(sizes.leading().with(sizes.back() / 2));
   }
   const std::vector<Tensor> parts = sum.chunk(2, -1);
   const Tensor active = ghost::silu(parts[0]);
