@@ -27,6 +27,12 @@ inline constexpr Change kCublasLtSharesWorkspace{
     "cublasLt works in the workspace of cuBLAS.",
     "aten/src/ATen/cuda/CublasHandlePool.cpp, pull request 168175"};
 
+inline constexpr Change kBlackwellWorkspaceIsHoppers{
+    Package::torch,
+    {2, 12, 0},
+    "cuBLAS works in 32 MiB on Blackwell, too; before, in 8.125 MiB there.",
+    "aten/src/ATen/cuda/CublasHandlePool.cpp:parseChosenWorkspaceSize, pull request 175344"};
+
 inline constexpr Change kCublasWorkspacePerProduct{
     Package::torch,
     {2, 15, 0},

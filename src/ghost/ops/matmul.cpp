@@ -20,7 +20,9 @@ namespace {
 /// 8, on Hopper 32 MiB.
 Bytes workspace_bytes(const DeviceTraits& device) {
   const bool hopper = device.major == 9 && device.minor == 0;
-  return hopper ? 4096 * 8 * 1024 : (2 * 4096 + 8 * 16) * 1024;
+  const bool blackwell = device.major == 10 || device.major == 12;
+  const bool large = hopper || (blackwell && has(changes::kBlackwellWorkspaceIsHoppers));
+  return large ? 4096 * 8 * 1024 : (2 * 4096 + 8 * 16) * 1024;
 }
 
 /// Whether cuBLAS can read the matrix as it lies: one dimension packed, the other's stride at least
