@@ -17,6 +17,7 @@
 #include "answer/serve_words.h"
 #include "answer/train_options.h"
 #include "base/text.h"
+#include "given_twice.h"
 #include "help_text.h"
 #include "run_options.h"
 #include "workload/training_arguments.h"
@@ -27,6 +28,7 @@ namespace {
 using answer::is_shared_with_plan;
 using answer::NamedOption;
 using answer::plan_options;
+using answer::plan_serve_options;
 using answer::read_serve_words;
 using answer::ServeWords;
 using answer::train_options;
@@ -211,23 +213,6 @@ std::vector<std::pair<std::string, std::string>> typed_of(const CLI::App& app,
   return typed;
 }
 
-/// One option with two values: which of them is meant cannot be known. The framework's own options
-/// are taken as its parser takes them: lists add up, of others the last counts.
-std::optional<Error> said_twice(std::span<const NamedOption> table,
-                                std::span<const std::pair<std::string, std::string>> typed) {
-  for (std::size_t i = 0; i < typed.size(); ++i) {
-    const auto& [name, value] = typed[i];
-    const auto row = std::ranges::find(table, name, &NamedOption::name);
-    if (row == table.end() || row->repeatable) continue;
-    for (std::size_t j = i + 1; j < typed.size(); ++j)
-      if (typed[j].first == name && typed[j].second != value)
-        return Error{ErrorKind::bad_input,
-                     fmt::format("is given twice, as {} and {}", value, typed[j].second),
-                     "--" + name, "leave out one of them"};
-  }
-  return std::nullopt;
-}
-
 /// What was typed of `named`, as values in the order of the table and as words.
 Result<void> take_values(RawOptions& options, const CLI::App& app,
                          const std::vector<CLI::Option*>& named) {
@@ -253,12 +238,31 @@ Result<Request> parse_train(const Command& command, Arguments arguments) {
   return request;
 }
 
+/// `memtape plan serve MODEL`
+Result<Request> parse_plan_serve(const Command& command, Arguments arguments) {
+  PlanServeOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  std::string question;
+  add_operand(*app, "QUESTION", question, "what is planned: serve")->required();
+  add_operand(*app, "MODEL", options.model, "catalog name, hub id or directory")->required();
+  std::vector<std::string> sink;
+  const std::vector<CLI::Option*> own = add_named(*app, plan_serve_options(), sink);
+  app->add_flag("--csv", options.csv, "the plans as CSV, alone on the output")->group("Answer");
+  Result<Request> request = parse_into(options, *app, command, arguments);
+  if (request && std::holds_alternative<PlanServeOptions>(*request))
+    std::get<PlanServeOptions>(*request).values = values_of(own);
+  return request;
+}
+
 /// `memtape plan train MODEL`: the options of train, whose sizes may be lists, and plan's own.
 Result<Request> parse_plan(const Command& command, Arguments arguments) {
+  if (!arguments.empty() && arguments.front() == std::string_view("serve"))
+    return parse_plan_serve(command, arguments);
   PlanTrainOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
   std::string question;
-  add_operand(*app, "QUESTION", question, "what is planned: train")->required();
+  add_operand(*app, "QUESTION", question, "what is planned: train, or serve with its own options")
+      ->required();
   add_model(*app, options.train);
   std::vector<std::string> sink;
   std::vector<NamedOption> shared;
@@ -273,7 +277,8 @@ Result<Request> parse_plan(const Command& command, Arguments arguments) {
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (!request || !std::holds_alternative<PlanTrainOptions>(*request)) return request;
   if (question != "train")
-    return tl::unexpected(mistake(command, fmt::format("cannot plan '{}', only train", question)));
+    return tl::unexpected(
+        mistake(command, fmt::format("cannot plan '{}', only train and serve", question)));
   PlanTrainOptions& read = std::get<PlanTrainOptions>(*request);
   if (const auto taken = take_values(read.train, *app, named); !taken)
     return tl::unexpected(taken.error());
@@ -526,7 +531,7 @@ constexpr std::array kCommands{
             "memtape run --gpu a100-80gb -- python train.py", parse_run},
     Command{"verify", "STEP MODEL", "a prediction beside real torch on a phantom GPU",
             "memtape verify train Qwen/Qwen3-0.6B --sequence-length 512", parse_verify, true},
-    Command{"plan", "train MODEL", "what fits, ranked by time or cost, ready to launch",
+    Command{"plan", "STEP MODEL", "what fits, ranked by time or cost, ready to launch",
             "memtape plan train meta-llama/Llama-3.1-70B --gpu h100-80gb --gpus 64 "
             "--global-batch-size 256",
             parse_plan, true},

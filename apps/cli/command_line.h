@@ -19,9 +19,9 @@ struct Message {
 
 using Request =
     std::variant<Message, RawOptions, ServeCommand, LaunchOptions, RunCommand, PlanTrainOptions,
-                 VerifyOptions, VerifyServeOptions, ReplayOptions, ScoreboardOptions, DiffOptions,
-                 ModelsOptions, GpusOptions, ExplainOptions, DetectOptions, CheckOptions,
-                 WatchCommand, TimeOptions>;
+                 PlanServeOptions, VerifyOptions, VerifyServeOptions, ReplayOptions,
+                 ScoreboardOptions, DiffOptions, ModelsOptions, GpusOptions, ExplainOptions,
+                 DetectOptions, CheckOptions, WatchCommand, TimeOptions>;
 
 Result<Request> parse_command_line(Arguments arguments);
 

@@ -23,6 +23,9 @@ struct Run {
   int operator()(const PlanTrainOptions& options) const {
     return run_plan_train(options, terminal);
   }
+  int operator()(const PlanServeOptions& options) const {
+    return run_plan_serve(options, terminal);
+  }
   int operator()(const VerifyOptions& options) const { return run_verify(options, terminal); }
   int operator()(const VerifyServeOptions& options) const {
     return run_verify_serve(options, terminal);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "answer/options.h"
+#include "answer/plan_serve.h"
 
 namespace memtape::cli {
 
@@ -17,6 +18,7 @@ using answer::kServerQuestions;
 using answer::LaunchOptions;
 using answer::ModelsOptions;
 using answer::OutputOptions;
+using answer::PlanServeOptions;
 using answer::PlanTrainOptions;
 using answer::RawOptions;
 using answer::ServeCommand;

@@ -18,12 +18,26 @@ constexpr auto kPlanOptions = std::to_array<NamedOption>({
     {"price", "X", "an hour of one GPU", kPlan},
 });
 
+constexpr auto kServe = std::to_array<NamedOption>({
+    {"available", "NxGPU,...", "the GPUs at hand, like 8xh100-80gb,4xa100-80gb", kPlan},
+    {"users", "N", "requests at a time (1)", kPlan},
+    {"context", "N", "tokens of a prompt, like 32k (1024)", kPlan},
+    {"output", "N", "tokens of an answer (256)", kPlan},
+    {"ttft", "TIME", "the longest time to a first token, like 2s", kPlan},
+    {"tpot", "TIME", "the longest time between tokens, like 50ms", kPlan},
+    {"engine", "{vllm,sglang,any}", "which engines (vllm)", kPlan},
+    {"allow-quantize", "NAME,...", "roundings of weights that are allowed (none)", kPlan},
+    {"price", "GPU=X,...", "an hour of one GPU", kPlan},
+});
+
 constexpr auto kOthers =
     std::to_array<std::string_view>({"solve", "grid", "compare", "price", "rank", "real"});
 
 }  // namespace
 
 std::span<const NamedOption> plan_options() { return kPlanOptions; }
+
+std::span<const NamedOption> plan_serve_options() { return kServe; }
 
 bool is_shared_with_plan(const NamedOption& option) {
   return std::ranges::find(kOthers, option.name) == kOthers.end();

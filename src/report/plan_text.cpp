@@ -49,7 +49,7 @@ std::string number_line(const PlanRow& p, bool serves) {
                                           seconds_text(p.tpot->mid))
                             : "";
   std::string out = pad_right(time, 34) + pad_left(rounded(p.tokens_per_second) + " tok/s", 16);
-  out += pad_left(p.mfu ? fmt::format("{:.0f} % MFU", *p.mfu * 100.0) : "", 10);
+  if (p.mfu) out += pad_left(fmt::format("{:.0f} % MFU", *p.mfu * 100.0), 10);
   return out;
 }
 

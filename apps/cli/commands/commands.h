@@ -10,6 +10,7 @@ namespace memtape::cli {
 int run_train(const RawOptions& options, Terminal& terminal);
 int run_launch(const LaunchOptions& options, Terminal& terminal);
 int run_serve(const ServeCommand& command, Terminal& terminal);
+int run_plan_serve(const PlanServeOptions& options, Terminal& terminal);
 int run_plan_train(const PlanTrainOptions& options, Terminal& terminal);
 int run_run(const RunCommand& command, Terminal& terminal);
 int run_verify(const VerifyOptions& options, Terminal& terminal);

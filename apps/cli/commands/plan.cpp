@@ -78,15 +78,22 @@ void complete(PlanAnswer& answer, const PlanTrainOptions& options,
   answer.warnings.insert(answer.warnings.end(), question.notes.begin(), question.notes.end());
 }
 
-void print(const PlanAnswer& answer, const PlanTrainOptions& options, Terminal& terminal) {
-  if (options.output.json) return terminal.print(report::json(answer));
-  if (options.train.csv) return terminal.print(report::csv(answer));
-  if (options.output.quiet) return terminal.print(report::quiet_text(answer));
+void print(const PlanAnswer& answer, const OutputOptions& output, bool csv, Terminal& terminal) {
+  if (output.json) return terminal.print(report::json(answer));
+  if (csv) return terminal.print(report::csv(answer));
+  if (output.quiet) return terminal.print(report::quiet_text(answer));
   terminal.print(
       report::text(answer, {.width = terminal.width(), .style = {.colour = terminal.colour()}}));
 }
 
 }  // namespace
+
+int run_plan_serve(const PlanServeOptions& options, Terminal& terminal) {
+  const Result<PlanAnswer> answer = answer::plan_serve(options, outside_process());
+  if (!answer) return terminal.fail(answer.error());
+  print(*answer, options.output, options.csv, terminal);
+  return answer->plans.empty() ? ExitCode::does_not_fit : ExitCode::fits;
+}
 
 int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
   const auto source = outside_process().model(options.train.model);
@@ -111,7 +118,7 @@ int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
   if (!answer) return terminal.fail(answer.error());
   if (answer->model.id.empty()) answer->model.id = source->id;
   complete(*answer, options, *question);
-  print(*answer, options, terminal);
+  print(*answer, options.output, options.train.csv, terminal);
   return answer->fits() ? ExitCode::fits : ExitCode::does_not_fit;
 }
 

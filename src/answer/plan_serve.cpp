@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/plan_serve.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "answer/device_options.h"
+#include "answer/serve_request.h"
+#include "base/comma_list.h"
+#include "framework/vllm/resolve.h"
+#include "plan/pareto.h"
+#include "time/step_time.h"
+
+namespace memtape::answer {
+namespace {
+
+struct Available {
+  std::int64_t count = 1;
+  Gpu gpu;
+};
+
+struct Load {
+  std::int64_t users = 1, context = 1024, output = 256;
+  double ttft = 1e30, tpot = 1e30;  ///< the most that is allowed, in seconds
+};
+
+/// "32k" or "32768".
+Result<std::int64_t> tokens(const std::string& option, const std::string& text) {
+  std::int64_t n = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, n);
+  const bool thousands = at + 1 == end && (*at == 'k' || *at == 'K');
+  if (error == std::errc() && (at == end || thousands) && n >= 1 && n < (1 << 28))
+    return thousands ? n * 1024 : n;
+  return bad_input(fmt::format("unusable value \"{}\"", text), "--" + option,
+                   "a whole number of 1 or more, or 32k");
+}
+
+/// "2s", "50ms" or "0.05".
+Result<double> seconds(const std::string& option, const std::string& text) {
+  char* end = nullptr;
+  const double x = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  if (end != text.c_str() && x > 0 && (unit.empty() || unit == "s" || unit == "ms"))
+    return unit == "ms" ? x / 1000.0 : x;
+  return bad_input(fmt::format("unusable value \"{}\"", text), "--" + option, "2s or 50ms");
+}
+
+Result<Load> load_of(const PlanServeOptions& options) {
+  Load load;
+  for (const auto& [name, into] :
+       {std::pair{"users", &load.users}, {"context", &load.context}, {"output", &load.output}}) {
+    const std::string* text = last_value(options.values, name);
+    if (!text) continue;
+    const auto n = tokens(name, *text);
+    if (!n) return tl::unexpected(n.error());
+    *into = *n;
+  }
+  for (const auto& [name, into] : {std::pair{"ttft", &load.ttft}, {"tpot", &load.tpot}}) {
+    const std::string* text = last_value(options.values, name);
+    if (!text) continue;
+    const auto x = seconds(name, *text);
+    if (!x) return tl::unexpected(x.error());
+    *into = *x;
+  }
+  return load;
+}
+
+/// "8xh100-80gb,4xa100-80gb".
+Result<std::vector<Available>> available(const PlanServeOptions& options) {
+  const std::string* text = last_value(options.values, "available");
+  if (!text)
+    return bad_input("needs the GPUs at hand", "plan serve", "--available 8xh100-80gb,4xl4");
+  std::vector<Available> found;
+  for (const std::string& word : split_at_commas(*text)) {
+    Available one;
+    const char* end = word.data() + word.size();
+    const auto [at, error] = std::from_chars(word.data(), end, one.count);
+    const bool counted = error == std::errc() && at != end && *at == 'x';
+    if (!counted) one.count = 1;
+    if (one.count < 1 || one.count > 4096)
+      return bad_input(fmt::format("\"{}\" counts none", word), "--available", "1 to 4096");
+    const Result<Gpu> gpu = find_gpu(counted ? std::string(at + 1, end) : word, "--available");
+    if (!gpu) return tl::unexpected(gpu.error());
+    one.gpu = *gpu;
+    found.push_back(std::move(one));
+  }
+  if (found.empty()) return bad_input("names no GPU", "--available", "8xh100-80gb");
+  return found;
+}
+
+/// What an hour of a GPU costs: "h100-80gb=2.5,a100-80gb=1.5".
+Result<std::optional<double>> price_of(const PlanServeOptions& options, const Gpu& gpu) {
+  const std::string* text = last_value(options.values, "price");
+  if (!text) return std::optional<double>();
+  for (const std::string& word : split_at_commas(*text)) {
+    const std::size_t equals = word.find('=');
+    char* end = nullptr;
+    const double x = equals == std::string::npos ? 0 : std::strtod(word.c_str() + equals + 1, &end);
+    if (equals == std::string::npos || *end != '\0' || !(x > 0))
+      return bad_input(fmt::format("unusable value \"{}\"", word), "--price", "h100-80gb=2.5,...");
+    if (word.substr(0, equals) == gpu.id) return std::optional(x);
+  }
+  return std::optional<double>();
+}
+
+class ServePlans {
+ public:
+  ServePlans(const PlanServeOptions& options, const Outside& outside, const ServedModel& model,
+             const Load& load)
+      : options_(options), outside_(outside), model_(model), load_(load) {}
+
+  Result<void> try_all(const std::string& engine, const Available& at) {
+    const auto price = price_of(options_, at.gpu);
+    if (!price) return tl::unexpected(price.error());
+    std::vector<std::string> weights{""};
+    if (const std::string* allowed = last_value(options_.values, "allow-quantize"))
+      for (const std::string& word : split_at_commas(*allowed)) weights.push_back(word);
+    for (std::int64_t tp = 1; tp <= at.count; tp *= 2)
+      for (const std::string& quantize : weights) try_one(engine, at, tp, quantize, *price);
+    return {};
+  }
+
+  Result<PlanAnswer> finish() && {
+    if (answer_.plans.empty() && answer_.confirmed == 0)
+      return bad_input(refused_.empty() ? "no server is possible" : refused_, "plan serve");
+    std::ranges::stable_sort(answer_.plans, [](const PlanRow& a, const PlanRow& b) {
+      if (a.cost_per_hour && b.cost_per_hour && *a.cost_per_hour != *b.cost_per_hour)
+        return *a.cost_per_hour < *b.cost_per_hour;
+      if (a.gpus != b.gpus) return a.gpus < b.gpus;
+      return a.tokens_per_second > b.tokens_per_second;
+    });
+    answer_.question = "serve";
+    answer_.objective = "cost";
+    return std::move(answer_);
+  }
+
+ private:
+  ServeCommand command(const std::string& engine, const Available& at, std::int64_t tp,
+                       const std::string& quantize) const {
+    ServeCommand asked;
+    asked.model = options_.model;
+    asked.engine = engine;
+    asked.values = {
+        {"gpu", std::string(at.gpu.id)},
+        {engine == "sglang" ? "tp-size" : "tensor-parallel-size", fmt::format("{}", tp)},
+        {"users", "1"},
+        {"context", fmt::format("{}", load_.context)},
+        {"output", fmt::format("{}", load_.output)}};
+    if (!quantize.empty()) asked.values.emplace_back("quantization", quantize);
+    return asked;
+  }
+
+  void try_one(const std::string& engine, const Available& at, std::int64_t tp,
+               const std::string& quantize, std::optional<double> price) {
+    ++answer_.screened;
+    const ServeCommand asked = command(engine, at, tp, quantize);
+    const Result<ServeAnswer> served = answer_serve(asked, model_, outside_);
+    if (!served) {
+      if (refused_.empty()) refused_ = served.error().line();
+      return;
+    }
+    ++answer_.confirmed;
+    answer_.model = served->model;
+    const std::int64_t each = served->users ? served->users->fit : 0;
+    PlanRow row = row_of(asked, *served, engine, tp);
+    const std::int64_t replicas = each > 0 ? (load_.users + each - 1) / each : 0;
+    if (!served->fits.value_or(false) || each == 0 || replicas * tp > at.count) {
+      say_why_not(std::move(row), *served, each, at.count / tp);
+      return;
+    }
+    row.gpus = replicas * tp;
+    row.users = each * replicas;
+    if (price) row.cost_per_hour = *price * static_cast<double>(row.gpus);
+    row.words = fmt::format("{} · tp {} · {} instance{}{}", at.gpu.id, tp, replicas,
+                            replicas == 1 ? "" : "s", quantize.empty() ? "" : " · " + quantize);
+    row.sacrifice = quantize.empty() ? "" : "weights rounded: " + quantize;
+    if (!take_time(row, engine, at, tp, replicas)) return;
+    answer_.plans.push_back(std::move(row));
+  }
+
+  static PlanRow row_of(const ServeCommand& asked, const ServeAnswer& served,
+                        const std::string& engine, std::int64_t tp) {
+    PlanRow row;
+    row.framework = engine;
+    row.gpus = tp;
+    row.layout.emplace_back("engine", engine);
+    for (const auto& option : asked.values)
+      if (option.first != "users") row.layout.push_back(option);
+    for (const ServeRank& rank : served.ranks)
+      row.peak_device_bytes = std::max(row.peak_device_bytes.value_or(0), rank.peak_device_bytes);
+    row.headroom_bytes = served.headroom_bytes;
+    row.fits = served.fits;
+    row.verdict = served.verdict;
+    row.peak_rank = served.peak_rank;
+    row.command = {"memtape", "serve", asked.model};
+    for (const auto& [name, value] : row.layout) {
+      row.command.push_back("--" + name);
+      row.command.push_back(value);
+    }
+    return row;
+  }
+
+  void say_why_not(PlanRow row, const ServeAnswer& served, std::int64_t each, std::int64_t most) {
+    ++answer_.bounded;
+    const std::string why =
+        served.fits.value_or(false)
+            ? fmt::format("{} users at a time on {} instances", each * most, most)
+            : served.failure;
+    std::string words;
+    for (const auto& [name, value] : row.layout) words += fmt::format("--{} {} ", name, value);
+    answer_.warnings.push_back(words + (why.empty() ? "does not start" : "holds too few: " + why));
+  }
+
+  /// False where an estimate is beyond what is allowed.
+  bool take_time(PlanRow& row, const std::string& engine, const Available& at, std::int64_t tp,
+                 std::int64_t replicas) {
+    const auto machine = time::machine_of(at.gpu);
+    auto shape = machine ? time::model_shape(vllm::text_config(*model_.config))
+                         : Result<time::ModelShape>(tl::unexpected(machine.error()));
+    if (!shape) return true;
+    time::ServeSetup setup;
+    setup.engine =
+        engine == "sglang" ? time::ServeSetup::Engine::sglang : time::ServeSetup::Engine::vllm;
+    setup.tp = tp;
+    setup.input_tokens = load_.context;
+    setup.output_tokens = load_.output;
+    setup.concurrency = (load_.users + replicas - 1) / replicas;
+    const time::ServeTime t = time::StepClock(std::move(*shape), *machine).serve(setup);
+    row.ttft = SecondsRange{t.ttft.low, t.ttft.mid, t.ttft.high};
+    row.tpot = SecondsRange{t.tpot.low, t.tpot.mid, t.tpot.high};
+    row.tokens_per_second = t.tokens_per_second * static_cast<double>(replicas);
+    if (t.ttft.mid <= load_.ttft && t.tpot.mid <= load_.tpot) return true;
+    ++answer_.bounded;
+    answer_.warnings.push_back(fmt::format("{} is too slow: first token {:.3g} s, next {:.3g} s",
+                                           row.words, t.ttft.mid, t.tpot.mid));
+    return false;
+  }
+
+  const PlanServeOptions& options_;
+  const Outside& outside_;
+  const ServedModel& model_;
+  const Load load_;
+  std::string refused_;
+  PlanAnswer answer_;
+};
+
+}  // namespace
+
+Result<PlanAnswer> plan_serve(const PlanServeOptions& options, const Outside& outside) {
+  const auto load = load_of(options);
+  if (!load) return tl::unexpected(load.error());
+  const auto at_hand = available(options);
+  if (!at_hand) return tl::unexpected(at_hand.error());
+  const Result<ModelSource> source = outside.model(options.model);
+  if (!source) return tl::unexpected(source.error());
+  if (!source->config)
+    return unsupported("needs a config.json", source->where, "put it beside the checkpoint");
+  const ServedModel model = served(*source);
+  ServePlans plans(options, outside, model, *load);
+  const std::string* engine = last_value(options.values, "engine");
+  std::vector<std::string> engines{"vllm"};
+  if (engine)
+    engines =
+        *engine == "any" ? std::vector<std::string>{"vllm", "sglang"} : split_at_commas(*engine);
+  for (const std::string& one : engines) {
+    if (one != "vllm" && one != "sglang")
+      return bad_input(fmt::format("plans no server of \"{}\"", one), "--engine",
+                       "vllm, sglang or any");
+    for (const Available& at : *at_hand)
+      if (const auto tried = plans.try_all(one, at); !tried) return tl::unexpected(tried.error());
+  }
+  return std::move(plans).finish();
+}
+
+}  // namespace memtape::answer

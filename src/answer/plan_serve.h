@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// `memtape plan serve MODEL`: which of the GPUs at hand hold so many users, each instance answered
+// exactly and timed by estimate.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "answer/options.h"
+#include "answer/outside.h"
+#include "report/plan_answer.h"
+
+namespace memtape::answer {
+
+struct PlanServeOptions {
+  std::string model;
+  std::vector<std::pair<std::string, std::string>> values;
+  bool csv = false;
+  OutputOptions output;
+};
+
+Result<PlanAnswer> plan_serve(const PlanServeOptions& options, const Outside& outside);
+
+}  // namespace memtape::answer
