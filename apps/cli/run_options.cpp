@@ -32,6 +32,13 @@ constexpr std::array kOptions{
                 kValues},
     NamedOption{"imbalance", "X",
                 "routing that is invented: the fullest expert gets X times the mean (1)", kValues},
+    NamedOption{"host-init", "{skip,real}",
+                "large models built on the host keep no initial values (skip), or get them",
+                kValues},
+    NamedOption{"most-reads", "N",
+                "end a program that reads the same value at one line so often, and gets no further "
+                "(10000; 0: never)",
+                kValues},
     NamedOption{"lone-byte", "B", "what a single byte read from the device is (1)", kValues},
 };
 

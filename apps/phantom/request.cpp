@@ -54,10 +54,12 @@ class Setter {
     if (name == "gpu-memory-bytes") return integer(to_.total_bytes, {1});
     if (name == "context-bytes") return integer(to_.context_bytes, {0});
     if (name == "stop-after" || name == "steps") return integer(to_.stop_after, {1, 1000000});
+    if (name == "most-reads") return integer(to_.most_reads, {0, 1000000000});
     if (name == "backing") return integer(to_.backing, {0, std::int64_t{1} << 30});
     if (name == "lone-byte") return integer(to_.lone_byte, {0, 255});
     if (name == "history") return integer(to_.history, {1000, 100000000});
     if (name == "values") return word(to_.values, {"steer", "none"});
+    if (name == "host-init") return word(to_.host_init, {"skip", "real"});
     if (name == "imbalance") return set_imbalance(text);
     if (name == "driver-placement") return word(to_.placement, {"linux", "first-fit"});
     return word(to_.events, {"complete", "wait"});

@@ -20,8 +20,9 @@ struct PhantomRequest {
   int gpus = 1;
   std::optional<int> rank, world;  ///< the program plays one rank of many
   Bytes total_bytes = 0, context_bytes = 0;
-  int stop_after = 0;  ///< optimizer steps; 0: never
-  std::string placement = "linux", events = "complete", values = "steer";
+  int stop_after = 0;      ///< optimizer steps; 0: never
+  int most_reads = 10000;  ///< equal reads of one line without progress; 0: any number
+  std::string placement = "linux", events = "complete", values = "steer", host_init = "skip";
   double imbalance = 1;  ///< of invented routing: the fullest expert in times of the mean
   Bytes backing = 0;
   int lone_byte = 1;

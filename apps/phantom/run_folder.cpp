@@ -21,6 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using phantom::LedgerLayout;
 
+/// The exit code of a program that was ended because it waited for a value that never comes.
+constexpr int kWaitsForEver = 3;
+
 LedgerLayout* make_ledger(const fs::path& folder) {
   const int file =
       open((folder / phantom::kLedgerFile).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -48,13 +51,15 @@ void read_gpus(const LedgerLayout& ledger, report::PhantomRun& run) {
       report::RunGpu& gpu = gpus[i];
       gpu.gpu = i;
       ++gpu.processes;
-      gpu.peak_device += d.peak + d.context;
-      gpu.context += d.context;
       gpu.nccl += d.nccl;
       gpu.refused += d.refused;
     }
   }
-  for (const auto& [number, gpu] : gpus) run.by_gpu.push_back(gpu);
+  for (auto& [number, gpu] : gpus) {
+    gpu.peak_device = ledger.gpus[number].peak;
+    gpu.context = ledger.gpus[number].context_at_peak;
+    run.by_gpu.push_back(gpu);
+  }
 }
 
 /// "PID KIND TEXT" a line; what processes say alike is said once.
@@ -66,6 +71,7 @@ void read_notes(const fs::path& folder, report::PhantomRun& run) {
     if (kind_at == 0 || text_at == 0) continue;
     const std::string kind = line.substr(kind_at, text_at - kind_at - 1),
                       text = line.substr(text_at);
+    if (kind == "waits") run.exit_code = kWaitsForEver;
     if (kind == "communicator" || kind == "missing" || text.starts_with("libnvidia-ml ")) continue;
     const std::string warning = kind == "refused"
                                     ? fmt::format("a call was refused as unsupported: {}", text)

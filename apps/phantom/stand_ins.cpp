@@ -94,8 +94,10 @@ Environment environment_of(const PhantomRequest& r, const Program& program, cons
       {"MEMTAPE_PHANTOM_BACKING", std::to_string(r.backing)},
       {"MEMTAPE_PHANTOM_LONE_BYTE", std::to_string(r.lone_byte)},
       {"MEMTAPE_PHANTOM_VALUES", r.values},
+      {"MEMTAPE_PHANTOM_HOST_INIT", r.host_init},
       {"MEMTAPE_PHANTOM_IMBALANCE", fmt::format("{}", r.imbalance)},
       {"MEMTAPE_PHANTOM_STOP_AFTER", std::to_string(r.stop_after)},
+      {"MEMTAPE_PHANTOM_MOST_READS", std::to_string(r.most_reads)},
       {"MEMTAPE_PHANTOM_SNAPSHOT", r.snapshot.empty() ? "0" : "1"},
       {"MEMTAPE_PHANTOM_TAPE", r.tape ? "1" : "0"},
   };

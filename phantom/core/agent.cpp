@@ -13,4 +13,6 @@ PHANTOM_ENTRY void memtape_phantom_mark(int step, int phase) {
 
 PHANTOM_ENTRY void memtape_phantom_watch_reads(ReadWatcher watcher) { watch_reads(watcher); }
 
+PHANTOM_ENTRY std::uint64_t memtape_phantom_sent_copies() { return sent_copies(); }
+
 PHANTOM_ENTRY void memtape_phantom_note(const char* kind, const char* text) { note(kind, text); }

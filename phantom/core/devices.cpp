@@ -49,6 +49,7 @@ class Device {
     }
     space_ = std::make_unique<AddressSpace>(span_, settings().first_fit);
     line().context.store(static_cast<std::int64_t>(settings().context));
+    raise_gpu_peak(gpu_);
     return *space_;
   }
 
@@ -64,6 +65,7 @@ class Device {
       return false;
     }
     raise(line().peak, line().used.fetch_add(more) + more);
+    raise_gpu_peak(gpu_);
     return true;
   }
   void uncount(std::size_t bytes) { line().used.fetch_sub(static_cast<std::int64_t>(bytes)); }

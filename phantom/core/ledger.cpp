@@ -47,7 +47,42 @@ LedgerProcess& take_slot() {
   return layout().processes[kLedgerProcesses - 1];
 }
 
-bool lives(std::int32_t pid) { return pid == getpid() || kill(pid, 0) == 0 || errno == EPERM; }
+/// A process that has ended and whom its parent has not asked after yet: it holds no memory
+/// (proc(5), the state behind the name in parentheses).
+bool has_ended(std::int32_t pid) {
+  char text[512];
+  const int file = open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t n = ::read(file, text, sizeof text);
+  close(file);
+  const std::string_view line(text, static_cast<std::size_t>(n > 0 ? n : 0));
+  const std::size_t state = line.rfind(')') + 2;
+  return line.rfind(')') != line.npos && state < line.size() &&
+         (line[state] == 'Z' || line[state] == 'X');
+}
+
+bool lives(std::int32_t pid) {
+  if (pid == getpid()) return true;
+  return (kill(pid, 0) == 0 || errno == EPERM) && !has_ended(pid);
+}
+
+struct Held {
+  std::int64_t all = 0, contexts = 0;
+};
+
+Held held_of_gpu(int gpu) {
+  Held held;
+  for (LedgerProcess& slot : layout().processes) {
+    const std::int32_t pid = slot.pid.load(std::memory_order_relaxed);
+    if (pid == 0) break;
+    const LedgerDevice& device = slot.devices[gpu];
+    const std::int64_t used = device.used.load(), context = device.context.load();
+    if (used + context == 0 || !lives(pid)) continue;
+    held.all += used + context;
+    held.contexts += context;
+  }
+  return held;
+}
 
 }  // namespace
 
@@ -69,10 +104,14 @@ void visit_processes(int gpu,
   }
 }
 
-std::int64_t used_of_gpu(int gpu) {
-  std::int64_t used = 0;
-  visit_processes(gpu, [&](std::int64_t, std::int64_t held) { used += held; });
-  return used;
+std::int64_t used_of_gpu(int gpu) { return held_of_gpu(gpu).all; }
+
+void raise_gpu_peak(int gpu) {
+  LedgerGpu& of = layout().gpus[gpu];
+  const Held held = held_of_gpu(gpu);
+  if (held.all <= of.peak.load()) return;
+  raise(of.peak, held.all);
+  of.context_at_peak.store(held.contexts);
 }
 
 void raise(std::atomic<std::int64_t>& peak, std::int64_t now) {

@@ -26,6 +26,9 @@ PHANTOM_CORE std::int64_t used_of_gpu(int gpu);
 PHANTOM_CORE void visit_processes(
     int gpu, const std::function<void(std::int64_t pid, std::int64_t used)>& visit);
 
+/// After this process has taken memory of the GPU: it may hold more than ever before.
+PHANTOM_CORE void raise_gpu_peak(int gpu);
+
 /// Raises `peak` to `now`.
 void raise(std::atomic<std::int64_t>& peak, std::int64_t now);
 

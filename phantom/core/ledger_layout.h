@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LedgerLayout: the file that all processes of a run share, so that `memtape run` can watch them
 // and still knows their figures when one of them dies. A process takes one slot for good; a
-// device's memory is in use by the slots of living processes. Every field is written by its own
-// process only.
+// device's memory is in use by the slots of living processes. A process
+// writes its own slot, and raises the peaks of GPUs.
 #pragma once
 
 #include <atomic>
@@ -32,8 +32,14 @@ struct LedgerProcess {
   LedgerDevice devices[kLedgerDevices];  ///< by GPU, not by device number
 };
 
+/// All processes together: the most that living ones held at one time, contexts included.
+struct LedgerGpu {
+  std::atomic<std::int64_t> peak, context_at_peak;
+};
+
 struct LedgerLayout {
   std::uint64_t magic;
+  LedgerGpu gpus[kLedgerDevices];
   LedgerProcess processes[kLedgerProcesses];
 };
 

@@ -30,7 +30,7 @@ struct Known {
 auto& known = *new std::vector<Known>;
 std::uint64_t known_at = 0;  ///< how many kernels had been launched by then
 std::mutex& known_guard = *new std::mutex;
-std::atomic<std::uint64_t> launches{0};
+std::atomic<std::uint64_t> launches{0}, sent{0};
 std::atomic<ReadWatcher> watcher{nullptr};
 
 /// The known bytes at `from`; nothing is known any more once a kernel ran.
@@ -50,6 +50,7 @@ void remember(const char* to, const char* content, std::size_t bytes) {
 }
 
 void copy_to_device(const char* to, const char* from, std::size_t bytes, bool from_device) {
+  if (!from_device && bytes > sizeof(std::int64_t)) sent.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard<std::mutex> lock(known_guard);
   const char* recalled = recall(from, bytes);
   const char* content = from_device ? recalled : from;
@@ -97,6 +98,8 @@ void kernel_launched() {
   launches.fetch_add(1, std::memory_order_relaxed);
   ledger().launches.fetch_add(1, std::memory_order_relaxed);
 }
+
+std::uint64_t sent_copies() { return sent.load(std::memory_order_relaxed); }
 
 void watch_reads(ReadWatcher watch) { watcher.store(watch); }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "core/export.h"
 
@@ -22,6 +23,9 @@ PHANTOM_CORE void fill(void* at, int value, std::size_t bytes);
 
 /// A kernel is launched: what device memory held before need not be there any more.
 PHANTOM_CORE void kernel_launched();
+
+/// How many copies of more than a number came from the host so far.
+PHANTOM_CORE std::uint64_t sent_copies();
 
 /// Returns whether it has written the bytes of device memory at `from` to `to`.
 using ReadWatcher = int (*)(void* to, const void* from, std::size_t bytes);

@@ -54,7 +54,7 @@ struct RunEntry {
 /// What the driver saw of a GPU, all processes together.
 struct RunGpu {
   int gpu = 0, processes = 0;
-  Bytes peak_device = 0;  ///< contexts included; of several processes the sum of their peaks
+  Bytes peak_device = 0;  ///< the most that all held at one time, contexts included
   Bytes context = 0, nccl = 0;
   std::int64_t refused = 0;
 };

@@ -41,6 +41,26 @@ def steering():
     return list(invented.values()) and all(n > 0 for n in invented.values()), json.dumps(json.loads(out)["invented"])
 
 
+def waiting():
+    """A program that waits for ever ends with 3, and its line is named."""
+    code, out, err = run(memtape, "run", "--quiet", "--", python, HERE / "waiting.py")
+    return code == 3 and "waiting.py:6" in err, tail(out, err)
+
+
+def host_model():
+    code, out, err = run(memtape, "run", "--quiet", "--", python, HERE / "host_model.py")
+    return code == 0, tail(out, err)
+
+
+def ended_child():
+    """The account of a GPU: the most that was held at one time, not the sum over those who came and went."""
+    code, out, err = run(memtape, "run", "--json", "--", python, HERE / "ended_child.py")
+    if code:
+        return False, tail(out, err)
+    held = json.loads(out)["gpus"][0]["peak_device_bytes"]
+    return held < 50 << 30, "%d bytes held" % held
+
+
 def limited():
     """Out of memory and retries: the replica decides as the real allocator did, and puts segments where the phantom's driver did."""
     trace = folder / "limited.jsonl.gz"
@@ -108,7 +128,8 @@ def verify(line):
 def main():
     folder.mkdir(parents=True, exist_ok=True)
     lines = [line for line in (HERE / "cases.txt").read_text().splitlines() if line and line[0] != "#"]
-    tests = [("programs", programs), ("steering", steering), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes)]
+    tests = [("programs", programs), ("steering", steering), ("waiting", waiting),
+             ("host model", host_model), ("ended child", ended_child), ("limited", limited), ("record and replay", record_and_replay), ("page", page), ("exit codes", exit_codes)]
     tests += [("verify " + line, lambda line=line: verify(line)) for line in lines]
     failed = left_out = 0
 

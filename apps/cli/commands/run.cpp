@@ -67,11 +67,6 @@ void add_hints(const PhantomRequest& request, report::PhantomRun& run) {
         run.by_gpu.empty()
             ? "no process used a GPU"
             : "a GPU was used, but not through PyTorch, or the process ended before its report");
-  for (const report::RunGpu& gpu : run.by_gpu)
-    if (gpu.processes > 1)
-      run.warnings.push_back(fmt::format(
-          "GPU {} was used by {} processes: its peak is the sum of theirs, which need not coincide",
-          gpu.gpu, gpu.processes));
   if (request.events == "complete" && run.by_gpu.size() + run.entries.size() > 2)
     run.warnings.push_back(
         "events are done at once: reserved memory is that of a device that keeps up (--events "

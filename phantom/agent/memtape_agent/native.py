@@ -6,6 +6,7 @@ _ReadWatcher = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, 
 _kept = []  # what C calls must stay alive
 try:
     _core = ctypes.CDLL("libmemtape_phantom.so", mode=ctypes.RTLD_GLOBAL)
+    _core.memtape_phantom_sent_copies.restype = ctypes.c_uint64
 except OSError:
     _core = None
 
@@ -24,3 +25,8 @@ def watch_reads(function):
     watcher = _ReadWatcher(function) if function else ctypes.cast(None, _ReadWatcher)
     _kept.append(watcher)
     _core.memtape_phantom_watch_reads(watcher)
+
+
+def sent_copies():
+    """How many copies of more than a number the host has sent to devices."""
+    return _core.memtape_phantom_sent_copies() if _core is not None else 0

@@ -8,7 +8,7 @@ import sys
 import time
 import traceback
 
-from . import cudnn, history, native, settings, stacks, step_tape
+from . import cudnn, history, host_models, native, settings, stacks, step_tape
 from .peaks import MEASURES, Peaks
 from .phases import Phases
 from .reads import Reads
@@ -50,6 +50,9 @@ class Session:
         """Small tensors keep their values; without it every copy to the host gives zeros."""
         self._book = self._guarded(values.install)(self._torch, settings.IMBALANCE)
 
+    def leave_host_models_unmade(self):
+        self._guarded(host_models.leave_unmade)(self._torch)
+
     def _guarded(self, function):
         """The program must never fail because of us: a failure ends up in the report."""
         def call(*args):
@@ -67,7 +70,7 @@ class Session:
         if self._backend == "native":  # the others keep no history and have no observers
             history.start(self._torch, settings.HISTORY)
             self._torch._C._cuda_attach_out_of_memory_observer(self._guarded(self._out_of_memory))
-        self._reads = None if settings.WATCH else Reads()
+        self._reads = None if settings.WATCH else Reads(lambda: (self._phases.step, self._phases.phase), self._stuck)
         self._marks = step_tape.Marks(self._torch, self._peaks.raw) if settings.WANT_TAPE and self._backend == "native" else None
         self._ready = True
 
@@ -161,6 +164,13 @@ class Session:
             self._problems.append(traceback.format_exc(limit=3))
         self._write(figures)
 
+    def _stuck(self, text):
+        """A program that waits for ever ends here, with its report."""
+        note("waits", text)
+        sys.stderr.write("memtape: %s\n" % text)
+        sys.stderr.flush()
+        self.finish()
+        os._exit(3)
 
     def _write_tape(self, snapshot, devices):
         """Of the fullest device."""
@@ -194,6 +204,8 @@ def begin(torch):
         from . import solo
         solo.install(torch)
     session = Session(torch)
+    if not settings.HOST_INIT:
+        session.leave_host_models_unmade()
     if settings.VALUES:
         session.follow_values()
 
