@@ -272,8 +272,6 @@ Result<Request> parse_plan(const Command& command, Arguments arguments) {
   add_training_arguments(*app, arguments, sink, named);
   app->add_flag("--csv", options.train.csv, "the plans as CSV, alone on the output")
       ->group("Answer");
-  app->add_flag("--strict", options.output.strict, "plans that may not fit do not")
-      ->group("Answer");
   Result<Request> request = parse_into(options, *app, command, arguments);
   if (!request || !std::holds_alternative<PlanTrainOptions>(*request)) return request;
   if (question != "train")
