@@ -15,8 +15,8 @@ namespace memtape::answer {
 namespace {
 
 constexpr std::string_view kWhere = "request";
-constexpr std::array<std::string_view, 6> kForms{"json", "text",    "html",
-                                                 "csv",  "explain", "snapshot"};
+constexpr std::array<std::string_view, 7> kForms{"json",    "text",     "html",    "csv",
+                                                 "explain", "snapshot", "timeline"};
 constexpr std::array<std::string_view, 8> kKeys{"command", "model", "options",     "argv",
                                                 "config",  "files", "environment", "as"};
 

@@ -28,6 +28,7 @@ struct ShowTraining {
     if (form == Form::text) return report::text(answer.prediction, trace, {.width = kWidth});
     if (!trace) return not_shown("json or text");
     if (form == Form::html) return report::html(answer.prediction, *trace);
+    if (form == Form::timeline) return report::html_data(answer.prediction, *trace);
     if (form == Form::csv) return report::csv(*trace);
     if (form == Form::explain) return report::explain(answer.prediction, *trace, {.width = kWidth});
     return report::snapshot(*trace);

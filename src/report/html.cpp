@@ -367,7 +367,9 @@ void write_ranks(JsonWriter& out, const Prediction& p, const Trace& trace) {
   out.end_array();
 }
 
-std::string page_data(const Prediction& p, const Trace& trace, TensorNames names) {
+}  // namespace
+
+std::string html_data(const Prediction& p, const Trace& trace, TensorNames names) {
   const RankReport& rank = peak_rank(p);
   std::optional<Bytes> limit;
   if (p.device) limit = p.device->total_bytes - (rank.peak_device_bytes - rank.peak.reserved);
@@ -384,11 +386,9 @@ std::string page_data(const Prediction& p, const Trace& trace, TensorNames names
   return std::move(out).take();
 }
 
-}  // namespace
-
 std::string html(const Prediction& prediction, const Trace& trace, TensorNames names) {
   const std::string script = std::string(kScript).append("\n").append(kScheduleScript);
-  return html_page(kPage, script, page_data(prediction, trace, names));
+  return html_page(kPage, script, html_data(prediction, trace, names));
 }
 
 }  // namespace memtape::report

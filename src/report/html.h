@@ -17,4 +17,8 @@ enum class TensorNames { by_module, by_place };
 std::string html(const Prediction& prediction, const Trace& trace,
                  TensorNames names = TensorNames::by_module);
 
+/// What that page draws, as JSON.
+std::string html_data(const Prediction& prediction, const Trace& trace,
+                      TensorNames names = TensorNames::by_module);
+
 }  // namespace memtape::report

@@ -34,13 +34,19 @@ bool is_expert(std::string_view local) {
 }
 
 /// Whether a pattern of the user's occurs in a name; a pattern that is none is the user's mistake.
+/// std::regex says so by throwing, which a browser's build has not.
 Result<bool> matches(const std::string& name, const std::string& pattern) {
+#ifdef __cpp_exceptions
   try {
     return std::regex_search(name, std::regex(pattern));
   } catch (const std::regex_error&) {
     return bad_input(fmt::format("\"{}\" is no regular expression", pattern), "--override-tensor",
                      "like \"ffn_.*_exps=CPU\"");
   }
+#else
+  return unsupported(fmt::format("\"{}\" for {} is not read in a browser", pattern, name),
+                     "--override-tensor", "the program, which reads regular expressions");
+#endif
 }
 
 /// The op of a weight whose name does not say it: A of recurrences that are no scans, and of those
