@@ -32,4 +32,4 @@ node web/scripts/catalog.mjs $module web/public/catalog.json
 cp $module web/public/memtape.wasm
 npm --prefix web run --silent build >build/web.log 2>&1 || { cat build/web.log >&2; exit 3; }
 node web/scripts/compress.mjs build/web
-say "build/web is ready: ./memtape web"
+say "build/web is ready: serve it with python3 -m http.server --directory build/web"
