@@ -7,8 +7,8 @@
 // Options have the names of the command line, with _ as well as -; true is a switch, false and null
 // are none, a list is the option repeated where it adds up and else its values with commas, an
 // object is JSON. Beside them: "config" (the model's config.json), "files" ({name: text}),
-// "environment" ({name: value}) and "as" (json, text, html, csv, explain, snapshot or timeline, which
-// is what a page draws of a step, as JSON).
+// "environment" ({name: value}) and "as" (json, text, html, csv, explain, snapshot or timeline,
+// which is what a page draws of a step, as JSON).
 #pragma once
 
 #include <string>
