@@ -13,11 +13,11 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "answer/given_twice.h"
 #include "answer/plan_options.h"
 #include "answer/serve_words.h"
 #include "answer/train_options.h"
 #include "base/text.h"
-#include "given_twice.h"
 #include "help_text.h"
 #include "run_options.h"
 #include "workload/training_arguments.h"
@@ -218,8 +218,7 @@ Result<void> take_values(RawOptions& options, const CLI::App& app,
                          const std::vector<CLI::Option*>& named) {
   options.values = values_of(named);
   options.typed = typed_of(app, named);
-  if (const auto twice = said_twice(train_options(), options.typed))
-    return tl::unexpected<Error>(*twice);
+  if (const auto twice = answer::said_twice(options.typed)) return tl::unexpected<Error>(*twice);
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "answer/given_twice.h"
 #include "answer/train_options.h"
 #include "base/text.h"
 #include "workload/training_arguments.h"
@@ -75,7 +76,7 @@ class Reader {
     if (extra_) return mistake("one argument too many: " + *extra_);
     if (problem_) return tl::unexpected(*problem_);
     if (needs_model_ && !has_model_) return mistake("MODEL is required");
-    if (auto twice = said_twice()) return tl::unexpected(*twice);
+    if (const auto twice = said_twice(given())) return tl::unexpected<Error>(*twice);
     take_values();
     return std::move(options_);
   }
@@ -159,21 +160,10 @@ class Reader {
     if (name == "explain") options_.output.explain = true;
   }
 
-  /// One option with two values: which of them is meant cannot be known. The framework's own
-  /// options are taken as its parser takes them: lists add up, of others the last counts.
-  std::optional<Error> said_twice() const {
-    for (std::size_t i = 0; i < given_.size(); ++i) {
-      const std::string_view name = given_[i].option->name;
-      const auto row = std::ranges::find(train_options(), name, &NamedOption::name);
-      if (row == train_options().end() || row->repeatable) continue;
-      for (std::size_t j = i + 1; j < given_.size(); ++j)
-        if (given_[j].option == given_[i].option && given_[j].value != given_[i].value)
-          return Error{
-              ErrorKind::bad_input,
-              fmt::format("is given twice, as {} and {}", given_[i].value, given_[j].value),
-              fmt::format("--{}", name), "leave out one of them"};
-    }
-    return std::nullopt;
+  std::vector<std::pair<std::string, std::string>> given() const {
+    std::vector<std::pair<std::string, std::string>> words;
+    for (const Given& one : given_) words.emplace_back(one.option->name, one.value);
+    return words;
   }
 
   /// In the order of the table; of an option that does not add up the last.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "given_twice.h"
+#include "answer/given_twice.h"
 
 #include <algorithm>
 #include <cstddef>
 
 #include <fmt/format.h>
 
-namespace memtape::cli {
+#include "answer/train_options.h"
 
-using answer::NamedOption;
+namespace memtape::answer {
 
-std::optional<Error> said_twice(std::span<const answer::NamedOption> table,
-                                std::span<const std::pair<std::string, std::string>> typed) {
+std::optional<Error> said_twice(std::span<const std::pair<std::string, std::string>> typed) {
+  const std::span<const NamedOption> table = train_options();
   for (std::size_t i = 0; i < typed.size(); ++i) {
     const auto& [name, value] = typed[i];
     const auto row = std::ranges::find(table, name, &NamedOption::name);
@@ -25,4 +25,4 @@ std::optional<Error> said_twice(std::span<const answer::NamedOption> table,
   return std::nullopt;
 }
 
-}  // namespace memtape::cli
+}  // namespace memtape::answer
