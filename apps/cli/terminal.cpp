@@ -51,8 +51,10 @@ void Terminal::note(std::string_view text) {
   std::fflush(errors_);
 }
 
+bool Terminal::shows_progress() const { return isatty(fileno(errors_)) != 0; }
+
 void Terminal::progress(std::string_view text) {
-  if (isatty(fileno(errors_)) == 0) return;
+  if (!shows_progress()) return;
   const std::string line = "\r\033[K" + std::string(text);
   std::fwrite(line.data(), 1, line.size(), errors_);
   std::fflush(errors_);

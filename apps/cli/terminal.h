@@ -36,6 +36,9 @@ class Terminal {
   /// "memtape: text" as one line on the error stream; control characters in it are shown as '?'.
   void note(std::string_view text);
 
+  /// Whether people look at the error stream.
+  bool shows_progress() const;
+
   /// Shows `text` in place of the last such line, on an error stream that people look at; "" ends
   /// them.
   void progress(std::string_view text);

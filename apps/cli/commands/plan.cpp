@@ -9,6 +9,7 @@
 #include "answer/plan_question.h"
 #include "commands.h"
 #include "outside_process.h"
+#include "progress_line.h"
 #include "report/plan_csv.h"
 #include "report/plan_json.h"
 #include "report/plan_text.h"
@@ -34,33 +35,11 @@ class Interruptible {
   void (*before_)(int) = nullptr;
 };
 
-/// A line on the error stream beyond a second, a few times a second.
-class ProgressLine {
- public:
-  explicit ProgressLine(Terminal& terminal) : terminal_(terminal) {}
-  ~ProgressLine() {
-    if (shown_) terminal_.progress("");
-  }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void show(const plan::Progress& p) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    next_ = now + std::chrono::milliseconds(200);
-    shown_ = true;
-    terminal_.progress(
-        fmt::format("{} plans, {} bounded out, {} run exactly, {} fit; ctrl-C shows "
-                    "the best so far",
-                    p.screened, p.bounded, p.confirmed, p.found));
-  }
-
- private:
-  Terminal& terminal_;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point next_ =
-      std::chrono::steady_clock::now() + std::chrono::seconds(1);
-};
+std::string progress_text(const plan::Progress& p) {
+  return fmt::format(
+      "{} plans, {} bounded out, {} run exactly, {} fit; ctrl-C shows the best so far", p.screened,
+      p.bounded, p.confirmed, p.found);
+}
 
 /// The command of each plan, and what is to be said of them all.
 void complete(PlanAnswer& answer, const PlanTrainOptions& options,
@@ -110,9 +89,11 @@ int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
                            .header = source->header ? &*source->header : nullptr};
   Result<PlanAnswer> answer = [&] {
     const Interruptible interruptible;
-    ProgressLine line(terminal);
+    ProgressLine line(terminal, true, std::chrono::milliseconds(200));
     question->search.stopped = [] { return interrupted != 0; };
-    question->search.progress = [&line](const plan::Progress& p) { line.show(p); };
+    question->search.progress = [&line](const plan::Progress& p) {
+      line.show([&p] { return progress_text(p); });
+    };
     return plan::search_plans(question->fields, model, question->device, question->search);
   }();
   if (!answer) return terminal.fail(answer.error());

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `memtape run -- COMMAND...`: the program itself, on phantom GPUs, and what it did there.
-#include <unistd.h>
-
-#include <cstdio>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -11,6 +9,7 @@
 #include "phantom/child.h"
 #include "phantom/request.h"
 #include "phantom/run_folder.h"
+#include "progress_line.h"
 #include "run_page.h"
 #include "sources/files.h"
 
@@ -20,44 +19,25 @@ namespace {
 using phantom_run::PhantomRequest;
 using phantom_run::RunFolder;
 
-/// One line on the terminal that is written over while the program runs.
-class Progress {
- public:
-  explicit Progress(bool shown) : shown_(shown && isatty(STDERR_FILENO) != 0) {}
-  ~Progress() { clear(); }
-
-  void show(const phantom::LedgerLayout& ledger) {
-    if (!shown_ || ++looks_ % 5 != 0) return;
-    std::int64_t most = 0, held = 0;
-    int step = 0, phase = 0, processes = 0;
-    for (const phantom::LedgerProcess& p : ledger.processes) {
-      if (p.pid == 0) break;
-      ++processes;
-      for (const phantom::LedgerDevice& d : p.devices) {
-        held = std::max<std::int64_t>(held, d.used);
-        most = std::max<std::int64_t>(most, d.peak);
-      }
-      if (p.step >= step) {
-        step = p.step;
-        phase = p.phase;
-      }
+std::string progress_text(const phantom::LedgerLayout& ledger) {
+  std::int64_t most = 0, held = 0;
+  int step = 0, phase = 0, processes = 0;
+  for (const phantom::LedgerProcess& p : ledger.processes) {
+    if (p.pid == 0) break;
+    ++processes;
+    for (const phantom::LedgerDevice& d : p.devices) {
+      held = std::max<std::int64_t>(held, d.used);
+      most = std::max<std::int64_t>(most, d.peak);
     }
-    if (processes == 0) return;
-    written_ = true;
-    fmt::print(stderr, "\r\033[Kmemtape: {} processes, step {}, {}: {} on the fullest GPU, peak {}",
-               processes, step + 1, name(static_cast<Phase>(phase)), gib(held), gib(most));
-    std::fflush(stderr);
+    if (p.step >= step) {
+      step = p.step;
+      phase = p.phase;
+    }
   }
-
-  void clear() {
-    if (written_) fmt::print(stderr, "\r\033[K");
-    written_ = false;
-  }
-
- private:
-  bool shown_, written_ = false;
-  int looks_ = 0;
-};
+  if (processes == 0) return {};
+  return fmt::format("memtape: {} processes, step {}, {}: {} on the fullest GPU, peak {}",
+                     processes, step + 1, name(static_cast<Phase>(phase)), gib(held), gib(most));
+}
 
 void add_hints(const PhantomRequest& request, report::PhantomRun& run) {
   if (run.exit_code == 126 || run.exit_code == 127)
@@ -73,7 +53,8 @@ void add_hints(const PhantomRequest& request, report::PhantomRun& run) {
         "wait: one that lags behind)");
 }
 
-Result<report::PhantomRun> run_on_phantoms(const PhantomRequest& request, const RunFolder& folder) {
+Result<report::PhantomRun> run_on_phantoms(const PhantomRequest& request, const RunFolder& folder,
+                                           Terminal& terminal) {
   const auto program = phantom_run::find_program(request.command);
   if (!program) return tl::unexpected(program.error());
   const auto cuda = phantom_run::cuda_of(*program);
@@ -85,9 +66,10 @@ Result<report::PhantomRun> run_on_phantoms(const PhantomRequest& request, const 
       .words = request.command,
       .environment = environment_of(request, *program, {*stand_ins, folder.path(), *cuda}),
       .output_to_errors = request.json};
-  Progress progress(!request.quiet);
-  const auto end = run_child(command, [&] { progress.show(folder.ledger()); });
-  progress.clear();
+  ProgressLine line(terminal, !request.quiet, std::chrono::seconds(1));
+  const auto end =
+      run_child(command, [&] { line.show([&] { return progress_text(folder.ledger()); }); });
+  line.clear();
   if (!end) return tl::unexpected(end.error());
   report::PhantomRun run;
   run.command = request.command;
@@ -140,7 +122,7 @@ int run_run(const RunCommand& command, Terminal& terminal) {
   request->tape = !command.html.empty();
   const Result<RunFolder> folder = RunFolder::make();
   if (!folder) return terminal.fail(folder.error());
-  const auto run = run_on_phantoms(*request, *folder);
+  const auto run = run_on_phantoms(*request, *folder, terminal);
   if (!run) return terminal.fail(run.error());
   if (const Result<void> kept = keep_snapshot(*request, *folder, *run); !kept)
     terminal.note(kept.error().line());

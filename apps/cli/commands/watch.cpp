@@ -2,10 +2,7 @@
 // `memtape watch -- COMMAND...`: the program as it is, on the GPU that is there, with the agent of
 // `memtape run` inside and no stand-ins. When it runs out of memory its snapshot is kept and
 // explained.
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -17,6 +14,7 @@
 #include "phantom/child.h"
 #include "phantom/run_folder.h"
 #include "phantom/stand_ins.h"
+#include "progress_line.h"
 #include "recorded_file.h"
 #include "report/explanation.h"
 #include "report/phantom_run.h"
@@ -25,10 +23,8 @@ namespace memtape::cli {
 namespace {
 
 using phantom_run::RunFolder;
-using Clock = std::chrono::steady_clock;
 
 constexpr const char* kUsualSnapshot = "memtape-oom.pickle";
-constexpr auto kBetweenLooks = std::chrono::seconds(1);
 
 /// The fullest GPU of the machine, as its driver tells; nothing without one.
 std::optional<LocalGpu> fullest_gpu() {
@@ -39,39 +35,18 @@ std::optional<LocalGpu> fullest_gpu() {
   return fullest;
 }
 
-/// One line on the terminal that is written over while the program runs.
-class LiveLine {
- public:
-  explicit LiveLine(bool shown) : shown_(shown && isatty(STDERR_FILENO) != 0) {}
-  ~LiveLine() { clear(); }
-
-  void show(const RunFolder& folder) {
-    if (!shown_ || Clock::now() - last_ < kBetweenLooks) return;
-    last_ = Clock::now();
-    report::PhantomRun run;
-    folder.read_into(run);
-    const report::RunEntry* fullest = run.fullest();
-    if (fullest == nullptr) return;
-    const std::optional<LocalGpu> gpu = fullest_gpu();
-    written_ = true;
-    fmt::print(
-        stderr, "\r\033[Kmemtape: step {}: {} allocated, {} reserved, peak {}{}",
-        fullest->steps_done, gib(fullest->now.allocated), gib(fullest->now.reserved),
-        gib(fullest->peak.reserved),
-        gpu ? fmt::format("; GPU {}: {} free of {}", gpu->index, gib(gpu->free), gib(gpu->total))
-            : "");
-    std::fflush(stderr);
-  }
-
-  void clear() {
-    if (written_) fmt::print(stderr, "\r\033[K");
-    written_ = false;
-  }
-
- private:
-  bool shown_, written_ = false;
-  Clock::time_point last_;
-};
+std::string progress_text(const RunFolder& folder) {
+  report::PhantomRun run;
+  folder.read_into(run);
+  const report::RunEntry* fullest = run.fullest();
+  if (fullest == nullptr) return {};
+  const std::optional<LocalGpu> gpu = fullest_gpu();
+  return fmt::format(
+      "memtape: step {}: {} allocated, {} reserved, peak {}{}", fullest->steps_done,
+      gib(fullest->now.allocated), gib(fullest->now.reserved), gib(fullest->peak.reserved),
+      gpu ? fmt::format("; GPU {}: {} free of {}", gpu->index, gib(gpu->free), gib(gpu->total))
+          : "");
+}
 
 phantom_run::Environment environment_of(const std::filesystem::path& agent,
                                         const RunFolder& folder) {
@@ -93,7 +68,8 @@ void describe_device(report::PhantomRun& run) {
   run.device.total_bytes = local.gpus.front().total;
 }
 
-Result<report::PhantomRun> watched(const WatchCommand& command, const RunFolder& folder) {
+Result<report::PhantomRun> watched(const WatchCommand& command, const RunFolder& folder,
+                                   Terminal& terminal) {
   const auto program = phantom_run::find_program(command.command);
   if (!program) return tl::unexpected(program.error());
   const auto stand_ins = phantom_run::stand_ins_folder();
@@ -102,8 +78,8 @@ Result<report::PhantomRun> watched(const WatchCommand& command, const RunFolder&
                                         .words = command.command,
                                         .environment = environment_of(*stand_ins / "agent", folder),
                                         .output_to_errors = command.output.json};
-  LiveLine line(!command.output.quiet);
-  const auto end = run_child(child, [&] { line.show(folder); });
+  ProgressLine line(terminal, !command.output.quiet, std::chrono::seconds(1));
+  const auto end = run_child(child, [&] { line.show([&] { return progress_text(folder); }); });
   line.clear();
   if (!end) return tl::unexpected(end.error());
   report::PhantomRun run;
@@ -149,7 +125,7 @@ Result<std::string> explain_snapshot(const WatchCommand& command, const RunFolde
 int run_watch(const WatchCommand& command, Terminal& terminal) {
   const Result<RunFolder> folder = RunFolder::make();
   if (!folder) return terminal.fail(folder.error());
-  const Result<report::PhantomRun> run = watched(command, *folder);
+  const Result<report::PhantomRun> run = watched(command, *folder, terminal);
   if (!run) return terminal.fail(run.error());
   terminal.print(command.output.json    ? report::json(*run)
                  : command.output.quiet ? report::quiet_text(*run)

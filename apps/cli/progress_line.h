@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProgressLine: what a command is at, on one line of the terminal that is written over now and then
+// and is gone when the command is done. Nothing where nobody looks at the error stream.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "terminal.h"
+
+namespace memtape::cli {
+
+class ProgressLine {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Not before a second has passed, and then once in each `pause`.
+  ProgressLine(Terminal& terminal, bool wanted, Clock::duration pause);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Asks for the text only when it is time to show it; "" leaves the line as it is.
+  void show(const std::function<std::string()>& text);
+  void clear();
+
+ private:
+  Terminal& terminal_;
+  const bool wanted_;
+  const Clock::duration pause_;
+  bool shown_ = false;
+  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+};
+
+}  // namespace memtape::cli
