@@ -57,6 +57,12 @@ struct Candidate {
   double seconds = 0.0;  ///< roughly, by which plans are looked at in turn
 };
 
+/// A choice as the value of its axis.
+template <class Choice>
+std::int64_t number(Choice choice) {
+  return static_cast<std::int64_t>(choice);
+}
+
 std::string_view name(Method method);
 std::string_view name(Sharding sharding);
 std::string_view name(Offload offload);

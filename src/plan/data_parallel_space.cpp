@@ -15,11 +15,6 @@ constexpr auto kOrder = std::to_array<Axis>({Axis::dp, Axis::zero, Axis::shardin
                                              Axis::method, Axis::micro_batch, Axis::checkpointing});
 constexpr std::int64_t kMostMicroBatch = 64;
 
-std::int64_t number(Sharding sharding) { return static_cast<std::int64_t>(sharding); }
-std::int64_t number(Offload offload) { return static_cast<std::int64_t>(offload); }
-std::int64_t number(Checkpointing made_again) { return static_cast<std::int64_t>(made_again); }
-std::int64_t number(Method method) { return static_cast<std::int64_t>(method); }
-
 class DataParallelSpace : public Space {
  public:
   using Space::Space;

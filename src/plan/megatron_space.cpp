@@ -51,9 +51,8 @@ class MegatronSpace : public Space {
       case Axis::zero: return {s.dp * s.cp > 1 ? 1 : 0};
       case Axis::micro_batch: return micro_batches(job_, c, kMostMicroBatch);
       case Axis::checkpointing:
-        return {static_cast<std::int64_t>(Checkpointing::none),
-                static_cast<std::int64_t>(Checkpointing::selective),
-                static_cast<std::int64_t>(Checkpointing::full)};
+        return {number(Checkpointing::none), number(Checkpointing::selective),
+                number(Checkpointing::full)};
       default: return one();
     }
   }

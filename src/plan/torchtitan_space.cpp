@@ -17,11 +17,6 @@ constexpr auto kOrder =
                          Axis::micro_batch, Axis::checkpointing});
 constexpr std::int64_t kMostMicroBatch = 16, kLeastTokens = 8192;
 
-template <class E>
-std::int64_t number(E value) {
-  return static_cast<std::int64_t>(value);
-}
-
 class TorchtitanSpace : public Space {
  public:
   using Space::Space;

@@ -15,11 +15,6 @@ constexpr auto kOrder = std::to_array<Axis>(
     {Axis::dp, Axis::method, Axis::optim, Axis::sharding, Axis::micro_batch, Axis::checkpointing});
 constexpr std::int64_t kMostMicroBatch = 32;
 
-template <class E>
-std::int64_t number(E value) {
-  return static_cast<std::int64_t>(value);
-}
-
 class TrainerSpace : public Space {
  public:
   using Space::Space;
