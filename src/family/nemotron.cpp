@@ -2,14 +2,13 @@
 // Nemotron 3 and 4: layer norms whose weight is added to 1, rotation of a part of each head, an MLP
 // without a gate; mirroring transformers 5.17 models/nemotron/modeling_nemotron.py.
 #include "family/attention_of.h"
-#include "family/decoder.h"
 #include "family/families.h"
+#include "family/late_shared_mask.h"
 #include "family/llama.h"
 #include "family/ungated_mlp.h"
 #include "ghost/autocast.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/normalization.h"
-#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -51,18 +50,10 @@ std::pair<Tensor, Tensor> rotate_part_of_each(const Tensor& q, const Tensor& k,
   return {std::move(q_joined), ghost::cat({k_embed, k_pass}, -1)};
 }
 
-struct NemotronParts : DecoderParts {
+struct NemotronParts : LateSharedMask {
   using DecoderLayer = PreNormDecoderLayer<AttentionOf<Rotated<rotate_part_of_each>>, UngatedMlp,
                                            NemotronLayerNorm1P>;
   using Norm = NemotronLayerNorm1P;
-  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
-                               const Tensor& inputs_embeds, const Tensor& position_ids) {
-    const MaskRequest request{.attention = c.attention,
-                              .attention_mask = attention_mask,
-                              .shared_since = changes::kAllMasksAreShared};
-    return {.full_attention = create_causal_mask(request, inputs_embeds, position_ids),
-            .sliding_attention = {}};
-  }
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "family/config_checks.h"
-#include "family/decoder.h"
 #include "family/families.h"
+#include "family/late_shared_mask.h"
 #include "family/llama.h"
 #include "ghost/ops/joins.h"
 #include "ghost/session.h"
@@ -109,18 +109,10 @@ class StableLmDecoderLayer : public nn::GradientCheckpointingLayer<StableLmDecod
   nn::Dropout dropout_;
 };
 
-struct StableLmParts : DecoderParts {
+struct StableLmParts : LateSharedMask {
   using Settings = StableLmConfig;
   using DecoderLayer = StableLmDecoderLayer;
   using Norm = nn::LayerNorm;
-  static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
-                               const Tensor& inputs_embeds, const Tensor& position_ids) {
-    const MaskRequest request{.attention = c.attention,
-                              .attention_mask = attention_mask,
-                              .shared_since = changes::kAllMasksAreShared};
-    return {.full_attention = create_causal_mask(request, inputs_embeds, position_ids),
-            .sliding_attention = {}};
-  }
 };
 
 }  // namespace
