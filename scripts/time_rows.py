@@ -243,16 +243,22 @@ def order_of_sweeps(rows, answers):
     return len(sweeps), found, statistics.median(correlations) if correlations else 0
 
 
-def training_tables(program):
+def asked(program, file, question_of):
+    """The rows of a file that say enough to be asked, their answers, and a line that counts the others by reason."""
     rows, questions, why = [], [], collections.Counter()
-    for row in read("training_throughput.jsonl.gz"):
-        question, reason = training_question(row)
+    for row in read(file):
+        question, reason = question_of(row)
         if question is None:
             why[reason] += 1
             continue
         rows.append(row)
         questions.append(question)
-    answers = ask(program, questions)
+    line = "\nNot asked: " + ", ".join(f"{n} rows ({reason})" for reason, n in sorted(why.items())) + ".\n"
+    return rows, ask(program, questions), line
+
+
+def training_tables(program):
+    rows, answers, not_asked = asked(program, "training_throughput.jsonl.gz", training_question)
     errors = [answer["step_seconds"]["mid"] / seconds(row) - 1 for row, answer in zip(rows, answers)]
     inside = [answer["step_seconds"]["low"] <= seconds(row) <= answer["step_seconds"]["high"] for row, answer in zip(rows, answers)]
     judged = [not is_calibration(row) for row in rows]
@@ -269,7 +275,7 @@ def training_tables(program):
     count, found, correlation = order_of_sweeps(rows, answers)
     text += (f"\n{percent(sum(inside) / len(inside))} of the measured steps lie in the range that is answered. Of {count} sweeps of four or more layouts "
              f"the measured best is among the first three in {found}, and the median rank correlation is {correlation:.2f}.\n")
-    text += "\nNot asked: " + ", ".join(f"{n} rows ({reason})" for reason, n in sorted(why.items())) + ".\n"
+    text += not_asked
     worst = sorted(zip(errors, rows), key=lambda x: -abs(x[0]))[:10]
     text += "\n| furthest off | error | measured |\n|---|---|---|\n"
     for error, r in worst:
@@ -278,15 +284,7 @@ def training_tables(program):
 
 
 def serving_tables(program):
-    rows, questions, why = [], [], collections.Counter()
-    for row in read("serving_throughput.jsonl.gz"):
-        question, reason = serving_question(row)
-        if question is None:
-            why[reason] += 1
-            continue
-        rows.append(row)
-        questions.append(question)
-    answers = ask(program, questions)
+    rows, answers, not_asked = asked(program, "serving_throughput.jsonl.gz", serving_question)
     text = ""
     for key, measured, what in (("ttft_seconds", "silicon_ttft_ms", "time to first token"), ("tpot_seconds", "silicon_tpot_ms", "time of each further token")):
         errors = [a[key]["mid"] * 1e3 / r[measured] - 1 for r, a in zip(rows, answers)]
@@ -297,7 +295,7 @@ def serving_tables(program):
         for row, error in zip(rows, errors):
             by[f"{row['model_path'].split('/')[-1]}, {row['backend']}"].append(error)
         text += "".join(summary(name, by[name]) for name in sorted(by) if len(by[name]) >= 5)
-    return text + "\nNot asked: " + ", ".join(f"{n} rows ({reason})" for reason, n in sorted(why.items())) + ".\n"
+    return text + not_asked
 
 
 def main():
