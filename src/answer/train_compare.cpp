@@ -11,6 +11,7 @@
 #include "answer/table.h"
 #include "base/comma_list.h"
 #include "base/text.h"
+#include "report/json_parts.h"
 #include "report/style.h"
 
 namespace memtape::answer {
@@ -174,8 +175,7 @@ std::string json(const TrainComparison& all) {
   for (const ComparedTraining& one : all.trainings) {
     out.begin_object();
     out.member("gpu", one.gpu);
-    out.key("gpus");
-    one.count ? out.value(*one.count) : out.null();
+    report::member_or_null(out, "gpus", one.count);
     out.key("price_per_hour");
     one.price ? out.raw(fmt::format("{}", *one.price)) : out.null();
     write_members(out, one.answer);

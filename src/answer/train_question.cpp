@@ -32,8 +32,7 @@ void write_members(report::JsonWriter& out, const VariantAnswer& answer) {
   if (answer.device) out.member("total_bytes", answer.device->total_bytes);
   report::member_or_null(out, "headroom_bytes", answer.headroom_bytes);
   report::member_or_null(out, "fits", answer.fits);
-  out.key("verdict");
-  answer.verdict ? out.value(name(*answer.verdict)) : out.null();
+  report::write(out, answer.verdict);
 }
 
 void write_head(report::JsonWriter& out, std::string_view question, const std::string& model) {

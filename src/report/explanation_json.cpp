@@ -5,22 +5,13 @@
 #include <fmt/format.h>
 
 #include "report/explanation.h"
-#include "report/json_writer.h"
+#include "report/json_parts.h"
 
 namespace memtape::report {
 namespace {
 
-void write_texts(JsonWriter& out, std::string_view key, const std::vector<std::string>& texts) {
-  out.key(key);
-  out.begin_array();
-  for (const std::string& text : texts) out.value(text);
-  out.end_array();
-}
-
 void write_levels(JsonWriter& out, std::string_view prefix, const HeldMoment& m, bool has_event) {
-  out.member(fmt::format("{}_requested_bytes", prefix), m.levels.requested);
-  out.member(fmt::format("{}_allocated_bytes", prefix), m.levels.allocated);
-  out.member(fmt::format("{}_reserved_bytes", prefix), m.levels.reserved);
+  write(out, prefix, m.levels);
   if (has_event) out.member(fmt::format("{}_event", prefix), std::int64_t{m.event});
 }
 
@@ -44,7 +35,7 @@ void write_largest(JsonWriter& out, const ExplainedRecording& r) {
     out.member("count", g.count);
     out.member("requested_bytes", g.requested);
     out.member("bytes", g.bytes);
-    write_texts(out, "stack", r.largest_stacks[i]);
+    write_lines(out, "stack", r.largest_stacks[i]);
     out.end_object();
   }
   out.end_array();
@@ -100,11 +91,7 @@ void write_what_ifs(JsonWriter& out, const std::vector<WhatIf>& what_ifs) {
     out.member("peak_allocated_bytes", w.peak.allocated);
     out.member("peak_reserved_bytes", w.peak.reserved);
     out.member("num_alloc_retries", w.retries);
-    out.key("serves");
-    if (w.serves)
-      out.value(*w.serves);
-    else
-      out.null();
+    member_or_null(out, "serves", w.serves);
     out.end_object();
   }
   out.end_array();
@@ -117,11 +104,7 @@ void write_remedies(JsonWriter& out, const std::vector<Remedy>& remedies) {
     out.begin_object();
     out.member("change", remedy.change);
     out.member("effect", remedy.effect);
-    out.key("bytes");
-    if (remedy.bytes)
-      out.value(*remedy.bytes);
-    else
-      out.null();
+    member_or_null(out, "bytes", remedy.bytes);
     out.member("is_enough", remedy.is_enough);
     out.end_object();
   }
@@ -158,11 +141,7 @@ void write_recording(JsonWriter& out, const ExplainedRecording& r) {
 }
 
 void write_quantity(JsonWriter& out, std::string_view key, const std::optional<Quantity>& q) {
-  out.key(key);
-  if (q)
-    out.value(q->bytes);
-  else
-    out.null();
+  member_or_null(out, key, q ? std::optional(q->bytes) : std::nullopt);
 }
 
 void write_count(JsonWriter& out, std::string_view key, const std::optional<std::int64_t>& n) {
@@ -175,11 +154,7 @@ void write_oom(JsonWriter& out, const OomMessage& m) {
   out.member("line", static_cast<std::int64_t>(m.line));
   out.member("times", static_cast<std::int64_t>(m.times));
   out.member("backend", m.backend);
-  out.key("gpu");
-  if (m.gpu)
-    out.value(*m.gpu);
-  else
-    out.null();
+  member_or_null(out, "gpu", m.gpu);
   write_quantity(out, "requested_bytes", m.requested);
   write_quantity(out, "device_bytes", m.device);
   write_quantity(out, "free_bytes", m.free);
@@ -212,7 +187,7 @@ void write_oom(JsonWriter& out, const OomMessage& m) {
 void write_message(JsonWriter& out, const ExplainedMessage& e) {
   out.key("oom");
   write_oom(out, e.message);
-  write_texts(out, "findings", e.findings);
+  write_lines(out, "findings", e.findings);
   write_remedies(out, e.remedies);
 }
 
@@ -255,7 +230,7 @@ std::string json(const Explanation& e) {
   out.member("schema", "memtape/1");
   out.member("command", "explain");
   out.member("kind", e.kind);
-  write_texts(out, "files", e.files);
+  write_lines(out, "files", e.files);
   write_first(out, e);
   out.key("recordings");
   out.begin_array();
@@ -295,7 +270,7 @@ std::string json(const Explanation& e) {
     }
     out.end_array();
   }
-  write_texts(out, "warnings", e.warnings);
+  write_lines(out, "warnings", e.warnings);
   out.end_object();
   return std::move(out).take();
 }

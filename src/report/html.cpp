@@ -17,7 +17,7 @@
 #include "report/html_assets.h"
 #include "report/html_page.h"
 #include "report/in_flight.h"
-#include "report/json_writer.h"
+#include "report/json_parts.h"
 #include "report/measured_step.h"
 #include "report/rank_grid.h"
 #include "report/why.h"
@@ -231,16 +231,9 @@ std::vector<std::string> reasons(const Prediction& p) {
   return all;
 }
 
-void write_texts(JsonWriter& out, std::string_view key, const std::vector<std::string>& texts) {
-  out.key(key);
-  out.begin_array();
-  for (const std::string& t : texts) out.value(t);
-  out.end_array();
-}
-
 void write_answer(JsonWriter& out, const Prediction& p, const RankReport& rank) {
   out.member("model", p.model.id);
-  write_texts(out, "settings", settings_in_words(p));
+  write_lines(out, "settings", settings_in_words(p));
   out.key("categories");
   out.begin_array();
   for (std::string_view c : kCategoryNames) out.value(c);
@@ -258,7 +251,7 @@ void write_answer(JsonWriter& out, const Prediction& p, const RankReport& rank) 
              name(p.verdict.value_or(p.fits.value_or(true) ? VerdictWord::fits
                                                            : VerdictWord::does_not_fit)));
   out.member("needs", within_limit(p));
-  write_texts(out, "reasons", reasons(p));
+  write_lines(out, "reasons", reasons(p));
   out.key("advice");
   out.begin_array();
   for (const Advice& a : p.advice) {
@@ -315,7 +308,7 @@ void write_tables(JsonWriter& out, const Prediction& p, const RankReport& rank) 
     out.end_object();
   }
   out.end_array();
-  write_texts(out, "notes", notes(p));
+  write_lines(out, "notes", notes(p));
 }
 
 /// What every stage of a pipeline runs, and how many micro-batches it has alive at most.

@@ -148,8 +148,7 @@ std::string json(const Prediction& p, std::span<const RuleOfThumb> rules) {
   out.end_array();
   out.member("peak_rank", p.peak_rank);
   member_or_null(out, "fits", p.fits);
-  out.key("verdict");
-  p.verdict ? out.value(name(*p.verdict)) : out.null();
+  write(out, p.verdict);
   member_or_null(out, "headroom_bytes", p.headroom_bytes);
   part("failure", p.failure);
   part("bounds", p.bounds);

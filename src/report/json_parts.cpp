@@ -38,6 +38,16 @@ void write(JsonWriter& out, const std::vector<std::string>& lines) {
   out.end_array();
 }
 
+void write(JsonWriter& out, const std::optional<VerdictWord>& verdict) {
+  out.key("verdict");
+  verdict ? out.value(name(*verdict)) : out.null();
+}
+
+void write_lines(JsonWriter& out, std::string_view name, const std::vector<std::string>& lines) {
+  out.key(name);
+  write(out, lines);
+}
+
 void write(JsonWriter& out, const ModelSummary& model) {
   out.begin_object();
   out.member("id", model.id);

@@ -11,6 +11,7 @@
 #include "tape/category.h"
 #include "timeline/timeline.h"
 #include "workload/answer_parts.h"
+#include "workload/verdict_word.h"
 
 namespace memtape::report {
 
@@ -23,6 +24,10 @@ void write(JsonWriter& out, const ModelSummary& model);
 void write(JsonWriter& out, const std::optional<DeviceSummary>& device);
 void write(JsonWriter& out, const Bounds& bounds);
 void write(JsonWriter& out, const std::vector<Advice>& advice);
+
+/// "verdict": its word, null where no GPU was named.
+void write(JsonWriter& out, const std::optional<VerdictWord>& verdict);
+void write_lines(JsonWriter& out, std::string_view name, const std::vector<std::string>& lines);
 
 template <class T>
 void member_or_null(JsonWriter& out, std::string_view name, const std::optional<T>& value) {

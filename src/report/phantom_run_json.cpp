@@ -3,24 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "report/json_writer.h"
+#include "report/json_parts.h"
 #include "report/phantom_run.h"
 
 namespace memtape::report {
 namespace {
-
-void write_levels(JsonWriter& out, std::string_view prefix, const Levels& levels) {
-  out.member(fmt::format("{}_requested_bytes", prefix), levels.requested);
-  out.member(fmt::format("{}_allocated_bytes", prefix), levels.allocated);
-  out.member(fmt::format("{}_reserved_bytes", prefix), levels.reserved);
-}
-
-void write_texts(JsonWriter& out, std::string_view key, const std::vector<std::string>& texts) {
-  out.key(key);
-  out.begin_array();
-  for (const std::string& text : texts) out.value(text);
-  out.end_array();
-}
 
 void write_live(JsonWriter& out, const std::vector<LiveTensors>& tensors) {
   out.key("largest");
@@ -30,7 +17,7 @@ void write_live(JsonWriter& out, const std::vector<LiveTensors>& tensors) {
     out.member("bytes", t.bytes);
     out.member("count", t.count);
     out.member("place", t.place);
-    write_texts(out, "stack", t.stack);
+    write_lines(out, "stack", t.stack);
     out.end_object();
   }
   out.end_array();
@@ -47,7 +34,7 @@ void write_failures(JsonWriter& out, const std::vector<RunFailure>& failures) {
     out.member("free_bytes", f.free);
     out.member("allocated_bytes", f.levels.allocated);
     out.member("reserved_bytes", f.levels.reserved);
-    write_texts(out, "stack", f.stack);
+    write_lines(out, "stack", f.stack);
     write_live(out, f.largest);
     out.end_object();
   }
@@ -63,9 +50,9 @@ void write_entry(JsonWriter& out, const RunEntry& e) {
   out.member("process", e.pid);
   out.member("gpu", e.gpu);
   out.member("steps", e.steps_done);
-  write_levels(out, "peak", e.peak);
-  write_levels(out, "steady", e.steady);
-  write_levels(out, "final", e.now);
+  write(out, "peak", e.peak);
+  write(out, "steady", e.steady);
+  write(out, "final", e.now);
   out.member("num_alloc_retries", e.alloc_retries);
   out.member("segments", e.segments);
   out.key("phases");
@@ -73,7 +60,7 @@ void write_entry(JsonWriter& out, const RunEntry& e) {
   for (const RunPhase& phase : e.phases) {
     out.key(phase.name);
     out.begin_object();
-    write_levels(out, "peak", phase.peak);
+    write(out, "peak", phase.peak);
     out.end_object();
   }
   out.end_object();
@@ -81,7 +68,7 @@ void write_entry(JsonWriter& out, const RunEntry& e) {
   out.begin_array();
   for (const Levels& step : e.steps) {
     out.begin_object();
-    write_levels(out, "peak", step);
+    write(out, "peak", step);
     out.end_object();
   }
   out.end_array();
@@ -94,7 +81,7 @@ void write_entry(JsonWriter& out, const RunEntry& e) {
 void write_program(JsonWriter& out, const PhantomRun& run) {
   out.key("program");
   out.begin_object();
-  write_texts(out, "command", run.command);
+  write_lines(out, "command", run.command);
   out.member("exit_code", run.exit_code);
   out.key("signal");
   run.signal ? out.value(run.signal) : out.null();
@@ -179,7 +166,7 @@ std::string json(const PhantomRun& run) {
   out.member("kernel_launches", run.launches);
   write_reads(out, run);
   write_inventions(out, run);
-  write_texts(out, "warnings", run.warnings);
+  write_lines(out, "warnings", run.warnings);
   out.end_object();
   return std::move(out).take();
 }

@@ -45,8 +45,7 @@ void write_members(JsonWriter& out, const PlanRow& plan) {
   member_or_null(out, "peak_device_bytes", plan.peak_device_bytes);
   member_or_null(out, "headroom_bytes", plan.headroom_bytes);
   member_or_null(out, "fits", plan.fits);
-  out.key("verdict");
-  plan.verdict ? out.value(name(*plan.verdict)) : out.null();
+  write(out, plan.verdict);
   out.member("peak_rank", plan.peak_rank);
   if (plan.cost_per_hour) number_or_null(out, "cost_per_hour", plan.cost_per_hour);
   if (!plan.sacrifice.empty()) out.member("sacrifice", plan.sacrifice);

@@ -134,8 +134,7 @@ std::string json(const ServeAnswer& answer) {
   out.end_array();
   out.member("peak_rank", answer.peak_rank);
   member_or_null(out, "fits", answer.fits);
-  out.key("verdict");
-  answer.verdict ? out.value(name(*answer.verdict)) : out.null();
+  write(out, answer.verdict);
   member_or_null(out, "headroom_bytes", answer.headroom_bytes);
   out.key("failure");
   answer.failure.empty() ? out.null() : out.value(answer.failure);

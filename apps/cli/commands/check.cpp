@@ -25,7 +25,7 @@
 #include "evidence/quantity.h"
 #include "explain_against.h"
 #include "launch/settings/toml.h"
-#include "report/json_writer.h"
+#include "report/json_parts.h"
 #include "sources/files.h"
 
 namespace memtape::cli {
@@ -288,10 +288,9 @@ std::string json_of(const std::vector<Checked>& runs, bool passes) {
     out.member("name", run.budget.name);
     out.member("command", run.budget.command);
     out.member("peak_device_bytes", run.now.peak);
-    out.key("limit_bytes");
-    run.budget.limit ? out.value(*run.budget.limit) : out.null();
-    out.key("locked_bytes");
-    run.locked ? out.value(run.locked->peak) : out.null();
+    report::member_or_null(out, "limit_bytes", run.budget.limit);
+    report::member_or_null(out, "locked_bytes",
+                           run.locked ? std::optional(run.locked->peak) : std::nullopt);
     out.member("change_bytes", run.growth());
     out.member("over_limit", run.is_over());
     out.member("grew", run.grew());

@@ -13,7 +13,7 @@
 #include "commands.h"
 #include "mesh/gpu_catalog.h"
 #include "nvml.h"
-#include "report/json_writer.h"
+#include "report/json_parts.h"
 
 namespace memtape::cli {
 namespace {
@@ -88,11 +88,7 @@ void write_gpu(JsonWriter& out, const LocalGpu& gpu) {
   for (const GpuProcess& p : gpu.processes) {
     out.begin_object();
     out.member("pid", p.pid);
-    out.key("used_bytes");
-    if (p.used < 0)
-      out.null();
-    else
-      out.value(p.used);
+    report::member_or_null(out, "used_bytes", p.used < 0 ? std::nullopt : std::optional(p.used));
     out.member("command", p.command);
     out.member("container", p.container);
     out.end_object();

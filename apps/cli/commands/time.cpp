@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "mesh/gpu_catalog.h"
-#include "report/json_writer.h"
+#include "report/json_parts.h"
 #include "sources/files.h"
 #include "sources/model_source.h"
 #include "time/question.h"
@@ -83,13 +83,6 @@ void write_parts(JsonWriter& json, const std::vector<time::TimePart>& parts) {
   json.end_array();
 }
 
-void write_assumptions(JsonWriter& json, const std::vector<std::string>& assumptions) {
-  json.key("assumptions");
-  json.begin_array();
-  for (const std::string& assumption : assumptions) json.value(assumption);
-  json.end_array();
-}
-
 std::string answer_json(const TimeQuestion& q, const StepClock& clock) {
   JsonWriter json(JsonWriter::Layout::compact);
   json.begin_object();
@@ -101,14 +94,14 @@ std::string answer_json(const TimeQuestion& q, const StepClock& clock) {
     write_seconds(json, "tpot_seconds", t.tpot);
     write_number(json, "tokens_per_second", t.tokens_per_second);
     write_parts(json, t.decode_parts);
-    write_assumptions(json, t.assumptions);
+    report::write_lines(json, "assumptions", t.assumptions);
   } else {
     const time::StepTime t = clock.train(q.train);
     write_seconds(json, "step_seconds", t.seconds);
     write_number(json, "tokens_per_second", t.tokens_per_second);
     write_number(json, "mfu", t.mfu);
     write_parts(json, t.parts);
-    write_assumptions(json, t.assumptions);
+    report::write_lines(json, "assumptions", t.assumptions);
   }
   json.end_object();
   return std::move(json).take() + "\n";
