@@ -10,6 +10,8 @@
 #include "answer/exit_code.h"
 #include "answer/launch_request.h"
 #include "answer/options_json.h"
+#include "answer/plan_serve.h"
+#include "answer/plan_train.h"
 #include "answer/request.h"
 #include "answer/serve_answer.h"
 #include "answer/serve_words.h"
@@ -22,8 +24,8 @@
 namespace memtape::answer {
 namespace {
 
-constexpr std::array<std::string_view, 6> kCommands{"train", "serve",   "models",
-                                                    "gpus",  "options", "--"};
+constexpr std::array<std::string_view, 8> kCommands{"train",  "serve", "plan train", "plan serve",
+                                                    "models", "gpus",  "options",    "--"};
 
 using Words = std::vector<const char*>;
 
@@ -65,6 +67,29 @@ Result<Answered> serve_words(Arguments words, Form form, const Outside& outside)
   if (!read) return tl::unexpected(read.error());
   if (!read->help.empty()) return Answered{read->help, ExitCode::fits};
   return serve(read->command, form, outside);
+}
+
+/// `plan train MODEL ...` and `plan serve MODEL ...`, after the first word.
+Result<Answered> plan(Arguments words, Form form, const Outside& outside) {
+  constexpr std::array<std::string_view, 2> kQuestions{"train", "serve"};
+  const std::string_view asked = words.empty() ? "" : words.front();
+  if (std::ranges::find(kQuestions, asked) == kQuestions.end())
+    return bad_input(fmt::format("cannot plan '{}', only train and serve", asked), "plan",
+                     suggestion(asked, kQuestions));
+  Result<PlanAnswer> plans = [&]() -> Result<PlanAnswer> {
+    if (asked == "serve") {
+      const auto options = read_plan_serve_words(words.subspan(1));
+      if (!options) return tl::unexpected(options.error());
+      return plan_serve(*options, outside);
+    }
+    const auto options = read_plan_train_words(words.subspan(1));
+    if (!options) return tl::unexpected(options.error());
+    return plan_train(*options, outside);
+  }();
+  if (!plans) return tl::unexpected(plans.error());
+  Result<std::string> text = shown(*plans, form);
+  if (!text) return tl::unexpected(text.error());
+  return Answered{std::move(*text), plans->fits() ? ExitCode::fits : ExitCode::does_not_fit};
 }
 
 Result<Answered> launch(Arguments before, Arguments words, Form form, const Outside& outside) {
@@ -120,6 +145,7 @@ Result<Answered> answer_words(Arguments words, Form form, const Outside& outside
   const Arguments rest = words.subspan(1);
   if (first == "train") return train_words(rest, form, outside);
   if (first == "serve") return serve_words(rest, form, outside);
+  if (first == "plan") return plan(rest, form, outside);
   if (first == "models") return models(rest, outside);
   if (first == "gpus") return gpus(rest);
   if (first == "options") return Answered{options_json(), ExitCode::fits};
@@ -154,17 +180,24 @@ Answered answer_of(const Error& error, const std::vector<Wanted>& wanted) {
           error.kind == ErrorKind::internal ? ExitCode::internal_error : ExitCode::bad_input};
 }
 
-Answered answer(std::string_view request, const std::vector<HandedFile>& files) {
-  Result<Request> read = read_request(request);
-  if (!read) return answer_of(read.error());
-  std::vector<HandedFile> all = files;
-  for (const auto& [name, text] : read->files)
-    all.push_back({name, text, static_cast<Bytes>(text.size())});
-  const Handed outside(std::move(all), std::move(read->config), std::move(read->environment));
+Handed handed_with(const Request& request, std::vector<HandedFile> files) {
+  for (const auto& [name, text] : request.files)
+    files.push_back({name, text, static_cast<Bytes>(text.size())});
+  return {std::move(files), request.config, request.environment};
+}
+
+Result<Answered> answer_request(const Request& request, const Outside& outside) {
   Words words;
-  for (const std::string& word : read->words) words.push_back(word.c_str());
-  const Result<Answered> answered = answer_words(words, read->form, outside);
-  return answered ? *answered : answer_of(answered.error(), outside.wanted());
+  for (const std::string& word : request.words) words.push_back(word.c_str());
+  return answer_words(words, request.form, outside);
+}
+
+Answered answer(std::string_view request, const std::vector<HandedFile>& files) {
+  const Result<Request> read = read_request(request);
+  if (!read) return answer_of(read.error());
+  const Handed handed = handed_with(*read, files);
+  const Result<Answered> answered = answer_request(*read, handed);
+  return answered ? *answered : answer_of(answered.error(), handed.wanted());
 }
 
 }  // namespace memtape::answer

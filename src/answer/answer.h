@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "answer/handed.h"
+#include "answer/request.h"
 
 namespace memtape::answer {
 
@@ -19,6 +20,12 @@ struct Answered {
 /// Answers `request` (answer/request.h) with what `files` hold. An error is an answer, too:
 /// {"error": {"what", "where", "hint"}}, with "wanted" where a file, or more of one, would help.
 Answered answer(std::string_view request, const std::vector<HandedFile>& files = {});
+
+/// What a request brings along itself, which must outlive it, beside `files`.
+Handed handed_with(const Request& request, std::vector<HandedFile> files = {});
+
+/// Answers a request that was read, with an outside of the caller's choice.
+Result<Answered> answer_request(const Request& request, const Outside& outside);
 
 /// {"error": ...}, and the exit code of its kind.
 Answered answer_of(const Error& error, const std::vector<Wanted>& wanted = {});

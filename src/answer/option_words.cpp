@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "answer/plan_options.h"
 #include "answer/serve_words.h"
 #include "answer/train_options.h"
 #include "workload/training_arguments.h"
@@ -24,11 +25,16 @@ bool is_same(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, letter, letter);
 }
 
+std::optional<Spelling> of_table(std::span<const NamedOption> table, std::string_view name) {
+  for (const NamedOption& option : table)
+    if (is_same(option.name, name))
+      return Spelling{fmt::format("--{}", option.name), option.value.empty(), option.repeatable};
+  return std::nullopt;
+}
+
 std::optional<Spelling> of_training(std::string_view name) {
   for (const auto& table : {train_options(), answer_options()})
-    for (const NamedOption& option : table)
-      if (is_same(option.name, name))
-        return Spelling{fmt::format("--{}", option.name), option.value.empty(), option.repeatable};
+    if (const auto found = of_table(table, name)) return found;
   for (const std::string_view argument : training_argument_names())
     if (is_same(argument, name))
       return Spelling{.word = fmt::format("--{}", argument), .may_be_bare = true};
@@ -80,13 +86,22 @@ void append(const Spelling& spelling, const OptionValue::Values& values,
   for (const std::string& text : values.texts) words.insert(words.end(), {spelling.word, text});
 }
 
+std::optional<Spelling> of_command(std::string_view command, std::string_view engine,
+                                   std::string_view name) {
+  if (command == "serve") return of_server(engine, name);
+  if (command == "plan serve") return of_table(plan_serve_options(), name);
+  if (command == "plan train")
+    if (const auto own = of_table(plan_options(), name)) return own;
+  return of_training(name);
+}
+
 }  // namespace
 
 void append_option_words(std::string_view command, std::span<const OptionValue> options,
                          std::vector<std::string>& words) {
   const std::string_view engine = engine_of(options);
   for (const OptionValue& option : options) {
-    auto spelling = command == "serve" ? of_server(engine, option.name) : of_training(option.name);
+    const auto spelling = of_command(command, engine, option.name);
     std::string plain = "--" + option.name;
     if (!spelling) std::ranges::replace(plain, '_', '-');
     append(spelling.value_or(Spelling{.word = plain}), option.values, words);

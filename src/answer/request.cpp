@@ -28,6 +28,13 @@ struct Said {
   bool has_argv = false;
 };
 
+/// "plan train" is two words.
+std::vector<std::string> words_of(const std::string& command) {
+  const std::size_t space = command.find(' ');
+  if (space == std::string::npos) return {command};
+  return {command.substr(0, space), command.substr(space + 1)};
+}
+
 class Reader {
  public:
   explicit Reader(std::string_view json) : json_(json) {}
@@ -141,7 +148,7 @@ class Reader {
     if (said_.command.empty())
       return bad_input("names no command", std::string(kWhere),
                        R"({"command": "train", "model": "Qwen/Qwen3-8B"})");
-    std::vector<std::string> words{said_.command};
+    std::vector<std::string> words = words_of(said_.command);
     if (said_.model.empty() && !request_.config.empty()) said_.model = "config.json";
     if (!said_.model.empty()) words.push_back(said_.model);
     append_option_words(said_.command, said_.options, words);

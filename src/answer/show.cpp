@@ -5,6 +5,9 @@
 #include "report/csv.h"
 #include "report/explain.h"
 #include "report/html.h"
+#include "report/plan_csv.h"
+#include "report/plan_json.h"
+#include "report/plan_text.h"
 #include "report/serve_html.h"
 #include "report/serve_text.h"
 #include "report/snapshot.h"
@@ -64,6 +67,13 @@ Result<std::string> shown(const Training& training, Form form) {
 Result<std::string> shown(const Serving& serving, Form form) {
   if (form == Form::json) return json(serving);
   return std::visit(ShowServing{form}, serving);
+}
+
+Result<std::string> shown(const PlanAnswer& plans, Form form) {
+  if (form == Form::json) return report::json(plans);
+  if (form == Form::text) return report::text(plans, {.width = kWidth, .style = {}});
+  if (form == Form::csv) return report::csv(plans);
+  return not_shown("json, text or csv");
 }
 
 }  // namespace memtape::answer

@@ -7,10 +7,12 @@
 #include "answer/request.h"
 #include "answer/serve_answer.h"
 #include "answer/train_answer.h"
+#include "report/plan_answer.h"
 
 namespace memtape::answer {
 
 Result<std::string> shown(const Training& training, Form form);
 Result<std::string> shown(const Serving& serving, Form form);
+Result<std::string> shown(const PlanAnswer& plans, Form form);
 
 }  // namespace memtape::answer

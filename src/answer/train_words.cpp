@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "answer/given_twice.h"
+#include "answer/plan_options.h"
 #include "answer/train_options.h"
 #include "base/text.h"
 #include "workload/training_arguments.h"
@@ -23,21 +24,52 @@ struct KnownOption {
   bool is_answer = false;  ///< about the answer, not the training
 };
 
+KnownOption known_option(const NamedOption& option) {
+  return {option.name, !option.value.empty(), true};
+}
+
+void add_training_arguments(std::vector<KnownOption>& known) {
+  for (const std::string_view name : training_argument_names())
+    known.push_back({name, true, false});
+}
+
 std::vector<KnownOption> known_options(bool launches) {
   std::vector<KnownOption> known;
   for (const NamedOption& option : train_options()) {
     const bool of_server =
         std::ranges::find(kServerQuestions, option.name) != kServerQuestions.end();
     if (launches && of_server) continue;
-    known.push_back({option.name, !option.value.empty(), true});
+    known.push_back(known_option(option));
   }
   if (launches)
     for (const std::string_view name : kServerQuestions)
       known.push_back({name, true, name != "compare"});
-  for (const std::string_view name : training_argument_names())
-    known.push_back({name, true, false});
+  add_training_arguments(known);
   for (const NamedOption& option : answer_options())
     known.push_back({option.name, !option.value.empty(), true, true});
+  return known;
+}
+
+void add_plan_answers(std::vector<KnownOption>& known) {
+  for (const char* name : {"json", "quiet", "explain", "csv"})
+    known.push_back({name, false, false, true});
+}
+
+/// Of `plan train`: its own, then those of train that it shares.
+std::vector<KnownOption> known_plan_options() {
+  std::vector<KnownOption> known;
+  for (const NamedOption& option : plan_options()) known.push_back(known_option(option));
+  for (const NamedOption& option : train_options())
+    if (is_shared_with_plan(option)) known.push_back(known_option(option));
+  add_training_arguments(known);
+  add_plan_answers(known);
+  return known;
+}
+
+std::vector<KnownOption> known_plan_serve_options() {
+  std::vector<KnownOption> known;
+  for (const NamedOption& option : plan_serve_options()) known.push_back(known_option(option));
+  add_plan_answers(known);
   return known;
 }
 
@@ -64,11 +96,12 @@ bool is_option(std::string_view word) {
 
 class Reader {
  public:
-  Reader(std::string command, Arguments arguments, bool launches)
+  /// `names_model`: its first operand is the model.
+  Reader(std::string command, Arguments arguments, std::vector<KnownOption> known, bool names_model)
       : command_(std::move(command)),
-        known_(known_options(launches)),
+        known_(std::move(known)),
         left_(arguments),
-        needs_model_(!launches) {}
+        needs_model_(names_model) {}
 
   Result<RawOptions> read() && {
     while (!left_.empty() && !problem_) next();
@@ -195,11 +228,36 @@ class Reader {
 }  // namespace
 
 Result<RawOptions> read_train_words(Arguments arguments) {
-  return Reader("train", arguments, false).read();
+  return Reader("train", arguments, known_options(false), true).read();
+}
+
+Result<PlanTrainOptions> read_plan_train_words(Arguments arguments) {
+  Result<RawOptions> train = Reader("plan train", arguments, known_plan_options(), true).read();
+  if (!train) return tl::unexpected(train.error());
+  PlanTrainOptions options{.train = std::move(*train), .values = {}, .output = {}};
+  options.output = options.train.output;
+  const auto is_own = [](const auto& value) {
+    return std::ranges::find(plan_options(), value.first, &NamedOption::name) !=
+           plan_options().end();
+  };
+  std::ranges::copy_if(options.train.values, std::back_inserter(options.values), is_own);
+  std::erase_if(options.train.values, is_own);
+  std::erase_if(options.train.typed, is_own);
+  return options;
+}
+
+Result<PlanServeOptions> read_plan_serve_words(Arguments arguments) {
+  Result<RawOptions> read =
+      Reader("plan serve", arguments, known_plan_serve_options(), true).read();
+  if (!read) return tl::unexpected(read.error());
+  return PlanServeOptions{.model = std::move(read->model),
+                          .values = std::move(read->values),
+                          .csv = read->csv,
+                          .output = read->output};
 }
 
 Result<LaunchOptions> read_launch_words(Arguments before, Arguments launched) {
-  Result<RawOptions> given = Reader("-- COMMAND...", before, true).read();
+  Result<RawOptions> given = Reader("-- COMMAND...", before, known_options(true), false).read();
   if (!given) return tl::unexpected(given.error());
   return LaunchOptions{std::move(*given), {launched.begin(), launched.end()}};
 }

@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "answer/plan_question.h"
+#include "answer/plan_serve.h"
+#include "answer/plan_train.h"
 #include "commands.h"
 #include "outside_process.h"
 #include "progress_line.h"
@@ -41,22 +42,6 @@ std::string progress_text(const plan::Progress& p) {
       p.bounded, p.confirmed, p.found);
 }
 
-/// The command of each plan, and what is to be said of them all.
-void complete(PlanAnswer& answer, const PlanTrainOptions& options,
-              const answer::PlanQuestion& question) {
-  for (PlanRow& plan : answer.plans) {
-    if (!plan.command.empty()) continue;
-    plan.command = {"memtape", "train", options.train.model};
-    const auto add = [&plan](const std::string& name, const std::string& value) {
-      plan.command.push_back("--" + name);
-      if (!value.empty()) plan.command.push_back(value);
-    };
-    for (const auto& [name, value] : question.fields.front().job->said) add(name, value);
-    for (const auto& [name, value] : plan.layout) add(name, value);
-  }
-  answer.warnings.insert(answer.warnings.end(), question.notes.begin(), question.notes.end());
-}
-
 void print(const PlanAnswer& answer, const OutputOptions& output, bool csv, Terminal& terminal) {
   if (output.json) return terminal.print(report::json(answer));
   if (csv) return terminal.print(report::csv(answer));
@@ -75,30 +60,16 @@ int run_plan_serve(const PlanServeOptions& options, Terminal& terminal) {
 }
 
 int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
-  const auto source = outside_process().model(options.train.model);
-  if (!source) return terminal.fail(source.error());
-  if (!source->config)
-    return terminal.fail({ErrorKind::unsupported,
-                          "a checkpoint without a config.json says nothing about the step",
-                          source->where, "put its config.json beside it"});
-  Result<answer::PlanQuestion> question =
-      answer::plan_question(options, *source->config, outside_process());
-  if (!question) return terminal.fail(question.error());
-  const ModelRequest model{.id = source->id,
-                           .config = *source->config,
-                           .header = source->header ? &*source->header : nullptr};
-  Result<PlanAnswer> answer = [&] {
+  const Result<PlanAnswer> answer = [&] {
     const Interruptible interruptible;
     ProgressLine line(terminal, true, std::chrono::milliseconds(200));
-    question->search.stopped = [] { return interrupted != 0; };
-    question->search.progress = [&line](const plan::Progress& p) {
-      line.show([&p] { return progress_text(p); });
-    };
-    return plan::search_plans(question->fields, model, question->device, question->search);
+    return answer::plan_train(
+        options, outside_process(),
+        {.stopped = [] { return interrupted != 0; },
+         .progress =
+             [&line](const plan::Progress& p) { line.show([&p] { return progress_text(p); }); }});
   }();
   if (!answer) return terminal.fail(answer.error());
-  if (answer->model.id.empty()) answer->model.id = source->id;
-  complete(*answer, options, *question);
   print(*answer, options.output, options.train.csv, terminal);
   return answer->fits() ? ExitCode::fits : ExitCode::does_not_fit;
 }

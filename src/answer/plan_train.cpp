@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/plan_train.h"
+
+#include "answer/plan_question.h"
+
+namespace memtape::answer {
+namespace {
+
+/// The command of each plan, and what is to be said of them all.
+void complete(PlanAnswer& answer, const PlanTrainOptions& options, const PlanQuestion& question) {
+  for (PlanRow& plan : answer.plans) {
+    if (!plan.command.empty()) continue;
+    plan.command = {"memtape", "train", options.train.model};
+    const auto add = [&plan](const std::string& name, const std::string& value) {
+      plan.command.push_back("--" + name);
+      if (!value.empty()) plan.command.push_back(value);
+    };
+    for (const auto& [name, value] : question.fields.front().job->said) add(name, value);
+    for (const auto& [name, value] : plan.layout) add(name, value);
+  }
+  answer.warnings.insert(answer.warnings.end(), question.notes.begin(), question.notes.end());
+}
+
+}  // namespace
+
+Result<PlanAnswer> plan_train(const PlanTrainOptions& options, const Outside& outside,
+                              const PlanWatch& watch) {
+  const Result<ModelSource> source = outside.model(options.train.model);
+  if (!source) return tl::unexpected(source.error());
+  if (!source->config)
+    return unsupported("a checkpoint without a config.json says nothing about the step",
+                       source->where, "put its config.json beside it");
+  Result<PlanQuestion> question = plan_question(options, *source->config, outside);
+  if (!question) return tl::unexpected(question.error());
+  const ModelRequest model{.id = source->id,
+                           .config = *source->config,
+                           .header = source->header ? &*source->header : nullptr};
+  question->search.stopped = watch.stopped;
+  question->search.progress = watch.progress;
+  Result<PlanAnswer> answer =
+      plan::search_plans(question->fields, model, question->device, question->search);
+  if (!answer) return answer;
+  if (answer->model.id.empty()) answer->model.id = source->id;
+  complete(*answer, options, *question);
+  return answer;
+}
+
+}  // namespace memtape::answer
