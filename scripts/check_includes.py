@@ -24,7 +24,7 @@ BUILDS_ON = {  # a framework that another is made of
     "framework/torchtitan": {"framework/ddp", "framework/fsdp2", "framework/torch_tp", "framework/torch_cp", "framework/torch_pp"},
 }
 ONLY_IN = {  # headers that cost every file that sees them, or bring effects along
-    "CLI/": "apps/cli/command_line.cpp",
+    "CLI/": "apps/cli/command_parsers.cpp",
 }
 SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<([^>]+)>", re.MULTILINE)
 EFFECTS = {"fstream", "iostream", "filesystem", "thread", "mutex", "future", "unistd.h", "cstdio"}

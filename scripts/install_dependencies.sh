@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-run="cmake g++ ninja-build libcli11-dev libexpected-dev libfmt-dev nlohmann-json3-dev zlib1g-dev libyaml-dev libtomlplusplus-dev python3
+run="cmake g++ ninja-build libcli11-dev libexpected-dev libfmt-dev nlohmann-json3-dev zlib1g-dev libyaml-dev libtomlplusplus-dev libevent-dev python3
   libcurl4 ca-certificates"
 check="ccache mold libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev git
   clang-19 clang-format-19 libclang-rt-19-dev lld-19"

@@ -17,11 +17,11 @@ struct Message {
   std::string text;
 };
 
-using Request =
-    std::variant<Message, RawOptions, ServeCommand, LaunchOptions, RunCommand, PlanTrainOptions,
-                 PlanServeOptions, VerifyOptions, VerifyServeOptions, ReplayOptions,
-                 ScoreboardOptions, DiffOptions, ModelsOptions, GpusOptions, ExplainOptions,
-                 DetectOptions, CheckOptions, WatchCommand, TimeOptions>;
+using Request = std::variant<Message, RawOptions, ServeCommand, LaunchOptions, RunCommand,
+                             PlanTrainOptions, PlanServeOptions, VerifyOptions, VerifyServeOptions,
+                             ReplayOptions, ScoreboardOptions, DiffOptions, ModelsOptions,
+                             GpusOptions, ExplainOptions, DetectOptions, CheckOptions, WatchCommand,
+                             TimeOptions, McpOptions, HttpOptions, WebOptions>;
 
 Result<Request> parse_command_line(Arguments arguments);
 

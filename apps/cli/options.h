@@ -29,6 +29,30 @@ struct TimeOptions {
   OutputOptions output;
 };
 
+/// `memtape mcp`
+struct McpOptions {
+  int seconds = 60;
+  OutputOptions output;
+};
+
+/// `memtape serve-http`
+struct HttpOptions {
+  int port = 8471;
+  std::string host = "127.0.0.1";
+  int seconds = 30;
+  int workers = 0;  ///< 0: one a core
+  int request_bytes = 8 << 20;
+  OutputOptions output;
+};
+
+/// `memtape web`
+struct WebOptions {
+  int port = 8472;
+  std::string folder;  ///< "": beside the program
+  bool no_open = false;
+  OutputOptions output;
+};
+
 /// `memtape replay TRACE`
 struct ReplayOptions {
   std::string trace;

@@ -23,6 +23,9 @@ int run_explain(const ExplainOptions& options, Terminal& terminal);
 int run_detect(const DetectOptions& options, Terminal& terminal);
 int run_check(const CheckOptions& options, Terminal& terminal);
 int run_watch(const WatchCommand& command, Terminal& terminal);
+int run_mcp(const McpOptions& options, Terminal& terminal);
+int run_serve_http(const HttpOptions& options, Terminal& terminal);
+int run_web(const WebOptions& options, Terminal& terminal);
 [[gnu::weak]] int run_scoreboard(const ScoreboardOptions& options, Terminal& terminal);
 [[gnu::weak]] int run_diff(const DiffOptions& options, Terminal& terminal);
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `memtape serve-http` answers: the requests of the library (docs/library.md) at paths of
+// their own, and their description as an OpenAPI document.
+#pragma once
+
+#include <string>
+
+#include "http_server.h"
+
+namespace memtape::service {
+
+/// `hub` must outlive it.
+HttpServer::Handler api(const answer::Outside& hub);
+
+/// OpenAPI 3.1.
+std::string openapi_document();
+
+}  // namespace memtape::service

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a folder over HTTP, for the page.
+#pragma once
+
+#include <filesystem>
+
+#include "http_server.h"
+
+namespace memtape::service {
+
+/// Files below `folder` alone, "/" being its index.html.
+HttpServer::Handler page_folder(std::filesystem::path folder);
+
+}  // namespace memtape::service
