@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpClient: GET over libcurl, which is loaded when the first request is made and not before:
-// linked in, it and its thirty libraries would cost every start of the program several
-// milliseconds, although hardly a run needs the network. Proxies are taken from the environment, as
-// libcurl does. Redirects are followed, within http and https; the token goes only to the host that
+// HttpClient: GET by libcurl, else by the program curl. Proxies are taken from the environment, as
+// curl does. Redirects are followed, within http and https; the token goes only to the host that
 // was asked for.
 #pragma once
 
@@ -34,17 +32,21 @@ struct HttpResponse {
 
 class HttpClient {
  public:
-  static Result<HttpClient> open();
-  HttpClient(HttpClient&&) noexcept;
-  ~HttpClient();
+  virtual ~HttpClient() = default;
+
+  static Result<std::unique_ptr<HttpClient>> open();
 
   /// Any answer of the server is a response; an error says why there was none.
-  Result<HttpResponse> get(const HttpRequest& request);
-
- private:
-  struct Curl;
-  explicit HttpClient(std::unique_ptr<Curl> curl);
-  std::unique_ptr<Curl> curl_;
+  virtual Result<HttpResponse> get(const HttpRequest& request) = 0;
 };
+
+/// By libcurl, which is loaded when the first request is made and not before: linked in, it and its
+/// thirty libraries would cost every start of the program several milliseconds, although hardly a
+/// run needs the network. Null where it cannot be loaded.
+std::unique_ptr<HttpClient> libcurl_client();
+
+/// By the program curl, a process for each request: for a program that carries its libraries and
+/// can load none. Null where there is no such program.
+std::unique_ptr<HttpClient> curl_program_client();
 
 }  // namespace memtape::sources

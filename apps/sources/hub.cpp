@@ -113,7 +113,7 @@ std::optional<fs::path> cached_snapshot(const HubSettings& settings, std::string
 }
 
 Result<HubRepository> HubRepository::open(const HubSettings& settings, std::string id) {
-  Result<HttpClient> client = HttpClient::open();
+  Result<std::unique_ptr<HttpClient>> client = HttpClient::open();
   if (!client) return tl::unexpected(client.error());
   return HubRepository(settings, std::move(id), *std::move(client));
 }
@@ -124,7 +124,7 @@ std::string HubRepository::url(std::string_view file) const {
 
 Result<std::optional<HttpResponse>> HubRepository::get(const std::string& file, std::size_t limit,
                                                        bool prefix_only) {
-  Result<HttpResponse> response = client_.get({url(file), settings_.token, limit, prefix_only});
+  Result<HttpResponse> response = client_->get({url(file), settings_.token, limit, prefix_only});
   if (!response) return tl::unexpected(response.error());
   if (response->status == kOk || response->status == kPartial) return *std::move(response);
   if (response->status == kNotFound && response->error_code != "RepoNotFound") return std::nullopt;

@@ -47,7 +47,7 @@ class HubRepository {
 
  private:
   friend class HubFile;
-  HubRepository(HubSettings settings, std::string id, HttpClient client)
+  HubRepository(HubSettings settings, std::string id, std::unique_ptr<HttpClient> client)
       : settings_(std::move(settings)), id_(std::move(id)), client_(std::move(client)) {}
 
   /// A success, or nothing for "no such file".
@@ -56,7 +56,7 @@ class HubRepository {
 
   HubSettings settings_;
   std::string id_;
-  HttpClient client_;
+  std::unique_ptr<HttpClient> client_;
 };
 
 /// The beginning of a file on the hub, as far as it was asked for.

@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,8 +30,11 @@ class FetchTest(unittest.TestCase):
         sanitizers = {k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")}
         return subprocess.run(
             [PROGRAM, "models", model, "--json"],
-            env=clean | sanitizers | environment, capture_output=True, text=True, timeout=60,
+            env=clean | self.variables() | sanitizers | environment, capture_output=True, text=True, timeout=60,
         )
+
+    def variables(self):
+        return {}
 
     def answer(self, model, **environment):
         run = self.memtape(model, **environment)
@@ -101,6 +105,25 @@ class FetchTest(unittest.TestCase):
     def test_the_catalog_needs_no_network(self):
         self.answer("gpt2", HF_ENDPOINT="http://127.0.0.1:1")
         self.assertEqual(self.server.seen, [])
+
+
+@unittest.skipUnless(shutil.which("curl"), "the program curl is not installed")
+class FetchByProgramTest(FetchTest):
+    """The same by the program curl, where libcurl cannot be loaded."""
+
+    def variables(self):
+        folder = os.path.join(self.home.name, "no-libraries")
+        os.makedirs(folder, exist_ok=True)
+        for name in ("libcurl.so.4", "libcurl-gnutls.so.4"):
+            open(os.path.join(folder, name), "w", encoding="utf-8").close()
+        curl = os.path.join(folder, "curl")  # which loads libcurl itself
+        with open(curl, "w", encoding="utf-8") as script:
+            script.write(f'#!/bin/sh\nunset LD_LIBRARY_PATH\nexec {shutil.which("curl")} "$@"\n')
+        os.chmod(curl, 0o755)
+        return {"LD_LIBRARY_PATH": folder, "PATH": folder + ":" + os.environ["PATH"]}
+
+    def test_says_what_to_install_where_there_is_neither(self):
+        self.assertIn("neither libcurl.so.4 nor the program curl is there", self.complaint("org/whole", PATH="/nowhere"))
 
 
 if __name__ == "__main__":
