@@ -35,6 +35,10 @@ def main():
         programs.append(asks / "asks_pc")
         for program in programs:
             print(program.name, run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library.parent)}).strip())
+        for installed in ("share/man/man1/memtape.1", "share/bash-completion/completions/memtape", "share/zsh/site-functions/_memtape",
+                          "share/fish/vendor_completions.d/memtape.fish"):
+            if not (prefix / installed).stat().st_size:
+                sys.exit(f"{installed} is empty")
         exported = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
         others = [name for name in exported if not name.startswith("memtape_")]
         if others:

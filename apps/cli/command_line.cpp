@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "command_parsers.h"
+#include "completion.h"
 #include "help_text.h"
 
 namespace memtape::cli {
@@ -73,6 +74,16 @@ std::string overview() {
   return fmt::format(kOverview, MEMTAPE_VERSION, listed, kCommands.front().example);
 }
 
+/// `memtape __complete WORDS...`: a candidate a line, and behind a tab what it is.
+Message completed(Arguments words) {
+  std::vector<CommandName> names;
+  for (const Command& command : kCommands) names.push_back({command.name, command.summary});
+  std::string lines;
+  for (const auto& [word, description] : candidates(words, names))
+    lines += fmt::format("{}\t{}\n", word, description);
+  return {std::move(lines)};
+}
+
 Error unknown_command(std::string_view typed) {
   if (typed.starts_with('-')) {
     return {ErrorKind::bad_input,
@@ -94,6 +105,7 @@ Result<Request> parse_command_line(Arguments arguments) {
   const auto dashes = std::ranges::find(arguments, std::string_view("--"));
   if (first.starts_with('-') && dashes != arguments.end())
     return parse_launch(kLaunch, {arguments.begin(), dashes}, {dashes + 1, arguments.end()});
+  if (first == "__complete") return completed(arguments.subspan(1));
   if (first == "--version") return Message{"memtape " MEMTAPE_VERSION "\n"};
   for (const Command& command : kCommands)
     if (command.name == first) return command.parse(command, arguments.subspan(1));
