@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "outside_process.h"
 
-#include <algorithm>
 #include <cstdlib>
 
+#include "answer/release_options.h"
 #include "recorded_answer.h"
 #include "sources/container_file.h"
 #include "sources/files.h"
@@ -15,20 +15,11 @@
 namespace memtape::cli {
 namespace {
 
-/// The followed packages that are installed there, of each the first that is found.
 NamedReleases releases_in(const sources::PythonEnvironment& environment) {
-  NamedReleases releases;
-  for (const sources::InstalledPackage& installed : environment.packages) {
-    const std::optional<Package> package = find_package(installed.name);
-    const std::optional<Version> version = Version::parse(installed.version);
-    if (!package || !version) continue;
-    if (std::ranges::find(releases.named, *package) != releases.named.end()) continue;
-    releases.named.push_back(*package);
-    releases.release.set(*package, *version);
-  }
-  std::ranges::sort(releases.named);
-  if (!releases.named.empty()) releases.from = "environment " + environment.prefix.string();
-  return releases;
+  answer::Installed packages;
+  for (const sources::InstalledPackage& installed : environment.packages)
+    packages.emplace_back(installed.name, installed.version);
+  return answer::releases_of(packages, environment.prefix.string());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "answer/options_json.h"
 #include "answer/plan_serve.h"
 #include "answer/plan_train.h"
+#include "answer/release_options.h"
 #include "answer/request.h"
 #include "answer/serve_answer.h"
 #include "answer/serve_words.h"
@@ -152,6 +153,17 @@ Result<Answered> answer_words(Arguments words, Form form, const Outside& outside
   return bad_input(fmt::format("unknown command {}", first), {}, suggestion(first, kCommands));
 }
 
+std::string argv_json(const std::vector<std::string>& words) {
+  report::JsonWriter out(report::JsonWriter::Layout::compact);
+  out.begin_object();
+  out.key("argv");
+  out.begin_array();
+  for (const std::string& word : words) out.value(std::string_view(word));
+  out.end_array();
+  out.end_object();
+  return std::move(out).take() + "\n";
+}
+
 }  // namespace
 
 Answered answer_of(const Error& error, const std::vector<Wanted>& wanted) {
@@ -183,10 +195,12 @@ Answered answer_of(const Error& error, const std::vector<Wanted>& wanted) {
 Handed handed_with(const Request& request, std::vector<HandedFile> files) {
   for (const auto& [name, text] : request.files)
     files.push_back({name, text, static_cast<Bytes>(text.size())});
-  return {std::move(files), request.config, request.environment};
+  return {std::move(files), request.config, request.environment,
+          releases_of(request.installed, request.place)};
 }
 
 Result<Answered> answer_request(const Request& request, const Outside& outside) {
+  if (request.form == Form::argv) return Answered{argv_json(request.words), ExitCode::fits};
   Words words;
   for (const std::string& word : request.words) words.push_back(word.c_str());
   return answer_words(words, request.form, outside);

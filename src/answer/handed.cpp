@@ -175,7 +175,7 @@ std::optional<std::string> Handed::variable(std::string_view name) const {
 }
 
 Result<NamedReleases> Handed::installed(const std::string& python) const {
-  if (python.empty()) return NamedReleases{};
+  if (python.empty()) return installed_;
   return unsupported("looks at a folder of this machine", "--python",
                      "--with torch==2.8.0,transformers==4.57.6");
 }

@@ -30,8 +30,12 @@ class Handed final : public Outside {
   using Variables = std::vector<std::pair<std::string, std::string>>;
 
   /// `files` must outlive it. `config`: the text of the model's config.json, or "".
-  Handed(std::vector<HandedFile> files, std::string config, Variables variables)
-      : files_(std::move(files)), config_(std::move(config)), variables_(std::move(variables)) {}
+  Handed(std::vector<HandedFile> files, std::string config, Variables variables,
+         NamedReleases installed)
+      : files_(std::move(files)),
+        config_(std::move(config)),
+        variables_(std::move(variables)),
+        installed_(std::move(installed)) {}
 
   Result<ModelSource> model(const std::string& name) const override;
   Result<llamacpp::GgufHeader> gguf(const std::string& name) const override;
@@ -56,6 +60,7 @@ class Handed final : public Outside {
   std::vector<HandedFile> files_;
   std::string config_;
   Variables variables_;
+  NamedReleases installed_;
   mutable std::vector<Wanted> wanted_;
 };
 

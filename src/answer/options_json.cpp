@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/options_json.h"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
+#include <vector>
 
+#include "answer/plan_options.h"
 #include "answer/serve_words.h"
 #include "answer/train_options.h"
 #include "predict/serve.h"
@@ -62,6 +66,16 @@ void write_serve(JsonWriter& out) {
   out.end_object();
 }
 
+/// `plan train` takes its own options and most of those of `train`.
+void write_plan(JsonWriter& out) {
+  std::vector<NamedOption> train(plan_options().begin(), plan_options().end());
+  std::ranges::copy_if(train_options(), std::back_inserter(train), is_shared_with_plan);
+  out.begin_object();
+  write(out, "train", std::span<const NamedOption>(train));
+  write(out, "serve", plan_serve_options());
+  out.end_object();
+}
+
 }  // namespace
 
 std::string options_json() {
@@ -80,6 +94,8 @@ std::string options_json() {
   out.end_object();
   out.key("serve");
   write_serve(out);
+  out.key("plan");
+  write_plan(out);
   out.end_object();
   return std::move(out).take() + "\n";
 }

@@ -33,6 +33,21 @@ bool names_releases(OptionValues values) {
 
 }  // namespace
 
+NamedReleases releases_of(const Installed& packages, const std::string& place) {
+  NamedReleases releases;
+  for (const auto& [name, number] : packages) {
+    const std::optional<Package> package = find_package(name);
+    const std::optional<Version> version = Version::parse(number);
+    if (!package || !version) continue;
+    if (std::ranges::find(releases.named, *package) != releases.named.end()) continue;
+    releases.named.push_back(*package);
+    releases.release.set(*package, *version);
+  }
+  std::ranges::sort(releases.named);
+  if (!releases.named.empty()) releases.from = "environment " + place;
+  return releases;
+}
+
 Result<NamedReleases> starting_releases(OptionValues values, const Outside& outside) {
   const std::string* file = last_value(values, "requirements");
   const std::string* python = last_value(values, "python");

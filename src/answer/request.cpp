@@ -15,10 +15,10 @@ namespace memtape::answer {
 namespace {
 
 constexpr std::string_view kWhere = "request";
-constexpr std::array<std::string_view, 7> kForms{"json",    "text",     "html",    "csv",
-                                                 "explain", "snapshot", "timeline"};
-constexpr std::array<std::string_view, 8> kKeys{"command", "model", "options",     "argv",
-                                                "config",  "files", "environment", "as"};
+constexpr std::array<std::string_view, 8> kForms{"json",    "text",     "html",     "csv",
+                                                 "explain", "snapshot", "timeline", "argv"};
+constexpr std::array<std::string_view, 9> kKeys{
+    "command", "model", "options", "argv", "config", "files", "environment", "installed", "as"};
 
 /// What a request says, before its options are words.
 struct Said {
@@ -73,6 +73,8 @@ class Reader {
       named(request_.files);
     else if (key == "environment")
       named(request_.environment);
+    else if (key == "installed")
+      installed();
     else if (key == "as")
       form();
     else {
@@ -110,6 +112,20 @@ class Reader {
     while (const auto name = json_.key()) {
       const bool is_text = json_.next() == JsonKind::text;
       into.emplace_back(*name, is_text ? json_.text() : std::string(json_.raw()));
+    }
+  }
+
+  void installed() {
+    if (!json_.enter_object()) return;
+    while (const auto name = json_.key()) {
+      if (*name == "place") {
+        request_.place = json_.text();
+      } else if (*name == "packages") {
+        named(request_.installed);
+      } else {
+        json_.skip();
+        fail("unknown key", "installed." + *name, "place and packages");
+      }
     }
   }
 

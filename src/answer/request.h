@@ -7,8 +7,9 @@
 // Options have the names of the command line, with _ as well as -; true is a switch, false and null
 // are none, a list is the option repeated where it adds up and else its values with commas, an
 // object is JSON. Beside them: "config" (the model's config.json), "files" ({name: text}),
-// "environment" ({name: value}) and "as" (json, text, html, csv, explain, snapshot or timeline,
-// which is what a page draws of a step, as JSON).
+// "environment" ({name: value}), "installed" ({"place": folder of a Python environment, "packages":
+// {name: version}}) and "as": json, text, html, csv, explain, snapshot, timeline (what a page draws
+// of a step, as JSON), or argv: the words of the command line that ask the same.
 #pragma once
 
 #include <string>
@@ -20,14 +21,15 @@
 
 namespace memtape::answer {
 
-enum class Form { json, text, html, csv, explain, snapshot, timeline };
+enum class Form { json, text, html, csv, explain, snapshot, timeline, argv };
 
 struct Request {
   using Named = std::vector<std::pair<std::string, std::string>>;
 
   std::vector<std::string> words;  ///< the command line, without the program's name
   std::string config;              ///< JSON, or ""
-  Named files, environment;
+  Named files, environment, installed;
+  std::string place;  ///< where these are installed
   Form form = Form::json;
 };
 
