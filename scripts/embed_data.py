@@ -9,6 +9,7 @@
     scripts/embed_data.py launch_flags data/launch OUTPUT.cpp   the tables of src/launch/flag_tables.h, one a file
     scripts/embed_data.py setting_names data/settings OUTPUT.cpp   the tables of src/launch/setting_names.h, one a file
     scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/megatron_arguments.h
+    scripts/embed_data.py export_programs data/export OUTPUT.cpp   the texts of src/exports/programs_text.h
 """
 
 import json
@@ -189,6 +190,14 @@ def megatron_arguments(path):
     )
 
 
+def export_programs(folder):
+    names = {"plain_loop.py": "kPlainLoop", "trainer_loop.py": "kTrainerLoop"}
+    body = "".join(
+        f"const std::string_view {name} =\n    {lines((folder / file).read_text(encoding='utf-8'))};\n\n" for file, name in names.items()
+    )
+    return f'{HEAD}#include "exports/programs_text.h"\n\nnamespace memtape::data {{\n\n{body}}}  // namespace memtape::data\n'
+
+
 def main():
     kind, source, output = sys.argv[1:4]
     kinds = {
@@ -199,6 +208,7 @@ def main():
         "megatron_arguments": megatron_arguments,
         "launch_flags": launch_flags,
         "setting_names": setting_names,
+        "export_programs": export_programs,
     }
     generated = kinds[kind](pathlib.Path(source))
     pathlib.Path(output).write_text(generated, encoding="utf-8")

@@ -16,6 +16,9 @@ constexpr auto kPlanOptions = std::to_array<NamedOption>({
     {"method", "{full,lora,qlora}", "how much is trained; several with commas", kPlan},
     {"sharding", "{ddp,full,grad-op,hybrid}", "how data parallel ranks share the model", kPlan},
     {"price", "X", "an hour of one GPU", kPlan},
+    {"export", "DIR", "write what launches a plan: its script and configurations", kPlan},
+    {"plan", "N", "which of the plans (1)", kPlan},
+    {"force", "", "write over files that are there", kPlan},
 });
 
 constexpr auto kServe = std::to_array<NamedOption>({

@@ -77,7 +77,8 @@ Result<Asked> asked_of(const PlanTrainOptions& options) {
   Asked asked;
   asked.base = options.train.values;
   asked.base.insert(asked.base.end(), options.values.begin(), options.values.end());
-  for (const char* own : {"objective", "top", "price"}) take(asked.base, own);
+  for (const char* own : {"objective", "top", "price", "export", "plan", "force"})
+    take(asked.base, own);
   auto counts = gpu_counts(asked.base);
   if (!counts) return tl::unexpected(counts.error());
   asked.gpus = std::move(*counts);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/plan_train.h"
 
+#include "answer/plan_export.h"
 #include "answer/plan_question.h"
 
 namespace memtape::answer {
@@ -25,6 +26,8 @@ void complete(PlanAnswer& answer, const PlanTrainOptions& options, const PlanQue
 
 Result<PlanAnswer> plan_train(const PlanTrainOptions& options, const Outside& outside,
                               const PlanWatch& watch) {
+  const auto asked = export_request(options.values);
+  if (!asked) return tl::unexpected(asked.error());
   const Result<ModelSource> source = outside.model(options.train.model);
   if (!source) return tl::unexpected(source.error());
   if (!source->config)
@@ -42,6 +45,11 @@ Result<PlanAnswer> plan_train(const PlanTrainOptions& options, const Outside& ou
   if (!answer) return answer;
   if (answer->model.id.empty()) answer->model.id = source->id;
   complete(*answer, options, *question);
+  if (*asked)
+    if (const auto added =
+            add_files(**asked, options.train.model, *source->config, *question, outside, *answer);
+        !added)
+      return tl::unexpected(added.error());
   return answer;
 }
 

@@ -2,7 +2,8 @@
 #include "launch/correction.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "launch/shell.h"
 
 namespace memtape::launch {
 namespace {
@@ -41,19 +42,6 @@ void drop(std::vector<std::string>& words, const UnknownFlag& flag) {
   words.erase(at, at + (flag.took_value && words.end() - at > 1 ? 2 : 1));
 }
 
-/// A word as a shell would read it back.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "_-./:=,+@%^~";
-  const auto is_plain = [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           kPlain.find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 }  // namespace
 
 std::string corrected_command(const Translation& translation, std::span<const std::string> typed,
@@ -69,7 +57,7 @@ std::string corrected_command(const Translation& translation, std::span<const st
   if (is_last) before = typed.first(typed.size() - arguments.size());
   words.insert(words.begin(), before.begin(), before.end());
   std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_quoted(word);
   return line;
 }
 

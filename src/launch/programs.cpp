@@ -78,6 +78,8 @@ constexpr auto kPrograms = std::to_array<Program>({
     {"torchtitan.train", "", translate_torchtitan},
     {"run_train.sh", "", translate_torchtitan},
     {"run_llama_train.sh", "", translate_torchtitan},
+    {"plain_loop.py", "", translate_plain_loop},
+    {"trainer_loop.py", "", translate_trainer_script},
 });
 
 std::string spelled(const Program& program) {

@@ -44,6 +44,8 @@ Result<Translation> translate_tune_run(const LaunchCommand& command);
 Result<Translation> translate_litgpt_lora(const LaunchCommand& command);
 Result<Translation> translate_litgpt_full(const LaunchCommand& command);
 Result<Translation> translate_torchtitan(const LaunchCommand& command);
+/// The loop that `memtape plan --export` writes for torch, DDP, FSDP and DeepSpeed.
+Result<Translation> translate_plain_loop(const LaunchCommand& command);
 
 /// nanoGPT's train.py, by the keys of its configurator.
 bool looks_like_nanogpt(const LaunchCommand& command);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/shell.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace memtape::launch {
@@ -117,6 +118,18 @@ std::vector<std::string> shell_words(std::string_view text) {
 
 std::vector<std::vector<std::string>> shell_commands(std::string_view script) {
   return Splitter(script).split();
+}
+
+std::string shell_quoted(std::string_view word) {
+  constexpr std::string_view kPlain = "_-./:=,+@%^~";
+  const auto is_plain = [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           kPlain.find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return std::string(word);
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
 }
 
 std::string with_variables(std::string_view text, const Lookup& lookup) {

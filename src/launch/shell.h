@@ -17,6 +17,9 @@ std::vector<std::string> shell_words(std::string_view text);
 /// The commands of a script, each as its words: split at newlines, ;, &, && and ||.
 std::vector<std::vector<std::string>> shell_commands(std::string_view script);
 
+/// A word as a shell reads it back.
+std::string shell_quoted(std::string_view word);
+
 /// $NAME, ${NAME}, ${NAME:-otherwise} and $$ (a dollar) filled in; what `lookup` does not know and
 /// has no other value stays as it is.
 using Lookup = std::function<std::optional<std::string>(std::string_view name)>;

@@ -38,7 +38,8 @@ constexpr auto kLengths = std::to_array<std::string_view>(
 constexpr auto kOwnModelled = std::to_array<std::string_view>(
     {"model_name_or_path", "config_name", "dtype", "torch_dtype", "attn_implementation", "use_peft",
      "use_lora", "lora_r", "lora_dropout", "lora_target_modules", "lora_modules_to_save",
-     "use_dora", "lora_alpha", "load_in_4bit", "load_in_8bit"});
+     "use_dora", "lora_alpha", "load_in_4bit", "load_in_8bit", "peft_config",
+     "quantization_config"});
 
 std::optional<std::string> model_of(Settings& settings) {
   std::optional<std::string> model = settings.text("model_name_or_path");
@@ -54,6 +55,11 @@ std::vector<std::string> separate_names(const std::vector<std::string>& words) {
 }
 
 void add_adapters(Settings& settings, Translation& translation) {
+  // Files of a LoraConfig and a BitsAndBytesConfig, as trainer_loop.py takes them.
+  for (const auto& [name, option] :
+       {std::pair{"peft_config", "peft"}, {"quantization_config", "quantization"}})
+    if (const std::optional<std::string> file = settings.text(name))
+      translation.options.emplace_back(option, *file);
   if (settings.on("use_peft") || settings.on("use_lora") || settings.says("lora_r"))
     add_lora({.rank = settings.whole("lora_r").value_or(8),
               .alpha = settings.number("lora_alpha"),

@@ -9,7 +9,7 @@
 
 #include "launch/accelerate_config.h"
 #include "launch/programs.h"
-#include "launch/shell.h"
+#include "launch/start_script.h"
 
 namespace memtape::launch {
 namespace {
@@ -478,28 +478,14 @@ Result<Unwrapped> take_llama_tools(const ReadFlags&, Words rest, LaunchCommand& 
                      "--server, --run or --bench");
 }
 
-/// sh -c "cd x && exec vllm serve ...": the first of its commands that starts a known program.
+/// sh -c "..." or a start script, which is read unless it is a program that is known by its name.
 Result<Unwrapped> take_shell(const ReadFlags& flags, Words rest, LaunchCommand& command) {
-  if (!flags.has("command") || rest.empty()) return Unwrapped{Kind::program, rest};
-  const auto lookup = [&](std::string_view name) -> std::optional<std::string> {
-    const std::string* value = command.variable(name);
-    return value ? std::optional(*value) : std::nullopt;
-  };
-  std::vector<std::vector<std::string>> commands = shell_commands(rest.front());
-  for (std::vector<std::string>& words : commands) {
-    for (std::string& word : words) word = with_variables(word, lookup);
-    if (words.front() == "export") {
-      for (const std::string& word : words) note_variable(word, command);
-      continue;
-    }
-    const Result<LaunchCommand> inner = unwrap(words, *command.files);
-    if (!inner || !is_known(*inner)) continue;
-    command.made_words.push_back(std::move(words));
-    return Unwrapped{Kind::wrapper, command.made_words.back()};
-  }
-  if (commands.empty()) return Unwrapped{Kind::program, {}};
-  command.made_words.push_back(std::move(commands.back()));
-  return Unwrapped{Kind::program, command.made_words.back()};
+  if (rest.empty()) return Unwrapped{Kind::program, rest};
+  if (flags.has("command")) return unwrap_script(rest.front(), rest.subspan(1), command);
+  const Result<LaunchCommand> inner = unwrap(rest, *command.files);
+  if (inner && is_known(*inner)) return Unwrapped{Kind::program, rest};
+  const auto script = unwrap_script_file(rest.front(), rest.subspan(1), command);
+  return script ? *script : Unwrapped{Kind::program, rest};
 }
 
 Result<Unwrapped> take_tasks(const ReadFlags& flags, Words rest, LaunchCommand& command) {

@@ -15,6 +15,7 @@ struct Reading {
 
 struct Confirmed {
   Bytes peak_device_bytes = 0, headroom_bytes = 0;
+  Bytes within_limit_bytes = 0;  ///< less where cached segments go back to make room
   bool fits = false;
   VerdictWord verdict = VerdictWord::fits;
   int peak_rank = 0;

@@ -17,6 +17,8 @@ constexpr auto kObjectives =
     std::to_array<std::string_view>({"throughput", "gpus", "cost", "headroom"});
 /// Of plans that train something else no more are shown beside those that do not.
 constexpr std::size_t kOfOthers = 2;
+/// Nor of those that may not fit, or fit only while cached segments go back in every step.
+constexpr std::size_t kOfTight = 2;
 
 struct Entry {
   const Field* field = nullptr;
@@ -107,6 +109,7 @@ class Search {
         at_tier = tier(entry.candidate);
         of_tier = 0;
         if (!rows_.empty()) quota = kOfOthers;
+        tight_ = 0;
       }
       if (of_tier >= quota) continue;
       if (is_bounded_out(entry)) {
@@ -136,11 +139,12 @@ class Search {
       return 0;
     }
     if (!exactly->fits) return refuse(entry, *exactly);
-    rows_.push_back(row_of(entry, layout, &*exactly));
-    if (rows_.size() == 1) answer_.model = exactly->model;
+    PlanRow row = row_of(entry, layout, &*exactly);
+    const bool fits_well = row.fits_well();
     remember(*exactly);
+    if (fits_well || tight_++ < kOfTight) rows_.push_back(std::move(row));
     report_progress();
-    return 1;
+    return fits_well ? 1 : 0;
   }
 
   std::size_t refuse(const Entry& entry, const Confirmed& exactly) {
@@ -170,6 +174,7 @@ class Search {
     row.words = in_words(entry.candidate);
     row.framework = std::string(memtape::name(entry.candidate.framework));
     row.gpus = entry.candidate.sizes.gpus;
+    row.micro_batches = entry.candidate.sizes.micro_batches;
     Timing timing = entry.field->clock->timing(entry.candidate);
     row.step_seconds = timing.seconds;
     row.tokens_per_second = timing.tokens_per_second;
@@ -181,6 +186,8 @@ class Search {
     if (!exactly) return row;
     row.peak_device_bytes = exactly->peak_device_bytes;
     if (exactly->device) {
+      if (exactly->fits && exactly->within_limit_bytes != exactly->peak_device_bytes)
+        row.within_limit_bytes = exactly->within_limit_bytes;
       row.headroom_bytes = exactly->headroom_bytes;
       row.fits = exactly->fits;
       row.verdict = exactly->verdict;
@@ -236,6 +243,7 @@ class Search {
     const auto better = [this](const PlanRow& a, const PlanRow& b) {
       if (a.sacrifice != b.sacrifice && (a.sacrifice.empty() || b.sacrifice.empty()))
         return a.sacrifice.empty();
+      if (a.fits_well() != b.fits_well()) return a.fits_well();
       if (options_.objective == Objective::headroom)
         return a.headroom_bytes.value_or(0) > b.headroom_bytes.value_or(0);
       if (options_.objective == Objective::gpus && a.gpus != b.gpus) return a.gpus < b.gpus;
@@ -256,7 +264,8 @@ class Search {
   std::vector<Entry> entries_;
   std::vector<Failed> failed_;
   std::vector<PlanRow> rows_;
-  std::string refused_;  ///< what a program refused that its space did not
+  std::size_t tight_ = 0;  ///< of those that fit, but not well
+  std::string refused_;    ///< what a program refused that its space did not
   PlanAnswer answer_;
 };
 

@@ -91,7 +91,9 @@ class TorchtitanSpace : public Space {
         c.sharding == Sharding::hybrid
             ? fmt::format(R"(, "data_parallel_replicate_degree": {})", job_.gpus / job_.per_node)
             : "";
-    options.emplace_back("strategy", fmt::format(R"({{"compile": true{}}})", replicas));
+    // Mixtures are not modelled compiled.
+    const char* compiles = job_.facts.experts > 0 ? "false" : "true";
+    options.emplace_back("strategy", fmt::format(R"({{"compile": {}{}}})", compiles, replicas));
     return options;
   }
 

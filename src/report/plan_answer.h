@@ -31,6 +31,7 @@ struct PlanRow {
   std::string words;  ///< the same for people: "tp 8 · pp 16 · dp 128"
   std::string framework;
   std::int64_t gpus = 1;
+  std::int64_t micro_batches = 1;  ///< of a step, on each data parallel rank
   SecondsRange step_seconds;
   std::optional<SecondsRange> ttft, tpot;  ///< of a server
   std::optional<std::int64_t> users;       ///< that a server holds at a time
@@ -39,6 +40,9 @@ struct PlanRow {
   std::vector<PlanTime> time;
   std::optional<Bytes>
       peak_device_bytes;  ///< of the fullest rank; nothing where it is not modelled
+  /// What it lives in on a GPU that is smaller than that: cached segments go back to the driver to
+  /// make room, in every step. Nothing where it need not.
+  std::optional<Bytes> within_limit_bytes;
   std::optional<Bytes> headroom_bytes;
   std::optional<bool> fits;
   std::optional<VerdictWord> verdict;
@@ -46,6 +50,12 @@ struct PlanRow {
   std::optional<double> cost_per_hour;
   std::string sacrifice;  ///< what is trained otherwise: "adapters instead of all weights"; or ""
   std::vector<std::string> command;
+
+  /// Whether it fits without giving segments back, and surely.
+  bool fits_well() const {
+    return fits.value_or(true) && !within_limit_bytes &&
+           verdict.value_or(VerdictWord::fits) == VerdictWord::fits;
+  }
 };
 
 /// A plan that would be faster and does not fit.
@@ -53,6 +63,12 @@ struct WhyNot {
   PlanRow plan;
   Bytes missing_bytes = 0;
   int rank = 0;
+};
+
+/// A file that launches a plan, or is read by what does.
+struct PlanFile {
+  std::string name, text;
+  bool runs = false;  ///< may be started
 };
 
 struct PlanAnswer {
@@ -68,6 +84,8 @@ struct PlanAnswer {
   bool stopped = false;  ///< interrupted: the best so far
   std::string time_source;
   std::vector<std::string> warnings;
+  std::vector<PlanFile> files;   ///< of the plan that is to be written, if any
+  std::size_t written_plan = 0;  ///< its number, from 1
 
   bool fits() const { return !plans.empty() && plans.front().fits.value_or(true); }
 };

@@ -43,6 +43,7 @@ void write_members(JsonWriter& out, const PlanRow& plan) {
   out.raw(number(plan.tokens_per_second));
   number_or_null(out, "mfu", plan.mfu);
   member_or_null(out, "peak_device_bytes", plan.peak_device_bytes);
+  if (plan.within_limit_bytes) out.member("within_limit_bytes", *plan.within_limit_bytes);
   member_or_null(out, "headroom_bytes", plan.headroom_bytes);
   member_or_null(out, "fits", plan.fits);
   write(out, plan.verdict);
@@ -75,6 +76,18 @@ void write_why_not(JsonWriter& out, const std::vector<WhyNot>& all) {
     out.end_object();
   }
   out.end_array();
+}
+
+/// The text of each file by its name.
+void write_files(JsonWriter& out, const PlanAnswer& answer) {
+  out.key("export");
+  out.begin_object();
+  out.member("plan", static_cast<std::int64_t>(answer.written_plan));
+  out.key("files");
+  out.begin_object();
+  for (const PlanFile& file : answer.files) out.member(file.name, file.text);
+  out.end_object();
+  out.end_object();
 }
 
 }  // namespace
@@ -111,6 +124,7 @@ std::string json(const PlanAnswer& answer) {
   out.member("stopped", answer.stopped);
   out.key("warnings");
   write(out, answer.warnings);
+  if (!answer.files.empty()) write_files(out, answer);
   out.end_object();
   return std::move(out).take();
 }

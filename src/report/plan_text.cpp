@@ -43,11 +43,7 @@ bool is_tie(const PlanRow& a, const PlanRow& b) {
 }
 
 std::string number_line(const PlanRow& p, bool serves) {
-  std::string time = range_text(p.step_seconds);
-  if (serves)
-    time = p.ttft && p.tpot ? fmt::format("first token {}, next {}", seconds_text(p.ttft->mid),
-                                          seconds_text(p.tpot->mid))
-                            : "";
+  const std::string time = serves ? time_words(p, serves) : range_text(p.step_seconds);
   std::string out = pad_right(time, 34) + pad_left(rounded(p.tokens_per_second) + " tok/s", 16);
   if (p.mfu) out += pad_left(fmt::format("{:.0f} % MFU", *p.mfu * 100.0), 10);
   return out;
@@ -55,10 +51,16 @@ std::string number_line(const PlanRow& p, bool serves) {
 
 std::string memory_line(const PlanRow& p) {
   if (!p.peak_device_bytes) return "memory is not modelled";
-  std::string out = gib_text(*p.peak_device_bytes) + " on the fullest GPU";
+  std::string out =
+      gib_text(p.within_limit_bytes.value_or(*p.peak_device_bytes)) + " on the fullest GPU";
   if (p.headroom_bytes)
     out += *p.headroom_bytes >= 0 ? fmt::format(", {} to spare", gib_text(*p.headroom_bytes))
                                   : fmt::format(", {} too much", gib_text(-*p.headroom_bytes));
+  if (p.within_limit_bytes)
+    out += fmt::format(
+        "; {} with room for it: cached segments go back in every step, which takes "
+        "time",
+        gib_text(*p.peak_device_bytes));
   if (p.verdict == VerdictWord::may_not_fit) out += " (may not fit)";
   if (p.users) out += fmt::format(", {} users", with_commas(*p.users));
   if (p.cost_per_hour) out += fmt::format(", {:.2f} an hour", *p.cost_per_hour);
@@ -122,6 +124,15 @@ void add_plan(std::string& out, const PlanAnswer& a, std::size_t at, const PlanL
 }
 
 }  // namespace
+
+std::string memory_words(const PlanRow& plan) { return memory_line(plan); }
+
+std::string time_words(const PlanRow& plan, bool serves) {
+  if (!serves) return range_text(plan.step_seconds) + " a step";
+  if (!plan.ttft || !plan.tpot) return {};
+  return fmt::format("first token {}, next {}", seconds_text(plan.ttft->mid),
+                     seconds_text(plan.tpot->mid));
+}
 
 std::string quiet_text(const PlanAnswer& answer) {
   return answer.plans.empty() ? "nothing fits\n" : options_of(answer.plans.front()) + "\n";

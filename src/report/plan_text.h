@@ -16,6 +16,10 @@ struct PlanLook {
 };
 
 std::string text(const PlanAnswer& answer, const PlanLook& look);
+/// "61.78 GiB on the fullest GPU, 17.40 GiB to spare"
+std::string memory_words(const PlanRow& plan);
+/// "3.1 s (2.35 s to 4.1 s) a step"
+std::string time_words(const PlanRow& plan, bool serves);
 /// The best plan's options alone.
 std::string quiet_text(const PlanAnswer& answer);
 

@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "answer/plan_export.h"
 #include "answer/plan_serve.h"
 #include "answer/plan_train.h"
 #include "commands.h"
 #include "outside_process.h"
+#include "plan_folder.h"
 #include "progress_line.h"
 #include "report/plan_csv.h"
 #include "report/plan_json.h"
@@ -60,6 +62,10 @@ int run_plan_serve(const PlanServeOptions& options, Terminal& terminal) {
 }
 
 int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
+  const auto exported = answer::export_request(options.values);
+  if (!exported) return terminal.fail(exported.error());
+  if (*exported)
+    if (const auto free = check_folder(**exported); !free) return terminal.fail(free.error());
   const Result<PlanAnswer> answer = [&] {
     const Interruptible interruptible;
     ProgressLine line(terminal, true, std::chrono::milliseconds(200));
@@ -71,6 +77,11 @@ int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
   }();
   if (!answer) return terminal.fail(answer.error());
   print(*answer, options.output, options.train.csv, terminal);
+  if (*exported) {
+    const Result<std::string> written = write_folder(**exported, *answer);
+    if (!written) return terminal.fail(written.error());
+    terminal.note(*written);
+  }
   return answer->fits() ? ExitCode::fits : ExitCode::does_not_fit;
 }
 

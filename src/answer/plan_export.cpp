@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/plan_export.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "exports/export.h"
+#include "launch/shell.h"
+#include "report/plan_text.h"
+#include "workload/same_setting.h"
+#include "workload/train_options.h"
+
+namespace memtape::answer {
+namespace {
+
+const std::string* last_of(const exports::Options& values, std::string_view name) {
+  const std::string* found = nullptr;
+  for (const auto& [option, value] : values)
+    if (option == name) found = &value;
+  return found;
+}
+
+Result<const PlanRow*> chosen(const ExportRequest& request, const PlanAnswer& answer) {
+  const std::size_t plans = answer.plans.size();
+  if (request.plan <= plans) return &answer.plans[request.plan - 1];
+  return bad_input(
+      fmt::format("there {} {} plan{}", plans == 1 ? "is" : "are", plans, plans == 1 ? "" : "s"),
+      fmt::format("--plan {}", request.plan), fmt::format("1 to {}, or a larger --top", plans));
+}
+
+exports::Facts facts_of(const PlanRow& plan, const PlanAnswer& answer, const Outside& outside) {
+  exports::Facts facts;
+  facts.words = fmt::format("{} · {} · {} GPU{}", plan.framework, plan.words, plan.gpus,
+                            plan.gpus == 1 ? "" : "s");
+  if (answer.device) facts.gpu = answer.device->name;
+  facts.memory = report::memory_words(plan);
+  facts.time = report::time_words(plan, answer.question == "serve");
+  for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"})
+    if (const auto value = outside.variable(name)) facts.allocator = *value;
+  return facts;
+}
+
+const plan::Field* field_of(const PlanRow& row, const answer::PlanQuestion& question) {
+  for (const plan::Field& field : question.fields)
+    if (name(field.job->recipe.framework) == row.framework && field.job->gpus == row.gpus)
+      return &field;
+  return nullptr;
+}
+
+/// The options of the machine that is asked about, as words before the --.
+std::string question_words(const exports::Options& said) {
+  std::string words;
+  for (const char* name : {"gpu", "gpu-memory-bytes", "context-bytes", "driver-placement", "with",
+                           "transformers-version", "imbalance"})
+    if (const std::string* value = last_of(said, name))
+      words +=
+          fmt::format("{}--{} {}", words.empty() ? "" : " ", name, launch::shell_quoted(*value));
+  return words;
+}
+
+}  // namespace
+
+Result<std::optional<ExportRequest>> export_request(const exports::Options& values) {
+  const std::string* folder = last_of(values, "export");
+  for (const char* name : {"plan", "force"})
+    if (!folder && last_of(values, name))
+      return bad_input("says which plan is written, and none is", fmt::format("--{}", name),
+                       "--export DIR, too");
+  if (!folder) return std::optional<ExportRequest>();
+  ExportRequest request{.folder = *folder, .force = last_of(values, "force") != nullptr};
+  if (folder->empty()) return bad_input("names no folder", "--export", "--export DIR");
+  if (const std::string* text = last_of(values, "plan")) {
+    const auto [at, error] =
+        std::from_chars(text->data(), text->data() + text->size(), request.plan);
+    if (error != std::errc() || at != text->data() + text->size() || request.plan < 1)
+      return bad_input(fmt::format("unusable value \"{}\"", *text), "--plan",
+                       "the number of a plan, from 1");
+  }
+  return std::optional(std::move(request));
+}
+
+Result<void> add_files(const ExportRequest& request, const std::string& model, const Config& config,
+                       const PlanQuestion& question, const Outside& outside, PlanAnswer& answer) {
+  if (answer.plans.empty()) return {};
+  const Result<const PlanRow*> row = chosen(request, answer);
+  if (!row) return tl::unexpected(row.error());
+  const plan::Field& field = *field_of(**row, question);
+  const auto recipe = field.reading.read(with_changes(field.reading.values, (*row)->layout));
+  if (!recipe) return tl::unexpected(recipe.error());
+  exports::Facts facts = facts_of(**row, answer, outside);
+  facts.question = question_words(field.job->said);
+  Result<exports::Export> files =
+      exports::export_training({.model = model,
+                                .config = &config,
+                                .recipe = *recipe,
+                                .options = with_changes(field.job->said, (*row)->layout),
+                                .gpus = (*row)->gpus,
+                                .per_node = field.job->per_node,
+                                .micro_batches = (*row)->micro_batches},
+                               facts);
+  if (!files) return tl::unexpected(files.error());
+  answer.files = std::move(files->files);
+  answer.written_plan = request.plan;
+  return {};
+}
+
+}  // namespace memtape::answer

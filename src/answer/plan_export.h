@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--export DIR` of `memtape plan`: the files that launch one of its plans, put beside the answer.
+// Who asks writes them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "answer/outside.h"
+#include "answer/plan_question.h"
+#include "report/plan_answer.h"
+
+namespace memtape::answer {
+
+struct ExportRequest {
+  std::string folder;
+  std::size_t plan = 1;
+  bool force = false;  ///< write over files that are there
+};
+
+/// What plan's own options say of an export; nothing where none is asked for.
+Result<std::optional<ExportRequest>> export_request(
+    const std::vector<std::pair<std::string, std::string>>& values);
+
+/// Puts the files of the plan that is asked for into the answer; nothing where no plan fits.
+Result<void> add_files(const ExportRequest& request, const std::string& model, const Config& config,
+                       const PlanQuestion& question, const Outside& outside, PlanAnswer& answer);
+
+}  // namespace memtape::answer

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// pretrain_gpt.py's arguments, from the table that src/launch reads them by
+// (data/megatron_arguments.txt), and the same as overrides of a recipe of Megatron-Bridge.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/json_reader.h"
+#include "exports/parts.h"
+#include "framework/megatron/arguments.h"
+#include "framework/megatron/transformers_model.h"
+#include "launch/megatron_arguments.h"
+
+namespace memtape::exports {
+namespace {
+
+using launch::Arity;
+using launch::MegatronArgument;
+
+std::string text_of(const Config& c, const std::string& key) {
+  const std::string json = c.json(key);
+  return json.starts_with('"') ? c.text(key) : json;
+}
+
+const MegatronArgument* argument(std::string_view attribute, auto&& fits) {
+  for (const MegatronArgument& row : data::megatron_arguments())
+    if (row.flag.meaning == attribute && fits(row)) return &row;
+  return nullptr;
+}
+
+/// An attribute as the flag that sets it; false where none does.
+bool add_flag(Script& script, const Config& c, const std::string& key) {
+  const std::string json = c.json(key);
+  if (json == "true" || json == "false") {
+    const auto switch_to = [&](std::string_view value) {
+      return argument(key, [&](const MegatronArgument& a) {
+        return a.flag.arity == Arity::none && a.value == value;
+      });
+    };
+    const MegatronArgument* row = switch_to(json);
+    if (row) script.flag(row->flag.name);
+    // What can only be switched to the other value has this one by itself.
+    return row || switch_to(json == "true" ? "false" : "true");
+  }
+  const auto* row =
+      argument(key, [](const MegatronArgument& a) { return a.flag.arity != Arity::none; });
+  if (!row) return false;
+  if (!json.starts_with('[')) {
+    script.flag(row->flag.name, text_of(c, key));
+    return true;
+  }
+  script.flag(row->flag.name);
+  for (const std::string& word : c.texts(key)) script.word(word);
+  return true;
+}
+
+/// What is said otherwise, or by saying nothing: a group of queries a head is no grouping (which
+/// latent attention refuses), one virtual stage is none.
+bool is_left_out(std::string_view key, const megatron::Arguments& a) {
+  if (key == "model_type" || key == "vocab_size") return true;
+  if (key == "num_virtual_stages_per_pipeline_rank") return a.vpp == 1;
+  const bool groups = key == "group_query_attention" || key == "num_query_groups";
+  return groups && a.num_query_groups == a.num_attention_heads;
+}
+
+/// Numbers of the model that memory does not hang on.
+void add_shape(Script& script, const Training& plan) {
+  const Config& c = *plan.config;
+  const double eps = c.number({"rms_norm_eps", "layer_norm_epsilon"}, 1e-5);
+  script.flag("--norm-epsilon", fmt::format("{}", eps));
+  if (c.has("rope_theta"))
+    script.flag("--rotary-base", fmt::format("{:.0f}", c.number("rope_theta", 1e4)));
+  const Config scaling = c.object("rope_scaling");
+  if (scaling.text("rope_type", "") == "llama3") {
+    script.flag("--use-rope-scaling");
+    script.flag("--rope-scaling-factor", fmt::format("{}", scaling.number("factor", 8.0)));
+  }
+}
+
+void add_run(Script& script, const Training& plan, Export& out) {
+  script.flag("--tokenizer-type", "HuggingFaceTokenizer");
+  script.flag("--tokenizer-model", plan.model);
+  script.flag("--mock-data");
+  script.flag("--train-iters", "100");
+  script.flag("--lr", "1e-4");
+  out.assumed.emplace_back(
+      "--mock-data stands for a data set: --data-path NAME behind run.sh (and --split) in its "
+      "place; --lr and --train-iters are placeholders.");
+  out.assumed.emplace_back(
+      "pretrain_gpt.py is Megatron-LM's: run.sh is started in its folder, or MEGATRON says where "
+      "that is.");
+}
+
+struct Renamed {
+  std::string_view attribute, field;
+};
+
+/// Fields of Megatron-Bridge's ConfigContainer; those of TransformerConfig keep their names.
+constexpr auto kBridge = std::to_array<Renamed>(
+    {{"tensor_model_parallel_size", "model.tensor_model_parallel_size"},
+     {"pipeline_model_parallel_size", "model.pipeline_model_parallel_size"},
+     {"num_virtual_stages_per_pipeline_rank", "model.virtual_pipeline_model_parallel_size"},
+     {"context_parallel_size", "model.context_parallel_size"},
+     {"expert_model_parallel_size", "model.expert_model_parallel_size"},
+     {"expert_tensor_parallel_size", "model.expert_tensor_parallel_size"},
+     {"sequence_parallel", "model.sequence_parallel"},
+     {"decoder_last_pipeline_num_layers", "model.num_layers_in_last_pipeline_stage"},
+     {"account_for_embedding_in_pipeline_split", "model.account_for_embedding_in_pipeline_split"},
+     {"account_for_loss_in_pipeline_split", "model.account_for_loss_in_pipeline_split"},
+     {"recompute_granularity", "model.recompute_granularity"},
+     {"recompute_method", "model.recompute_method"},
+     {"recompute_num_layers", "model.recompute_num_layers"},
+     {"recompute_modules", "model.recompute_modules"},
+     {"seq_length", "model.seq_length"},
+     {"micro_batch_size", "train.micro_batch_size"},
+     {"use_distributed_optimizer", "ddp.use_distributed_optimizer"},
+     {"overlap_grad_reduce", "ddp.overlap_grad_reduce"},
+     {"overlap_param_gather", "ddp.overlap_param_gather"}});
+
+File bridge_overrides(const Config& c, const Training& plan) {
+  std::string text;
+  for (const auto& [attribute, field] : kBridge) {
+    if (!c.has(attribute)) continue;
+    const bool is_one_chunk =
+        attribute == "num_virtual_stages_per_pipeline_rank" && c.json(attribute) == "1";
+    text +=
+        fmt::format("{}={}\n", field, is_one_chunk ? "null" : text_of(c, std::string(attribute)));
+  }
+  text += fmt::format("dataset.sequence_length={}\n", plan.recipe.sequence_length);
+  if (const auto batch = said(plan.options, "global-batch-size"))
+    text += fmt::format("train.global_batch_size={}\n", *batch);
+  return {.name = "bridge_overrides.txt", .text = std::move(text)};
+}
+
+}  // namespace
+
+Result<Export> export_megatron(const Training& plan, const Facts& facts) {
+  const Result<Config> c = megatron::megatron_configuration(*plan.config, plan.recipe);
+  if (!c) return tl::unexpected(c.error());
+  const auto arguments = megatron::read_arguments(*plan.config, plan.recipe);
+  if (!arguments) return tl::unexpected(arguments.error());
+  if (!arguments->pretrain_loop)
+    return unsupported("is a loop of one's own, which no program of Megatron-LM is",
+                       "--attention unfused", "leave it out: pretrain_gpt.py");
+  Export out;
+  Script script = begin_script(facts);
+  script.comment("Before Blackwell: messages and products in the order in which they are queued.");
+  script.set_variable("CUDA_DEVICE_MAX_CONNECTIONS", "1");
+  start_torchrun(script, plan, out);
+  script.word_filled("${MEGATRON:-.}/pretrain_gpt.py");
+  for (const std::string& key : c->keys()) {
+    if (is_left_out(key, *arguments)) continue;
+    if (!add_flag(script, *c, key))
+      return unsupported(
+          fmt::format("Megatron-LM has no argument that makes {} {}", key, c->json(key)),
+          "--export", "the option that asks for it, left out");
+  }
+  // A tokenizer may know fewer words than the model has rows for.
+  script.flag("--padded-vocab-size", fmt::format("{}", arguments->padded_vocab_size));
+  if (const auto batch = said(plan.options, "global-batch-size"))
+    script.flag("--global-batch-size", *batch);
+  add_shape(script, plan);
+  add_run(script, plan, out);
+  out.files.push_back({"run.sh", std::move(script).text(), true});
+  out.files.push_back(bridge_overrides(*c, plan));
+  out.assumed.emplace_back(
+      "Transformer Engine is there. bridge_overrides.txt are the same sizes as words behind a "
+      "recipe of Megatron-Bridge.");
+  return out;
+}
+
+}  // namespace memtape::exports

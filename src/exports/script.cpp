@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exports/script.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "launch/shell.h"
+
+namespace memtape::exports {
+
+using launch::shell_quoted;
+
+Script::Script(std::string_view comment)
+    : head_(fmt::format("#!/usr/bin/env bash\n# {}\nset -e\nHERE=\"$(dirname \"$0\")\"\n",
+                        comment)) {}
+
+void Script::comment(std::string_view text) { head_ += fmt::format("# {}\n", text); }
+
+void Script::set_variable(std::string_view name, std::string_view value) {
+  head_ += fmt::format("export {}={}\n", name, shell_quoted(value));
+}
+
+void Script::unset_variable(std::string_view name) { head_ += fmt::format("unset {}\n", name); }
+
+void Script::start(std::string_view program) { lines_ = {std::string(program)}; }
+
+void Script::add_line(std::string text) { lines_.push_back(std::move(text)); }
+
+void Script::flag(std::string_view name, std::string_view value) {
+  add_line(fmt::format("{} {}", name, shell_quoted(value)));
+}
+
+void Script::flag(std::string_view name) { add_line(std::string(name)); }
+
+void Script::flag_filled(std::string_view name, std::string_view value) {
+  add_line(fmt::format("{} \"{}\"", name, value));
+}
+
+void Script::word(std::string_view text) { add_line(shell_quoted(text)); }
+
+void Script::word_filled(std::string_view text) { add_line(fmt::format("\"{}\"", text)); }
+
+std::string Script::text() && {
+  add_line("\"$@\"");
+  return fmt::format("{}\n{}\n", head_, fmt::join(lines_, " \\\n  "));
+}
+
+}  // namespace memtape::exports

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchtitan's toml (releases up to 0.2.x, February 2026), by the names that
+// src/launch/torchtitan.cpp reads.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "exports/parts.h"
+#include "launch/torchtitan_flavors.h"
+
+namespace memtape::exports {
+namespace {
+
+/// Sections with their lines.
+using Sections = std::map<std::string, std::vector<std::string>>;
+
+/// --strategy's keys and the sections that they are set in.
+struct Home {
+  std::string_view key, section;
+};
+constexpr auto kHomes = std::to_array<Home>({
+    {"selective_ac_option", "activation_checkpoint"},
+    {"early_stop", "activation_checkpoint"},
+    {"mixed_precision_param", "training"},
+    {"mixed_precision_reduce", "training"},
+    {"enable_cpu_offload", "training"},
+    {"fsdp_reshard_after_forward", "parallelism"},
+    {"disable_loss_parallel", "parallelism"},
+    {"data_parallel_replicate_degree", "parallelism"},
+    {"context_parallel_rotate_method", "parallelism"},
+    {"pipeline_parallel_schedule", "parallelism"},
+    {"pipeline_parallel_microbatch_size", "parallelism"},
+    {"pipeline_parallel_layers_per_stage", "parallelism"},
+    {"pipeline_parallel_first_stage_less_layers", "parallelism"},
+    {"pipeline_parallel_last_stage_less_layers", "parallelism"},
+    {"early_step_in_backward", "optimizer"},
+    {"components", "compile"},
+});
+
+/// Sizes by memtape's names.
+constexpr auto kSizes = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"tp", "tensor_parallel_degree"},
+    {"pp", "pipeline_parallel_degree"},
+    {"cp", "context_parallel_degree"},
+    {"ep", "expert_parallel_degree"},
+    {"etp", "expert_tensor_parallel_degree"},
+});
+
+Result<void> add_strategy(const Training& plan, Sections& sections) {
+  const auto text = said(plan.options, "strategy");
+  if (!text) return {};
+  const Result<Config> strategy = Config::parse(*text, "--strategy");
+  if (!strategy) return tl::unexpected(strategy.error());
+  for (const std::string& key : strategy->keys()) {
+    if (key == "compile") {
+      sections["compile"].push_back("enable = " + strategy->json(key));
+      continue;
+    }
+    const auto home = std::ranges::find(kHomes, key, &Home::key);
+    if (home == kHomes.end())
+      return unsupported(fmt::format("no toml says {}", key), "--export",
+                         "leave it out of --strategy");
+    sections[std::string(home->section)].push_back(
+        fmt::format("{} = {}", key, strategy->json(key)));
+  }
+  return {};
+}
+
+void add_checkpointing(const Training& plan, Sections& sections) {
+  const std::string mode = said(plan.options, "gradient-checkpointing").value_or("none");
+  std::vector<std::string>& lines = sections["activation_checkpoint"];
+  const bool says_option = std::ranges::any_of(
+      lines, [](const std::string& line) { return line.starts_with("selective_ac_option"); });
+  lines.push_back(fmt::format("mode = \"{}\"", mode));
+  if (mode == "selective" && !says_option) lines.emplace_back("selective_ac_option = \"op\"");
+}
+
+Result<void> add_optimizer(const Training& plan, Sections& sections) {
+  const std::string name = said(plan.options, "optimizer").value_or("adamw");
+  if (name != "adamw" && name != "adam")
+    return unsupported("torchtitan has no such optimizer", "--optimizer " + name, "adamw or adam");
+  std::vector<std::string>& lines = sections["optimizer"];
+  lines.push_back(fmt::format("name = \"{}\"", name == "adam" ? "Adam" : "AdamW"));
+  lines.push_back(fmt::format("implementation = \"{}\"",
+                              said(plan.options, "optimizer-impl").value_or("fused")));
+  lines.emplace_back("lr = 1e-4");
+  return {};
+}
+
+Result<void> add_training(const Training& plan, Sections& sections) {
+  std::vector<std::string>& lines = sections["training"];
+  lines.push_back(fmt::format("local_batch_size = {}", plan.recipe.micro_batch_size));
+  if (const auto batch = said(plan.options, "global-batch-size"))
+    lines.push_back(fmt::format("global_batch_size = {}", *batch));
+  lines.push_back(fmt::format("seq_len = {}", plan.recipe.sequence_length));
+  const std::string norm = said(plan.options, "max-grad-norm").value_or("1");
+  if (norm == "none")
+    return unsupported("torchtitan always clips gradients", "--max-grad-norm none", "a number");
+  lines.push_back(fmt::format("max_norm = {}", norm.find('.') == norm.npos ? norm + ".0" : norm));
+  lines.emplace_back("steps = 100");
+  lines.emplace_back("dataset = \"c4\"");
+  return {};
+}
+
+Result<void> check_others(const Training& plan) {
+  constexpr auto kSaid = std::to_array<std::string_view>(
+      {"framework", "gpus", "dp", "micro-batch-size", "global-batch-size", "sequence-length",
+       "gradient-checkpointing", "optimizer", "optimizer-impl", "max-grad-norm", "strategy"});
+  for (const auto& [name, value] : plan.options) {
+    const bool known =
+        is_of_question(name) || std::ranges::find(kSaid, name) != kSaid.end() ||
+        std::ranges::find(kSizes, name, [](const auto& s) { return s.first; }) != kSizes.end();
+    if (!known)
+      return unsupported("no toml of torchtitan says that", fmt::format("--{} {}", name, value),
+                         "leave it out");
+  }
+  return {};
+}
+
+const launch::TitanFlavor* flavor_of(std::string_view model) {
+  for (const std::string_view ending : {"", "-Instruct", "-Base"}) {
+    if (!model.ends_with(ending)) continue;
+    const std::string_view base = model.substr(0, model.size() - ending.size());
+    for (const launch::TitanFlavor& known : launch::torchtitan_flavors())
+      if (known.id == base || known.id == model) return &known;
+  }
+  return nullptr;
+}
+
+std::string toml(const Sections& sections) {
+  std::string text;
+  for (const auto& [name, lines] : sections) {
+    text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", name);
+    for (const std::string& line : lines) text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<Export> export_torchtitan(const Training& plan, const Facts& facts) {
+  const launch::TitanFlavor* flavor = flavor_of(plan.model);
+  if (!flavor)
+    return unsupported(fmt::format("torchtitan has no flavor of {}", plan.model), "--export",
+                       "--framework fsdp2 or megatron-core, or a model of llama3, qwen3, llama4 "
+                       "or deepseek_v3");
+  if (const auto fine = check_others(plan); !fine) return tl::unexpected(fine.error());
+  Sections sections;
+  sections["job"] = {"dump_folder = \"./outputs\""};
+  sections["model"] = {fmt::format("name = \"{}\"", flavor->model),
+                       fmt::format("flavor = \"{}\"", flavor->flavor),
+                       fmt::format("hf_assets_path = \"./assets/hf/{}\"",
+                                   flavor->id.substr(flavor->id.find('/') + 1))};
+  for (const auto& [option, key] : kSizes)
+    if (const auto size = said(plan.options, option))
+      sections["parallelism"].push_back(fmt::format("{} = {}", key, *size));
+  if (const auto added = add_strategy(plan, sections); !added) return tl::unexpected(added.error());
+  add_checkpointing(plan, sections);
+  if (const auto added = add_optimizer(plan, sections); !added)
+    return tl::unexpected(added.error());
+  if (const auto added = add_training(plan, sections); !added) return tl::unexpected(added.error());
+  Export out;
+  Script script = begin_script(facts);
+  start_torchrun(script, plan, out);
+  script.flag("-m", "torchtitan.train");
+  script.flag_filled("--job.config_file", "$HERE/train.toml");
+  out.files.push_back({"run.sh", std::move(script).text(), true});
+  out.files.push_back({"train.toml", toml(sections)});
+  out.assumed.emplace_back(
+      "torchtitan 0.2.x, the last releases that read toml; run.sh is started in its checkout, "
+      "where "
+      "the tokenizer lies under assets/hf.");
+  return out;
+}
+
+}  // namespace memtape::exports
