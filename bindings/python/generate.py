@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the package's answers and option names from the schema of answers and the option tables.
+"""Writes the package's answers, option names and signatures from the schema of answers and the option tables.
 
-  generate.py BUILD/memtape-or-libmemtape.so [--check]   memtape/answers.py, memtape/options.py, memtape/functions.pyi
+  generate.py BUILD/libmemtape.so [--check]   memtape/answers.py, memtape/options.py, memtape/functions.pyi
 """
 import ctypes
 import json
@@ -16,188 +16,211 @@ SCHEMA = HERE.parent.parent / "docs" / "memtape-1.schema.json"
 NAMES = {"train": "TrainAnswer", "train_question": "QuestionAnswer", "serve": "ServeAnswer", "compare": "CompareAnswer", "models": "ModelsAnswer",
          "model": "ModelAnswer", "gpus": "GpusAnswer"}
 MARK = "# SPDX-License-Identifier: Apache-2.0\n# Made by bindings/python/generate.py: do not edit.\n"
+SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
 
 
 def camel(name):
     return "".join(part.capitalize() for part in re.split(r"[^a-zA-Z0-9]", name) if part)
 
 
+def singular(key):
+    return key[:-1] if key.endswith("s") and not key.endswith("ss") else key
+
+
+def optional(annotation):
+    return annotation if annotation.startswith("Optional[") or annotation == "Any" else f"Optional[{annotation}]"
+
+
 class Classes:
-    """The dataclasses of a schema, each after those that it holds."""
+    """The dataclasses of a schema, each after those that it holds. A type is (annotation, how it is read from JSON or None)."""
 
     def __init__(self, schema):
         self.defs, self.done, self.texts, self.names = schema["$defs"], {}, [], set()
 
     def type_of(self, spec, name):
-        """(annotation, how a value is read, as code over {v})"""
         if "$ref" in spec:
             key = spec["$ref"].rsplit("/", 1)[1]
             return self.type_of(self.defs[key], NAMES.get(key, camel(key)))
-        options = spec.get("anyOf")
-        if options:
-            rest = [option for option in options if option != {"type": "null"}]
-            kind, read = self.type_of(rest[0], name)
-            if len(rest) == len(options):
-                return kind, read
-            return f"Optional[{kind}]", self.optional(read)
+        if "anyOf" in spec:
+            rest = [choice for choice in spec["anyOf"] if choice != {"type": "null"}]
+            kind, read = self.type_of(rest[0], name) if len(rest) == 1 else ("Any", None)
+            return (optional(kind) if len(rest) < len(spec["anyOf"]) else kind), read
         kind = spec.get("type")
         if isinstance(kind, list):
             rest = [one for one in kind if one != "null"]
-            inner, read = self.type_of({**spec, "type": rest[0]}, name)
-            return (f"Optional[{inner}]", self.optional(read)) if "null" in kind else (inner, read)
+            inner, read = self.type_of({**spec, "type": rest[0]}, name) if len(rest) == 1 else ("Any", None)
+            return (optional(inner) if "null" in kind else inner), read
         if kind == "object" or "properties" in spec:
             return self.object(spec, name)
         if kind == "array":
             inner, read = self.type_of(spec.get("items", {}), name)
-            code = "tuple({v})" if read == "{v}" else "tuple([" + read.replace("{v}", "i") + " for i in {v}])"
-            return f"Tuple[{inner}, ...]", code
+            return f"Tuple[{inner}, ...]", f"each({read})" if read else "tuple"
         if "enum" in spec or "const" in spec:
             values = spec.get("enum", [spec.get("const")])
-            return ("Optional[str]" if None in values else "str"), "{v}"
-        return {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}.get(kind, "Any"), "{v}"
-
-    @staticmethod
-    def optional(read):
-        return read if read == "{v}" else f"(None if {{v}} is None else {read})"
+            return ("Optional[str]" if None in values else "str"), None
+        return SCALARS.get(kind, "Any"), None
 
     def object(self, spec, name):
-        properties = spec.get("properties")
-        if not properties:
+        if not spec.get("properties"):
             extra = spec.get("additionalProperties")
-            if not isinstance(extra, dict):
-                return "Mapping[str, Any]", "{v}"
-            inner, read = self.type_of(extra, name + "Item")
-            return f"Mapping[str, {inner}]", "{v}" if read == "{v}" else "{{k: " + read.replace("{v}", "x") + " for k, x in {v}.items()}}"
+            inner, read = self.type_of(extra, name) if isinstance(extra, dict) else ("Any", None)
+            return f"Mapping[str, {inner}]", f"by_name({read})" if read else None
         if id(spec) not in self.done:
             while name in self.names:
                 name += "_"
             self.names.add(name)
             self.done[id(spec)] = name
             self.texts.append(self.text(spec, name))
-        return self.done[id(spec)], self.done[id(spec)] + "._of({v})"
+        return self.done[id(spec)], self.done[id(spec)] + "._of"
 
     def text(self, spec, name):
-        required = set(spec.get("required", ()))
-        fields, reads = [], []
-        singular = lambda key: key[:-1] if key.endswith("s") and not key.endswith("ss") else key
-        for key in sorted(spec["properties"], key=lambda k: k not in required):
-            field = key + "_" if keyword.iskeyword(key) else key
-            kind, read = self.type_of(spec["properties"][key], name.replace("Answer", "") + camel(singular(key)))
-            if key in required:
-                fields.append(f"    {field}: {kind}")
-                reads.append(f'            {field}={read.replace("{v}", repr_key(key)).replace("{{", "{").replace("}}", "}")},')
-            else:
-                optional = kind if kind.startswith("Optional[") else f"Optional[{kind}]"
-                fields.append(f"    {field}: {optional} = None")
-                if read == "{v}":
-                    code = f'd.get("{key}")'
-                else:
-                    there = read.replace("{v}", repr_key(key)).replace("{{", "{").replace("}}", "}")
-                    code = f'None if d.get("{key}") is None else {there}'
-                reads.append(f"            {field}={code},")
-        base = "(Answer)" if name in NAMES.values() else ""
-        note = spec.get("description") or f"An entry of the answers' JSON (docs/json.md): {name}."
-        return "\n".join([f"@dataclass(frozen=True)\nclass {name}{base}:", f'    """{note}"""\n', *fields, "",
-                          "    @classmethod", f'    def _of(cls, d: Mapping[str, Any]) -> "{name}":', "        return cls(", *reads,
-                          "        )", ""])
-
-
-def repr_key(key):
-    return f'd["{key}"]'
+        required, fields, nested, renamed = set(spec.get("required", ())), [], [], []
+        absent = [key for key in spec["properties"] if key not in required]
+        for key, of in spec["properties"].items():
+            if not key.isidentifier():
+                sys.exit(f"{name}: {key!r} cannot be the name of a field")
+            kind, read = self.type_of(of, name.replace("Answer", "") + camel(singular(key)))
+            if keyword.iskeyword(key):
+                renamed.append(f'("{key}", "{key}_"),')
+                key += "_"
+            fields.append(f"    {key}: {kind if key.rstrip('_') in required else optional(kind)}")
+            if read:
+                nested.append(f'        ("{key}", {read}),')
+        base = "Read" if name not in NAMES.values() else "RankAnswer" if name in ("TrainAnswer", "ServeAnswer") else "Answer"
+        note = spec.get("description") or ("The answer" if base != "Read" else "A part of an answer") + " (docs/json.md)."
+        lines = [f"@dataclass(frozen=True)\nclass {name}({base}):", f'    """{note}"""\n', *fields]
+        if nested or absent or renamed:
+            lines.append("")
+        if nested:
+            lines += ["    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (", *nested, "    )"]
+        if renamed:
+            lines.append("    _renamed: ClassVar[Tuple[Tuple[str, str], ...]] = (" + " ".join(renamed) + ")")
+        if absent:
+            lines.append("    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys((" + ", ".join(f'"{key}"' for key in absent) + ",))")
+        return "\n".join([*lines, ""])
 
 
 def answers_file(schema):
     classes = Classes(schema)
     for key, name in NAMES.items():
         classes.type_of(schema["$defs"][key], name)
-    return (MARK + '"""Answers as frozen dataclasses. Field names are the keys of the JSON (docs/json.md); every *_bytes is a whole number of\n'
-            'bytes, per GPU."""\nfrom dataclasses import dataclass\nfrom typing import Any, Mapping, Optional, Tuple\n\n'
-            "from ._answer import Answer\n\n\n" + "\n\n".join(classes.texts))
+    return (MARK + '"""Answers as frozen dataclasses. Field names are the keys of the JSON (docs/json.md); what ends in _bytes is a whole number\n'
+            'of bytes, per GPU; what need not be there is None then."""\nfrom dataclasses import dataclass\n'
+            "from typing import Any, ClassVar, Mapping, Optional, Tuple\n\n"
+            "from ._answer import Answer, RankAnswer, Read, Reader, by_name, each\n\n\n" + "\n\n".join(classes.texts))
 
 
 def options_of(library):
-    native = ctypes.CDLL(str(library))
+    native = ctypes.CDLL(str(pathlib.Path(library).resolve()))
     native.memtape_answer.restype = ctypes.c_void_p
     return json.loads(ctypes.string_at(native.memtape_answer(b'{"argv": ["options"]}', None)))
-
-
-def is_list(option):
-    return option.get("repeatable") or "," in option["value"].split("|")[0] and not option["value"].startswith("{")
-
-
-def options_file(tables):
-    train, serve = tables["train"], tables["serve"]
-    every = list(serve["options"]) + [flag for engine in serve["engines"] for flag in engine["options"]]
-    lists = sorted({name_of(option) for option in train["options"] if is_list(option)}
-                   | {name_of(flag) for flag in every if is_list(flag)})
-    names = lambda options: sorted({name_of(option) for option in options})
-    lines = [MARK + '"""Names of options, as Python spells them."""\n']
-    for title, values in (("TRAIN", names(train["options"])), ("TRAINING_ARGUMENTS", sorted(train["training_arguments"])),
-                          ("SERVE", names(every)), ("LISTS", lists)):
-        lines.append(f"{title} = frozenset(\n    " + json.dumps(values, indent=8)[:-1].rstrip() + "\n    ]\n)\n")
-    return "\n".join(lines).replace("frozenset(\n    [", "frozenset(\n    [")
 
 
 def name_of(option):
     return option["name"].replace("-", "_")
 
 
-def annotation(option):
+class Tables:
+    """The options of each command, by their names in Python."""
+
+    def __init__(self, tables):
+        serve = tables["serve"]
+        self.train = self.named(tables["train"]["options"] + [o for o in tables["train"]["answer"] if o["name"] == "rules"])
+        self.serve = self.named([*serve["options"], *(flag for engine in serve["engines"] for flag in engine["options"])])
+        self.plan_train = self.named(tables["plan"]["train"])
+        self.plan_serve = self.named(tables["plan"]["serve"])
+        self.arguments = sorted(tables["train"]["training_arguments"])
+        self.packages = tables["packages"]
+
+    @staticmethod
+    def named(options):
+        found = {}
+        for option in options:
+            if name_of(option).isidentifier():
+                found.setdefault(name_of(option), option)
+        return found
+
+
+def takes_list(option):
+    return bool(option.get("repeatable")) or "," in option["value"].split("|")[0] and not option["value"].startswith("{")
+
+
+def dictionary(name, options, note):
+    rows = [f"    {json.dumps(key)}: {json.dumps(text, ensure_ascii=False)},\n" for key, text in sorted(options.items())]
+    return f"# {note}\n{name}: Dict[str, str] = {{\n{''.join(rows)}}}\n"
+
+
+def texts(options):
+    return {key: " ".join(part for part in (option["value"], option["help"]) if part) for key, option in options.items()}
+
+
+def options_file(tables):
+    lists = sorted(key for key, option in {**tables.serve, **tables.train}.items() if takes_list(option))
+    names = lambda title, values: f"{title} = frozenset(\n    {json.dumps(sorted(values), indent=8)[:-1].rstrip()}\n    ]\n)\n"
+    return "\n".join([
+        MARK + '"""Options as Python spells them, with the values they take and what they mean."""\nfrom typing import Dict\n',
+        dictionary("TRAIN", texts(tables.train), "of memtape.train"), dictionary("SERVE", texts(tables.serve), "of memtape.serve"),
+        dictionary("PLAN_TRAIN", texts(tables.plan_train), "of memtape.plan_train"),
+        dictionary("PLAN_SERVE", texts(tables.plan_serve), "of memtape.plan_serve"),
+        "# Arguments of transformers' and trl's trainers, with framework=\"transformers\".", names("TRAINING_ARGUMENTS", tables.arguments),
+        "# Options whose value may be a list.", names("LISTS", lists),
+        "# Packages whose releases memory depends on.", names("PACKAGES", tables.packages)])
+
+
+def annotation(option, listed):
     value = option["value"]
     if not value:
         return "bool"
-    if value == "N":
-        return "Union[int, str]"
-    if is_list(option):
-        return "Union[str, Sequence[str]]"
+    if re.fullmatch(r"\{[^.]*\}", value) and not listed:
+        return "Literal[" + ", ".join(json.dumps(word) for word in value[1:-1].split(",")) + "]"
     if "JSON" in value:
         return "Union[str, Mapping[str, Any], Any]"
-    return "Union[str, int, float]"
+    if listed or takes_list(option):
+        return "Union[str, float, Sequence[Union[str, float]]]"
+    return {"N": "Union[int, str]", "X": "Union[float, str]"}.get(value, "Union[str, float]")
 
 
-# Options that ask for more than one answer, and what keywords are made of.
-MANY = ("solve", "grid", "compare")
+QUESTIONS = {"train": ("solve", "grid", "compare"), "serve": ("compare",)}
+HEAD = ["    model: Any,", "    *held: Any,", "    config: Any = ...,", "    files: Optional[Mapping[str, Any]] = ...,",
+        "    releases: Optional[str] = ...,"]
 
 
-def parameters(options):
-    """One keyword for each option, with its help behind it."""
-    lines, seen = [], set()
-    for option in options:
-        name = name_of(option)
-        if name in seen or keyword.iskeyword(name) or not name.isidentifier():
-            continue
-        seen.add(name)
-        kind = "None" if name in MANY else f"Optional[{annotation(option)}]"
-        lines.append(f"    {name}: {kind} = ...,  # {option['help']}")
-    return lines
+def overload(function, result, options, more=()):
+    lines = [f"def {function}(", *HEAD]
+    for name, option in options.items():
+        python = name + "_" if keyword.iskeyword(name) else name
+        if name not in ("config", "files", "model"):
+            lines.append(f"    {python}: Optional[{annotation(option, function.startswith('plan'))}] = ...,  # {option['help']}")
+    return "\n".join([*lines, *more, f") -> {result}: ...", ""])
 
 
-def signature(name, options, result):
-    """The answer to one question; whatever asks for many is a Sweep, or what the question says."""
-    common = ["    config: Union[str, Mapping[str, Any], None] = ...,", "    files: Optional[Mapping[str, Any]] = ...,",
-              "    releases: Optional[str] = ...,"]
-    one = ["@overload", f"def {name}(", "    model: Any,", "    *held: Any,", *common, *parameters(options), "    **options: Any,",
-           f") -> {result}: ..."]
-    many = ["@overload", f"def {name}(model: Any, *held: Any, **options: Any) -> Any: ...", ""]
-    return "\n".join([*one, *many])
+def question(function, name, result):
+    return "\n".join(["@overload", f"def {function}(", *HEAD, f"    {name}: str,", "    **options: Any,",
+                      f") -> {result}: ...", ""])
 
 
 def stub_file(tables):
-    every = list(tables["serve"]["options"]) + [flag for engine in tables["serve"]["engines"] for flag in engine["options"]]
-    plans = lambda name, options: "\n".join([f"def {name}(", "    model: Any,", "    *held: Any,", *parameters(options), "    **options: Any,",
-                                             ") -> OtherAnswer: ...", ""])
-    return (MARK + "from typing import Any, Mapping, Optional, Sequence, Union, overload\n\nfrom ._answer import Answer, OtherAnswer\n"
-            "from .answers import GpusAnswer, ModelAnswer, ModelsAnswer, ServeAnswer, TrainAnswer\n\n"
-            + signature("train", tables["train"]["options"], "TrainAnswer") + "\n" + signature("serve", every, "ServeAnswer") + "\n"
-            + plans("plan_train", tables["plan"]["train"]) + "\n" + plans("plan_serve", tables["plan"]["serve"])
-            + "\ndef fits(model: Any, gpu: str, *held: Any, **options: Any) -> bool: ...\n"
-            "def launch(command: Union[str, Sequence[str]], *, releases: Optional[str] = ..., **options: Any) -> Any: ...\n"
-            "def models() -> ModelsAnswer: ...\ndef model(name: str) -> ModelAnswer: ...\ndef gpus(id: Optional[str] = ...) -> GpusAnswer: ...\n"
-            "def ask(request: Mapping[str, Any]) -> Answer: ...\n")
+    parts = [MARK + "from typing import Any, Literal, Mapping, Optional, Sequence, Union, overload\n\nfrom ._answer import OtherAnswer\n"
+             "from ._sweep import Sweep\nfrom .answers import CompareAnswer, GpusAnswer, ModelAnswer, ModelsAnswer, QuestionAnswer, ServeAnswer, TrainAnswer\n"]
+    arguments = [f"    {name}: Any = ...," for name in tables.arguments if name not in tables.train and name.isidentifier()
+                 and not keyword.iskeyword(name)]
+    for function, result, asked, options, more in (("train", "TrainAnswer", "QuestionAnswer", tables.train, arguments),
+                                                   ("serve", "ServeAnswer", "CompareAnswer", tables.serve, [])):
+        plain = {name: option for name, option in options.items() if name not in QUESTIONS[function]}
+        parts.append("@overload\n" + overload(function, result, plain, more))
+        parts += [question(function, name, asked) for name in QUESTIONS[function]]
+        parts.append("# Lists of values.\n@overload\n" + overload(function, f"Sweep[{result}]", {}, ["    **options: Any,"]))
+    parts.append(overload("plan_train", "OtherAnswer", tables.plan_train, arguments))
+    parts.append(overload("plan_serve", "OtherAnswer", tables.plan_serve))
+    parts.append("def fits(model: Any, gpu: str, *held: Any, **options: Any) -> bool: ...\n"
+                 "def launch(command: Union[str, Sequence[str]], *, releases: Optional[str] = ..., **options: Any) -> Any: ...\n"
+                 "def models() -> ModelsAnswer: ...\ndef model(name: str) -> ModelAnswer: ...\ndef gpus(id: Optional[str] = ...) -> GpusAnswer: ...\n"
+                 "def ask(request: Mapping[str, Any]) -> Any: ...\n")
+    return "\n".join(parts)
 
 
 def main():
-    tables, check = options_of(sys.argv[1]), "--check" in sys.argv
+    tables, check = Tables(options_of(sys.argv[1])), "--check" in sys.argv
     package = HERE / "memtape"
     made = {"answers.py": answers_file(json.loads(SCHEMA.read_text())), "options.py": options_file(tables), "functions.pyi": stub_file(tables)}
     stale = [name for name, text in made.items() if not (package / name).exists() or (package / name).read_text() != text]

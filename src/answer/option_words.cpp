@@ -14,6 +14,10 @@
 namespace memtape::answer {
 namespace {
 
+bool is_truth_word(std::string_view text) {
+  return text == "true" || text == "false" || text == "True" || text == "False";
+}
+
 /// How an option is written, and what values it takes.
 struct Spelling {
   std::string word;  ///< "--gpu"
@@ -32,13 +36,26 @@ std::optional<Spelling> of_table(std::span<const NamedOption> table, std::string
   return std::nullopt;
 }
 
-std::optional<Spelling> of_training(std::string_view name) {
-  for (const auto& table : {train_options(), answer_options()})
-    if (const auto found = of_table(table, name)) return found;
+std::optional<Spelling> of_arguments(std::string_view name) {
   for (const std::string_view argument : training_argument_names())
     if (is_same(argument, name))
       return Spelling{.word = fmt::format("--{}", argument), .may_be_bare = true};
   return std::nullopt;
+}
+
+bool is_truth(const OptionValue::Values& values) {
+  return values.truth || (values.texts.size() == 1 && is_truth_word(values.texts.front()));
+}
+
+/// A truth, where our own option takes none, is meant for transformers' argument of that name:
+/// gradient_checkpointing.
+std::optional<Spelling> of_training(std::string_view name, const OptionValue::Values& values) {
+  for (const auto& table : {train_options(), answer_options()})
+    if (const auto found = of_table(table, name)) {
+      const auto other = of_arguments(name);
+      return other && !found->is_switch && is_truth(values) ? other : found;
+    }
+  return of_arguments(name);
 }
 
 std::optional<Spelling> of_server(std::string_view engine, std::string_view name) {
@@ -87,12 +104,13 @@ void append(const Spelling& spelling, const OptionValue::Values& values,
 }
 
 std::optional<Spelling> of_command(std::string_view command, std::string_view engine,
-                                   std::string_view name) {
+                                   const OptionValue& option) {
+  const std::string_view name = option.name;
   if (command == "serve") return of_server(engine, name);
   if (command == "plan serve") return of_table(plan_serve_options(), name);
   if (command == "plan train")
     if (const auto own = of_table(plan_options(), name)) return own;
-  return of_training(name);
+  return of_training(name, option.values);
 }
 
 }  // namespace
@@ -101,7 +119,7 @@ void append_option_words(std::string_view command, std::span<const OptionValue> 
                          std::vector<std::string>& words) {
   const std::string_view engine = engine_of(options);
   for (const OptionValue& option : options) {
-    const auto spelling = of_command(command, engine, option.name);
+    const auto spelling = of_command(command, engine, option);
     std::string plain = "--" + option.name;
     if (!spelling) std::ranges::replace(plain, '_', '-');
     append(spelling.value_or(Spelling{.word = plain}), option.values, words);

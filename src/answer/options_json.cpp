@@ -10,6 +10,7 @@
 #include "answer/serve_words.h"
 #include "answer/train_options.h"
 #include "predict/serve.h"
+#include "release/package.h"
 #include "report/json_writer.h"
 #include "workload/training_arguments.h"
 
@@ -96,6 +97,10 @@ std::string options_json() {
   write_serve(out);
   out.key("plan");
   write_plan(out);
+  out.key("packages");
+  out.begin_array();
+  for (const PackageFacts& facts : packages()) out.value(facts.name);
+  out.end_array();
   out.end_object();
   return std::move(out).take() + "\n";
 }

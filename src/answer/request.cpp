@@ -47,6 +47,10 @@ class Reader {
     if (!problem_.what.empty()) return tl::unexpected(problem_);
     Result<std::vector<std::string>> words = command_words();
     if (!words) return tl::unexpected(words.error());
+    // Words end at a zero on the command line, and so they are read here.
+    for (const std::string& word : *words)
+      if (word.find('\0') != word.npos)
+        return bad_input("holds a zero byte", std::string(kWhere), "text without zeros");
     request_.words = std::move(*words);
     return std::move(request_);
   }

@@ -16,19 +16,23 @@ from typing import TYPE_CHECKING, Any
 from ._error import Error
 from .functions import ask, fits, gpus, launch, model, models, plan_serve, plan_train, serve, train
 
-__all__ = ["Error", "Sweep", "Watch", "ask", "explain", "fits", "gpus", "launch", "model", "models", "plan_serve", "plan_train", "serve",
-           "train", "weights"]
-
 if TYPE_CHECKING:
-    from . import answers as answers, options as options
+    from . import answers as answers
+    from . import options as options
     from ._explain import explain as explain
-    from ._held import weights as weights
     from ._sweep import Sweep as Sweep
+    from ._sweep import sweep as sweep
+    from ._weights import Weights as Weights
+    from ._weights import weights as weights
     from .watch import Watch as Watch
 
     __version__: str
 
-_LATER = {"Sweep": "_sweep", "Watch": "watch", "explain": "_explain", "weights": "_held", "answers": None, "options": None}
+__all__ = ["Error", "Sweep", "Watch", "Weights", "answers", "ask", "explain", "fits", "gpus", "launch", "model", "models",
+           "options", "plan_serve", "plan_train", "serve", "sweep", "train", "weights"]
+
+_LATER = {"Sweep": "_sweep", "sweep": "_sweep", "Watch": "watch", "explain": "_explain", "weights": "_weights",
+          "Weights": "_weights", "answers": "", "options": ""}
 
 
 def __getattr__(name: str) -> Any:

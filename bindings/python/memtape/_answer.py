@@ -1,64 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every answer can do beside its fields."""
 import json
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, cast
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
 
-if TYPE_CHECKING:
-    from .answers import Levels
+T = TypeVar("T", bound="Read")
 
 # Called with every answer that is made: how the plugin of pytest sees those of a test.
 listeners: List[Callable[["Answer"], None]] = []
+Reader = Callable[[Any], Any]
 
 
-class Answer:
-    """An answer's fields are the keys of its JSON; `json` is that text, byte for byte what the command line prints."""
+class Read:
+    """A part of an answer, read from JSON. `_nested`: how the fields that hold others are read; `_absent`: fields that may be missing;
+    `_renamed`: keys that are words of Python."""
+
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = ()
+    _absent: ClassVar[Mapping[str, None]] = {}
+    _renamed: ClassVar[Tuple[Tuple[str, str], ...]] = ()
+
+    @classmethod
+    def _of(cls: Type[T], fields: Mapping[str, Any]) -> T:
+        made = cls.__new__(cls)
+        made._take(fields)
+        return made
+
+    def _take(self, fields: Mapping[str, Any]) -> None:
+        # Keys that these classes do not know yet stay there as they came.
+        held = self.__dict__
+        held.update(self._absent)
+        held.update(fields)
+        for key, name in self._renamed:
+            held[name] = held.pop(key)
+        for name, read in self._nested:
+            if held[name] is not None:
+                held[name] = read(held[name])
+
+
+def each(read: Reader) -> Reader:
+    return lambda values: tuple([read(value) for value in values])
+
+
+def by_name(read: Reader) -> Reader:
+    return lambda values: {name: read(value) for name, value in values.items()}
+
+
+class Answer(Read):
+    """An answer's fields are the keys of its JSON, read when the first of them is used."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            text = self.__dict__.get("_unread")
+            if text is None or name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+            self._take(json.loads(text))
+            self.__dict__["_unread"] = None
+            return getattr(self, name)
 
     @property
     def json(self) -> str:
-        """The text of the answer, as `--json` prints it."""
-        return cast(str, self.__dict__["_text"])
-
-    @property
-    def raw(self) -> Dict[str, Any]:
-        """The JSON as it came, with keys that these classes may not know yet."""
-        return cast(Dict[str, Any], json.loads(self.json))
+        """The text, byte for byte what the command line prints with --json."""
+        return str(self.__dict__["_text"])
 
     @property
     def passes(self) -> bool:
         """Whether the command line would exit with 0: it fits, may fit, or no GPU was named."""
         return bool(self.__dict__["_code"] == 0)
 
-    def _fullest(self) -> "Levels":
-        ranks = getattr(self, "ranks", None)
-        if not ranks:
-            raise AttributeError(f"{type(self).__name__} has no ranks: it is no answer of one set-up")
-        return cast("Levels", max(ranks, key=lambda rank: rank.peak_device_bytes))
-
     @property
-    def peak(self) -> int:
-        """Bytes on the device at the peak, per GPU, of the fullest rank: what nvidia-smi shows."""
-        return cast(int, getattr(self._fullest(), "peak_device_bytes"))
-
-    @property
-    def at_peak(self) -> Mapping[str, int]:
-        """Bytes at that peak by category (docs/json.md)."""
-        return self._fullest().at_peak
+    def raw(self) -> Dict[str, Any]:
+        """The JSON as it came, with keys that these classes may not know yet."""
+        read: Dict[str, Any] = json.loads(self.json)
+        return read
 
     def to_dict(self) -> Dict[str, Any]:
         """The same as `raw`."""
         return self.raw
 
-    def to_pandas(self) -> Any:
-        """A pandas.DataFrame with a row for each rank and all figures that are one number or word."""
-        import pandas
-
-        rows = [{key: value for key, value in rank.items() if not isinstance(value, (dict, list))}
-                | {f"at_peak.{key}": value for key, value in rank.get("at_peak", {}).items()} for rank in self.raw["ranks"]]
-        return pandas.DataFrame(rows)
-
     def text(self) -> str:
         """What the command line prints."""
         return self._shown("text")
+
+    def _shown(self, form: str) -> str:
+        from . import _requests
+
+        return _requests.answered(self.__dict__["_request"], form)[0]
+
+
+class RankAnswer(Answer):
+    """An answer with figures of ranks: of train and of serve."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def ranks(self) -> Tuple[Any, ...]: ...
+        @property
+        def device(self) -> Any: ...
+
+    def _fullest(self) -> Any:
+        return max(self.ranks, key=lambda rank: int(rank.peak_device_bytes))
+
+    @property
+    def peak(self) -> int:
+        """Bytes on the device at the peak, per GPU, of the fullest rank: what nvidia-smi shows."""
+        return int(self._fullest().peak_device_bytes)
+
+    @property
+    def at_peak(self) -> Mapping[str, int]:
+        """Bytes at that peak by category (docs/json.md)."""
+        held: Mapping[str, int] = self._fullest().at_peak
+        return held
 
     def html(self) -> str:
         """One page with the interactive time line."""
@@ -68,79 +119,75 @@ class Answer:
         """The arithmetic of every number, down to module and shape."""
         return self._shown("explain")
 
-    def _shown(self, form: str) -> str:
-        from ._requests import asked
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame: a row for each group of ranks with all figures that are one number or word, bytes by category beside them."""
+        import pandas
 
-        return asked(self.__dict__["_request"], form)[0]
+        rows: List[Dict[str, Any]] = []
+        for rank in self.to_dict()["ranks"]:
+            row = {name: value for name, value in rank.items() if not isinstance(value, (dict, list))}
+            row.update({f"at_peak.{name}": value for name, value in rank.get("at_peak", {}).items()})
+            rows.append(row)
+        return pandas.DataFrame(rows)
 
-    def _repr_html_(self) -> Optional[str]:
-        if not hasattr(self, "ranks"):
-            return None
+    def _repr_html_(self) -> str:
         from html import escape
 
         from ._error import Error
 
         try:
             page = self.html()
-        except Error:
-            return f"<pre>{escape(self.json)}</pre>"
-        return f'<iframe srcdoc="{escape(page, quote=True)}" style="width:100%;height:44em;border:0" sandbox="allow-scripts"></iframe>'
+        except Error:  # an answer without a time line: a server's that does not start, a recorded one
+            return f"<pre>{escape(self.text())}</pre>"
+        return f'<iframe srcdoc="{escape(page)}" style="width:100%;height:44em;border:0" sandbox="allow-scripts"></iframe>'
 
     def plot(self, axes: Any = None) -> Any:
-        """A bar of the peak by category (matplotlib), in GiB; returns its axes."""
-        if axes is None:
-            from matplotlib import pyplot
+        """The time line of the step by category with matplotlib, or the bar of the peak where there is none; returns its axes."""
+        from ._plot import plot
 
-            axes = pyplot.subplots(figsize=(8, 1.6))[1]
-        left = 0.0
-        for category, held in self.at_peak.items():
-            if held:
-                axes.barh([0], [held / 2**30], left=left, label=category)
-                left += held / 2**30
-        device = getattr(self, "device", None)
-        if device:
-            axes.axvline(device.total_bytes / 2**30, linestyle="--", color="black")
-        axes.set_yticks([])
-        axes.set_xlabel("GiB")
-        axes.legend(fontsize="small", ncol=4, loc="lower left", bbox_to_anchor=(0, 1))
-        return axes
+        return plot(self, axes)
 
 
 class OtherAnswer(Answer):
-    """An answer without a class of its own: the keys of its JSON as attributes, what lies below as plain dicts and lists."""
+    """An answer without a class of its own: the keys of its JSON as attributes."""
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        self.__dict__.update(fields)
+    if TYPE_CHECKING:
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"this answer has no {name!r}; it has {', '.join(k for k in self.__dict__ if k[0] != '_')}")
+        def __getattr__(self, name: str) -> Any: ...
+
+    else:
+
+        def __getattr__(self, name):
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                there = ", ".join(key for key in self.__dict__ if key[0] != "_")
+                raise AttributeError(f"this answer has no {name!r}; it has {there}") from None
 
     def __repr__(self) -> str:
-        return f"OtherAnswer({self.__dict__.get('command', '')})"
+        return f"OtherAnswer({self.command!r})"
 
 
-def answer_of(text: str, code: int, request: Mapping[str, Any]) -> Answer:
-    """The text of an answer as its class."""
+def _kind(text: str) -> Type[Answer]:
+    """By the first keys: "schema", then "command", then what tells a question from an answer."""
     from . import answers
 
-    fields = json.loads(text)
-    command = fields.get("command")
-    answer: Answer
-    if command == "train" and "question" in fields:
-        answer = answers.QuestionAnswer._of(fields)
-    elif command == "train":
-        answer = answers.TrainAnswer._of(fields)
-    elif command == "serve" and "compared" in fields:
-        answer = answers.CompareAnswer._of(fields)
-    elif command == "serve":
-        answer = answers.ServeAnswer._of(fields)
-    elif command == "models":
-        answer = answers.ModelAnswer._of(fields) if "model" in fields else answers.ModelsAnswer._of(fields)
-    elif command == "gpus":
-        answer = answers.GpusAnswer._of(fields)
-    else:
-        answer = OtherAnswer(fields)
-    answer.__dict__.update(_text=text, _code=code, _request=request)
+    start = text[:400]
+    if '"command": "train"' in start:
+        return answers.QuestionAnswer if '"question": ' in start else answers.TrainAnswer
+    if '"command": "serve"' in start:
+        return answers.CompareAnswer if '"compared": ' in start or '"winner": ' in start else answers.ServeAnswer
+    if '"command": "models"' in start:
+        return answers.ModelAnswer if '"model": ' in start else answers.ModelsAnswer
+    if '"command": "gpus"' in start:
+        return answers.GpusAnswer
+    return OtherAnswer
+
+
+def answer_of(text: str, code: int, request: Optional[Mapping[str, Any]] = None) -> Any:
+    kind = _kind(text)
+    answer = kind.__new__(kind)
+    answer.__dict__.update(_text=text, _unread=text, _code=code, _request=request)
     for listener in listeners:
         listener(answer)
     return answer

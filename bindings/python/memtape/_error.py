@@ -3,7 +3,7 @@ from typing import Tuple, Type
 
 
 class Error(ValueError):
-    """What went wrong, where (an option, a file, a key), and what would be right."""
+    """What went wrong (`what`), where (`where`: an option, a file, a key), and what would be right (`hint`)."""
 
     def __init__(self, what: str, where: str = "", hint: str = "") -> None:
         line = f"{where}: {what}" if where else what

@@ -1,29 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """memtape.explain: a snapshot, a log or the exception of an out-of-memory, attributed (`memtape explain`)."""
 import os
-import tempfile
-from typing import List, Optional, Union
+from typing import Any, List, Union
 
-from . import _library
-from ._answer import Answer, answer_of
+from . import _library, _requests
+from ._answer import Answer, OtherAnswer, answer_of
 
 
-def explain(what: Union[str, "os.PathLike[str]", BaseException], against: Optional[str] = None) -> Answer:
-    """What held the memory, and what would have avoided it.
+def explain(what: Union[str, "os.PathLike[str]", BaseException], against: Union[None, str, Answer] = None) -> OtherAnswer:
+    """What held the memory, and what would have avoided it: the answer of `memtape explain`, in bytes (docs/explain.md).
 
-    what: a path, or the exception: `except torch.OutOfMemoryError as error: memtape.explain(error)`. against: a prediction to lay
-    beside it, as in "train Qwen/Qwen3-8B --micro-batch-size 4". Raises memtape.Error where nothing known is in it.
+    what: the path of a snapshot, trace or log, or the exception: `except torch.OutOfMemoryError as error: memtape.explain(error)`.
+    against: a prediction laid beside it: an answer of memtape.train, or "train MODEL ..." as on the command line.
     """
-    if not isinstance(what, BaseException):
-        return _explained([os.fspath(what)], against)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "error.log")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(f"{type(what).__name__}: {what}\n")
-        return _explained([path], against)
+    given, words = "", ["explain"]
+    if isinstance(what, BaseException):
+        import traceback
+
+        given = "".join(traceback.format_exception(type(what), what, what.__traceback__))
+        words.append("-")
+    else:
+        words.append(os.fspath(what))
+    if against is not None:
+        words += ["--against", against if isinstance(against, str) else _words(against)]
+    explained: OtherAnswer = answer_of(*_library.run(words, given=given), {"argv": words})
+    return explained
 
 
-def _explained(files: List[str], against: Optional[str]) -> Answer:
-    words = ["explain", *files, *(["--against", against] if against else [])]
-    text, code = _library.run(words)
-    return answer_of(text, code, {"argv": words})
+def _words(answer: Answer) -> str:
+    import shlex
+
+    words: List[str] = list(_requests.words_of(answer.__dict__["_request"]))
+    return shlex.join(words)

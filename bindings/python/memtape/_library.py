@@ -1,40 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C interface of libmemtape through ctypes, which lets other threads run during a call; and the program beside it."""
 import ctypes
-import json
 import os
-import subprocess
-from typing import Optional, Sequence, Tuple
+from typing import List, Mapping, Optional, Tuple
 
 from ._error import Error
 
 _NATIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
-_library: Optional[ctypes.CDLL] = None
+_loaded: Optional[ctypes.CDLL] = None
 
 
-class File(ctypes.Structure):
-    """memtape_file of memtape.h."""
-
-    _fields_ = [("name", ctypes.c_char_p), ("bytes", ctypes.c_char_p), ("count", ctypes.c_size_t), ("size", ctypes.c_int64)]
-
-
-def library() -> ctypes.CDLL:
-    """libmemtape, loaded when it is first asked."""
-    global _library
-    if _library is None:
-        path = os.environ.get("MEMTAPE_LIBRARY") or os.path.join(_NATIVE, "lib", "libmemtape.so")
-        loaded = ctypes.CDLL(path)
-        loaded.memtape_answer_with.restype = ctypes.c_void_p
-        loaded.memtape_answer_with.argtypes = [ctypes.c_char_p, ctypes.POINTER(File), ctypes.c_size_t, ctypes.POINTER(ctypes.c_int)]
-        loaded.memtape_free.argtypes = [ctypes.c_void_p]
-        loaded.memtape_free.restype = None
-        loaded.memtape_version.restype = ctypes.c_char_p
-        _library = loaded
-    return _library
+def _load() -> ctypes.CDLL:
+    global _loaded
+    path = os.environ.get("MEMTAPE_LIBRARY") or os.path.join(_NATIVE, "lib", "libmemtape.so")
+    try:
+        native = ctypes.CDLL(path)
+    except OSError as problem:
+        raise Error(f"cannot be loaded: {problem}", path, "pip install --force-reinstall memtape, or MEMTAPE_LIBRARY=PATH") from None
+    native.memtape_answer.restype = ctypes.c_void_p
+    native.memtape_answer.argtypes = [ctypes.c_char_p, ctypes.POINTER(ctypes.c_int)]
+    native.memtape_free.argtypes = [ctypes.c_void_p]
+    native.memtape_free.restype = None
+    native.memtape_version.restype = ctypes.c_char_p
+    _loaded = native
+    return native
 
 
 def version() -> str:
-    return bytes(library().memtape_version()).decode()
+    told: bytes = (_loaded or _load()).memtape_version()
+    return told.decode()
 
 
 def program() -> str:
@@ -44,8 +38,10 @@ def program() -> str:
 
 def answer(request: bytes) -> Tuple[str, int]:
     """The text of the answer and its exit code (0 fits, 1 does not fit, 2 bad input, 3 internal)."""
-    native, code = library(), ctypes.c_int(3)
-    place = native.memtape_answer_with(request, None, 0, ctypes.byref(code))
+    if b"\0" in request:
+        raise Error("holds a zero byte", "request", "text")
+    native, code = _loaded or _load(), ctypes.c_int(3)
+    place = native.memtape_answer(request, ctypes.byref(code))
     if not place:
         raise MemoryError("memtape")
     try:
@@ -54,17 +50,36 @@ def answer(request: bytes) -> Tuple[str, int]:
         native.memtape_free(place)
 
 
-def run(words: Sequence[str]) -> Tuple[str, int]:
-    """The same of the program, which reads files, the cache of the hub and the network. Its text and exit code."""
-    at = list(words).index("--") if "--" in words else len(words)
+def run(words: List[str], environment: Optional[Mapping[str, str]] = None, given: str = "") -> Tuple[str, int]:
+    """The same of the program, which reads files, the cache of the hub and the network. `given`: its standard input."""
+    import subprocess
+
+    at = words.index("--") if "--" in words else len(words)
     command = [program(), *words[:at], "--json", *words[at:]]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, input=given.encode("utf-8", "replace"),
+                              env=None if environment is None else dict(environment))
+    except OSError as problem:
+        raise Error(f"cannot be started: {problem.strerror}", command[0], "pip install --force-reinstall memtape") from None
     if done.returncode in (0, 1):
         return done.stdout.decode("utf-8"), done.returncode
-    line = done.stderr.decode("utf-8", "replace").strip()
-    raise Error(line.rsplit("memtape: ", 1)[-1] or f"the program ended with {done.returncode}", "", "")
+    raise _told(done.stderr.decode("utf-8", "replace"), done.returncode)
+
+
+def _told(text: str, code: int) -> Error:
+    """The program's line, "memtape: WHERE: WHAT (HINT)"."""
+    lines = [line for line in text.splitlines() if line.startswith("memtape: ")]
+    if not lines:
+        return Error(f"the program ended with {code}", "memtape", text.strip()[-200:])
+    line, hint = lines[-1][len("memtape: "):], ""
+    if line.endswith(")") and " (" in line:
+        line, _, hint = line[:-1].partition(" (")
+    where, colon, what = line.rpartition(": ")
+    return Error(what, where if colon else "", hint)
 
 
 def error_of(text: str) -> Error:
+    import json
+
     told = json.loads(text)["error"]
     return Error(told["what"], told["where"], told["hint"])

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests: keywords become one JSON object, the library answers it, the answer becomes a dataclass."""
+"""Requests: keywords become one JSON object (docs/library.md), the library answers it."""
 import json
 import os
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, cast
+import sys
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import _library
-from ._answer import Answer, answer_of
 from ._error import Error
 
-_VARIABLES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "MEMTAPE_WITH")
+_VARIABLES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "MEMTAPE_WITH")
+_NAMING = ("with", "requirements", "python", "engine_version")
 
 Request = Dict[str, Any]
 
@@ -19,9 +20,10 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset, range)):
-        items: Iterable[Any] = sorted(value) if isinstance(value, (set, frozenset)) else value
-        return [plain(item) for item in items]
+    if isinstance(value, (list, tuple, range)):
+        return [plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(item) for item in value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     from ._held import plain_object
@@ -29,15 +31,15 @@ def plain(value: Any) -> Any:
     return plain_object(value)
 
 
-def request_of(command: str, model: Any, held: Sequence[Any], config: Any, files: Optional[Mapping[str, Any]],
-               releases: Optional[str], options: Mapping[str, Any]) -> Request:
-    """One request as docs/library.md describes it."""
-    said = {name.rstrip("_"): value for name, value in options.items() if value is not None}
+def build(command: str, model: Any, held: Sequence[Any], config: Any, files: Optional[Mapping[str, Any]], releases: Optional[str],
+          options: Mapping[str, Any]) -> Request:
+    """The request of a call. `held`: TrainingArguments, a LoraConfig and their like."""
+    options = {name.rstrip("_"): value for name, value in options.items() if value is not None}
     if held or not (model is None or isinstance(model, (str, os.PathLike))):
         from ._held import understand
 
-        model, config, said = understand(command, model, held, config, said)
-    request: Request = {"command": command, "options": {name: plain(value) for name, value in said.items()}}
+        model, config, options = understand(command, model, held, config, options)
+    request: Request = {"command": command, "options": {name: plain(value) for name, value in options.items()}}
     if model is not None:
         request["model"] = os.fspath(model)
     if config is not None:
@@ -48,40 +50,90 @@ def request_of(command: str, model: Any, held: Sequence[Any], config: Any, files
 
 
 def with_releases(request: Request, releases: Optional[str]) -> Request:
-    """`request` with the releases that are meant: those installed here unless it says so."""
+    """The request with the releases that it is for: those installed here, the newest known, or those that are named."""
     environment = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+    named = any(name in request.get("options", {}) for name in _NAMING)
     if releases == "newest":
         environment["MEMTAPE_WITH"] = "none"
     elif releases not in (None, "environment"):
-        if "with" in request.get("options", {}):
-            raise Error("is said by with_, too", "releases", "one of the two")
-        request.setdefault("options", {})["with"] = releases
-    if releases in (None, "environment"):
+        if named:
+            raise Error("releases are named twice", "releases", "leave out with_, requirements and python")
+        request["options"]["with"] = releases
+    elif not named:
         from ._installed import installed
 
         request["installed"] = installed()
-    request["environment"] = environment
+    if environment:
+        request["environment"] = environment
     return request
+
+
+def encoded(request: Request) -> bytes:
+    return json.dumps(request).encode("utf-8", "replace")
+
+
+def answered(request: Request, form: str = "json") -> Tuple[str, int]:
+    """Text and exit code; what lies in files or on the hub is asked of the program."""
+    if request.get("options", {}).get("real", "never") != "never":
+        return _really(request, form)
+    text, code = _library.answer(encoded(request if form == "json" else {**request, "as": form}))
+    if code < 2:
+        return text, code
+    if '"wanted"' in text and "files" not in request and "config" not in request:
+        if form == "json":
+            return _library.run(words_of(request), _surroundings(request))
+        return _written(request, form), 0
+    raise _library.error_of(text)
+
+
+def _really(request: Request, form: str) -> Tuple[str, int]:
+    """With the real step on a phantom GPU, which the program runs."""
+    import tempfile
+
+    if "config" not in request:
+        return (_library.run(words_of(request), _surroundings(request)) if form == "json" else (_written(request, form), 0))
+    with tempfile.TemporaryDirectory() as folder:
+        config = request["config"]
+        with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+            file.write(config if isinstance(config, str) else json.dumps(config))
+        said = {key: value for key, value in request.items() if key != "config"}
+        return _really({**said, "model": os.path.join(folder, "config.json")}, form)
 
 
 def words_of(request: Mapping[str, Any]) -> List[str]:
     """The words of the command line that ask the same."""
-    text, code = _library.answer(json.dumps({**request, "as": "argv"}).encode())
-    if code >= 2:
+    text, code = _library.answer(encoded({**request, "as": "argv"}))
+    if code:
         raise _library.error_of(text)
-    return cast(List[str], json.loads(text)["argv"])
+    words = json.loads(text)["argv"]
+    return [str(word) for word in words]
 
 
-def asked(request: Mapping[str, Any], form: str = "json") -> Tuple[str, int]:
-    """Text and exit code; what needs files or the hub is asked of the program."""
-    text, code = _library.answer(json.dumps({**request, "as": form} if form != "json" else request).encode())
-    if code < 2:
-        return text, code
-    if '"wanted"' in text and form == "json" and "files" not in request:
-        return _library.run(words_of(request))
-    raise _library.error_of(text)
+def _surroundings(request: Request) -> Mapping[str, str]:
+    """Variables of the program: this Python is its active environment."""
+    more = dict(request.get("environment", {}))
+    if "installed" in request:
+        more["VIRTUAL_ENV"] = sys.prefix
+    return {**os.environ, **more}
 
 
-def answered(request: Mapping[str, Any]) -> Answer:
-    """The answer to a request."""
-    return answer_of(*asked(request), request)
+def _written(request: Request, form: str) -> str:
+    """A form other than JSON of what the program alone can read."""
+    import subprocess
+    import tempfile
+
+    words = list(words_of(request))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "page")
+        asked = {"html": ["--html", path, "--quiet"], "csv": ["--csv"], "explain": ["--explain"], "text": []}.get(form)
+        if asked is None:
+            raise Error(f"a {form} of a model that the program reads is not there", "as", "text, html, csv or explain")
+        at = words.index("--") if "--" in words else len(words)
+        done = subprocess.run([_library.program(), *words[:at], *asked, *words[at:]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, env=_surroundings(request))
+        if done.returncode > 1:
+            raise _library._told(done.stderr.decode("utf-8", "replace"), done.returncode)
+        if form != "html":
+            return done.stdout.decode("utf-8")
+        with open(path, encoding="utf-8") as file:
+            return file.read()

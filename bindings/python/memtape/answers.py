@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Made by bindings/python/generate.py: do not edit.
-"""Answers as frozen dataclasses. Field names are the keys of the JSON (docs/json.md); every *_bytes is a whole number of
-bytes, per GPU."""
+"""Answers as frozen dataclasses. Field names are the keys of the JSON (docs/json.md); what ends in _bytes is a whole number
+of bytes, per GPU; what need not be there is None then."""
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, ClassVar, Mapping, Optional, Tuple
 
-from ._answer import Answer
+from ._answer import Answer, RankAnswer, Read, Reader, by_name, each
 
 
 @dataclass(frozen=True)
-class TrainModel:
-    """An entry of the answers' JSON (docs/json.md): TrainModel."""
+class TrainModel(Read):
+    """A part of an answer (docs/json.md)."""
 
     id: str
     family: str
@@ -18,60 +18,43 @@ class TrainModel:
     trainable_parameters: int
     weight_bytes: int
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "TrainModel":
-        return cls(
-            id=d["id"],
-            family=d["family"],
-            parameters=d["parameters"],
-            trainable_parameters=d["trainable_parameters"],
-            weight_bytes=d["weight_bytes"],
-        )
-
 
 @dataclass(frozen=True)
-class TrainDevice:
-    """An entry of the answers' JSON (docs/json.md): TrainDevice."""
+class TrainDevice(Read):
+    """A part of an answer (docs/json.md)."""
 
     name: str
     total_bytes: int
-    id: Optional[str] = None
-    context_bytes: Optional[int] = None
-    source: Optional[str] = None
+    id: Optional[str]
+    context_bytes: Optional[int]
+    source: Optional[str]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "TrainDevice":
-        return cls(
-            name=d["name"],
-            total_bytes=d["total_bytes"],
-            id=d.get("id"),
-            context_bytes=d.get("context_bytes"),
-            source=d.get("source"),
-        )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("id", "context_bytes", "source",))
 
 
 @dataclass(frozen=True)
-class Levels:
-    """An entry of the answers' JSON (docs/json.md): Levels."""
+class RankPeakMoment(Read):
+    """A part of an answer (docs/json.md)."""
+
+    event: int
+    module: str
+    op: str
+    node: str
+
+
+@dataclass(frozen=True)
+class Levels(Read):
+    """A part of an answer (docs/json.md)."""
 
     peak_requested_bytes: int
     peak_allocated_bytes: int
     peak_reserved_bytes: int
     at_peak: Mapping[str, int]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "Levels":
-        return cls(
-            peak_requested_bytes=d["peak_requested_bytes"],
-            peak_allocated_bytes=d["peak_allocated_bytes"],
-            peak_reserved_bytes=d["peak_reserved_bytes"],
-            at_peak=d["at_peak"],
-        )
-
 
 @dataclass(frozen=True)
-class Tensor:
-    """An entry of the answers' JSON (docs/json.md): Tensor."""
+class Tensor(Read):
+    """A part of an answer (docs/json.md)."""
 
     category: str
     module: str
@@ -82,42 +65,14 @@ class Tensor:
     bytes: int
     why: str
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "Tensor":
-        return cls(
-            category=d["category"],
-            module=d["module"],
-            op=d["op"],
-            shape=tuple(d["shape"]),
-            dtype=d["dtype"],
-            count=d["count"],
-            bytes=d["bytes"],
-            why=d["why"],
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("shape", tuple),
+    )
 
 
 @dataclass(frozen=True)
-class RankPeakMoment:
-    """An entry of the answers' JSON (docs/json.md): RankPeakMoment."""
-
-    event: int
-    module: str
-    op: str
-    node: str
-
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "RankPeakMoment":
-        return cls(
-            event=d["event"],
-            module=d["module"],
-            op=d["op"],
-            node=d["node"],
-        )
-
-
-@dataclass(frozen=True)
-class Outside:
-    """An entry of the answers' JSON (docs/json.md): Outside."""
+class Outside(Read):
+    """A part of an answer (docs/json.md)."""
 
     what: str
     counted_bytes: int
@@ -125,23 +80,14 @@ class Outside:
     high_bytes: int
     source: str
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "Outside":
-        return cls(
-            what=d["what"],
-            counted_bytes=d["counted_bytes"],
-            low_bytes=d["low_bytes"],
-            high_bytes=d["high_bytes"],
-            source=d["source"],
-        )
-
 
 @dataclass(frozen=True)
-class Rank:
-    """An entry of the answers' JSON (docs/json.md): Rank."""
+class Rank(Read):
+    """A part of an answer (docs/json.md)."""
 
     ranks: Tuple[int, ...]
     stage: int
+    schedule: Optional[str]
     parameter_bytes: int
     buffer_bytes: int
     optimizer_state_bytes: int
@@ -151,81 +97,28 @@ class Rank:
     peak_reserved_bytes: int
     peak_device_bytes: int
     peak_phase: str
+    peak_moment: Optional[RankPeakMoment]
     steady_requested_bytes: int
     steady_allocated_bytes: int
     steady_reserved_bytes: int
     at_peak: Mapping[str, int]
     phases: Mapping[str, Levels]
     largest: Tuple[Tensor, ...]
-    schedule: Optional[str] = None
-    peak_moment: Optional[RankPeakMoment] = None
-    outside: Optional[Tuple[Outside, ...]] = None
+    outside: Optional[Tuple[Outside, ...]]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "Rank":
-        return cls(
-            ranks=tuple(d["ranks"]),
-            stage=d["stage"],
-            parameter_bytes=d["parameter_bytes"],
-            buffer_bytes=d["buffer_bytes"],
-            optimizer_state_bytes=d["optimizer_state_bytes"],
-            gradient_bytes=d["gradient_bytes"],
-            peak_requested_bytes=d["peak_requested_bytes"],
-            peak_allocated_bytes=d["peak_allocated_bytes"],
-            peak_reserved_bytes=d["peak_reserved_bytes"],
-            peak_device_bytes=d["peak_device_bytes"],
-            peak_phase=d["peak_phase"],
-            steady_requested_bytes=d["steady_requested_bytes"],
-            steady_allocated_bytes=d["steady_allocated_bytes"],
-            steady_reserved_bytes=d["steady_reserved_bytes"],
-            at_peak=d["at_peak"],
-            phases={k: Levels._of(x) for k, x in d["phases"].items()},
-            largest=tuple([Tensor._of(i) for i in d["largest"]]),
-            schedule=d.get("schedule"),
-            peak_moment=None if d.get("peak_moment") is None else RankPeakMoment._of(d["peak_moment"]),
-            outside=None if d.get("outside") is None else tuple([Outside._of(i) for i in d["outside"]]),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("ranks", tuple),
+        ("peak_moment", RankPeakMoment._of),
+        ("phases", by_name(Levels._of)),
+        ("largest", each(Tensor._of)),
+        ("outside", each(Outside._of)),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("schedule", "peak_moment", "outside",))
 
 
 @dataclass(frozen=True)
-class TrainBound:
-    """An entry of the answers' JSON (docs/json.md): TrainBound."""
-
-    low_bytes: int
-    high_bytes: int
-    causes: Tuple[str, ...]
-
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "TrainBound":
-        return cls(
-            low_bytes=d["low_bytes"],
-            high_bytes=d["high_bytes"],
-            causes=tuple(d["causes"]),
-        )
-
-
-@dataclass(frozen=True)
-class TrainAdvice:
-    """An entry of the answers' JSON (docs/json.md): TrainAdvice."""
-
-    change: str
-    peak_device_bytes: int
-    cost: str
-    command: Optional[str] = None
-
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "TrainAdvice":
-        return cls(
-            change=d["change"],
-            peak_device_bytes=d["peak_device_bytes"],
-            cost=d["cost"],
-            command=d.get("command"),
-        )
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An entry of the answers' JSON (docs/json.md): Failure."""
+class Failure(Read):
+    """A part of an answer (docs/json.md)."""
 
     step: int
     phase: str
@@ -239,26 +132,39 @@ class Failure:
     held_allocated_bytes: int
     held_reserved_bytes: int
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "Failure":
-        return cls(
-            step=d["step"],
-            phase=d["phase"],
-            module=d["module"],
-            op=d["op"],
-            shape=tuple(d["shape"]),
-            dtype=d["dtype"],
-            requested_bytes=d["requested_bytes"],
-            segment_bytes=d["segment_bytes"],
-            held_requested_bytes=d["held_requested_bytes"],
-            held_allocated_bytes=d["held_allocated_bytes"],
-            held_reserved_bytes=d["held_reserved_bytes"],
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("shape", tuple),
+    )
 
 
 @dataclass(frozen=True)
-class TrainRule:
-    """An entry of the answers' JSON (docs/json.md): TrainRule."""
+class TrainBound(Read):
+    """A part of an answer (docs/json.md)."""
+
+    low_bytes: int
+    high_bytes: int
+    causes: Tuple[str, ...]
+
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("causes", tuple),
+    )
+
+
+@dataclass(frozen=True)
+class TrainAdvice(Read):
+    """A part of an answer (docs/json.md)."""
+
+    change: str
+    command: Optional[str]
+    peak_device_bytes: int
+    cost: str
+
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("command",))
+
+
+@dataclass(frozen=True)
+class TrainRule(Read):
+    """A part of an answer (docs/json.md)."""
 
     name: str
     formula: str
@@ -268,22 +174,10 @@ class TrainRule:
     exact_bytes: int
     why: str
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "TrainRule":
-        return cls(
-            name=d["name"],
-            formula=d["formula"],
-            source=d["source"],
-            says_bytes=d["says_bytes"],
-            of=d["of"],
-            exact_bytes=d["exact_bytes"],
-            why=d["why"],
-        )
-
 
 @dataclass(frozen=True)
-class TrainAnswer(Answer):
-    """An entry of the answers' JSON (docs/json.md): TrainAnswer."""
+class TrainAnswer(RankAnswer):
+    """The answer (docs/json.md)."""
 
     schema: str
     command: str
@@ -296,107 +190,74 @@ class TrainAnswer(Answer):
     peak_rank: int
     fits: Optional[bool]
     headroom_bytes: Optional[int]
+    failure: Optional[Failure]
     bounds: TrainBound
     advice: Tuple[TrainAdvice, ...]
     warnings: Tuple[str, ...]
+    rules: Optional[Tuple[TrainRule, ...]]
     verdict: Optional[str]
-    failure: Optional[Failure] = None
-    rules: Optional[Tuple[TrainRule, ...]] = None
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "TrainAnswer":
-        return cls(
-            schema=d["schema"],
-            command=d["command"],
-            source=d["source"],
-            model=TrainModel._of(d["model"]),
-            workload=d["workload"],
-            mesh=d["mesh"],
-            device=(None if d["device"] is None else TrainDevice._of(d["device"])),
-            ranks=tuple([Rank._of(i) for i in d["ranks"]]),
-            peak_rank=d["peak_rank"],
-            fits=d["fits"],
-            headroom_bytes=d["headroom_bytes"],
-            bounds=TrainBound._of(d["bounds"]),
-            advice=tuple([TrainAdvice._of(i) for i in d["advice"]]),
-            warnings=tuple(d["warnings"]),
-            verdict=d["verdict"],
-            failure=None if d.get("failure") is None else (None if d["failure"] is None else Failure._of(d["failure"])),
-            rules=None if d.get("rules") is None else tuple([TrainRule._of(i) for i in d["rules"]]),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("model", TrainModel._of),
+        ("device", TrainDevice._of),
+        ("ranks", each(Rank._of)),
+        ("failure", Failure._of),
+        ("bounds", TrainBound._of),
+        ("advice", each(TrainAdvice._of)),
+        ("warnings", tuple),
+        ("rules", each(TrainRule._of)),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("failure", "rules",))
 
 
 @dataclass(frozen=True)
-class Variant:
-    """An entry of the answers' JSON (docs/json.md): Variant."""
+class Variant(Read):
+    """A part of an answer (docs/json.md)."""
 
-    value: Optional[int] = None
-    options: Optional[Mapping[str, str]] = None
-    gpu: Optional[str] = None
-    gpus: Optional[int] = None
-    price_per_hour: Optional[float] = None
-    peak_device_bytes: Optional[int] = None
-    total_bytes: Optional[int] = None
-    headroom_bytes: Optional[int] = None
-    fits: Optional[bool] = None
-    verdict: Optional[str] = None
-    failure: Optional[str] = None
+    value: Optional[int]
+    options: Optional[Mapping[str, str]]
+    gpu: Optional[str]
+    gpus: Optional[int]
+    price_per_hour: Optional[float]
+    peak_device_bytes: Optional[int]
+    total_bytes: Optional[int]
+    headroom_bytes: Optional[int]
+    fits: Optional[bool]
+    verdict: Optional[str]
+    failure: Optional[str]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "Variant":
-        return cls(
-            value=d.get("value"),
-            options=d.get("options"),
-            gpu=d.get("gpu"),
-            gpus=d.get("gpus"),
-            price_per_hour=d.get("price_per_hour"),
-            peak_device_bytes=d.get("peak_device_bytes"),
-            total_bytes=d.get("total_bytes"),
-            headroom_bytes=d.get("headroom_bytes"),
-            fits=d.get("fits"),
-            verdict=d.get("verdict"),
-            failure=d.get("failure"),
-        )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("value", "options", "gpu", "gpus", "price_per_hour", "peak_device_bytes", "total_bytes", "headroom_bytes", "fits", "verdict", "failure",))
 
 
 @dataclass(frozen=True)
 class QuestionAnswer(Answer):
-    """An entry of the answers' JSON (docs/json.md): QuestionAnswer."""
+    """The answer (docs/json.md)."""
 
     schema: str
     command: str
     question: str
     id: str
-    option: Optional[str] = None
-    value: Optional[int] = None
-    run: Optional[str] = None
-    beyond: Optional[Variant] = None
-    also_fit: Optional[Tuple[int, ...]] = None
-    cells: Optional[Tuple[Variant, ...]] = None
-    compared: Optional[Tuple[Variant, ...]] = None
-    winner: Optional[int] = None
+    option: Optional[str]
+    value: Optional[int]
+    run: Optional[str]
+    beyond: Optional[Variant]
+    also_fit: Optional[Tuple[int, ...]]
+    cells: Optional[Tuple[Variant, ...]]
+    compared: Optional[Tuple[Variant, ...]]
+    winner: Optional[int]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "QuestionAnswer":
-        return cls(
-            schema=d["schema"],
-            command=d["command"],
-            question=d["question"],
-            id=d["id"],
-            option=d.get("option"),
-            value=d.get("value"),
-            run=d.get("run"),
-            beyond=None if d.get("beyond") is None else (None if d["beyond"] is None else Variant._of(d["beyond"])),
-            also_fit=None if d.get("also_fit") is None else tuple(d["also_fit"]),
-            cells=None if d.get("cells") is None else tuple([Variant._of(i) for i in d["cells"]]),
-            compared=None if d.get("compared") is None else tuple([Variant._of(i) for i in d["compared"]]),
-            winner=d.get("winner"),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("beyond", Variant._of),
+        ("also_fit", tuple),
+        ("cells", each(Variant._of)),
+        ("compared", each(Variant._of)),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("option", "value", "run", "beyond", "also_fit", "cells", "compared", "winner",))
 
 
 @dataclass(frozen=True)
-class ServedModel:
-    """An entry of the answers' JSON (docs/json.md): ServedModel."""
+class ServedModel(Read):
+    """A part of an answer (docs/json.md)."""
 
     id: str
     family: str
@@ -404,41 +265,23 @@ class ServedModel:
     trainable_parameters: int
     weight_bytes: int
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServedModel":
-        return cls(
-            id=d["id"],
-            family=d["family"],
-            parameters=d["parameters"],
-            trainable_parameters=d["trainable_parameters"],
-            weight_bytes=d["weight_bytes"],
-        )
-
 
 @dataclass(frozen=True)
-class ServeDevice:
-    """An entry of the answers' JSON (docs/json.md): ServeDevice."""
+class ServeDevice(Read):
+    """A part of an answer (docs/json.md)."""
 
     name: str
     total_bytes: int
-    id: Optional[str] = None
-    context_bytes: Optional[int] = None
-    source: Optional[str] = None
+    id: Optional[str]
+    context_bytes: Optional[int]
+    source: Optional[str]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServeDevice":
-        return cls(
-            name=d["name"],
-            total_bytes=d["total_bytes"],
-            id=d.get("id"),
-            context_bytes=d.get("context_bytes"),
-            source=d.get("source"),
-        )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("id", "context_bytes", "source",))
 
 
 @dataclass(frozen=True)
-class KvCacheLayer:
-    """An entry of the answers' JSON (docs/json.md): KvCacheLayer."""
+class KvCacheLayer(Read):
+    """A part of an answer (docs/json.md)."""
 
     kind: str
     layers: int
@@ -448,22 +291,10 @@ class KvCacheLayer:
     key_type: str
     value_type: str
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "KvCacheLayer":
-        return cls(
-            kind=d["kind"],
-            layers=d["layers"],
-            tokens=d["tokens"],
-            bytes_per_token=d["bytes_per_token"],
-            bytes=d["bytes"],
-            key_type=d["key_type"],
-            value_type=d["value_type"],
-        )
-
 
 @dataclass(frozen=True)
-class KvCache:
-    """An entry of the answers' JSON (docs/json.md): KvCache."""
+class KvCache(Read):
+    """A part of an answer (docs/json.md)."""
 
     bytes_per_token: Optional[int]
     block_size: int
@@ -473,39 +304,32 @@ class KvCache:
     bytes: int
     layers: Tuple[KvCacheLayer, ...]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "KvCache":
-        return cls(
-            bytes_per_token=d["bytes_per_token"],
-            block_size=d["block_size"],
-            num_blocks=d["num_blocks"],
-            tokens=d["tokens"],
-            max_concurrency=d["max_concurrency"],
-            bytes=d["bytes"],
-            layers=tuple([KvCacheLayer._of(i) for i in d["layers"]]),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("layers", each(KvCacheLayer._of)),
+    )
 
 
 @dataclass(frozen=True)
-class ServeRankPhaseItem:
-    """An entry of the answers' JSON (docs/json.md): ServeRankPhaseItem."""
+class ServeBuffer(Read):
+    """A part of an answer (docs/json.md)."""
+
+    model_bytes: int
+    context_bytes: int
+    compute_bytes: int
+
+
+@dataclass(frozen=True)
+class ServeRankPhase(Read):
+    """A part of an answer (docs/json.md)."""
 
     peak_requested_bytes: int
     peak_allocated_bytes: int
     peak_reserved_bytes: int
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServeRankPhaseItem":
-        return cls(
-            peak_requested_bytes=d["peak_requested_bytes"],
-            peak_allocated_bytes=d["peak_allocated_bytes"],
-            peak_reserved_bytes=d["peak_reserved_bytes"],
-        )
-
 
 @dataclass(frozen=True)
-class ServeRank:
-    """An entry of the answers' JSON (docs/json.md): ServeRank."""
+class ServeRank(Read):
+    """A part of an answer (docs/json.md)."""
 
     ranks: Tuple[int, ...]
     stage: int
@@ -514,103 +338,46 @@ class ServeRank:
     non_torch_bytes: int
     cuda_graph_bytes: int
     kv_cache: KvCache
+    peak_requested_bytes: Optional[int]
+    peak_allocated_bytes: Optional[int]
+    peak_reserved_bytes: Optional[int]
     peak_device_bytes: int
     at_peak: Mapping[str, int]
-    phases: Mapping[str, ServeRankPhaseItem]
-    peak_requested_bytes: Optional[int] = None
-    peak_allocated_bytes: Optional[int] = None
-    peak_reserved_bytes: Optional[int] = None
+    phases: Mapping[str, ServeRankPhase]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServeRank":
-        return cls(
-            ranks=tuple(d["ranks"]),
-            stage=d["stage"],
-            weights_bytes=d["weights_bytes"],
-            activation_peak_bytes=d["activation_peak_bytes"],
-            non_torch_bytes=d["non_torch_bytes"],
-            cuda_graph_bytes=d["cuda_graph_bytes"],
-            kv_cache=KvCache._of(d["kv_cache"]),
-            peak_device_bytes=d["peak_device_bytes"],
-            at_peak=d["at_peak"],
-            phases={k: ServeRankPhaseItem._of(x) for k, x in d["phases"].items()},
-            peak_requested_bytes=d.get("peak_requested_bytes"),
-            peak_allocated_bytes=d.get("peak_allocated_bytes"),
-            peak_reserved_bytes=d.get("peak_reserved_bytes"),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("ranks", tuple),
+        ("kv_cache", KvCache._of),
+        ("phases", by_name(ServeRankPhase._of)),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("peak_requested_bytes", "peak_allocated_bytes", "peak_reserved_bytes",))
 
 
 @dataclass(frozen=True)
-class ServeBound:
-    """An entry of the answers' JSON (docs/json.md): ServeBound."""
+class ServeBound(Read):
+    """A part of an answer (docs/json.md)."""
 
     low_bytes: int
     high_bytes: int
     causes: Tuple[str, ...]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServeBound":
-        return cls(
-            low_bytes=d["low_bytes"],
-            high_bytes=d["high_bytes"],
-            causes=tuple(d["causes"]),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("causes", tuple),
+    )
 
 
 @dataclass(frozen=True)
-class ServeAdvice:
-    """An entry of the answers' JSON (docs/json.md): ServeAdvice."""
-
-    change: str
-    peak_device_bytes: int
-    cost: str
-
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServeAdvice":
-        return cls(
-            change=d["change"],
-            peak_device_bytes=d["peak_device_bytes"],
-            cost=d["cost"],
-        )
-
-
-@dataclass(frozen=True)
-class ServeBufferItem:
-    """An entry of the answers' JSON (docs/json.md): ServeBufferItem."""
-
-    model_bytes: int
-    context_bytes: int
-    compute_bytes: int
-
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServeBufferItem":
-        return cls(
-            model_bytes=d["model_bytes"],
-            context_bytes=d["context_bytes"],
-            compute_bytes=d["compute_bytes"],
-        )
-
-
-@dataclass(frozen=True)
-class ServeSolved:
-    """An entry of the answers' JSON (docs/json.md): ServeSolved."""
+class ServeSolved(Read):
+    """A part of an answer (docs/json.md)."""
 
     flag: str
     value: str
     beyond: str
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServeSolved":
-        return cls(
-            flag=d["flag"],
-            value=d["value"],
-            beyond=d["beyond"],
-        )
-
 
 @dataclass(frozen=True)
-class ServeUser:
-    """An entry of the answers' JSON (docs/json.md): ServeUser."""
+class ServeUser(Read):
+    """A part of an answer (docs/json.md)."""
 
     asked: Optional[int]
     context: int
@@ -618,20 +385,19 @@ class ServeUser:
     fit: int
     bytes_per_user: int
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServeUser":
-        return cls(
-            asked=d["asked"],
-            context=d["context"],
-            output=d["output"],
-            fit=d["fit"],
-            bytes_per_user=d["bytes_per_user"],
-        )
+
+@dataclass(frozen=True)
+class ServeAdvice(Read):
+    """A part of an answer (docs/json.md)."""
+
+    change: str
+    peak_device_bytes: int
+    cost: str
 
 
 @dataclass(frozen=True)
-class ServeAnswer(Answer):
-    """An entry of the answers' JSON (docs/json.md): ServeAnswer."""
+class ServeAnswer(RankAnswer):
+    """The answer (docs/json.md)."""
 
     schema: str
     command: str
@@ -641,186 +407,127 @@ class ServeAnswer(Answer):
     mesh: Mapping[str, Any]
     device: Optional[ServeDevice]
     kv_cache: KvCache
+    buffers: Optional[Mapping[str, ServeBuffer]]
     ranks: Tuple[ServeRank, ...]
     peak_rank: int
     fits: Optional[bool]
     verdict: Optional[str]
     headroom_bytes: Optional[int]
     failure: Optional[str]
+    doubt: Optional[str]
     bounds: ServeBound
+    solved: Optional[ServeSolved]
+    users: Optional[ServeUser]
+    corrected_command: Optional[str]
     advice: Tuple[ServeAdvice, ...]
     notes: Tuple[str, ...]
     warnings: Tuple[str, ...]
-    buffers: Optional[Mapping[str, ServeBufferItem]] = None
-    doubt: Optional[str] = None
-    solved: Optional[ServeSolved] = None
-    users: Optional[ServeUser] = None
-    corrected_command: Optional[str] = None
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ServeAnswer":
-        return cls(
-            schema=d["schema"],
-            command=d["command"],
-            engine=d["engine"],
-            model=ServedModel._of(d["model"]),
-            workload=d["workload"],
-            mesh=d["mesh"],
-            device=(None if d["device"] is None else ServeDevice._of(d["device"])),
-            kv_cache=KvCache._of(d["kv_cache"]),
-            ranks=tuple([ServeRank._of(i) for i in d["ranks"]]),
-            peak_rank=d["peak_rank"],
-            fits=d["fits"],
-            verdict=d["verdict"],
-            headroom_bytes=d["headroom_bytes"],
-            failure=d["failure"],
-            bounds=ServeBound._of(d["bounds"]),
-            advice=tuple([ServeAdvice._of(i) for i in d["advice"]]),
-            notes=tuple(d["notes"]),
-            warnings=tuple(d["warnings"]),
-            buffers=None if d.get("buffers") is None else {k: ServeBufferItem._of(x) for k, x in d["buffers"].items()},
-            doubt=d.get("doubt"),
-            solved=None if d.get("solved") is None else ServeSolved._of(d["solved"]),
-            users=None if d.get("users") is None else ServeUser._of(d["users"]),
-            corrected_command=d.get("corrected_command"),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("model", ServedModel._of),
+        ("device", ServeDevice._of),
+        ("kv_cache", KvCache._of),
+        ("buffers", by_name(ServeBuffer._of)),
+        ("ranks", each(ServeRank._of)),
+        ("bounds", ServeBound._of),
+        ("solved", ServeSolved._of),
+        ("users", ServeUser._of),
+        ("advice", each(ServeAdvice._of)),
+        ("notes", tuple),
+        ("warnings", tuple),
+    )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("buffers", "doubt", "solved", "users", "corrected_command",))
 
 
 @dataclass(frozen=True)
-class CompareCompared:
-    """An entry of the answers' JSON (docs/json.md): CompareCompared."""
+class CompareCompared(Read):
+    """A part of an answer (docs/json.md)."""
 
     gpu: str
     quantize: Optional[str]
     fits: Optional[bool]
     verdict: Optional[str]
-    reason: Optional[str] = None
-    users_fit: Optional[int] = None
-    solved: Optional[str] = None
-    total_bytes: Optional[int] = None
-    peak_device_bytes: Optional[int] = None
-    headroom_bytes: Optional[int] = None
-    kv_tokens: Optional[int] = None
-    failure: Optional[str] = None
+    reason: Optional[str]
+    users_fit: Optional[int]
+    solved: Optional[str]
+    total_bytes: Optional[int]
+    peak_device_bytes: Optional[int]
+    headroom_bytes: Optional[int]
+    kv_tokens: Optional[int]
+    failure: Optional[str]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "CompareCompared":
-        return cls(
-            gpu=d["gpu"],
-            quantize=d["quantize"],
-            fits=d["fits"],
-            verdict=d["verdict"],
-            reason=d.get("reason"),
-            users_fit=d.get("users_fit"),
-            solved=d.get("solved"),
-            total_bytes=d.get("total_bytes"),
-            peak_device_bytes=d.get("peak_device_bytes"),
-            headroom_bytes=d.get("headroom_bytes"),
-            kv_tokens=d.get("kv_tokens"),
-            failure=d.get("failure"),
-        )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("reason", "users_fit", "solved", "total_bytes", "peak_device_bytes", "headroom_bytes", "kv_tokens", "failure",))
 
 
 @dataclass(frozen=True)
 class CompareAnswer(Answer):
-    """An entry of the answers' JSON (docs/json.md): CompareAnswer."""
+    """The answer (docs/json.md)."""
 
     schema: str
     command: str
     winner: Optional[int]
     compared: Tuple[CompareCompared, ...]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "CompareAnswer":
-        return cls(
-            schema=d["schema"],
-            command=d["command"],
-            winner=d["winner"],
-            compared=tuple([CompareCompared._of(i) for i in d["compared"]]),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("compared", each(CompareCompared._of)),
+    )
 
 
 @dataclass(frozen=True)
-class ModelsModel:
-    """An entry of the answers' JSON (docs/json.md): ModelsModel."""
+class ModelsModel(Read):
+    """A part of an answer (docs/json.md)."""
 
     id: str
     family: str
     parameters: Optional[int]
     supported: bool
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ModelsModel":
-        return cls(
-            id=d["id"],
-            family=d["family"],
-            parameters=d["parameters"],
-            supported=d["supported"],
-        )
-
 
 @dataclass(frozen=True)
 class ModelsAnswer(Answer):
-    """An entry of the answers' JSON (docs/json.md): ModelsAnswer."""
+    """The answer (docs/json.md)."""
 
     schema: str
     command: str
     models: Tuple[ModelsModel, ...]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ModelsAnswer":
-        return cls(
-            schema=d["schema"],
-            command=d["command"],
-            models=tuple([ModelsModel._of(i) for i in d["models"]]),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("models", each(ModelsModel._of)),
+    )
 
 
 @dataclass(frozen=True)
-class ModelModel:
-    """An entry of the answers' JSON (docs/json.md): ModelModel."""
+class ModelModel(Read):
+    """A part of an answer (docs/json.md)."""
 
     id: str
     from_: str
     family: str
     supported: bool
-    parameters: Optional[int] = None
-    parameters_source: Optional[str] = None
-    config_source: Optional[str] = None
+    parameters: Optional[int]
+    parameters_source: Optional[str]
+    config_source: Optional[str]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ModelModel":
-        return cls(
-            id=d["id"],
-            from_=d["from"],
-            family=d["family"],
-            supported=d["supported"],
-            parameters=d.get("parameters"),
-            parameters_source=d.get("parameters_source"),
-            config_source=d.get("config_source"),
-        )
+    _renamed: ClassVar[Tuple[Tuple[str, str], ...]] = (("from", "from_"),)
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("parameters", "parameters_source", "config_source",))
 
 
 @dataclass(frozen=True)
 class ModelAnswer(Answer):
-    """An entry of the answers' JSON (docs/json.md): ModelAnswer."""
+    """The answer (docs/json.md)."""
 
     schema: str
     command: str
     model: ModelModel
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "ModelAnswer":
-        return cls(
-            schema=d["schema"],
-            command=d["command"],
-            model=ModelModel._of(d["model"]),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("model", ModelModel._of),
+    )
 
 
 @dataclass(frozen=True)
-class GpusGpu:
-    """An entry of the answers' JSON (docs/json.md): GpusGpu."""
+class GpusGpu(Read):
+    """A part of an answer (docs/json.md)."""
 
     id: str
     name: str
@@ -835,56 +542,27 @@ class GpusGpu:
     context_certainty: str
     context_source: Optional[str]
     notes: str
-    tflops_fp32: Optional[float] = None
-    tflops_bf16: Optional[float] = None
-    tflops_fp16: Optional[float] = None
-    tflops_fp8: Optional[float] = None
-    tflops_fp4: Optional[float] = None
-    memory_gb_s: Optional[float] = None
-    link_gb_s: Optional[float] = None
-    pcie_gb_s: Optional[float] = None
-    network_gb_s: Optional[float] = None
+    tflops_fp32: Optional[float]
+    tflops_bf16: Optional[float]
+    tflops_fp16: Optional[float]
+    tflops_fp8: Optional[float]
+    tflops_fp4: Optional[float]
+    memory_gb_s: Optional[float]
+    link_gb_s: Optional[float]
+    pcie_gb_s: Optional[float]
+    network_gb_s: Optional[float]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "GpusGpu":
-        return cls(
-            id=d["id"],
-            name=d["name"],
-            vendor=d["vendor"],
-            architecture=d["architecture"],
-            compute_capability=d["compute_capability"],
-            sm_count=d["sm_count"],
-            total_bytes=d["total_bytes"],
-            total_certainty=d["total_certainty"],
-            total_source=d["total_source"],
-            context_bytes=d["context_bytes"],
-            context_certainty=d["context_certainty"],
-            context_source=d["context_source"],
-            notes=d["notes"],
-            tflops_fp32=d.get("tflops_fp32"),
-            tflops_bf16=d.get("tflops_bf16"),
-            tflops_fp16=d.get("tflops_fp16"),
-            tflops_fp8=d.get("tflops_fp8"),
-            tflops_fp4=d.get("tflops_fp4"),
-            memory_gb_s=d.get("memory_gb_s"),
-            link_gb_s=d.get("link_gb_s"),
-            pcie_gb_s=d.get("pcie_gb_s"),
-            network_gb_s=d.get("network_gb_s"),
-        )
+    _absent: ClassVar[Mapping[str, None]] = dict.fromkeys(("tflops_fp32", "tflops_bf16", "tflops_fp16", "tflops_fp8", "tflops_fp4", "memory_gb_s", "link_gb_s", "pcie_gb_s", "network_gb_s",))
 
 
 @dataclass(frozen=True)
 class GpusAnswer(Answer):
-    """An entry of the answers' JSON (docs/json.md): GpusAnswer."""
+    """The answer (docs/json.md)."""
 
     schema: str
     command: str
     gpus: Tuple[GpusGpu, ...]
 
-    @classmethod
-    def _of(cls, d: Mapping[str, Any]) -> "GpusAnswer":
-        return cls(
-            schema=d["schema"],
-            command=d["command"],
-            gpus=tuple([GpusGpu._of(i) for i in d["gpus"]]),
-        )
+    _nested: ClassVar[Tuple[Tuple[str, Reader], ...]] = (
+        ("gpus", each(GpusGpu._of)),
+    )

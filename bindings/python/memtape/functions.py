@@ -1,91 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The questions, one function each. Their signatures, option by option, are in functions.pyi."""
-import shlex
+"""The functions that ask. Their full signatures, with every option, are in functions.pyi."""
+from typing import Any, List, Mapping, Optional, Sequence, Union
 
+from . import _requests
 from ._error import Error
-from ._requests import answered, plain, request_of, with_releases, words_of
+
+_LIST = (list, tuple, range)
 
 
-def _all_of(command, model, held, config, files, releases, options):
-    """One answer, or a Sweep where options are lists that are no values."""
-    from .options import LISTS
+def ask(request: Mapping[str, Any]) -> Any:
+    """Answers a request as docs/library.md describes it; for what has no function of its own."""
+    from ._answer import answer_of
 
-    swept = {name: list(value) for name, value in options.items()
-             if isinstance(value, (list, tuple, range)) and name.rstrip("_") not in LISTS and _is_sweep(command, name)}
+    asked = dict(request)
+    return answer_of(*_requests.answered(asked), asked)
+
+
+def _swept(command: str, options: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
+    """Those options whose list is values to be tried, not a value that is a list."""
+    lists = {name: value for name, value in options.items() if isinstance(value, _LIST)}
+    if not lists:
+        return {}
+    from .options import LISTS, SERVE, TRAIN
+
+    known = TRAIN if command == "train" else SERVE
+    return {name: value for name, value in lists.items() if name.rstrip("_") in known and name.rstrip("_") not in LISTS}
+
+
+def _answered(command: str, model: Any, held: Sequence[Any], config: Any, files: Optional[Mapping[str, Any]], releases: Optional[str],
+              options: Mapping[str, Any]) -> Any:
+    swept = _swept(command, options)
     if not swept:
-        return answered(request_of(command, model, held, config, files, releases, options))
+        return ask(_requests.build(command, model, held, config, files, releases, options))
     from ._sweep import sweep
 
-    fixed = {name: value for name, value in options.items() if name not in swept}
-    return sweep(lambda varied: answered(request_of(command, model, held, config, files, releases, {**fixed, **varied})), swept)
+    return sweep(train if command == "train" else serve, model, *held, config=config, files=files, releases=releases,
+                 fixed={name: value for name, value in options.items() if name not in swept}, **swept)
 
 
-def _is_sweep(command, name):
-    """Lists of transformers' own arguments (fsdp, report_to, optim_target_modules) are their values."""
-    from .options import TRAIN, TRAINING_ARGUMENTS
+def train(model: Any, *held: Any, config: Any = None, files: Optional[Mapping[str, Any]] = None, releases: Optional[str] = None,
+          **options: Any) -> Any:
+    """One training step: an answers.TrainAnswer, every figure in bytes, per GPU.
 
-    return command == "serve" or name in TRAIN or name not in TRAINING_ARGUMENTS or name.endswith(("size", "steps"))
+    model: a catalog name, a hub id, a path, a transformers configuration, or a module that has one.
+    held: TrainingArguments, a LoraConfig, a BitsAndBytesConfig, a DeepSpeed dict; a keyword goes before what they say.
+    config: the model's config.json, as a dict or text. files: texts by the names that options use, as in deepspeed="ds.json".
+    releases: "environment" (what is installed here; the default), "newest", or "torch==2.8.0,transformers==4.57.6".
+    options: those of `memtape train`, with _ for - (memtape.options.TRAIN has them with their meaning), and TrainingArguments' names
+    with framework="transformers". A list for an option of one value makes a Sweep of all combinations.
 
-
-def train(model, *held, config=None, files=None, releases=None, **options):
-    """One training step, per GPU: an answers.TrainAnswer; a Sweep of all combinations where an option is a list.
-
-    model: a catalog name, a hub id, a path, a transformers configuration or model. held: TrainingArguments, a LoraConfig, a
-    BitsAndBytesConfig, a DeepSpeed dict. options: those of `memtape train`, with _ for -. config: a config.json as a dict or text.
-    files: texts by name, for options that name files. releases: "environment" (what is installed here; the default), "newest", or
-    "torch==2.8.0,transformers==4.57.6". Bytes are per GPU. Raises memtape.Error for bad input.
+    Raises memtape.Error. Where the figures come from: docs/architecture.md and docs/accuracy.md; `answer.explain()` says it of each.
     """
-    return _all_of("train", model, held, config, files, releases, options)
+    return _answered("train", model, held, config, files, releases, options)
 
 
-def serve(model, *held, config=None, files=None, releases=None, **options):
-    """An inference server, per GPU: an answers.ServeAnswer; a Sweep where an option is a list.
+def serve(model: Any, *held: Any, config: Any = None, files: Optional[Mapping[str, Any]] = None, releases: Optional[str] = None,
+          **options: Any) -> Any:
+    """An inference server: an answers.ServeAnswer, every figure in bytes, per GPU.
 
-    options: those of `memtape serve` and of its engine, by their own names. held: vLLM's EngineArgs. Raises memtape.Error.
+    model: as of train, or vLLM's EngineArgs. options: those of `memtape serve` and of its engine (memtape.options.SERVE).
     """
-    return _all_of("serve", model, held, config, files, releases, options)
+    return _answered("serve", model, held, config, files, releases, options)
 
 
-def plan_train(model, *held, config=None, files=None, releases=None, **options):
-    """What fits and is fastest, ranked: the answer of `memtape plan train`, a list being the values that are allowed."""
-    return answered(request_of("plan train", model, held, config, files, releases, options))
+def plan_train(model: Any, *held: Any, config: Any = None, files: Optional[Mapping[str, Any]] = None, releases: Optional[str] = None,
+               **options: Any) -> Any:
+    """What fits and is fastest, ranked: the answer of `memtape plan train`; memory confirmed in bytes, time in seconds as a range.
+
+    A list for an option is the values that it may take: tp=[1, 2, 4].
+    """
+    return ask(_requests.build("plan train", model, held, config, files, releases, options))
 
 
-def plan_serve(model, *held, config=None, files=None, **options):
-    """The servers that hold so many users, by cost: the answer of `memtape plan serve`."""
-    return answered(request_of("plan serve", model, held, config, files, "newest", options))
+def plan_serve(model: Any, *held: Any, config: Any = None, files: Optional[Mapping[str, Any]] = None, releases: Optional[str] = None,
+               **options: Any) -> Any:
+    """The same of servers: the answer of `memtape plan serve`."""
+    return ask(_requests.build("plan serve", model, held, config, files, releases, options))
 
 
-def fits(model, gpu, *held, **options):
-    """Whether the training step fits on that GPU. What may not fit (answer.verdict) counts as fitting."""
-    return bool(train(model, *held, gpu=gpu, **options).fits)
+def fits(model: Any, gpu: str, *held: Any, **options: Any) -> bool:
+    """Whether the training step fits on that GPU, by the central figures; with engine= whether the server does.
+
+    `train(...).verdict` also says "may not fit", where what is uncertain decides.
+    """
+    answer = serve(model, *held, gpu=gpu, **options) if "engine" in options else train(model, *held, gpu=gpu, **options)
+    return bool(answer.fits)
 
 
-def launch(command, *, releases=None, **options):
+def launch(command: Union[str, Sequence[str]], *, releases: Optional[str] = None, **options: Any) -> Any:
     """A launch command, predicted without running it: memtape.launch("vllm serve Qwen/Qwen3-8B", gpu="l4")."""
-    words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
-    given = words_of({"command": "serve" if "engine" in options else "train", "options": {k: plain(v) for k, v in options.items()}})
-    request = with_releases({"argv": [*given[1:], "--", *words]}, releases)
-    if "options" in request:
-        raise Error("is said with the options", "releases", "with_='torch==2.8.0'")
-    return answered(request)
+    import shlex
+
+    words: List[str] = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+    if not words:
+        raise Error("is empty", "command", 'memtape.launch("vllm serve Qwen/Qwen3-8B", gpu="l4")')
+    request = _requests.build("train", None, (), None, None, releases, options)
+    before = _requests.words_of(request)[1:]
+    outside = {key: request[key] for key in ("installed", "environment") if key in request}
+    return ask({"argv": [*before, "--", *words], **outside})
 
 
-def models():
-    """The models that are known by name."""
-    return answered({"command": "models"})
+def models() -> Any:
+    """The models that are known by name: an answers.ModelsAnswer."""
+    return ask({"command": "models"})
 
 
-def model(name):
-    """What is known of one model."""
-    return answered({"command": "models", "model": name})
+def model(name: str) -> Any:
+    """What is known of one model: an answers.ModelAnswer."""
+    return ask({"command": "models", "model": name})
 
 
-def gpus(id=None):
-    """The GPUs that are known by name, and what each gives a program."""
-    return answered({"command": "gpus", **({"model": id} if id else {})})
-
-
-def ask(request):
-    """Answers a request as docs/library.md describes it; for what has no function of its own."""
-    return answered(dict(request))
+def gpus(id: Optional[str] = None) -> Any:
+    """The GPUs that are known by name, and what each gives a program, in bytes: an answers.GpusAnswer."""
+    return ask({"command": "gpus", **({"model": id} if id else {})})

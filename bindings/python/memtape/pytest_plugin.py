@@ -11,7 +11,7 @@ from typing import Any, Generator, List
 
 import pytest
 
-from ._answer import Answer, listeners
+from ._answer import Answer, RankAnswer, listeners
 from ._error import Error
 from ._units import bytes_of
 
@@ -20,9 +20,9 @@ def pytest_configure(config: Any) -> None:
     config.addinivalue_line("markers", "gpu_budget(limit): the predictions made in this test need no more GPU memory, as in '22GiB'")
 
 
-def _too_much(answer: Answer, limit: int) -> str:
+def _too_much(answer: RankAnswer, limit: int) -> str:
     parts = ", ".join(f"{category} {held / 2**30:.2f}" for category, held in answer.at_peak.items() if held)
-    return f"gpu_budget: {answer.raw['model']['id']} needs {answer.peak / 2**30:.2f} GiB of {limit / 2**30:.2f} GiB ({parts})"
+    return f"gpu_budget: {answer.to_dict()['model']['id']} needs {answer.peak / 2**30:.2f} GiB of {limit / 2**30:.2f} GiB ({parts})"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -40,10 +40,10 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> Generator[None, Any, Any]:
         result = yield
     finally:
         listeners.remove(made.append)
-    made = [answer for answer in made if hasattr(answer, "ranks")]
-    if not made:
+    predicted = [answer for answer in made if isinstance(answer, RankAnswer)]
+    if not predicted:
         pytest.fail("gpu_budget: the test made no prediction", pytrace=False)
-    worst = max(made, key=lambda answer: answer.peak)
+    worst = max(predicted, key=lambda answer: answer.peak)
     if worst.peak > limit:
         pytest.fail(_too_much(worst, limit), pytrace=False)
     return result
