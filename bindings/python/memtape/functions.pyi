@@ -553,6 +553,9 @@ def plan_train(
     method: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # how much is trained; several with commas
     sharding: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # how data parallel ranks share the model
     price: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # an hour of one GPU
+    export: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # write what launches a plan: its script and configurations
+    plan: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # which of the plans (1)
+    force: Optional[bool] = ...,  # write over files that are there
     gpu: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # the GPU to judge against (memtape gpus lists them)
     gpus: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # how many of them (as many as the sizes of the layout take)
     gpu_memory_bytes: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # total memory of the GPU, instead of the catalog's figure
