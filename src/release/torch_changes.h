@@ -142,6 +142,19 @@ inline constexpr Change kVmapIndexesByScalars{
     "masks of packed sequences do.",
     "torch/_dynamo/_trace_wrapped_higher_order_op.py; transformers' masking_utils.py"};
 
+inline constexpr Change kDynamoTriesOperators{
+    Package::torch,
+    {2, 6, 0},
+    "Importing torch._dynamo tries Python's operators on tensors of the default device, a product "
+    "of matrices among them.",
+    "torch/_dynamo/variables/torch_function.py:populate_builtin_to_tensor_fn_map"};
+
+inline constexpr Change kDynamoTriesOperatorsLater{
+    Package::torch,
+    {2, 9, 0},
+    "Dynamo tries the operators when it first asks for them, and no longer as it is imported.",
+    "torch/_dynamo/variables/torch_function.py"};
+
 inline constexpr Change kOldestFreeBlockFirst{
     Package::torch,
     {2, 12, 0},

@@ -58,4 +58,17 @@ inline constexpr Change kGemmaScalesInItsTable{
     "Gemma's and Gemma 2's embeddings are scaled by a buffer; before, by a number from the host.",
     "models/gemma/modeling_gemma.py:GemmaTextScaledWordEmbedding"};
 
+inline constexpr Change kModelsImportDynamo{
+    Package::transformers,
+    {4, 51, 0},
+    "torch._dynamo is first imported as a model is made, through flex attention, and so under the "
+    "device that the model is made on; before, generation's modules had imported it.",
+    "integrations/flex_attention.py, modeling_utils.py"};
+
+inline constexpr Change kDynamoIsImportedBefore{
+    Package::transformers,
+    {4, 53, 0},
+    "torch._dynamo is imported with the auto classes, before a model is made.",
+    "masking_utils.py"};
+
 }  // namespace memtape::changes

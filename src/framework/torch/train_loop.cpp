@@ -10,6 +10,7 @@
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/inductor/model_graph.h"
+#include "framework/torch/import_dynamo.h"
 #include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
@@ -162,6 +163,7 @@ namespace {
 Result<std::unique_ptr<family::PretrainedModel>> make_model(const Config& config,
                                                             const TrainRecipe& recipe) {
   const ghost::HostGuard elsewhere(init_device(recipe) != InitDevice::cuda);
+  if (init_device(recipe) == InitDevice::cuda) import_dynamo_on_device();
   return build_model(config, recipe);
 }
 
