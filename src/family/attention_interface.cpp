@@ -73,10 +73,9 @@ void eager_softmax(const AttentionCall& call, Tensor& attn_weights, DType query_
   if (call.eager_softmax == EagerSoftmax::value_dtype) attn_weights = attn_weights.to(value_dtype);
 }
 
-Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, const Tensor& key,
-                               const Tensor& value, const Tensor& attention_mask) {
-  const Tensor key_states = repeat_kv(key, call.num_key_value_groups);
-  const Tensor value_states = repeat_kv(value, call.num_key_value_groups);
+/// What follows once keys and values are there for each head.
+Tensor eager_attention(const AttentionCall& call, const Tensor& query, const Tensor& key_states,
+                       const Tensor& value_states, const Tensor& attention_mask) {
   Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(1.0);
   if (call.softcap) {
     attn_weights = attn_weights.div(*call.softcap);
@@ -84,7 +83,7 @@ Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, c
     attn_weights = attn_weights.mul(*call.softcap);
   }
   if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
-  eager_softmax(call, attn_weights, query.dtype(), value.dtype());
+  eager_softmax(call, attn_weights, query.dtype(), value_states.dtype());
   attn_weights = ghost::dropout(attn_weights, call.dropout);
   Tensor attn_output = attn_weights.matmul(value_states).transpose(1, 2);
   if (call.eager_output_packed) attn_output = attn_output.contiguous();
@@ -92,10 +91,38 @@ Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, c
   return attn_output;
 }
 
+Tensor eager_attention_forward(const AttentionCall& call, const Tensor& query, const Tensor& key,
+                               const Tensor& value, const Tensor& attention_mask) {
+  const Tensor key_states = repeat_kv(key, call.num_key_value_groups);
+  const Tensor value_states = repeat_kv(value, call.num_key_value_groups);
+  return eager_attention(call, query, key_states, value_states, attention_mask);
+}
+
 }  // namespace
+
+/// LlamaAttention.forward and LlamaSdpaAttention.forward of transformers 4.47.
+Tensor written_out_attention(const AttentionCall& call, Tensor& query, Tensor& key, Tensor& value,
+                             const Tensor& attention_mask) {
+  key = repeat_kv(key, call.num_key_value_groups);
+  value = repeat_kv(value, call.num_key_value_groups);
+  if (call.implementation == AttentionImplementation::eager)
+    return eager_attention(call, query, key, value, attention_mask);
+  if (attention_mask.defined())
+    for (Tensor* states : {&query, &key, &value}) *states = states->contiguous();
+  const bool is_causal = query.size(2) > 1 && !attention_mask.defined() && call.is_causal;
+  return ghost::scaled_dot_product_attention(
+             query, key, value, attention_mask,
+             {.dropout = ghost::session().training ? call.dropout : 0.0, .is_causal = is_causal})
+      .transpose(1, 2)
+      .contiguous();
+}
 
 Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key,
                            const Tensor& value, const Tensor& attention_mask) {
+  if (!ghost::has(*call.interface_since) && !SequenceLengths::passed()) {
+    Tensor query_states = query, key_states = key, value_states = value;
+    return written_out_attention(call, query_states, key_states, value_states, attention_mask);
+  }
   if (call.implementation == AttentionImplementation::eager)
     return eager_attention_forward(call, query, key, value, attention_mask);
   const ghost::SequenceBounds* cu_seq_lens = SequenceLengths::passed();

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "family/pretrained.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 
@@ -27,12 +28,19 @@ struct AttentionCall {
   EagerSoftmax eager_softmax = EagerSoftmax::float32;
   bool eager_output_packed =
       true;  ///< transpose(1, 2).contiguous(); GPT-2 leaves the copy to its reshape
+  const Change* interface_since =
+      &changes::kAttentionsAreInterfaces;  ///< before, see written_out_attention
 };
 
 /// Output [B, S, H, D] of q [B, H, S, D], k and v [B, Hkv, S, D]. A float `attention_mask` is added
 /// to the scores, a bool one says what is seen.
 Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key,
                            const Tensor& value, const Tensor& attention_mask);
+
+/// The same as modules had it written out: what they are given takes the names of what is made of
+/// it.
+Tensor written_out_attention(const AttentionCall& call, Tensor& query, Tensor& key, Tensor& value,
+                             const Tensor& attention_mask);
 
 /// [B, Hkv, S, D] to [B, Hkv * n, S, D], a copy unless n is 1.
 Tensor repeat_kv(const Tensor& hidden_states, std::int64_t n_rep);

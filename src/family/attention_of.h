@@ -13,6 +13,7 @@
 //   attended(attn_output)                  before the output projection
 //   finish(attn_output)                    behind it
 //   kOutput                                the output projection's name
+//   kInterfaceSince                        from when on it calls attention_interface
 //
 // Whether one projection is taken apart before the next is made decides in which order backward
 // meets them, and so what is alive together: it follows from which of these there are.
@@ -27,6 +28,7 @@
 #include "family/decoder.h"
 #include "family/key_value_cache.h"
 #include "nn/layers.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 
@@ -45,18 +47,24 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
         k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
         v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
         o_proj_(scope / output_name(), c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias),
-        steps_(scope, c, layer) {}
+        steps_(scope, c, layer) {
+    if constexpr (requires { Steps::kInterfaceSince; })
+      call_.interface_since = &Steps::kInterfaceSince;
+    if (c.own_ropes == OwnRopes::none) return;
+    rotary_emb_.emplace(scope / "rotary_emb", c.rope);
+    asks_own_rope_ = c.own_ropes == OwnRopes::asked;
+  }
 
+  /// Where each attention makes cos and sin itself, `position_embeddings` holds the positions.
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
                  const CosSin& position_embeddings) {
     const Dims input_shape = hidden_states.sizes().leading();
     States states = project(hidden_states, input_shape.with(-1).with(head_dim_));
-    [[maybe_unused]] const auto held = rotate(states, position_embeddings);
+    const CosSin own =
+        asks_own_rope_ ? (*rotary_emb_)(states.value, position_embeddings.first) : CosSin{};
+    [[maybe_unused]] const auto held = rotate(states, asks_own_rope_ ? own : position_embeddings);
     KeyValueCache::update(states.key, states.value);
-    Tensor attn_output =
-        attention_interface(call_, states.query, states.key, states.value, attention_mask)
-            .reshape(input_shape.with(-1))
-            .contiguous();
+    Tensor attn_output = attend(states, attention_mask).reshape(input_shape.with(-1)).contiguous();
     if constexpr (requires { steps_.attended(attn_output); })
       attn_output = steps_.attended(attn_output);
     attn_output = o_proj_(attn_output);
@@ -68,6 +76,12 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
   struct States {
     Tensor query, key, value;
   };
+
+  Tensor attend(States& s, const Tensor& attention_mask) {
+    return ghost::has(*call_.interface_since)
+               ? attention_interface(call_, s.query, s.key, s.value, attention_mask)
+               : written_out_attention(call_, s.query, s.key, s.value, attention_mask);
+  }
 
   static constexpr const char* output_name() {
     if constexpr (requires { Steps::kOutput; })
@@ -91,7 +105,9 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
     else if constexpr (requires(States s) { steps_.heads(s.query, s.key); })
       return take_all_apart_first(x, hidden_shape);
     else
-      return one_after_another(x, hidden_shape);
+      return ghost::has(changes::kProjectionsAreTakenApartAtOnce)
+                 ? one_after_another(x, hidden_shape)
+                 : project_all_first(x, hidden_shape);
   }
 
   States one_after_another(const Tensor& x, const Dims& hidden_shape) {
@@ -115,7 +131,8 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
     s.key = k_proj_(x);
     if constexpr (requires { steps_.projected_key(s.key); }) s.key = steps_.projected_key(s.key);
     s.value = v_proj_(x);
-    steps_.projected(s.query, s.key, s.value);
+    if constexpr (requires { steps_.projected(s.query, s.key, s.value); })
+      steps_.projected(s.query, s.key, s.value);
     for (Tensor* each : {&s.query, &s.key, &s.value})
       *each = each->view(hidden_shape).transpose(1, 2);
     return s;
@@ -135,6 +152,8 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
   std::int64_t head_dim_;
   nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
   Steps steps_;
+  std::optional<RotaryEmbedding> rotary_emb_;  ///< see OwnRopes
+  bool asks_own_rope_ = false;
 };
 
 /// Gives q and k rotated, in turn.

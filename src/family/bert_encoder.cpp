@@ -141,7 +141,10 @@ Tensor BertEmbeddings::forward(const Tensor& input_ids) {
   const Tensor token_type_embeddings = token_type_embeddings_(token_type_ids);
   Tensor embeddings = inputs_embeds.add(token_type_embeddings);
   const Tensor position_embeddings = position_embeddings_(position_ids);
-  embeddings = embeddings.add(position_embeddings);
+  if (ghost::has(changes::kEncodersAddPositionsOutOfPlace))
+    embeddings = embeddings.add(position_embeddings);
+  else
+    ghost::add_(embeddings, position_embeddings);
   embeddings = layer_norm_(embeddings);
   embeddings = dropout_(embeddings);
   return embeddings;

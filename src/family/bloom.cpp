@@ -15,6 +15,7 @@
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -214,13 +215,17 @@ class BloomModel : public nn::Module<BloomModel> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     const Tensor inputs_embeds = word_embeddings(input_ids);
+    Tensor cache_position;
+    if (!ghost::has(changes::kAllMasksAreShared))
+      cache_position = ghost::arange(input_ids.size(1), DType::int64).unsqueeze(0);
     Tensor hidden_states = word_embeddings_layernorm_(inputs_embeds);
     const Tensor attention_mask =
         given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
     const Tensor alibi = build_alibi_tensor(attention_mask, num_heads_, hidden_states.dtype());
-    const Tensor causal_mask = create_causal_mask(
-        {.attention = AttentionImplementation::eager, .attention_mask = attention_mask},
-        inputs_embeds, {});
+    const Tensor causal_mask = create_causal_mask({.attention = AttentionImplementation::eager,
+                                                   .attention_mask = attention_mask,
+                                                   .shared_since = changes::kAllMasksAreShared},
+                                                  inputs_embeds, cache_position);
     BloomBlockOutput outputs;
     for (BloomBlock& block : h_) {
       outputs = block(hidden_states, alibi, causal_mask);

@@ -20,6 +20,7 @@ struct CohereConfig : DecoderConfig {
         use_qk_norm(!c.is_null("use_qk_norm") && c.boolean("use_qk_norm", false)) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
     rope.interleaved = true;
+    have_own_ropes(OwnRopes::unread);
   }
   bool use_qk_norm;
 

@@ -84,11 +84,11 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
         embed_tokens(scope / "embed_tokens", c.vocab_size, c.hidden_size),
         config_(c),
         layers_(scope / "layers", c.num_hidden_layers, c),
-        norm_(scope / "norm", c.hidden_size),
-        rotary_emb_(scope / "rotary_emb", Parts::rope(c)) {
+        norm_(scope / "norm", c.hidden_size) {
+    if (c.own_ropes != OwnRopes::asked) rotary_emb_.emplace(scope / "rotary_emb", Parts::rope(c));
     if constexpr (requires(typename Parts::DecoderLayer& layer) { layer.init_weights(); })
       for (auto& decoder_layer : layers_) decoder_layer.init_weights();
-    rotary_emb_.init_weights();
+    if (rotary_emb_) rotary_emb_->init_weights();
   }
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
@@ -100,7 +100,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
         Parts::make_masks(config_, attention_mask, inputs_embeds, positions.text);
     if constexpr (Parts::kMasksComeFirst) positions = Parts::positions(inputs_embeds);
     Tensor hidden_states = Parts::enter_layers(inputs_embeds, config_);
-    const auto position_embeddings = rotary_emb_(hidden_states, positions.rotary);
+    const auto position_embeddings = embed_positions(hidden_states, positions.rotary);
     if constexpr (Parts::kNormsEmbeddings) hidden_states = norm_(hidden_states);
     const auto kind = [this](std::size_t layer) { return Parts::layer_kind(config_, layer); };
     // What a cache keeps of a layer for backward outlives it: then each is run.
@@ -124,7 +124,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     for (std::int64_t i = range.first_layer; i < range.end_layer; ++i)
       modules.push_back(layers_.nodes()[static_cast<std::size_t>(i)]);
     if (range.has_head) modules.insert(modules.end(), {&norm_.node(), &head});
-    modules.push_back(&rotary_emb_.node());
+    if (rotary_emb_) modules.push_back(&rotary_emb_->node());
     return modules;
   }
 
@@ -143,7 +143,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     if (config_.attention == AttentionImplementation::eager || config_.has_sliding_layers())
       masks = Parts::make_masks(config_, {}, x, position_ids);
     if (range.embeds) x = Parts::enter_layers(x, config_);
-    const auto position_embeddings = rotary_emb_(x, position_ids);
+    const auto position_embeddings = embed_positions(x, position_ids);
     if constexpr (Parts::kNormsEmbeddings)
       if (range.embeds) x = norm_(x);
     for (std::int64_t i = range.first_layer; i < range.end_layer; ++i) {
@@ -159,10 +159,18 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   typename Parts::Embedding embed_tokens;
 
  private:
+  /// cos and sin of the positions; the positions themselves where each attention makes its own.
+  auto embed_positions(const Tensor& x, const Tensor& position_ids) {
+    using Embedded = decltype((*rotary_emb_)(x, position_ids));
+    if constexpr (std::is_same_v<Embedded, CosSin>)
+      if (!rotary_emb_) return CosSin{position_ids, {}};
+    return (*rotary_emb_)(x, position_ids);
+  }
+
   Settings config_;
   nn::ModuleList<typename Parts::DecoderLayer> layers_;
   typename Parts::Norm norm_;
-  typename Parts::Rotary rotary_emb_;
+  std::optional<typename Parts::Rotary> rotary_emb_;
 };
 
 /// A decoder and its head as a pipeline cuts them.

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "family/activations.h"
 #include "family/config_checks.h"
+#include "ghost/session.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -44,6 +46,10 @@ DecoderConfig::DecoderConfig(const Config& c, const ModelOptions& options, const
 bool DecoderConfig::has_sliding_layers() const {
   return std::find(layer_types.begin(), layer_types.end(), LayerType::sliding_attention) !=
          layer_types.end();
+}
+
+void DecoderConfig::have_own_ropes(OwnRopes ropes) {
+  own_ropes = ghost::has(changes::kModelsHaveTheRopes) ? OwnRopes::none : ropes;
 }
 
 std::vector<std::int64_t> sliding_windows(const DecoderConfig& config) {

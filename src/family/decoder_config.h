@@ -23,6 +23,13 @@ struct DecoderDefaults {
   bool tie_word_embeddings = false;
 };
 
+/// The rotary embeddings that attentions had of their own before transformers 4.48.
+enum class OwnRopes {
+  none,
+  unread,  ///< beside the model's, whose cos and sin they are given
+  asked,   ///< instead of the model's: each layer makes its own cos and sin
+};
+
 struct DecoderConfig {
   DecoderConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults);
 
@@ -46,6 +53,10 @@ struct DecoderConfig {
     return layer_types[static_cast<std::size_t>(layer)];
   }
   bool has_sliding_layers() const;
+
+  OwnRopes own_ropes = OwnRopes::none;
+  /// Says that attentions have ropes of their own, in releases where they do.
+  void have_own_ropes(OwnRopes ropes);
 };
 
 /// The window of each layer, 0 where it does not slide.

@@ -310,11 +310,13 @@ class FalconModel : public nn::Module<FalconModel> {
       alibi = build_alibi_tensor(mask, config_.num_attention_heads, inputs_embeds.dtype(), true);
     }
     const Tensor position_ids = position_ids_for(inputs_embeds);
-    Tensor causal_mask = create_causal_mask({.attention = config_.attention,
-                                             .attention_mask = attention_mask,
-                                             .allow_is_causal_skip = false,
-                                             .shared_since = changes::kAllMasksAreShared},
-                                            inputs_embeds, {});
+    Tensor causal_mask = create_causal_mask(
+        {.attention = config_.attention,
+         .attention_mask = attention_mask,
+         .allow_is_causal_skip = false,
+         .shared_since = changes::kAllMasksAreShared,
+         .one_more_key = false},
+        inputs_embeds, ghost::has(changes::kAllMasksAreShared) ? Tensor() : position_ids);
     if (alibi.defined() && causal_mask.defined() && causal_mask.dim() == 4)
       add_alibi(causal_mask, alibi, inputs_embeds);
     Tensor hidden_states = inputs_embeds;

@@ -93,6 +93,7 @@ Gemma2Config gemma2_config(const Config& c, const ModelOptions& options) {
     return layer % 2 == 0 ? LayerType::sliding_attention : LayerType::full_attention;
   });
   check_sliding_window(c, config);
+  config.have_own_ropes(OwnRopes::asked);
   return config;
 }
 
@@ -121,6 +122,7 @@ DecoderConfig gemma_config(const Config& c, const ModelOptions& options) {
                         .hidden_act = "gelu_pytorch_tanh",
                         .tie_word_embeddings = true});
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
+  config.have_own_ropes(OwnRopes::asked);
   return config;
 }
 

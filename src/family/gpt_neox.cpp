@@ -2,6 +2,7 @@
 // GPT-NeoX (Pythia): attention and MLP side by side on the same input, one projection for q, k and
 // v, rotation of a quarter of each head; mirroring transformers 5.17
 // models/gpt_neox/modeling_gpt_neox.py.
+#include <optional>
 #include <tuple>
 
 #include "family/activations.h"
@@ -15,9 +16,11 @@
 #include "family/transformer_for_causal_lm.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
 #include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -30,6 +33,7 @@ struct GPTNeoXConfig {
         num_attention_heads(c.dimension("num_attention_heads", 64)),
         intermediate_size(c.dimension("intermediate_size", 24576)),
         head_size(hidden_size / num_attention_heads),
+        max_position_embeddings(c.dimension("max_position_embeddings", 2048)),
         hidden_act(activation(c, "hidden_act", "gelu")),
         attention_dropout(c.number("attention_dropout", 0.0)),
         hidden_dropout(c.number("hidden_dropout", 0.0)),
@@ -42,7 +46,7 @@ struct GPTNeoXConfig {
   }
 
   std::int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size,
-      head_size;
+      head_size, max_position_embeddings;
   nn::Activation hidden_act;
   double attention_dropout, hidden_dropout;
   bool use_parallel_residual, attention_bias, tie_word_embeddings;
@@ -70,12 +74,30 @@ class GPTNeoXMLP : public nn::Module<GPTNeoXMLP> {
   nn::Activation act_;
 };
 
+/// What each attention held before it went through the interface.
+struct GPTNeoXAttentionBuffers {
+  GPTNeoXAttentionBuffers(const nn::Scope& scope, const GPTNeoXConfig& c) {
+    if (ghost::has(changes::kGptNeoXHasNoBias)) return;
+    const std::int64_t most = c.max_position_embeddings;
+    bias = ghost::plain_unary("tril", ghost::ones({most, most}, DType::boolean));
+    scope.buffer("bias", bias);
+    masked_bias = ghost::zeros({}, scope.dtype());
+    scope.buffer("masked_bias", masked_bias);
+    rotary_emb.emplace(scope / "rotary_emb", c.rope);
+  }
+  Tensor bias, masked_bias;
+  std::optional<RotaryEmbedding> rotary_emb;
+};
+
 class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
  public:
   GPTNeoXAttention(const nn::Scope& scope, const GPTNeoXConfig& c)
       : Module(scope),
-        call_{.implementation = c.attention, .dropout = c.attention_dropout},
+        call_{.implementation = c.attention,
+              .dropout = c.attention_dropout,
+              .interface_since = &changes::kGptNeoXHasNoBias},
         head_size_(c.head_size),
+        before_(scope, c),
         query_key_value_(scope / "query_key_value", c.hidden_size, 3 * c.hidden_size,
                          c.attention_bias),
         dense_(scope / "dense", c.hidden_size, c.hidden_size, c.attention_bias) {}
@@ -102,6 +124,7 @@ class GPTNeoXAttention : public nn::Module<GPTNeoXAttention> {
  private:
   AttentionCall call_;
   std::int64_t head_size_;
+  GPTNeoXAttentionBuffers before_;
   nn::Linear query_key_value_, dense_;
 };
 

@@ -39,6 +39,7 @@ DecoderConfig llama_config(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options, {});
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
   config.mlp_bias = c.boolean("mlp_bias", false);
+  config.have_own_ropes(OwnRopes::unread);
   return config;
 }
 
@@ -49,6 +50,7 @@ DecoderConfig mistral_config(const Config& c, const ModelOptions& options) {
   config.sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 4096;
   if (config.sliding_window)
     config.layer_types.assign(config.layer_types.size(), LayerType::sliding_attention);
+  config.have_own_ropes(OwnRopes::asked);
   return config;
 }
 
@@ -58,6 +60,7 @@ DecoderConfig qwen2_config(const Config& c, const ModelOptions& options) {
       c, options, {.vocab_size = 151936, .intermediate_size = 22016, .num_key_value_heads = 32});
   config.qkv_bias = true;
   read_max_window_layers(c, config);
+  config.have_own_ropes(OwnRopes::unread);
   return config;
 }
 

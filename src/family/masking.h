@@ -20,6 +20,7 @@ struct MaskRequest {
       true;  ///< false: a causal mask is made even where sdpa could do without
   const Change& shared_since =
       changes::kMasksAreShared;  ///< from when on masking_utils.py makes the model's masks
+  bool one_more_key = true;      ///< before, its own mask had a column too many (not Falcon's)
 };
 
 /// While it lives, rows are taken to hold several sequences each (packing): find_packed_sequence_

@@ -36,6 +36,11 @@ struct MllamaTextConfig : DecoderConfig {
   bool use_cache;
 };
 
+struct MllamaSteps : ProjectedThenRotated<apply_rotary_pos_emb> {
+  using ProjectedThenRotated::ProjectedThenRotated;
+  static constexpr const Change& kInterfaceSince = changes::kMllamaCallsTheInterface;
+};
+
 /// The table has eight rows more than the vocabulary, for the image token.
 class MllamaEmbedding : public nn::Embedding {
  public:
@@ -94,7 +99,7 @@ class MllamaDecoderLayer {
   }
 
  private:
-  std::optional<PreNormDecoderLayer<ProjectingFirstAttention>> self_attention_;
+  std::optional<PreNormDecoderLayer<AttentionOf<MllamaSteps>>> self_attention_;
   std::optional<MllamaCrossAttentionDecoderLayer> cross_attention_;
 };
 

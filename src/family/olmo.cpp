@@ -6,6 +6,7 @@
 #include "family/families.h"
 #include "family/llama.h"
 #include "ghost/ops/normalization.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -15,7 +16,8 @@ struct OlmoConfig : DecoderConfig {
       : DecoderConfig(c, options, {.vocab_size = 50304}),
         clips_qkv(c.optional_number("clip_qkv").has_value()) {
     qkv_bias = o_bias = c.boolean("attention_bias", false);
-    rope.keeps_float32 = true;
+    rope.keeps_float32 = ghost::has(changes::kOlmoKeepsAnglesInFloat32);
+    have_own_ropes(OwnRopes::asked);
   }
   bool clips_qkv;
 };

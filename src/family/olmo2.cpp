@@ -6,6 +6,7 @@
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/post_norm_layer.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -46,7 +47,8 @@ ModelPointer build_olmo3(const Config& c, const ModelOptions& options) {
 ModelPointer build_olmo2(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options, {.vocab_size = 50304});
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
-  config.rope.keeps_float32 = true;
+  config.rope.keeps_float32 = ghost::has(changes::kOlmoKeepsAnglesInFloat32);
+  config.have_own_ropes(OwnRopes::asked);
   return build_checked<DecoderForCausalLM<Olmo2Parts>>(c, config, options);
 }
 

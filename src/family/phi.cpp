@@ -25,6 +25,7 @@ struct PhiConfig : DecoderConfig {
         qk_layernorm(c.boolean("qk_layernorm", false)) {
     rope = rope_parameters(c, head_dim, "partial_rotary_factor", 0.5);
     head_bias = qkv_bias = o_bias = true;
+    have_own_ropes(OwnRopes::unread);
   }
   double resid_pdrop, embd_pdrop;
   bool qk_layernorm;

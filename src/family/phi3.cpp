@@ -8,6 +8,7 @@
 #include "family/key_value_cache.h"
 #include "family/llama.h"
 #include "family/phi3_mlp.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -19,6 +20,7 @@ struct Phi3Config : DecoderConfig {
         resid_pdrop(c.number("resid_pdrop", 0.0)) {
     sliding_window = c.optional_dimension("sliding_window");
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
+    have_own_ropes(OwnRopes::asked);
   }
   double resid_pdrop;
 };
@@ -33,7 +35,9 @@ class Phi3Attention : public nn::Module<Phi3Attention> {
         key_pos_(query_pos_ + c.num_key_value_heads * c.head_dim),
         o_proj_(scope / "o_proj", query_pos_, c.hidden_size, false),
         qkv_proj_(scope / "qkv_proj", c.hidden_size,
-                  query_pos_ + 2 * c.num_key_value_heads * c.head_dim, false) {}
+                  query_pos_ + 2 * c.num_key_value_heads * c.head_dim, false) {
+    if (c.own_ropes == OwnRopes::asked) rotary_emb_.emplace(scope / "rotary_emb", c.rope);
+  }
 
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
                  const CosSin& position_embeddings) {
@@ -46,8 +50,12 @@ class Phi3Attention : public nn::Module<Phi3Attention> {
     query_states = query_states.view(hidden_shape).transpose(1, 2);
     key_states = key_states.view(hidden_shape).transpose(1, 2);
     value_states = value_states.view(hidden_shape).transpose(1, 2);
+    const CosSin own =
+        rotary_emb_ ? (*rotary_emb_)(value_states, position_embeddings.first) : CosSin{};
+    const auto rotate = ghost::has(changes::kPhi3RotatesAPart) ? apply_partial_rotary_pos_emb
+                                                               : apply_rotary_pos_emb;
     std::tie(query_states, key_states) =
-        apply_partial_rotary_pos_emb(query_states, key_states, position_embeddings);
+        rotate(query_states, key_states, rotary_emb_ ? own : position_embeddings);
     KeyValueCache::update(key_states, value_states);
     const Tensor attn_output =
         attention_interface(call_, query_states, key_states, value_states, attention_mask)
@@ -60,6 +68,7 @@ class Phi3Attention : public nn::Module<Phi3Attention> {
   AttentionCall call_;
   std::int64_t head_dim_, query_pos_, key_pos_;
   nn::Linear o_proj_, qkv_proj_;
+  std::optional<RotaryEmbedding> rotary_emb_;
 };
 
 class Phi3DecoderLayer : public nn::GradientCheckpointingLayer<Phi3DecoderLayer> {

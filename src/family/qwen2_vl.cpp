@@ -12,6 +12,7 @@ namespace {
 
 /// With a rotary embedding in each attention, where no one calls it.
 struct Qwen2VLSteps : ProjectedThenRotated<apply_rotary_pos_emb> {
+  static constexpr const Change& kInterfaceSince = changes::kQwenVlCallsTheInterface;
   Qwen2VLSteps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
       : ProjectedThenRotated(scope, c, layer) {
     if (!ghost::has(changes::kAllRopesAreShared)) rotary_emb.emplace(scope / "rotary_emb", c.rope);

@@ -26,6 +26,7 @@ struct Starcoder2Config : DecoderConfig {
     qkv_bias = o_bias = mlp_bias = c.boolean("use_bias", true);
     sliding_window = c.optional_dimension("sliding_window");
     if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
+    have_own_ropes(OwnRopes::unread);
   }
   double residual_dropout, embedding_dropout;
 };

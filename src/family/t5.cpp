@@ -9,11 +9,13 @@
 #include "family/masking.h"
 #include "family/shift_tokens.h"
 #include "family/t5_layers.h"
+#include "family/update_causal_mask.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/loss.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -50,16 +52,21 @@ class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
 
   T5BlockOutput forward(const Tensor& x, const Tensor& attention_mask, const Tensor& position_bias,
                         const Tensor& encoder_hidden_states, const Tensor& encoder_attention_mask,
-                        const Tensor& encoder_decoder_position_bias) {
+                        const Tensor& encoder_decoder_position_bias, const Tensor& cache_position) {
     T5BlockOutput out;
     Tensor clamp_value;
-    T5AttentionOutput attended = self_attention_(x, attention_mask, Tensor(), position_bias);
+    T5AttentionOutput attended =
+        self_attention_(x, attention_mask, Tensor(), position_bias, cache_position);
     out.hidden_states = std::move(attended.attn_output);
     out.self_attn_position_bias = std::move(attended.position_bias);
     clamp_inf_values(out.hidden_states, clamp_value);
     if (cross_attention_) {
-      attended = (*cross_attention_)(out.hidden_states, encoder_attention_mask,
-                                     encoder_hidden_states, encoder_decoder_position_bias);
+      Tensor query_length;
+      if (cache_position.defined())
+        query_length = ghost::plain_unary("add", cache_position.slice(0, 0, 1));
+      attended =
+          (*cross_attention_)(out.hidden_states, encoder_attention_mask, encoder_hidden_states,
+                              encoder_decoder_position_bias, cache_position);
       out.hidden_states = std::move(attended.attn_output);
       out.cross_attn_position_bias = std::move(attended.position_bias);
       clamp_inf_values(out.hidden_states, clamp_value);
@@ -90,20 +97,17 @@ class T5Stack : public nn::Module<T5Stack> {
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask,
                  const Tensor& encoder_hidden_states, const Tensor& encoder_attention_mask) {
     const Tensor inputs_embeds = embed_tokens(input_ids);
-    const MaskRequest own{.attention = attention_, .attention_mask = given_mask};
-    const Tensor attention_mask = is_decoder_ ? create_causal_mask(own, inputs_embeds, {})
-                                              : create_bidirectional_mask(own, inputs_embeds);
-    Tensor encoder_extended_attention_mask;
-    if (is_decoder_)
-      encoder_extended_attention_mask = create_bidirectional_mask(
-          {.attention = attention_, .attention_mask = encoder_attention_mask}, inputs_embeds,
-          encoder_hidden_states);
+    Tensor cache_position;
+    if (!ghost::has(changes::kT5CountsNoPositions))
+      cache_position = ghost::arange(inputs_embeds.size(1), DType::int64);
+    const T5Masks masks = make_masks(given_mask, encoder_hidden_states, encoder_attention_mask,
+                                     inputs_embeds, cache_position);
     T5BlockOutput out;  // the position biases are shared between the layers: the first makes them
     out.hidden_states = dropout_(inputs_embeds);
     for (T5Block& layer_module : block_)
-      out = layer_module(out.hidden_states, attention_mask, out.self_attn_position_bias,
-                         encoder_hidden_states, encoder_extended_attention_mask,
-                         out.cross_attn_position_bias);
+      out = layer_module(out.hidden_states, masks.own, out.self_attn_position_bias,
+                         encoder_hidden_states, masks.of_encoder, out.cross_attn_position_bias,
+                         cache_position);
     out.hidden_states = final_layer_norm_(out.hidden_states);
     out.hidden_states = dropout_(out.hidden_states);
     return out.hidden_states;
@@ -112,6 +116,53 @@ class T5Stack : public nn::Module<T5Stack> {
   nn::Embedding embed_tokens;
 
  private:
+  /// The masks of a stack, and the ones they were made of, which live as long.
+  struct T5Masks {
+    Tensor own, of_encoder, given, encoder_given;
+  };
+
+  T5Masks make_masks(const Tensor& given_mask, const Tensor& encoder_hidden_states,
+                     const Tensor& encoder_attention_mask, const Tensor& inputs_embeds,
+                     const Tensor& cache_position) const {
+    if (!ghost::has(changes::kT5MasksAreShared))
+      return masks_of_ones(given_mask, encoder_hidden_states, encoder_attention_mask, inputs_embeds,
+                           cache_position);
+    T5Masks masks;
+    const MaskRequest request{.attention = attention_, .attention_mask = given_mask};
+    masks.own = is_decoder_ ? create_causal_mask(request, inputs_embeds, {})
+                            : create_bidirectional_mask(request, inputs_embeds);
+    if (is_decoder_)
+      masks.of_encoder = create_bidirectional_mask(
+          {.attention = attention_, .attention_mask = encoder_attention_mask}, inputs_embeds,
+          encoder_hidden_states);
+    return masks;
+  }
+
+  T5Masks masks_of_ones(const Tensor& given_mask, const Tensor& encoder_hidden_states,
+                        const Tensor& encoder_attention_mask, const Tensor& inputs_embeds,
+                        const Tensor& cache_position) const {
+    const auto made = [](const Tensor& given, const Tensor& like, DType dtype) {
+      return given.defined() ? given : ghost::ones({like.size(0), like.size(1)}, dtype);
+    };
+    T5Masks masks;
+    masks.given = made(given_mask, inputs_embeds, DType::float32);
+    masks.own = is_decoder_ ? update_causal_mask({.attention = AttentionImplementation::eager,
+                                                  .attention_mask = masks.given},
+                                                 inputs_embeds, cache_position.unsqueeze(0))
+                            : inverted(masks.given, inputs_embeds.dtype());
+    if (!is_decoder_) return masks;
+    masks.encoder_given = made(encoder_attention_mask, encoder_hidden_states, DType::int64);
+    masks.of_encoder = inverted(masks.encoder_given, inputs_embeds.dtype());
+    return masks;
+  }
+
+  /// (1.0 - mask) * torch.finfo(dtype).min
+  static Tensor inverted(const Tensor& mask, DType dtype) {
+    const Tensor extended = mask.unsqueeze(1).unsqueeze(1).to(dtype);
+    const Tensor hidden = ghost::plain_unary("rsub", extended);
+    return ghost::plain_unary("mul", hidden);
+  }
+
   AttentionImplementation attention_;
   bool is_decoder_;
   nn::ModuleList<T5Block> block_;

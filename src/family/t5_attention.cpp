@@ -59,7 +59,6 @@ std::pair<Tensor, Tensor> eager_attention_forward(const AttentionInputs& in, dou
 /// place and live until the projection behind.
 std::pair<Tensor, Tensor> attend_in_place(const AttentionInputs& in, double dropout,
                                           Tensor& scores) {
-  scores = in.query.matmul(in.key.transpose(3, 2));
   ghost::add_(scores, in.position_bias);
   Tensor attn_weights = ghost::softmax(scores.to_float(), DType::float32).to(scores.dtype());
   attn_weights = ghost::dropout(attn_weights, dropout);
@@ -89,8 +88,11 @@ T5Attention::T5Attention(const nn::Scope& scope, const T5Config& c, T5AttentionK
                                      c.relative_attention_num_buckets, c.num_heads);
 }
 
-Tensor T5Attention::compute_bias(std::int64_t query_length, std::int64_t key_length) {
-  const Tensor context_position = ghost::arange(query_length, DType::int64).unsqueeze(1).add(0);
+Tensor T5Attention::compute_bias(std::int64_t query_length, std::int64_t key_length,
+                                 const Tensor& cache_position) {
+  const Tensor context_position =
+      cache_position.defined() ? cache_position.unsqueeze(1)
+                               : ghost::arange(query_length, DType::int64).unsqueeze(1).add(0);
   const Tensor memory_position = ghost::arange(key_length, DType::int64).unsqueeze(0);
   const Tensor relative_position = memory_position.sub(context_position);
   const Tensor relative_position_bucket = t5_relative_position_bucket(
@@ -99,9 +101,10 @@ Tensor T5Attention::compute_bias(std::int64_t query_length, std::int64_t key_len
   return values.permute({2, 0, 1}).unsqueeze(0);
 }
 
-Tensor T5Attention::make_position_bias(const Tensor& query_states, const Tensor& key_states) {
+Tensor T5Attention::make_position_bias(const Tensor& query_states, const Tensor& key_states,
+                                       const Tensor& cache_position) {
   const std::int64_t query_length = query_states.size(2), key_length = key_states.size(2);
-  if (relative_attention_bias_) return compute_bias(query_length, key_length);
+  if (relative_attention_bias_) return compute_bias(query_length, key_length, cache_position);
   Tensor position_bias =
       ghost::zeros({1, n_heads_, query_length, key_length}, query_states.dtype());
   position_bias.impl().requires_grad =
@@ -111,7 +114,8 @@ Tensor T5Attention::make_position_bias(const Tensor& query_states, const Tensor&
 
 T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor& mask,
                                        const Tensor& key_value_states,
-                                       const Tensor& given_position_bias) {
+                                       const Tensor& given_position_bias,
+                                       const Tensor& cache_position) {
   const Dims input_shape = hidden_states.sizes().leading();
   const auto heads = [&](const Tensor& projected) {
     return projected.view(projected.sizes().leading().with(-1).with(key_value_proj_dim_))
@@ -123,14 +127,18 @@ T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor
   const Tensor& current_states = key_value_states.defined() ? key_value_states : hidden_states;
   in.key = heads(k_(current_states));
   in.value = heads(v_(current_states));
-  in.position_bias =
-      given_position_bias.defined() ? given_position_bias : make_position_bias(in.query, in.key);
 
   T5AttentionOutput out;
-  Tensor scores;
+  Tensor scores, real_seq_length;
   const bool in_place = !ghost::has(changes::kT5AttentionIsAnInterface);
-  if (in_place && mask.defined() && !given_position_bias.defined())
-    in.position_bias = in.position_bias.add(mask);
+  if (in_place) scores = in.query.matmul(in.key.transpose(3, 2));
+  in.position_bias = given_position_bias;
+  if (!given_position_bias.defined()) {
+    if (cache_position.defined() && !key_value_states.defined())
+      real_seq_length = ghost::plain_unary("add", cache_position.slice(0, 0, 1));
+    in.position_bias = make_position_bias(in.query, in.key, cache_position);
+    if (in_place && mask.defined()) in.position_bias = in.position_bias.add(mask);
+  }
   if (in_place)
     std::tie(out.attn_output, out.attn_weights) = attend_in_place(in, dropout_, scores);
   else if (attention_ == AttentionImplementation::eager)

@@ -23,13 +23,17 @@ class T5Attention : public nn::Module<T5Attention> {
               bool has_relative_attention_bias);
 
   /// `key_value_states`, may be undefined, are attended to instead of `hidden_states`; an undefined
-  /// `position_bias` is made, and given back where layers share it.
+  /// `position_bias` is made, and given back where layers share it. `cache_position`: where the
+  /// stack counted positions.
   T5AttentionOutput forward(const Tensor& hidden_states, const Tensor& mask,
-                            const Tensor& key_value_states, const Tensor& position_bias);
+                            const Tensor& key_value_states, const Tensor& position_bias,
+                            const Tensor& cache_position);
 
  private:
-  Tensor compute_bias(std::int64_t query_length, std::int64_t key_length);
-  Tensor make_position_bias(const Tensor& query_states, const Tensor& key_states);
+  Tensor compute_bias(std::int64_t query_length, std::int64_t key_length,
+                      const Tensor& cache_position);
+  Tensor make_position_bias(const Tensor& query_states, const Tensor& key_states,
+                            const Tensor& cache_position);
 
   const nn::ModuleTree& tree_;
   T5AttentionKind kind_;

@@ -63,10 +63,11 @@ T5LayerAttention::T5LayerAttention(const nn::Scope& scope, const T5Config& c, T5
 T5AttentionOutput T5LayerAttention::forward(const Tensor& hidden_states,
                                             const Tensor& attention_mask,
                                             const Tensor& key_value_states,
-                                            const Tensor& position_bias) {
+                                            const Tensor& position_bias,
+                                            const Tensor& cache_position) {
   const Tensor normed_hidden_states = layer_norm_(hidden_states);
-  T5AttentionOutput out =
-      attention_(normed_hidden_states, attention_mask, key_value_states, position_bias);
+  T5AttentionOutput out = attention_(normed_hidden_states, attention_mask, key_value_states,
+                                     position_bias, cache_position);
   out.attn_output = hidden_states.add(dropout_(out.attn_output));
   return out;
 }

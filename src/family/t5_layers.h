@@ -51,7 +51,8 @@ class T5LayerAttention : public nn::Module<T5LayerAttention> {
   T5LayerAttention(const nn::Scope& scope, const T5Config& config, T5AttentionKind kind,
                    bool has_relative_attention_bias);
   T5AttentionOutput forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                            const Tensor& key_value_states, const Tensor& position_bias);
+                            const Tensor& key_value_states, const Tensor& position_bias,
+                            const Tensor& cache_position);
 
  private:
   T5Attention attention_;

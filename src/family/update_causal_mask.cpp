@@ -58,7 +58,8 @@ Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embed
   std::int64_t keys = request.attention_mask.defined() ? request.attention_mask.size(-1) : queries;
   if (const KeyValueCache* cache = KeyValueCache::passed())
     keys = cache->mask_sizes(false, queries).kv_length;
-  const bool has_one_more = !request.attention_mask.defined() && !KeyValueCache::passed();
+  const bool has_one_more =
+      request.one_more_key && !request.attention_mask.defined() && !KeyValueCache::passed();
   if (request.attention == AttentionImplementation::sdpa && ignores_mask(request, queries, keys))
     return {};
   const std::int64_t target_length = has_one_more ? keys + 1 : keys;

@@ -71,4 +71,76 @@ inline constexpr Change kDynamoIsImportedBefore{
     "torch._dynamo is imported with the auto classes, before a model is made.",
     "masking_utils.py"};
 
+inline constexpr Change kModelsHaveTheRopes{
+    Package::transformers,
+    {4, 48, 0},
+    "Rotary embeddings are the models' alone; before, each attention had one of its own, beside "
+    "the "
+    "model's, or instead of it and asked in every layer (Mistral, Gemma, OLMo, Phi-3).",
+    "models/llama/modeling_llama.py:LlamaAttention, models/mistral/modeling_mistral.py"};
+
+inline constexpr Change kProjectionsAreTakenApartAtOnce{
+    Package::transformers,
+    {4, 48, 0},
+    "Attentions take each projection apart into heads before they make the next; before, queries, "
+    "keys and values were all made first.",
+    "models/llama/modeling_llama.py:LlamaAttention.forward"};
+
+inline constexpr Change kGptNeoXHasNoBias{
+    Package::transformers,
+    {4, 49, 0},
+    "GPT-NeoX's attention masks by what it is given; before, each held a triangle of bools and a "
+    "number in buffers of its own, and a rotary embedding.",
+    "models/gpt_neox/modeling_gpt_neox.py:GPTNeoXAttention"};
+
+inline constexpr Change kOlmoKeepsAnglesInFloat32{
+    Package::transformers,
+    {4, 52, 0},
+    "OLMo and OLMo 2 rotate in float32; before, cos and sin were cast to the dtype of the model.",
+    "models/olmo2/modeling_olmo2.py:Olmo2RotaryEmbedding.forward"};
+
+inline constexpr Change kPhi3RotatesAPart{
+    Package::transformers,
+    {4, 49, 0},
+    "Phi-3 rotates a part of each head and joins it with the rest, also where that is empty.",
+    "models/phi3/modeling_phi3.py:apply_rotary_pos_emb"};
+
+inline constexpr Change kAttentionsAreInterfaces{
+    Package::transformers,
+    {4, 48, 0},
+    "Attention is a function that modules call; before, each had its code written out: keys and "
+    "values took the name of their repetitions, and sdpa's inputs were packed beside a mask alone.",
+    "models/llama/modeling_llama.py:LlamaSdpaAttention.forward"};
+
+inline constexpr Change kMllamaCallsTheInterface{
+    Package::transformers,
+    {4, 52, 0},
+    "Mllama's attentions call that function.",
+    "models/mllama/modeling_mllama.py:MllamaTextSelfAttention"};
+
+inline constexpr Change kQwenVlCallsTheInterface{
+    Package::transformers,
+    {4, 53, 0},
+    "Qwen2-VL's and Qwen2.5-VL's attentions call that function.",
+    "models/qwen2_vl/modeling_qwen2_vl.py:Qwen2VLAttention"};
+
+inline constexpr Change kEncodersAddPositionsOutOfPlace{
+    Package::transformers,
+    {5, 0, 0},
+    "BERT's and its kin's embeddings add their positions out of place; before, in place.",
+    "models/bert/modeling_bert.py:BertEmbeddings.forward"};
+
+inline constexpr Change kT5MasksAreShared{
+    Package::transformers,
+    {5, 0, 0},
+    "T5 has masking_utils.py make its masks; before, it made masks of ones, and biases of them.",
+    "models/t5/modeling_t5.py:T5Stack.forward"};
+
+inline constexpr Change kT5CountsNoPositions{Package::transformers,
+                                             {5, 4, 0},
+                                             "T5's layers count positions for their bias; before, "
+                                             "the stack did, and each layer that attends "
+                                             "to the encoder was told the last of them plus one.",
+                                             "models/t5/modeling_t5.py:T5Block.forward"};
+
 }  // namespace memtape::changes

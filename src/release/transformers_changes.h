@@ -27,7 +27,7 @@ inline constexpr Change kPackedRowsAreFound{
     "masking_utils.py:find_packed_sequence_indices"};
 
 inline constexpr Change kGpt2MasksAreShared{Package::transformers,
-                                            {4, 55, 0},
+                                            {4, 54, 0},
                                             "GPT-2 has masking_utils.py make its masks.",
                                             "models/gpt2/modeling_gpt2.py:GPT2Model.forward"};
 
@@ -59,7 +59,7 @@ inline constexpr Change kMaskIndicesBroadcast{
 
 inline constexpr Change kAllMasksAreShared{
     Package::transformers,
-    {5, 0, 0},
+    {5, 2, 0},
     "The models left have masking_utils.py make their masks, too.",
     "models/falcon/modeling_falcon.py, models/opt/modeling_opt.py, models/bloom/modeling_bloom.py"};
 
