@@ -377,6 +377,9 @@ Result<Request> parse_explain(const Command& command, Arguments arguments) {
       ->type_name("'train MODEL ...'");
   app->add_option("--device", options.device, "only this one, of a snapshot of several")
       ->type_name("N");
+  app->add_option("--html", options.html, "write a page: memory over time, by stack, by segment")
+      ->type_name("FILE")
+      ->group("Answer");
   Result<Request> request = parse_into(options, *app, command, before);
   if (!request || !std::holds_alternative<ExplainOptions>(*request)) return request;
   ExplainOptions& read = std::get<ExplainOptions>(*request);

@@ -104,6 +104,20 @@ std::string label_of(const Tape& tape, const Why& why) {
   return fmt::format("{}{}{}", label, label.empty() ? "" : ", ", why.op);
 }
 
+/// The requests of the measured step, with what is allocated after each.
+void add_step(const Tape& tape, const StepPlay& play, Predicted& predicted) {
+  Bytes allocated = 0;
+  for (std::size_t i = 0; i < tape.events.size(); ++i) {
+    const Event& event = tape.events[i];
+    if (event.kind != EventKind::alloc && event.kind != EventKind::free) continue;
+    const bool is_born = event.kind == EventKind::alloc;
+    allocated += is_born ? play.played.sizes[event.block] : -play.played.sizes[event.block];
+    if (!is_born || i < play.first_event || tape.requested[event.block] == 0) continue;
+    predicted.step.push_back(tape.requested[event.block]);
+    predicted.step_allocated.push_back(allocated);
+  }
+}
+
 Predicted taken_apart(const Tape& tape, const StepPlay& play, bool from_start) {
   Predicted predicted;
   std::vector<const Window*> windows;
@@ -122,9 +136,7 @@ Predicted taken_apart(const Tape& tape, const StepPlay& play, bool from_start) {
                                  .size = play.played.sizes[id],
                                  .category = tape.why[id].category,
                                  .label = label_of(tape, tape.why[id])});
-  for (std::size_t i = play.first_event; i < tape.events.size(); ++i)
-    if (tape.events[i].kind == EventKind::alloc && tape.requested[tape.events[i].block] > 0)
-      predicted.step.push_back(tape.requested[tape.events[i].block]);
+  add_step(tape, play, predicted);
   return predicted;
 }
 

@@ -149,6 +149,7 @@ Result<void> lay_beside(const std::vector<std::string>& against, Explanation& e)
   e.step_allocations_found = best->alignment.found;
   e.step_event = best->alignment.first_event;
   e.step_difference = best->alignment.first_difference;
+  e.predicted_step = std::move(best->predicted.step_allocated);
   return {};
 }
 

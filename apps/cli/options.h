@@ -67,6 +67,7 @@ struct ExplainOptions {
   std::vector<std::string> files;
   std::vector<std::string> against;  ///< words of a prediction: "train MODEL ...", or a command
   int device = -1;                   ///< only this one, of a snapshot of several
+  std::string html;                  ///< file to write, or ""
   OutputOptions output;
 };
 

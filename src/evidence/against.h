@@ -22,6 +22,7 @@ struct Predicted {
   std::vector<PredictedBlock> alive;  ///< at the peak
   Levels peak;                        ///< each level's own
   std::vector<Bytes> step;            ///< the requests of the measured step in order
+  std::vector<Bytes> step_allocated;  ///< what is allocated after each of them
   std::string words;                  ///< the prediction as it was asked for
   std::int64_t micro_batch = 1, sequence_length = 1;
 };

@@ -65,6 +65,7 @@ struct Explanation {
   /// Of the predicted step's allocations, how many the recording has, in order, from which event.
   std::size_t step_allocations = 0, step_allocations_found = 0, step_event = 0;
   std::string step_difference;
+  std::vector<Bytes> predicted_step;  ///< allocated after each of its allocations
   std::vector<std::string> warnings;
 };
 

@@ -15,4 +15,6 @@ extern const std::string_view kPage, kScript;  ///< page.html and timeline.js
 extern const std::string_view kScheduleScript;  ///< schedule.js, which goes on from timeline.js
 extern const std::string_view kServePage, kServeScript;  ///< serve.html and serve.js
 
+extern const std::string_view kExplanationPage, kExplanationScript;  ///< explanation.html and .js
+
 }  // namespace memtape::report

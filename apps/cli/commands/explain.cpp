@@ -9,6 +9,7 @@
 #include "explain_against.h"
 #include "recorded_file.h"
 #include "report/explanation.h"
+#include "sources/files.h"
 
 namespace memtape::cli {
 namespace {
@@ -79,6 +80,14 @@ Result<Explanation> explain(const ExplainOptions& options) {
 int run_explain(const ExplainOptions& options, Terminal& terminal) {
   const Result<Explanation> explanation = explain(options);
   if (!explanation) return terminal.fail(explanation.error());
+  if (!options.html.empty()) {
+    if (explanation->recordings.empty())
+      return terminal.fail({ErrorKind::bad_input, "needs a snapshot or a trace to draw", "--html",
+                            "torch.cuda.memory._dump_snapshot(FILE)"});
+    if (const auto written = sources::write_file(options.html, report::html(*explanation));
+        !written)
+      return terminal.fail(written.error());
+  }
   const report::Style style{.colour = terminal.colour()};
   terminal.print(options.output.json    ? report::json(*explanation)
                  : options.output.quiet ? report::quiet_text(*explanation)
