@@ -81,8 +81,8 @@ function drawLayers() {
     xs.forEach((x, i) => pen.lineTo(x, scale.y(below[i])));
     for (let i = xs.length - 1; i >= 0; i--) pen.lineTo(xs[i], scale.y(below[i] + layer.bytes[i]));
     pen.fill();
-    pen.strokeStyle = ink('card');
-    pen.lineWidth = 0.4;
+    pen.strokeStyle = ink(layer.category);  // a spike of one column is to be seen
+    pen.lineWidth = 1;
     pen.stroke();
     layer.bytes.forEach((bytes, i) => { below[i] += bytes; });
   }
