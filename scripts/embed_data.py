@@ -10,6 +10,7 @@
     scripts/embed_data.py setting_names data/settings OUTPUT.cpp   the tables of src/launch/setting_names.h, one a file
     scripts/embed_data.py megatron_arguments data/megatron_arguments.txt OUTPUT.cpp   those of src/launch/megatron_arguments.h
     scripts/embed_data.py export_programs data/export OUTPUT.cpp   the texts of src/exports/programs_text.h
+    scripts/embed_data.py clusters data/clusters.yaml OUTPUT.cpp   the text of src/answer/cluster_data.h
 """
 
 import json
@@ -198,6 +199,13 @@ def export_programs(folder):
     return f'{HEAD}#include "exports/programs_text.h"\n\nnamespace memtape::data {{\n\n{body}}}  // namespace memtape::data\n'
 
 
+def clusters(path):
+    return (
+        f'{HEAD}#include "answer/cluster_data.h"\n\nnamespace memtape::data {{\n\n'
+        f"const std::string_view kClusters =\n    {lines(path.read_text(encoding='utf-8'))};\n\n}}  // namespace memtape::data\n"
+    )
+
+
 def main():
     kind, source, output = sys.argv[1:4]
     kinds = {
@@ -209,6 +217,7 @@ def main():
         "launch_flags": launch_flags,
         "setting_names": setting_names,
         "export_programs": export_programs,
+        "clusters": clusters,
     }
     generated = kinds[kind](pathlib.Path(source))
     pathlib.Path(output).write_text(generated, encoding="utf-8")

@@ -15,6 +15,7 @@ import tempfile
 MODELS = ["meta-llama/Llama-3.1-8B", "Qwen/Qwen3-0.6B", "Qwen/Qwen3-8B", "Qwen/Qwen3-30B-A3B", "mistralai/Mistral-7B-v0.1", "meta-llama/Llama-3.1-70B",
           "Qwen/Qwen2.5-7B", "deepseek-ai/DeepSeek-V3", "openai-community/gpt2"]
 TRAINERS = ["megatron-core", "torchtitan", "fsdp2", "fsdp1", "deepspeed", "ddp", "transformers", "torch"]
+SERVED = ["Qwen/Qwen3-8B", "meta-llama/Llama-3.1-70B", "Qwen/Qwen3-30B-A3B", "Qwen/Qwen2.5-7B"]
 GPUS = ["h100-80gb", "a100-80gb", "a100-40gb", "rtx-4090", "h200-141gb", "b200-180gb", "l40s-48gb"]
 FURTHER = [[], [], [], ["--optimizer", "adam"], ["--max-grad-norm", "2"], ["--attention", "flash"], ["--top", "3"]]
 
@@ -28,6 +29,13 @@ def training(draw):
     if framework in ("fsdp2", "ddp", "torch", "fsdp1"):
         words += draw.choice(FURTHER)
     return words
+
+
+def serving(draw):
+    gpu = draw.choice(GPUS)
+    words = ["plan", "serve", draw.choice(SERVED), "--available", f"8x{gpu}", "--users", str(draw.choice([1, 10, 60])), "--context",
+             draw.choice(["2k", "8000", "16k"]), "--output", "500", "--engine", draw.choice(["vllm", "sglang"])]
+    return words + draw.choice([[], [], ["--allow-quantize", "fp8"]])
 
 
 def asked(program, words):
@@ -76,7 +84,7 @@ def main():
     program = str(pathlib.Path(options.program).resolve())
     failed, agreed = 0, 0
     for _ in range(options.count):
-        words = training(draw)
+        words = training(draw) if draw.random() < 0.75 else serving(draw)
         with tempfile.TemporaryDirectory() as folder:
             wrong = check(program, words, draw, folder)
         if wrong:

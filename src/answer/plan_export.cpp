@@ -106,4 +106,27 @@ Result<void> add_files(const ExportRequest& request, const std::string& model, c
   return {};
 }
 
+Result<void> add_server_files(const ExportRequest& request, const std::string& model,
+                              PlanAnswer& answer) {
+  if (answer.plans.empty()) return {};
+  const Result<const PlanRow*> row = chosen(request, answer);
+  if (!row) return tl::unexpected(row.error());
+  exports::Facts facts{.words = fmt::format("{} · {}", (*row)->framework, (*row)->words),
+                       .gpu = {},
+                       .question = question_words((*row)->layout),
+                       .memory = report::memory_words(**row),
+                       .time = report::time_words(**row, true),
+                       .allocator = {}};
+  Result<exports::Export> files = exports::export_server({.model = model,
+                                                          .engine = (*row)->framework,
+                                                          .options = (*row)->layout,
+                                                          .gpus = (*row)->gpus / (*row)->instances,
+                                                          .instances = (*row)->instances},
+                                                         facts);
+  if (!files) return tl::unexpected(files.error());
+  answer.files = std::move(files->files);
+  answer.written_plan = request.plan;
+  return {};
+}
+
 }  // namespace memtape::answer

@@ -27,5 +27,7 @@ Result<std::optional<ExportRequest>> export_request(
 /// Puts the files of the plan that is asked for into the answer; nothing where no plan fits.
 Result<void> add_files(const ExportRequest& request, const std::string& model, const Config& config,
                        const PlanQuestion& question, const Outside& outside, PlanAnswer& answer);
+Result<void> add_server_files(const ExportRequest& request, const std::string& model,
+                              PlanAnswer& answer);
 
 }  // namespace memtape::answer

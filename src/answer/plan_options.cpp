@@ -13,6 +13,7 @@ constexpr auto kPlanOptions = std::to_array<NamedOption>({
     {"objective", "{throughput,gpus,cost,headroom}", "what is best (throughput)", kPlan},
     {"top", "N", "how many plans are shown (5)", kPlan},
     {"gpus-per-node", "N", "GPUs that share fast links (8)", kPlan},
+    {"cluster", "NAME|FILE", "GPUs, nodes, links, host memory and price: dgx-h100, p5 ...", kPlan},
     {"method", "{full,lora,qlora}", "how much is trained; several with commas", kPlan},
     {"sharding", "{ddp,full,grad-op,hybrid}", "how data parallel ranks share the model", kPlan},
     {"price", "X", "an hour of one GPU", kPlan},
@@ -31,6 +32,9 @@ constexpr auto kServe = std::to_array<NamedOption>({
     {"engine", "{vllm,sglang,any}", "which engines (vllm)", kPlan},
     {"allow-quantize", "NAME,...", "roundings of weights that are allowed (none)", kPlan},
     {"price", "GPU=X,...", "an hour of one GPU", kPlan},
+    {"export", "DIR", "write what launches a plan: its script and containers", kPlan},
+    {"plan", "N", "which of the plans (1)", kPlan},
+    {"force", "", "write over files that are there", kPlan},
 });
 
 constexpr auto kOthers =

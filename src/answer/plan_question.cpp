@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "answer/cluster.h"
 #include "answer/device_options.h"
 #include "answer/train_request.h"
 #include "base/comma_list.h"
@@ -58,7 +59,35 @@ struct Asked {
   std::optional<std::int64_t> global_batch, sequence;
   std::int64_t per_node = 8;
   bool names_per_node = false;
+  std::optional<Cluster> cluster;
 };
+
+/// What a cluster says joins the options; what both say must agree.
+Result<void> take_cluster(Asked& asked, const Outside& outside) {
+  const std::optional<std::string> named = take(asked.base, "cluster");
+  if (!named) return {};
+  Result<Cluster> cluster = find_cluster(*named, outside);
+  if (!cluster) return tl::unexpected(cluster.error());
+  if (const std::string* gpu = last_value(asked.base, "gpu"); gpu && *gpu != cluster->gpu)
+    return bad_input(fmt::format("--cluster {} has {}", *named, cluster->gpu), "--gpu " + *gpu,
+                     "leave one of them out");
+  if (!last_value(asked.base, "gpu")) asked.base.emplace_back("gpu", cluster->gpu);
+  const std::string* per_node = last_value(asked.base, "gpus-per-node");
+  if (per_node && cluster->gpus_per_node && *per_node != fmt::format("{}", *cluster->gpus_per_node))
+    return bad_input(fmt::format("--cluster {} has {}", *named, *cluster->gpus_per_node),
+                     "--gpus-per-node " + *per_node, "leave one of them out");
+  if (!per_node && cluster->gpus_per_node)
+    asked.base.emplace_back("gpus-per-node", fmt::format("{}", *cluster->gpus_per_node));
+  const std::int64_t each = cluster->gpus_per_node.value_or(8);
+  if (!last_value(asked.base, "gpus"))
+    asked.base.emplace_back("gpus", fmt::format("{}", cluster->nodes.value_or(1) * each));
+  else if (cluster->nodes &&
+           *last_value(asked.base, "gpus") != fmt::format("{}", *cluster->nodes * each))
+    return bad_input(fmt::format("--cluster {} has {}", *named, *cluster->nodes * each),
+                     "--gpus " + *last_value(asked.base, "gpus"), "leave one of them out");
+  asked.cluster = std::move(*cluster);
+  return {};
+}
 
 Result<std::vector<std::int64_t>> gpu_counts(std::vector<NamedText>& options) {
   const std::optional<std::string> text = take(options, "gpus");
@@ -73,12 +102,13 @@ Result<std::vector<std::int64_t>> gpu_counts(std::vector<NamedText>& options) {
   return counts;
 }
 
-Result<Asked> asked_of(const PlanTrainOptions& options) {
+Result<Asked> asked_of(const PlanTrainOptions& options, const Outside& outside) {
   Asked asked;
   asked.base = options.train.values;
   asked.base.insert(asked.base.end(), options.values.begin(), options.values.end());
   for (const char* own : {"objective", "top", "price", "export", "plan", "force"})
     take(asked.base, own);
+  if (const auto taken = take_cluster(asked, outside); !taken) return tl::unexpected(taken.error());
   auto counts = gpu_counts(asked.base);
   if (!counts) return tl::unexpected(counts.error());
   asked.gpus = std::move(*counts);
@@ -170,6 +200,7 @@ class Fields {
                                                       .pins = asked_.pins,
                                                       .gpus = gpus,
                                                       .per_node = asked_.per_node,
+                                                      .host_bytes = host_bytes(),
                                                       .global_batch = global_batch(asked_),
                                                       .sequence = sequence(request.recipe),
                                                       .device_bytes = device_bytes(),
@@ -197,6 +228,10 @@ class Fields {
     return {};
   }
 
+  std::optional<Bytes> host_bytes() const {
+    return asked_.cluster ? asked_.cluster->host_memory : std::nullopt;
+  }
+
   /// Once, when the device is known.
   Result<void> make_clock() {
     if (question_.clock) return {};
@@ -204,6 +239,10 @@ class Fields {
       return bad_input("needs a GPU, which plans are timed on", "plan", "--gpu NAME");
     time::MachineOptions options;
     if (asked_.names_per_node) options.gpus_per_node = asked_.per_node;
+    if (asked_.cluster) {
+      options.domain = asked_.cluster->link_domain;
+      options.network_gb_s = asked_.cluster->network_gb_s;
+    }
     const auto machine = time::machine_of(*question_.device.gpu, options);
     if (!machine) return tl::unexpected(machine.error());
     auto shape = time::model_shape(config_);
@@ -275,10 +314,12 @@ Result<plan::SearchOptions> search_options(const PlanTrainOptions& options,
 
 Result<PlanQuestion> plan_question(const PlanTrainOptions& options, const Config& config,
                                    const Outside& outside) {
-  Result<Asked> asked = asked_of(options);
+  Result<Asked> asked = asked_of(options, outside);
   if (!asked) return tl::unexpected(asked.error());
   Result<plan::SearchOptions> search = search_options(options, outside);
   if (!search) return tl::unexpected(search.error());
+  if (asked->cluster && asked->cluster->price && !search->price_per_hour)
+    search->price_per_hour = asked->cluster->price;
   Result<PlanQuestion> question = Fields(options, config, outside, std::move(*asked)).make();
   if (!question) return question;
   question->search = std::move(*search);

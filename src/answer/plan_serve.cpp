@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "answer/device_options.h"
+#include "answer/plan_export.h"
 #include "answer/serve_request.h"
 #include "base/comma_list.h"
 #include "framework/vllm/resolve.h"
@@ -93,6 +94,12 @@ Result<std::vector<Available>> available(const PlanServeOptions& options) {
   return found;
 }
 
+/// The API server's own of vLLM (EngineArgs.get_batch_defaults), said, since LLM's are others.
+const char* batched_tokens(const Gpu& gpu) {
+  const bool is_large = gpu.total_bytes >= 70 * 1_GiB && !gpu.id.starts_with("a100");
+  return is_large ? "8192" : "2048";
+}
+
 /// What an hour of a GPU costs: "h100-80gb=2.5,a100-80gb=1.5".
 Result<std::optional<double>> price_of(const PlanServeOptions& options, const Gpu& gpu) {
   const std::string* text = last_value(options.values, "price");
@@ -141,16 +148,21 @@ class ServePlans {
 
  private:
   ServeCommand command(const std::string& engine, const Available& at, std::int64_t tp,
-                       const std::string& quantize) const {
+                       const std::string& quantize, std::int64_t sequences) const {
     ServeCommand asked;
     asked.model = options_.model;
     asked.engine = engine;
+    const bool is_sglang = engine == "sglang";
+    const std::string length = fmt::format("{}", load_.context + load_.output);
     asked.values = {
         {"gpu", std::string(at.gpu.id)},
-        {engine == "sglang" ? "tp-size" : "tensor-parallel-size", fmt::format("{}", tp)},
-        {"users", "1"},
+        {is_sglang ? "tp-size" : "tensor-parallel-size", fmt::format("{}", tp)},
+        {is_sglang ? "context-length" : "max-model-len", length},
+        {is_sglang ? "max-running-requests" : "max-num-seqs", fmt::format("{}", sequences)},
+        {"users", fmt::format("{}", sequences)},
         {"context", fmt::format("{}", load_.context)},
         {"output", fmt::format("{}", load_.output)}};
+    if (!is_sglang) asked.values.emplace_back("max-num-batched-tokens", batched_tokens(at.gpu));
     if (!quantize.empty()) asked.values.emplace_back("quantization", quantize);
     return asked;
   }
@@ -158,8 +170,15 @@ class ServePlans {
   void try_one(const std::string& engine, const Available& at, std::int64_t tp,
                const std::string& quantize, std::optional<double> price) {
     ++answer_.screened;
-    const ServeCommand asked = command(engine, at, tp, quantize);
-    const Result<ServeAnswer> served = answer_serve(asked, model_, outside_);
+    ServeCommand asked = command(engine, at, tp, quantize, load_.users);
+    Result<ServeAnswer> served = answer_serve(asked, model_, outside_);
+    // As many instances as hold all users, each told how many come to it.
+    const std::int64_t hold = served && served->users ? served->users->fit : 0;
+    if (hold > 0 && hold < load_.users) {
+      const std::int64_t copies = (load_.users + hold - 1) / hold;
+      asked = command(engine, at, tp, quantize, (load_.users + copies - 1) / copies);
+      served = answer_serve(asked, model_, outside_);
+    }
     if (!served) {
       if (refused_.empty()) refused_ = served.error().line();
       return;
@@ -174,6 +193,7 @@ class ServePlans {
       return;
     }
     row.gpus = replicas * tp;
+    row.instances = replicas;
     row.users = each * replicas;
     if (price) row.cost_per_hour = *price * static_cast<double>(row.gpus);
     row.words = fmt::format("{} · tp {} · {} instance{}{}", at.gpu.id, tp, replicas,
@@ -190,7 +210,8 @@ class ServePlans {
     row.gpus = tp;
     row.layout.emplace_back("engine", engine);
     for (const auto& option : asked.values)
-      if (option.first != "users") row.layout.push_back(option);
+      if (option.first != "users" && option.first != "context" && option.first != "output")
+        row.layout.push_back(option);
     for (const ServeRank& rank : served.ranks)
       row.peak_device_bytes = std::max(row.peak_device_bytes.value_or(0), rank.peak_device_bytes);
     row.headroom_bytes = served.headroom_bytes;
@@ -252,6 +273,8 @@ class ServePlans {
 }  // namespace
 
 Result<PlanAnswer> plan_serve(const PlanServeOptions& options, const Outside& outside) {
+  const auto exported = export_request(options.values);
+  if (!exported) return tl::unexpected(exported.error());
   const auto load = load_of(options);
   if (!load) return tl::unexpected(load.error());
   const auto at_hand = available(options);
@@ -274,7 +297,11 @@ Result<PlanAnswer> plan_serve(const PlanServeOptions& options, const Outside& ou
     for (const Available& at : *at_hand)
       if (const auto tried = plans.try_all(one, at); !tried) return tl::unexpected(tried.error());
   }
-  return std::move(plans).finish();
+  Result<PlanAnswer> answer = std::move(plans).finish();
+  if (answer && *exported)
+    if (const auto added = add_server_files(**exported, options.model, *answer); !added)
+      return tl::unexpected(added.error());
+  return answer;
 }
 
 }  // namespace memtape::answer

@@ -20,11 +20,11 @@ Result<Confirmed> Confirmation::all_ranks(const Reading& reading,
   return ask(std::move(*asked));
 }
 
-Result<Confirmed> Confirmation::first_rank(const Reading& reading,
-                                           const OptionChanges& layout) const {
+Result<Confirmed> Confirmation::one_rank(const Reading& reading, const OptionChanges& layout,
+                                         std::int64_t rank) const {
   Result<TrainRecipe> asked = recipe(reading, layout);
   if (!asked) return tl::unexpected(asked.error());
-  asked->layout.rank = 0;
+  asked->layout.rank = rank;
   return ask(std::move(*asked));
 }
 

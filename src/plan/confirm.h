@@ -33,9 +33,9 @@ class Confirmation {
   Result<TrainRecipe> recipe(const Reading& reading, const OptionChanges& layout) const;
   /// Every distinct rank.
   Result<Confirmed> all_ranks(const Reading& reading, const OptionChanges& layout) const;
-  /// The first rank alone, which on a pipeline's first stage holds the most micro-batches: where it
-  /// does not fit, nothing does.
-  Result<Confirmed> first_rank(const Reading& reading, const OptionChanges& layout) const;
+  /// One rank alone: where it does not fit, the layout does not.
+  Result<Confirmed> one_rank(const Reading& reading, const OptionChanges& layout,
+                             std::int64_t rank) const;
 
  private:
   Result<Confirmed> ask(TrainRecipe recipe) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain loop on one GPU, and on several under DDP, FSDP and DeepSpeed: whose ranks hold what,
 // how large a micro-batch is, what is made again, what lies in host memory.
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -130,8 +131,23 @@ class DataParallelSpace : public Space {
     return {number(Offload::none)};
   }
 
+  /// What is offloaded lies in the nodes' host memory: float32 copies and Adam's states, with all
+  /// of it the parameters, too (FSDP: float32 parameters and gradients).
+  std::string exceeds_host(const Candidate& c) const {
+    if (!job_.host_bytes) return {};
+    const double each = shards() ? 16.0 : c.offload == Offload::all ? 14.0 : 12.0;
+    const double nodes =
+        std::max(1.0, static_cast<double>(job_.gpus) / static_cast<double>(job_.per_node));
+    const double needed = each * static_cast<double>(job_.facts.parameters) / nodes;
+    if (needed <= static_cast<double>(*job_.host_bytes)) return {};
+    return fmt::format("--offload {} puts {:.0f} GiB into a node's host memory of {:.0f} GiB",
+                       name(c.offload), needed / static_cast<double>(1_GiB),
+                       static_cast<double>(*job_.host_bytes) / static_cast<double>(1_GiB));
+  }
+
   std::string refuses_offload(const Candidate& c) const {
     if (c.offload == Offload::none) return {};
+    if (std::string full = exceeds_host(c); !full.empty()) return full;
     if (shards() && c.offload == Offload::all) return {};
     if (is(Framework::deepspeed) && c.sizes.zero == 3) return {};
     if (is(Framework::deepspeed) && c.sizes.zero > 0 && c.offload == Offload::optimizer) return {};

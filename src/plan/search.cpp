@@ -133,6 +133,7 @@ class Search {
   std::size_t confirm(const Entry& entry) {
     const OptionChanges layout = entry.field->space->layout(entry.candidate);
     ++answer_.confirmed;
+    if (const auto ended = look_at_ends(entry, layout)) return *ended;
     const auto exactly = confirmation_.all_ranks(entry.field->reading, layout);
     if (!exactly) {
       if (refused_.empty()) refused_ = exactly.error().line();
@@ -145,6 +146,21 @@ class Search {
     if (fits_well || tight_++ < kOfTight) rows_.push_back(std::move(row));
     report_progress();
     return fits_well ? 1 : 0;
+  }
+
+  /// A pipeline's first rank holds the most micro-batches, its last one the logits: each is one of
+  /// many that would be run, and where it does not fit, nothing does. Nothing where both fit.
+  std::optional<std::size_t> look_at_ends(const Entry& entry, const OptionChanges& layout) {
+    if (entry.candidate.sizes.pp < 4) return std::nullopt;
+    for (const std::int64_t rank : {std::int64_t{0}, entry.candidate.sizes.gpus - 1}) {
+      const auto alone = confirmation_.one_rank(entry.field->reading, layout, rank);
+      if (!alone) return std::nullopt;
+      if (!alone->fits) return refuse(entry, *alone);
+      const bool fits_well = alone->verdict == VerdictWord::fits &&
+                             alone->within_limit_bytes == alone->peak_device_bytes;
+      if (!fits_well && tight_ >= kOfTight) return 0;
+    }
+    return std::nullopt;
   }
 
   std::size_t refuse(const Entry& entry, const Confirmed& exactly) {
@@ -234,9 +250,11 @@ class Search {
     }
     if (!nearest || (!rows_.empty() && rows_.front().fits == false)) return;
     const Entry& entry = *nearest->entry;
+    const OptionChanges layout = entry.field->space->layout(entry.candidate);
+    const auto all = confirmation_.all_ranks(entry.field->reading, layout);
+    const Confirmed& exactly = all ? *all : nearest->exactly;
     answer_.why_not.push_back(
-        {row_of(entry, entry.field->space->layout(entry.candidate), &nearest->exactly),
-         -nearest->exactly.headroom_bytes, nearest->exactly.peak_rank});
+        {row_of(entry, layout, &exactly), -exactly.headroom_bytes, exactly.peak_rank});
   }
 
   void finish() {

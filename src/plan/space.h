@@ -23,6 +23,7 @@ struct Job {
   TrainRecipe recipe;  ///< of the framework, without a layout
   Pins pins;
   std::int64_t gpus = 1, per_node = 8;
+  std::optional<Bytes> host_bytes;  ///< of a node, where the asker's cluster says so
   std::int64_t global_batch = 1, sequence = 2048;
   Bytes device_bytes = 0;  ///< that programs have, the context taken off
   ghost::DeviceTraits device;

@@ -31,6 +31,7 @@ struct PlanRow {
   std::string words;  ///< the same for people: "tp 8 · pp 16 · dp 128"
   std::string framework;
   std::int64_t gpus = 1;
+  std::int64_t instances = 1;      ///< of a server
   std::int64_t micro_batches = 1;  ///< of a step, on each data parallel rank
   SecondsRange step_seconds;
   std::optional<SecondsRange> ttft, tpot;  ///< of a server

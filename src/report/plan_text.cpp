@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "report/command_lines.h"
+#include "report/plan_picture.h"
 
 namespace memtape::report {
 namespace {
@@ -147,6 +148,7 @@ std::string text(const PlanAnswer& a, const PlanLook& look) {
         "\n{} no farther from the one above than two releases of a framework are "
         "from each other\n",
         look.style.pick("≈", "~"));
+  if (a.question == "train") out += picture(a, look);
   for (const WhyNot& one : a.why_not) {
     out += "\n";
     add(out,

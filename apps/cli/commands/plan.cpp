@@ -52,20 +52,40 @@ void print(const PlanAnswer& answer, const OutputOptions& output, bool csv, Term
       report::text(answer, {.width = terminal.width(), .style = {.colour = terminal.colour()}}));
 }
 
+/// The folder that is asked for, which is looked at before the search begins.
+Result<std::optional<answer::ExportRequest>> asked_folder(
+    const std::vector<std::pair<std::string, std::string>>& values) {
+  auto request = answer::export_request(values);
+  if (request && *request)
+    if (const auto free = check_folder(**request); !free) return tl::unexpected(free.error());
+  return request;
+}
+
+Result<void> write_files(const answer::ExportRequest& request, const PlanAnswer& answer,
+                         Terminal& terminal) {
+  const Result<std::string> written = write_folder(request, answer);
+  if (!written) return tl::unexpected(written.error());
+  terminal.note(*written);
+  return {};
+}
+
 }  // namespace
 
 int run_plan_serve(const PlanServeOptions& options, Terminal& terminal) {
+  const auto exported = asked_folder(options.values);
+  if (!exported) return terminal.fail(exported.error());
   const Result<PlanAnswer> answer = answer::plan_serve(options, outside_process());
   if (!answer) return terminal.fail(answer.error());
   print(*answer, options.output, options.csv, terminal);
+  if (*exported)
+    if (const auto written = write_files(**exported, *answer, terminal); !written)
+      return terminal.fail(written.error());
   return answer->plans.empty() ? ExitCode::does_not_fit : ExitCode::fits;
 }
 
 int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
-  const auto exported = answer::export_request(options.values);
+  const auto exported = asked_folder(options.values);
   if (!exported) return terminal.fail(exported.error());
-  if (*exported)
-    if (const auto free = check_folder(**exported); !free) return terminal.fail(free.error());
   const Result<PlanAnswer> answer = [&] {
     const Interruptible interruptible;
     ProgressLine line(terminal, true, std::chrono::milliseconds(200));
@@ -77,11 +97,9 @@ int run_plan_train(const PlanTrainOptions& options, Terminal& terminal) {
   }();
   if (!answer) return terminal.fail(answer.error());
   print(*answer, options.output, options.train.csv, terminal);
-  if (*exported) {
-    const Result<std::string> written = write_folder(**exported, *answer);
-    if (!written) return terminal.fail(written.error());
-    terminal.note(*written);
-  }
+  if (*exported)
+    if (const auto written = write_files(**exported, *answer, terminal); !written)
+      return terminal.fail(written.error());
   return answer->fits() ? ExitCode::fits : ExitCode::does_not_fit;
 }
 
