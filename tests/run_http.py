@@ -29,8 +29,9 @@ class Server:
         response = connection.getresponse()
         return response.status, response.headers, response.read().decode()
 
-    def resident(self):
-        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text()).group(1))
+    def heap(self):
+        """KiB of its data: what is resident comes and goes with the machine's load."""
+        return int(re.search(r"VmData:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text()).group(1))
 
     def children(self):
         return pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
@@ -115,7 +116,7 @@ def impatient(server):
 
 
 def soak(server, count):
-    """Resident memory after a tenth of the requests, and after all."""
+    """The heap after a tenth of the requests, and after all."""
     def some(number):
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         for _ in range(number):
@@ -130,10 +131,10 @@ def soak(server, count):
         [thread.join() for thread in threads]
 
     rounds(count // 10)
-    before = server.resident()
+    before = server.heap()
     rounds(count - count // 10)
-    grown = server.resident() - before
-    print(f"{count} requests: {before} KiB resident, {grown} KiB more at the end")
+    grown = server.heap() - before
+    print(f"{count} requests: {before} KiB of heap, {grown} KiB more at the end")
     if grown > 512:
         sys.exit("it grows")
 
