@@ -10,18 +10,19 @@
 namespace memtape {
 namespace {
 
-/// Fields that say how adapters start, scale or are named.
+/// Fields that say how adapters start, scale or are named; megatron_core names a module that is
+/// imported where there is a megatron_config (peft/tuners/lora/model.py, _create_and_replace).
 constexpr auto kNeutral = std::to_array<std::string_view>(
     {"peft_type", "inference_mode", "base_model_name_or_path", "revision", "auto_mapping",
      "alpha_pattern", "runtime_config", "init_lora_weights", "fan_in_fan_out", "peft_version",
-     "qalora_group_size"});
+     "qalora_group_size", "megatron_core"});
 
 /// Fields that are modelled as long as they say nothing.
 constexpr auto kEmpty = std::to_array<std::string_view>(
-    {"layers_pattern", "megatron_config", "megatron_core", "trainable_token_indices",
-     "loftq_config", "eva_config", "corda_config", "use_qalora", "layer_replication",
-     "target_parameters", "ensure_weight_tying", "lora_ga_config", "velora_config", "arrow_config",
-     "alora_invocation_tokens", "monteclora_config", "use_bdlora", "kasa_config"});
+    {"layers_pattern", "megatron_config", "trainable_token_indices", "loftq_config", "eva_config",
+     "corda_config", "use_qalora", "layer_replication", "target_parameters", "ensure_weight_tying",
+     "lora_ga_config", "velora_config", "arrow_config", "alora_invocation_tokens",
+     "monteclora_config", "use_bdlora", "kasa_config"});
 
 constexpr auto kModelled = std::to_array<std::string_view>(
     {"r", "lora_alpha", "use_rslora", "target_modules", "lora_dropout", "bias", "use_dora",

@@ -60,6 +60,41 @@ class EngineArgs:
 
 
 class Held(unittest.TestCase):
+    def test_what_post_init_fills_in_is_not_handed_on(self):
+        @dataclasses.dataclass
+        class Arguments:
+            fsdp: List[str] = dataclasses.field(default_factory=list)
+            fsdp_config: Any = None
+            activation_checkpointing: Any = None
+            gradient_checkpointing: Any = None
+            optim: str = "adamw_torch"
+
+        Arguments.__name__ = "TrainingArguments"
+        held = memtape.train("Qwen/Qwen3-0.6B", Arguments(fsdp_config={"min_num_params": 0}, activation_checkpointing=True,
+                                                          gradient_checkpointing=True), releases="newest")
+        self.assertEqual(held.json, memtape.train("Qwen/Qwen3-0.6B", framework="transformers", optim="adamw_torch",
+                                                  gradient_checkpointing=True, releases="newest").json)
+
+    def test_an_adapter_as_peft_saves_it(self):
+        peft = {"peft_type": "LORA", "r": 8, "target_modules": "all-linear", "megatron_config": None, "megatron_core": "megatron.core"}
+        self.assertGreater(memtape.train("Qwen/Qwen3-0.6B", peft=peft, framework="transformers").model.trainable_parameters, 0)
+
+    def test_a_model_says_its_dtype_and_what_is_frozen(self):
+        def named(grad, dtype="torch.float16"):
+            return types.SimpleNamespace(requires_grad=grad, dtype=dtype)
+
+        names = [("model.embed_tokens.weight", named(False)), ("lm_head.weight", named(True))]
+        model = types.SimpleNamespace(config=LlamaConfig(), named_parameters=lambda: iter(names),
+                                      parameters=lambda: iter(tensor for _, tensor in names))
+        held = memtape.train(model, sequence_length=64, releases="newest")
+        typed = memtape.train("my/model", config=LLAMA, precision="fp16", freeze="model.embed_tokens.weight", sequence_length=64,
+                              releases="newest")
+        self.assertEqual(held.json, typed.json)
+
+    def test_a_module_without_a_configuration(self):
+        with self.assertRaisesRegex(memtape.Error, "memtape run"):
+            memtape.train(types.SimpleNamespace(parameters=lambda: iter(())))
+
     def test_a_configuration_and_a_model_that_has_one(self):
         by_config = memtape.train(LlamaConfig(), sequence_length=64, releases="newest")
         self.assertEqual(by_config.model.family, "llama")

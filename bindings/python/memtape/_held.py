@@ -61,8 +61,11 @@ def _is_config(value: Any) -> bool:
 
 
 def _config(config: Any) -> Tuple[str, Fields]:
-    """Name and config.json."""
+    """Name and config.json, which leaves out a dtype that is not known (PretrainedConfig.to_json_string)."""
     fields: Fields = json.loads(_json(config.to_dict()))
+    for name in ("dtype", "torch_dtype"):
+        if name in fields and fields[name] is None:
+            del fields[name]
     return getattr(config, "_name_or_path", "") or "config", fields
 
 
@@ -120,12 +123,17 @@ def _changed(value: Any, left_out: "frozenset[str]") -> Fields:
 
 def _arguments(value: Any) -> Fields:
     options: Fields = {"framework": "transformers"}
+    if hasattr(value, "optim"):  # its default changes from release to release
+        options["optim"] = getattr(value.optim, "value", value.optim)
     for name, now in _changed(value, _NO_MEMORY).items():
         plain = getattr(now, "value", now)
         if name in ("fsdp", "debug") and isinstance(plain, (list, tuple)):
             plain = " ".join(str(getattr(item, "value", item)) for item in plain)
         if plain not in ("", [], {}):
-            options[name] = plain
+            # transformers 5.21 took its word for it up; the old one means the same.
+            options[name.replace("activation_checkpointing", "gradient_checkpointing")] = plain
+    if "fsdp" not in options:
+        options.pop("fsdp_config", None)  # __post_init__ fills it in, and nothing reads it without fsdp
     return options
 
 

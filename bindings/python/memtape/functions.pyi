@@ -550,6 +550,7 @@ def plan_train(
     objective: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # what is best (throughput)
     top: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # how many plans are shown (5)
     gpus_per_node: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # GPUs that share fast links (8)
+    cluster: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # GPUs, nodes, links, host memory and price: dgx-h100, p5 ...
     method: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # how much is trained; several with commas
     sharding: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # how data parallel ranks share the model
     price: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # an hour of one GPU
@@ -859,6 +860,9 @@ def plan_serve(
     engine: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # which engines (vllm)
     allow_quantize: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # roundings of weights that are allowed (none)
     price: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # an hour of one GPU
+    export: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # write what launches a plan: its script and containers
+    plan: Optional[Union[str, float, Sequence[Union[str, float]]]] = ...,  # which of the plans (1)
+    force: Optional[bool] = ...,  # write over files that are there
 ) -> OtherAnswer: ...
 
 def fits(model: Any, gpu: str, *held: Any, **options: Any) -> bool: ...

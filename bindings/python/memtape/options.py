@@ -237,6 +237,7 @@ SERVE: Dict[str, str] = {
 PLAN_TRAIN: Dict[str, str] = {
     "attention": "{eager,sdpa,flash} the attention implementation",
     "attention_mask": "{default,none} whether the batch carries a mask",
+    "cluster": "NAME|FILE GPUs, nodes, links, host memory and price: dgx-h100, p5 ...",
     "compile": "torch.compile(model) before the first step",
     "context_bytes": "N memory of the CUDA context, instead of the catalog's figure",
     "cp": "N context parallel size",
@@ -305,7 +306,10 @@ PLAN_SERVE: Dict[str, str] = {
     "available": "NxGPU,... the GPUs at hand, like 8xh100-80gb,4xa100-80gb",
     "context": "N tokens of a prompt, like 32k (1024)",
     "engine": "{vllm,sglang,any} which engines (vllm)",
+    "export": "DIR write what launches a plan: its script and containers",
+    "force": "write over files that are there",
     "output": "N tokens of an answer (256)",
+    "plan": "N which of the plans (1)",
     "price": "GPU=X,... an hour of one GPU",
     "tpot": "TIME the longest time between tokens, like 50ms",
     "ttft": "TIME the longest time to a first token, like 2s",
