@@ -20,7 +20,7 @@ import run_cases
 sys.path.insert(0, str(run_cases.TESTS / "report"))
 import validate_schema  # noqa: E402
 
-COMMANDS = {"serve", "models", "gpus", "train"}
+COMMANDS = {"serve", "models", "gpus", "train", "plan", "time"}
 
 
 def answer_of(case, program):
@@ -34,7 +34,9 @@ def answer_of(case, program):
                               capture_output=True, timeout=run_cases.TIMEOUT_SECONDS, check=False)
     if done.returncode > 1:
         return None
-    return json.loads(done.stdout) if done.stdout.startswith(b"{") else None
+    if not done.stdout.startswith(b"{"):
+        return None
+    return json.JSONDecoder().raw_decode(done.stdout.decode())[0]  # of `time`, an object a line, the first
 
 
 def sums(answer):

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json_parts.h"
 
+#include <utility>
+
+#include <fmt/format.h>
+
 namespace memtape::report {
 namespace {
 
@@ -91,6 +95,16 @@ void write(JsonWriter& out, const std::vector<Advice>& advice) {
     out.end_object();
   }
   out.end_array();
+}
+
+void write_seconds(JsonWriter& out, std::string_view key, double low, double mid, double high) {
+  out.key(key);
+  out.begin_object();
+  for (const auto& [name, value] : {std::pair{"low", low}, {"mid", mid}, {"high", high}}) {
+    out.key(name);
+    out.raw(fmt::format("{:.6g}", value));
+  }
+  out.end_object();
 }
 
 }  // namespace memtape::report

@@ -35,4 +35,7 @@ void member_or_null(JsonWriter& out, std::string_view name, const std::optional<
   value ? out.value(*value) : out.null();
 }
 
+/// An estimate of time as low, mid and high, six digits each: it has no more.
+void write_seconds(JsonWriter& out, std::string_view key, double low, double mid, double high);
+
 }  // namespace memtape::report

@@ -13,14 +13,7 @@ namespace {
 std::string number(double value) { return fmt::format("{:.6g}", value); }
 
 void write(JsonWriter& out, std::string_view key, const SecondsRange& range) {
-  out.key(key);
-  out.begin_object();
-  for (const auto& [name, value] :
-       {std::pair{"low", range.low}, {"mid", range.mid}, {"high", range.high}}) {
-    out.key(name);
-    out.raw(number(value));
-  }
-  out.end_object();
+  write_seconds(out, key, range.low, range.mid, range.high);
 }
 
 void number_or_null(JsonWriter& out, std::string_view key, const std::optional<double>& value) {

@@ -61,12 +61,7 @@ void write_number(JsonWriter& json, std::string_view key, double value) {
 }
 
 void write_seconds(JsonWriter& json, std::string_view key, const Seconds& seconds) {
-  json.key(key);
-  json.begin_object();
-  write_number(json, "low", seconds.low);
-  write_number(json, "mid", seconds.mid);
-  write_number(json, "high", seconds.high);
-  json.end_object();
+  report::write_seconds(json, key, seconds.low, seconds.mid, seconds.high);
 }
 
 void write_parts(JsonWriter& json, const std::vector<time::TimePart>& parts) {

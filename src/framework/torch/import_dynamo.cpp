@@ -14,8 +14,8 @@ namespace memtape::torch {
 void import_dynamo_on_device() {
   const bool tries_operators = ghost::has(changes::kDynamoTriesOperators) &&
                                !ghost::has(changes::kDynamoTriesOperatorsLater);
-  const bool imports_here = ghost::has(changes::kModelsImportDynamo) &&
-                            !ghost::has(changes::kDynamoIsImportedBefore);
+  const bool imports_here =
+      ghost::has(changes::kModelsImportDynamo) && !ghost::has(changes::kDynamoIsImportedBefore);
   if (!tries_operators || !imports_here) return;
   const ghost::Tensor inp0 = ghost::ones({1}, DType::float32);
   const ghost::Tensor inp1 = ghost::ones({1}, DType::float32);

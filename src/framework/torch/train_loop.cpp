@@ -9,8 +9,8 @@
 
 #include "framework/torch/clip_grad.h"
 #include "framework/torch/grad_scaler.h"
-#include "framework/torch/inductor/model_graph.h"
 #include "framework/torch/import_dynamo.h"
+#include "framework/torch/inductor/model_graph.h"
 #include "framework/torch/init_device.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
