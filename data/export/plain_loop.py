@@ -159,20 +159,23 @@ def build_optimizer(parameters, a):
     return getattr(torch.optim, OPTIMIZERS[a.optimizer])(parameters, lr=a.learning_rate, **how)
 
 
+def batch(a, data, at):
+    rows, length = a.micro_batch_size, a.sequence_length
+    if data is None:
+        ids = torch.zeros(rows, length, dtype=torch.long, device="cuda")
+    else:
+        start = at * rows * length % max(1, data.numel() - rows * length)
+        ids = data[start:start + rows * length].view(rows, length).to("cuda", torch.long)
+    return {"input_ids": ids, "labels": ids.clone() if a.framework == "torch" else ids}
+
+
 def batches(a):
     data = torch.load(a.data) if a.data else None
     rank, ranks = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
     at = rank
     while True:
-        rows, length = a.micro_batch_size, a.sequence_length
-        if data is None:
-            ids = torch.zeros(rows, length, dtype=torch.long, device="cuda")
-        else:
-            start = at * rows * length % max(1, data.numel() - rows * length)
-            ids = data[start:start + rows * length].view(rows, length).to("cuda", torch.long)
-            at += ranks
-        yield {"input_ids": ids, "labels": ids.clone()}
-        del ids
+        yield batch(a, data, at)
+        at += ranks
 
 
 def synchronised(model, a, last):
@@ -211,6 +214,8 @@ def train(a, ranks):
                     loss = loss / accumulation
                 (scaler.scale(loss) if scaler else loss).backward()
             del loss
+            if a.framework != "torch":
+                del data
         if scaler:
             scaler.unscale_(optimizer)
         clip(model, a)
@@ -220,7 +225,7 @@ def train(a, ranks):
         else:
             optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        del data
+        data = None
         report(step)
 
 
