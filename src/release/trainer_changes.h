@@ -34,6 +34,18 @@ inline constexpr Change kFsdpWordsAreHidden{
     "were the strategy (FSDP_SHARDING_STRATEGY).",
     "training_args.py:TrainingArguments.__post_init__"};
 
+inline constexpr Change kTrainerMayFuseAdamW{
+    Package::transformers,
+    {4, 54, 0},
+    "--optim defaults to adamw_torch_fused where torch is new enough; before, to adamw_torch.",
+    "training_args.py:TrainingArguments.default_optim"};
+
+inline constexpr Change kTrainerTrustsFusedAdamW{
+    Package::torch,
+    {2, 8, 0},
+    "New enough for Trainer to fuse AdamW unless it is told otherwise.",
+    "transformers, pytorch_utils.py:is_torch_greater_or_equal_than_2_8"};
+
 inline constexpr Change kAdaptersAreCast{
     Package::peft,
     {0, 12, 0},

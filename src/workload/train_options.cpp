@@ -11,6 +11,7 @@
 #include "base/comma_list.h"
 #include "base/text.h"
 #include "release/requirement_list.h"
+#include "release/trainer_changes.h"
 #include "workload/framework_options.h"
 #include "workload/fsdp_arguments.h"
 #include "workload/lora_config.h"
@@ -216,6 +217,16 @@ Result<void> check_trainer_option(std::string_view option) {
                    "--" + std::string(option), "use --peft");
 }
 
+/// TrainingArguments' own choice where no option says one: of releases that do not fuse it yet.
+Result<void> choose_optim(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  const bool is_fused = recipe.release.has(changes::kTrainerMayFuseAdamW) &&
+                        recipe.release.has(changes::kTrainerTrustsFusedAdamW);
+  const bool is_default = recipe.optimizer == OptimizerName::adamw &&
+                          recipe.trainer.optim == "adamw_torch_fused" &&
+                          std::ranges::find(options, "optim", &NamedValue::first) == options.end();
+  return is_default && !is_fused ? set_optim({"optim", "adamw_torch"}, recipe) : Result<void>{};
+}
+
 /// What the options that all frameworks share mean to Trainer: the optim of an optimizer; weights
 /// of 16 bits for a precision without autocast.
 Result<void> finish_trainer(std::span<const NamedValue> options, TrainRecipe& recipe) {
@@ -224,6 +235,8 @@ Result<void> finish_trainer(std::span<const NamedValue> options, TrainRecipe& re
   });
   if (names_optimizer)
     if (const Result<void> known = set_optim_by_common_names(recipe); !known) return known;
+  if (!names_optimizer)
+    if (const Result<void> chosen = choose_optim(options, recipe); !chosen) return chosen;
   if (recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16) {
     if (!recipe.weights) recipe.weights = recipe.parameter_dtype();
     recipe.precision = Precision::fp32;
