@@ -51,9 +51,8 @@ def a_model_on_meta():
     for dtype in (torch.float32, torch.bfloat16):
         answer, counted = memtape.train(model(dtype), **ON), memtape.weights(model(dtype))
         rank = answer.ranks[0]
-        assert (answer.model.parameters, rank.parameter_bytes) == (counted.parameters, counted.parameter_bytes), (rank, counted)
-        if rank.buffer_bytes != counted.buffer_bytes:
-            return f"passed, but for buffers: predicted {rank.buffer_bytes}, counted {counted.buffer_bytes} bytes"
+        predicted = answer.model.parameters, rank.parameter_bytes, rank.buffer_bytes
+        assert predicted == (counted.parameters, counted.parameter_bytes, counted.buffer_bytes), (predicted, counted)
 
 
 def frozen_parameters():
