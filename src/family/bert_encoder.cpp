@@ -141,13 +141,17 @@ Tensor BertEmbeddings::forward(const Tensor& input_ids) {
   const Tensor token_type_embeddings = token_type_embeddings_(token_type_ids);
   Tensor embeddings = inputs_embeds.add(token_type_embeddings);
   const Tensor position_embeddings = position_embeddings_(position_ids);
+  add_positions(embeddings, position_embeddings);
+  embeddings = layer_norm_(embeddings);
+  embeddings = dropout_(embeddings);
+  return embeddings;
+}
+
+void add_positions(Tensor& embeddings, const Tensor& position_embeddings) {
   if (ghost::has(changes::kEncodersAddPositionsOutOfPlace))
     embeddings = embeddings.add(position_embeddings);
   else
     ghost::add_(embeddings, position_embeddings);
-  embeddings = layer_norm_(embeddings);
-  embeddings = dropout_(embeddings);
-  return embeddings;
 }
 
 Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids) {

@@ -104,6 +104,9 @@ class BertEmbeddings : public nn::Module<BertEmbeddings> {
   Tensor position_ids_, token_type_ids_;
 };
 
+/// embeddings + position_embeddings, in place where the release has it so.
+void add_positions(Tensor& embeddings, const Tensor& position_embeddings);
+
 /// The tables of a batch's token types, seen at its positions (torch.gather of the buffer).
 Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids);
 

@@ -15,6 +15,7 @@
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
+#include "release/transformers_4_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -216,7 +217,7 @@ class BloomModel : public nn::Module<BloomModel> {
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     const Tensor inputs_embeds = word_embeddings(input_ids);
     Tensor cache_position;
-    if (!ghost::has(changes::kAllMasksAreShared))
+    if (!ghost::has(changes::kCachePositionsAreGone))
       cache_position = ghost::arange(input_ids.size(1), DType::int64).unsqueeze(0);
     Tensor hidden_states = word_embeddings_layernorm_(inputs_embeds);
     const Tensor attention_mask =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/decoder.h"
 
+#include "family/update_causal_mask.h"
+
 namespace memtape::family {
 
 LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask,
@@ -10,6 +12,15 @@ LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attenti
                             .attention_mask = attention_mask,
                             .sliding_window = config.sliding_window.value_or(0)};
   LayerMasks masks;
+  const bool knows_windows =
+      (config.masks_by_layer_type || config.has_sliding_layers()) && !config.masks_both_types;
+  if (knows_windows && !ghost::has(changes::kMasksAreShared) && !KeyValueCache::passed()) {
+    const bool slides = config.has_sliding_layers() && !config.masks_by_layer_type;
+    masks.full_attention =
+        update_causal_mask(slides ? sliding : full, inputs_embeds, position_ids, true);
+    masks.sliding_attention = masks.full_attention;
+    return masks;
+  }
   if (config.masks_by_layer_type || !config.has_sliding_layers())
     masks.full_attention = create_causal_mask(full, inputs_embeds, position_ids);
   if (config.has_sliding_layers() || config.masks_both_types)

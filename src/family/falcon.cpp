@@ -22,6 +22,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/views.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
 #include "release/transformers_4_changes.h"
@@ -137,9 +138,9 @@ class FalconAttention : public nn::Module<FalconAttention> {
     if (config_.new_decoder_architecture) {
       const Tensor qkv = fused.view(
           {batch, length, -1, config_.num_attention_heads / config_.num_kv_heads + 2, dim});
-      Tensor query = qkv.slice(3, 0, -2);
-      Tensor key = ghost::index_one(qkv, 3);
-      Tensor value = ghost::index_one(qkv, 3);
+      Tensor query = ghost::indexed_by_colons(qkv, 3).slice(3, 0, -2);
+      Tensor key = ghost::index_one(ghost::indexed_by_colons(qkv, 3), 3);
+      Tensor value = ghost::index_one(ghost::indexed_by_colons(qkv, 3), 3);
       key = key.expand(query.sizes());
       value = value.expand(query.sizes());
       const Dims flat{batch, length, config_.num_attention_heads, dim};
@@ -154,9 +155,10 @@ class FalconAttention : public nn::Module<FalconAttention> {
       return {qkv.select(3), qkv.select(3), qkv.select(3)};
     }
     const Tensor qkv = fused.view({batch, length, config_.num_attention_heads + 2, dim});
-    Tensor query = qkv.slice(2, 0, -2);
-    Tensor key = ghost::index_one(qkv, 2);
-    return {std::move(query), std::move(key), ghost::index_one(qkv, 2)};
+    Tensor query = ghost::indexed_by_colons(qkv.slice(2, 0, -2), 1);
+    Tensor key = ghost::index_one(ghost::indexed_by_colons(qkv, 1), 2);
+    return {std::move(query), std::move(key),
+            ghost::index_one(ghost::indexed_by_colons(qkv, 1), 2)};
   }
 
   /// x.transpose(1, 2).reshape(batch, heads, length, head_dim)

@@ -41,6 +41,7 @@ GemmaTextScaledWordEmbedding::GemmaTextScaledWordEmbedding(const nn::Scope& scop
                                                            std::int64_t count, std::int64_t dim,
                                                            std::optional<DType> scale_dtype)
     : Embedding(scope, count, dim) {
+  scales_ = scale_dtype.has_value();
   if (!scale_dtype) return;
   embed_scale_ = ghost::zeros({}, *scale_dtype);
   scope.buffer("embed_scale", embed_scale_);
@@ -57,12 +58,15 @@ Tensor GemmaTextScaledWordEmbedding::operator()(const Tensor& input_ids) {
   Tensor indices = input_ids;
   for (nn::ForwardHooks* hook : node().hooks) hook->before_forward(indices);
   Tensor output = node().patch ? node().patch->forward(indices) : ghost::embedding(weight, indices);
-  output = embed_scale_.defined() ? std::move(output).mul(embed_scale_.to(weight.dtype()))
-                                  : std::move(output).mul(1.0);
+  if (scales_) output = std::move(output).mul(embed_scale_.to(weight.dtype()));
   if (output_requires_grad && !output.requires_grad()) output.impl().requires_grad = true;
   if (adds_noise && ghost::session().training) output = output.add(ghost::zeros_like(output));
   for (nn::ForwardHooks* hook : node().hooks) nn::show_output(*hook, output);
   return output;
+}
+
+Tensor scale_before_layers(const Tensor& inputs_embeds) {
+  return ghost::has(changes::kGemmaScalesInItsTable) ? inputs_embeds : inputs_embeds.mul(1.0);
 }
 
 Gemma2Config::Gemma2Config(const Config& c, const ModelOptions& options,

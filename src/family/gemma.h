@@ -32,6 +32,7 @@ class GemmaTextScaledWordEmbedding : public nn::Embedding {
 
  private:
   Tensor embed_scale_;
+  bool scales_ = true;
 };
 
 /// Gemma's and Gemma 2's: scaled by a number from the host before transformers 5.4.
@@ -39,6 +40,9 @@ class GemmaWordEmbedding : public GemmaTextScaledWordEmbedding {
  public:
   GemmaWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim);
 };
+
+/// The embeddings times a number, where the model does that itself and not its embedding.
+Tensor scale_before_layers(const Tensor& inputs_embeds);
 
 /// What Gemma2Config and Gemma3TextConfig, its heir, differ in.
 struct Gemma2Defaults {
@@ -98,6 +102,9 @@ struct GemmaParts : DecoderParts {
   using DecoderLayer = PreNormDecoderLayer<LlamaAttention, LlamaMLP, GemmaRMSNorm>;
   using Norm = GemmaRMSNorm;
   using Embedding = GemmaWordEmbedding;
+  static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
+    return scale_before_layers(inputs_embeds);
+  }
 };
 
 struct Gemma2Parts : DecoderParts {
@@ -105,6 +112,9 @@ struct Gemma2Parts : DecoderParts {
   using DecoderLayer = Gemma2DecoderLayer<LlamaAttention>;
   using Norm = GemmaRMSNorm;
   using Embedding = GemmaWordEmbedding;
+  static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
+    return scale_before_layers(inputs_embeds);
+  }
   static void cap_logits(Tensor& logits, const Gemma2Config& c) {
     softcap_logits(logits, c.final_logit_softcapping);
   }

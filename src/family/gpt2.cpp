@@ -49,6 +49,8 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
               .eager_output_packed = false},
         head_dim_(c.head_dim()),
         upcasts_(c.attention == AttentionImplementation::eager && c.reorder_and_upcast_attn),
+        scales_(c.scale_attn_weights),
+        scales_by_layer_(c.scale_attn_by_inverse_layer_idx),
         scaling_(scaling(c, layer_idx)),
         c_attn_(scope / "c_attn", 3 * c.hidden_size, c.hidden_size),
         c_proj_(scope / "c_proj", c.hidden_size, c.hidden_size),
@@ -63,10 +65,7 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
     Tensor value_states = std::move(query_key_value[2]).view(shape).transpose(1, 2);
     const Tensor query_states = std::move(query_key_value[0]).view(shape).transpose(1, 2);
     KeyValueCache::update(key_states, value_states);
-    Tensor attn_output =
-        upcasts_
-            ? upcast_and_reordered_attn(query_states, key_states, value_states, attention_mask)
-            : attention_interface(call_, query_states, key_states, value_states, attention_mask);
+    Tensor attn_output = attend(query_states, key_states, value_states, attention_mask);
     attn_output = attn_output.reshape(hidden_states.sizes()).contiguous();
     attn_output = c_proj_(attn_output);
     attn_output = resid_dropout_(attn_output);
@@ -74,12 +73,40 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   }
 
  private:
+  Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                const Tensor& attention_mask) const {
+    if (upcasts_) return upcast_and_reordered_attn(query, key, value, attention_mask);
+    if (bias_.defined() && call_.implementation == AttentionImplementation::eager)
+      return attend_below_diagonal(query, key, value, attention_mask);
+    return attention_interface(call_, query, key, value, attention_mask);
+  }
+
+  /// eager_attention_forward while each layer had a triangle of its own.
+  Tensor attend_below_diagonal(const Tensor& query, const Tensor& key, const Tensor& value,
+                               const Tensor& attention_mask) const {
+    Tensor attn_weights = query.matmul(key.transpose(-1, -2));
+    if (scales_) attn_weights = attn_weights.div(ghost::full({}, attn_weights.dtype()));
+    if (scales_by_layer_) attn_weights = attn_weights.div(1.0);
+    const std::int64_t length = key.size(-2);
+    const Tensor causal_mask =
+        bias_.slice(0, 0, length).slice(1, 0, length).unsqueeze(0).unsqueeze(0);
+    const Tensor mask_value = ghost::full({}, attn_weights.dtype());
+    attn_weights = ghost::where(causal_mask, attn_weights, mask_value);
+    if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
+    attn_weights = ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));
+    attn_weights = attn_weights.to(value.dtype());
+    attn_weights = ghost::dropout(attn_weights, call_.dropout);
+    nn::LayerFrame::keep_attention_weights(attn_weights);
+    return attn_weights.matmul(value).transpose(1, 2);
+  }
+
   /// torch.tril(torch.ones((n, n), dtype=torch.bool)) and masked_bias.
   void register_bias(const nn::Scope& scope, std::int64_t max_positions) {
     const ghost::ScopeGuard guard(node().scope);
     bias_ = ghost::plain_unary("tril", ghost::ones({max_positions, max_positions}, DType::boolean));
-    masked_bias_ = ghost::zeros({}, scope.dtype());
     scope.buffer("bias", bias_);
+    if (ghost::has(changes::kGpt2HasNoMaskedBias)) return;
+    masked_bias_ = ghost::zeros({}, scope.dtype());
     scope.buffer("masked_bias", masked_bias_);
   }
 
@@ -115,7 +142,7 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
 
   AttentionCall call_;
   std::int64_t head_dim_;
-  bool upcasts_;
+  bool upcasts_, scales_, scales_by_layer_;
   double scaling_;
   nn::Conv1D c_attn_, c_proj_;
   nn::Dropout resid_dropout_;
@@ -138,14 +165,19 @@ class GPT2Model : public nn::Module<GPT2Model> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     if (checks_padding_ && !attention_mask.defined()) look_for_padding(input_ids);
+    const bool counts_first = !ghost::has(changes::kGpt2UpdatesItsMask);
+    Tensor position_ids;
+    if (counts_first) position_ids = position_ids_for(input_ids);
     const Tensor inputs_embeds = wte(input_ids);
-    const Tensor position_ids = position_ids_for(inputs_embeds);
+    if (!counts_first) position_ids = position_ids_for(inputs_embeds);
     const Tensor position_embeds = wpe_(position_ids);
     Tensor hidden_states = inputs_embeds.add(position_embeds);
-    const Tensor causal_mask = create_causal_mask({.attention = attention_,
-                                                   .attention_mask = attention_mask,
-                                                   .shared_since = changes::kGpt2MasksAreShared},
-                                                  inputs_embeds, position_ids);
+    Tensor causal_mask;
+    if (attention_mask.defined() || !counts_first)
+      causal_mask = create_causal_mask({.attention = attention_,
+                                        .attention_mask = attention_mask,
+                                        .shared_since = changes::kGpt2MasksAreShared},
+                                       inputs_embeds, position_ids);
     hidden_states = drop_(hidden_states);
     hidden_states = nn::run_layers(h_, std::move(hidden_states), 1,
                                    [&](GPT2Block& block, std::size_t, const Tensor& x) {

@@ -11,6 +11,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/softplus.h"
+#include "ghost/ops/views.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -192,21 +193,27 @@ Tensor MambaMixer::slow_forward(const Tensor& x, const Tensor& attention_mask) {
   norm_scan_inputs(time_step, B, C);
   Tensor discrete_time_step = dt_proj_(time_step);
   discrete_time_step = ghost::softplus(discrete_time_step).transpose(1, 2);
+  const auto whole = [](const Tensor& tensor, int colons) {
+    return ghost::indexed_by_colons(tensor, colons);
+  };
   const Tensor A = ghost::exp(a_log_.to_float()).neg();
-  const Tensor discrete_A =
-      ghost::exp(A.unsqueeze(0).unsqueeze(2).mul(discrete_time_step.unsqueeze(3)));
-  const Tensor discrete_B = discrete_time_step.unsqueeze(3).mul(B.unsqueeze(1).to_float());
-  const Tensor deltaB_u = discrete_B.mul(hidden_states.unsqueeze(3).to_float());
+  const Tensor discrete_A = ghost::exp(
+      whole(A, 2).unsqueeze(0).unsqueeze(2).mul(whole(discrete_time_step, 3).unsqueeze(3)));
+  const Tensor discrete_B =
+      whole(discrete_time_step, 3).unsqueeze(3).mul(whole(B, 3).unsqueeze(1).to_float());
+  const Tensor deltaB_u = discrete_B.mul(whole(hidden_states, 3).unsqueeze(3).to_float());
 
   std::vector<Tensor> scan_outputs;
   Tensor scan_output;
   for (std::int64_t i = 0; i < seq_len; ++i) {
-    ssm_state = discrete_A.select(2).mul(ssm_state).add(deltaB_u.select(2));
-    scan_output = ssm_state.to(dtype).matmul(C.select(1).unsqueeze(-1));
-    scan_outputs.push_back(scan_output.select(2));
+    ssm_state = whole(whole(discrete_A, 2).select(2), 1).mul(ssm_state);
+    ssm_state = ssm_state.add(whole(whole(deltaB_u, 2).select(2), 1));
+    const Tensor in_dtype = ssm_state.to(dtype);
+    scan_output = in_dtype.matmul(whole(whole(C, 1).select(1), 1).unsqueeze(-1));
+    scan_outputs.push_back(whole(scan_output, 2).select(2));
   }
   scan_output = ghost::stack_last(scan_outputs);
-  scan_output = scan_output.add(hidden_states.mul(d_.unsqueeze(0).unsqueeze(2)));
+  scan_output = scan_output.add(hidden_states.mul(whole(d_, 1).unsqueeze(0).unsqueeze(2)));
   scan_output = scan_output.mul(config_.activation(gate));
   return out_proj_(scan_output.transpose(1, 2));
 }

@@ -11,6 +11,7 @@
 #include "family/llama.h"
 #include "family/mamba2_mixer.h"
 #include "ghost/ops/creation.h"
+#include "release/transformers_4_changes.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -49,7 +50,9 @@ class MambaMixer : public nn::Module<MambaMixer> {
         x_proj_(scope / "x_proj", c.intermediate_size, c.time_step_rank + 2 * c.state_size, false),
         dt_proj_(scope / "dt_proj", c.time_step_rank, c.intermediate_size, true),
         A_(c.norms == ScanNorms::rms ? rows_of_numbers(c, DType::int64) : Tensor()),
-        a_log_(scope.parameter("A_log", {c.intermediate_size, c.state_size})),
+        a_log_(scope.parameter(
+            "A_log", {c.intermediate_size, c.state_size},
+            ghost::has(changes::kMambaFillsItsALog) ? scope.dtype() : DType::float32)),
         d_(scope.parameter("D", {c.intermediate_size})),
         out_proj_(scope / "out_proj", c.intermediate_size, c.hidden_size, c.use_bias) {
     if (c.norms == ScanNorms::weightless && !ghost::has(changes::kMambaScansByFunctions)) {

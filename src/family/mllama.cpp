@@ -8,6 +8,7 @@
 #include "family/decoder.h"
 #include "family/families.h"
 #include "family/key_value_cache.h"
+#include "family/late_shared_mask.h"
 #include "family/llama.h"
 
 namespace memtape::family {
@@ -103,7 +104,7 @@ class MllamaDecoderLayer {
   std::optional<MllamaCrossAttentionDecoderLayer> cross_attention_;
 };
 
-struct MllamaParts : DecoderParts {
+struct MllamaParts : LateSharedMask {
   using Settings = MllamaTextConfig;
   using Embedding = MllamaEmbedding;
   using DecoderLayer = MllamaDecoderLayer;

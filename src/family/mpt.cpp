@@ -7,6 +7,7 @@
 #include "family/families.h"
 #include "family/masking.h"
 #include "family/transformer_for_causal_lm.h"
+#include "family/update_causal_mask.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
@@ -17,6 +18,7 @@
 #include "ghost/ops/views.h"
 #include "nn/checkpointing.h"
 #include "nn/layers.h"
+#include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
@@ -179,11 +181,17 @@ class MptModel : public nn::Module<MptModel> {
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
     const Tensor inputs_embeds = wte(input_ids);
     Tensor hidden_states = inputs_embeds;
+    Tensor ones;
+    if (!ghost::has(changes::kAllMasksAreShared))
+      ones = attention_mask.defined() ? attention_mask
+                                      : ghost::ones(input_ids.sizes(), DType::float32);
     const Tensor alibi = build_mpt_alibi_tensor(config_.n_heads, config_.max_seq_len);
-    const Tensor causal_mask = create_causal_mask({.attention = AttentionImplementation::eager,
+    Tensor causal_mask = ones.defined()
+                             ? prepare_4d_causal_attention_mask(ones, inputs_embeds)
+                             : create_causal_mask({.attention = AttentionImplementation::eager,
                                                    .attention_mask = attention_mask},
-                                                  inputs_embeds, {})
-                                   .to(DType::boolean);
+                                                  inputs_embeds, {});
+    causal_mask = causal_mask.to(DType::boolean);
     MptOutput outputs;
     for (MptBlock& block : blocks_) {
       outputs = block(hidden_states, alibi, causal_mask);

@@ -38,9 +38,18 @@ struct Olmo3Parts : Olmo2Parts {
   static const LayerRopes& rope(const Olmo3Config& c) { return c.ropes; }
 };
 
+struct Olmo3OneRopeParts : Olmo2Parts {
+  using Settings = Olmo3Config;
+};
+
 }  // namespace
 
 ModelPointer build_olmo3(const Config& c, const ModelOptions& options) {
+  if (ghost::has(changes::kRopesByTypeInUse) && !ghost::has(changes::kOlmo3RopesByType)) {
+    Olmo3Config config(c, options);
+    config.rope.keeps_float32 = true;
+    return build_checked<DecoderForCausalLM<Olmo3OneRopeParts>>(c, config, options);
+  }
   return build_checked<DecoderForCausalLM<Olmo3Parts>>(c, Olmo3Config(c, options), options);
 }
 

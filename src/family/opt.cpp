@@ -192,22 +192,25 @@ class OPTDecoder : public nn::Module<OPTDecoder> {
 
   Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
     Tensor inputs_embeds = embed_tokens(input_ids);
+    Tensor cache_position;
+    if (!ghost::has(changes::kCachePositionsAreGone))
+      cache_position = ghost::arange(input_ids.size(1), DType::int64);
     const Tensor attention_mask =
         given_mask.defined() ? given_mask : ghost::ones(input_ids.sizes(), DType::float32);
-    Tensor cache_position;
-    if (!ghost::has(changes::kAllMasksAreShared))
-      cache_position = ghost::arange(input_ids.size(1), DType::int64);
+    const bool masks_first = !ghost::has(changes::kAllMasksAreShared);
+    const MaskRequest request{.attention = attention_,
+                              .attention_mask = attention_mask,
+                              .shared_since = changes::kAllMasksAreShared};
+    Tensor causal_mask;
+    if (masks_first)
+      causal_mask = create_causal_mask(request, inputs_embeds, cache_position.unsqueeze(0));
     Tensor position_ids = passed_position_ids();
     if (!position_ids.defined()) {
       position_ids = ghost::cumsum(attention_mask);
       position_ids = position_ids.mul(attention_mask).add(-1).to(DType::int64);
       position_ids = position_ids.slice(1, 0, position_ids.size(1));
     }
-    const Tensor causal_mask = create_causal_mask(
-        {.attention = attention_,
-         .attention_mask = attention_mask,
-         .shared_since = changes::kAllMasksAreShared},
-        inputs_embeds, cache_position.defined() ? cache_position.unsqueeze(0) : Tensor());
+    if (!masks_first) causal_mask = create_causal_mask(request, inputs_embeds, {});
     const Tensor pos_embeds = embed_positions_(position_ids);
     if (project_in_) inputs_embeds = (*project_in_)(inputs_embeds);
     Tensor hidden_states = inputs_embeds.add(pos_embeds);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ghost/ops/pointwise.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 
@@ -15,6 +16,7 @@ Tensor Olmo2RMSNorm::forward(const Tensor& x) {
   Tensor hidden_states = x.to_float();
   const Tensor variance = hidden_states.pow(2).mean(-1, true);
   hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-6)));
+  if (!ghost::has(changes::kOlmo2NormsInFloat32)) return weight_.mul(hidden_states.to(input_dtype));
   return weight_.mul(hidden_states).to(input_dtype);
 }
 

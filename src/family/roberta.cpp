@@ -47,7 +47,7 @@ class RobertaEmbeddings : public nn::Module<RobertaEmbeddings> {
     const Tensor token_type_embeddings = token_type_embeddings_(token_type_ids);
     Tensor embeddings = inputs_embeds.add(token_type_embeddings);
     const Tensor position_embeddings = position_embeddings_(position_ids);
-    embeddings = embeddings.add(position_embeddings);
+    add_positions(embeddings, position_embeddings);
     embeddings = layer_norm_(embeddings);
     embeddings = dropout_(embeddings);
     return embeddings;

@@ -2,6 +2,7 @@
 #include "family/rope.h"
 
 #include <algorithm>
+#include <string>
 #include <tuple>
 
 #include "family/key_value_cache.h"
@@ -58,10 +59,13 @@ void RotaryEmbedding::register_original_inv_freq() {
 void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
   if (rope_.rope_type == RopeType::dynamic) return update_dynamic_frequencies(position_ids);
   if (rope_.rope_type != RopeType::longrope) return;
+  if (!ghost::has(changes::kModelsHaveTheRopes)) return register_inv_freq(compute_inv_freq(rope_));
   const Tensor seq_len = ghost::max_all(position_ids).add(1);
   if (ghost::has(changes::kLongRopeKeepsItsFrequencies)) return choose_frequencies(seq_len);
   ghost::comparison("gt", seq_len);
-  register_inv_freq(compute_inv_freq(rope_));
+  const bool keeps = !ghost::has(changes::kLongRopeForgetsItsFrequencies);
+  if (keeps && !long_inv_freq_.defined()) long_inv_freq_ = compute_inv_freq(rope_);
+  register_inv_freq(keeps ? long_inv_freq_ : compute_inv_freq(rope_));
 }
 
 /// The long frequencies are made once; what is chosen of both is copied into the buffer.
@@ -106,6 +110,16 @@ RotaryAngles rotary_angles(const Tensor& position_ids, const Tensor& inv_freq) {
   return {std::move(freqs), std::move(inv_freq_expanded), std::move(position_ids_expanded)};
 }
 
+namespace {
+
+/// Whether the module is one of those that attentions had of their own (see OwnRopes).
+bool is_in_attention(const nn::ModuleNode& module) {
+  const std::string path = ghost::session().tape.scopes.path(module.scope);
+  return path.ends_with("self_attn.rotary_emb");
+}
+
+}  // namespace
+
 CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const ghost::GradMode no_grad(false);
   update_frequencies(position_ids);
@@ -116,8 +130,13 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const Tensor emb = rope_.half_width    ? freqs
                      : rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1)
                                          : ghost::cat({freqs, freqs}, -1);
-  const Tensor cos = ghost::cos(emb).mul(1.0);
-  const Tensor sin = ghost::sin(emb).mul(1.0);
+  Tensor cos = ghost::cos(emb), sin;
+  const bool in_turn = ghost::has(changes::kAnglesAreScaledInTurn);
+  const bool is_scaled = in_turn || !is_in_attention(node());
+  if (in_turn || rope_.rope_type == RopeType::longrope) cos = cos.mul(1.0);
+  sin = ghost::sin(emb);
+  if (!in_turn && is_scaled) cos = cos.mul(1.0);
+  if (is_scaled || rope_.rope_type == RopeType::longrope) sin = sin.mul(1.0);
   if (rope_.keeps_float32) return {cos, sin};
   Tensor cos_cast = cos.to(x.dtype());
   return {std::move(cos_cast), sin.to(x.dtype())};

@@ -2,6 +2,7 @@
 #include "family/vision_towers.h"
 
 #include "family/config_checks.h"
+#include "release/transformers_4_changes.h"
 
 namespace memtape::family {
 
@@ -83,7 +84,9 @@ QwenVisionTower::QwenVisionTower(const nn::Scope& scope, const QwenVisionConfig&
                      ? std::optional<nn::Embedding>(std::in_place, scope / "pos_embed",
                                                     c.num_position_embeddings, c.hidden_size)
                      : std::nullopt),
-      rotary_pos_emb_(scope / "rotary_pos_emb", {.dim = c.hidden_size / c.num_heads / 2}),
+      rotary_pos_emb_(scope / "rotary_pos_emb",
+                      {.dim = c.hidden_size / c.num_heads / 2,
+                       .keeps_original = ghost::has(changes::kVisionRopesKeepOriginals)}),
       blocks_(scope / "blocks", c.depth, c),
       merger_(scope / "merger", c, false),
       deepstack_merger_list_(scope / "deepstack_merger_list", c.deepstack_mergers, c, true) {

@@ -143,4 +143,63 @@ inline constexpr Change kT5CountsNoPositions{Package::transformers,
                                              "to the encoder was told the last of them plus one.",
                                              "models/t5/modeling_t5.py:T5Block.forward"};
 
+inline constexpr Change kGpt2UpdatesItsMask{
+    Package::transformers,
+    {4, 52, 0},
+    "GPT-2 makes a causal mask for eager attention, and counts positions behind the embedding; "
+    "before, there was no mask beside the triangle of its layers, and positions came first.",
+    "models/gpt2/modeling_gpt2.py:GPT2Model.forward"};
+
+inline constexpr Change kLongRopeForgetsItsFrequencies{
+    Package::transformers,
+    {5, 0, 0},
+    "longrope computes its long frequencies in every forward; before, in the first alone.",
+    "modeling_rope_utils.py:longrope_frequency_update"};
+
+inline constexpr Change kMambaFillsItsALog{
+    Package::transformers,
+    {5, 3, 0},
+    "Mamba makes A_log in the model's dtype and fills it; before, it was the logarithm of float32 "
+    "numbers, and stayed in float32.",
+    "models/mamba/modeling_mamba.py:MambaMixer.__init__"};
+
+inline constexpr Change kCachePositionsAreGone{
+    Package::transformers,
+    {5, 4, 0},
+    "Models make no cache_position; before, those without position_ids of their own did, too.",
+    "models/bloom/modeling_bloom.py:BloomModel.forward, models/opt/modeling_opt.py"};
+
+inline constexpr Change kGpt2HasNoMaskedBias{
+    Package::transformers,
+    {5, 0, 0},
+    "GPT-2's layers keep no masked_bias beside their triangle.",
+    "models/gpt2/modeling_gpt2.py:GPT2Attention.__init__"};
+
+inline constexpr Change kOlmo3RopesByType{
+    Package::transformers,
+    {5, 13, 0},
+    "OLMo 3 has frequencies for each layer type again; since 5.0, one rope served all layers.",
+    "models/olmo3/modeling_olmo3.py:Olmo3Model.forward"};
+
+inline constexpr Change kVisionRopesKeepOriginals{
+    Package::transformers,
+    {5, 17, 0},
+    "The rotary embeddings of Qwen's and GLM's vision towers are those of text models, which keep "
+    "their original frequencies; before, each had one buffer.",
+    "models/qwen2_vl/modeling_qwen2_vl.py:VisionRotaryEmbedding, Qwen2VLVisionRotaryEmbedding"};
+
+inline constexpr Change kAnglesAreScaledInTurn{
+    Package::transformers,
+    {4, 48, 0},
+    "A rotary embedding's cos is scaled before sin is taken; before, both were taken first, and "
+    "those of attentions had no scale.",
+    "models/llama/modeling_llama.py:LlamaRotaryEmbedding.forward, "
+    "models/mistral/modeling_mistral.py:MistralRotaryEmbedding.forward"};
+
+inline constexpr Change kOlmo2NormsInFloat32{
+    Package::transformers,
+    {4, 52, 0},
+    "OLMo 2's norm multiplies by its weight in float32; before, behind the cast back.",
+    "models/olmo2/modeling_olmo2.py:Olmo2RMSNorm.forward"};
+
 }  // namespace memtape::changes
