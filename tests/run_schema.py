@@ -20,7 +20,7 @@ import run_cases
 sys.path.insert(0, str(run_cases.TESTS / "report"))
 import validate_schema  # noqa: E402
 
-COMMANDS = {"serve", "models", "gpus", "train", "plan", "time"}
+COMMANDS = {"serve", "models", "gpus", "train", "fits", "plan", "time"}
 
 
 def answer_of(case, program):

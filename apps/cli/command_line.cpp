@@ -35,6 +35,8 @@ constexpr std::array kCommands{
             "memtape plan train meta-llama/Llama-3.1-70B --gpu h100-80gb --gpus 64 "
             "--global-batch-size 256",
             parse_plan, true},
+    Command{"fits", "", "which models this machine can chat with or train",
+            "memtape fits --gpu rtx-3060-12gb --host-memory 64GiB --size 7B..40B", parse_fits},
     Command{"time", "QUESTIONS", "the time of steps and servers by their sizes",
             "memtape time q.jsonl", parse_time},
     Command{"record", "train MODEL", "that real step as a row of truth",

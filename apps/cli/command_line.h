@@ -21,7 +21,7 @@ using Request = std::variant<Message, RawOptions, ServeCommand, LaunchOptions, R
                              PlanTrainOptions, PlanServeOptions, VerifyOptions, VerifyServeOptions,
                              ReplayOptions, ScoreboardOptions, DiffOptions, ModelsOptions,
                              GpusOptions, ExplainOptions, DetectOptions, CheckOptions, WatchCommand,
-                             TimeOptions, McpOptions, HttpOptions, WebOptions>;
+                             TimeOptions, FitsOptions, McpOptions, HttpOptions, WebOptions>;
 
 Result<Request> parse_command_line(Arguments arguments);
 

@@ -508,6 +508,21 @@ Result<Request> parse_launch(const Command& command, Arguments before, Arguments
   return request;
 }
 
+/// `memtape fits --gpu NAME`
+Result<Request> parse_fits(const Command& command, Arguments arguments) {
+  FitsOptions options;
+  const std::unique_ptr<CLI::App> app = app_of(command);
+  std::vector<std::string> sink;
+  const std::vector<CLI::Option*> named = add_named(*app, answer::fits_options(), sink);
+  app->add_flag("--strict", options.output.strict, "without what may not fit")->group("Answer");
+  Result<Request> request = parse_into(options, *app, command, arguments);
+  if (!request || !std::holds_alternative<FitsOptions>(*request)) return request;
+  FitsOptions& read = std::get<FitsOptions>(*request);
+  read.values = typed_of(*app, named);
+  if (const auto twice = answer::said_twice(read.values)) return tl::unexpected<Error>(*twice);
+  return request;
+}
+
 Result<Request> parse_time(const Command& command, Arguments arguments) {
   return parse_catalog<TimeOptions>(command, arguments);
 }

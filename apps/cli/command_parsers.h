@@ -23,6 +23,7 @@ Result<Request> parse_plan(const Command& command, Arguments arguments);
 Result<Request> parse_serve(const Command& command, Arguments arguments);
 Result<Request> parse_run(const Command& command, Arguments arguments);
 Result<Request> parse_verify(const Command& command, Arguments arguments);
+Result<Request> parse_fits(const Command& command, Arguments arguments);
 Result<Request> parse_time(const Command& command, Arguments arguments);
 Result<Request> parse_replay(const Command& command, Arguments arguments);
 Result<Request> parse_explain(const Command& command, Arguments arguments);

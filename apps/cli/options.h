@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "answer/fits.h"
 #include "answer/options.h"
 #include "answer/plan_serve.h"
 
 namespace memtape::cli {
 
 using answer::Arguments;
+using answer::FitsOptions;
 using answer::GpusOptions;
 using answer::kServerQuestions;
 using answer::LaunchOptions;

@@ -39,6 +39,7 @@ struct Run {
   int operator()(const DetectOptions& options) const { return run_detect(options, terminal); }
   int operator()(const CheckOptions& options) const { return run_check(options, terminal); }
   int operator()(const WatchCommand& command) const { return run_watch(command, terminal); }
+  int operator()(const FitsOptions& options) const { return run_fits(options, terminal); }
   int operator()(const TimeOptions& options) const { return run_time(options, terminal); }
   int operator()(const ModelsOptions& options) const { return run_models(options, terminal); }
   int operator()(const GpusOptions& options) const { return run_gpus(options, terminal); }

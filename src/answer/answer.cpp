@@ -8,6 +8,7 @@
 
 #include "answer/catalog_json.h"
 #include "answer/exit_code.h"
+#include "answer/fits.h"
 #include "answer/launch_request.h"
 #include "answer/options_json.h"
 #include "answer/plan_serve.h"
@@ -25,8 +26,8 @@
 namespace memtape::answer {
 namespace {
 
-constexpr std::array<std::string_view, 8> kCommands{"train",  "serve", "plan train", "plan serve",
-                                                    "models", "gpus",  "options",    "--"};
+constexpr std::array<std::string_view, 9> kCommands{
+    "train", "serve", "fits", "plan train", "plan serve", "models", "gpus", "options", "--"};
 
 using Words = std::vector<const char*>;
 
@@ -68,6 +69,17 @@ Result<Answered> serve_words(Arguments words, Form form, const Outside& outside)
   if (!read) return tl::unexpected(read.error());
   if (!read->help.empty()) return Answered{read->help, ExitCode::fits};
   return serve(read->command, form, outside);
+}
+
+Result<Answered> fits_words(Arguments words, Form form, const Outside& outside) {
+  const Result<FitsOptions> options = read_fits_words(words);
+  if (!options) return tl::unexpected(options.error());
+  const Result<FitsAnswer> answer = fits(*options, outside);
+  if (!answer) return tl::unexpected(answer.error());
+  Result<std::string> text = shown(*answer, form);
+  if (!text) return tl::unexpected(text.error());
+  return Answered{std::move(*text),
+                  answer->models.empty() ? ExitCode::does_not_fit : ExitCode::fits};
 }
 
 /// `plan train MODEL ...` and `plan serve MODEL ...`, after the first word.
@@ -146,6 +158,7 @@ Result<Answered> answer_words(Arguments words, Form form, const Outside& outside
   const Arguments rest = words.subspan(1);
   if (first == "train") return train_words(rest, form, outside);
   if (first == "serve") return serve_words(rest, form, outside);
+  if (first == "fits") return fits_words(rest, form, outside);
   if (first == "plan") return plan(rest, form, outside);
   if (first == "models") return models(rest, outside);
   if (first == "gpus") return gpus(rest);

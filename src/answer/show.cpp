@@ -69,6 +69,12 @@ Result<std::string> shown(const Serving& serving, Form form) {
   return std::visit(ShowServing{form}, serving);
 }
 
+Result<std::string> shown(const FitsAnswer& answer, Form form) {
+  if (form == Form::json) return json(answer);
+  if (form == Form::text) return text(answer, kWidth);
+  return not_shown("json or text");
+}
+
 Result<std::string> shown(const PlanAnswer& plans, Form form) {
   if (form == Form::json) return report::json(plans);
   if (form == Form::text) return report::text(plans, {.width = kWidth, .style = {}});

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "answer/fits.h"
 #include "answer/request.h"
 #include "answer/serve_answer.h"
 #include "answer/train_answer.h"
@@ -13,6 +14,7 @@ namespace memtape::answer {
 
 Result<std::string> shown(const Training& training, Form form);
 Result<std::string> shown(const Serving& serving, Form form);
+Result<std::string> shown(const FitsAnswer& answer, Form form);
 Result<std::string> shown(const PlanAnswer& plans, Form form);
 
 }  // namespace memtape::answer

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "answer/fits.h"
 #include "answer/given_twice.h"
 #include "answer/plan_options.h"
 #include "answer/train_options.h"
@@ -70,6 +71,14 @@ std::vector<KnownOption> known_plan_serve_options() {
   std::vector<KnownOption> known;
   for (const NamedOption& option : plan_serve_options()) known.push_back(known_option(option));
   add_plan_answers(known);
+  return known;
+}
+
+std::vector<KnownOption> known_fits_options() {
+  std::vector<KnownOption> known;
+  for (const NamedOption& option : fits_options()) known.push_back(known_option(option));
+  for (const char* name : {"json", "quiet", "explain", "strict"})
+    known.push_back({name, false, false, true});
   return known;
 }
 
@@ -254,6 +263,12 @@ Result<PlanServeOptions> read_plan_serve_words(Arguments arguments) {
                           .values = std::move(read->values),
                           .csv = read->csv,
                           .output = read->output};
+}
+
+Result<FitsOptions> read_fits_words(Arguments arguments) {
+  Result<RawOptions> read = Reader("fits", arguments, known_fits_options(), false).read();
+  if (!read) return tl::unexpected(read.error());
+  return FitsOptions{.values = std::move(read->typed), .output = read->output};
 }
 
 Result<LaunchOptions> read_launch_words(Arguments before, Arguments launched) {

@@ -16,6 +16,7 @@ int run_run(const RunCommand& command, Terminal& terminal);
 int run_verify(const VerifyOptions& options, Terminal& terminal);
 int run_verify_serve(const VerifyServeOptions& options, Terminal& terminal);
 int run_replay(const ReplayOptions& options, Terminal& terminal);
+int run_fits(const FitsOptions& options, Terminal& terminal);
 int run_time(const TimeOptions& options, Terminal& terminal);
 int run_models(const ModelsOptions& options, Terminal& terminal);
 int run_gpus(const GpusOptions& options, Terminal& terminal);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/typed_number.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/letter_case.h"
+
+namespace memtape {
+namespace {
+
+using Unit = std::pair<std::string_view, double>;
+
+constexpr double kKibi = 1024;
+constexpr auto kSizes = std::to_array<Unit>({
+    {"", 1},
+    {"b", 1},
+    {"kb", 1e3},
+    {"mb", 1e6},
+    {"gb", 1e9},
+    {"tb", 1e12},
+    {"k", kKibi},
+    {"ki", kKibi},
+    {"kib", kKibi},
+    {"m", kKibi* kKibi},
+    {"mi", kKibi* kKibi},
+    {"mib", kKibi* kKibi},
+    {"g", kKibi* kKibi* kKibi},
+    {"gi", kKibi* kKibi* kKibi},
+    {"gib", kKibi* kKibi* kKibi},
+    {"t", kKibi* kKibi* kKibi* kKibi},
+    {"ti", kKibi* kKibi* kKibi* kKibi},
+    {"tib", kKibi* kKibi* kKibi* kKibi},
+});
+constexpr auto kTokens = std::to_array<Unit>({{"", 1}, {"k", kKibi}, {"m", kKibi* kKibi}});
+constexpr auto kParameters =
+    std::to_array<Unit>({{"", 1}, {"k", 1e3}, {"m", 1e6}, {"b", 1e9}, {"t", 1e12}});
+
+template <std::size_t n>
+std::optional<std::int64_t> number(std::string_view text, const std::array<Unit, n>& units) {
+  const std::size_t digits = text.find_first_not_of("0123456789.");
+  const std::string_view figure = text.substr(0, digits);
+  std::string_view rest = digits == std::string_view::npos ? "" : text.substr(digits);
+  while (rest.starts_with(' ')) rest.remove_prefix(1);
+  const std::string unit = lower_case(std::string(rest));
+  for (const auto& [name, times] : units) {
+    if (name != unit) continue;
+    std::int64_t whole = 0;
+    const char* end = figure.data() + figure.size();
+    const auto [at, error] = std::from_chars(figure.data(), end, whole);
+    constexpr double kMost = 9.2e18;
+    if (error == std::errc() && at == end) {
+      if (static_cast<double>(whole) * times > kMost) return std::nullopt;
+      return whole * static_cast<std::int64_t>(times);
+    }
+    double real = 0;
+    const auto [after, bad] = std::from_chars(figure.data(), end, real);
+    if (name.empty() || bad != std::errc() || after != end || !(real * times <= kMost))
+      return std::nullopt;
+    return std::llround(real * times);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Bytes> typed_bytes(std::string_view text) { return number(text, kSizes); }
+
+std::optional<std::int64_t> typed_tokens(std::string_view text) { return number(text, kTokens); }
+
+std::optional<std::int64_t> typed_parameters(std::string_view text) {
+  return number(text, kParameters);
+}
+
+}  // namespace memtape
