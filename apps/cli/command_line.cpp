@@ -99,10 +99,19 @@ Error unknown_command(std::string_view typed) {
       ErrorKind::bad_input, fmt::format("unknown command {}", typed), {}, suggestion(typed, names)};
 }
 
+/// `memtape help train` is `memtape train --help`.
+Result<Request> help_on(std::string_view name) {
+  constexpr std::array<const char*, 1> kHelp{"--help"};
+  for (const Command& command : kCommands)
+    if (command.name == name) return command.parse(command, kHelp);
+  return tl::unexpected<Error>(unknown_command(name));
+}
+
 }  // namespace
 
 Result<Request> parse_command_line(Arguments arguments) {
   const std::string_view first = arguments.empty() ? "--help" : arguments.front();
+  if (first == "help" && arguments.size() > 1) return help_on(arguments[1]);
   if (first == "--help" || first == "-h" || first == "help") return Message{overview()};
   const auto dashes = std::ranges::find(arguments, std::string_view("--"));
   if (first.starts_with('-') && dashes != arguments.end())

@@ -77,13 +77,32 @@ std::optional<Error> leftover(const CLI::App& app, const Command& command) {
   const std::string typed = option->substr(0, option->find('='));
   Error error = mistake(command, fmt::format("unknown option {}", typed));
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  if (const std::string_view best = nearest(typed, candidates); !best.empty())
+  if (const std::string_view meant = answer::option_meant(typed);
+      !meant.empty() && std::ranges::find(candidates, meant) != candidates.end())
+    error.hint = fmt::format("did you mean {}?", meant);
+  else if (const std::string_view best = nearest(typed, candidates); !best.empty())
     error.hint = fmt::format("did you mean {}?", best);
   return error;
 }
 
 std::vector<std::string> reversed(Arguments arguments) {
   return {arguments.rbegin(), arguments.rend()};
+}
+
+/// --micro_batch_size is --micro-batch-size where only that is an option.
+std::vector<std::string> as_written(const CLI::App& app, Arguments arguments) {
+  std::vector<std::string> words;
+  for (const std::string_view word : arguments) {
+    const std::string name(word.substr(0, word.find('=')));
+    std::string other = name;
+    std::replace(other.begin() + std::min<std::ptrdiff_t>(2, std::ssize(other)), other.end(), '_',
+                 '-');
+    const bool turns = name.starts_with("--") && other != name &&
+                       app.get_option_no_throw(name) == nullptr &&
+                       app.get_option_no_throw(other) != nullptr;
+    words.push_back(turns ? other + std::string(word.substr(name.size())) : std::string(word));
+  }
+  return words;
 }
 
 template <class Options>
@@ -97,8 +116,11 @@ OutputOptions& output_of(LaunchOptions& options) { return options.given.output; 
 /// Reads the words into `options`, which `app` is bound to.
 template <class Options>
 Result<Request> parse_into(Options& options, CLI::App& app, const Command& command,
-                           Arguments arguments) {
+                           Arguments typed) {
   add_output_options(app, output_of(options));
+  const std::vector<std::string> written = as_written(app, typed);
+  std::vector<const char*> arguments;
+  for (const std::string& word : written) arguments.push_back(word.c_str());
   std::optional<Error> failure;
   try {
     app.parse(reversed(arguments));
@@ -124,7 +146,8 @@ std::vector<CLI::Option*> add_named(CLI::App& app, std::span<const NamedOption> 
                                     std::vector<std::string>& sink) {
   std::vector<CLI::Option*> added;
   for (const NamedOption& row : table) {
-    const std::string name = fmt::format("--{}", row.name), help(row.help);
+    const std::string help(row.help);
+    const std::string name = fmt::format("--{}", row.name);
     if (row.value.empty()) {
       added.push_back(app.add_flag(name, help)->group(std::string(row.group)));
       continue;

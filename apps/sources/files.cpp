@@ -22,7 +22,18 @@ tl::unexpected<Error> system_error(const std::string& path) {
   return bad_input(std::strerror(errno), path);
 }
 
-int open_to_read(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
+/// A pipe nobody writes to would be waited for without end: opening does not block, and what is
+/// there to read is asked for afterwards.
+int open_to_read(const std::string& path) {
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/// A named pipe is no file: nobody may ever write to it. Pipes of a shell ("<(...)") have no name.
+bool is_named_pipe(const std::string& path, int descriptor) {
+  struct stat status{};
+  return ::fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode) && status.st_nlink > 0 &&
+         !path.starts_with("/dev/fd/") && !path.starts_with("/proc/");
+}
 
 struct Closer {
   int descriptor;
@@ -40,6 +51,9 @@ Result<std::string> read_text_file(const std::string& path, std::size_t limit) {
   const int descriptor = open_to_read(path);
   if (descriptor < 0) return system_error(path);
   const Closer closer{descriptor};
+  if (is_named_pipe(path, descriptor))
+    return bad_input("a named pipe, not a file", path, "write what comes out of it to a file");
+  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
   std::string text;
   std::array<char, 1 << 16> chunk;
   for (;;) {

@@ -93,6 +93,32 @@ Result<ModelSource> from_hub(const std::string& id, const HubSettings& settings)
                      std::move(checkpoint->warnings)};
 }
 
+/// A link that leads nowhere is meant as a file, whatever its name looks like.
+Result<void> check_link(const std::string& model) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(model, error))) return {};
+  (void)fs::exists(model, error);
+  return bad_input(error == std::errc::too_many_symbolic_link_levels
+                       ? "a symbolic link that leads back to itself"
+                       : "a symbolic link to nothing",
+                   model, "make it point to the model's folder or file");
+}
+
+/// The model of a page of the hub that was pasted: https://huggingface.co/ORG/NAME/tree/main.
+std::string without_address(const std::string& typed) {
+  for (const std::string_view page :
+       {"https://huggingface.co/", "http://huggingface.co/", "https://hf.co/", "huggingface.co/",
+        "hf.co/", "hf:", "https://www.huggingface.co/"}) {
+    if (!typed.starts_with(page)) continue;
+    std::string id = typed.substr(page.size());
+    id.resize(std::min(id.size(), id.find_first_of("?#")));
+    if (const std::size_t slash = id.find('/'); slash != std::string::npos)
+      id.resize(std::min(id.size(), id.find('/', slash + 1)));
+    return id;
+  }
+  return typed;
+}
+
 /// Something that was meant as a file, to judge by how it looks.
 bool looks_like_path(std::string_view typed) {
   if (typed.empty() || typed.front() == '.' || typed.front() == '/' || typed.front() == '~')
@@ -104,8 +130,10 @@ bool looks_like_path(std::string_view typed) {
 
 }  // namespace
 
-Result<ModelSource> find_model_source(const std::string& model, const HubSettings& settings) {
+Result<ModelSource> find_model_source(const std::string& typed, const HubSettings& settings) {
+  const std::string model = is_there(typed) ? typed : without_address(typed);
   if (is_there(model)) return from_path(model);
+  if (const Result<void> link = check_link(model); !link) return tl::unexpected(link.error());
   if (const CatalogEntry* entry = find_model(model)) return from_catalog(*entry);
   if (looks_like_path(model))
     return bad_input("no such file or folder", model.empty() ? "MODEL" : model);

@@ -126,14 +126,14 @@ bool is_supported(std::string_view family) {
                              [&](const auto& f) { return f.model_type == family; });
 }
 
-std::string models_json() {
+std::string models_json(std::span<const CatalogEntry> models) {
   JsonWriter json(JsonWriter::Layout::pretty);
   json.begin_object();
   json.member("schema", "memtape/1");
   json.member("command", "models");
   json.key("models");
   json.begin_array();
-  for (const CatalogEntry& entry : model_catalog()) write_entry(json, entry);
+  for (const CatalogEntry& entry : models) write_entry(json, entry);
   json.end_array();
   json.end_object();
   return std::move(json).take() + "\n";

@@ -24,7 +24,7 @@ std::string gpus_json(std::span<const Gpu> gpus);
 /// Whether `memtape train` has a ghost of the family.
 bool is_supported(std::string_view family);
 
-std::string models_json();
+std::string models_json(std::span<const CatalogEntry> models = model_catalog());
 
 /// One model with everything a report of it needs.
 struct ModelFacts {

@@ -2,7 +2,8 @@
 #include "answer/device_options.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/typed_number.h"
 
 namespace memtape::answer {
 namespace {
@@ -10,11 +11,10 @@ namespace {
 Result<std::optional<Bytes>> bytes_option(OptionValues values, std::string_view name) {
   const std::string* text = last_value(values, name);
   if (!text) return std::nullopt;
-  Bytes bytes = 0;
-  const auto [at, error] = std::from_chars(text->data(), text->data() + text->size(), bytes);
-  if (error != std::errc() || at != text->data() + text->size() || bytes < 0)
+  const std::optional<Bytes> bytes = typed_bytes(*text);
+  if (!bytes)
     return memtape::bad_input("unusable value \"" + *text + "\"", "--" + std::string(name),
-                              "a whole number of bytes");
+                              "a whole number of bytes, or a size like 24GiB or 80GB");
   return bytes;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "predict/serve.h"
 
@@ -59,15 +60,23 @@ std::string flag_lines(std::span<const ServeFlag> flags) {
   return text;
 }
 
-std::string help() {
+/// With `--engine NAME` that engine's flags alone.
+std::string help(const ServeEngine* only) {
   std::string text =
       "an inference server, per GPU\n\nUsage: memtape serve MODEL [options]\n\n"
       "MODEL  catalog name, hub id, directory, config.json, .safetensors or .gguf file\n\n"
       "Options:\n" +
       flag_lines(kCommon) + "\nAnswer:\n" + flag_lines(kAnswer);
-  for (const ServeEngine& engine : serve_engines())
+  for (const ServeEngine& engine : serve_engines()) {
+    if (only && engine.name != only->name) continue;
     text +=
         fmt::format("\n--engine {}: {}\n{}", engine.name, engine.summary, flag_lines(engine.flags));
+  }
+  if (only)
+    return text + fmt::format(
+                      "\nExample:\n  memtape serve meta-llama/Llama-3.1-8B --engine {} "
+                      "--gpu l4\n",
+                      only->name);
   return text +
          "\nExample:\n  memtape serve meta-llama/Llama-3.1-8B --engine llamacpp --quantize Q4_K_M "
          "--gpu rtx-4090\n";
@@ -85,6 +94,12 @@ Word word_of(std::string_view text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+/// generate()'s switches with a value, as Python spells it.
+bool is_truth(std::string_view word) {
+  const std::string value = lower_case(std::string(word));
+  return value == "true" || value == "false";
+}
+
 /// The engine decides which flags there are, so it is looked for first.
 Result<const ServeEngine*> engine_of(Arguments arguments) {
   std::string_view named = serve_engines().front().name;
@@ -99,10 +114,33 @@ Result<const ServeEngine*> engine_of(Arguments arguments) {
   return find_serve_engine(named);
 }
 
+/// What people mean by words that are not there, before what is spelled alike.
+struct Meaning {
+  std::string_view engine, typed, hint;  ///< "": of any engine
+};
+constexpr auto kMeanings = std::to_array<Meaning>({
+    {"", "--seq", "--context L for a user's prompt, or the engine's own length of context"},
+    {"", "--seq-len", "--context L for a user's prompt, or the engine's own length of context"},
+    {"", "--sequence-length", "--context L for a user's prompt: that one is of memtape train"},
+    {"llamacpp", "--max-tokens", "--ctx-size N"},
+    {"vllm", "--batch-size", "--max-num-seqs N: requests at a time"},
+    {"sglang", "--batch-size", "--max-running-requests N: requests at a time"},
+    {"", "--concurrency", "--users N"},
+    {"", "--fits", "memtape fits --gpu NAME says which models fit"},
+    {"vllm", "--mmproj",
+     "vLLM reads a model's tower from its checkpoint; --engine llamacpp has it"},
+    {"sglang", "--mmproj",
+     "SGLang reads a model's tower from its checkpoint; --engine llamacpp has it"},
+    {"transformers", "--mmproj",
+     "transformers reads a model's tower from its checkpoint; --engine llamacpp has it"},
+});
+
 class Reader {
  public:
   Reader(const ServeEngine& engine, Arguments arguments) : engine_(engine), left_(arguments) {
     words_.command.engine = engine.name;
+    names_engine_ = std::ranges::any_of(
+        arguments, [](const char* word) { return word_of(word).flag == "--engine"; });
   }
 
   Result<ServeWords> read() && {
@@ -143,7 +181,22 @@ class Reader {
     for (const std::span<const ServeFlag> flags :
          {std::span<const ServeFlag>(kCommon), engine_.flags})
       if (const ServeFlag* flag = find_flag(flags, word.flag)) return value_of(*flag, word);
+    if (const ServeFlag* flag = otherwise_written(word.flag)) return value_of(*flag, word);
     return unknown(word.flag);
+  }
+
+  /// --max_model_len is --max-model-len, and the other way round.
+  const ServeFlag* otherwise_written(std::string_view typed) const {
+    if (!typed.starts_with("--")) return nullptr;
+    for (const auto& [from, to] : {std::pair('_', '-'), std::pair('-', '_')}) {
+      std::string word(typed.substr(2));
+      std::ranges::replace(word, from, to);
+      word.insert(0, "--");
+      for (const std::span<const ServeFlag> flags :
+           {std::span<const ServeFlag>(kCommon), engine_.flags})
+        if (const ServeFlag* flag = find_flag(flags, word)) return flag;
+    }
+    return nullptr;
   }
 
   Result<void> operand(std::string_view text) {
@@ -163,7 +216,7 @@ class Reader {
     else if (word.flag == "--strict")
       words_.command.strict = true;
     else
-      words_.help = help();
+      words_.help = help(names_engine_ ? &engine_ : nullptr);
     return {};
   }
 
@@ -182,6 +235,13 @@ class Reader {
     } else if (flag.needs_value()) {
       if (left_.empty()) return mistake(fmt::format("{} needs a value", word.flag));
       value = take();
+    } else if (flag.is_switch() && engine_.name == "transformers" && !left_.empty() &&
+               is_truth(left_.front())) {
+      if (lower_case(left_.front()) == "false") {
+        take();
+        return {};
+      }
+      take();
     } else if (!flag.is_switch() && !left_.empty() &&
                !std::string_view(left_.front()).starts_with('-')) {
       value = take();
@@ -203,12 +263,21 @@ class Reader {
          {std::span<const ServeFlag>(kCommon), std::span<const ServeFlag>(kAnswer), engine_.flags})
       for (const ServeFlag& flag : flags)
         names.push_back(flag.spellings.substr(0, flag.spellings.find(' ')));
+    for (const Meaning& meaning : kMeanings)
+      if (meaning.typed == typed && (meaning.engine.empty() || meaning.engine == engine_.name))
+        return mistake(fmt::format("unknown option {} of --engine {}", typed, engine_.name),
+                       std::string(meaning.hint));
+    for (const ServeEngine& other : serve_engines())
+      if (find_flag(other.flags, typed))
+        return mistake(fmt::format("unknown option {} of --engine {}", typed, engine_.name),
+                       fmt::format("it is one of --engine {}", other.name));
     const std::string_view best = nearest(typed, names);
     return mistake(fmt::format("unknown option {} of --engine {}", typed, engine_.name),
                    best.empty() ? std::string(kHint) : fmt::format("did you mean {}?", best));
   }
 
   const ServeEngine& engine_;
+  bool names_engine_ = false;
   Arguments left_;
   ServeWords words_;
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/train_options.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 namespace memtape::answer {
 namespace {
@@ -118,6 +120,50 @@ constexpr auto kAnswerOptions = std::to_array<NamedOption>({
 }  // namespace
 
 std::span<const NamedOption> train_options() { return kTrainOptions; }
+
+std::string_view option_meant(std::string_view typed) {
+  struct Meant {
+    std::string_view typed, option;
+  };
+  constexpr auto kMeant = std::to_array<Meant>({
+      {"--batch-size", "--micro-batch-size"},
+      {"--batch", "--micro-batch-size"},
+      {"--bs", "--micro-batch-size"},
+      {"--mbs", "--micro-batch-size"},
+      {"--gbs", "--global-batch-size"},
+      {"--seq", "--sequence-length"},
+      {"--seq-len", "--sequence-length"},
+      {"--seq-length", "--sequence-length"},
+      {"--seqlen", "--sequence-length"},
+      {"--max-length", "--sequence-length"},
+      {"--max-seq-length", "--sequence-length"},
+      {"--context", "--sequence-length"},
+      {"--context-length", "--sequence-length"},
+      {"--ctx", "--sequence-length"},
+      {"--dtype", "--precision"},
+      {"--fp8", "--precision"},
+      {"--lora", "--lora-rank"},
+      {"--rank-lora", "--lora-rank"},
+      {"--checkpointing", "--gradient-checkpointing"},
+      {"--activation-checkpointing", "--gradient-checkpointing"},
+      {"--ga", "--gradient-accumulation"},
+      {"--grad-accum", "--gradient-accumulation"},
+      {"--memory", "--gpu-memory-bytes"},
+      {"--vram", "--gpu-memory-bytes"},
+      {"--num-gpus", "--gpus"},
+      {"--nproc-per-node", "--gpus"},
+      {"--engine", "--framework"},
+      {"--optim", "--optimizer"},
+      {"--attn-implementation", "--attention"},
+      {"--flash-attention", "--attention"},
+      {"--trainer-class", "--trainer"},
+  });
+  std::string word(typed);
+  std::replace(word.begin() + std::min<std::ptrdiff_t>(2, std::ssize(word)), word.end(), '_', '-');
+  for (const Meant& meant : kMeant)
+    if (meant.typed == word) return meant.option;
+  return {};
+}
 
 std::span<const NamedOption> answer_options() { return kAnswerOptions; }
 

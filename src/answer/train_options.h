@@ -19,6 +19,9 @@ struct NamedOption {
 
 std::span<const NamedOption> train_options();
 
+/// The option that people mean by a word that is none ("--batch-size", "--seq"), or "".
+std::string_view option_meant(std::string_view typed);
+
 /// How `train` answers: --json and its like.
 std::span<const NamedOption> answer_options();
 

@@ -141,7 +141,12 @@ class Reader {
       return operand(word);
     }
     const Word split = word_of(word);
-    const auto option = std::ranges::find(known_, split.name, &KnownOption::name);
+    auto option = std::ranges::find(known_, split.name, &KnownOption::name);
+    if (option == known_.end()) {  // '_' and '-' alike
+      std::string dashed(split.name);
+      std::ranges::replace(dashed, '_', '-');
+      option = std::ranges::find(known_, dashed, &KnownOption::name);
+    }
     if (option == known_.end()) return refuse(word.substr(0, word.find('=')));
     given(*option, split);
   }
@@ -160,7 +165,9 @@ class Reader {
     std::vector<std::string> names;
     for (const KnownOption& option : known_) names.push_back(fmt::format("--{}", option.name));
     const std::vector<std::string_view> candidates(names.begin(), names.end());
-    const std::string_view best = nearest(typed, candidates);
+    const std::string_view meant = option_meant(typed);
+    const bool is_there = std::ranges::find(candidates, meant) != candidates.end();
+    const std::string_view best = is_there ? meant : nearest(typed, candidates);
     unknown_ = Error{ErrorKind::bad_input, fmt::format("unknown option {}", typed), command_,
                      best.empty() ? fmt::format("see memtape {} --help", command_)
                                   : fmt::format("did you mean {}?", best)};

@@ -111,6 +111,12 @@ class Reader {
   }
 
  private:
+  /// Counts are unsigned in the file: a negative one is no count.
+  static std::string damaged(std::int64_t count, std::string_view of, std::int64_t most) {
+    if (count < 0) return fmt::format("has a damaged header: its number of {} is none", of);
+    return fmt::format("claims {} {}, more than {}: a damaged header", count, of, most);
+  }
+
   void read_start() {
     const auto magic = in_.number<std::uint32_t>();
     constexpr std::uint32_t kMagic = 0x46554747;  // "GGUF"
@@ -123,8 +129,8 @@ class Reader {
     pairs_ = in_.number<std::int64_t>();
     if (in_.failed()) return;
     if (tensors_ < 0 || tensors_ > kMostTensors)
-      in_.fail(fmt::format("claims {} tensors", tensors_));
-    if (pairs_ < 0 || pairs_ > kMostPairs) in_.fail(fmt::format("claims {} keys", pairs_));
+      return in_.fail(damaged(tensors_, "tensors", kMostTensors));
+    if (pairs_ < 0 || pairs_ > kMostPairs) in_.fail(damaged(pairs_, "keys", kMostPairs));
   }
 
   void read_pair() {

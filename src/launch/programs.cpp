@@ -5,6 +5,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "launch/unmodelled_scripts.h"
@@ -101,7 +102,8 @@ std::vector<std::string_view> verbs_of(std::string_view name) {
   return verbs;
 }
 
-tl::unexpected<Error> unknown_program(const LaunchCommand& command) {
+tl::unexpected<Error> unknown_program(const LaunchCommand& command,
+                                      std::span<const std::string> words) {
   if (const auto verbs = verbs_of(command.program); !verbs.empty()) {
     const std::string verb = command.arguments.empty() ? "" : command.arguments.front();
     if (verb.empty() || verb.starts_with('-'))
@@ -109,6 +111,10 @@ tl::unexpected<Error> unknown_program(const LaunchCommand& command) {
     return unsupported(fmt::format("\"{} {}\" is not modelled", command.program, verb),
                        "the command after --", suggestion(verb, verbs));
   }
+  if (command.program.ends_with(".py"))
+    return unsupported(
+        fmt::format("the script {} is not one that is known", command.path), "the command after --",
+        fmt::format("its real memory, without a GPU: memtape run -- {}", fmt::join(words, " ")));
   std::vector<std::string> names;
   for (const Program& program : kPrograms) names.push_back(spelled(program));
   const std::vector<std::string_view> views(names.begin(), names.end());
@@ -156,7 +162,7 @@ Result<Translation> translate(std::span<const std::string> words, const Files& f
     if (const Result<void> fine = check_script(*command); !fine)
       return tl::unexpected(fine.error());
     return looks_like_trainer_script(*command) ? translate_trainer_script(*command)
-                                               : unknown_program(*command);
+                                               : unknown_program(*command, words);
   }
   const std::vector<std::string> arguments = command->arguments;
   if (!found->verb.empty()) command->arguments.erase(command->arguments.begin());

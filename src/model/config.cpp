@@ -127,6 +127,9 @@ bool Config::build(JsonReader& json, Value& value, std::size_t& budget) {
 Result<Config> Config::parse(std::string_view text, std::string where) {
   if (text.size() > kLargestText)
     return bad_input("larger than 16 MiB", where, "a model's configuration is a few KiB");
+  if (text.starts_with("\xEF\xBB\xBF"))  // transformers opens it as UTF-8, whose json refuses it
+    return bad_input("begins with a byte order mark (BOM), which JSON does not have", where,
+                     "save it as UTF-8 without BOM");
   auto document = std::make_shared<Document>();
   document->where = std::move(where);
   JsonReader json(text);

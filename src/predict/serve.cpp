@@ -46,6 +46,14 @@ void complete(ServeAnswer& answer, const ServeRequest& request) {
     answer.verdict = verdict_word(*answer.fits, *answer.bounds, answer.device->total_bytes);
 }
 
+/// Programs around llama.cpp, and its own under other names.
+bool runs_llamacpp(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kAround{"ollama",    "lmstudio",         "lm-studio",
+                                                    "llama.cpp", "llama-cpp",        "llama-server",
+                                                    "koboldcpp", "llama-cpp-python", "jan"};
+  return std::ranges::find(kAround, name) != kAround.end();
+}
+
 }  // namespace
 
 std::span<const ServeEngine> serve_engines() { return kEngines; }
@@ -56,7 +64,13 @@ Result<const ServeEngine*> find_serve_engine(std::string_view name) {
     if (engine.name == name) return &engine;
     names.push_back(engine.name);
   }
-  return bad_input(fmt::format("unknown engine {}", name), "--engine", suggestion(name, names));
+  std::string hint = runs_llamacpp(name) ? fmt::format(
+                                               "{} runs llama.cpp: --engine llamacpp with "
+                                               "its --ctx-size, --n-gpu-layers and "
+                                               "--quantize Q4_K_M",
+                                               name)
+                                         : suggestion(name, names);
+  return bad_input(fmt::format("unknown engine {}", name), "--engine", std::move(hint));
 }
 
 Result<ServeAnswer> predict_serve(const ServeEngine& engine, const ServeRequest& request) {

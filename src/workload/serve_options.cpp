@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/typed_number.h"
 
 namespace memtape {
 namespace {
@@ -32,6 +33,17 @@ template <class T>
 bool reads_whole(const std::string& text, T& value) {
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && at == text.data() + text.size() && !text.empty();
+}
+
+/// Sizes are typed as 24GiB, counts of tokens as 8k.
+bool reads_number(std::string_view name, const std::string& text, std::int64_t& value) {
+  if (reads_whole(text, value)) return true;
+  const auto typed =
+      name.find("bytes") != std::string_view::npos || name.find("memory") != std::string_view::npos
+          ? typed_bytes(text)
+          : typed_tokens(text);
+  if (typed) value = *typed;
+  return typed.has_value();
 }
 
 }  // namespace
@@ -74,7 +86,7 @@ Result<std::int64_t> ServeOptions::integer(std::string_view name, std::int64_t o
   const std::string* text = find(name);
   if (!text) return otherwise;
   std::int64_t value = 0;
-  if (!reads_whole(*text, value) || value < range.least || value > range.most)
+  if (!reads_number(name, *text, value) || value < range.least || value > range.most)
     return unusable(name, *text,
                     range.most < IntegerRange{}.most
                         ? fmt::format("a whole number from {} to {}", range.least, range.most)

@@ -10,6 +10,7 @@
 
 #include "base/comma_list.h"
 #include "base/text.h"
+#include "base/typed_number.h"
 #include "release/requirement_list.h"
 #include "release/trainer_changes.h"
 #include "workload/framework_options.h"
@@ -115,8 +116,12 @@ std::string_view name_of(E value, const std::array<Choice<E>, N>& choices) {
 
 constexpr std::int64_t kMostOf = std::int64_t{1} << 31;
 
+/// Tokens are typed as 8k, too.
 Result<std::int64_t> positive(const NamedValue& option) {
   std::int64_t n = 0;
+  if (option.first.ends_with("-length"))
+    if (const auto tokens = typed_tokens(option.second); tokens && *tokens > 0 && *tokens < kMostOf)
+      return *tokens;
   const char* end = option.second.data() + option.second.size();
   const auto [at, error] = std::from_chars(option.second.data(), end, n);
   const bool is_whole =

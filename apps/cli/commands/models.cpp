@@ -2,6 +2,8 @@
 // `memtape models [MODEL]`: the models known by name; or what is known of one model, wherever it
 // comes from.
 #include <algorithm>
+#include <cctype>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 
 #include "answer/catalog_json.h"
 #include "answer/table.h"
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "commands.h"
 #include "outside_process.h"
@@ -25,18 +28,36 @@ using answer::ModelFacts;
 using answer::models_json;
 using answer::Table;
 
-std::string catalog_text(const OutputOptions& output) {
+/// The catalog's models with a word of their names that begins so; '_' and '-' alike.
+std::vector<CatalogEntry> models_with(std::string_view part) {
+  const auto plain = [](std::string_view text) {
+    std::string word = lower_case(std::string(text));
+    std::ranges::replace(word, '_', '-');
+    return word;
+  };
+  std::vector<CatalogEntry> found;
+  for (const CatalogEntry& entry : model_catalog()) {
+    const std::string id = plain(entry.id);
+    const std::size_t at = id.find(plain(part));
+    const bool begins_word = at == 0 || (at != std::string::npos &&
+                                         std::isalnum(static_cast<unsigned char>(id[at - 1])) == 0);
+    if (begins_word) found.push_back(entry);
+  }
+  return found;
+}
+
+std::string catalog_text(std::span<const CatalogEntry> models, const OutputOptions& output) {
   using enum Table::Align;
   Table table({left, left, right, left});
   if (!output.quiet) table.add({"MODEL", "FAMILY", "PARAMETERS", "TRAIN"});
-  for (const CatalogEntry& entry : model_catalog())
+  for (const CatalogEntry& entry : models)
     table.add({std::string(entry.id), std::string(entry.family),
                entry.parameters > 0 ? with_commas(entry.parameters) : "-",
                is_supported(entry.family) ? "yes" : "no"});
   std::string text = table.text();
   if (!output.quiet)
-    text += fmt::format("\n{} models. TRAIN: whether memtape train knows the family.\n",
-                        model_catalog().size());
+    text +=
+        fmt::format("\n{} models. TRAIN: whether memtape train knows the family.\n", models.size());
   return text;
 }
 
@@ -78,7 +99,13 @@ std::string facts_text(const ModelFacts& facts, std::size_t width) {
 
 int run_one(const ModelsOptions& options, Terminal& terminal) {
   const Result<ModelSource> source = outside_process().model(options.id);
-  if (!source) return terminal.fail(source.error());
+  if (!source) {
+    const std::vector<CatalogEntry> found = models_with(options.id);
+    const bool is_part = options.id.find('/') == std::string::npos && !found.empty();
+    if (!is_part) return terminal.fail(source.error());
+    terminal.print(options.output.json ? models_json(found) : catalog_text(found, options.output));
+    return ExitCode::fits;
+  }
   const ModelFacts facts = facts_of(*source);
   if (source->config)
     if (const Result<void> checked = source->config->check(); !checked)
@@ -96,7 +123,8 @@ int run_one(const ModelsOptions& options, Terminal& terminal) {
 
 int run_models(const ModelsOptions& options, Terminal& terminal) {
   if (!options.id.empty()) return run_one(options, terminal);
-  terminal.print(options.output.json ? models_json() : catalog_text(options.output));
+  terminal.print(options.output.json ? models_json(model_catalog())
+                                     : catalog_text(model_catalog(), options.output));
   return ExitCode::fits;
 }
 
