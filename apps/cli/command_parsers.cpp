@@ -146,8 +146,7 @@ std::vector<CLI::Option*> add_named(CLI::App& app, std::span<const NamedOption> 
                                     std::vector<std::string>& sink) {
   std::vector<CLI::Option*> added;
   for (const NamedOption& row : table) {
-    const std::string help(row.help);
-    const std::string name = fmt::format("--{}", row.name);
+    const std::string name = fmt::format("--{}", row.name), help(row.help);
     if (row.value.empty()) {
       added.push_back(app.add_flag(name, help)->group(std::string(row.group)));
       continue;
@@ -531,7 +530,6 @@ Result<Request> parse_launch(const Command& command, Arguments before, Arguments
   return request;
 }
 
-/// `memtape fits --gpu NAME`
 Result<Request> parse_fits(const Command& command, Arguments arguments) {
   FitsOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);

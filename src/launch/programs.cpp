@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/edit_distance.h"
 #include "base/text.h"
 #include "launch/unmodelled_scripts.h"
 
@@ -102,6 +103,14 @@ std::vector<std::string_view> verbs_of(std::string_view name) {
   return verbs;
 }
 
+/// A letter or two beside the name of a script that is known; short names are near to everything.
+bool is_misspelt(std::string_view script) {
+  constexpr std::size_t kShort = 8, kNear = 2;
+  return script.size() > kShort && std::ranges::any_of(kPrograms, [&](const Program& program) {
+           return edit_distance(program.name, script) <= kNear;
+         });
+}
+
 tl::unexpected<Error> unknown_program(const LaunchCommand& command,
                                       std::span<const std::string> words) {
   if (const auto verbs = verbs_of(command.program); !verbs.empty()) {
@@ -111,7 +120,7 @@ tl::unexpected<Error> unknown_program(const LaunchCommand& command,
     return unsupported(fmt::format("\"{} {}\" is not modelled", command.program, verb),
                        "the command after --", suggestion(verb, verbs));
   }
-  if (command.program.ends_with(".py"))
+  if (command.program.ends_with(".py") && !is_misspelt(command.program))
     return unsupported(
         fmt::format("the script {} is not one that is known", command.path), "the command after --",
         fmt::format("its real memory, without a GPU: memtape run -- {}", fmt::join(words, " ")));
