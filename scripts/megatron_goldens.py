@@ -138,7 +138,8 @@ def answer(program, row):
     words = [*row.args[:split], "--json", "--rank", str(last), *row.args[split:]]
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
-        return None, done.stderr.strip().removeprefix("memtape: ")
+        # Without the command to run in its place, which differs from launcher to launcher.
+        return None, done.stderr.strip().removeprefix("memtape: ").split(" (its real memory, ")[0]
     return json.loads(done.stdout)["ranks"][-1], ""
 
 
