@@ -34,8 +34,7 @@ build_static() {  # MACHINE
   version=$(sed -n 's/^project(memtape VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
   mkdir -p dist
   file=dist/memtape-$version-linux-$1
-  "$MEMTAPE_ZIG" objcopy --strip-all "$folder/memtape" "$file" 2>/dev/null || cp "$folder/memtape" "$file"
-  chmod +x "$file"
+  cp "$folder/memtape" "$file"
   say "$file: $(du -h "$file" | cut -f 1)"
 }
 
