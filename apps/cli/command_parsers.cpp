@@ -137,6 +137,11 @@ Result<Request> parse_into(Options& options, CLI::App& app, const Command& comma
   return std::move(options);
 }
 
+void add_number(CLI::App& app, const char* name, int& value, const char* help, int least,
+                int most) {
+  app.add_option(name, value, help)->type_name("N")->check(CLI::Range(least, most));
+}
+
 CLI::Option* add_operand(CLI::App& app, const char* name, std::string& value, const char* help) {
   return app.add_option(name, value, help)->type_name("")->option_text(" ");
 }
@@ -559,38 +564,29 @@ Result<Request> parse_gpus(const Command& command, Arguments arguments) {
 Result<Request> parse_mcp(const Command& command, Arguments arguments) {
   McpOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
-  app->add_option("--seconds", options.seconds, "the longest that one answer may take (60)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 86400));
+  add_number(*app, "--seconds", options.seconds, "the longest that one answer may take (60)", 1,
+             86400);
   return parse_into(options, *app, command, arguments);
 }
 
 Result<Request> parse_serve_http(const Command& command, Arguments arguments) {
   HttpOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
-  app->add_option("--port", options.port, "0: one that is free (8471)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 65535));
+  add_number(*app, "--port", options.port, "0: one that is free (8471)", 0, 65535);
   app->add_option("--host", options.host, "the address that is listened on (127.0.0.1)")
       ->type_name("ADDRESS");
-  app->add_option("--seconds", options.seconds, "the longest that one answer may take (30)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 86400));
-  app->add_option("--workers", options.workers, "answers at a time (one a core)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  app->add_option("--max-request-bytes", options.request_bytes, "the largest request (8388608)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 30));
+  add_number(*app, "--seconds", options.seconds, "the longest that one answer may take (30)", 1,
+             86400);
+  add_number(*app, "--workers", options.workers, "answers at a time (one a core)", 1, 1024);
+  add_number(*app, "--max-request-bytes", options.request_bytes, "the largest request (8388608)", 1,
+             1 << 30);
   return parse_into(options, *app, command, arguments);
 }
 
 Result<Request> parse_web(const Command& command, Arguments arguments) {
   WebOptions options;
   const std::unique_ptr<CLI::App> app = app_of(command);
-  app->add_option("--port", options.port, "0: one that is free (8472)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 65535));
+  add_number(*app, "--port", options.port, "0: one that is free (8472)", 0, 65535);
   app->add_option("--folder", options.folder, "the built page (build/web beside the program)")
       ->type_name("FOLDER");
   app->add_flag("--no-open", options.no_open, "do not start a browser");

@@ -50,6 +50,9 @@ struct FitsQuestion {
 
   /// What the GPU has beside the reserve.
   std::optional<Bytes> room() const;
+  /// Whether an answer counts as fitting: what may not fit does where its central figure fits,
+  /// unless only what surely fits is asked for.
+  bool accepts(std::optional<VerdictWord> verdict, std::optional<bool> fits) const;
 };
 
 Result<FitsQuestion> fits_question(const FitsOptions& options, const Outside& outside);
@@ -68,7 +71,13 @@ struct Fitting {
   std::optional<VerdictWord> verdict;
   std::string note;                  ///< llama.cpp's flags of a part on the GPU
   std::vector<std::string> command;  ///< what asks this in full
-  std::string failure;               ///< why there is no answer
+
+  /// `memtape COMMAND id` with these options, on the GPU less its reserve.
+  void ask_by(std::string_view asked,
+              const std::vector<std::pair<std::string, std::string>>& options,
+              const FitsQuestion& question);
+
+  std::string failure;  ///< why there is no answer
 };
 
 std::string_view name(Fitting::Place place);

@@ -101,10 +101,7 @@ class Chat {
   }
 
   bool fits(const Result<ServeAnswer>& answer) const {
-    if (!answer) return false;
-    const VerdictWord word = answer->verdict.value_or(VerdictWord::does_not_fit);
-    const bool may = word == VerdictWord::may_not_fit && answer->fits.value_or(false) && !q_.strict;
-    return word == VerdictWord::fits || may;
+    return answer && q_.accepts(answer->verdict, answer->fits);
   }
 
   static std::int64_t tokens_of(const ServeAnswer& answer) {
@@ -170,13 +167,9 @@ class Chat {
     found_.verdict = answer.verdict;
     for (const ServeRank& rank : answer.ranks)
       found_.peak_device_bytes = std::max(found_.peak_device_bytes, rank.peak_device_bytes);
-    found_.command = {"memtape", "serve", std::string(entry_.id), "--engine", "llamacpp"};
-    for (auto& [name, value] : options_of(tried)) {
-      found_.command.push_back(fmt::format("--{}", name));
-      if (!value.empty()) found_.command.push_back(value);
-    }
-    if (const auto room = q_.room(); room && q_.reserve > 0)
-      found_.command.insert(found_.command.end(), {"--gpu-memory-bytes", fmt::format("{}", *room)});
+    auto options = options_of(tried);
+    options.insert(options.begin(), {"engine", "llamacpp"});
+    found_.ask_by("serve", options, q_);
   }
 
   const CatalogEntry& entry_;

@@ -213,6 +213,24 @@ std::optional<Bytes> FitsQuestion::room() const {
   return total ? std::optional(*total - reserve) : std::nullopt;
 }
 
+bool FitsQuestion::accepts(std::optional<VerdictWord> verdict, std::optional<bool> fits) const {
+  const VerdictWord word = verdict.value_or(VerdictWord::does_not_fit);
+  const bool may = word == VerdictWord::may_not_fit && fits.value_or(false) && !strict;
+  return word == VerdictWord::fits || may;
+}
+
+void Fitting::ask_by(std::string_view asked,
+                     const std::vector<std::pair<std::string, std::string>>& options,
+                     const FitsQuestion& question) {
+  command = {"memtape", std::string(asked), id};
+  for (const auto& [name, value] : options) {
+    command.push_back(fmt::format("--{}", name));
+    if (!value.empty()) command.push_back(value);
+  }
+  if (const auto room = question.room(); room && question.reserve > 0)
+    command.insert(command.end(), {"--gpu-memory-bytes", fmt::format("{}", *room)});
+}
+
 std::string_view name(Fitting::Place place) {
   switch (place) {
     case Fitting::Place::gpu: return "gpu";

@@ -69,9 +69,7 @@ class Trained {
 
  private:
   bool passes(const VariantAnswer& answer) const {
-    const VerdictWord word = answer.verdict.value_or(VerdictWord::does_not_fit);
-    const bool may = word == VerdictWord::may_not_fit && answer.fits.value_or(false) && !q_.strict;
-    return answer.is_possible() && (word == VerdictWord::fits || may);
+    return answer.is_possible() && q_.accepts(answer.verdict, answer.fits);
   }
 
   std::vector<std::pair<std::string, std::string>> values_of(const std::string& method,
@@ -115,13 +113,10 @@ class Trained {
     found_.tokens = tokens;
     found_.peak_device_bytes = best.peak_device_bytes;
     found_.verdict = best.verdict;
-    found_.command = {"memtape", "train", found_.id};
-    for (auto& [name, value] : values_of(method, tokens)) {
-      found_.command.push_back(fmt::format("--{}", name));
-      if (name != "qlora") found_.command.push_back(value);
-    }
-    if (const auto room = q_.room(); room && q_.reserve > 0)
-      found_.command.insert(found_.command.end(), {"--gpu-memory-bytes", fmt::format("{}", *room)});
+    auto options = values_of(method, tokens);
+    for (auto& [name, value] : options)
+      if (name == "qlora") value.clear();  // a switch
+    found_.ask_by("train", options, q_);
   }
 
   const ModelSource& source_;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "answer/device_options.h"
 #include "exports/export.h"
 #include "launch/shell.h"
 #include "report/plan_text.h"
@@ -14,13 +15,6 @@
 
 namespace memtape::answer {
 namespace {
-
-const std::string* last_of(const exports::Options& values, std::string_view name) {
-  const std::string* found = nullptr;
-  for (const auto& [option, value] : values)
-    if (option == name) found = &value;
-  return found;
-}
 
 Result<const PlanRow*> chosen(const ExportRequest& request, const PlanAnswer& answer) {
   const std::size_t plans = answer.plans.size();
@@ -54,24 +48,33 @@ std::string question_words(const exports::Options& said) {
   std::string words;
   for (const char* name : {"gpu", "gpu-memory-bytes", "context-bytes", "driver-placement", "with",
                            "transformers-version", "imbalance"})
-    if (const std::string* value = last_of(said, name))
+    if (const std::string* value = last_value(said, name))
       words +=
           fmt::format("{}--{} {}", words.empty() ? "" : " ", name, launch::shell_quoted(*value));
   return words;
 }
 
+/// The plan's files, or why there are none.
+Result<void> written(Result<exports::Export> files, const ExportRequest& request,
+                     PlanAnswer& answer) {
+  if (!files) return tl::unexpected(files.error());
+  answer.files = std::move(files->files);
+  answer.written_plan = request.plan;
+  return {};
+}
+
 }  // namespace
 
 Result<std::optional<ExportRequest>> export_request(const exports::Options& values) {
-  const std::string* folder = last_of(values, "export");
+  const std::string* folder = last_value(values, "export");
   for (const char* name : {"plan", "force"})
-    if (!folder && last_of(values, name))
+    if (!folder && last_value(values, name))
       return bad_input("says which plan is written, and none is", fmt::format("--{}", name),
                        "--export DIR, too");
   if (!folder) return std::optional<ExportRequest>();
-  ExportRequest request{.folder = *folder, .force = last_of(values, "force") != nullptr};
+  ExportRequest request{.folder = *folder, .force = last_value(values, "force") != nullptr};
   if (folder->empty()) return bad_input("names no folder", "--export", "--export DIR");
-  if (const std::string* text = last_of(values, "plan")) {
+  if (const std::string* text = last_value(values, "plan")) {
     const auto [at, error] =
         std::from_chars(text->data(), text->data() + text->size(), request.plan);
     if (error != std::errc() || at != text->data() + text->size() || request.plan < 1)
@@ -100,10 +103,7 @@ Result<void> add_files(const ExportRequest& request, const std::string& model, c
                                 .per_node = field.job->per_node,
                                 .micro_batches = (*row)->micro_batches},
                                facts);
-  if (!files) return tl::unexpected(files.error());
-  answer.files = std::move(files->files);
-  answer.written_plan = request.plan;
-  return {};
+  return written(std::move(files), request, answer);
 }
 
 Result<void> add_server_files(const ExportRequest& request, const std::string& model,
@@ -123,10 +123,7 @@ Result<void> add_server_files(const ExportRequest& request, const std::string& m
                                                           .gpus = (*row)->gpus / (*row)->instances,
                                                           .instances = (*row)->instances},
                                                          facts);
-  if (!files) return tl::unexpected(files.error());
-  answer.files = std::move(files->files);
-  answer.written_plan = request.plan;
-  return {};
+  return written(std::move(files), request, answer);
 }
 
 }  // namespace memtape::answer

@@ -51,34 +51,34 @@ std::vector<KnownOption> known_options(bool launches) {
   return known;
 }
 
-void add_plan_answers(std::vector<KnownOption>& known) {
-  for (const char* name : {"json", "quiet", "explain", "csv"})
+void add(std::span<const NamedOption> options, std::vector<KnownOption>& known) {
+  for (const NamedOption& option : options) known.push_back(known_option(option));
+}
+
+/// Switches about the answer: what every command has, and `own`.
+void add_answers(std::string_view own, std::vector<KnownOption>& known) {
+  for (const std::string_view name :
+       {std::string_view("json"), std::string_view("quiet"), std::string_view("explain"), own})
     known.push_back({name, false, false, true});
 }
 
 /// Of `plan train`: its own, then those of train that it shares.
 std::vector<KnownOption> known_plan_options() {
   std::vector<KnownOption> known;
-  for (const NamedOption& option : plan_options()) known.push_back(known_option(option));
+  add(plan_options(), known);
   for (const NamedOption& option : train_options())
     if (is_shared_with_plan(option)) known.push_back(known_option(option));
   add_training_arguments(known);
-  add_plan_answers(known);
+  add_answers("csv", known);
   return known;
 }
 
-std::vector<KnownOption> known_plan_serve_options() {
+/// Of a command whose options are one table.
+std::vector<KnownOption> known_of(std::span<const NamedOption> options,
+                                  std::string_view own_answer) {
   std::vector<KnownOption> known;
-  for (const NamedOption& option : plan_serve_options()) known.push_back(known_option(option));
-  add_plan_answers(known);
-  return known;
-}
-
-std::vector<KnownOption> known_fits_options() {
-  std::vector<KnownOption> known;
-  for (const NamedOption& option : fits_options()) known.push_back(known_option(option));
-  for (const char* name : {"json", "quiet", "explain", "strict"})
-    known.push_back({name, false, false, true});
+  add(options, known);
+  add_answers(own_answer, known);
   return known;
 }
 
@@ -264,7 +264,7 @@ Result<PlanTrainOptions> read_plan_train_words(Arguments arguments) {
 
 Result<PlanServeOptions> read_plan_serve_words(Arguments arguments) {
   Result<RawOptions> read =
-      Reader("plan serve", arguments, known_plan_serve_options(), true).read();
+      Reader("plan serve", arguments, known_of(plan_serve_options(), "csv"), true).read();
   if (!read) return tl::unexpected(read.error());
   return PlanServeOptions{.model = std::move(read->model),
                           .values = std::move(read->values),
@@ -273,7 +273,8 @@ Result<PlanServeOptions> read_plan_serve_words(Arguments arguments) {
 }
 
 Result<FitsOptions> read_fits_words(Arguments arguments) {
-  Result<RawOptions> read = Reader("fits", arguments, known_fits_options(), false).read();
+  Result<RawOptions> read =
+      Reader("fits", arguments, known_of(fits_options(), "strict"), false).read();
   if (!read) return tl::unexpected(read.error());
   return FitsOptions{.values = std::move(read->typed), .output = read->output};
 }

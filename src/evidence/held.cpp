@@ -47,12 +47,12 @@ class Walk {
       case TraceAction::free_completed: free(i, event.address, true); break;
       case TraceAction::segment_alloc:
       case TraceAction::segment_map:
-        now_.reserved += event.size;
+      case TraceAction::segment_free:
+      case TraceAction::segment_unmap:
+        now_.reserved += change_of_reserved(event);
         if (now_.reserved > held_.peak_reserved.levels.reserved)
           held_.peak_reserved = {i, now_, false};
         break;
-      case TraceAction::segment_free:
-      case TraceAction::segment_unmap: now_.reserved -= event.size; break;
       case TraceAction::oom: held_.ooms.push_back({i, event.size, event.address, now_}); break;
       default: break;
     }
@@ -186,6 +186,16 @@ Held held_of(const Recording& recording) {
   return held;
 }
 
+Bytes change_of_reserved(const RecordedEvent& event) {
+  switch (event.action) {
+    case TraceAction::segment_alloc:
+    case TraceAction::segment_map: return event.size;
+    case TraceAction::segment_free:
+    case TraceAction::segment_unmap: return -event.size;
+    default: return 0;
+  }
+}
+
 std::vector<HeldMoment> levels_of(const Recording& recording, const Held& held, std::size_t most) {
   const std::size_t count = recording.trace.events.size();
   const std::size_t every = std::max<std::size_t>(1, count / std::max<std::size_t>(1, most));
@@ -201,11 +211,7 @@ std::vector<HeldMoment> levels_of(const Recording& recording, const Held& held, 
     if (life.died != kAlways) add(life.died, -life.requested, -life.size, 0);
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    const RecordedEvent& event = recording.trace.events[i];
-    if (event.action == TraceAction::segment_alloc || event.action == TraceAction::segment_map)
-      add(i, 0, 0, event.size);
-    if (event.action == TraceAction::segment_free || event.action == TraceAction::segment_unmap)
-      add(i, 0, 0, -event.size);
+    add(i, 0, 0, change_of_reserved(recording.trace.events[i]));
   }
   std::vector<HeldMoment> moments;
   Levels now = held.start.levels;

@@ -59,6 +59,9 @@ struct Held {
 
 Held held_of(const Recording& recording);
 
+/// What an event adds to the reserved bytes.
+Bytes change_of_reserved(const RecordedEvent& event);
+
 /// Levels after every `every`-th event, the last included: a picture of the whole.
 std::vector<HeldMoment> levels_of(const Recording& recording, const Held& held, std::size_t most);
 

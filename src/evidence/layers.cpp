@@ -8,16 +8,6 @@
 namespace memtape {
 namespace {
 
-Bytes change_of_reserved(const RecordedEvent& event) {
-  switch (event.action) {
-    case TraceAction::segment_alloc:
-    case TraceAction::segment_map: return event.size;
-    case TraceAction::segment_free:
-    case TraceAction::segment_unmap: return -event.size;
-    default: return 0;
-  }
-}
-
 /// The event of each column, with what is reserved there.
 void choose_columns(const Recording& recording, const Held& held, std::size_t columns, Layers& to) {
   const auto& events = recording.trace.events;
@@ -55,10 +45,6 @@ std::pair<std::size_t, std::size_t> columns_of(const BlockLife& life,
 
 using Key = std::pair<Category, std::string>;
 
-std::string place_of(const StackStory& story) {
-  return story.place.empty() ? story.op : story.place;
-}
-
 /// All parts, each as its changes from column to column and then as bytes.
 std::map<Key, std::vector<Bytes>> all_parts(const Held& held, Stories& stories,
                                             const std::vector<std::uint32_t>& events) {
@@ -69,7 +55,7 @@ std::map<Key, std::vector<Bytes>> all_parts(const Held& held, Stories& stories,
     if (first >= end) continue;
     const Category category = stories.category_of(life);
     std::vector<Bytes>*& part = known[{category, life.stack}];
-    if (!part) part = &parts[{category, place_of(stories.of(life.stack))}];
+    if (!part) part = &parts[{category, stories.of(life.stack).asker()}];
     part->resize(events.size() + 1);
     (*part)[first] += life.size;
     (*part)[end] -= life.size;

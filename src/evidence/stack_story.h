@@ -18,6 +18,9 @@ struct StackStory {
   std::string op;     ///< "aten::mm", "linear", ...: the innermost of torch's own
   Category category = Category::unknown;
   std::vector<std::string> frames;  ///< all Python frames, innermost first
+
+  /// The place, or the op where no line of the program is known.
+  const std::string& asker() const { return place.empty() ? op : place; }
 };
 
 StackStory story_of(const Stacks& stacks, StackId stack);

@@ -7,6 +7,7 @@
 #include "report/explanation.h"
 #include "report/html_assets.h"
 #include "report/html_page.h"
+#include "report/json_parts.h"
 #include "report/json_writer.h"
 
 namespace memtape::report {
@@ -76,10 +77,7 @@ class SegmentMap {
     out.begin_array();
     for (const InitialSegment& segment : segments) write_segment(out, segment, alive);
     out.end_array();
-    out.key("places");
-    out.begin_array();
-    for (const std::string& place : places_) out.value(place);
-    out.end_array();
+    write_lines(out, "places", places_);
   }
 
  private:
@@ -112,7 +110,7 @@ class SegmentMap {
     out.value(static_cast<std::int64_t>(block.address - segment.range.address));
     out.value(block.size);
     out.value(name(stories_.category_of(block)));
-    out.value(place(story.place.empty() ? story.op : story.place));
+    out.value(place(story.asker()));
     out.end_array();
   }
 
@@ -228,10 +226,7 @@ std::string html(const Explanation& e) {
   JsonWriter out(JsonWriter::Layout::compact);
   out.begin_object();
   out.member("kind", e.kind);
-  out.key("files");
-  out.begin_array();
-  for (const std::string& file : e.files) out.value(file);
-  out.end_array();
+  write_lines(out, "files", e.files);
   out.key("recordings");
   out.begin_array();
   for (const ExplainedRecording& recording : e.recordings) write(out, recording);
@@ -243,10 +238,7 @@ std::string html(const Explanation& e) {
     write_prediction(out, e, fullest->recording);
     write_residual(out, e);
   }
-  out.key("warnings");
-  out.begin_array();
-  for (const std::string& warning : e.warnings) out.value(warning);
-  out.end_array();
+  write_lines(out, "warnings", e.warnings);
   out.end_object();
   return html_page(kExplanationPage, kExplanationScript, std::move(out).take());
 }
