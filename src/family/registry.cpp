@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/text.h"
-#include "family/classifiers.h"
 #include "family/latest_families.h"
+#include "family/models/remote_code.h"
 #include "family/more_families.h"
+#include "family/parts/classifiers.h"
 #include "family/pretrained.h"
-#include "family/remote_code.h"
 
 namespace memtape::family {
 namespace {

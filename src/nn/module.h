@@ -3,9 +3,12 @@
 // a call that keeps its argument alive until it returns (nn.Module.__call__ holds its arguments in
 // a tuple) and then drops it.
 //
-// A family writes   class LlamaMLP : public Module<LlamaMLP> { ... Tensor forward(const Tensor& x);
-// }; and calls         mlp(hidden_states) Members are constructed in the order of their
-// declaration, as __init__ assigns them: parameters are allocated in that order.
+// A family writes
+//
+//   class LlamaMLP : public Module<LlamaMLP> { ... Tensor forward(const Tensor& x); };
+//
+// and calls `mlp(hidden_states)`. Members are constructed in the order of their declaration, as
+// __init__ assigns them: parameters are allocated in that order.
 #pragma once
 
 #include <deque>

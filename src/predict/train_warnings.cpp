@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "family/remote_code.h"
+#include "family/models/remote_code.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
 #include "framework/transformers/packed_checkpoint.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "family/masking.h"
+#include "family/masks/masking.h"
 #include "framework/deepspeed/basic_optimizer.h"
 #include "framework/deepspeed/bf16_optimizer.h"
 #include "framework/deepspeed/stage3.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "family/config_checks.h"
+#include "family/parts/config_checks.h"
 
 namespace memtape::litgpt {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <unordered_set>
 
-#include "family/classifiers.h"
 #include "family/first_release.h"
+#include "family/parts/classifiers.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/freeze.h"
 #include "framework/torch/gradient_checkpointing.h"

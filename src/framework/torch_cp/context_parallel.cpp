@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "family/forward_arguments.h"
+#include "family/parts/forward_arguments.h"
 #include "framework/fsdp2/program_over_shards.h"
 #include "framework/torch_cp/context.h"
 #include "framework/torch_cp/options.h"

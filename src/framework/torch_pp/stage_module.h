@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "family/stage_parts.h"
+#include "family/parts/stage_parts.h"
 
 namespace memtape::torch_pp {
 

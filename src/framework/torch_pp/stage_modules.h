@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "family/parts/stage_parts.h"
 #include "family/pretrained.h"
-#include "family/stage_parts.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torch_pp {

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "family/forward_arguments.h"
+#include "family/parts/forward_arguments.h"
 #include "framework/fsdp2/program_over_shards.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/init_device.h"

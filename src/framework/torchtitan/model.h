@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include "family/decoder_config.h"
+#include "family/parts/decoder_config.h"
+#include "family/parts/stage_parts.h"
 #include "family/pretrained.h"
-#include "family/stage_parts.h"
 #include "framework/torch/inductor/graph.h"
 #include "framework/torchtitan/job_config.h"
 #include "framework/torchtitan/latent_attention.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "family/stage_parts.h"
+#include "family/parts/stage_parts.h"
 #include "framework/torch_pp/options.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "family/key_value_cache.h"
+#include "family/caches/key_value_cache.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"

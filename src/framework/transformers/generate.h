@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "base/result.h"
-#include "family/key_value_cache.h"
+#include "family/caches/key_value_cache.h"
 #include "family/pretrained.h"
 #include "framework/torch/train_loop.h"
 #include "ghost/session.h"

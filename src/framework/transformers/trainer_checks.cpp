@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "family/classifiers.h"
-#include "family/routed_model.h"
+#include "family/parts/classifiers.h"
+#include "family/parts/routed_model.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/deepspeed_model.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "family/masking.h"
+#include "family/masks/masking.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/autocast.h"
 #include "ghost/autograd/engine.h"

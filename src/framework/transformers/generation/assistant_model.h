@@ -4,7 +4,7 @@
 // many candidates as it may, and the checking model to agree with all.
 #pragma once
 
-#include "family/key_value_cache.h"
+#include "family/caches/key_value_cache.h"
 #include "framework/transformers/generate.h"
 #include "framework/transformers/generation/candidates.h"
 

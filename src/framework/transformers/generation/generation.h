@@ -5,9 +5,9 @@
 // own.
 #pragma once
 
-#include "family/forward_arguments.h"
-#include "family/key_value_cache.h"
-#include "family/masking.h"
+#include "family/caches/key_value_cache.h"
+#include "family/masks/masking.h"
+#include "family/parts/forward_arguments.h"
 #include "framework/transformers/generate.h"
 #include "framework/transformers/generation/inputs.h"
 #include "ghost/session.h"

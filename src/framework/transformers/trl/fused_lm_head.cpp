@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/trl/fused_lm_head.h"
 
-#include "family/experts.h"
-#include "family/routed_model.h"
+#include "family/parts/experts.h"
+#include "family/parts/routed_model.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"

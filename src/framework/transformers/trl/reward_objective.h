@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RewardTrainer.compute_loss (trl 1.16, trainer/reward_trainer.py) over a model that gives each
-// sequence one number (family/classifiers.h): chosen sequences are
+// sequence one number (family/parts/classifiers.h): chosen sequences are
 // the first half of a batch, rejected ones the second.
 #pragma once
 

@@ -7,9 +7,9 @@
 
 #include <optional>
 
-#include "family/forward_arguments.h"
-#include "family/masking.h"
-#include "family/sequence_lengths.h"
+#include "family/masks/masking.h"
+#include "family/masks/sequence_lengths.h"
+#include "family/parts/forward_arguments.h"
 #include "framework/transformers/objective.h"
 #include "framework/transformers/prepared_model.h"
 #include "framework/transformers/trl/fused_lm_head.h"

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/masks/mask_functions.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/session.h"
+#include "ghost/trace.h"
+#include "release/transformers_changes.h"
+
+namespace memtape::family {
+namespace {
+
+constexpr auto kAnd = "bitwise_and";
+
+}  // namespace
+
+Tensor all_true(const MaskIndices& at) {
+  if (ghost::has(changes::kMaskIndicesBroadcast)) return ghost::ones({}, DType::boolean);
+  return ghost::ones({1, 1, at.query.size(2), 1}, DType::boolean);
+}
+
+Tensor causal(const MaskIndices& at) { return ghost::logical("le", at.key, at.query); }
+
+Tensor bidirectional(const MaskIndices& at) { return ghost::comparison("ge", at.query); }
+
+Tensor sliding_window_causal(const MaskIndices& at) {
+  Tensor result = all_true(at);
+  {
+    Tensor seen;
+    {
+      const Tensor oldest = at.query.add(-1);
+      seen = ghost::logical("gt", at.key, oldest);
+    }
+    result = ghost::logical(kAnd, result, seen);
+  }
+  return ghost::logical(kAnd, result, causal(at));
+}
+
+Tensor sliding_window_bidirectional(const MaskIndices& at) {
+  Tensor result = all_true(at);
+  {
+    Tensor near;
+    {
+      const Tensor distance = ghost::plain_unary("abs", at.query.sub(at.key));
+      near = ghost::comparison("le", distance);
+    }
+    result = ghost::logical(kAnd, result, near);
+  }
+  return ghost::logical(kAnd, result, bidirectional(at));
+}
+
+Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding) {
+  Tensor result = all_true(at);
+  {
+    const auto chunk_of = [&](const Tensor& positions) {
+      Tensor from_start = positions.sub(ghost::index(left_padding, at.batch));
+      return ghost::plain_unary("floor_divide", std::move(from_start));
+    };
+    const Tensor of_key = chunk_of(at.key), of_query = chunk_of(at.query);
+    const Tensor same = ghost::logical("eq", of_key, of_query);
+    result = ghost::logical(kAnd, result, same);
+  }
+  return ghost::logical(kAnd, result, causal(at));
+}
+
+namespace {
+
+/// mask[rows, columns]: the CUDA kernel wants index tensors of one layout: those that are not
+/// packed are copied (AdvancedIndex).
+Tensor index_pairs(const Tensor& mask, const Tensor& batch, const Tensor& positions) {
+  ghost::Op op("index", {});
+  ghost::traced_reads({&mask, &batch, &positions});
+  Dims sizes = positions.sizes();
+  sizes[0] = batch.size(0);
+  const Tensor rows = batch.expand(sizes).contiguous();
+  const Tensor columns = positions.expand(sizes).contiguous();
+  return ghost::empty(sizes, mask.dtype());
+}
+
+}  // namespace
+
+Tensor packed_sequence(const MaskIndices& at, const Tensor& packed_sequence_mask) {
+  const Tensor of_query = index_pairs(packed_sequence_mask, at.batch, at.query);
+  const Tensor of_key = index_pairs(packed_sequence_mask, at.batch, at.key);
+  return ghost::logical("eq", of_query, of_key);
+}
+
+Tensor padding(const MaskIndices& at, const Tensor& padding_mask) {
+  return index_pairs(padding_mask, at.batch, at.key);
+}
+
+}  // namespace memtape::family

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/masks/update_causal_mask.h"
+
+#include <utility>
+
+#include "family/caches/key_value_cache.h"
+#include "ghost/ops/copies.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+
+namespace memtape::family {
+namespace {
+
+/// AttentionMaskConverter._ignore_causal_mask_sdpa (modeling_attn_mask_utils.py).
+bool ignores_mask(const MaskRequest& request, std::int64_t queries, std::int64_t keys) {
+  if (request.attention_mask.defined()) {
+    const Tensor none_hidden = ghost::all(ghost::comparison("eq", request.attention_mask));
+    if (request.has_padding) return false;
+  }
+  const bool is_local = request.sliding_window > 0 && keys >= request.sliding_window;
+  return !is_local && (queries == 1 || keys == queries);
+}
+
+/// causal_mask *= torch.arange(target_length) > cache_position.reshape(-1, 1), and what lies beyond
+/// the window.
+void hide_the_future(const MaskRequest& request, std::int64_t keys, const Tensor& cache_position) {
+  Tensor hidden;
+  {
+    const Tensor targets = ghost::arange(keys, DType::int64);
+    hidden = ghost::logical("gt", targets, cache_position);
+  }
+  if (request.sliding_window == 0) return;
+  const Tensor targets = ghost::arange(keys, DType::int64);
+  const Tensor oldest = cache_position.add(-1);
+  const Tensor before_window = ghost::logical("le", targets, oldest);
+}
+
+/// What the tokenizer's mask hides, in a copy for each row.
+Tensor hide_padding(Tensor&& causal_mask, const Tensor& attention_mask) {
+  Tensor rows = ghost::clone_contiguous(causal_mask);
+  causal_mask.reset();
+  Tensor padding_mask;
+  {
+    const Tensor sum = rows.add(attention_mask.unsqueeze(1).unsqueeze(1));
+    padding_mask = ghost::comparison("eq", sum);
+  }
+  const Tensor filled = ghost::plain_unary("masked_fill", rows);
+  return rows;
+}
+
+}  // namespace
+
+Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                          const Tensor& position_ids, bool knows_windows) {
+  if (request.attention == AttentionImplementation::flash)
+    return request.has_padding ? request.attention_mask : Tensor();
+  const std::int64_t batch = inputs_embeds.size(0), queries = inputs_embeds.size(1);
+  std::int64_t keys = request.attention_mask.defined() ? request.attention_mask.size(-1) : queries;
+  if (const KeyValueCache* cache = KeyValueCache::passed())
+    keys = cache->mask_sizes(false, queries).kv_length;
+  const bool has_one_more =
+      request.one_more_key && !request.attention_mask.defined() && !KeyValueCache::passed();
+  if (request.attention == AttentionImplementation::sdpa && ignores_mask(request, queries, keys))
+    return {};
+  const std::int64_t target_length = has_one_more ? keys + 1 : keys;
+  Tensor causal_mask = ghost::full({queries, target_length}, inputs_embeds.dtype());
+  if (queries != 1 && !knows_windows && request.sliding_window == 0)
+    causal_mask = ghost::plain_unary("triu", std::move(causal_mask));
+  const Tensor counted =
+      position_ids.defined() ? position_ids : ghost::arange(queries, DType::int64).unsqueeze(0);
+  hide_the_future(request, target_length, counted.slice(0, 0, 1).view({-1, 1}));
+  causal_mask = causal_mask.unsqueeze(0).unsqueeze(0).expand({batch, 1, queries, target_length});
+  if (has_one_more) causal_mask = causal_mask.slice(3, 0, keys);
+  return request.attention_mask.defined()
+             ? hide_padding(std::move(causal_mask), request.attention_mask)
+             : causal_mask;
+}
+
+/// AttentionMaskConverter.to_4d: _make_causal_mask, _expand_mask, and the one filled by the other.
+Tensor prepare_4d_causal_attention_mask(const Tensor&, const Tensor& inputs_embeds) {
+  const std::int64_t batch = inputs_embeds.size(0), length = inputs_embeds.size(1);
+  const DType dtype = inputs_embeds.dtype();
+  Tensor causal;
+  {
+    const Tensor mask = ghost::full({length, length}, DType::float32);
+    const Tensor mask_cond = ghost::arange(length, DType::int64);
+    {
+      const Tensor next = ghost::plain_unary("add", mask_cond);
+      const Tensor before = ghost::logical("lt", mask_cond, next.view({length, 1}));
+    }
+    causal = mask.to(dtype).unsqueeze(0).unsqueeze(0).expand({batch, 1, length, length});
+  }
+  Tensor expanded;
+  {
+    const Tensor given = ghost::empty({batch, 1, length, length}, dtype);
+    const Tensor inverted = ghost::plain_unary("rsub", given);
+    const Tensor hidden = inverted.to(DType::boolean);
+    expanded = ghost::plain_unary("masked_fill", inverted);
+  }
+  const Tensor filled = expanded.to(DType::boolean);
+  return ghost::plain_unary("masked_fill", expanded);
+}
+
+}  // namespace memtape::family

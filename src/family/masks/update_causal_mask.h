@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causal masks as each model of transformers 4 made its own, before masking_utils.py did for all.
+#pragma once
+
+#include "family/masks/masking.h"
+
+namespace memtape::family {
+
+/// _update_causal_mask: nothing where sdpa's is_causal will do; else what is added to the scores,
+/// in the dtype of `inputs_embeds`, made once for all rows.
+/// `knows_windows`: the function of a family that may slide (Mistral, Qwen2), which masks by
+/// positions alone, without torch.triu.
+Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
+                          const Tensor& position_ids, bool knows_windows = false);
+
+/// _prepare_4d_causal_attention_mask of modeling_attn_mask_utils.py: a bias for each row of a given
+/// mask [B, S].
+Tensor prepare_4d_causal_attention_mask(const Tensor& attention_mask, const Tensor& inputs_embeds);
+
+}  // namespace memtape::family

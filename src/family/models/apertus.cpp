@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Apertus: Llama with norms on the heads of q and k and an MLP without a gate, whose activation is
+// xIELU with two trained numbers; mirroring transformers 5.17 models/apertus/modular_apertus.py and
+// XIELUActivation of activations.py, as Python runs it where the xIELU wheel is not installed.
+#include <optional>
+
+#include "family/families.h"
+#include "family/parts/attention_of.h"
+#include "family/parts/decoder.h"
+#include "family/parts/llama_layer.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/expm1.h"
+#include "ghost/ops/extremes.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+namespace {
+
+struct ApertusConfig : DecoderConfig {
+  ApertusConfig(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options,
+                      {.vocab_size = 131072, .intermediate_size = 14336, .hidden_act = "silu"}),
+        is_xielu(c.text("hidden_act", "xielu") == "xielu") {
+    qkv_bias = o_bias = c.boolean("attention_bias", false);
+    if (c.is_null("rope_parameters")) rope.rope_type = RopeType::llama3;
+  }
+  bool is_xielu;
+};
+
+class XIELUActivation : public nn::Module<XIELUActivation> {
+ public:
+  explicit XIELUActivation(const nn::Scope& scope)
+      : Module(scope),
+        alpha_p_(initial(scope, "alpha_p")),
+        alpha_n_(initial(scope, "alpha_n")),
+        beta_(number(scope)),
+        eps_(number(scope)) {
+    scope.buffer("beta", beta_);
+    scope.buffer("eps", eps_);
+  }
+
+  Tensor forward(const Tensor& x) {
+    const Tensor alpha_p = ghost::softplus(alpha_p_);
+    const Tensor alpha_n = beta_.add(ghost::softplus(alpha_n_));
+    const Tensor is_positive = ghost::comparison("gt", x);
+    const Tensor positive = alpha_p.mul(x).mul(x).add(beta_.mul(x));
+    const Tensor negative =
+        ghost::expm1(ghost::minimum(x, eps_)).sub(x).mul(alpha_n).add(beta_.mul(x));
+    return ghost::where(is_positive, positive, negative);
+  }
+
+ private:
+  static Tensor number(const nn::Scope& scope) { return ghost::full({}, scope.dtype()); }
+  /// torch.log(torch.expm1(torch.tensor(init))).unsqueeze(0)
+  static Tensor initial(const nn::Scope& scope, const char* name) {
+    const Tensor start = number(scope);
+    const Tensor grown = ghost::plain_unary("expm1", start);
+    return scope.parameter(name, {1});
+  }
+
+  Tensor alpha_p_, alpha_n_, beta_, eps_;
+};
+
+class ApertusMLP : public nn::Module<ApertusMLP> {
+ public:
+  ApertusMLP(const nn::Scope& scope, const ApertusConfig& c)
+      : Module(scope),
+        up_proj_(scope / "up_proj", c.hidden_size, c.intermediate_size, false),
+        down_proj_(scope / "down_proj", c.intermediate_size, c.hidden_size, false),
+        act_fn_(c.hidden_act) {
+    if (c.is_xielu) xielu_.emplace(scope / "act_fn");
+  }
+
+  Tensor forward(const Tensor& x) {
+    Tensor up = up_proj_(x);
+    return down_proj_(xielu_ ? (*xielu_)(std::move(up)) : act_fn_(std::move(up)));
+  }
+
+ private:
+  nn::Linear up_proj_, down_proj_;
+  nn::Activation act_fn_;
+  std::optional<XIELUActivation> xielu_;
+};
+
+struct NormedThenRotated {
+  NormedThenRotated(const nn::Scope& scope, const DecoderConfig& c, std::int64_t)
+      : norms(scope, c) {}
+  void operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) {
+    norms(q, k);
+    std::tie(q, k) = apply_rotary_pos_emb(q, k, cos_sin);
+  }
+  HeadNorms<LlamaRMSNorm> norms;
+};
+
+struct ApertusParts : DecoderParts {
+  using Settings = ApertusConfig;
+  using DecoderLayer = PreNormDecoderLayer<AttentionOf<NormedThenRotated>, ApertusMLP>;
+  using Norm = LlamaRMSNorm;
+};
+
+}  // namespace
+
+ModelPointer build_apertus(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<ApertusParts>>(c, ApertusConfig(c, options), options);
+}
+
+}  // namespace memtape::family

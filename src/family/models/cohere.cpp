@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cohere (Command R, Aya), whose logits are scaled; its second generation (Command A, R7B) has
+// sliding layers, which alone rotate. Mirroring transformers 5.17 models/cohere/modular_cohere.py
+// and models/cohere2/modular_cohere2.py.
+#include "family/models/cohere.h"
+#include "family/families.h"
+
+namespace memtape::family {
+namespace {
+
+struct CohereConfig : DecoderConfig {
+  CohereConfig(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options,
+                      {.vocab_size = 256000,
+                       .hidden_size = 8192,
+                       .intermediate_size = 22528,
+                       .num_hidden_layers = 40,
+                       .num_attention_heads = 64,
+                       .tie_word_embeddings = true}),
+        use_qk_norm(!c.is_null("use_qk_norm") && c.boolean("use_qk_norm", false)) {
+    qkv_bias = o_bias = c.boolean("attention_bias", false);
+    rope.interleaved = true;
+    have_own_ropes(OwnRopes::unread);
+  }
+  bool use_qk_norm;
+
+  bool rotates(std::int64_t) const { return true; }
+};
+
+struct Cohere2Config : CohereConfig {
+  Cohere2Config(const Config& c, const ModelOptions& options) : CohereConfig(c, options) {
+    use_qk_norm = false;
+    read_sliding_pattern(c, *this, c.dimension("sliding_window_pattern", 4), 4096);
+  }
+
+  bool rotates(std::int64_t layer) const {
+    return layer_type(layer) == LayerType::sliding_attention;
+  }
+};
+
+template <class Config>
+struct CohereParts : DecoderParts {
+  using Settings = Config;
+  using DecoderLayer = CohereDecoderLayer<>;
+  using Norm = CohereLayerNorm;
+  static void cap_logits(Tensor& logits, const CohereConfig&) { logits = logits.mul(0.0625); }
+};
+
+}  // namespace
+
+ModelPointer build_cohere(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<CohereParts<CohereConfig>>>(c, CohereConfig(c, options),
+                                                                      options);
+}
+
+ModelPointer build_cohere2(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<CohereParts<Cohere2Config>>>(c, Cohere2Config(c, options),
+                                                                       options);
+}
+
+}  // namespace memtape::family

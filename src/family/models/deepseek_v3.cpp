@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepSeek-V3 and R1: latent attention, rotated in neighbouring pairs, and a router of sigmoid
+// scores with a bias to keep the load even; mirroring transformers 5.17
+// models/deepseek_v3/modeling_deepseek_v3.py.
+#include "family/families.h"
+#include "family/parts/deepseek.h"
+
+namespace memtape::family {
+namespace {
+
+struct DeepseekV3Config : DeepseekConfig {
+  DeepseekV3Config(const Config& c, const ModelOptions& options)
+      : DeepseekConfig(c, options,
+                       {.vocab_size = 129280,
+                        .hidden_size = 7168,
+                        .intermediate_size = 18432,
+                        .num_hidden_layers = 61,
+                        .num_attention_heads = 128,
+                        .num_key_value_heads = 128},
+                       {.experts_key = "n_routed_experts",
+                        .num_experts = 256,
+                        .num_experts_per_tok = 8,
+                        .intermediate_size = 2048}) {
+    first_k_dense_replace = c.count("first_k_dense_replace", 3);
+    norm_topk_prob = c.boolean("norm_topk_prob", true);
+    n_shared_experts = c.dimension("n_shared_experts", 1);
+    rope_interleave = c.boolean("rope_interleave", true);
+    read_groups_of_two_best(c, 8, 4);
+  }
+};
+
+struct DeepseekV3Parts : MoeParts {
+  using Settings = DeepseekV3Config;
+  using DecoderLayer =
+      PreNormDecoderLayer<DeepseekV3Attention, MaybeSparseMlp<DeepseekMoe<DeepseekV3TopkRouter>>>;
+  using Norm = LlamaRMSNorm;
+};
+
+}  // namespace
+
+ModelPointer build_deepseek_v3(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<DeepseekV3Parts>>(c, DeepseekV3Config(c, options),
+                                                            options);
+}
+
+}  // namespace memtape::family

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the Gemma models share: norms that multiply by 1 + weight, an embedding scaled by a number
+// on the GPU, and, from Gemma 2 on, layers with a norm before and after each branch; mirroring
+// transformers 5.17 models/gemma/modular_gemma.py and models/gemma2/modular_gemma2.py.
+#pragma once
+
+#include <optional>
+
+#include "family/parts/decoder.h"
+#include "family/parts/llama_layer.h"
+#include "nn/checkpointing.h"
+
+namespace memtape::family {
+
+class GemmaRMSNorm : public nn::Module<GemmaRMSNorm> {
+ public:
+  GemmaRMSNorm(const nn::Scope& scope, std::int64_t dim);
+  Tensor forward(const Tensor& x);
+
+ private:
+  Tensor weight_;
+};
+
+/// An embedding times a number that lies on the GPU in the model's dtype, or in its own; without a
+/// dtype on the host.
+class GemmaTextScaledWordEmbedding : public nn::Embedding {
+ public:
+  GemmaTextScaledWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim);
+  GemmaTextScaledWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim,
+                               std::optional<DType> scale_dtype);
+  Tensor operator()(const Tensor& input_ids);
+
+ private:
+  Tensor embed_scale_;
+  bool scales_ = true;
+};
+
+/// Gemma's and Gemma 2's: scaled by a number from the host before transformers 5.4.
+class GemmaWordEmbedding : public GemmaTextScaledWordEmbedding {
+ public:
+  GemmaWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim);
+};
+
+/// The embeddings times a number, where the model does that itself and not its embedding.
+Tensor scale_before_layers(const Tensor& inputs_embeds);
+
+/// What Gemma2Config and Gemma3TextConfig, its heir, differ in.
+struct Gemma2Defaults {
+  std::int64_t vocab_size;
+  std::optional<double> attn_logit_softcapping = std::nullopt,
+                        final_logit_softcapping = std::nullopt;
+};
+
+/// All but the layer types.
+struct Gemma2Config : DecoderConfig {
+  Gemma2Config(const Config& c, const ModelOptions& options, const Gemma2Defaults& defaults);
+  std::optional<double> final_logit_softcapping;
+};
+
+DecoderConfig gemma_config(const Config& c, const ModelOptions& options);
+Gemma2Config gemma2_config(const Config& c, const ModelOptions& options);
+
+/// logits through a tanh of that height.
+void softcap_logits(Tensor& logits, const std::optional<double>& height);
+
+/// x + norm(attention(norm(x))), then x + norm(mlp(norm(x))).
+template <class Attention>
+class Gemma2DecoderLayer : public nn::GradientCheckpointingLayer<Gemma2DecoderLayer<Attention>> {
+ public:
+  Gemma2DecoderLayer(const nn::Scope& scope, const DecoderConfig& c)
+      : nn::GradientCheckpointingLayer<Gemma2DecoderLayer>(scope),
+        self_attn_(scope / "self_attn", c),
+        mlp_(scope / "mlp", c),
+        input_layernorm_(scope / "input_layernorm", c.hidden_size),
+        post_attention_layernorm_(scope / "post_attention_layernorm", c.hidden_size),
+        pre_feedforward_layernorm_(scope / "pre_feedforward_layernorm", c.hidden_size),
+        post_feedforward_layernorm_(scope / "post_feedforward_layernorm", c.hidden_size) {}
+
+  Tensor forward(const Tensor& x, const Tensor& attention_mask, const CosSin& position_embeddings,
+                 const Tensor&) {
+    Tensor residual = x;
+    Tensor hidden_states = input_layernorm_(x);
+    hidden_states = self_attn_(hidden_states, attention_mask, position_embeddings);
+    hidden_states = post_attention_layernorm_(hidden_states);
+    hidden_states = residual.add(hidden_states);
+
+    residual = hidden_states;
+    hidden_states = pre_feedforward_layernorm_(hidden_states);
+    hidden_states = mlp_(hidden_states);
+    hidden_states = post_feedforward_layernorm_(hidden_states);
+    return residual.add(hidden_states);
+  }
+
+ private:
+  Attention self_attn_;
+  LlamaMLP mlp_;
+  GemmaRMSNorm input_layernorm_, post_attention_layernorm_, pre_feedforward_layernorm_,
+      post_feedforward_layernorm_;
+};
+
+struct GemmaParts : DecoderParts {
+  using DecoderLayer = PreNormDecoderLayer<LlamaAttention, LlamaMLP, GemmaRMSNorm>;
+  using Norm = GemmaRMSNorm;
+  using Embedding = GemmaWordEmbedding;
+  static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
+    return scale_before_layers(inputs_embeds);
+  }
+};
+
+struct Gemma2Parts : DecoderParts {
+  using Settings = Gemma2Config;
+  using DecoderLayer = Gemma2DecoderLayer<LlamaAttention>;
+  using Norm = GemmaRMSNorm;
+  using Embedding = GemmaWordEmbedding;
+  static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
+    return scale_before_layers(inputs_embeds);
+  }
+  static void cap_logits(Tensor& logits, const Gemma2Config& c) {
+    softcap_logits(logits, c.final_logit_softcapping);
+  }
+};
+
+/// Attention to later tokens is no causal language model.
+void refuse_bidirectional_attention(const Config& c);
+
+}  // namespace memtape::family

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPT-OSS: attention with sinks, every second layer sliding, and experts with biases whose gate
+// and up projections alternate; mirroring transformers 5.17 models/gpt_oss/modeling_gpt_oss.py.
+#include <array>
+#include <tuple>
+
+#include "family/caches/key_value_cache.h"
+#include "family/families.h"
+#include "family/parts/llama_layer.h"
+#include "family/parts/moe_decoder.h"
+#include "family/parts/rms_norms.h"
+#include "family/parts/sink_attention.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/ops/sorting.h"
+#include "ghost/ops/views.h"
+#include "nn/layer_frame.h"
+
+namespace memtape::family {
+namespace {
+
+struct GptOssConfig : MoeConfig {
+  GptOssConfig(const Config& c, const ModelOptions& options)
+      : MoeConfig(c, options,
+                  {.vocab_size = 201088,
+                   .hidden_size = 2880,
+                   .intermediate_size = 2880,
+                   .num_hidden_layers = 36,
+                   .num_attention_heads = 64,
+                   .num_key_value_heads = 8,
+                   .head_dim = 64},
+                  {.experts_key = {"num_local_experts", "num_experts"},
+                   .num_experts = 128,
+                   .num_experts_per_tok = 4,
+                   .intermediate_key = "intermediate_size",
+                   .intermediate_size = 2880}) {
+    qkv_bias = o_bias = c.boolean("attention_bias", true);
+    sliding_window = c.has("sliding_window") ? c.optional_dimension("sliding_window") : 128;
+    layer_types = read_layer_types(c, num_hidden_layers, [](std::int64_t layer) {
+      return (layer + 1) % 2 != 0 ? LayerType::sliding_attention : LayerType::full_attention;
+    });
+    if (!sliding_window) c.fail("sliding_window", "is null, but the model makes a sliding mask");
+    masks_by_layer_type = masks_both_types = true;
+    attention = sink_implementation(options.attention);
+    if (c.is_null("rope_scaling") && c.is_null("rope_parameters")) rope.rope_type = RopeType::yarn;
+    rope.half_width = true;
+  }
+};
+
+/// _apply_rotary_emb.
+Tensor rotated(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  const std::vector<Tensor> halves = x.chunk(2, -1);
+  return join_rotated(halves[0], halves[1], cos, sin);
+}
+
+class GptOssAttention : public nn::Module<GptOssAttention> {
+ public:
+  GptOssAttention(const nn::Scope& scope, const DecoderConfig& c)
+      : Module(scope),
+        call_(attention_call(c)),
+        head_dim_(c.head_dim),
+        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
+        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
+        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias),
+        sinks_(scope.parameter("sinks", {c.num_attention_heads})) {}
+
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                 const CosSin& position_embeddings) {
+    const Dims input_shape = hidden_states.sizes().leading();
+    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
+    Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
+    std::tie(query_states, key_states) = rotate(query_states, key_states, position_embeddings);
+    KeyValueCache::update(key_states, value_states);
+    const Tensor attn_output =
+        sink_attention(call_, query_states, key_states, value_states, attention_mask, sinks_)
+            .reshape(input_shape.with(-1))
+            .contiguous();
+    return o_proj_(attn_output);
+  }
+
+ private:
+  static std::pair<Tensor, Tensor> rotate(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+    const Tensor cos = cos_sin.first.unsqueeze(1), sin = cos_sin.second.unsqueeze(1);
+    Tensor q_embed = rotated(q, cos, sin);
+    Tensor k_embed = rotated(k, cos, sin);
+    return {std::move(q_embed), std::move(k_embed)};
+  }
+
+  AttentionCall call_;
+  std::int64_t head_dim_;
+  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
+  Tensor sinks_;
+};
+
+/// GptOssExperts._apply_gate: gate and up in turns, both clamped.
+Tensor apply_gate(const Tensor& gate_up, const nn::Activation&) {
+  Tensor gate = ghost::strided_slice(gate_up, -1, 0, 2);
+  Tensor up = ghost::strided_slice(gate_up, -1, 1, 2);
+  gate = ghost::clamp_one_sided(gate, ghost::Bound::max);
+  up = ghost::clamp(up);
+  const Tensor glu = gate.mul(ghost::sigmoid(gate.mul(1.702)));
+  return up.add(1).mul(glu);
+}
+
+class GptOssTopKRouter : public nn::Module<GptOssTopKRouter> {
+ public:
+  GptOssTopKRouter(const nn::Scope& scope, const MoeConfig& c)
+      : Module(scope),
+        top_k_(c.num_experts_per_tok),
+        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})),
+        bias_(scope.parameter("bias", {c.num_experts})) {}
+
+  Routing forward(const Tensor& hidden_states) {
+    Tensor router_logits = ghost::linear(hidden_states, weight_, bias_);
+    auto [router_top_value, router_indices] = ghost::topk(router_logits, top_k_);
+    Tensor router_scores = ghost::softmax(router_top_value, router_top_value.dtype());
+    RouterLogits::record(router_logits);
+    return {std::move(router_logits), std::move(router_scores), std::move(router_indices)};
+  }
+
+ private:
+  std::int64_t top_k_;
+  Tensor weight_, bias_;
+};
+
+class GptOssMlp : public nn::Module<GptOssMlp> {
+ public:
+  GptOssMlp(const nn::Scope& scope, const MoeConfig& c)
+      : Module(scope),
+        router_(scope / "router", c),
+        experts_(scope / "experts", c,
+                 {.transposed = true, .has_bias = true, .apply_gate = apply_gate}) {}
+
+  /// The layer keeps the scores beside the hidden states until it returns.
+  Tensor forward(const Tensor& x) {
+    Tensor hidden_states = x.reshape({-1, x.size(-1)});
+    const Routing routing = router_(hidden_states);
+    hidden_states = experts_(hidden_states, routing.indices, routing.weights);
+    nn::LayerFrame::keep_attention_weights(routing.weights);
+    return hidden_states.reshape(x.sizes());
+  }
+
+ private:
+  GptOssTopKRouter router_;
+  Experts experts_;
+};
+
+struct GptOssParts : MoeParts {
+  using Settings = GptOssConfig;
+  using DecoderLayer = PreNormDecoderLayer<GptOssAttention, GptOssMlp, Olmo2RMSNorm>;
+  using Norm = Olmo2RMSNorm;
+  /// The masks are made without the positions.
+  static LayerMasks make_masks(const GptOssConfig& c, const Tensor& attention_mask,
+                               const Tensor& inputs_embeds, const Tensor&) {
+    return create_layer_masks(c, attention_mask, inputs_embeds, {});
+  }
+};
+
+}  // namespace
+
+ModelPointer build_gpt_oss(const Config& c, const ModelOptions& options) {
+  return build_moe<GptOssParts>(c, GptOssConfig(c, options), options);
+}
+
+}  // namespace memtape::family

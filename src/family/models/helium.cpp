@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Helium: Llama with neighbours rotated instead of halves and norms weighted in float32; mirroring
+// transformers 5.17 models/helium/modular_helium.py.
+#include "family/families.h"
+#include "family/parts/attention_of.h"
+#include "family/parts/config_checks.h"
+#include "family/parts/decoder.h"
+#include "family/parts/llama_layer.h"
+#include "family/parts/rotate_pairs.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+namespace {
+
+class HeliumRMSNorm : public nn::Module<HeliumRMSNorm> {
+ public:
+  HeliumRMSNorm(const nn::Scope& scope, std::int64_t hidden_size)
+      : Module(scope), weight_(scope.parameter("weight", {hidden_size})) {}
+  Tensor forward(const Tensor& x) {
+    const DType input_dtype = x.dtype();
+    Tensor hidden_states = x.to_float();
+    const Tensor variance = hidden_states.pow(2).mean(-1, true);
+    hidden_states = hidden_states.mul(ghost::rsqrt(variance.add(1e-8)));
+    return weight_.to_float().mul(hidden_states).to(input_dtype);
+  }
+
+ private:
+  Tensor weight_;
+};
+
+struct HeliumParts : DecoderParts {
+  using DecoderLayer =
+      PreNormDecoderLayer<AttentionOf<Rotated<rotate_pairs>>, LlamaMLP, HeliumRMSNorm>;
+  using Norm = HeliumRMSNorm;
+};
+
+}  // namespace
+
+ModelPointer build_helium(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options,
+                       {.vocab_size = 48000,
+                        .hidden_size = 2560,
+                        .intermediate_size = 7040,
+                        .num_hidden_layers = 24,
+                        .num_attention_heads = 20,
+                        .num_key_value_heads = 20,
+                        .head_dim = 128});
+  config.qkv_bias = c.boolean("attention_bias", false);
+  config.mlp_bias = c.boolean("mlp_bias", false);
+  check_heads_fill(c, config.num_attention_heads, config.head_dim, config.hidden_size);
+  return build_checked<DecoderForCausalLM<HeliumParts>>(c, config, options);
+}
+
+}  // namespace memtape::family

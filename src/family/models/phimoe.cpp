@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phi-MoE: Mixtral with LayerNorm, biases and routers that sample their two experts; mirroring
+// transformers 5.17 models/phimoe/modeling_phimoe.py.
+#include "family/families.h"
+#include "family/parts/llama_layer.h"
+#include "family/parts/moe_decoder.h"
+#include "family/parts/sparsemixer.h"
+#include "ghost/autocast.h"
+#include "ghost/ops/copies.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/ops/view_in_place.h"
+#include "release/transformers_changes.h"
+
+namespace memtape::family {
+namespace {
+
+struct PhimoeConfig : MoeConfig {
+  PhimoeConfig(const Config& c, const ModelOptions& options)
+      : MoeConfig(c, options,
+                  {.vocab_size = 32064, .intermediate_size = 6400, .num_key_value_heads = 8},
+                  {.experts_key = "num_local_experts",
+                   .num_experts = 16,
+                   .num_experts_per_tok = 2,
+                   .intermediate_key = "intermediate_size",
+                   .intermediate_size = 6400}),
+        jitters_input(c.number("input_jitter_noise", 0.0) > 0),
+        original_length(original_max_position_embeddings(c)) {
+    qkv_bias = o_bias = c.boolean("attention_bias", false);
+    head_bias = c.boolean("lm_head_bias", false);
+    sliding_window = c.optional_dimension("sliding_window");
+    if (sliding_window) layer_types.assign(layer_types.size(), LayerType::sliding_attention);
+  }
+  bool jitters_input;
+  std::int64_t original_length;
+
+ private:
+  static std::int64_t original_max_position_embeddings(const Config& c) {
+    constexpr const char* kKey = "original_max_position_embeddings";
+    if (const auto of_rope = c.object({"rope_parameters", "rope_scaling"}).optional_dimension(kKey))
+      return *of_rope;
+    return c.optional_dimension(kKey).value_or(c.dimension("max_position_embeddings", 4096 * 32));
+  }
+};
+
+struct PhimoeRope {
+  RopeParameters parameters;
+  std::int64_t original_length;
+};
+
+/// longrope takes its long factors where the sequence is longer than the original pretraining
+/// length. Python asks the device for the length; recordings have no values, and where they read 0
+/// the second question, `seq_len > ...` within `if seq_len`, is not asked.
+class PhimoeRotaryEmbedding : public RotaryEmbedding {
+ public:
+  PhimoeRotaryEmbedding(const nn::Scope& scope, const PhimoeRope& rope)
+      : RotaryEmbedding(scope, rope.parameters), original_length_(rope.original_length) {}
+
+  CosSin operator()(const Tensor& x, const Tensor& position_ids) {
+    const ghost::ScopeGuard guard(node().scope);
+    const ghost::GradMode no_grad(false);
+    const bool longrope = rope().rope_type == RopeType::longrope;
+    const bool is_long = longrope && position_ids.size(-1) > original_length_;
+    if (longrope) update_frequencies(position_ids, is_long);
+    const Tensor seq_len = ghost::max_all(position_ids).add(1);
+    if (is_long) ghost::comparison("gt", seq_len);
+    // The frequencies are computed once more, on the CPU.
+    const ghost::AutocastContext no_autocast(false, DType::float32);
+    const RotaryAngles angles = angles_of(position_ids);
+    const Tensor& freqs = angles.freqs;
+    const Tensor emb = ghost::cat({freqs, freqs}, -1);
+    const Tensor cos = ghost::cos(emb).mul(1.0);
+    const Tensor sin = ghost::sin(emb).mul(1.0);
+    Tensor cos_cast = cos.to(x.dtype());
+    return {std::move(cos_cast), sin.to(x.dtype())};
+  }
+
+ private:
+  /// Frequencies that come from the host; where they are expanded first they live until the end.
+  RotaryAngles angles_of(const Tensor& position_ids) const {
+    const std::int64_t half = rope().dim / 2;
+    if (ghost::has(changes::kRotaryAnglesAreProducts)) {
+      Tensor positions = position_ids.unsqueeze(-1).to_float();
+      return {positions.mul(ghost::empty({half}, DType::float32)), {}, {}};
+    }
+    RotaryAngles angles;
+    angles.inv_freq_expanded = ghost::empty({position_ids.size(0), half, 1}, DType::float32);
+    angles.position_ids_expanded = position_ids.unsqueeze(1).to_float();
+    angles.freqs = angles.inv_freq_expanded.matmul(angles.position_ids_expanded).transpose(1, 2);
+    return angles;
+  }
+
+  void update_frequencies(const Tensor& position_ids, bool is_long) {
+    const Tensor seq_len = ghost::max_all(position_ids).add(1);
+    if (ghost::has(changes::kLongRopeKeepsItsFrequencies)) return choose_frequencies(seq_len);
+    ghost::comparison("gt", seq_len);
+    is_long ? register_new_inv_freq() : register_original_inv_freq();
+  }
+
+  std::int64_t original_length_;
+};
+
+class PhimoeTopKRouter : public nn::Module<PhimoeTopKRouter> {
+ public:
+  PhimoeTopKRouter(const nn::Scope& scope, const PhimoeConfig& c)
+      : Module(scope),
+        jitters_(c.jitters_input),
+        weight_(scope.parameter("weight", {c.num_experts, c.hidden_size})) {}
+
+  Routing forward(const Tensor& hidden_states) {
+    if (jitters_)
+      ghost::mul_view_(hidden_states, ghost::empty_like(hidden_states, hidden_states.dtype()));
+    Tensor router_logits = ghost::linear(hidden_states, weight_, {});
+    auto [routing_weights, selected_experts] = sparsemixer(router_logits);
+    RouterLogits::record(router_logits);
+    return {std::move(router_logits), std::move(routing_weights), std::move(selected_experts)};
+  }
+
+ private:
+  bool jitters_;
+  Tensor weight_;
+};
+
+class PhimoeSparseMoeBlock : public nn::Module<PhimoeSparseMoeBlock> {
+ public:
+  PhimoeSparseMoeBlock(const nn::Scope& scope, const PhimoeConfig& c)
+      : Module(scope),
+        jitters_(c.jitters_input),
+        router_(scope / "router", c),
+        experts_(scope / "experts", c) {}
+
+  Tensor forward(const Tensor& x) {
+    if (jitters_) ghost::mul_(x, ghost::empty_like(x, x.dtype()));
+    const Tensor hidden_states = x.reshape({-1, x.size(-1)});
+    const Routing routing = router_(hidden_states);
+    const Tensor final_hidden_states = experts_(hidden_states, routing.indices, routing.weights);
+    return final_hidden_states.reshape(x.sizes());
+  }
+
+ private:
+  bool jitters_;
+  PhimoeTopKRouter router_;
+  Experts experts_;
+};
+
+struct PhimoeParts : MoeParts {
+  using Settings = PhimoeConfig;
+  using DecoderLayer = PreNormDecoderLayer<LlamaAttention, PhimoeSparseMoeBlock, nn::LayerNorm>;
+  using Norm = nn::LayerNorm;
+  using Rotary = PhimoeRotaryEmbedding;
+  static PhimoeRope rope(const PhimoeConfig& c) { return {c.rope, c.original_length}; }
+};
+
+}  // namespace
+
+ModelPointer build_phimoe(const Config& c, const ModelOptions& options) {
+  return build_moe<PhimoeParts>(c, PhimoeConfig(c, options), options);
+}
+
+}  // namespace memtape::family

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Qwen2-VL and Qwen2.5-VL on text: Qwen2 with a rope of three axes; mirroring transformers 5.17
+// models/qwen2_vl/modeling_qwen2_vl.py and models/qwen2_5_vl/modeling_qwen2_5_vl.py.
+#include "family/families.h"
+#include "family/parts/llama_layer.h"
+#include "family/parts/qwen_vl.h"
+#include "ghost/session.h"
+#include "release/transformers_4_changes.h"
+
+namespace memtape::family {
+namespace {
+
+/// With a rotary embedding in each attention, where no one calls it.
+struct Qwen2VLSteps : ProjectedThenRotated<apply_rotary_pos_emb> {
+  static constexpr const Change& kInterfaceSince = changes::kQwenVlCallsTheInterface;
+  Qwen2VLSteps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
+      : ProjectedThenRotated(scope, c, layer) {
+    if (!ghost::has(changes::kAllRopesAreShared)) rotary_emb.emplace(scope / "rotary_emb", c.rope);
+  }
+  std::optional<RotaryEmbedding> rotary_emb;
+};
+
+struct Qwen2VLParts : DecoderParts {
+  using DecoderLayer = PreNormDecoderLayer<AttentionOf<Qwen2VLSteps>>;
+  using Norm = LlamaRMSNorm;
+  using Rotary = SectionedRotaryEmbedding;
+  /// The masks and the layers are told none.
+  static Positions positions(const Tensor& inputs_embeds) {
+    return {Tensor(), expanded_positions(inputs_embeds, 3)};
+  }
+};
+
+DecoderConfig text_config(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options,
+                       {.vocab_size = 152064,
+                        .hidden_size = 8192,
+                        .intermediate_size = 29568,
+                        .num_hidden_layers = 80,
+                        .num_attention_heads = 64,
+                        .num_key_value_heads = 8});
+  config.qkv_bias = true;
+  read_max_window_layers(c, config, 80);
+  return config;
+}
+
+using Qwen2VL = ImageTextToText<QwenVisual, DecoderModel<Qwen2VLParts>>;
+
+ModelPointer build(const Config& c, const ModelOptions& options, QwenTower tower) {
+  const Config text = qwen_text_config(c);
+  Qwen2VL::Settings config{.vision = QwenVisionConfig(c.object("vision_config"), tower),
+                           .text = text_config(text, options),
+                           .use_cache = text.boolean("use_cache", true)};
+  if (c.boolean("tie_word_embeddings", false)) config.text.tie_word_embeddings = true;
+  return build_checked<Qwen2VL>(c, config, options);
+}
+
+}  // namespace
+
+ModelPointer build_qwen2_vl(const Config& c, const ModelOptions& options) {
+  return build(c, options, QwenTower::qwen2_vl);
+}
+
+ModelPointer build_qwen2_5_vl(const Config& c, const ModelOptions& options) {
+  return build(c, options, QwenTower::qwen2_5_vl);
+}
+
+}  // namespace memtape::family

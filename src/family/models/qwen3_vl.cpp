@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Qwen3-VL and its mixture of experts on text: Qwen3 with a rope of three axes; mirroring
+// transformers 5.17 models/qwen3_vl/modeling_qwen3_vl.py and
+// models/qwen3_vl_moe/modeling_qwen3_vl_moe.py.
+#include "family/families.h"
+#include "family/models/qwen3_moe.h"
+#include "family/parts/qwen3_attention.h"
+#include "family/parts/qwen_vl.h"
+
+namespace memtape::family {
+namespace {
+
+template <class Config, class Mlp>
+struct Qwen3VLParts : DecoderParts {
+  using Settings = Config;
+  using DecoderLayer = PreNormDecoderLayer<Qwen3Attention, Mlp>;
+  using Norm = LlamaRMSNorm;
+  using Rotary = InterleavedRotaryEmbedding;
+  static Positions positions(const Tensor& inputs_embeds) {
+    return text_and_axes_positions(inputs_embeds);
+  }
+};
+
+struct Qwen3VLTextConfig : DecoderConfig {
+  Qwen3VLTextConfig(const Config& c, const ModelOptions& options)
+      : DecoderConfig(c, options,
+                      {.vocab_size = 151936,
+                       .intermediate_size = 22016,
+                       .num_key_value_heads = 32,
+                       .head_dim = 128}) {
+    qkv_bias = o_bias = c.boolean("attention_bias", false);
+  }
+};
+
+struct Qwen3VLMoeTextConfig : QwenMoeConfig {
+  Qwen3VLMoeTextConfig(const Config& c, const ModelOptions& options)
+      : QwenMoeConfig(c, options,
+                      {.vocab_size = 151936,
+                       .hidden_size = 2048,
+                       .intermediate_size = 5632,
+                       .num_hidden_layers = 24,
+                       .num_attention_heads = 16,
+                       .num_key_value_heads = 16},
+                      {.num_experts = 60, .num_experts_per_tok = 4, .intermediate_size = 1408}) {
+    qkv_bias = o_bias = c.boolean("attention_bias", false);
+    norm_topk_prob = true;
+  }
+};
+
+template <class TextConfig, class Mlp>
+ModelPointer build(const Config& c, const ModelOptions& options) {
+  using Model = ImageTextToText<QwenVisual, DecoderModel<Qwen3VLParts<TextConfig, Mlp>>>;
+  const Config text = c.object("text_config");
+  typename Model::Settings config{
+      .vision = QwenVisionConfig(c.object("vision_config"), QwenTower::qwen3_vl),
+      .text = TextConfig(text, options),
+      .use_cache = text.boolean("use_cache", true)};
+  config.text.tie_word_embeddings = c.boolean("tie_word_embeddings", false);
+  return build_checked<Model>(c, config, options);
+}
+
+}  // namespace
+
+ModelPointer build_qwen3_vl(const Config& c, const ModelOptions& options) {
+  return build<Qwen3VLTextConfig, LlamaMLP>(c, options);
+}
+
+ModelPointer build_qwen3_vl_moe(const Config& c, const ModelOptions& options) {
+  return build<Qwen3VLMoeTextConfig, MaybeSparseMlp<Qwen3MoeSparseMoeBlock>>(c, options);
+}
+
+}  // namespace memtape::family

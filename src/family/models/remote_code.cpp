@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/models/remote_code.h"
+
+#include <array>
+
+#include "family/families.h"
+#include "family/parts/config_checks.h"
+#include "family/parts/decoder.h"
+#include "family/parts/deepseek_moe.h"
+#include "family/parts/llama_layer.h"
+
+namespace memtape::family {
+namespace {
+
+struct StandIn {
+  std::string_view model_type, family;
+};
+constexpr std::array kStandIns{
+    StandIn{"qwen", "qwen2"},          StandIn{"baichuan", "llama"},
+    StandIn{"chatglm", "llama"},       StandIn{"internlm2", "llama"},
+    StandIn{"mimo", "qwen2"},          StandIn{"deepseek", "deepseek_v2"},
+    StandIn{"kimi_k2", "deepseek_v3"},
+};
+
+struct LlamaLikeParts : DecoderParts {
+  using DecoderLayer = LlamaDecoderLayer;
+  using Norm = LlamaRMSNorm;
+};
+
+ModelPointer build_llama_like(const Config& c, const DecoderConfig& config,
+                              const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<LlamaLikeParts>>(c, config, options);
+}
+
+/// DeepSeek-MoE's router: softmax scores without groups.
+class DeepseekRouter : public TopKRouter {
+ public:
+  DeepseekRouter(const nn::Scope& scope, const MoeConfig& c)
+      : TopKRouter(scope, c, TopKRouter::Style::qwen2) {}
+};
+
+struct DeepseekV1Config : DeepseekMoeConfig {
+  DeepseekV1Config(const Config& c, const ModelOptions& options)
+      : DeepseekMoeConfig(c, options, {.vocab_size = 102400},
+                          {.experts_key = "n_routed_experts",
+                           .num_experts = 64,
+                           .num_experts_per_tok = 6,
+                           .intermediate_size = 1407}) {
+    qkv_bias = o_bias = c.boolean("attention_bias", false);
+    n_shared_experts = c.optional_dimension("n_shared_experts").value_or(1);
+  }
+};
+
+struct DeepseekV1Parts : MoeParts {
+  using Settings = DeepseekV1Config;
+  using DecoderLayer =
+      PreNormDecoderLayer<LlamaAttention, MaybeSparseMlp<DeepseekMoe<DeepseekRouter>>>;
+  using Norm = LlamaRMSNorm;
+};
+
+}  // namespace
+
+std::string_view nearest_family(std::string_view model_type) {
+  for (const StandIn& stand_in : kStandIns)
+    if (stand_in.model_type == model_type) return stand_in.family;
+  return {};
+}
+
+/// Qwen: c_attn has biases; intermediate_size counts gate and up together.
+ModelPointer build_qwen(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options, {.vocab_size = 151936, .intermediate_size = 22016});
+  config.qkv_bias = true;
+  check_divides(c, "intermediate_size", 2, config.intermediate_size);
+  config.intermediate_size = (config.intermediate_size + 1) / 2;
+  return build_llama_like(c, config, options);
+}
+
+/// Baichuan: one projection W_pack for q, k and v; the 13B models have ALiBi in place of rotation.
+ModelPointer build_baichuan(const Config& c, const ModelOptions& options) {
+  return build_llama_like(c, DecoderConfig(c, options, {.vocab_size = 125696}), options);
+}
+
+/// ChatGLM 2 and 3: names of its own, biases on q, k and v, few key heads.
+ModelPointer build_chatglm(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options, {.vocab_size = 65024, .intermediate_size = 13696});
+  config.vocab_size = c.dimension("padded_vocab_size", 65024);
+  config.intermediate_size = c.dimension("ffn_hidden_size", 13696);
+  config.num_hidden_layers = c.layers("num_layers", 28);
+  config.layer_types.assign(static_cast<std::size_t>(config.num_hidden_layers),
+                            LayerType::full_attention);
+  config.head_dim = c.dimension("kv_channels", 128);
+  config.rope.dim = config.head_dim;
+  if (c.boolean("multi_query_attention", false))
+    config.num_key_value_heads = c.dimension("multi_query_group_num", 1);
+  check_divides(c, "multi_query_group_num", config.num_key_value_heads, config.num_attention_heads);
+  config.mlp_bias = config.o_bias = c.boolean("add_bias_linear", true);
+  config.qkv_bias = config.mlp_bias || c.boolean("add_qkv_bias", false);
+  return build_llama_like(c, config, options);
+}
+
+/// InternLM 2: Llama with q, k and v in one projection.
+ModelPointer build_internlm2(const Config& c, const ModelOptions& options) {
+  DecoderConfig config(c, options, {.vocab_size = 103168});
+  config.qkv_bias = config.o_bias = c.boolean("bias", true);
+  return build_llama_like(c, config, options);
+}
+
+/// DeepSeek-MoE: Llama's attention over DeepSeek's blocks of experts.
+ModelPointer build_deepseek(const Config& c, const ModelOptions& options) {
+  return build_checked<DecoderForCausalLM<DeepseekV1Parts>>(c, DeepseekV1Config(c, options),
+                                                            options);
+}
+
+}  // namespace memtape::family

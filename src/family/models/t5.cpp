@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// T5, MT5 and UMT5 for conditional generation: an encoder and a decoder over one embedding table,
+// the decoder attending to both itself and the encoder's output, labels shifted right as its input;
+// mirroring transformers 5.17 models/t5/modeling_t5.py and models/umt5/modeling_umt5.py.
+#include <optional>
+#include <utility>
+
+#include "family/families.h"
+#include "family/masks/masking.h"
+#include "family/masks/update_causal_mask.h"
+#include "family/parts/shift_tokens.h"
+#include "family/parts/t5_layers.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/loss.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "nn/checkpointing.h"
+#include "release/transformers_4_changes.h"
+
+namespace memtape::family {
+namespace {
+
+/// "clamp inf values to enable fp16 training": rebinds hidden_states and clamp_value.
+void clamp_inf_values(Tensor& hidden_states, Tensor& clamp_value) {
+  if (hidden_states.dtype() != DType::float16) return;
+  {
+    const Tensor any = ghost::any(ghost::isinf(hidden_states));
+    const Tensor largest = ghost::zeros({}, DType::float32),
+                 below_largest = ghost::zeros({}, DType::float32);
+    clamp_value = ghost::where(any, below_largest, largest);
+  }
+  const Tensor negative = clamp_value.neg();
+  hidden_states = ghost::clamp(hidden_states, negative, clamp_value);
+}
+
+struct T5BlockOutput {
+  Tensor hidden_states, self_attn_position_bias, cross_attn_position_bias;
+};
+
+class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
+ public:
+  T5Block(const nn::Scope& scope, const T5Config& c, bool is_decoder, std::int64_t index)
+      : GradientCheckpointingLayer(scope),
+        layer_(scope / "layer"),
+        self_attention_(layer_ / 0, c,
+                        is_decoder ? T5AttentionKind::decoder : T5AttentionKind::encoder,
+                        index == 0 || !c.shares_position_bias),
+        cross_attention_(is_decoder ? std::make_unique<T5LayerAttention>(
+                                          layer_ / 1, c, T5AttentionKind::cross, false)
+                                    : nullptr),
+        feed_forward_(layer_ / (is_decoder ? 2 : 1), c) {}
+
+  T5BlockOutput forward(const Tensor& x, const Tensor& attention_mask, const Tensor& position_bias,
+                        const Tensor& encoder_hidden_states, const Tensor& encoder_attention_mask,
+                        const Tensor& encoder_decoder_position_bias, const Tensor& cache_position) {
+    T5BlockOutput out;
+    Tensor clamp_value;
+    T5AttentionOutput attended =
+        self_attention_(x, attention_mask, Tensor(), position_bias, cache_position);
+    out.hidden_states = std::move(attended.attn_output);
+    out.self_attn_position_bias = std::move(attended.position_bias);
+    clamp_inf_values(out.hidden_states, clamp_value);
+    if (cross_attention_) {
+      Tensor query_length;
+      if (cache_position.defined())
+        query_length = ghost::plain_unary("add", cache_position.slice(0, 0, 1));
+      attended =
+          (*cross_attention_)(out.hidden_states, encoder_attention_mask, encoder_hidden_states,
+                              encoder_decoder_position_bias, cache_position);
+      out.hidden_states = std::move(attended.attn_output);
+      out.cross_attn_position_bias = std::move(attended.position_bias);
+      clamp_inf_values(out.hidden_states, clamp_value);
+    }
+    out.hidden_states = feed_forward_(out.hidden_states);
+    clamp_inf_values(out.hidden_states, clamp_value);
+    return out;
+  }
+
+ private:
+  nn::Scope layer_;
+  T5LayerAttention self_attention_;
+  std::unique_ptr<T5LayerAttention> cross_attention_;
+  T5LayerFF feed_forward_;
+};
+
+class T5Stack : public nn::Module<T5Stack> {
+ public:
+  T5Stack(const nn::Scope& scope, const T5Config& c, bool is_decoder)
+      : Module(scope),
+        embed_tokens(scope / "embed_tokens", c.vocab_size, c.d_model),
+        attention_(c.attention),
+        is_decoder_(is_decoder),
+        block_(scope / "block", is_decoder ? c.num_decoder_layers : c.num_layers, c, is_decoder),
+        final_layer_norm_(scope / "final_layer_norm", c.d_model),
+        dropout_(scope / "dropout", c.dropout_rate) {}
+
+  Tensor forward(const Tensor& input_ids, const Tensor& given_mask,
+                 const Tensor& encoder_hidden_states, const Tensor& encoder_attention_mask) {
+    const Tensor inputs_embeds = embed_tokens(input_ids);
+    Tensor cache_position;
+    if (!ghost::has(changes::kT5CountsNoPositions))
+      cache_position = ghost::arange(inputs_embeds.size(1), DType::int64);
+    const T5Masks masks = make_masks(given_mask, encoder_hidden_states, encoder_attention_mask,
+                                     inputs_embeds, cache_position);
+    T5BlockOutput out;  // the position biases are shared between the layers: the first makes them
+    out.hidden_states = dropout_(inputs_embeds);
+    for (T5Block& layer_module : block_)
+      out = layer_module(out.hidden_states, masks.own, out.self_attn_position_bias,
+                         encoder_hidden_states, masks.of_encoder, out.cross_attn_position_bias,
+                         cache_position);
+    out.hidden_states = final_layer_norm_(out.hidden_states);
+    out.hidden_states = dropout_(out.hidden_states);
+    return out.hidden_states;
+  }
+
+  nn::Embedding embed_tokens;
+
+ private:
+  /// The masks of a stack, and the ones they were made of, which live as long.
+  struct T5Masks {
+    Tensor own, of_encoder, given, encoder_given;
+  };
+
+  T5Masks make_masks(const Tensor& given_mask, const Tensor& encoder_hidden_states,
+                     const Tensor& encoder_attention_mask, const Tensor& inputs_embeds,
+                     const Tensor& cache_position) const {
+    if (!ghost::has(changes::kT5MasksAreShared))
+      return masks_of_ones(given_mask, encoder_hidden_states, encoder_attention_mask, inputs_embeds,
+                           cache_position);
+    T5Masks masks;
+    const MaskRequest request{.attention = attention_, .attention_mask = given_mask};
+    masks.own = is_decoder_ ? create_causal_mask(request, inputs_embeds, {})
+                            : create_bidirectional_mask(request, inputs_embeds);
+    if (is_decoder_)
+      masks.of_encoder = create_bidirectional_mask(
+          {.attention = attention_, .attention_mask = encoder_attention_mask}, inputs_embeds,
+          encoder_hidden_states);
+    return masks;
+  }
+
+  T5Masks masks_of_ones(const Tensor& given_mask, const Tensor& encoder_hidden_states,
+                        const Tensor& encoder_attention_mask, const Tensor& inputs_embeds,
+                        const Tensor& cache_position) const {
+    const auto made = [](const Tensor& given, const Tensor& like, DType dtype) {
+      return given.defined() ? given : ghost::ones({like.size(0), like.size(1)}, dtype);
+    };
+    T5Masks masks;
+    masks.given = made(given_mask, inputs_embeds, DType::float32);
+    masks.own = is_decoder_ ? update_causal_mask({.attention = AttentionImplementation::eager,
+                                                  .attention_mask = masks.given},
+                                                 inputs_embeds, cache_position.unsqueeze(0))
+                            : inverted(masks.given, inputs_embeds.dtype());
+    if (!is_decoder_) return masks;
+    masks.encoder_given = made(encoder_attention_mask, encoder_hidden_states, DType::int64);
+    masks.of_encoder = inverted(masks.encoder_given, inputs_embeds.dtype());
+    return masks;
+  }
+
+  /// (1.0 - mask) * torch.finfo(dtype).min
+  static Tensor inverted(const Tensor& mask, DType dtype) {
+    const Tensor extended = mask.unsqueeze(1).unsqueeze(1).to(dtype);
+    const Tensor hidden = ghost::plain_unary("rsub", extended);
+    return ghost::plain_unary("mul", hidden);
+  }
+
+  AttentionImplementation attention_;
+  bool is_decoder_;
+  nn::ModuleList<T5Block> block_;
+  T5LayerNorm final_layer_norm_;
+  nn::Dropout dropout_;
+};
+
+class T5ForConditionalGeneration : public PretrainedModel {
+ public:
+  T5ForConditionalGeneration(const T5Config& c, const ModelOptions& options)
+      : PretrainedModel(options),
+        scale_decoder_outputs_(c.scale_decoder_outputs),
+        shared_(root() / "shared", c.vocab_size, c.d_model),
+        encoder_(root() / "encoder", c, false),
+        decoder_(root() / "decoder", c, true),
+        lm_head_(root() / "lm_head", c.d_model, c.vocab_size, false) {
+    nn::tie(lm_head_, shared_.weight);
+    nn::tie(encoder_.embed_tokens, shared_.weight);
+    nn::tie(decoder_.embed_tokens, shared_.weight);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor hidden_states =
+        encoder_(batch.input_ids, batch.attention_mask, Tensor(), Tensor());
+    const Tensor decoder_input_ids = shift_tokens_right(batch.labels);
+    const Tensor decoder_output =
+        decoder_(decoder_input_ids, Tensor(), hidden_states, batch.attention_mask);
+    Tensor sequence_output = decoder_output;
+    if (scale_decoder_outputs_) sequence_output = sequence_output.mul(0.5);
+    Tensor lm_logits = lm_head_(sequence_output);
+    Tensor loss =
+        ghost::cross_entropy(lm_logits.view({-1, lm_logits.size(-1)}), batch.labels.view({-1}));
+    return {std::move(loss), std::move(lm_logits), hidden_states};
+  }
+
+ private:
+  bool scale_decoder_outputs_;
+  nn::Embedding shared_;
+  T5Stack encoder_, decoder_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+ModelPointer build_t5(const Config& c, const ModelOptions& options) {
+  return build_checked<T5ForConditionalGeneration>(c, T5Config(c, options), options);
+}
+
+}  // namespace memtape::family

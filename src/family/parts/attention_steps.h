@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that more than one family adds to a decoder's attention (family/parts/attention_of.h).
+#pragma once
+
+#include "family/parts/attention_of.h"
+#include "ghost/ops/dropout.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+
+/// A rotation, and dropout of the settings' residual_dropout behind the output projection
+/// (StarCoder2, Seed-OSS).
+struct ResidualDropout : Rotated<apply_rotary_pos_emb> {
+  template <class Settings>
+  ResidualDropout(const nn::Scope& scope, const Settings& c, std::int64_t layer)
+      : Rotated(scope, c, layer), residual_dropout(c.residual_dropout) {}
+  void finish(Tensor& attn_output) const {
+    attn_output = ghost::dropout(attn_output, residual_dropout);
+  }
+  double residual_dropout;
+};
+
+/// A rotation once all three are taken apart into heads (GLM's mixtures).
+template <Rotation rotation>
+struct TakenApartThenRotated : Rotated<rotation> {
+  using Rotated<rotation>::Rotated;
+  void heads(Tensor&, Tensor&) const {}
+};
+
+/// Other steps over q, k and v that are clipped in place where the settings' clips_qkv says so
+/// (OLMo, OLMoE).
+template <class Steps>
+struct Clipped : Steps {
+  template <class Settings>
+  Clipped(const nn::Scope& scope, const Settings& c, std::int64_t layer)
+      : Steps(scope, c, layer), clips(c.clips_qkv) {}
+  void projected(Tensor& q, Tensor& k, Tensor& v) const {
+    if (clips)
+      for (Tensor* states : {&q, &k, &v}) ghost::clamp_in_place(*states);
+  }
+  bool clips;
+};
+
+}  // namespace memtape::family

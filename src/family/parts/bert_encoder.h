@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// BERT's encoder, mirroring transformers 5.17 models/bert/modeling_bert.py: attention without a
+// mask for whole batches, and norms after each branch. RoBERTa inherits it
+// (models/roberta/modular_roberta.py), ELECTRA repeats it.
+#pragma once
+
+#include "family/masks/masking.h"
+#include "family/parts/attention_interface.h"
+#include "nn/activations.h"
+#include "nn/checkpointing.h"
+#include "nn/layers.h"
+
+namespace memtape::family {
+
+/// The class defaults of a configuration_FAMILY.py.
+struct BertDefaults {
+  std::int64_t vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12,
+               num_attention_heads = 12, intermediate_size = 3072, type_vocab_size = 2;
+  std::string_view hidden_act = "gelu";
+  double dropout = 0.1;
+};
+
+struct BertConfig {
+  BertConfig(const Config& config, const ModelOptions& options, const BertDefaults& defaults);
+
+  std::int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
+  std::int64_t max_position_embeddings, type_vocab_size;
+  nn::Activation hidden_act;
+  double hidden_dropout_prob, attention_probs_dropout_prob;
+  bool tie_word_embeddings;
+  AttentionImplementation attention;
+};
+
+class BertSelfAttention : public nn::Module<BertSelfAttention> {
+ public:
+  BertSelfAttention(const nn::Scope& scope, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
+
+ private:
+  AttentionCall call_;
+  std::int64_t attention_head_size_;
+  nn::Linear query_, key_, value_;
+};
+
+/// BertSelfOutput and BertOutput: a projection, dropout, and the norm of its sum with the branch's
+/// input.
+class BertOutput : public nn::Module<BertOutput> {
+ public:
+  BertOutput(const nn::Scope& scope, std::int64_t in_features, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states, const Tensor& input_tensor);
+
+ private:
+  nn::Linear dense_;
+  nn::LayerNorm layer_norm_;
+  nn::Dropout dropout_;
+};
+
+class BertAttention : public nn::Module<BertAttention> {
+ public:
+  BertAttention(const nn::Scope& scope, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
+
+ private:
+  BertSelfAttention self_;
+  BertOutput output_;
+};
+
+class BertIntermediate : public nn::Module<BertIntermediate> {
+ public:
+  BertIntermediate(const nn::Scope& scope, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states);
+
+ private:
+  nn::Linear dense_;
+  nn::Activation intermediate_act_fn_;
+};
+
+class BertLayer : public nn::GradientCheckpointingLayer<BertLayer> {
+ public:
+  BertLayer(const nn::Scope& scope, const BertConfig& config);
+  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask);
+
+ private:
+  BertAttention attention_;
+  BertIntermediate intermediate_;
+  BertOutput output_;
+};
+
+/// Tables of words, positions and token types, summed up and normed; of `width`.
+class BertEmbeddings : public nn::Module<BertEmbeddings> {
+ public:
+  BertEmbeddings(const nn::Scope& scope, const BertConfig& config);
+  BertEmbeddings(const nn::Scope& scope, const BertConfig& config, std::int64_t width);
+  /// _init_weights copies a new range into position_ids.
+  void init_weights() const;
+  Tensor forward(const Tensor& input_ids);
+
+  nn::Embedding word_embeddings;
+
+ private:
+  nn::Embedding position_embeddings_, token_type_embeddings_;
+  nn::LayerNorm layer_norm_;
+  nn::Dropout dropout_;
+  Tensor position_ids_, token_type_ids_;
+};
+
+/// embeddings + position_embeddings, in place where the release has it so.
+void add_positions(Tensor& embeddings, const Tensor& position_embeddings);
+
+/// The tables of a batch's token types, seen at its positions (torch.gather of the buffer).
+Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids);
+
+/// The mask of a batch, and what it is made of where forward holds on to that.
+struct EncoderMask {
+  Tensor given, extended;
+};
+
+EncoderMask encoder_mask(AttentionImplementation attention, const Tensor& given_mask,
+                         const Tensor& embedding_output);
+
+/// What BertModel.forward began with in transformers 4.
+void look_for_padding_before_5(const Tensor& input_ids);
+
+/// BertModel over `Embeddings`, made with (scope, config), and a stack of layers of that name.
+template <class Embeddings, class Layer = BertLayer>
+class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
+ public:
+  template <class Settings>
+  BertModel(const nn::Scope& scope, const Settings& c, const char* stack = "encoder")
+      : nn::Module<BertModel>(scope),
+        embeddings(scope / "embeddings", c),
+        attention_(c.attention),
+        layer_(scope / stack / "layer", c.num_hidden_layers, c) {
+    embeddings.init_weights();
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& given_mask) {
+    if (!given_mask.defined()) look_for_padding_before_5(input_ids);
+    const Tensor embedding_output = embeddings(input_ids);
+    const EncoderMask mask = encoder_mask(attention_, given_mask, embedding_output);
+    const Tensor& attention_mask = mask.extended;
+    Tensor hidden_states = embedding_output;
+    for (Layer& layer_module : layer_) hidden_states = layer_module(hidden_states, attention_mask);
+    return hidden_states;
+  }
+
+  Embeddings embeddings;
+
+ private:
+  AttentionImplementation attention_;
+  nn::ModuleList<Layer> layer_;
+};
+
+}  // namespace memtape::family

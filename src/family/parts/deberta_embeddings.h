@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both generations of DeBERTa are told, and their embeddings; mirroring transformers 5.17
+// models/deberta/modeling_deberta.py and models/deberta_v2/modeling_deberta_v2.py.
+#pragma once
+
+#include <optional>
+
+#include "family/parts/bert_encoder.h"
+#include "ghost/ops/creation.h"
+
+namespace memtape::family {
+
+struct DebertaConfig : BertConfig {
+  DebertaConfig(const Config& c, const ModelOptions& options, const BertDefaults& defaults);
+
+  std::int64_t head_size() const { return hidden_size / num_attention_heads; }
+
+  bool relative_attention, position_biased_input, checks_padding;
+  bool c2p = false, p2c = false;  ///< of pos_att_type
+  std::int64_t max_relative_positions;
+
+ private:
+  /// "p2c|c2p", or a list of the two.
+  void read_pos_att_type(const Config& c);
+};
+
+/// Tables of words, positions and token types, normed by `Norm` and masked.
+template <class Norm>
+class DebertaEmbeddings : public nn::Module<DebertaEmbeddings<Norm>> {
+ public:
+  DebertaEmbeddings(const nn::Scope& scope, const DebertaConfig& c)
+      : nn::Module<DebertaEmbeddings>(scope),
+        word_embeddings(scope / "word_embeddings", c.vocab_size, c.hidden_size) {
+    if (c.position_biased_input)
+      position_embeddings_.emplace(scope / "position_embeddings", c.max_position_embeddings,
+                                   c.hidden_size);
+    if (c.type_vocab_size > 0)
+      token_type_embeddings_.emplace(scope / "token_type_embeddings", c.type_vocab_size,
+                                     c.hidden_size);
+    layer_norm_.emplace(scope / "LayerNorm", c.hidden_size);
+    dropout_.emplace(scope / "dropout", c.hidden_dropout_prob);
+    const ghost::ScopeGuard guard(this->node().scope);
+    position_ids_ = ghost::arange(c.max_position_embeddings, DType::int64).unsqueeze(0);
+    scope.buffer("position_ids", position_ids_);
+  }
+
+  /// _init_weights copies a new range into position_ids.
+  void init_weights() const {
+    const ghost::ScopeGuard guard(this->node().scope);
+    const Tensor again = ghost::arange(position_ids_.size(1), DType::int64);
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& token_type_ids, const Tensor& given_mask) {
+    const Tensor position_ids = position_ids_.slice(1, 0, input_ids.size(1));
+    const Tensor inputs_embeds = word_embeddings(input_ids);
+    const Tensor position_embeddings = position_embeddings_ ? (*position_embeddings_)(position_ids)
+                                                            : ghost::zeros_like(inputs_embeds);
+    Tensor embeddings = inputs_embeds, token_type_embeddings;
+    if (position_embeddings_) embeddings = embeddings.add(position_embeddings);
+    if (token_type_embeddings_) {
+      token_type_embeddings = (*token_type_embeddings_)(token_type_ids);
+      embeddings = embeddings.add(token_type_embeddings);
+    }
+    embeddings = (*layer_norm_)(embeddings);
+    const Tensor mask = given_mask.unsqueeze(2).to(embeddings.dtype());
+    embeddings = embeddings.mul(mask);
+    embeddings = (*dropout_)(embeddings);
+    return embeddings;
+  }
+
+  nn::Embedding word_embeddings;
+
+ private:
+  std::optional<nn::Embedding> position_embeddings_, token_type_embeddings_;
+  std::optional<Norm> layer_norm_;
+  std::optional<nn::Dropout> dropout_;
+  Tensor position_ids_;
+};
+
+}  // namespace memtape::family

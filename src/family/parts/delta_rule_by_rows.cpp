@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/parts/delta_rule_by_rows.h"
+
+#include <utility>
+
+#include "ghost/ops/copy_into.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/matmul.h"
+#include "ghost/ops/padding.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/scan.h"
+#include "ghost/ops/views.h"
+#include "ghost/session.h"
+#include "release/transformers_changes.h"
+
+namespace memtape::family {
+namespace {
+
+using ghost::Tensor;
+
+constexpr std::int64_t kChunk = 64;
+
+/// tril: a packed result of the same size, and one in backward, as neg makes.
+Tensor tril(const Tensor& x) { return x.neg(); }
+
+Tensor upper_triangle() {
+  return ghost::plain_unary("triu", ghost::ones({kChunk, kChunk}, DType::boolean));
+}
+
+Tensor by_head(const Tensor& x) { return x.transpose(1, 2).contiguous().to_float(); }
+
+Tensor chunked(const Tensor& x) {
+  return x.reshape({x.size(0), x.size(1), -1, kChunk, x.size(-1)});
+}
+
+}  // namespace
+
+Tensor l2norm(const Tensor& x) {
+  const Tensor inv_norm = ghost::rsqrt(x.mul(x).sum(-1, true).add(1e-6));
+  return x.mul(inv_norm);
+}
+
+void DeltaRuleByRows::prepare() {
+  query = l2norm(query);
+  key = l2norm(key);
+  Tensor q = by_head(query), k = by_head(key), v = by_head(value), b = by_head(beta);
+  g = by_head(g);
+  query = std::move(q);
+  key = std::move(k);
+  value = std::move(v);
+  beta = std::move(b);
+}
+
+void DeltaRuleByRows::pad_and_chunk() {
+  const std::int64_t pad_size = (kChunk - query.size(2) % kChunk) % kChunk;
+  for (Tensor* x : {&query, &key, &value, &beta, &g}) *x = ghost::pad(*x, 2, 0, pad_size);
+  query = query.mul(1.0);
+  v_beta = value.mul(beta.unsqueeze(-1));
+  k_beta = key.mul(beta.unsqueeze(-1));
+  for (Tensor* x : {&query, &key, &value, &k_beta, &v_beta}) *x = chunked(*x);
+  g = g.reshape({g.size(0), g.size(1), -1, kChunk});
+}
+
+/// The inverse of the chunk's triangular system, row by row in place.
+void DeltaRuleByRows::solve_rows() {
+  mask = upper_triangle();
+  g = ghost::cumsum(g, -1);
+  decay_mask = tril(ghost::exp(tril(g.unsqueeze(-1).sub(g.unsqueeze(-2)))));
+  attn = ghost::masked_fill(k_beta.matmul(key.transpose(-1, -2)).mul(decay_mask), mask).neg();
+  for (std::int64_t i = 1; i < kChunk; ++i) {
+    row = attn.slice(-2, i, i + 1).squeeze(-2).slice(-1, 0, i).clone();
+    sub = attn.slice(-2, 0, i).slice(-1, 0, i).clone();
+    const Tensor sum = row.add(row.unsqueeze(-1).mul(sub).sum(-2));
+    ghost::copy_into(attn, attn.slice(-2, i, i + 1).squeeze(-2).slice(-1, 0, i), sum);
+  }
+  attn = attn.add(ghost::zeros({kChunk, kChunk}, attn.dtype()));  // torch.eye
+  value = attn.matmul(v_beta);
+  k_cumdecay = attn.matmul(k_beta.mul(ghost::exp(g).unsqueeze(-1)));
+}
+
+Tensor DeltaRuleByRows::scan() {
+  const bool masks = !ghost::has(changes::kDeltaRuleMasksOnce);
+  last_recurrent_state =
+      last_recurrent_state.defined()
+          ? last_recurrent_state.to(value.dtype())
+          : ghost::zeros({key.size(0), key.size(1), key.size(-1), value.size(-1)}, value.dtype());
+  Tensor core_attn_out = ghost::zeros_like(value);
+  mask = upper_triangle();
+  const std::int64_t num_chunks = query.size(2);
+  for (std::int64_t i = 0; i < num_chunks; ++i) {
+    q_i = query.select(2);
+    k_i = key.select(2);
+    v_i = value.select(2);
+    attn = q_i.matmul(k_i.transpose(-1, -2)).mul(decay_mask.select(2));
+    if (masks) ghost::masked_fill_(attn, mask);
+    v_prime = k_cumdecay.select(2).matmul(last_recurrent_state);
+    v_new = v_i.sub(v_prime);
+    const Tensor g_i = g.select(2), g_last = g_i.slice(-1, kChunk - 1, kChunk);
+    attn_inter = q_i.mul(ghost::exp(g_i.unsqueeze(-1))).matmul(last_recurrent_state);
+    ghost::copy_into(core_attn_out, core_attn_out.select(2), attn_inter.add(attn.matmul(v_new)));
+    Tensor kept = last_recurrent_state.mul(ghost::exp(g_last.unsqueeze(-1)));
+    Tensor weighted = k_i.mul(ghost::exp(g_last.sub(g_i)).unsqueeze(-1));
+    Tensor learned = std::move(weighted).transpose(-1, -2).matmul(v_new);
+    last_recurrent_state = std::move(kept).add(std::move(learned));
+  }
+  return core_attn_out;
+}
+
+Tensor DeltaRuleByRows::run(bool keeps_state) {
+  const DType initial_dtype = query.dtype();
+  const std::int64_t sequence_length = query.size(1);
+  prepare();
+  pad_and_chunk();
+  solve_rows();
+  Tensor core_attn_out = scan();
+  if (!keeps_state) last_recurrent_state.reset();
+  const ghost::Dims s = core_attn_out.sizes();
+  core_attn_out = core_attn_out.reshape({s[0], s[1], -1, s[4]});
+  core_attn_out = core_attn_out.slice(2, 0, sequence_length);
+  return core_attn_out.transpose(1, 2).contiguous().to(initial_dtype);
+}
+
+}  // namespace memtape::family

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoders under the heads of classifiers.h: the body is the family's, and so is what it puts
+// between the last hidden states and the logits.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "family/parts/classifiers.h"
+#include "nn/activations.h"
+
+namespace memtape::family {
+
+/// From the last hidden states to logits. `features` is the forward's local variable, which lives
+/// until the loss is there: the hidden states first, then what the head makes of them. The batch's
+/// attention mask may be undefined.
+class ClassifierHead {
+ public:
+  ClassifierHead() = default;
+  virtual ~ClassifierHead() = default;
+  ClassifierHead(const ClassifierHead&) = delete;
+  ClassifierHead& operator=(const ClassifierHead&) = delete;
+  virtual Tensor logits(Tensor& features, const Tensor& attention_mask) = 0;
+  /// Of sequences and tokens, and their loss.
+  virtual ModelOutput output(Tensor logits, const Batch& batch);
+};
+
+struct ClassifierWidths {
+  std::int64_t hidden_size, num_labels;
+  double dropout;
+};
+
+/// Of models whose classifier_dropout is hidden_dropout_prob where it is not set; no dropout comes
+/// before qa_outputs.
+ClassifierWidths classifier_widths(const ModelOptions& options, std::int64_t hidden_size,
+                                   double hidden_dropout_prob);
+
+/// `dropout` and `classifier`, of every token.
+class TokenClassifier final : public ClassifierHead {
+ public:
+  TokenClassifier(const nn::Scope& root, const ClassifierWidths& widths);
+  Tensor logits(Tensor& features, const Tensor& attention_mask) override;
+
+ private:
+  nn::Dropout dropout_;
+  nn::Linear classifier_;
+};
+
+/// `qa_outputs`; DistilBERT drops out before it, others have no dropout there.
+class AnswerLocator final : public ClassifierHead {
+ public:
+  AnswerLocator(const nn::Scope& root, const ClassifierWidths& widths);
+  Tensor logits(Tensor& features, const Tensor& attention_mask) override;
+
+ private:
+  nn::Linear qa_outputs_;
+  std::optional<nn::Dropout> dropout_;
+};
+
+/// The heads of tokens and answers, which most encoders have alike.
+std::unique_ptr<ClassifierHead> make_token_head(const nn::Scope& root, Task task,
+                                                const ClassifierWidths& widths);
+
+/// A body's pooler: a module with a projection (BERT), or the projection itself (ALBERT).
+enum class Pooler { module, projection };
+
+/// The pooler of the body, `dropout` and `classifier`, of the first token.
+class PooledClassifier final : public ClassifierHead {
+ public:
+  PooledClassifier(const nn::Scope& root, const nn::Scope& body, const ClassifierWidths& widths,
+                   Pooler pooler = Pooler::module);
+  Tensor logits(Tensor& features, const Tensor& attention_mask) override;
+
+ private:
+  nn::Scope pooler_;
+  nn::Linear dense_;
+  TokenClassifier classifier_;
+};
+
+/// RobertaClassificationHead, and ELECTRA's with another activation.
+class DenseClassifier final : public ClassifierHead {
+ public:
+  DenseClassifier(const nn::Scope& root, const ClassifierWidths& widths,
+                  std::string_view activation);
+  Tensor logits(Tensor& features, const Tensor& attention_mask) override;
+
+ private:
+  nn::Scope classifier_;
+  nn::Linear dense_;
+  nn::Activation activation_;
+  nn::Dropout dropout_;
+  nn::Linear out_proj_;
+};
+
+/// RoBERTa's heads: a DenseClassifier of sequences, a PooledClassifier of choices.
+std::unique_ptr<ClassifierHead> make_dense_head(const nn::Scope& root, const nn::Scope* body,
+                                                const ModelOptions& options,
+                                                const ClassifierWidths& widths);
+
+/// A body of texts [rows, tokens], and a head. `Body` is made with (scope, settings...).
+template <class Body>
+class EncoderForClassification final : public PretrainedModel {
+ public:
+  using MakeHead = std::function<std::unique_ptr<ClassifierHead>(
+      const nn::Scope& root, const nn::Scope* body, const ModelOptions& options,
+      const ClassifierWidths& widths)>;
+
+  template <class... Settings>
+  EncoderForClassification(const ModelOptions& options, const ClassifierWidths& widths,
+                           const MakeHead& make_head, MadeFirst first, const char* name,
+                           const Settings&... settings)
+      : PretrainedModel(options), task_(options.task) {
+    if (first == MadeFirst::head) head_ = make_head(root(), nullptr, options, widths);
+    body_.emplace(root() / name, settings...);
+    if (first == MadeFirst::head) return;
+    const nn::Scope body(tree, body_->node());
+    head_ = make_head(root(), &body, options, widths);
+  }
+
+  std::string_view output_embeddings() const override { return {}; }
+  SampleSizes sample_sizes(std::int64_t sequence_length) const override {
+    return classifier_sample(task_, sequence_length);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    const Tensor attention_mask = rows(batch.attention_mask);
+    const Tensor sequence_output = (*body_)(rows(batch.input_ids), attention_mask);
+    Tensor features = sequence_output;
+    Tensor logits = head_->logits(features, attention_mask);
+    if (task_ == Task::question_answering) return located(logits, batch);
+    if (task_ == Task::multiple_choice)
+      logits = std::move(logits).view({-1, batch.input_ids.size(1)});
+    return head_->output(std::move(logits), batch);
+  }
+
+ private:
+  /// Choices as so many rows.
+  Tensor rows(const Tensor& texts) const {
+    if (task_ != Task::multiple_choice || !texts.defined()) return texts;
+    return texts.view({-1, texts.size(-1)});
+  }
+
+  Task task_;
+  std::optional<Body> body_;
+  std::unique_ptr<ClassifierHead> head_;
+};
+
+}  // namespace memtape::family

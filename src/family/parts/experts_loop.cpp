@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/parts/experts_loop.h"
+
+#include <utility>
+
+#include "ghost/ops/creation.h"
+#include "ghost/ops/indexing.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "release/transformers_changes.h"
+
+namespace memtape::family {
+
+ExpertsLoop::ExpertsLoop(const Tensor& hidden_states, const Picked& picked,
+                         std::vector<std::int64_t> tokens_by_expert, const LoopStyle& style)
+    : hidden_states_(hidden_states),
+      top_k_weights_(picked.top_k_weights),
+      tokens_(std::move(tokens_by_expert)),
+      asks_each_(style.asks_each),
+      final_hidden_states_(ghost::zeros(hidden_states.sizes(), style.result)) {
+  const ghost::GradMode no_grad(false);
+  const auto experts = static_cast<std::int64_t>(tokens_.size());
+  std::int64_t hits = 0;
+  for (const std::int64_t count : tokens_) hits += count > 0 ? 1 : 0;
+  const std::int64_t others = ghost::has(changes::kExpertsLoopCountsOneMore) ? 1 : 0;
+  expert_mask_ = ghost::one_hot(picked.top_k_index, experts + others).permute({2, 1, 0});
+  const Tensor hit = ghost::comparison("gt", ghost::sum_last_two(expert_mask_));
+  expert_hit_ = ghost::nonzero(hit, hits);
+}
+
+bool ExpertsLoop::next() {
+  while (expert_ < tokens_.size() && tokens_[expert_] == 0) ++expert_;
+  if (expert_ == tokens_.size()) return false;
+  if (asks_each_) ghost::comparison("eq", expert_hit_.select(0).select(0));
+  const Tensor places = ghost::nonzero(expert_mask_.select(0), tokens_[expert_++]);
+  top_k_pos_ = places.select(1);
+  token_idx_ = places.select(1);
+  return true;
+}
+
+Tensor ExpertsLoop::current_state() const { return ghost::index(hidden_states_, token_idx_); }
+
+Tensor ExpertsLoop::weights() const {
+  return ghost::index_pairs(top_k_weights_.unsqueeze(-1), token_idx_, top_k_pos_);
+}
+
+void ExpertsLoop::add(const Tensor& current) const {
+  ghost::index_add_(final_hidden_states_, token_idx_, current.to(final_hidden_states_.dtype()));
+}
+
+}  // namespace memtape::family

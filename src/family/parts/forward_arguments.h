@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// ForwardArguments: what generate() passes to a model's forward beside tokens and mask, in force
+// while it lives. A training step passes none of it: the model counts its positions itself and
+// makes logits for every token.
+#pragma once
+
+#include "family/caches/key_value_cache.h"
+
+namespace memtape::family {
+
+class ForwardArguments {
+ public:
+  /// A prefill reads the prompt; after it generate() sets the model up for single tokens
+  /// (_optimize_model_for_decode).
+  enum class Stage { prefill, decode };
+
+  /// `logits_to_keep`: of the last so many tokens; 0: of all.
+  ForwardArguments(KeyValueCache* past_key_values, Tensor position_ids, std::int64_t logits_to_keep,
+                   Stage stage);
+  ~ForwardArguments();
+  ForwardArguments(const ForwardArguments&) = delete;
+  ForwardArguments& operator=(const ForwardArguments&) = delete;
+
+ private:
+  friend Tensor passed_position_ids();
+  friend Tensor kept_for_logits(const Tensor& hidden_states);
+  friend bool is_decoding();
+
+  ForwardArguments* outer_;
+  KeyValueCache::Passed cache_;
+  Tensor position_ids_;
+  std::int64_t logits_to_keep_;
+  Stage stage_;
+};
+
+/// Whether the model is set up for single tokens.
+bool is_decoding();
+
+/// The position_ids that were passed; undefined when none were.
+Tensor passed_position_ids();
+
+/// Those, else torch.arange(S) + past_seen_tokens, unsqueezed: [1, S].
+Tensor position_ids_for(const Tensor& inputs_embeds);
+
+/// hidden_states[:, slice_indices, :]: those that the head makes logits of.
+Tensor kept_for_logits(const Tensor& hidden_states);
+
+}  // namespace memtape::family

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/parts/gptj_parts.h"
+
+#include "family/parts/activations.h"
+#include "family/parts/config_checks.h"
+#include "family/parts/rope.h"
+#include "ghost/ops/copies.h"
+#include "ghost/ops/creation.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+namespace {
+
+Tensor apply_gptj_rotary_pos_emb(const Tensor& tensor, const Tensor& sin_half,
+                                 const Tensor& cos_half) {
+  const Tensor sin = ghost::repeat_interleave(sin_half.unsqueeze(2), 2, 3);
+  const Tensor cos = ghost::repeat_interleave(cos_half.unsqueeze(2), 2, 3);
+  return tensor.mul(cos).add(rotate_every_two(tensor).mul(sin));
+}
+
+}  // namespace
+
+GPTJConfig::GPTJConfig(const Config& c)
+    : vocab_size(c.dimension("vocab_size", 50400)),
+      n_positions(c.dimension({"max_position_embeddings", "n_positions"}, 2048)),
+      n_embd(c.dimension({"hidden_size", "n_embd"}, 4096)),
+      n_layer(c.layers({"num_hidden_layers", "n_layer"}, 28)),
+      n_head(c.dimension({"num_attention_heads", "n_head"}, 16)),
+      n_inner(c.optional_dimension("n_inner").value_or(4 * n_embd)),
+      head_dim(n_embd / n_head),
+      rotary_dim(c.dimension("rotary_dim", 64)),
+      activation_function(activation(c, "activation_function", "gelu_new")),
+      resid_pdrop(c.number("resid_pdrop", 0.0)),
+      embd_pdrop(c.number("embd_pdrop", 0.0)),
+      attn_pdrop(c.number("attn_pdrop", 0.0)),
+      tie_word_embeddings(c.boolean("tie_word_embeddings", false)) {
+  check_divides(c, "n_head", n_head, n_embd);
+  if (rotary_dim % 2 != 0 || rotary_dim > head_dim)
+    c.fail("rotary_dim", "must be even and at most " + std::to_string(head_dim));
+}
+
+Tensor create_sinusoidal_positions(std::int64_t num_pos, std::int64_t dim, DType model_dtype) {
+  Tensor exponents;
+  {
+    const Tensor range = ghost::arange(dim / 2, DType::int64);
+    const ghost::Op op("div", {});
+    exponents = ghost::empty({dim / 2}, model_dtype);
+  }
+  const Tensor inv_freq = ghost::rdiv(1.0, ghost::power_of_number(std::move(exponents)));
+  Tensor positions = ghost::arange(num_pos, DType::int64).to_float();
+  const Tensor sinusoid_inp = std::move(positions).unsqueeze(1).mul(inv_freq.unsqueeze(0));
+  const Tensor sin = ghost::sin(sinusoid_inp), cos = ghost::cos(sinusoid_inp);
+  return ghost::cat({sin, cos}, 1);
+}
+
+GPTJParts rotate_gptj_heads(Tensor& query, Tensor& key, const std::vector<Tensor>& sin_and_cos,
+                            std::int64_t dim) {
+  const Tensor &sin = sin_and_cos[0], &cos = sin_and_cos[1];
+  GPTJParts p{.k_rot = key.slice(3, 0, dim),
+              .k_pass = key.slice(3, dim, key.size(3)),
+              .q_rot = query.slice(3, 0, dim),
+              .q_pass = query.slice(3, dim, query.size(3))};
+  p.k_rot = apply_gptj_rotary_pos_emb(p.k_rot, sin, cos);
+  p.q_rot = apply_gptj_rotary_pos_emb(p.q_rot, sin, cos);
+  key = ghost::cat({p.k_rot, p.k_pass}, -1);
+  query = ghost::cat({p.q_rot, p.q_pass}, -1);
+  return p;
+}
+
+GPTJMLP::GPTJMLP(const nn::Scope& scope, const GPTJConfig& c)
+    : Module(scope),
+      fc_in_(scope / "fc_in", c.n_embd, c.n_inner),
+      fc_out_(scope / "fc_out", c.n_inner, c.n_embd),
+      act_(c.activation_function),
+      dropout_(scope / "dropout", c.resid_pdrop) {}
+
+Tensor GPTJMLP::forward(const Tensor& x) {
+  Tensor hidden_states = fc_in_(x);
+  hidden_states = act_(hidden_states);
+  hidden_states = fc_out_(hidden_states);
+  return dropout_(hidden_states);
+}
+
+}  // namespace memtape::family

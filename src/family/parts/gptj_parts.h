@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What GPT-J and CodeGen have in common: a table of sines and cosines in every layer, neighbours of
+// a part of each head rotated, attention and MLP side by side; mirroring transformers 5.17
+// models/gptj/modeling_gptj.py. Their attentions differ in what a family names:
+//
+//   struct GPTJProjections {
+//     GPTJProjections(scope, settings);
+//     static constexpr bool kMasksFirst = false;   // before the scores are divided
+//     GPTJHeads operator()(hidden_states);
+//     static GPTJSinCos sincos(embed_positions, position_ids, dtype);   // out of the table
+//   };
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "family/masks/masking.h"
+#include "family/parts/forward_arguments.h"
+#include "ghost/autocast.h"
+#include "ghost/autograd/node.h"
+#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
+#include "nn/activations.h"
+#include "nn/checkpointing.h"
+#include "nn/layers.h"
+
+namespace memtape::family {
+
+struct GPTJConfig {
+  explicit GPTJConfig(const Config& c);
+
+  std::int64_t vocab_size, n_positions, n_embd, n_layer, n_head, n_inner, head_dim, rotary_dim;
+  nn::Activation activation_function;
+  double resid_pdrop, embd_pdrop, attn_pdrop;
+  bool tie_word_embeddings;
+};
+
+/// A layer's output, and the attention weights that the model's loop holds until the next layer is
+/// done.
+struct GPTJOutput {
+  Tensor hidden_states, attn_weights;
+};
+
+/// [num_pos, dim] float32. What is divided without a dtype of its own is made in the model's.
+Tensor create_sinusoidal_positions(std::int64_t num_pos, std::int64_t dim, DType model_dtype);
+
+/// k_rot, k_pass, q_rot and q_pass, which the frame holds on to.
+struct GPTJParts {
+  Tensor k_rot, k_pass, q_rot, q_pass;
+};
+
+/// Rotates the first `dim` elements of each head of [B, S, H, D].
+GPTJParts rotate_gptj_heads(Tensor& query, Tensor& key, const std::vector<Tensor>& sin_and_cos,
+                            std::int64_t dim);
+
+/// [B, S, H, D] each, and what else the frame of forward holds.
+struct GPTJHeads {
+  Tensor query, key, value;
+  std::vector<Tensor> held = {};
+};
+
+/// [B, S, sines and cosines], and what else the frame of forward holds.
+struct GPTJSinCos {
+  Tensor sincos;
+  std::vector<Tensor> held = {};
+};
+
+template <class Projections>
+class GPTJAttention : public nn::Module<GPTJAttention<Projections>> {
+ public:
+  GPTJAttention(const nn::Scope& scope, const GPTJConfig& c)
+      : nn::Module<GPTJAttention>(scope),
+        config_(c),
+        model_dtype_(scope.dtype()),
+        attn_dropout_(scope / "attn_dropout", c.attn_pdrop),
+        resid_dropout_(scope / "resid_dropout", c.resid_pdrop),
+        projections_(scope, c),
+        out_proj_(scope / "out_proj", c.n_embd, c.n_embd, false) {
+    const ghost::ScopeGuard guard(this->node().scope);
+    embed_positions_ = create_sinusoidal_positions(c.n_positions, c.rotary_dim, model_dtype_);
+    scope.buffer("embed_positions", embed_positions_);
+  }
+
+  /// _init_weights computes the table once more and copies it.
+  void init_weights() const {
+    const ghost::ScopeGuard guard(this->node().scope);
+    create_sinusoidal_positions(config_.n_positions, config_.rotary_dim, model_dtype_);
+  }
+
+  GPTJOutput forward(const Tensor& hidden_states, const Tensor& attention_mask,
+                     const Tensor& position_ids) {
+    GPTJHeads heads = projections_(hidden_states);
+    auto& [query, key, value, held] = heads;
+    value = value.permute({0, 2, 1, 3});
+    const GPTJSinCos positions = Projections::sincos(embed_positions_, position_ids, key.dtype());
+    const GPTJParts rotated =
+        rotate_gptj_heads(query, key, positions.sincos.chunk(2, -1), config_.rotary_dim);
+    key = key.permute({0, 2, 1, 3});
+    query = query.permute({0, 2, 1, 3});
+    GPTJOutput attn = attend(query, key, value, attention_mask);
+    attn.hidden_states =
+        attn.hidden_states.permute({0, 2, 1, 3}).contiguous().view(hidden_states.sizes());
+    attn.hidden_states = out_proj_(attn.hidden_states);
+    attn.hidden_states = resid_dropout_(attn.hidden_states);
+    return attn;
+  }
+
+ private:
+  /// _attn: the scores in float32.
+  GPTJOutput attend(const Tensor& query_states, const Tensor& key_states, const Tensor& value,
+                    const Tensor& attention_mask) {
+    const bool masks = attention_mask.defined();
+    const Tensor query = query_states.to_float();
+    const Tensor key = key_states.to_float();
+    Tensor attn_weights = query.matmul(key.transpose(-1, -2));
+    if (masks && Projections::kMasksFirst) attn_weights = attn_weights.add(attention_mask);
+    attn_weights = attn_weights.div(2.0);
+    if (masks && !Projections::kMasksFirst) attn_weights = attn_weights.add(attention_mask);
+    attn_weights = ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));
+    attn_weights = attn_weights.to(value.dtype());
+    attn_weights = attn_dropout_(attn_weights);
+    Tensor attn_output = attn_weights.matmul(value);
+    return {std::move(attn_output), std::move(attn_weights)};
+  }
+
+  GPTJConfig config_;
+  DType model_dtype_;
+  nn::Dropout attn_dropout_, resid_dropout_;
+  Projections projections_;
+  nn::Linear out_proj_;
+  Tensor embed_positions_;
+};
+
+class GPTJMLP : public nn::Module<GPTJMLP> {
+ public:
+  GPTJMLP(const nn::Scope& scope, const GPTJConfig& c);
+  Tensor forward(const Tensor& x);
+
+ private:
+  nn::Linear fc_in_, fc_out_;
+  nn::Activation act_;
+  nn::Dropout dropout_;
+};
+
+/// Attention and MLP side by side.
+template <class Projections>
+class GPTJBlock : public nn::GradientCheckpointingLayer<GPTJBlock<Projections>> {
+ public:
+  GPTJBlock(const nn::Scope& scope, const GPTJConfig& c)
+      : nn::GradientCheckpointingLayer<GPTJBlock>(scope),
+        ln_1_(scope / "ln_1", c.n_embd),
+        attn_(scope / "attn", c),
+        mlp_(scope / "mlp", c) {}
+
+  GPTJOutput forward(const Tensor& residual, const Tensor& attention_mask,
+                     const Tensor& position_ids) {
+    const Tensor hidden_states = ln_1_(residual);
+    const GPTJOutput attn = attn_(hidden_states, attention_mask, position_ids);
+    const Tensor feed_forward_hidden_states = mlp_(hidden_states);
+    return {attn.hidden_states.add(feed_forward_hidden_states).add(residual), attn.attn_weights};
+  }
+
+  void init_weights() const { attn_.init_weights(); }
+
+ private:
+  nn::LayerNorm ln_1_;
+  GPTJAttention<Projections> attn_;
+  GPTJMLP mlp_;
+};
+
+template <class Projections>
+class GPTJModel : public nn::Module<GPTJModel<Projections>> {
+ public:
+  GPTJModel(const nn::Scope& scope, const GPTJConfig& c)
+      : nn::Module<GPTJModel>(scope),
+        wte(scope / "wte", c.vocab_size, c.n_embd),
+        drop_(scope / "drop", c.embd_pdrop),
+        h_(scope / "h", c.n_layer, c),
+        ln_f_(scope / "ln_f", c.n_embd) {
+    for (const GPTJBlock<Projections>& block : h_) block.init_weights();
+  }
+
+  Tensor forward(const Tensor& input_ids, const Tensor& attention_mask) {
+    const Tensor inputs_embeds = wte(input_ids);
+    const Tensor position_ids = position_ids_for(inputs_embeds);
+    const Tensor causal_mask = create_causal_mask(
+        {.attention = AttentionImplementation::eager, .attention_mask = attention_mask},
+        inputs_embeds, position_ids);
+    Tensor hidden_states = drop_(inputs_embeds);
+    GPTJOutput outputs;
+    for (GPTJBlock<Projections>& block : h_) {
+      outputs = block(hidden_states, causal_mask, position_ids);
+      hidden_states = outputs.hidden_states;
+    }
+    hidden_states = ln_f_(hidden_states);
+    return hidden_states.view(hidden_states.sizes());
+  }
+
+  const nn::Embedding& get_input_embeddings() const { return wte; }
+
+  nn::Embedding wte;
+
+ private:
+  nn::Dropout drop_;
+  nn::ModuleList<GPTJBlock<Projections>> h_;
+  nn::LayerNorm ln_f_;
+};
+
+}  // namespace memtape::family

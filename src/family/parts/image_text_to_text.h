@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// ImageTextToText: a vision tower, a language model and a head, trained on text alone; mirroring
+// LlavaForConditionalGeneration of transformers 5.17 models/llava/modeling_llava.py and Qwen's
+// models of that build. The language model's own configuration keeps use_cache, so keys and values
+// pass through a cache.
+#pragma once
+
+#include "family/caches/key_value_cache.h"
+#include "family/parts/decoder.h"
+#include "ghost/ops/pointwise.h"
+
+namespace memtape::family {
+
+/// `Vision` is made with (scope of `model`, vision settings); it may say how the language model is
+/// called in `kLanguageModel`.
+template <class Vision, class Language>
+class ImageTextToText : public PretrainedModel {
+ public:
+  struct Settings {
+    typename Vision::Settings vision;
+    typename Language::Settings text;
+    bool use_cache = true;
+    bool replaces_image_token = false;  ///< it lies beyond the vocabulary (Gemma3Model.forward)
+  };
+
+  ImageTextToText(const Settings& c, const ModelOptions& options)
+      : PretrainedModel(options),
+        config_(c),
+        scope_(root() / "model"),
+        vision_(scope_, c.vision),
+        language_model_(scope_ / language_model_name(), c.text),
+        lm_head_(root() / "lm_head", c.text.hidden_size, c.text.vocab_size, false) {
+    if (c.text.tie_word_embeddings) nn::tie(lm_head_, language_model_.embed_tokens.weight);
+  }
+
+  ModelOutput forward(const Batch& batch) override {
+    KeyValueCache past_key_values({.sliding_windows = sliding_windows()});
+    const bool makes_one = config_.use_cache && !KeyValueCache::passed() &&
+                           tree.gradient_checkpointing == nn::GradientCheckpointing::off;
+    const KeyValueCache::Passed passed(makes_one ? &past_key_values : KeyValueCache::passed());
+    const Tensor hidden_states = last_hidden_state(batch);
+    Tensor logits = lm_head_(kept_for_logits(hidden_states));
+    Tensor loss = causal_lm_loss(logits, batch, config_.text.vocab_size, this->model_type);
+    return {std::move(loss), std::move(logits)};
+  }
+
+  Tensor last_hidden_state(const Batch& batch) override {
+    Tensor special_image_mask, llm_input_ids = batch.input_ids;
+    if (config_.replaces_image_token) {
+      special_image_mask = ghost::comparison("eq", batch.input_ids);
+      llm_input_ids = batch.input_ids.clone();
+    }
+    return language_model_(llm_input_ids, batch.attention_mask);
+  }
+
+  nn::Projection* head() override { return &lm_head_; }
+
+  std::vector<std::int64_t> sliding_windows() const override {
+    return family::sliding_windows(config_.text);
+  }
+
+ private:
+  static constexpr const char* language_model_name() {
+    if constexpr (requires { Vision::kLanguageModel; })
+      return Vision::kLanguageModel;
+    else
+      return "language_model";
+  }
+
+  Settings config_;
+  nn::Scope scope_;
+  Vision vision_;
+  Language language_model_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace memtape::family

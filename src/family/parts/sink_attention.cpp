@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "family/parts/sink_attention.h"
+
+#include "ghost/ops/dropout.h"
+#include "ghost/ops/joins.h"
+#include "ghost/ops/reductions.h"
+#include "ghost/ops/sorting.h"
+#include "ghost/session.h"
+#include "nn/layer_frame.h"
+
+namespace memtape::family {
+
+AttentionImplementation sink_implementation(AttentionImplementation asked) {
+  if (asked == AttentionImplementation::flash)
+    ghost::session().fail({ErrorKind::unsupported, "flash attention with sinks", "--attention",
+                           "eager is what transformers runs for this model"});
+  return AttentionImplementation::eager;
+}
+
+Tensor sink_attention(const AttentionCall& call, const Tensor& query, const Tensor& key,
+                      const Tensor& value, const Tensor& attention_mask, const Tensor& sinks) {
+  const Tensor key_states = repeat_kv(key, call.num_key_value_groups);
+  const Tensor value_states = repeat_kv(value, call.num_key_value_groups);
+  Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(1.0);
+  if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
+
+  const Tensor sink_logits =
+      sinks.reshape({1, -1, 1, 1}).expand({query.size(0), -1, query.size(2), -1});
+  Tensor combined_logits = ghost::cat({attn_weights, sink_logits}, -1);
+  combined_logits = combined_logits.sub(ghost::max_along_last(combined_logits).first);
+  const Tensor probs = ghost::softmax(combined_logits, combined_logits.dtype());
+  const Tensor scores = probs.slice(-1, 0, -1);
+  attn_weights = ghost::dropout(scores, call.dropout).to(value_states.dtype());
+  Tensor attn_output = attn_weights.matmul(value_states).transpose(1, 2).contiguous();
+  nn::LayerFrame::keep_attention_weights(attn_weights);
+  return attn_output;
+}
+
+}  // namespace memtape::family
