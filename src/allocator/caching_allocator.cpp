@@ -192,14 +192,6 @@ void CachingAllocator::raise_active_peak() {
 
 void CachingAllocator::synchronize() { process_events(); }
 
-void CachingAllocator::reset_peak_statistics() {
-  stats_.requested_bytes.reset_peak();
-  stats_.allocated_bytes.reset_peak();
-  stats_.reserved_bytes.reset_peak();
-  stats_.active_bytes.peak = 0;
-  raise_active_peak();
-}
-
 void CachingAllocator::log(SegmentEvent::Kind kind, const AddressRange& range) {
   if (log_) log_->push_back({kind, range});
 }

@@ -94,7 +94,6 @@ class CachingAllocator {
 
   /// Walks all blocks for what is not counted as it happens.
   Statistics statistics() const;
-  void reset_peak_statistics();
   /// By address.
   std::vector<SegmentView> segments() const;
 

@@ -16,7 +16,6 @@ class IdealAllocator {
 
   Bytes level() const { return level_.current; }
   Bytes peak() const { return level_.peak; }
-  void reset_peak() { level_.reset_peak(); }
 
  private:
   Stat level_;

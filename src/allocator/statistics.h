@@ -18,7 +18,6 @@ struct Stat {
     peak = std::max(peak, current);
   }
   void decrease(Bytes n) { current -= n; }
-  void reset_peak() { peak = current; }
 };
 
 struct Statistics {

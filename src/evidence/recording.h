@@ -39,7 +39,6 @@ struct Recording {
   StackId stack_of(std::size_t event) const {
     return event_stacks.empty() ? 0 : event_stacks[event];
   }
-  std::int64_t time_of(std::size_t event) const { return times_us.empty() ? 0 : times_us[event]; }
 };
 
 /// The devices of which the snapshot says anything, each as a recording. The snapshot's events are

@@ -42,8 +42,6 @@ bool has_contiguous_rows(const Tensor& t) {
   return t.ne[0] == block_size(t.type) || t.nb[0] == block_bytes(t.type);
 }
 
-bool is_transposed(const Tensor& t) { return t.nb[0] > t.nb[1]; }
-
 bool same_shape(const Tensor& a, const Tensor& b) { return a.ne == b.ne; }
 
 bool same_layout(const Tensor& a, const Tensor& b) {

@@ -106,7 +106,6 @@ bool is_contiguous(const Tensor& tensor);
 /// Contiguous from that dimension on: rows (1), matrices (2).
 bool is_contiguous_from(const Tensor& tensor, int dimension);
 bool has_contiguous_rows(const Tensor& tensor);
-bool is_transposed(const Tensor& tensor);
 bool same_shape(const Tensor& a, const Tensor& b);
 bool same_layout(const Tensor& a, const Tensor& b);
 

@@ -55,10 +55,4 @@ std::string model_suggestion(std::string_view name) {
   return "did you mean " + std::string(data::models()[at].id) + "?";
 }
 
-Result<const CatalogEntry*> model_named(std::string_view name, std::string_view where) {
-  if (const CatalogEntry* entry = find_model(name)) return entry;
-  return bad_input("no model '" + std::string(name.substr(0, 100)) + "' in the catalog",
-                   std::string(where), model_suggestion(name));
-}
-
 }  // namespace memtape

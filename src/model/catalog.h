@@ -35,9 +35,6 @@ std::span<const CatalogEntry> model_catalog();
 /// ignored. Null if there is none.
 const CatalogEntry* find_model(std::string_view name);
 
-/// The same, or an error that names the nearest entries.
-Result<const CatalogEntry*> model_named(std::string_view name, std::string_view where = "MODEL");
-
 /// "did you mean meta-llama/Llama-3.1-8B?", or "see memtape models" where nothing is near.
 std::string model_suggestion(std::string_view name);
 

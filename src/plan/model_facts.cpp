@@ -40,11 +40,6 @@ void read_experts(const Config& c, ModelFacts& facts) {
 
 }  // namespace
 
-std::int64_t ModelFacts::met_by_a_token() const {
-  const std::int64_t routed = expert_layers * experts_per_token * 3 * hidden * expert_ffn;
-  return std::max<std::int64_t>(1, shared_parameters() - vocab * hidden) + routed;
-}
-
 Result<ModelFacts> model_facts(const Config& config, const TrainRecipe& recipe) {
   const Config c = config.has("text_config") ? config.object("text_config") : config;
   ModelFacts facts;

@@ -21,9 +21,6 @@ struct ModelFacts {
     return expert_layers * experts * 3 * hidden * expert_ffn;
   }
   std::int64_t shared_parameters() const { return parameters - expert_parameters(); }
-  /// Those that a token meets in products: of the experts those it is sent to, without the
-  /// embedding, which is looked up.
-  std::int64_t met_by_a_token() const;
 };
 
 Result<ModelFacts> model_facts(const Config& config, const TrainRecipe& recipe);

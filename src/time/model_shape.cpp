@@ -96,7 +96,7 @@ MlpShape feed_forward(const Config& c, std::int64_t hidden, std::string_view fam
 }
 
 /// Which layers are mixtures, by the configurations' several ways to say it.
-bool is_mixture(const Config& c, std::int64_t layer, std::int64_t layers) {
+bool is_mixture(const Config& c, std::int64_t layer) {
   if (const auto dense = c.optional_integer("first_k_dense_replace"))
     if (layer < *dense) return false;
   if (const auto first = c.optional_integer("moe_layer_start_index"))
@@ -104,7 +104,6 @@ bool is_mixture(const Config& c, std::int64_t layer, std::int64_t layers) {
   if (const auto dense = c.integers("mlp_only_layers"); !dense.empty())
     if (std::find(dense.begin(), dense.end(), layer) != dense.end()) return false;
   const std::int64_t step = c.count("interleave_moe_layer_step", c.count("decoder_sparse_step", 1));
-  (void)layers;
   return step <= 1 || (layer + 1) % step == 0;
 }
 
@@ -220,7 +219,7 @@ std::vector<LayerShape> layers_of(const Config& c, std::int64_t hidden, std::str
       layer.attention = state_space(c);
       layer.mlp = {};
     }
-    if (mlp.is_mixture() && is_mixture(c, i, count))
+    if (mlp.is_mixture() && is_mixture(c, i))
       layer.mlp.width = 0;
     else
       layer.mlp.experts = 0;
@@ -264,11 +263,6 @@ std::int64_t ModelShape::layer_count() const {
   std::int64_t count = 0;
   for (const LayerShape& layer : layers) count += layer.count;
   return count;
-}
-
-bool ModelShape::has_mixture() const {
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const LayerShape& layer) { return layer.mlp.is_mixture(); });
 }
 
 double ModelShape::layer_parameters(const LayerShape& layer) const {

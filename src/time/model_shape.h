@@ -52,7 +52,6 @@ struct ModelShape {
   std::int64_t predicted_tokens = 1;  ///< 1, and one more for each multi-token prediction layer
 
   std::int64_t layer_count() const;
-  bool has_mixture() const;
   /// Weights of the matrices of one layer, and of all of them; embeddings and output apart.
   double layer_parameters(const LayerShape& layer) const;
   double layer_active_parameters(const LayerShape& layer) const;

@@ -103,7 +103,6 @@ constexpr auto kFixed = std::to_array<Fixed>({
     {"debug", ""},
 });
 
-/// OptimizerNames of transformers that are modelled.
 Result<void> set_mixed_precision(const NamedValue& option, Precision precision,
                                  TrainRecipe& recipe) {
   const Result<bool> on = boolean(option);

@@ -165,16 +165,6 @@ TEST_F(CachingAllocatorTest, TheMemoryFractionLimitsReservedBytes) {
   EXPECT_EQ(half.malloc(2_MiB), nullptr);
 }
 
-TEST_F(CachingAllocatorTest, PeaksRestartAtTheCurrentLevel) {
-  Block* block = allocator_.malloc(4_MiB);
-  allocator_.malloc(2_MiB);
-  allocator_.free(block);
-  EXPECT_EQ(allocator_.statistics().allocated_bytes.peak, 6_MiB);
-  allocator_.reset_peak_statistics();
-  EXPECT_EQ(allocator_.statistics().allocated_bytes.peak, 2_MiB);
-  EXPECT_EQ(allocator_.statistics().reserved_bytes.peak, 20_MiB);
-}
-
 TEST_F(CachingAllocatorTest, OversizeBlocksAreNeitherSplitNorLentToSmallerRequests) {
   AllocatorConfig config;
   config.max_split_size = 64_MiB;

@@ -13,7 +13,6 @@ namespace memtape::llamacpp {
 class Build {
  public:
   static constexpr int kOldest = 2413;    ///< March 2024: from then on GPUs are pipelined (6017)
-  static constexpr int kGraphs = 4881;    ///< the oldest whose graphs were compared (12181)
   static constexpr int kCurrent = 11000;  ///< v0.5.0, 28 September 2026
 
   Build() = default;
@@ -22,7 +21,6 @@ class Build {
   static Result<Build> named(std::string_view text);
 
   int number() const { return number_; }
-  bool graphs_compared() const { return number_ >= kGraphs; }
 
   /// DeepSeek's rotated halves are taken as views, not copied first (12801).
   bool rotates_views() const { return number_ >= 5137; }

@@ -158,17 +158,4 @@ Defaults defaults_of(Generation generation, const DefaultsInput& in) {
   return chosen;
 }
 
-std::vector<std::int64_t> graph_batch_sizes(std::int64_t most) {
-  std::vector<std::int64_t> sizes;
-  const auto add = [&](std::int64_t first, std::int64_t end, std::int64_t step) {
-    for (std::int64_t size = first; size < end && size <= most; size += step) sizes.push_back(size);
-  };
-  for (const std::int64_t size : {1, 2, 4, 8, 12}) add(size, size + 1, 1);
-  add(16, 257, 8);
-  add(272, 512, 16);
-  add(512, most + 1, 32);
-  if (sizes.empty() || sizes.back() != most) sizes.push_back(most);
-  return sizes;
-}
-
 }  // namespace memtape::sglang

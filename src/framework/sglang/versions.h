@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 
@@ -47,8 +46,5 @@ struct Defaults {
 };
 
 Defaults defaults_of(Generation generation, const DefaultsInput& input);
-
-/// The batch sizes that decoding is captured for.
-std::vector<std::int64_t> graph_batch_sizes(std::int64_t most);
 
 }  // namespace memtape::sglang

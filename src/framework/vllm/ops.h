@@ -13,8 +13,6 @@ Tensor kernel_output(const char* name, const Dims& sizes, DType dtype);
 /// F.linear(x, weight, bias) of an unquantized weight: the output, then cuBLAS' workspace on its
 /// first use on this stream.
 Tensor unquantized_gemm(const Tensor& x, const Tensor& weight, const Tensor& bias);
-/// The workspace of cuBLAS on a stream of its own (shared experts, attention beside experts).
-void use_cublas_on(Runtime& runtime, int stream);
 
 /// tensor_model_parallel_all_reduce: out of place (CudaCommunicator.all_reduce).
 Tensor all_reduce(const Runtime& runtime, Tensor x);
