@@ -182,20 +182,18 @@ class Fields {
     Result<TrainRequest> request = train_request(raw, outside_);
     if (!request) return tl::unexpected(request.error());
     question_.device = request->device;
-    if (const auto timed = make_clock(); !timed) return timed;
-    const auto facts = plan::model_facts(config_, request->recipe);
-    if (!facts) return tl::unexpected(facts.error());
+    if (const auto known = know_model(request->recipe); !known) return known;
     if (asked_.frameworks.empty())
       if (const auto runs = runs_at_all(*request); !runs) return runs;
     for (const std::int64_t gpus : asked_.gpus)
-      if (const auto added = add(*request, *facts, gpus); !added) return added;
+      if (const auto added = add(*request, gpus); !added) return added;
     return {};
   }
 
-  Result<void> add(const TrainRequest& request, const plan::ModelFacts& facts, std::int64_t gpus) {
+  Result<void> add(const TrainRequest& request, std::int64_t gpus) {
     plan::Field field;
     field.job = std::make_unique<plan::Job>(plan::Job{.config = config_,
-                                                      .facts = facts,
+                                                      .facts = *facts_,
                                                       .recipe = request.recipe,
                                                       .pins = asked_.pins,
                                                       .gpus = gpus,
@@ -232,11 +230,20 @@ class Fields {
     return asked_.cluster ? asked_.cluster->host_memory : std::nullopt;
   }
 
-  /// Once, when the device is known.
-  Result<void> make_clock() {
-    if (question_.clock) return {};
+  /// The model is built once for all fields, when the first recipe and the device are known.
+  Result<void> know_model(const TrainRecipe& recipe) {
+    if (facts_) return {};
     if (!question_.device.gpu)
       return bad_input("needs a GPU, which plans are timed on", "plan", "--gpu NAME");
+    const auto built = time::built_model(config_, recipe.task, recipe.release);
+    if (!question_.clock)
+      if (const auto timed = make_clock(built ? &*built : nullptr); !timed) return timed;
+    if (!built) return tl::unexpected(built.error());
+    facts_ = plan::model_facts(question_.clock->shape(), *built);
+    return {};
+  }
+
+  Result<void> make_clock(const time::BuiltModel* built) {
     time::MachineOptions options;
     if (asked_.names_per_node) options.gpus_per_node = asked_.per_node;
     if (asked_.cluster) {
@@ -245,7 +252,7 @@ class Fields {
     }
     const auto machine = time::machine_of(*question_.device.gpu, options);
     if (!machine) return tl::unexpected(machine.error());
-    auto shape = time::model_shape(config_);
+    auto shape = time::model_shape(config_, built);
     if (!shape) return tl::unexpected(shape.error());
     if (!asked_.names_per_node) asked_.per_node = machine->gpus_per_node;
     question_.clock = std::make_unique<time::StepClock>(std::move(*shape), *machine);
@@ -282,6 +289,7 @@ class Fields {
   const Config& config_;
   const Outside& outside_;
   Asked asked_;
+  std::optional<plan::ModelFacts> facts_;
   PlanQuestion question_;
 };
 

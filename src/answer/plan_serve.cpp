@@ -241,9 +241,9 @@ class ServePlans {
   bool take_time(PlanRow& row, const std::string& engine, const Available& at, std::int64_t tp,
                  std::int64_t replicas) {
     const auto machine = time::machine_of(at.gpu);
-    auto shape = machine ? time::model_shape(vllm::text_config(*model_.config))
-                         : Result<time::ModelShape>(tl::unexpected(machine.error()));
-    if (!shape) return true;
+    if (!machine) return true;
+    if (!shape_) shape_ = time::model_shape(vllm::text_config(*model_.config));
+    if (!*shape_) return true;
     time::ServeSetup setup;
     setup.engine =
         engine == "sglang" ? time::ServeSetup::Engine::sglang : time::ServeSetup::Engine::vllm;
@@ -251,7 +251,7 @@ class ServePlans {
     setup.input_tokens = load_.context;
     setup.output_tokens = load_.output;
     setup.concurrency = (load_.users + replicas - 1) / replicas;
-    const time::ServeTime t = time::StepClock(std::move(*shape), *machine).serve(setup);
+    const time::ServeTime t = time::StepClock(**shape_, *machine).serve(setup);
     row.ttft = SecondsRange{t.ttft.low, t.ttft.mid, t.ttft.high};
     row.tpot = SecondsRange{t.tpot.low, t.tpot.mid, t.tpot.high};
     row.tokens_per_second = t.tokens_per_second * static_cast<double>(replicas);
@@ -266,6 +266,7 @@ class ServePlans {
   const Outside& outside_;
   const ServedModel& model_;
   const Load load_;
+  std::optional<Result<time::ModelShape>> shape_;  ///< once a server is to be timed
   std::string refused_;
   PlanAnswer answer_;
 };

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelFacts: the sizes of a model that layouts divide and time goes by.
+// ModelFacts: the sizes of a model that layouts divide, taken from its shape and from the model
+// that was built.
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include "model/config.h"
-#include "workload/train_recipe.h"
+#include "time/built_model.h"
+#include "time/model_shape.h"
 
 namespace memtape::plan {
 
 struct ModelFacts {
-  std::string family;
-  std::int64_t layers = 1, hidden = 1, heads = 1, kv_heads = 1, head_dim = 1, ffn = 1, vocab = 1;
-  std::int64_t experts = 0, experts_per_token = 0, expert_ffn = 0, expert_layers = 0;
-  std::int64_t parameters = 0;  ///< each once
+  std::int64_t parameters = 0;  ///< each once: a tied head is the embedding
+  std::int64_t layers = 1, hidden = 1, heads = 1, kv_heads = 1;
+  std::int64_t experts = 0, expert_ffn = 0, expert_layers = 0;
 
   /// Of routed experts alone.
   std::int64_t expert_parameters() const {
@@ -23,6 +22,6 @@ struct ModelFacts {
   std::int64_t shared_parameters() const { return parameters - expert_parameters(); }
 };
 
-Result<ModelFacts> model_facts(const Config& config, const TrainRecipe& recipe);
+ModelFacts model_facts(const time::ModelShape& shape, const time::BuiltModel& built);
 
 }  // namespace memtape::plan

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -10,17 +11,6 @@ namespace memtape::time {
 namespace {
 
 using Kind = AttentionShape::Kind;
-
-/// Families whose feed-forward has two matrices: no gate beside the up projection.
-constexpr std::array<std::string_view, 19> kUngated = {
-    "gpt2",    "gpt_neox", "bloom",      "opt",     "falcon",    "phi",  "starcoder2",
-    "mpt",     "bert",     "roberta",    "whisper", "vit",       "gptj", "gpt_bigcode",
-    "codegen", "nemotron", "nemotron_h", "t5",      "distilbert"};
-
-/// Families that share the embedding with the output unless told otherwise.
-constexpr std::array<std::string_view, 14> kTied = {
-    "gpt2", "bloom",      "gemma",  "gemma2", "gemma3_text", "gemma4_text", "opt",
-    "mpt",  "starcoder2", "falcon", "cohere", "bert",        "roberta",     "distilbert"};
 
 /// Whose time is not modelled: encoders beside decoders, images, a scan of another kind, layers
 /// that differ in ways of their own.
@@ -72,7 +62,6 @@ MlpShape feed_forward(const Config& c, std::int64_t hidden, std::string_view fam
   m.width = feed_forward_width(c, hidden);
   m.clamps = c.has("swiglu_limit");
   if (family == "qwen") m.width /= 2;  // its config counts gate and up together
-  m.gated = std::find(kUngated.begin(), kUngated.end(), family) == kUngated.end();
   for (const char* key :
        {"num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"})
     if (const auto experts = c.optional_integer(key))
@@ -289,7 +278,26 @@ double ModelShape::active_parameters() const {
   return sum;
 }
 
-Result<ModelShape> model_shape(const Config& whole) {
+namespace {
+
+/// Whether a layer's feed-forward has a gate beside its up projection: its matrices are three
+/// then, else two, and the model's own layers have as many elements as one of both.
+void take_gates(ModelShape& shape, const std::vector<std::int64_t>& stack) {
+  std::size_t first = 0;
+  for (LayerShape& layer : shape.layers) {
+    const auto elements = static_cast<double>(stack[first]);
+    const auto off = [&](bool gated) {
+      layer.mlp.gated = gated;
+      return std::abs(shape.layer_parameters(layer) - elements);
+    };
+    layer.mlp.gated = off(true) <= off(false);
+    first += static_cast<std::size_t>(layer.count);
+  }
+}
+
+}  // namespace
+
+Result<ModelShape> model_shape(const Config& whole, const BuiltModel* built) {
   const Config c = whole.has("text_config") ? whole.object("text_config") : whole;
   const std::string family = c.text("model_type", whole.text("model_type", ""));
   if (std::find(kUnknown.begin(), kUnknown.end(), family) != kUnknown.end())
@@ -297,14 +305,20 @@ Result<ModelShape> model_shape(const Config& whole) {
   ModelShape shape;
   shape.hidden = c.dimension({"hidden_size", "n_embd", "d_model"});
   shape.vocab = c.dimension({"vocab_size", "padded_vocab_size"}, 32000);
-  const bool ties = std::find(kTied.begin(), kTied.end(), family) != kTied.end();
-  shape.tied = c.boolean("tie_word_embeddings", ties);
+  shape.tied = built ? !built->has_own_head : c.boolean("tie_word_embeddings", false);
   shape.causal = family != "bert" && family != "roberta" && family != "vit";
   shape.predicted_tokens = 1 + c.count("num_nextn_predict_layers", 0);
   shape.layers = layers_of(c, shape.hidden, family);
   if (const Result<void> read = whole.check(); !read) return tl::unexpected(read.error());
   if (shape.layers.empty()) return unsupported("a model without layers has no time", whole.where());
+  if (const auto* stack = built ? built->stack_of(shape.layer_count()) : nullptr)
+    take_gates(shape, *stack);
   return shape;
+}
+
+Result<ModelShape> model_shape(const Config& config) {
+  const Result<BuiltModel> built = built_model(config);
+  return model_shape(config, built ? &*built : nullptr);
 }
 
 }  // namespace memtape::time

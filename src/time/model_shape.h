@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "model/config.h"
+#include "time/built_model.h"
 
 namespace memtape::time {
 
@@ -60,6 +61,10 @@ struct ModelShape {
   double active_parameters() const;
 };
 
+/// `built`: the same configuration's model, which knows what its family takes for granted. Null
+/// where memtape builds none: nothing is tied then but what says so, and feed-forwards are gated.
+Result<ModelShape> model_shape(const Config& config, const BuiltModel* built);
+/// With the model built where it can be.
 Result<ModelShape> model_shape(const Config& config);
 
 }  // namespace memtape::time
