@@ -19,8 +19,11 @@ option(MEMTAPE_WARNINGS_AS_ERRORS "Warnings stop the build" ${tested_compiler})
 set(MEMTAPE_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
 
 add_library(memtape_flags INTERFACE)
-target_compile_options(memtape_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+target_compile_options(memtape_flags INTERFACE -Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual
                                                $<$<BOOL:${MEMTAPE_WARNINGS_AS_ERRORS}>:-Werror>)
+if(NOT MEMTAPE_UNITY)  # in a batch a local name may be one that another file has for itself
+  target_compile_options(memtape_flags INTERFACE -Wshadow)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms of GCC 12 at -O3, inside its own headers, precompiled ones more: std::string's operator+ (GCC bug
   # 105651) and std::sort of a short array. Clang and the sanitizers still look.

@@ -29,7 +29,7 @@ namespace {
 constexpr std::array<std::string_view, 9> kCommands{
     "train", "serve", "fits", "plan train", "plan serve", "models", "gpus", "options", "--"};
 
-using Words = std::vector<const char*>;
+using PlainWords = std::vector<const char*>;
 
 Result<void> check_no_files(const std::string& html, const std::string& snapshot) {
   const bool page = !html.empty();
@@ -214,7 +214,7 @@ Handed handed_with(const Request& request, std::vector<HandedFile> files) {
 
 Result<Answered> answer_request(const Request& request, const Outside& outside) {
   if (request.form == Form::argv) return Answered{argv_json(request.words), ExitCode::fits};
-  Words words;
+  PlainWords words;
   for (const std::string& word : request.words) words.push_back(word.c_str());
   return answer_words(words, request.form, outside);
 }

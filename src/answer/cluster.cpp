@@ -14,7 +14,6 @@
 namespace memtape::answer {
 namespace {
 
-using launch::Setting;
 using launch::Settings;
 using launch::YamlNode;
 
@@ -41,7 +40,7 @@ std::optional<double> amount(Settings& settings, std::string_view name) {
 Result<Cluster> cluster_of(const YamlNode& mapping, std::string_view file) {
   Settings settings;
   settings.set_all(mapping, file);
-  for (const Setting& setting : settings.all())
+  for (const launch::Setting& setting : settings.all())
     if (std::ranges::find(kNames, setting.name) == kNames.end())
       return bad_input(fmt::format("a cluster has no {}", setting.name), setting.where,
                        suggestion(setting.name, kNames));

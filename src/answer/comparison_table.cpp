@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "answer/table.h"
+#include "answer/train_question.h"
 #include "base/text.h"
 #include "report/json_writer.h"
 
@@ -11,10 +12,6 @@ namespace memtape::answer {
 namespace {
 
 constexpr std::size_t kLongestFailure = 60;
-
-std::string gib_number(Bytes bytes) {
-  return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(1_GiB));
-}
 
 const ServeRank* rank_of(const ServeAnswer& answer) {
   return answer.ranks.empty() ? nullptr : &answer.ranks.front();

@@ -14,7 +14,7 @@
 namespace memtape::answer {
 namespace {
 
-constexpr std::int64_t kStep = 1024;  ///< contexts are found to so many tokens
+constexpr std::int64_t kContextStep = 1024;  ///< contexts are found to so many tokens
 
 class Chat {
  public:
@@ -134,8 +134,8 @@ class Chat {
       best = std::move(all);
       low = high;
     }
-    while (high - low > kStep) {
-      const std::int64_t middle = (low + (high - low) / 2) / kStep * kStep;
+    while (high - low > kContextStep) {
+      const std::int64_t middle = (low + (high - low) / 2) / kContextStep * kContextStep;
       if (middle <= low) break;
       Result<ServeAnswer> answer = ask({weights, middle, false});
       if (fits(answer)) {

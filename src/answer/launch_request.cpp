@@ -27,20 +27,20 @@ class FilesOutside final : public launch::Files {
 };
 
 /// The command to read, and which container of several starts it.
-struct Words {
+struct LaunchWords {
   std::vector<std::string> words, remarks;
 };
 
-Result<Words> words_to_run(const std::vector<std::string>& typed, const Outside& outside) {
+Result<LaunchWords> words_to_run(const std::vector<std::string>& typed, const Outside& outside) {
   Result<std::optional<launch::ContainerRequest>> request = launch::container_request(typed);
   if (!request) return tl::unexpected(request.error());
-  if (!*request) return Words{typed, {}};
+  if (!*request) return LaunchWords{typed, {}};
   const auto containers = outside.containers(**request);
   if (!containers) return tl::unexpected(containers.error());
   const Result<launch::Container> container =
       launch::chosen_container(*containers, **request, FilesOutside(outside));
   if (!container) return tl::unexpected(container.error());
-  Words found{launch::docker_words(*container), {}};
+  LaunchWords found{launch::docker_words(*container), {}};
   if (containers->size() > 1)
     found.remarks.push_back(fmt::format("{}: of {} containers, {} serves", (*request)->where(),
                                         containers->size(), container->name));
@@ -78,7 +78,7 @@ Result<void> check_asked_of_training(const LaunchOptions& options) {
 }  // namespace
 
 Result<Launched> launched(const LaunchOptions& options, const Outside& outside) {
-  const Result<Words> words = words_to_run(options.command, outside);
+  const Result<LaunchWords> words = words_to_run(options.command, outside);
   if (!words) return tl::unexpected(words.error());
   const Result<launch::Translation> said = launch::translate(words->words, FilesOutside(outside));
   if (!said) return tl::unexpected(said.error());

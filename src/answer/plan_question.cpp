@@ -51,7 +51,7 @@ Result<std::optional<std::int64_t>> take_number(std::vector<NamedText>& options,
 }
 
 /// What is asked beside the options that every plan shares.
-struct Asked {
+struct AskedPlan {
   std::vector<NamedText> base;  ///< options of train that no plan changes
   plan::Pins pins;
   std::vector<std::int64_t> gpus{1};
@@ -63,7 +63,7 @@ struct Asked {
 };
 
 /// What a cluster says joins the options; what both say must agree.
-Result<void> take_cluster(Asked& asked, const Outside& outside) {
+Result<void> take_cluster(AskedPlan& asked, const Outside& outside) {
   const std::optional<std::string> named = take(asked.base, "cluster");
   if (!named) return {};
   Result<Cluster> cluster = find_cluster(*named, outside);
@@ -102,8 +102,8 @@ Result<std::vector<std::int64_t>> gpu_counts(std::vector<NamedText>& options) {
   return counts;
 }
 
-Result<Asked> asked_of(const PlanTrainOptions& options, const Outside& outside) {
-  Asked asked;
+Result<AskedPlan> asked_of(const PlanTrainOptions& options, const Outside& outside) {
+  AskedPlan asked;
   asked.base = options.train.values;
   asked.base.insert(asked.base.end(), options.values.begin(), options.values.end());
   for (const char* own : {"objective", "top", "price", "export", "plan", "force"})
@@ -135,7 +135,7 @@ Result<Asked> asked_of(const PlanTrainOptions& options, const Outside& outside) 
 }
 
 /// Sequences of a step where nobody says how many: 16, or one for each GPU, whichever is more.
-std::int64_t global_batch(const Asked& asked) {
+std::int64_t global_batch(const AskedPlan& asked) {
   constexpr std::int64_t kSome = 16;
   if (asked.global_batch) return *asked.global_batch;
   const std::int64_t most = std::ranges::max(asked.gpus);
@@ -144,7 +144,8 @@ std::int64_t global_batch(const Asked& asked) {
 
 class Fields {
  public:
-  Fields(const PlanTrainOptions& options, const Config& config, const Outside& outside, Asked asked)
+  Fields(const PlanTrainOptions& options, const Config& config, const Outside& outside,
+         AskedPlan asked)
       : options_(options), config_(config), outside_(outside), asked_(std::move(asked)) {}
 
   Result<PlanQuestion> make() {
@@ -288,7 +289,7 @@ class Fields {
   const PlanTrainOptions& options_;
   const Config& config_;
   const Outside& outside_;
-  Asked asked_;
+  AskedPlan asked_;
   std::optional<plan::ModelFacts> facts_;
   PlanQuestion question_;
 };
@@ -322,7 +323,7 @@ Result<plan::SearchOptions> search_options(const PlanTrainOptions& options,
 
 Result<PlanQuestion> plan_question(const PlanTrainOptions& options, const Config& config,
                                    const Outside& outside) {
-  Result<Asked> asked = asked_of(options, outside);
+  Result<AskedPlan> asked = asked_of(options, outside);
   if (!asked) return tl::unexpected(asked.error());
   Result<plan::SearchOptions> search = search_options(options, outside);
   if (!search) return tl::unexpected(search.error());

@@ -35,9 +35,9 @@ std::vector<std::string> words_of(const std::string& command) {
   return {command.substr(0, space), command.substr(space + 1)};
 }
 
-class Reader {
+class RequestReader {
  public:
-  explicit Reader(std::string_view json) : json_(json) {}
+  explicit RequestReader(std::string_view json) : json_(json) {}
 
   Result<Request> read() && {
     if (!json_.enter_object()) return bad_input("is not a JSON object", std::string(kWhere));
@@ -183,6 +183,6 @@ class Reader {
 
 }  // namespace
 
-Result<Request> read_request(std::string_view json) { return Reader(json).read(); }
+Result<Request> read_request(std::string_view json) { return RequestReader(json).read(); }
 
 }  // namespace memtape::answer

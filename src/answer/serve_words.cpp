@@ -35,7 +35,7 @@ constexpr std::array kCommon{
     ServeFlag{"--output", "M", "tokens of a user's answer (0)"},
     ServeFlag{"--driver-placement", "{linux,first-fit}", "where the driver puts segments"},
 };
-constexpr std::array kAnswer{
+constexpr std::array kAnswerFlags{
     ServeFlag{"--json", "", "the answer as JSON, alone on the output"},
     ServeFlag{"--quiet", "", "only the answer itself"},
     ServeFlag{"--strict", "", "exit code 1 where it may not fit, too"},
@@ -66,7 +66,7 @@ std::string help(const ServeEngine* only) {
       "an inference server, per GPU\n\nUsage: memtape serve MODEL [options]\n\n"
       "MODEL  catalog name, hub id, directory, config.json, .safetensors or .gguf file\n\n"
       "Options:\n" +
-      flag_lines(kCommon) + "\nAnswer:\n" + flag_lines(kAnswer);
+      flag_lines(kCommon) + "\nAnswer:\n" + flag_lines(kAnswerFlags);
   for (const ServeEngine& engine : serve_engines()) {
     if (only && engine.name != only->name) continue;
     text +=
@@ -83,28 +83,28 @@ std::string help(const ServeEngine* only) {
 }
 
 /// A word taken apart at its first '=', where it is a long flag.
-struct Word {
+struct FlagWord {
   std::string_view flag;
   std::optional<std::string_view> value;
 };
 
-Word word_of(std::string_view text) {
+FlagWord flag_word_of(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (!text.starts_with("--") || equals == std::string_view::npos) return {text, std::nullopt};
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
 /// generate()'s switches with a value, as Python spells it.
-bool is_truth(std::string_view word) {
+bool is_generation_truth(std::string_view word) {
   const std::string value = lower_case(std::string(word));
   return value == "true" || value == "false";
 }
 
 /// The engine decides which flags there are, so it is looked for first.
-Result<const ServeEngine*> engine_of(Arguments arguments) {
+Result<const ServeEngine*> engine_named_in(Arguments arguments) {
   std::string_view named = serve_engines().front().name;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Word word = word_of(arguments[i]);
+    const FlagWord word = flag_word_of(arguments[i]);
     if (word.flag != "--engine") continue;
     if (word.value)
       named = *word.value;
@@ -135,12 +135,13 @@ constexpr auto kMeanings = std::to_array<Meaning>({
      "transformers reads a model's tower from its checkpoint; --engine llamacpp has it"},
 });
 
-class Reader {
+class ServeWordReader {
  public:
-  Reader(const ServeEngine& engine, Arguments arguments) : engine_(engine), left_(arguments) {
+  ServeWordReader(const ServeEngine& engine, Arguments arguments)
+      : engine_(engine), left_(arguments) {
     words_.command.engine = engine.name;
     names_engine_ = std::ranges::any_of(
-        arguments, [](const char* word) { return word_of(word).flag == "--engine"; });
+        arguments, [](const char* word) { return flag_word_of(word).flag == "--engine"; });
   }
 
   Result<ServeWords> read() && {
@@ -175,9 +176,9 @@ class Reader {
     const std::string_view text = left_.front();
     left_ = left_.subspan(1);
     if (!text.starts_with('-') || text == "-") return operand(text);
-    const Word word = word_of(text);
+    const FlagWord word = flag_word_of(text);
     if (word.flag == "--html") return html_file(word);
-    if (find_flag(kAnswer, word.flag)) return answer_flag(word);
+    if (find_flag(kAnswerFlags, word.flag)) return answer_flag(word);
     for (const std::span<const ServeFlag> flags :
          {std::span<const ServeFlag>(kCommon), engine_.flags})
       if (const ServeFlag* flag = find_flag(flags, word.flag)) return value_of(*flag, word);
@@ -206,7 +207,7 @@ class Reader {
     return {};
   }
 
-  Result<void> answer_flag(const Word& word) {
+  Result<void> answer_flag(const FlagWord& word) {
     if (word.flag == "--json")
       words_.command.output.json = true;
     else if (word.flag == "--quiet")
@@ -220,13 +221,13 @@ class Reader {
     return {};
   }
 
-  Result<void> html_file(const Word& word) {
+  Result<void> html_file(const FlagWord& word) {
     if (!word.value && left_.empty()) return mistake("--html needs a file");
     words_.command.html = word.value ? *word.value : take();
     return {};
   }
 
-  Result<void> value_of(const ServeFlag& flag, const Word& word) {
+  Result<void> value_of(const ServeFlag& flag, const FlagWord& word) {
     std::string_view value;
     if (word.value) {
       if (flag.is_switch()) return mistake(fmt::format("{} takes no value", word.flag));
@@ -236,7 +237,7 @@ class Reader {
       if (left_.empty()) return mistake(fmt::format("{} needs a value", word.flag));
       value = take();
     } else if (flag.is_switch() && engine_.name == "transformers" && !left_.empty() &&
-               is_truth(left_.front())) {
+               is_generation_truth(left_.front())) {
       if (lower_case(left_.front()) == "false") {
         take();
         return {};
@@ -260,7 +261,8 @@ class Reader {
   tl::unexpected<Error> unknown(std::string_view typed) const {
     std::vector<std::string_view> names;
     for (const std::span<const ServeFlag> flags :
-         {std::span<const ServeFlag>(kCommon), std::span<const ServeFlag>(kAnswer), engine_.flags})
+         {std::span<const ServeFlag>(kCommon), std::span<const ServeFlag>(kAnswerFlags),
+          engine_.flags})
       for (const ServeFlag& flag : flags)
         names.push_back(flag.spellings.substr(0, flag.spellings.find(' ')));
     for (const Meaning& meaning : kMeanings)
@@ -285,16 +287,16 @@ class Reader {
 }  // namespace
 
 std::vector<std::span<const ServeFlag>> serve_flags(std::string_view engine) {
-  std::vector<std::span<const ServeFlag>> flags{kCommon, kAnswer};
+  std::vector<std::span<const ServeFlag>> flags{kCommon, kAnswerFlags};
   const auto known = find_serve_engine(engine.empty() ? serve_engines().front().name : engine);
   if (known) flags.push_back((*known)->flags);
   return flags;
 }
 
 Result<ServeWords> read_serve_words(Arguments arguments) {
-  const Result<const ServeEngine*> engine = engine_of(arguments);
+  const Result<const ServeEngine*> engine = engine_named_in(arguments);
   if (!engine) return tl::unexpected(engine.error());
-  return Reader(**engine, arguments).read();
+  return ServeWordReader(**engine, arguments).read();
 }
 
 }  // namespace memtape::answer

@@ -50,7 +50,7 @@ CommandWords command_words(const RawOptions& options, const TrainRequest& reques
 }
 
 /// What is asked: the options' meaning, and the model.
-struct Asked {
+struct AskedTraining {
   TrainRequest request;
   ModelSource source;
 
@@ -61,7 +61,7 @@ struct Asked {
   }
 };
 
-Result<Asked> read(const RawOptions& options, const Outside& outside) {
+Result<AskedTraining> read(const RawOptions& options, const Outside& outside) {
   Result<TrainRequest> request = train_request(options, outside);
   if (!request) return tl::unexpected(request.error());
   Result<ModelSource> source = model_source(options, outside);
@@ -69,10 +69,10 @@ Result<Asked> read(const RawOptions& options, const Outside& outside) {
   if (!source->config)
     return unsupported("a checkpoint without a config.json says nothing about the step",
                        source->where, "put its config.json beside it");
-  return Asked{std::move(*request), std::move(*source)};
+  return AskedTraining{std::move(*request), std::move(*source)};
 }
 
-Result<OneTraining> predicted(const RawOptions& options, const Asked& asked,
+Result<OneTraining> predicted(const RawOptions& options, const AskedTraining& asked,
                               const CommandWords& command, bool trace, const Outside& outside) {
   const auto& [request, source] = asked;
   const ModelRequest model = asked.model();
@@ -115,7 +115,8 @@ Result<Real> real_choice(const RawOptions& options) {
 }
 
 /// Predicted or recorded, as --real says.
-Result<OneTraining> predicted_or_recorded(const RawOptions& options, const Result<Asked>& asked,
+Result<OneTraining> predicted_or_recorded(const RawOptions& options,
+                                          const Result<AskedTraining>& asked,
                                           const CommandWords& command, bool trace,
                                           const Outside& outside) {
   const Result<Real> real = real_choice(options);
@@ -166,7 +167,7 @@ Result<Training> training(Result<Answer> answer) {
   return Training(std::move(*answer));
 }
 
-Result<Training> answer_question(const RawOptions& options, const Asked& asked,
+Result<Training> answer_question(const RawOptions& options, const AskedTraining& asked,
                                  const CommandWords& command, std::string_view what,
                                  const Outside& outside) {
   const ModelRequest model = asked.model();
@@ -207,7 +208,7 @@ struct Passes {
 }  // namespace
 
 Result<Training> answer_train(const RawOptions& options, bool trace, const Outside& outside) {
-  const Result<Asked> asked = read(options, outside);
+  const Result<AskedTraining> asked = read(options, outside);
   const CommandWords command = asked ? command_words(options, asked->request) : CommandWords{};
   if (asked) {
     const Result<std::string_view> question = question_of(options);

@@ -9,7 +9,7 @@ namespace memtape::answer {
 namespace {
 
 constexpr std::string_view kHardware = "Hardware";
-constexpr std::string_view kStep = "The step";
+constexpr std::string_view kStepGroup = "The step";
 constexpr std::string_view kReleases = "Releases";
 constexpr std::string_view kModel = "Model and adapters";
 constexpr std::string_view kLayout = "Layout over GPUs";
@@ -28,29 +28,30 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"framework", "NAME",
      "torch, transformers (Trainer, with its TrainingArguments), ddp, fsdp1, fsdp2, deepspeed, "
      "torch-tp, torch-pp, torch-cp, litgpt, megatron-core, torchtitan",
-     kStep},
+     kStepGroup},
     {"trainer", "{trainer,sft,dpo,...,llama-factory-dpo,none}",
-     "which of transformers' and trl's trainers; none: a loop around accelerate", kStep},
-    {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, sequence-classification, ...", kStep},
-    {"micro-batch-size", "N", "sequences per GPU and forward pass", kStep},
+     "which of transformers' and trl's trainers; none: a loop around accelerate", kStepGroup},
+    {"task", "NAME", "causal-lm, masked-lm, seq2seq-lm, sequence-classification, ...", kStepGroup},
+    {"micro-batch-size", "N", "sequences per GPU and forward pass", kStepGroup},
     {"sequence-length", "N",
-     "tokens per sequence; else 2048, or as many as the model has positions", kStep},
-    {"target-length", "N", "labels per sequence of an encoder-decoder (as many as tokens)", kStep},
-    {"num-labels", "N", "classes of a classifier (the configuration's, else 2)", kStep},
-    {"gradient-accumulation", "N", "micro-batches per optimizer step (1)", kStep},
+     "tokens per sequence; else 2048, or as many as the model has positions", kStepGroup},
+    {"target-length", "N", "labels per sequence of an encoder-decoder (as many as tokens)",
+     kStepGroup},
+    {"num-labels", "N", "classes of a classifier (the configuration's, else 2)", kStepGroup},
+    {"gradient-accumulation", "N", "micro-batches per optimizer step (1)", kStepGroup},
     {"global-batch-size", "N",
-     "sequences per optimizer step on all GPUs, in place of --gradient-accumulation", kStep},
-    {"precision", "NAME", "fp32, bf16, fp16, amp-bf16, amp-fp16", kStep},
+     "sequences per optimizer step on all GPUs, in place of --gradient-accumulation", kStepGroup},
+    {"precision", "NAME", "fp32, bf16, fp16, amp-bf16, amp-fp16", kStepGroup},
     {"optimizer", "NAME",
-     "adamw, adam, sgd, sgd-momentum, adafactor, adamw-8bit, paged-adamw-8bit, ...", kStep},
-    {"optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations", kStep},
-    {"max-grad-norm", "{X,none}", "clip gradients to this norm", kStep},
-    {"gradient-checkpointing", "{none,full,full-reentrant}", "what is recomputed", kStep},
-    {"attention", "{eager,sdpa,flash}", "the attention implementation", kStep},
-    {"attention-mask", "{default,none}", "whether the batch carries a mask", kStep},
-    {"imbalance", "{X,worst}", "tokens of the fullest expert over the mean (1)", kStep},
-    {"compile", "", "torch.compile(model) before the first step", kStep},
-    {"loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStep},
+     "adamw, adam, sgd, sgd-momentum, adafactor, adamw-8bit, paged-adamw-8bit, ...", kStepGroup},
+    {"optimizer-impl", "{fused,foreach,for-loop}", "which of torch's implementations", kStepGroup},
+    {"max-grad-norm", "{X,none}", "clip gradients to this norm", kStepGroup},
+    {"gradient-checkpointing", "{none,full,full-reentrant}", "what is recomputed", kStepGroup},
+    {"attention", "{eager,sdpa,flash}", "the attention implementation", kStepGroup},
+    {"attention-mask", "{default,none}", "whether the batch carries a mask", kStepGroup},
+    {"imbalance", "{X,worst}", "tokens of the fullest expert over the mean (1)", kStepGroup},
+    {"compile", "", "torch.compile(model) before the first step", kStepGroup},
+    {"loss", "{torch,liger,chunked}", "how the cross entropy is computed", kStepGroup},
 
     {"weights", "{fp32,bf16,fp16}", "dtype of the parameters (follows --precision)", kModel},
     {"quantize", "NAME", "none, int8, nf4, nf4-dq, fp4, fp4-dq; products in bf16", kModel},
@@ -104,17 +105,17 @@ constexpr auto kTrainOptions = std::to_array<NamedOption>({
     {"price", "GPU=X,...", "an hour of one, beside --compare", kMany},
 });
 
-constexpr std::string_view kAnswer = "Answer";
+constexpr std::string_view kAnswerGroup = "Answer";
 
 constexpr auto kAnswerOptions = std::to_array<NamedOption>({
-    {"html", "FILE", "write a page with the interactive time line", kAnswer},
-    {"snapshot", "FILE", "write a pickle for PyTorch's memory_viz", kAnswer},
-    {"strict", "", "exit 1 also where it may not fit", kAnswer},
-    {"rules", "", "the well-known rules of thumb beside the answer", kAnswer},
-    {"csv", "", "the answer as CSV, alone on the output", kAnswer},
-    {"json", "", "the answer as JSON, alone on the output", kAnswer},
-    {"quiet", "", "only the answer itself", kAnswer},
-    {"explain", "", "show how each number comes about", kAnswer},
+    {"html", "FILE", "write a page with the interactive time line", kAnswerGroup},
+    {"snapshot", "FILE", "write a pickle for PyTorch's memory_viz", kAnswerGroup},
+    {"strict", "", "exit 1 also where it may not fit", kAnswerGroup},
+    {"rules", "", "the well-known rules of thumb beside the answer", kAnswerGroup},
+    {"csv", "", "the answer as CSV, alone on the output", kAnswerGroup},
+    {"json", "", "the answer as JSON, alone on the output", kAnswerGroup},
+    {"quiet", "", "only the answer itself", kAnswerGroup},
+    {"explain", "", "show how each number comes about", kAnswerGroup},
 });
 
 }  // namespace

@@ -21,7 +21,7 @@ std::string subject(const SolvedTraining& solved) {
   return solved.what == "lora-rank" ? "LoRA rank" : option_text(solved.what);
 }
 
-void add(std::string& out, std::string_view sentence, int width) {
+void add_sentence(std::string& out, std::string_view sentence, int width) {
   for (const std::string& line : report::wrap(sentence, width)) out += line + "\n";
 }
 
@@ -43,26 +43,27 @@ std::string text(const Solution& solution, int width) {
   const bool fewest = s.what == "gpus";
   std::string out;
   if (s.value == 0) {
-    add(out,
-        fmt::format("{} does not fit with {} {}: {}", solution.model, subject(s), s.beyond,
-                    needs(s.at_beyond)),
-        width);
+    add_sentence(out,
+                 fmt::format("{} does not fit with {} {}: {}", solution.model, subject(s), s.beyond,
+                             needs(s.at_beyond)),
+                 width);
     return out;
   }
-  add(out,
+  add_sentence(
+      out,
       fmt::format("{} {}: {} {} {}, {}", solution.model,
                   name(s.at_value.verdict.value_or(VerdictWord::fits)),
                   fewest ? "on at least" : "with at most", subject(s), s.value, needs(s.at_value)),
       width);
   if (s.beyond > 0)
-    add(out, fmt::format("with {} it does not: {}", s.beyond, needs(s.at_beyond)), width);
+    add_sentence(out, fmt::format("with {} it does not: {}", s.beyond, needs(s.at_beyond)), width);
   else if (s.limit > 0)
-    add(out, fmt::format("no more was tried than {}: {}", s.limit, s.limit_reason), width);
+    add_sentence(out, fmt::format("no more was tried than {}: {}", s.limit, s.limit_reason), width);
   if (!s.also_fit.empty())
-    add(out,
-        fmt::format("Fitting is not monotone here: {} {} all the same.",
-                    fmt::join(s.also_fit, ", "), s.also_fit.size() == 1 ? "fits" : "fit"),
-        width);
+    add_sentence(out,
+                 fmt::format("Fitting is not monotone here: {} {} all the same.",
+                             fmt::join(s.also_fit, ", "), s.also_fit.size() == 1 ? "fits" : "fit"),
+                 width);
   for (const std::string& line : report::command_lines(solution.command, width, 2, 6))
     out += line + "\n";
   return out;

@@ -51,7 +51,7 @@ std::vector<KnownOption> known_options(bool launches) {
   return known;
 }
 
-void add(std::span<const NamedOption> options, std::vector<KnownOption>& known) {
+void add_known(std::span<const NamedOption> options, std::vector<KnownOption>& known) {
   for (const NamedOption& option : options) known.push_back(known_option(option));
 }
 
@@ -65,7 +65,7 @@ void add_answers(std::string_view own, std::vector<KnownOption>& known) {
 /// Of `plan train`: its own, then those of train that it shares.
 std::vector<KnownOption> known_plan_options() {
   std::vector<KnownOption> known;
-  add(plan_options(), known);
+  add_known(plan_options(), known);
   for (const NamedOption& option : train_options())
     if (is_shared_with_plan(option)) known.push_back(known_option(option));
   add_training_arguments(known);
@@ -77,18 +77,18 @@ std::vector<KnownOption> known_plan_options() {
 std::vector<KnownOption> known_of(std::span<const NamedOption> options,
                                   std::string_view own_answer) {
   std::vector<KnownOption> known;
-  add(options, known);
+  add_known(options, known);
   add_answers(own_answer, known);
   return known;
 }
 
 /// A word taken apart at its first '='.
-struct Word {
+struct OptionWord {
   std::string_view name;
   std::optional<std::string_view> value;
 };
 
-Word word_of(std::string_view text) {
+OptionWord option_word_of(std::string_view text) {
   text.remove_prefix(2);
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return {text, std::nullopt};
@@ -103,10 +103,11 @@ bool is_option(std::string_view word) {
   return word.size() > 1 && word.front() == '-' && !is_number(word);
 }
 
-class Reader {
+class TrainWordReader {
  public:
   /// `names_model`: its first operand is the model.
-  Reader(std::string command, Arguments arguments, std::vector<KnownOption> known, bool names_model)
+  TrainWordReader(std::string command, Arguments arguments, std::vector<KnownOption> known,
+                  bool names_model)
       : command_(std::move(command)),
         known_(std::move(known)),
         left_(arguments),
@@ -140,7 +141,7 @@ class Reader {
       if (is_option(word)) return refuse(word);
       return operand(word);
     }
-    const Word split = word_of(word);
+    const OptionWord split = option_word_of(word);
     auto option = std::ranges::find(known_, split.name, &KnownOption::name);
     if (option == known_.end()) {  // '_' and '-' alike
       std::string dashed(split.name);
@@ -173,7 +174,7 @@ class Reader {
                                   : fmt::format("did you mean {}?", best)};
   }
 
-  void given(const KnownOption& option, const Word& word) {
+  void given(const KnownOption& option, const OptionWord& word) {
     std::string value;
     if (word.value && !(word.value->empty() && option.needs_value)) {
       value = *word.value;
@@ -244,11 +245,12 @@ class Reader {
 }  // namespace
 
 Result<RawOptions> read_train_words(Arguments arguments) {
-  return Reader("train", arguments, known_options(false), true).read();
+  return TrainWordReader("train", arguments, known_options(false), true).read();
 }
 
 Result<PlanTrainOptions> read_plan_train_words(Arguments arguments) {
-  Result<RawOptions> train = Reader("plan train", arguments, known_plan_options(), true).read();
+  Result<RawOptions> train =
+      TrainWordReader("plan train", arguments, known_plan_options(), true).read();
   if (!train) return tl::unexpected(train.error());
   PlanTrainOptions options{.train = std::move(*train), .values = {}, .output = {}};
   options.output = options.train.output;
@@ -264,7 +266,7 @@ Result<PlanTrainOptions> read_plan_train_words(Arguments arguments) {
 
 Result<PlanServeOptions> read_plan_serve_words(Arguments arguments) {
   Result<RawOptions> read =
-      Reader("plan serve", arguments, known_of(plan_serve_options(), "csv"), true).read();
+      TrainWordReader("plan serve", arguments, known_of(plan_serve_options(), "csv"), true).read();
   if (!read) return tl::unexpected(read.error());
   return PlanServeOptions{.model = std::move(read->model),
                           .values = std::move(read->values),
@@ -274,13 +276,14 @@ Result<PlanServeOptions> read_plan_serve_words(Arguments arguments) {
 
 Result<FitsOptions> read_fits_words(Arguments arguments) {
   Result<RawOptions> read =
-      Reader("fits", arguments, known_of(fits_options(), "strict"), false).read();
+      TrainWordReader("fits", arguments, known_of(fits_options(), "strict"), false).read();
   if (!read) return tl::unexpected(read.error());
   return FitsOptions{.values = std::move(read->typed), .output = read->output};
 }
 
 Result<LaunchOptions> read_launch_words(Arguments before, Arguments launched) {
-  Result<RawOptions> given = Reader("-- COMMAND...", before, known_options(true), false).read();
+  Result<RawOptions> given =
+      TrainWordReader("-- COMMAND...", before, known_options(true), false).read();
   if (!given) return tl::unexpected(given.error());
   return LaunchOptions{std::move(*given), {launched.begin(), launched.end()}};
 }

@@ -9,18 +9,18 @@ namespace memtape {
 namespace {
 
 constexpr int kMostSteps = 100'000;
-constexpr int kDeepest = 2'000;
+constexpr int kDeepestMatch = 2'000;
 
 using Rest = std::function<bool(std::size_t)>;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_digit_class(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 /// \d, \w, \s, or a sign that stands for itself.
 bool matches_escape(char escape, char c) {
   switch (escape) {
-    case 'd': return is_digit(c);
-    case 'D': return !is_digit(c);
+    case 'd': return is_digit_class(c);
+    case 'D': return !is_digit_class(c);
     case 'w': return is_word(c);
     case 'W': return !is_word(c);
     default: return escape == c;
@@ -72,7 +72,7 @@ class Matcher {
   }
 
   bool sequence(std::size_t from, std::size_t to, std::size_t at, const Rest& rest) {
-    if (unreadable_ || ++steps_ > kMostSteps || depth_ > kDeepest) return unreadable(0) != 0;
+    if (unreadable_ || ++steps_ > kMostSteps || depth_ > kDeepestMatch) return unreadable(0) != 0;
     ++depth_;
     const bool matched = from == to ? rest(at) : piece_and_rest(from, to, at, rest);
     --depth_;
@@ -101,7 +101,7 @@ class Matcher {
   }
 
   bool one(std::size_t from, std::size_t end, std::size_t at, const Rest& rest) {
-    if (unreadable_ || ++steps_ > kMostSteps || depth_ > kDeepest) return unreadable(0) != 0;
+    if (unreadable_ || ++steps_ > kMostSteps || depth_ > kDeepestMatch) return unreadable(0) != 0;
     const char c = p_[from];
     if (c == '(') {
       const bool silent = p_.substr(from + 1, 2) == "?:";

@@ -9,10 +9,10 @@
 namespace memtape {
 namespace {
 
-constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kDeepestNesting = 64;
 constexpr std::size_t kLongestNumber = 64;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_json_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Length of the UTF-8 sequence at the start of `text` (RFC 3629: no overlong forms, no
 /// surrogates), 0 if there is none.
@@ -56,7 +56,7 @@ std::size_t number_length(std::string_view text) {
   std::size_t at = 0;
   const auto digits = [&] {
     const std::size_t from = at;
-    while (at < text.size() && is_digit(text[at])) ++at;
+    while (at < text.size() && is_json_digit(text[at])) ++at;
     return at > from;
   };
   const auto has = [&](std::string_view any) {
@@ -136,7 +136,7 @@ JsonKind JsonReader::next() {
     case 'N':
     case 'I':
     case '-': return JsonKind::number;
-    default: return is_digit(text_[at_]) ? JsonKind::number : JsonKind::nothing;
+    default: return is_json_digit(text_[at_]) ? JsonKind::number : JsonKind::nothing;
   }
 }
 
@@ -217,7 +217,7 @@ std::string JsonReader::text() {
 
 bool JsonReader::enter(char opening, char closing) {
   if (!take(opening)) return fail(opening == '{' ? "expected '{'" : "expected '['"), false;
-  if (levels_.size() >= kDeepest) return fail("nested more than 64 deep"), false;
+  if (levels_.size() >= kDeepestNesting) return fail("nested more than 64 deep"), false;
   levels_.push_back({closing, true});
   return true;
 }

@@ -10,7 +10,7 @@
 namespace memtape {
 namespace {
 
-using Wording = OomMessage::Wording;
+using ExplainedWording = OomMessage::Wording;
 
 /// "4.36 GiB (to 5.12 MiB)": what the digits of the message leave open is said where it matters.
 std::string about(const Quantity& q) { return human_bytes(q.bytes); }
@@ -22,14 +22,14 @@ class MessageReader {
 
   void read() {
     switch (m_.wording) {
-      case Wording::torch_parentheses:
-      case Wording::torch_sentences:
-      case Wording::torch_async: torch(); break;
-      case Wording::torch_mps: mps(); break;
-      case Wording::vllm_kv_bytes:
-      case Wording::vllm_kv_tokens: vllm_cache(); break;
-      case Wording::vllm_start_up: vllm_start_up(); break;
-      case Wording::llamacpp: llamacpp(); break;
+      case ExplainedWording::torch_parentheses:
+      case ExplainedWording::torch_sentences:
+      case ExplainedWording::torch_async: torch(); break;
+      case ExplainedWording::torch_mps: mps(); break;
+      case ExplainedWording::vllm_kv_bytes:
+      case ExplainedWording::vllm_kv_tokens: vllm_cache(); break;
+      case ExplainedWording::vllm_start_up: vllm_start_up(); break;
+      case ExplainedWording::llamacpp: llamacpp(); break;
       default: plain();
     }
   }
@@ -243,16 +243,16 @@ class MessageReader {
   }
 
   void plain() {
-    if (m_.wording == Wording::sglang_static)
+    if (m_.wording == ExplainedWording::sglang_static)
       remedy("--mem-fraction-static",
              "higher: after the weights nothing is left of its share for the cache", std::nullopt,
              false);
-    else if (m_.wording == Wording::sglang_slots)
+    else if (m_.wording == ExplainedWording::sglang_slots)
       remedy("--max-running-requests", "fewer requests at once", std::nullopt, false);
-    else if (m_.wording == Wording::vllm_no_blocks)
+    else if (m_.wording == ExplainedWording::vllm_no_blocks)
       remedy("--gpu-memory-utilization", "higher: weights and activations take all of its share",
              std::nullopt, false);
-    else if (m_.wording == Wording::vllm_sampler)
+    else if (m_.wording == ExplainedWording::vllm_sampler)
       remedy("--max-num-seqs",
              fmt::format("fewer than {}: the sampler is warmed up with as many",
                          m_.model_length.value_or(1024)),

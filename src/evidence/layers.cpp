@@ -43,12 +43,12 @@ std::pair<std::size_t, std::size_t> columns_of(const BlockLife& life,
   return {life.is_older ? 0 : at(life.born), life.died == kAlways ? events.size() : at(life.died)};
 }
 
-using Key = std::pair<Category, std::string>;
+using LayerKey = std::pair<Category, std::string>;
 
 /// All parts, each as its changes from column to column and then as bytes.
-std::map<Key, std::vector<Bytes>> all_parts(const Held& held, Stories& stories,
-                                            const std::vector<std::uint32_t>& events) {
-  std::map<Key, std::vector<Bytes>> parts;
+std::map<LayerKey, std::vector<Bytes>> all_parts(const Held& held, Stories& stories,
+                                                 const std::vector<std::uint32_t>& events) {
+  std::map<LayerKey, std::vector<Bytes>> parts;
   std::map<std::pair<Category, StackId>, std::vector<Bytes>*> known;
   for (const BlockLife& life : held.lives) {
     const auto [first, end] = columns_of(life, events);
@@ -75,12 +75,13 @@ Layers layers_of(const Recording& recording, const Held& held, Stories& stories,
   choose_columns(recording, held, columns, found);
   if (found.events.empty()) return found;
   auto parts = all_parts(held, stories, found.events);
-  std::vector<std::pair<Bytes, const Key*>> order;
+  std::vector<std::pair<Bytes, const LayerKey*>> order;
   for (const auto& [key, part] : parts) order.emplace_back(std::ranges::max(part), &key);
-  std::ranges::stable_sort(order, std::ranges::greater(), &std::pair<Bytes, const Key*>::first);
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           &std::pair<Bytes, const LayerKey*>::first);
   std::map<Category, Layer> smaller;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const Key& key = *order[i].second;
+    const LayerKey& key = *order[i].second;
     std::vector<Bytes>& part = parts[key];
     if (i < most) {
       found.layers.push_back({key.first, key.second, std::move(part)});

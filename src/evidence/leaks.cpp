@@ -12,7 +12,7 @@ constexpr std::size_t kFewestGuessed = 8;  ///< a rhythm may be that of layers
 constexpr std::size_t kWarmUp = 2;
 constexpr Bytes kLeast = 1 << 20;  ///< what grows by less over the recording is not worth a line
 
-using Key = std::pair<StackId, Bytes>;
+using LeakKey = std::pair<StackId, Bytes>;
 
 std::vector<std::uint32_t> marked_steps(const Recording& recording) {
   std::vector<std::uint32_t> begin;
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> marked_steps(const Recording& recording) {
 /// Groups whose blocks are alive one at a time, each freed before the next: one of them marks the
 /// rhythm of the program. The rarest is the step, its micro-batches and layers come more often.
 std::vector<std::uint32_t> rhythm_of(const Held& held) {
-  std::map<Key, std::vector<const BlockLife*>> groups;
+  std::map<LeakKey, std::vector<const BlockLife*>> groups;
   for (const BlockLife& life : held.lives)
     if (!life.is_older) groups[{life.stack, life.requested}].push_back(&life);
   const std::vector<const BlockLife*>* best = nullptr;
@@ -64,7 +64,7 @@ std::vector<Leak> leaks_of(const Held& held, const Steps& all) {
   Steps steps = all;
   std::erase_if(steps.begin, [&](std::uint32_t event) { return event > end; });
   if (steps.begin.size() < kFewestMarked) return {};
-  std::map<Key, std::vector<std::int64_t>> alive;  // at the beginning of each step
+  std::map<LeakKey, std::vector<std::int64_t>> alive;  // at the beginning of each step
   for (const BlockLife& life : held.lives) {
     if (life.is_older) continue;
     auto& counts = alive[{life.stack, life.requested}];

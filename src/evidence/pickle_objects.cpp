@@ -7,7 +7,7 @@
 namespace memtape {
 namespace {
 
-using Kind = PickleValue::Kind;
+using PickleKind = PickleValue::Kind;
 
 constexpr std::size_t kLongestShared = 512;  ///< lists of stacks are shorter
 constexpr std::size_t kMostShapes = 64;
@@ -43,28 +43,28 @@ PickleObjects::PickleObjects() { text_ids_.emplace(std::string_view(), 0); }
 
 PickleValue PickleObjects::text(std::string_view words) {
   if (const auto known = text_ids_.find(words); known != text_ids_.end())
-    return {Kind::text, known->second};
+    return {PickleKind::text, known->second};
   const auto id = static_cast<TextId>(stacks_.texts.size());
   stacks_.texts.emplace_back(words);
   text_ids_.emplace(stacks_.texts.back(), id);
   text_bytes_ += words.size() + 128;
-  return {Kind::text, id};
+  return {PickleKind::text, id};
 }
 
 PickleValue PickleObjects::new_dict() {
   dicts_.push_back({});
-  return {Kind::dict, static_cast<std::int64_t>(dicts_.size() - 1)};
+  return {PickleKind::dict, static_cast<std::int64_t>(dicts_.size() - 1)};
 }
 
 PickleValue PickleObjects::new_list() {
   lists_.push_back({});
-  return {Kind::list, static_cast<std::int64_t>(lists_.size() - 1)};
+  return {PickleKind::list, static_cast<std::int64_t>(lists_.size() - 1)};
 }
 
 PickleValue PickleObjects::tuple(Values items) {
   lists_.push_back({});
   extend(lists_.back(), items);
-  return {Kind::tuple, static_cast<std::int64_t>(lists_.size() - 1)};
+  return {PickleKind::tuple, static_cast<std::int64_t>(lists_.size() - 1)};
 }
 
 /// A run grows where it stands while it has room or is the last one; else it moves to the end and
@@ -93,11 +93,11 @@ void PickleObjects::extend(Run& run, Values items) {
 bool PickleObjects::extend_events(Run& run, Values items) {
   if (run.count > 0 && !run.is_events) return false;
   const Value first = resolved(items.front());
-  if (!first.is(Kind::event)) return false;
+  if (!first.is(PickleKind::event)) return false;
   std::uint64_t expected = run.count > 0 ? run.first + run.count : first.index();
   for (const Value& item : items) {
     const Value value = resolved(item);
-    if (!value.is(Kind::event) || value.index() != expected++) return false;
+    if (!value.is(PickleKind::event) || value.index() != expected++) return false;
   }
   if (run.count == 0) run.first = first.index() & kMostFirst;
   run.is_events = true;
@@ -129,13 +129,13 @@ void PickleObjects::append(Value list, Values items) {
   if (run.is_events) {  // a list of events and others: each event by its number
     std::vector<Value> events;
     for (std::uint32_t i = 0; i < run.count; ++i)
-      events.push_back({Kind::event, static_cast<std::int64_t>(run.first + i)});
+      events.push_back({PickleKind::event, static_cast<std::int64_t>(run.first + i)});
     run = {};
     extend(run, events);
   }
   const bool was_empty = run.count == 0;
   extend(run, items);
-  const bool of_frames = resolved(items.front()).is(Kind::frame);
+  const bool of_frames = resolved(items.front()).is(PickleKind::frame);
   if (was_empty && of_frames && items.size() <= kLongestShared) share(run);
 }
 
@@ -205,7 +205,7 @@ std::uint16_t PickleObjects::stream_index(std::int64_t handle) {
 
 std::uint8_t PickleObjects::category_of(Value value) const {
   const auto found = std::ranges::find(kCategoryNames, text_of(value));
-  if (!value.is(Kind::text) || found == kCategoryNames.end()) return 0;
+  if (!value.is(PickleKind::text) || found == kCategoryNames.end()) return 0;
   return static_cast<std::uint8_t>(1 + (found - kCategoryNames.begin()));
 }
 
@@ -232,16 +232,16 @@ PickleValue PickleObjects::event_from(const Shape& shape, Values pairs) {
     }
   }
   events_.push_back(event);
-  return {Kind::event, static_cast<std::int64_t>(events_.size() - 1)};
+  return {PickleKind::event, static_cast<std::int64_t>(events_.size() - 1)};
 }
 
 PickleValue PickleObjects::frame_from(const Shape& shape, Values pairs) {
   StackFrame frame;
   for (std::size_t i = 0; i < shape.fields.size(); ++i) {
     const Value value = pairs[2 * i + 1];
-    if (shape.fields[i] == Field::filename && value.is(Kind::text))
+    if (shape.fields[i] == Field::filename && value.is(PickleKind::text))
       frame.file = static_cast<TextId>(value.index());
-    if (shape.fields[i] == Field::name && value.is(Kind::text))
+    if (shape.fields[i] == Field::name && value.is(PickleKind::text))
       frame.function = static_cast<TextId>(value.index());
     if (shape.fields[i] == Field::line) frame.line = static_cast<std::int32_t>(number_of(value));
   }
@@ -249,11 +249,11 @@ PickleValue PickleObjects::frame_from(const Shape& shape, Values pairs) {
       mixed(mixed(frame.file, frame.function), static_cast<std::uint64_t>(frame.line));
   const auto [from, to] = frame_ids_.equal_range(hash);
   for (auto at = from; at != to; ++at)
-    if (stacks_.frames[at->second] == frame) return {Kind::frame, at->second};
+    if (stacks_.frames[at->second] == frame) return {PickleKind::frame, at->second};
   stacks_.frames.push_back(frame);
   const auto id = static_cast<FrameId>(stacks_.frames.size() - 1);
   frame_ids_.emplace(hash, id);
-  return {Kind::frame, id};
+  return {PickleKind::frame, id};
 }
 
 /// torch 2.0 writes the stack of a block into its "history".
@@ -289,13 +289,13 @@ PickleValue PickleObjects::block_from(const Shape& shape, Values pairs) {
   }
   if (!says_requested) block.requested = block.size;
   blocks_.push_back(block);
-  return {Kind::block, static_cast<std::int64_t>(blocks_.size() - 1)};
+  return {PickleKind::block, static_cast<std::int64_t>(blocks_.size() - 1)};
 }
 
 void PickleObjects::set_items(Value dict, Values pairs) {
   if (pairs.empty()) return;
   Value& slot = dicts_[dict.index()];
-  if (slot.is(Kind::none)) {
+  if (slot.is(PickleKind::none)) {
     const Shape& shape = shape_of(pairs);
     switch (shape.role) {
       case Role::event: slot = event_from(shape, pairs); return;
@@ -303,26 +303,26 @@ void PickleObjects::set_items(Value dict, Values pairs) {
       case Role::block: slot = block_from(shape, pairs); return;
       case Role::dict:
         runs_.push_back({});
-        slot = {Kind::dict, static_cast<std::int64_t>(runs_.size() - 1)};
+        slot = {PickleKind::dict, static_cast<std::int64_t>(runs_.size() - 1)};
     }
   }
-  if (slot.is(Kind::dict)) extend(runs_[slot.index()], pairs);
+  if (slot.is(PickleKind::dict)) extend(runs_[slot.index()], pairs);
 }
 
 PickleValue PickleObjects::resolved(Value value) const {
-  if (!value.is(Kind::dict)) return value;
+  if (!value.is(PickleKind::dict)) return value;
   const Value slot = dicts_[value.index()];
-  return slot.is(Kind::dict) || slot.is(Kind::none) ? value : slot;
+  return slot.is(PickleKind::dict) || slot.is(PickleKind::none) ? value : slot;
 }
 
 PickleObjects::Values PickleObjects::items(Value list) const {
-  if (!list.is(Kind::list) && !list.is(Kind::tuple)) return {};
+  if (!list.is(PickleKind::list) && !list.is(PickleKind::tuple)) return {};
   const Run& run = lists_[list.index()];
   return run.is_events ? Values() : Values(values_.data() + run.first, run.count);
 }
 
 std::optional<std::pair<std::size_t, std::size_t>> PickleObjects::events_of(Value list) const {
-  if (!list.is(Kind::list)) return std::nullopt;
+  if (!list.is(PickleKind::list)) return std::nullopt;
   const Run& run = lists_[list.index()];
   if (run.count == 0) return std::pair<std::size_t, std::size_t>{0, 0};
   if (!run.is_events) return std::nullopt;
@@ -330,7 +330,7 @@ std::optional<std::pair<std::size_t, std::size_t>> PickleObjects::events_of(Valu
 }
 
 PickleValue PickleObjects::at(Value dict, std::string_view key) const {
-  if (!dict.is(Kind::dict) || !dicts_[dict.index()].is(Kind::dict)) return {};
+  if (!dict.is(PickleKind::dict) || !dicts_[dict.index()].is(PickleKind::dict)) return {};
   const Run& run = runs_[dicts_[dict.index()].index()];
   Value found;
   for (std::size_t i = 0; i + 1 < run.count; i += 2)
@@ -339,15 +339,17 @@ PickleValue PickleObjects::at(Value dict, std::string_view key) const {
 }
 
 std::string_view PickleObjects::text_of(Value value) const {
-  return value.is(Kind::text) ? std::string_view(stacks_.texts[value.index()]) : std::string_view();
+  return value.is(PickleKind::text) ? std::string_view(stacks_.texts[value.index()])
+                                    : std::string_view();
 }
 
 std::int64_t PickleObjects::number_of(Value value, std::int64_t otherwise) const {
-  return value.is(Kind::integer) || value.is(Kind::boolean) ? value.payload() : otherwise;
+  return value.is(PickleKind::integer) || value.is(PickleKind::boolean) ? value.payload()
+                                                                        : otherwise;
 }
 
 StackId PickleObjects::stack_of(Value list) {
-  if (!list.is(Kind::list)) return 0;
+  if (!list.is(PickleKind::list)) return 0;
   const Run& run = lists_[list.index()];
   if (run.count == 0 || run.is_events) return 0;
   const std::uint64_t key = (std::uint64_t{run.first} << 24) ^ run.count;
@@ -355,7 +357,7 @@ StackId PickleObjects::stack_of(Value list) {
   std::vector<FrameId> frames;
   for (const Value& item : items(list)) {
     const Value frame = resolved(item);
-    if (frame.is(Kind::frame)) frames.push_back(static_cast<FrameId>(frame.index()));
+    if (frame.is(PickleKind::frame)) frames.push_back(static_cast<FrameId>(frame.index()));
   }
   stack_bytes_ += 128 + 4 * frames.size();
   stacks_.stacks.push_back(std::move(frames));

@@ -12,7 +12,7 @@
 namespace memtape {
 namespace {
 
-constexpr Bytes kMostBytes = Bytes{1} << 47;
+constexpr Bytes kMostRecordingBytes = Bytes{1} << 47;
 
 /// The state of a device, walked from its last event back to its first.
 class BackwardState {
@@ -201,7 +201,7 @@ class RecordingMaker {
   }
 
   static bool has_address(const SnapshotEvent& event) {
-    return event.action < TraceAction::oom && event.size > 0 && event.size < kMostBytes &&
+    return event.action < TraceAction::oom && event.size > 0 && event.size < kMostRecordingBytes &&
            event.address >= 0 && event.address < Address{1} << 60;
   }
 

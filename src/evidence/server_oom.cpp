@@ -6,7 +6,7 @@
 namespace memtape {
 namespace {
 
-using Wording = OomMessage::Wording;
+using ServerWording = OomMessage::Wording;
 constexpr std::size_t kLongest = 1500;
 
 std::optional<std::int64_t> whole_after(std::string_view text, std::string_view phrase) {
@@ -23,7 +23,7 @@ std::optional<double> number_after(std::string_view text, std::string_view phras
 /// (3.18 GiB). Based on the available memory, the estimated maximum model length is 34736."
 OomMessage kv_bytes(std::string_view rest) {
   OomMessage m;
-  m.wording = Wording::vllm_kv_bytes;
+  m.wording = ServerWording::vllm_kv_bytes;
   m.model_length = whole_after(rest, "max seq len (");
   if (const std::size_t at = rest.find("), ("); at != rest.npos)
     m.cache_needed = quantity_at(rest.substr(at + 4));
@@ -34,7 +34,7 @@ OomMessage kv_bytes(std::string_view rest) {
 
 OomMessage kv_tokens(std::string_view rest) {
   OomMessage m;
-  m.wording = Wording::vllm_kv_tokens;
+  m.wording = ServerWording::vllm_kv_tokens;
   m.model_length = whole_after(rest, "max seq len (");
   m.cache_tokens = whole_after(rest, "stored in KV cache (");
   return m;
@@ -44,7 +44,7 @@ OomMessage kv_tokens(std::string_view rest) {
 /// utilization (0.9, 19.84 GiB)."
 std::optional<OomMessage> start_up(std::string_view rest) {
   OomMessage m;
-  m.wording = Wording::vllm_start_up;
+  m.wording = ServerWording::vllm_start_up;
   if (const auto gpu = whole_after(rest.substr(0, rest.find('(')), "cuda:"))
     m.gpu = static_cast<int>(*gpu);
   const std::size_t open = rest.find('(');
@@ -93,15 +93,17 @@ std::optional<OomMessage> vllm_message(const MessageText& text, std::size_t at) 
   }
   if (rest.starts_with("Free memory on device")) return start_up(rest);
   OomMessage m;
-  m.wording = rest.starts_with("No available") ? Wording::vllm_no_blocks : Wording::vllm_sampler;
-  if (m.wording == Wording::vllm_sampler) m.model_length = whole_after(rest, "sampler with");
+  m.wording = rest.starts_with("No available") ? ServerWording::vllm_no_blocks
+                                               : ServerWording::vllm_sampler;
+  if (m.wording == ServerWording::vllm_sampler) m.model_length = whole_after(rest, "sampler with");
   return m;
 }
 
 std::optional<OomMessage> sglang_message(const MessageText& text, std::size_t at) {
   const std::string_view rest = text.flat().substr(at).substr(0, 400);
   OomMessage m;
-  m.wording = rest.starts_with("Not enough") ? Wording::sglang_static : Wording::sglang_slots;
+  m.wording =
+      rest.starts_with("Not enough") ? ServerWording::sglang_static : ServerWording::sglang_slots;
   m.fraction = number_after(rest, "mem_fraction_static=");
   return m;
 }
@@ -112,7 +114,7 @@ std::optional<OomMessage> llamacpp_message(const MessageText& text, std::size_t 
   const std::string_view before =
       flat.substr(at > 160 ? at - 160 : 0, std::min<std::size_t>(at, 160));
   OomMessage m;
-  m.wording = Wording::llamacpp;
+  m.wording = ServerWording::llamacpp;
   if (rest.starts_with("cudaMalloc failed")) {
     const std::size_t allocating = before.rfind("allocating ");
     if (allocating == before.npos) return std::nullopt;

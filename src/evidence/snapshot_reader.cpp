@@ -11,11 +11,11 @@
 namespace memtape {
 namespace {
 
-using Kind = PickleValue::Kind;
+using SnapshotKind = PickleValue::Kind;
 
 constexpr std::string_view kExpected = "a dict with \"segments\" and \"device_traces\"";
 constexpr int kMostDevices = 1024;
-constexpr Bytes kMostBytes = Bytes{1} << 47;
+constexpr Bytes kMostSnapshotBytes = Bytes{1} << 47;
 
 class SnapshotReader {
  public:
@@ -24,14 +24,15 @@ class SnapshotReader {
 
   Result<void> read(PickleValue top) {
     PickleValue segments = top;
-    if (top.is(Kind::dict)) {
+    if (top.is(SnapshotKind::dict)) {
       segments = objects_.at(top, "segments");
-      if (!segments.is(Kind::list) && !objects_.at(top, "device_traces").is(Kind::list))
+      if (!segments.is(SnapshotKind::list) &&
+          !objects_.at(top, "device_traces").is(SnapshotKind::list))
         return memtape::bad_input("is not a memory snapshot", "pickle", std::string(kExpected));
       read_settings(objects_.at(top, "allocator_settings"));
       read_annotations(objects_.at(top, "external_annotations"));
       read_traces(objects_.at(top, "device_traces"));
-    } else if (!top.is(Kind::list)) {
+    } else if (!top.is(SnapshotKind::list)) {
       return memtape::bad_input("is not a memory snapshot", "pickle", std::string(kExpected));
     }
     read_segments(segments);
@@ -49,7 +50,7 @@ class SnapshotReader {
   void read_annotations(PickleValue list) {
     for (const PickleValue& item : objects_.items(list)) {
       const PickleValue name = objects_.at(item, "name");
-      if (!name.is(Kind::text)) continue;
+      if (!name.is(SnapshotKind::text)) continue;
       snapshot_.annotations.push_back(
           {.name = static_cast<TextId>(name.index()),
            .time_us = objects_.number_of(objects_.at(item, "time_us")),
@@ -60,7 +61,7 @@ class SnapshotReader {
 
   void read_traces(PickleValue traces) {
     for (const PickleValue& trace : objects_.items(traces)) {
-      if (!trace.is(Kind::list)) continue;
+      if (!trace.is(SnapshotKind::list)) continue;
       if (snapshot_.traces.size() >= kMostDevices) break;
       snapshot_.traces.push_back(events_of(trace));
     }
@@ -73,7 +74,7 @@ class SnapshotReader {
     std::pair<std::size_t, std::size_t> range{0, 0};
     for (const PickleValue& item : objects_.items(trace)) {
       const PickleValue event = objects_.resolved(item);
-      if (!event.is(Kind::event)) break;
+      if (!event.is(SnapshotKind::event)) break;
       if (range.first == range.second) range = {event.index(), event.index()};
       if (event.index() != range.second) break;
       ++range.second;
@@ -82,13 +83,13 @@ class SnapshotReader {
   }
 
   void read_segments(PickleValue list) {
-    snapshot_.has_segments = list.is(Kind::list);
+    snapshot_.has_segments = list.is(SnapshotKind::list);
     for (const PickleValue& item : objects_.items(list)) {
       SnapshotSegment segment;
       segment.device = static_cast<int>(objects_.number_of(objects_.at(item, "device")));
       segment.address = objects_.number_of(objects_.at(item, "address"));
       segment.size = objects_.number_of(objects_.at(item, "total_size"));
-      if (segment.size <= 0 || segment.size > kMostBytes || segment.address < 0 ||
+      if (segment.size <= 0 || segment.size > kMostSnapshotBytes || segment.address < 0 ||
           segment.device < 0 || segment.device >= kMostDevices) {
         ++unread_segments_;
         continue;
@@ -111,10 +112,10 @@ class SnapshotReader {
     Address at = segment.address;
     for (const PickleValue& item : objects_.items(list)) {
       const PickleValue value = objects_.resolved(item);
-      if (!value.is(Kind::block)) continue;
+      if (!value.is(SnapshotKind::block)) continue;
       SnapshotBlock block = objects_.blocks()[value.index()];
       if (block.address < 0) block.address = at;
-      const bool fits = block.size > 0 && block.size <= kMostBytes && block.address >= at &&
+      const bool fits = block.size > 0 && block.size <= kMostSnapshotBytes && block.address >= at &&
                         block.address + block.size <= segment.address + segment.size;
       if (!fits) {
         ++unread_blocks_;

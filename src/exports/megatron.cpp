@@ -92,12 +92,12 @@ void add_run(Script& script, const Training& plan, Export& out) {
       "that is.");
 }
 
-struct Renamed {
+struct MegatronName {
   std::string_view attribute, field;
 };
 
 /// Fields of Megatron-Bridge's ConfigContainer; those of TransformerConfig keep their names.
-constexpr auto kBridge = std::to_array<Renamed>(
+constexpr auto kBridge = std::to_array<MegatronName>(
     {{"tensor_model_parallel_size", "model.tensor_model_parallel_size"},
      {"pipeline_model_parallel_size", "model.pipeline_model_parallel_size"},
      {"num_virtual_stages_per_pipeline_rank", "model.virtual_pipeline_model_parallel_size"},

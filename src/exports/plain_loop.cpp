@@ -54,7 +54,7 @@ bool is_of_deepspeed(std::string_view option) {
   return std::ranges::find(kNames, option) != kNames.end();
 }
 
-Result<void> add_options(Script& script, const Training& plan, bool is_deepspeed) {
+Result<void> add_loop_options(Script& script, const Training& plan, bool is_deepspeed) {
   std::vector<std::string> done;
   for (const auto& [name, value] : plan.options) {
     if (is_of_question(name) || name == "gpus" || name == "dp") continue;
@@ -86,7 +86,7 @@ Result<Export> export_plain_loop(const Training& plan, const Facts& facts) {
     script.start("python3");
   script.word_filled("$HERE/plain_loop.py");
   script.flag("--model", plan.model);
-  if (const auto added = add_options(script, plan, is_deepspeed); !added)
+  if (const auto added = add_loop_options(script, plan, is_deepspeed); !added)
     return tl::unexpected(added.error());
   if (is_deepspeed) script.flag_filled("--strategy", "$HERE/ds_config.json");
   out.files.push_back({"run.sh", std::move(script).text(), true});

@@ -14,10 +14,10 @@ namespace memtape::exports {
 namespace {
 
 /// memtape's options that have another name among TrainingArguments or trainer_loop.py's own.
-struct Renamed {
+struct TrainerName {
   std::string_view option, argument;
 };
-constexpr auto kRenamed = std::to_array<Renamed>({
+constexpr auto kRenamed = std::to_array<TrainerName>({
     {"sequence-length", "max_seq_length"},
     {"micro-batch-size", "per_device_train_batch_size"},
     {"attention", "attn_implementation"},
@@ -34,7 +34,7 @@ std::string value_for(std::string_view option, const std::string& value) {
 }
 
 std::string_view argument_of(std::string_view option) {
-  const auto renamed = std::ranges::find(kRenamed, option, &Renamed::option);
+  const auto renamed = std::ranges::find(kRenamed, option, &TrainerName::option);
   if (renamed != kRenamed.end()) return renamed->argument;
   const std::vector<std::string_view> fields = launch::training_argument_fields();
   const auto field = std::ranges::find(fields, option);
@@ -86,7 +86,7 @@ void add(Script& script, std::string_view option, const std::string& value, Expo
   script.flag_filled(flag, "$HERE/" + name);
 }
 
-Result<void> add_options(Script& script, const Training& plan, bool shards, Export& out) {
+Result<void> add_trainer_options(Script& script, const Training& plan, bool shards, Export& out) {
   constexpr auto kElsewhere =
       std::to_array<std::string_view>({"framework", "gpus", "dp", "global-batch-size", "trainer"});
   std::vector<std::string_view> done(kElsewhere.begin(), kElsewhere.end());
@@ -114,7 +114,7 @@ Result<Export> export_trainer(const Training& plan, const Facts& facts) {
   start_accelerate(script, plan, out);
   script.word_filled("$HERE/trainer_loop.py");
   script.flag("--model_name_or_path", plan.model);
-  if (const auto added = add_options(script, plan, shards, out); !added)
+  if (const auto added = add_trainer_options(script, plan, shards, out); !added)
     return tl::unexpected(added.error());
   script.flag("--gradient_accumulation_steps", fmt::format("{}", plan.micro_batches));
   script.flag("--output_dir", "output");

@@ -9,11 +9,11 @@
 namespace memtape::ggml {
 namespace {
 
-constexpr Bytes kAlignment = 128;
+constexpr Bytes kCudaAlignment = 128;
 constexpr std::int64_t kRowPadding = 512;  ///< MATRIX_ROW_PADDING
 
 template <std::size_t N>
-bool one_of(Type type, const std::array<Type, N>& types) {
+bool is_cuda_type(Type type, const std::array<Type, N>& types) {
   return std::ranges::find(types, type) != types.end();
 }
 
@@ -33,12 +33,12 @@ constexpr std::array kSetRowsTypes{Type::f32,  Type::f16,  Type::bf16, Type::q4_
 constexpr std::array kFloats{Type::f32, Type::f16, Type::bf16};
 
 /// The element types that CUDA copies between, beside float to float and like to like.
-bool copies(Type from, Type to) {
+bool cuda_copies(Type from, Type to) {
   constexpr std::array kToAndFromFloat{Type::q8_0, Type::q4_0, Type::q4_1,
                                        Type::q5_0, Type::q5_1, Type::i32};
-  if (one_of(from, kFloats) && one_of(to, kFloats)) return true;
-  if (from == Type::f32) return one_of(to, kToAndFromFloat) || to == Type::iq4_nl;
-  if (to == Type::f32) return one_of(from, kToAndFromFloat);
+  if (is_cuda_type(from, kFloats) && is_cuda_type(to, kFloats)) return true;
+  if (from == Type::f32) return is_cuda_type(to, kToAndFromFloat) || to == Type::iq4_nl;
+  if (to == Type::f32) return is_cuda_type(from, kToAndFromFloat);
   return from == Type::i32 && to == Type::i32;
 }
 
@@ -46,25 +46,25 @@ bool supports_mul_mat(const Tensor& op) {
   const Tensor &a = *op.src[0], &b = *op.src[1];
   if (a.nb[0] != block_bytes(a.type) || b.nb[0] != block_bytes(b.type)) return false;
   if (b.type == Type::f16 && a.type != Type::f16) return false;
-  return one_of(a.type, kMulMatTypes);
+  return is_cuda_type(a.type, kMulMatTypes);
 }
 
 bool supports_get_rows(const Tensor& op) {
   const Tensor& a = *op.src[0];
   if (a.type == Type::iq4_nl || a.type == Type::mxfp4) return a.ne[0] % 256 == 0;
-  return one_of(a.type, kGetRowsTypes);
+  return is_cuda_type(a.type, kGetRowsTypes);
 }
 
 bool supports_set_rows(const Tensor& op) {
   const Type from = op.src[0]->type, index = op.src[1]->type;
   if (index != Type::i64 && index != Type::i32) return false;
-  return (from == Type::f32 && one_of(op.type, kSetRowsTypes)) ||
+  return (from == Type::f32 && is_cuda_type(op.type, kSetRowsTypes)) ||
          (from == Type::f16 && op.type == Type::f16);
 }
 
-bool supports_copy(const Tensor& op) {
+bool cuda_supports_copy(const Tensor& op) {
   const Tensor &from = *op.src[0], &to = *op.src[1];
-  return copies(from.type, to.type) ||
+  return cuda_copies(from.type, to.type) ||
          (from.type == to.type && is_contiguous(from) && is_contiguous(to));
 }
 
@@ -94,7 +94,7 @@ bool supports_indexer(const Tensor& op) {
   constexpr std::array kKeyTypes{Type::f32,  Type::bf16, Type::f16,  Type::q8_0,
                                  Type::q5_1, Type::q5_0, Type::q4_1, Type::q4_0};
   const Tensor &q = *op.src[0], &k = *op.src[1];
-  return q.ne[0] == 128 && (q.ne[1] == 64 || q.ne[1] == 32) && one_of(k.type, kKeyTypes);
+  return q.ne[0] == 128 && (q.ne[1] == 64 || q.ne[1] == 32) && is_cuda_type(k.type, kKeyTypes);
 }
 
 bool is_single_rows(const Tensor& op) {
@@ -114,8 +114,8 @@ Bytes attention_size(const Tensor& op, const CudaDevice& device) {
   const auto needs = [&](Type type) {
     return type != Type::f16 && (converts || (kernel == AttentionKernel::vec && type == Type::f32));
   };
-  if (needs(k.type)) end = round_up(end, kAlignment) + k.elements() * 2;
-  if (needs(v.type) && !v_within_k) end = round_up(end, kAlignment) + v.elements() * 2;
+  if (needs(k.type)) end = round_up(end, kCudaAlignment) + k.elements() * 2;
+  if (needs(v.type) && !v_within_k) end = round_up(end, kCudaAlignment) + v.elements() * 2;
   return end;
 }
 
@@ -131,7 +131,7 @@ std::string_view prefix_of(CudaKind kind) {
 }
 
 CudaBufferType::CudaBufferType(CudaDevice device)
-    : BufferType(fmt::format("{}{}", prefix_of(device.kind), device.number), kAlignment,
+    : BufferType(fmt::format("{}{}", prefix_of(device.kind), device.number), kCudaAlignment,
                  device.number),
       device_(device) {}
 
@@ -157,7 +157,7 @@ bool CudaBackend::supports_op(const Tensor& op) const {
     case Op::mul_mat_id: return supports_mul_mat(op);
     case Op::get_rows: return supports_get_rows(op);
     case Op::set_rows: return supports_set_rows(op);
-    case Op::cpy: return supports_copy(op);
+    case Op::cpy: return cuda_supports_copy(op);
     case Op::concat: return supports_concat(op);
     case Op::norm:
     case Op::rms_norm:

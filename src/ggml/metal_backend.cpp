@@ -9,10 +9,11 @@
 namespace memtape::ggml {
 namespace {
 
-constexpr Bytes kAlignment = 32;
+constexpr Bytes kMetalAlignment = 32;
 constexpr Bytes kFloat = 4, kHalf = 2, kIndex = 4;
-constexpr std::int64_t kQueries = 8, kKeys = 64;  ///< of a block: OP_FLASH_ATTN_EXT_NQPSG, _NCPSG
-constexpr std::int64_t kVectorKeys = 32;          ///< OP_FLASH_ATTN_EXT_VEC_NCPSG
+constexpr std::int64_t kQueries = 8,
+                       kMetalKeys = 64;   ///< of a block: OP_FLASH_ATTN_EXT_NQPSG, _NCPSG
+constexpr std::int64_t kVectorKeys = 32;  ///< OP_FLASH_ATTN_EXT_VEC_NCPSG
 constexpr std::int64_t kVectorBatch = 20, kGroups = 32;
 
 bool is_half_or_single(Type type) { return type == Type::f32 || type == Type::f16; }
@@ -28,7 +29,7 @@ Bytes padding_of_keys(const Tensor& op) {
   const Tensor* mask = op.src[3];
   Bytes row = k.nb[1] * k.ne[2] * k.ne[3] + v.nb[1] * v.ne[2] * v.ne[3];
   if (mask) row += kHalf * mask->ne[1] * mask->ne[2] * mask->ne[3];
-  return kKeys * row;
+  return kMetalKeys * row;
 }
 
 /// Which blocks of the mask are empty.
@@ -37,7 +38,7 @@ Bytes blocks_of_mask(const Tensor& op) {
   if (!mask) return 0;
   const bool vector = q.ne[1] < kVectorBatch && q.ne[0] % 32 == 0;
   const std::int64_t rows = vector ? q.ne[1] : (q.ne[1] + kQueries - 1) / kQueries;
-  const std::int64_t keys = vector ? kVectorKeys : kKeys;
+  const std::int64_t keys = vector ? kVectorKeys : kMetalKeys;
   const std::int64_t columns = (mask->ne[0] + keys - 1) / keys;
   return round_up(rows * columns * mask->ne[2] * mask->ne[3], Bytes{32});
 }
@@ -49,7 +50,7 @@ Bytes partial_results(const Tensor& op) {
   return kFloat * rows * q.ne[2] * q.ne[3] * kGroups * (op.src[2]->ne[0] + 2);
 }
 
-bool supports_attention(const Tensor& op) {
+bool metal_supports_attention(const Tensor& op) {
   constexpr std::array<std::int64_t, 14> kHeads{32,  40,  48,  64,  72,  80,  96,
                                                 112, 128, 192, 256, 320, 512, 576};
   constexpr std::array kTypes{Type::f32,  Type::f16,  Type::bf16, Type::q8_0,
@@ -62,7 +63,8 @@ bool supports_attention(const Tensor& op) {
 }  // namespace
 
 MetalBufferType::MetalBufferType(MetalDevice device)
-    : BufferType(fmt::format("MTL{}", device.number), kAlignment, device.number), device_(device) {}
+    : BufferType(fmt::format("MTL{}", device.number), kMetalAlignment, device.number),
+      device_(device) {}
 
 Bytes MetalBufferType::alloc_size(const Tensor& t) const {
   Bytes size = bytes_of(t);
@@ -106,7 +108,7 @@ bool MetalBackend::supports_op(const Tensor& op) const {
     case Op::norm:
     case Op::rms_norm: return has_contiguous_rows(*op.src[0]);
     case Op::concat: return op.src[0]->type == op.src[1]->type && !is_quantized(op.type);
-    case Op::flash_attn_ext: return supports_attention(op);
+    case Op::flash_attn_ext: return metal_supports_attention(op);
     default: return true;
   }
 }

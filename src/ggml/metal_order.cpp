@@ -98,9 +98,9 @@ std::vector<Fused> fused(const std::vector<Tensor*>& nodes) {
   return all;
 }
 
-class Sorter {
+class MetalSorter {
  public:
-  explicit Sorter(const std::vector<Tensor*>& nodes)
+  explicit MetalSorter(const std::vector<Tensor*>& nodes)
       : all_(fused(nodes)), used_(all_.size(), false) {}
 
   std::vector<Tensor*> run() {
@@ -143,7 +143,7 @@ class Sorter {
 }  // namespace
 
 void MetalBackend::reorder(std::vector<Tensor*>& nodes) const {
-  if (device_.sorts) nodes = Sorter(nodes).run();
+  if (device_.sorts) nodes = MetalSorter(nodes).run();
 }
 
 }  // namespace memtape::ggml

@@ -9,10 +9,11 @@
 namespace memtape::ggml {
 namespace {
 
-constexpr Bytes kAlignment = 16;  ///< minStorageBufferOffsetAlignment of NVIDIA's and AMD's drivers
+constexpr Bytes kVulkanAlignment =
+    16;  ///< minStorageBufferOffsetAlignment of NVIDIA's and AMD's drivers
 
 template <std::size_t N>
-bool one_of(Type type, const std::array<Type, N>& types) {
+bool is_vulkan_type(Type type, const std::array<Type, N>& types) {
   return std::ranges::find(types, type) != types.end();
 }
 
@@ -26,37 +27,38 @@ constexpr std::array kMatrices{Type::f32,     Type::f16,   Type::bf16,    Type::
 constexpr std::array kStored{Type::f32,  Type::f16,  Type::bf16,  Type::q1_0,
                              Type::q2_0, Type::q4_0, Type::q4_1,  Type::q5_0,
                              Type::q5_1, Type::q8_0, Type::iq4_nl};
-constexpr std::array kKeys{Type::f32,  Type::f16,  Type::bf16, Type::q8_0,  Type::q5_1,
-                           Type::q5_0, Type::q4_1, Type::q4_0, Type::iq4_nl};
+constexpr std::array kVulkanKeys{Type::f32,  Type::f16,  Type::bf16, Type::q8_0,  Type::q5_1,
+                                 Type::q5_0, Type::q4_1, Type::q4_0, Type::iq4_nl};
 
-bool copies(Type from, Type to) {
-  if (from == Type::f32 && (one_of(to, kStored) || to == Type::i32)) return true;
-  if (to == Type::f32 && (one_of(from, kStored) || from == Type::i32)) return true;
+bool vulkan_copies(Type from, Type to) {
+  if (from == Type::f32 && (is_vulkan_type(to, kStored) || to == Type::i32)) return true;
+  if (to == Type::f32 && (is_vulkan_type(from, kStored) || from == Type::i32)) return true;
   return from == Type::f16 && to == Type::f16;
 }
 
-bool supports_copy(const Tensor& op) {
+bool vulkan_supports_copy(const Tensor& op) {
   const Tensor& from = *op.src[0];
   const Type to = op.src[1] ? op.src[1]->type : from.type;
-  return copies(from.type, to) ||
+  return vulkan_copies(from.type, to) ||
          (from.type == to && (!is_quantized(to) || (is_contiguous(from) && is_contiguous(op))));
 }
 
-bool supports_attention(const Tensor& op) {
+bool vulkan_supports_attention(const Tensor& op) {
   const Tensor &k = *op.src[1], &v = *op.src[2];
-  return k.ne[0] % 8 == 0 && v.ne[0] % 8 == 0 && one_of(k.type, kKeys) && one_of(v.type, kKeys) &&
-         (k.type == Type::bf16) == (v.type == Type::bf16);
+  return k.ne[0] % 8 == 0 && v.ne[0] % 8 == 0 && is_vulkan_type(k.type, kVulkanKeys) &&
+         is_vulkan_type(v.type, kVulkanKeys) && (k.type == Type::bf16) == (v.type == Type::bf16);
 }
 
 bool all_are_half_or_single(const Tensor& op) {
-  return one_of(op.type, kHalfOrSingle) && one_of(op.src[0]->type, kHalfOrSingle) &&
-         (!op.src[1] || one_of(op.src[1]->type, kHalfOrSingle));
+  return is_vulkan_type(op.type, kHalfOrSingle) && is_vulkan_type(op.src[0]->type, kHalfOrSingle) &&
+         (!op.src[1] || is_vulkan_type(op.src[1]->type, kHalfOrSingle));
 }
 
 }  // namespace
 
 VulkanBackend::VulkanBackend(VulkanDevice device)
-    : device_(device), own_(fmt::format("Vulkan{}", device.number), kAlignment, device.number) {}
+    : device_(device),
+      own_(fmt::format("Vulkan{}", device.number), kVulkanAlignment, device.number) {}
 
 bool VulkanBackend::offloads(const Tensor& op) const { return batch_size(op) >= kOffloadMinBatch; }
 
@@ -68,9 +70,11 @@ bool VulkanBackend::supports_op(const Tensor& op) const {
   switch (op.op) {
     case Op::mul_mat:
     case Op::mul_mat_id:
-    case Op::get_rows: return one_of(op.src[0]->type, kMatrices) || op.src[0]->type == Type::i32;
-    case Op::set_rows: return one_of(op.src[0]->type, kHalfOrSingle) && one_of(op.type, kStored);
-    case Op::cpy: return supports_copy(op);
+    case Op::get_rows:
+      return is_vulkan_type(op.src[0]->type, kMatrices) || op.src[0]->type == Type::i32;
+    case Op::set_rows:
+      return is_vulkan_type(op.src[0]->type, kHalfOrSingle) && is_vulkan_type(op.type, kStored);
+    case Op::cpy: return vulkan_supports_copy(op);
     case Op::add:
     case Op::sub:
     case Op::mul:
@@ -82,7 +86,7 @@ bool VulkanBackend::supports_op(const Tensor& op) const {
     case Op::soft_max:
     case Op::group_norm: return is_contiguous(*op.src[0]);
     case Op::ssm_scan: return op.src[3]->ne[0] == 1 && op.src[0]->ne[0] >= 128;
-    case Op::flash_attn_ext: return device_.vector_attention && supports_attention(op);
+    case Op::flash_attn_ext: return device_.vector_attention && vulkan_supports_attention(op);
     default: return true;
   }
 }

@@ -48,9 +48,10 @@ bool depends(const Tensor& node, const Tensor& on) {
   return base(node) == base(on);
 }
 
-class Sorter {
+class VulkanSorter {
  public:
-  explicit Sorter(const std::vector<Tensor*>& nodes) : nodes_(nodes), used_(nodes.size(), false) {}
+  explicit VulkanSorter(const std::vector<Tensor*>& nodes)
+      : nodes_(nodes), used_(nodes.size(), false) {}
 
   std::vector<Tensor*> run() {
     while (first_ < nodes_.size()) {
@@ -193,7 +194,7 @@ class Sorter {
 }  // namespace
 
 void VulkanBackend::reorder(std::vector<Tensor*>& nodes) const {
-  if (device_.sorts) nodes = Sorter(nodes).run();
+  if (device_.sorts) nodes = VulkanSorter(nodes).run();
 }
 
 }  // namespace memtape::ggml

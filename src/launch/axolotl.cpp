@@ -16,7 +16,7 @@
 namespace memtape::launch {
 namespace {
 
-Result<Settings> read_arguments(const LaunchCommand& command) {
+Result<Settings> read_axolotl_arguments(const LaunchCommand& command) {
   const std::vector<std::string>& words = command.arguments;
   if (words.empty() || words.front().starts_with('-'))
     return bad_input("no configuration is named", "axolotl train", "axolotl train cfg.yml");
@@ -77,7 +77,7 @@ std::string sharding_version(const Settings& settings) {
   return "1";
 }
 
-YamlNode scalar(std::string text) {
+YamlNode text_node(std::string text) {
   return {.kind = YamlNode::Kind::scalar, .key = {}, .text = std::move(text), .children = {}};
 }
 
@@ -86,7 +86,7 @@ void add_sharding(const Settings& settings, Settings& arguments, Translation& tr
   const bool said = settings.says("fsdp"), configured = settings.says("fsdp_config");
   if (!is_sharded(settings)) return;
   const Setting& told = *settings.find(said ? "fsdp" : "fsdp_config");
-  Setting fsdp{.name = "fsdp", .value = scalar("true"), .where = told.where};
+  Setting fsdp{.name = "fsdp", .value = text_node("true"), .where = told.where};
   if (said && told.value.kind == YamlNode::Kind::sequence) {
     std::vector<std::string> words;
     for (const YamlNode& word : told.value.children) words.push_back(option_text(word));
@@ -106,7 +106,7 @@ void add_sharding(const Settings& settings, Settings& arguments, Translation& tr
                         settings.find("fsdp_config")->where, member.key));
     }
   arguments.set({.name = "fsdp_config",
-                 .value = scalar(fmt::format("{{{}}}", members)),
+                 .value = text_node(fmt::format("{{{}}}", members)),
                  .where = settings.find(configured ? "fsdp_config" : "fsdp")->where});
 }
 
@@ -271,7 +271,7 @@ void add_dpo(const Settings& settings, Settings& arguments) {
   rename(settings, kOfDpo, arguments);
   const Setting& rl = *settings.find("rl");
   if (rl.value.text == "ipo")
-    arguments.set({.name = "loss_type", .value = scalar("ipo"), .where = rl.where});
+    arguments.set({.name = "loss_type", .value = text_node("ipo"), .where = rl.where});
 }
 
 /// SimPO is a loss of CPOConfig.
@@ -280,7 +280,7 @@ void add_simpo(const Settings& settings, Settings& arguments) {
       std::to_array<Renamed>({{"cpo_alpha", "cpo_alpha"}, {"simpo_gamma", "simpo_gamma"}});
   rename(settings, kOfCpo, arguments);
   arguments.set(
-      {.name = "loss_type", .value = scalar("simpo"), .where = settings.find("rl")->where});
+      {.name = "loss_type", .value = text_node("simpo"), .where = settings.find("rl")->where});
 }
 
 /// TRLConfig (utils/schemas/trl.py), whose fields are GRPOConfig's by their names, apart from what
@@ -397,7 +397,7 @@ Result<void> add_settings(Settings& settings, TrlProgram trainer, Translation& t
 }  // namespace
 
 Result<Translation> translate_axolotl(const LaunchCommand& command) {
-  Result<Settings> settings = read_arguments(command);
+  Result<Settings> settings = read_axolotl_arguments(command);
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;

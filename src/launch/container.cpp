@@ -14,7 +14,7 @@ namespace memtape::launch {
 namespace {
 
 using enum Arity;
-using Words = std::span<const std::string>;
+using ContainerWords = std::span<const std::string>;
 
 /// docker compose and its subcommands, as far as they start services.
 constexpr auto kCompose = std::to_array<Flag>({
@@ -72,7 +72,8 @@ bool is_yaml(std::string_view word) { return word.ends_with(".yaml") || word.end
 constexpr std::array<std::string_view, 9> kVerbs{"up",      "run",   "create",  "start",  "config",
                                                  "restart", "apply", "replace", "convert"};
 
-Result<std::optional<ContainerRequest>> request_of(Words words, std::span<const Flag> table,
+Result<std::optional<ContainerRequest>> request_of(ContainerWords words,
+                                                   std::span<const Flag> table,
                                                    const char* program) {
   const Result<ReadFlags> flags = read_flags(words, table, {.program = program});
   if (!flags) return tl::unexpected(flags.error());
@@ -87,7 +88,7 @@ Result<std::optional<ContainerRequest>> request_of(Words words, std::span<const 
   return std::optional(std::move(request));
 }
 
-bool is_assignment(std::string_view word) {
+bool is_env_assignment(std::string_view word) {
   const std::size_t equals = word.find('=');
   return equals != std::string_view::npos && equals > 0 && word.find('/') > equals &&
          !word.starts_with('-');
@@ -157,9 +158,9 @@ std::vector<std::string> docker_words(const Container& container) {
   return words;
 }
 
-Result<std::optional<ContainerRequest>> container_request(Words words) {
+Result<std::optional<ContainerRequest>> container_request(ContainerWords words) {
   std::vector<std::pair<std::string, std::string>> environment;
-  while (!words.empty() && (is_assignment(words.front()) || words.front() == "sudo")) {
+  while (!words.empty() && (is_env_assignment(words.front()) || words.front() == "sudo")) {
     if (const std::size_t equals = words.front().find('='); equals != std::string::npos)
       environment.emplace_back(words.front().substr(0, equals), words.front().substr(equals + 1));
     words = words.subspan(1);

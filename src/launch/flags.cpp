@@ -24,9 +24,10 @@ bool starts_flag(std::string_view word) {
   return !is_digit(word[1]) && !(word[1] == '.' && word.size() > 2 && is_digit(word[2]));
 }
 
-class Reader {
+class FlagReader {
  public:
-  Reader(std::span<const std::string> words, std::span<const Flag> table, const FlagStyle& style)
+  FlagReader(std::span<const std::string> words, std::span<const Flag> table,
+             const FlagStyle& style)
       : words_(words), table_(table), style_(style) {}
 
   Result<ReadFlags> read() {
@@ -152,7 +153,7 @@ bool ReadFlags::has(std::string_view meaning) const {
 
 Result<ReadFlags> read_flags(std::span<const std::string> words, std::span<const Flag> table,
                              const FlagStyle& style) {
-  return Reader(words, table, style).read();
+  return FlagReader(words, table, style).read();
 }
 
 std::vector<std::string> unknown_arguments(const ReadFlags& flags, std::string_view program) {

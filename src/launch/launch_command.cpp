@@ -15,7 +15,7 @@ std::string last_part(std::string_view path) {
 }
 
 /// NAME=value, as the shell takes it before a command.
-bool is_assignment(std::string_view word) {
+bool is_shell_assignment(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos || equals == 0) return false;
   for (const char c : word.substr(0, equals))
@@ -42,7 +42,7 @@ Result<LaunchCommand> unwrap(std::span<const std::string> words, const Files& fi
   LaunchCommand command;
   command.files = &files;
   while (!words.empty()) {
-    if (is_assignment(words.front())) {
+    if (is_shell_assignment(words.front())) {
       const std::size_t equals = words.front().find('=');
       command.environment.emplace_back(words.front().substr(0, equals),
                                        words.front().substr(equals + 1));

@@ -15,40 +15,40 @@
 namespace memtape::launch {
 namespace {
 
-constexpr auto kModelled = std::to_array<std::string_view>(
+constexpr auto kLitgptModelled = std::to_array<std::string_view>(
     {"checkpoint_dir", "config", "precision", "quantize", "devices", "num_nodes", "lora_r",
      "lora_dropout", "lora_query", "lora_key", "lora_value", "lora_projection", "lora_mlp",
      "lora_head", "optimizer", "train.micro_batch_size", "train.global_batch_size",
      "train.max_seq_length"});
-constexpr auto kNotModelled =
+constexpr auto kLitgptNotModelled =
     std::to_array<std::string_view>({"eval.initial_validation", "train.tie_embeddings", "resume"});
-constexpr auto kNeutral = std::to_array<std::string_view>({"out_dir",
-                                                           "lora_alpha",
-                                                           "data",
-                                                           "logger_name",
-                                                           "seed",
-                                                           "access_token",
-                                                           "log",
-                                                           "train.save_interval",
-                                                           "train.log_interval",
-                                                           "train.lr_warmup_steps",
-                                                           "train.lr_warmup_fraction",
-                                                           "train.epochs",
-                                                           "train.max_tokens",
-                                                           "train.max_steps",
-                                                           "train.max_time",
-                                                           "train.max_norm",
-                                                           "train.min_lr",
-                                                           "eval.interval",
-                                                           "eval.max_new_tokens",
-                                                           "eval.max_iters",
-                                                           "eval.final_validation",
-                                                           "eval.evaluate_example"});
+constexpr auto kLitgptNeutral = std::to_array<std::string_view>({"out_dir",
+                                                                 "lora_alpha",
+                                                                 "data",
+                                                                 "logger_name",
+                                                                 "seed",
+                                                                 "access_token",
+                                                                 "log",
+                                                                 "train.save_interval",
+                                                                 "train.log_interval",
+                                                                 "train.lr_warmup_steps",
+                                                                 "train.lr_warmup_fraction",
+                                                                 "train.epochs",
+                                                                 "train.max_tokens",
+                                                                 "train.max_steps",
+                                                                 "train.max_time",
+                                                                 "train.max_norm",
+                                                                 "train.min_lr",
+                                                                 "eval.interval",
+                                                                 "eval.max_new_tokens",
+                                                                 "eval.max_iters",
+                                                                 "eval.final_validation",
+                                                                 "eval.evaluate_example"});
 
-std::vector<std::string_view> all_names() {
-  std::vector<std::string_view> names(kModelled.begin(), kModelled.end());
-  names.insert(names.end(), kNotModelled.begin(), kNotModelled.end());
-  names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+std::vector<std::string_view> litgpt_names() {
+  std::vector<std::string_view> names(kLitgptModelled.begin(), kLitgptModelled.end());
+  names.insert(names.end(), kLitgptNotModelled.begin(), kLitgptNotModelled.end());
+  names.insert(names.end(), kLitgptNeutral.begin(), kLitgptNeutral.end());
   return names;
 }
 
@@ -94,7 +94,7 @@ void set_flat(const YamlNode& mapping, std::string_view file, Settings& settings
 Result<Settings> read(const LaunchCommand& command, std::string_view program,
                       std::string& checkpoint) {
   const std::vector<std::string> words = own_words(command.arguments, checkpoint);
-  const std::vector<std::string_view> names = all_names();
+  const std::vector<std::string_view> names = litgpt_names();
   const Result<Settings> given =
       read_python_arguments(words, {.name = program, .names = names, .on_by_default = {}});
   if (!given) return given;
@@ -110,7 +110,7 @@ Result<Settings> read(const LaunchCommand& command, std::string_view program,
   return settings;
 }
 
-void add_adapters(Settings& settings, Translation& translation) {
+void add_litgpt_adapters(Settings& settings, Translation& translation) {
   struct Part {
     std::string_view name, flag;
     bool on;
@@ -148,7 +148,7 @@ void add_precision(Settings& settings, Translation& translation) {
 }
 
 /// optimizer: AdamW, or {class_path: torch.optim.AdamW, init_args: ...}.
-void add_optimizer(Settings& settings, Translation& translation) {
+void add_litgpt_optimizer(Settings& settings, Translation& translation) {
   const Setting* setting = settings.find("optimizer");
   if (!setting) return;
   const YamlNode* path = setting->value.find("class_path");
@@ -191,7 +191,8 @@ Result<Translation> translate(const LaunchCommand& command, std::string_view pro
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
   translation.options.emplace_back("framework", "litgpt");
-  translation.remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral}));
+  translation.remarks.add(
+      settings->check_names({kLitgptModelled, kLitgptNotModelled, kLitgptNeutral}));
   if (checkpoint.empty()) checkpoint = settings->text("checkpoint_dir").value_or("");
   if (checkpoint.empty())
     return bad_input("no model is named", std::string(program),
@@ -199,9 +200,9 @@ Result<Translation> translate(const LaunchCommand& command, std::string_view pro
   constexpr std::string_view kFolder = "checkpoints/";
   translation.model =
       checkpoint.starts_with(kFolder) ? checkpoint.substr(kFolder.size()) : checkpoint;
-  if (lora) add_adapters(*settings, translation);
+  if (lora) add_litgpt_adapters(*settings, translation);
   add_precision(*settings, translation);
-  add_optimizer(*settings, translation);
+  add_litgpt_optimizer(*settings, translation);
   add_batch(*settings, translation);
   const std::int64_t devices =
       settings->whole("devices").value_or(1) * settings->whole("num_nodes").value_or(1);

@@ -14,36 +14,36 @@ namespace memtape::launch {
 namespace {
 
 using enum Arity;
-constexpr Effect modelled = Effect::modelled, not_modelled = Effect::not_modelled;
+constexpr Effect is_modelled = Effect::modelled, is_not_modelled = Effect::not_modelled;
 
-constexpr const char* kProgram = "llama-bench";
+constexpr const char* kBenchProgram = "llama-bench";
 
-constexpr auto kFlags = std::to_array<Flag>({
-    {"-m", one, modelled, "model"},
-    {"--model", one, modelled, "model"},
-    {"-hf", one, not_modelled},
-    {"-hfr", one, not_modelled},
-    {"--hf-repo", one, not_modelled},
+constexpr auto kBenchFlags = std::to_array<Flag>({
+    {"-m", one, is_modelled, "model"},
+    {"--model", one, is_modelled, "model"},
+    {"-hf", one, is_not_modelled},
+    {"-hfr", one, is_not_modelled},
+    {"--hf-repo", one, is_not_modelled},
     {"-hff"},
     {"--hf-file"},
     {"-hft"},
     {"--hf-token"},
     {"--offline", none},
-    {"-p", one, modelled, "prompt"},
-    {"--n-prompt", one, modelled, "prompt"},
-    {"-n", one, modelled, "generate"},
-    {"--n-gen", one, modelled, "generate"},
-    {"-pg", one, modelled, "both"},
-    {"-d", one, modelled, "depth"},
-    {"--n-depth", one, modelled, "depth"},
-    {"-b", one, modelled, "batch-size"},
-    {"--batch-size", one, modelled, "batch-size"},
-    {"-ub", one, modelled, "ubatch-size"},
-    {"--ubatch-size", one, modelled, "ubatch-size"},
-    {"-ctk", one, modelled, "cache-type-k"},
-    {"--cache-type-k", one, modelled, "cache-type-k"},
-    {"-ctv", one, modelled, "cache-type-v"},
-    {"--cache-type-v", one, modelled, "cache-type-v"},
+    {"-p", one, is_modelled, "prompt"},
+    {"--n-prompt", one, is_modelled, "prompt"},
+    {"-n", one, is_modelled, "generate"},
+    {"--n-gen", one, is_modelled, "generate"},
+    {"-pg", one, is_modelled, "both"},
+    {"-d", one, is_modelled, "depth"},
+    {"--n-depth", one, is_modelled, "depth"},
+    {"-b", one, is_modelled, "batch-size"},
+    {"--batch-size", one, is_modelled, "batch-size"},
+    {"-ub", one, is_modelled, "ubatch-size"},
+    {"--ubatch-size", one, is_modelled, "ubatch-size"},
+    {"-ctk", one, is_modelled, "cache-type-k"},
+    {"--cache-type-k", one, is_modelled, "cache-type-k"},
+    {"-ctv", one, is_modelled, "cache-type-v"},
+    {"--cache-type-v", one, is_modelled, "cache-type-v"},
     {"-dev"},
     {"--device"},
     {"--list-devices", none},
@@ -53,37 +53,37 @@ constexpr auto kFlags = std::to_array<Flag>({
     {"--cpu-mask"},
     {"--cpu-strict"},
     {"--poll"},
-    {"-ngl", one, modelled, "n-gpu-layers"},
-    {"--n-gpu-layers", one, modelled, "n-gpu-layers"},
-    {"-ncmoe", one, modelled, "n-cpu-moe"},
-    {"--n-cpu-moe", one, modelled, "n-cpu-moe"},
-    {"-rpc", one, not_modelled},
-    {"--rpc", one, not_modelled},
-    {"-sm", one, modelled, "split-mode"},
-    {"--split-mode", one, modelled, "split-mode"},
+    {"-ngl", one, is_modelled, "n-gpu-layers"},
+    {"--n-gpu-layers", one, is_modelled, "n-gpu-layers"},
+    {"-ncmoe", one, is_modelled, "n-cpu-moe"},
+    {"--n-cpu-moe", one, is_modelled, "n-cpu-moe"},
+    {"-rpc", one, is_not_modelled},
+    {"--rpc", one, is_not_modelled},
+    {"-sm", one, is_modelled, "split-mode"},
+    {"--split-mode", one, is_modelled, "split-mode"},
     {"-lm"},
     {"--load-mode"},
     {"-lzm"},
     {"--lazy-mode"},
     {"-mmp"},
     {"--mmap"},
-    {"-mg", one, modelled, "main-gpu"},
-    {"--main-gpu", one, modelled, "main-gpu"},
-    {"-nkvo", one, modelled, "no-kv-offload"},
-    {"--no-kv-offload", one, modelled, "no-kv-offload"},
+    {"-mg", one, is_modelled, "main-gpu"},
+    {"--main-gpu", one, is_modelled, "main-gpu"},
+    {"-nkvo", one, is_modelled, "no-kv-offload"},
+    {"--no-kv-offload", one, is_modelled, "no-kv-offload"},
     {"--numa"},
-    {"-fa", one, modelled, "flash-attn"},
-    {"--flash-attn", one, modelled, "flash-attn"},
+    {"-fa", one, is_modelled, "flash-attn"},
+    {"--flash-attn", one, is_modelled, "flash-attn"},
     {"-embd"},
     {"--embeddings"},
-    {"-nopo", one, modelled, "no-op-offload"},
-    {"--no-op-offload", one, modelled, "no-op-offload"},
+    {"-nopo", one, is_modelled, "no-op-offload"},
+    {"--no-op-offload", one, is_modelled, "no-op-offload"},
     {"--no-host"},
     {"--repack"},
-    {"-ts", one, modelled, "tensor-split"},
-    {"--tensor-split", one, modelled, "tensor-split"},
-    {"-ot", one, modelled, "override-tensor"},
-    {"--override-tensor", one, modelled, "override-tensor"},
+    {"-ts", one, is_modelled, "tensor-split"},
+    {"--tensor-split", one, is_modelled, "tensor-split"},
+    {"-ot", one, is_modelled, "override-tensor"},
+    {"--override-tensor", one, is_modelled, "override-tensor"},
     {"-fitt"},
     {"--fit-target"},
     {"-fitc"},
@@ -156,9 +156,11 @@ std::string largest_value(std::string_view option, const std::string& text) {
 }  // namespace
 
 Result<Translation> translate_llama_bench(const LaunchCommand& command) {
-  const Result<ReadFlags> flags = read_flags(
-      command.arguments, kFlags,
-      {.program = kProgram, .prefixes = false, .attached_values = false, .unknown_pass = true});
+  const Result<ReadFlags> flags = read_flags(command.arguments, kBenchFlags,
+                                             {.program = kBenchProgram,
+                                              .prefixes = false,
+                                              .attached_values = false,
+                                              .unknown_pass = true});
   if (!flags) return tl::unexpected(flags.error());
   Result<Translation> translation = begin_serving(command, "llamacpp", std::nullopt);
   if (!translation) return translation;
@@ -170,7 +172,7 @@ Result<Translation> translate_llama_bench(const LaunchCommand& command) {
   options.emplace_back("ctx-size", fmt::format("{}", tokens));
   for (const GivenFlag& given : flags->given) {
     const std::string_view option = given.flag->meaning;
-    if (given.flag->effect != modelled || given.values.empty()) continue;
+    if (given.flag->effect != is_modelled || given.values.empty()) continue;
     const std::string value = largest_value(option, given.values.front());
     if (option == "model")
       translation->model = value;
@@ -185,9 +187,9 @@ Result<Translation> translate_llama_bench(const LaunchCommand& command) {
       options.emplace_back(option, value);
   }
   if (translation->model.empty())
-    return bad_input("no model is named", kProgram, "llama-bench -m FILE.gguf");
-  add_warnings(*translation, *flags, kProgram);
-  translation->flags = kFlags;
+    return bad_input("no model is named", kBenchProgram, "llama-bench -m FILE.gguf");
+  add_warnings(*translation, *flags, kBenchProgram);
+  translation->flags = kBenchFlags;
   return translation;
 }
 

@@ -28,7 +28,7 @@ bool is_file(std::string_view word) {
 }
 
 /// cfg.yaml and name=value words after it, or flags.
-Result<Settings> read_arguments(const LaunchCommand& command) {
+Result<Settings> read_factory_arguments(const LaunchCommand& command) {
   const std::vector<std::string>& words = command.arguments;
   if (words.empty() || !is_file(words.front())) {
     std::vector<std::string_view> names = training_argument_fields();
@@ -178,7 +178,7 @@ void add_low_rank(Settings& settings, const LowRank& low_rank, Translation& tran
   translation.options.emplace_back("optim_args", fmt::format("{}", fmt::join(arguments, ",")));
 }
 
-void add_optimizer(Settings& settings, Translation& translation) {
+void add_factory_optimizer(Settings& settings, Translation& translation) {
   if (settings.on("use_galore"))
     add_low_rank(settings, {.name = "galore", .arguments = {"scale", "proj_type"}}, translation);
   if (settings.on("use_apollo"))
@@ -193,7 +193,7 @@ void add_preference(Settings& settings, Translation& translation) {
   translation.options.emplace_back("pref_loss", settings.text("pref_loss").value_or("sigmoid"));
 }
 
-void add_checkpointing(Settings& settings, Translation& translation) {
+void add_factory_checkpointing(Settings& settings, Translation& translation) {
   if (settings.on("disable_gradient_checkpointing")) return;
   const bool reentrant = settings.on("use_reentrant_gc", true);
   std::erase_if(translation.options, [](const auto& o) {
@@ -208,7 +208,7 @@ void add_checkpointing(Settings& settings, Translation& translation) {
 }  // namespace
 
 Result<Translation> translate_llama_factory(const LaunchCommand& command) {
-  Result<Settings> settings = read_arguments(command);
+  Result<Settings> settings = read_factory_arguments(command);
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
@@ -232,10 +232,10 @@ Result<Translation> translate_llama_factory(const LaunchCommand& command) {
     translation->options.emplace_back("trainer", "llama-factory-" + stage);
   if (const auto done = add_training_arguments(*settings, *translation); !done)
     return tl::unexpected(done.error());
-  add_optimizer(*settings, *translation);
+  add_factory_optimizer(*settings, *translation);
   add_finetuning(*settings, *translation);
   add_flash_attention(*settings, *translation);
-  add_checkpointing(*settings, *translation);
+  add_factory_checkpointing(*settings, *translation);
   if (settings->on("enable_liger_kernel"))
     translation->options.emplace_back("use_liger_kernel", "true");
   translation->options.emplace_back(

@@ -33,13 +33,13 @@ constexpr auto kLoops = std::to_array<Example>({
      false},
 });
 
-constexpr auto kModelled = std::to_array<std::string_view>(
+constexpr auto kNoTrainerModelled = std::to_array<std::string_view>(
     {"model_name_or_path", "config_name", "per_device_train_batch_size",
      "per_device_eval_batch_size", "gradient_accumulation_steps", "block_size", "max_seq_length",
      "max_length", "max_source_length", "max_target_length", "pad_to_max_length", "task_name",
      "dataset_name", "with_tracking"});
-constexpr auto kNotModelled = std::to_array<std::string_view>({"model_type"});
-constexpr auto kNeutral = std::to_array<std::string_view>(
+constexpr auto kNoTrainerNotModelled = std::to_array<std::string_view>({"model_type"});
+constexpr auto kNoTrainerNeutral = std::to_array<std::string_view>(
     {"dataset_config_name", "train_file", "validation_file", "test_file",
      "validation_split_percentage", "tokenizer_name", "use_slow_tokenizer", "learning_rate",
      "weight_decay", "num_train_epochs", "max_train_steps", "lr_scheduler_type", "num_warmup_steps",
@@ -60,8 +60,8 @@ constexpr auto kNeutral = std::to_array<std::string_view>(
      "text_column", "summary_column", "source_lang", "target_lang", "sortish_sampler",
      "predict_with_generate"});
 
-std::vector<std::string_view> all_names() {
-  return KnownNames{kModelled, kNotModelled, kNeutral}.all();
+std::vector<std::string_view> example_names() {
+  return KnownNames{kNoTrainerModelled, kNoTrainerNotModelled, kNoTrainerNeutral}.all();
 }
 
 void add_batches(Settings& settings, Translation& translation) {
@@ -90,11 +90,12 @@ void add_block_size(const Example& loop, const Settings& settings, Translation& 
 
 Result<Translation> translate_no_trainer_example(const LaunchCommand& command) {
   const auto loop = std::ranges::find(kLoops, command.program, &Example::program);
-  Result<Settings> settings = read_script(command, all_names());
+  Result<Settings> settings = read_script(command, example_names());
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
-  translation->remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral}));
+  translation->remarks.add(
+      settings->check_names({kNoTrainerModelled, kNoTrainerNotModelled, kNoTrainerNeutral}));
   translation->options.emplace_back("trainer", "none");
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());

@@ -8,9 +8,9 @@
 namespace memtape::launch {
 namespace {
 
-using enum Effect;
+using Effect::modelled;
 
-constexpr auto kFlags = std::to_array<Flag>({
+constexpr auto kLoopFlags = std::to_array<Flag>({
     {"--model", Arity::one, modelled, "model"},
     {"--framework", Arity::one, modelled, "framework"},
     {"--micro-batch-size", Arity::one, modelled, "micro-batch-size"},
@@ -38,11 +38,11 @@ constexpr auto kFlags = std::to_array<Flag>({
 
 }  // namespace
 
-std::span<const Flag> plain_loop_flags() { return kFlags; }
+std::span<const Flag> plain_loop_flags() { return kLoopFlags; }
 
 Result<Translation> translate_plain_loop(const LaunchCommand& command) {
-  const Result<ReadFlags> flags =
-      read_flags(command.arguments, kFlags, {.program = command.program, .attached_values = false});
+  const Result<ReadFlags> flags = read_flags(
+      command.arguments, kLoopFlags, {.program = command.program, .attached_values = false});
   if (!flags) return tl::unexpected(flags.error());
   if (!flags->operands.empty())
     return bad_input("unexpected word " + flags->operands.front(), command.program,

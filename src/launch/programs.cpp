@@ -104,7 +104,7 @@ std::vector<std::string_view> verbs_of(std::string_view name) {
 }
 
 /// A letter or two beside the name of a script that is known; short names are near to everything.
-bool is_misspelt(std::string_view script) {
+bool is_misspelt_script(std::string_view script) {
   constexpr std::size_t kShort = 8, kNear = 2;
   return script.size() > kShort && std::ranges::any_of(kPrograms, [&](const Program& program) {
            return edit_distance(program.name, script) <= kNear;
@@ -120,7 +120,7 @@ tl::unexpected<Error> unknown_program(const LaunchCommand& command,
     return unsupported(fmt::format("\"{} {}\" is not modelled", command.program, verb),
                        "the command after --", suggestion(verb, verbs));
   }
-  if (command.program.ends_with(".py") && !is_misspelt(command.program))
+  if (command.program.ends_with(".py") && !is_misspelt_script(command.program))
     return unsupported(
         fmt::format("the script {} is not one that is known", command.path), "the command after --",
         fmt::format("its real memory, without a GPU: memtape run -- {}", fmt::join(words, " ")));

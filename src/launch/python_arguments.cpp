@@ -11,7 +11,7 @@
 namespace memtape::launch {
 namespace {
 
-YamlNode scalar(const std::string& text) {
+YamlNode scalar_node(const std::string& text) {
   YamlNode node;
   node.kind = YamlNode::Kind::scalar;
   node.text = text;
@@ -20,11 +20,11 @@ YamlNode scalar(const std::string& text) {
 
 /// No word is a switch that is on; several are a list.
 YamlNode value_of(const std::vector<std::string>& words) {
-  if (words.empty()) return scalar("true");
-  if (words.size() == 1) return scalar(words.front());
+  if (words.empty()) return scalar_node("true");
+  if (words.size() == 1) return scalar_node(words.front());
   YamlNode list;
   list.kind = YamlNode::Kind::sequence;
-  for (const std::string& word : words) list.children.push_back(scalar(word));
+  for (const std::string& word : words) list.children.push_back(scalar_node(word));
   return list;
 }
 
@@ -51,7 +51,7 @@ Result<Settings> read_python_arguments(std::span<const std::string> words,
   for (const GivenFlag& given : flags->given) {
     const bool off = given.flag->arity == Arity::none;
     settings.set({.name = std::string(given.flag->meaning),
-                  .value = off ? scalar("false") : value_of(given.values),
+                  .value = off ? scalar_node("false") : value_of(given.values),
                   .where = fmt::format("{}: {}", program.name, given.flag->name)});
   }
   return settings;

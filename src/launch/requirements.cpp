@@ -12,7 +12,7 @@ namespace memtape::launch {
 namespace {
 
 /// Requirements as PEP 508 writes them, one after the other.
-class Reader {
+class RequirementReader {
  public:
   /// "torch==2.8.0 ; python_version >= '3.9' --hash=..." of line `line`.
   Result<void> take(std::string_view requirement, std::string_view where) {
@@ -52,7 +52,7 @@ class Reader {
   std::vector<std::string> unpinned_;
 };
 
-Result<void> take_lines(std::string_view text, std::string_view file, Reader& reader) {
+Result<void> take_lines(std::string_view text, std::string_view file, RequirementReader& reader) {
   int number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -69,14 +69,15 @@ Result<void> take_lines(std::string_view text, std::string_view file, Reader& re
 }
 
 /// Every string below the node, with the place it stands at.
-Result<void> take_strings(const YamlNode& node, std::string_view file, Reader& reader) {
+Result<void> take_strings(const YamlNode& node, std::string_view file, RequirementReader& reader) {
   if (node.kind == YamlNode::Kind::scalar) return reader.take(node.text, place_in(file, node.line));
   for (const YamlNode& child : node.children)
     if (const auto taken = take_strings(child, file, reader); !taken) return taken;
   return {};
 }
 
-Result<void> take_locked(const YamlNode& packages, std::string_view file, Reader& reader) {
+Result<void> take_locked(const YamlNode& packages, std::string_view file,
+                         RequirementReader& reader) {
   for (const YamlNode& entry : packages.children) {
     const YamlNode* name = entry.find("name");
     const YamlNode* version = entry.find("version");
@@ -89,7 +90,7 @@ Result<void> take_locked(const YamlNode& packages, std::string_view file, Reader
   return {};
 }
 
-Result<void> take_toml(std::string_view text, std::string_view file, Reader& reader) {
+Result<void> take_toml(std::string_view text, std::string_view file, RequirementReader& reader) {
   const Result<YamlNode> document = read_toml(text, file);
   if (!document) return tl::unexpected(document.error());
   if (const YamlNode* locked = document->find("package")) return take_locked(*locked, file, reader);
@@ -108,7 +109,7 @@ Result<void> take_toml(std::string_view text, std::string_view file, Reader& rea
 }  // namespace
 
 Result<Requirements> read_requirements(std::string_view text, std::string_view file) {
-  Reader reader;
+  RequirementReader reader;
   const bool is_toml = file.ends_with(".lock") || file.ends_with(".toml");
   const Result<void> taken =
       is_toml ? take_toml(text, file, reader) : take_lines(text, file, reader);

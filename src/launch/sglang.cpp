@@ -14,9 +14,9 @@
 namespace memtape::launch {
 namespace {
 
-constexpr const char* kProgram = "sglang serve";
+constexpr const char* kSglangProgram = "sglang serve";
 
-bool is_count(std::string_view option) {
+bool is_sglang_count(std::string_view option) {
   constexpr std::array<std::string_view, 4> kCounts{"context-length", "max-total-tokens",
                                                     "max-prefill-tokens", "chunked-prefill-size"};
   return std::ranges::find(kCounts, option) != kCounts.end();
@@ -57,7 +57,7 @@ Result<Translation> translate_sglang(const LaunchCommand& command) {
   const Result<std::vector<std::string>> words = with_config_file(command, table);
   if (!words) return tl::unexpected(words.error());
   const Result<ReadFlags> flags =
-      read_flags(*words, table, {.program = kProgram, .unknown_pass = true});
+      read_flags(*words, table, {.program = kSglangProgram, .unknown_pass = true});
   if (!flags) return tl::unexpected(flags.error());
   // With attention of its own, data ranks are ranks of the tensor group.
   const bool inner = flags->has("enable-dp-attention");
@@ -76,15 +76,16 @@ Result<Translation> translate_sglang(const LaunchCommand& command) {
       if (!given.values.empty())
         translation->options.emplace_back("cuda-graph-max-bs", given.values.back());
     } else {
-      translation->options.emplace_back(option, is_count(option) ? plain_number(value) : value);
+      translation->options.emplace_back(option,
+                                        is_sglang_count(option) ? plain_number(value) : value);
     }
   }
   if (!flags->operands.empty()) translation->model = flags->operands.front();
   if (flags->operands.size() > 1)
-    return bad_input(fmt::format("one word too many: {}", flags->operands[1]), kProgram);
+    return bad_input(fmt::format("one word too many: {}", flags->operands[1]), kSglangProgram);
   if (translation->model.empty())
-    return bad_input("no model is named", kProgram, "sglang serve --model-path MODEL");
-  add_warnings(*translation, *flags, kProgram);
+    return bad_input("no model is named", kSglangProgram, "sglang serve --model-path MODEL");
+  add_warnings(*translation, *flags, kSglangProgram);
   translation->flags = table;
   return translation;
 }

@@ -9,11 +9,11 @@
 namespace memtape::launch {
 namespace {
 
-using Kind = Unwrapped::Kind;
-using Words = std::vector<std::string>;
+using WrappedKind = Unwrapped::Kind;
+using ScriptWords = std::vector<std::string>;
 
 /// NAME=value as a word of its own.
-bool is_assignment(std::string_view word) {
+bool is_script_assignment(std::string_view word) {
   const std::size_t equals = word.find('=');
   return equals != std::string_view::npos && equals > 0 &&
          word.substr(0, equals).find_first_of(" -/$.:{") == std::string_view::npos;
@@ -25,21 +25,21 @@ void note_assignment(std::string_view word, LaunchCommand& command) {
 }
 
 /// What a command sets for those after it: "A=1 B=2", "export A=1 B=2".
-bool sets_variables(const Words& words, LaunchCommand& command) {
+bool sets_variables(const ScriptWords& words, LaunchCommand& command) {
   const bool exports = words.front() == "export";
-  if (!exports && !std::ranges::all_of(words, is_assignment)) return false;
+  if (!exports && !std::ranges::all_of(words, is_script_assignment)) return false;
   for (const std::string& word : words)
-    if (is_assignment(word)) note_assignment(word, command);
+    if (is_script_assignment(word)) note_assignment(word, command);
   return true;
 }
 
 /// "$@" stands for the words that the script was given.
-void fill_in(Words& words, std::span<const std::string> given, const LaunchCommand& command) {
+void fill_in(ScriptWords& words, std::span<const std::string> given, const LaunchCommand& command) {
   const auto lookup = [&](std::string_view name) -> std::optional<std::string> {
     const std::string* value = command.variable(name);
     return value ? std::optional(*value) : std::nullopt;
   };
-  Words filled;
+  ScriptWords filled;
   for (const std::string& word : words) {
     if (word == "$@")
       filled.insert(filled.end(), given.begin(), given.end());
@@ -49,7 +49,7 @@ void fill_in(Words& words, std::span<const std::string> given, const LaunchComma
   words = std::move(filled);
 }
 
-bool starts_known_program(const Words& words, const LaunchCommand& command) {
+bool starts_known_program(const ScriptWords& words, const LaunchCommand& command) {
   const Result<LaunchCommand> inner = unwrap(words, *command.files);
   return inner && (is_known(*inner) || looks_like_trainer_script(*inner));
 }
@@ -68,17 +68,17 @@ std::string with_folder(std::string_view text, std::string_view folder) {
 
 Unwrapped unwrap_script(std::string_view text, std::span<const std::string> given,
                         LaunchCommand& command) {
-  std::vector<Words> commands = shell_commands(text);
-  for (Words& words : commands) {
+  std::vector<ScriptWords> commands = shell_commands(text);
+  for (ScriptWords& words : commands) {
     fill_in(words, given, command);
     if (words.empty() || sets_variables(words, command)) continue;
     if (!starts_known_program(words, command)) continue;
     command.made_words.push_back(std::move(words));
-    return {Kind::wrapper, command.made_words.back()};
+    return {WrappedKind::wrapper, command.made_words.back()};
   }
-  if (commands.empty()) return {Kind::program, {}};
+  if (commands.empty()) return {WrappedKind::program, {}};
   command.made_words.push_back(std::move(commands.back()));
-  return {Kind::program, command.made_words.back()};
+  return {WrappedKind::program, command.made_words.back()};
 }
 
 std::optional<Unwrapped> unwrap_script_file(const std::string& path,

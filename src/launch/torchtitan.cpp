@@ -19,7 +19,7 @@
 namespace memtape::launch {
 namespace {
 
-constexpr auto kModelled =
+constexpr auto kTitanModelled =
     std::to_array<std::string_view>({"job.config_file",
                                      "model.name",
                                      "model.flavor",
@@ -68,7 +68,7 @@ constexpr auto kModelled =
                                      "compile.enable",
                                      "compile.components",
                                      "float8.enable_float8_linear"});
-constexpr auto kNotModelled = std::to_array<std::string_view>(
+constexpr auto kTitanNotModelled = std::to_array<std::string_view>(
     {"training.debug_moe_force_load_balance", "parallelism.enable_async_tensor_parallel",
      "experimental.enable_async_tensor_parallel", "parallelism.enable_compiled_autograd",
      "experimental.enable_compiled_autograd", "activation_checkpoint.memory_budget",
@@ -83,7 +83,7 @@ constexpr auto kDefaults =
 constexpr auto kNeutralSections = std::to_array<std::string_view>(
     {"job", "profiling", "metrics", "lr_scheduler", "checkpoint", "comm", "memory_estimation",
      "fault_tolerance", "validation", "debug", "float8", "mx", "quantize", "experimental"});
-constexpr auto kNeutral =
+constexpr auto kTitanNeutral =
     std::to_array<std::string_view>({"model.tokenizer_path",
                                      "model.hf_assets_path",
                                      "model.print_after_conversion",
@@ -239,17 +239,17 @@ class TitanCommand {
   Result<void> check_names() {
     for (const Setting& setting : settings.all()) {
       const std::string section = setting.name.substr(0, setting.name.find('.'));
-      if (has(kModelled, setting.name) || has(kNeutral, setting.name)) continue;
-      if (has(kNotModelled, setting.name)) {
+      if (has(kTitanModelled, setting.name) || has(kTitanNeutral, setting.name)) continue;
+      if (has(kTitanNotModelled, setting.name)) {
         if (setting.says_something() && !has(kDefaults, option_text(setting.value)))
           remarks.not_modelled.push_back(
               fmt::format("{}: what it does is not modelled", setting.where));
         continue;
       }
       if (has(kNeutralSections, section)) continue;
-      std::vector<std::string_view> names(kModelled.begin(), kModelled.end());
-      names.insert(names.end(), kNeutral.begin(), kNeutral.end());
-      names.insert(names.end(), kNotModelled.begin(), kNotModelled.end());
+      std::vector<std::string_view> names(kTitanModelled.begin(), kTitanModelled.end());
+      names.insert(names.end(), kTitanNeutral.begin(), kTitanNeutral.end());
+      names.insert(names.end(), kTitanNotModelled.begin(), kTitanNotModelled.end());
       return bad_input(fmt::format("torchtitan has no {}", setting.name), setting.where,
                        suggestion(setting.name, names));
     }
@@ -339,14 +339,14 @@ void add_mesh(Settings& settings, const LaunchCommand& command, Translation& tra
   add("gradient-accumulation", global / at_once);
 }
 
-void add_checkpointing(Settings& settings, Translation& translation) {
+void add_titan_checkpointing(Settings& settings, Translation& translation) {
   constexpr auto kModes = std::to_array<std::string_view>({"none", "selective", "full"});
   translation.options.emplace_back(
       "gradient-checkpointing",
       settings.choice("activation_checkpoint.mode", kModes).value_or("selective"));
 }
 
-void add_optimizer(Settings& settings, Translation& translation) {
+void add_titan_optimizer(Settings& settings, Translation& translation) {
   constexpr auto kNames = std::to_array<std::string_view>({"AdamW", "Adam"});
   const std::string name = settings.choice("optimizer.name", kNames).value_or("AdamW");
   translation.options.emplace_back("optimizer", name == "AdamW" ? "adamw" : "adam");
@@ -438,8 +438,8 @@ Result<Translation> translate_torchtitan(const LaunchCommand& command) {
   add_mesh(settings, command, translation);
   translation.options.emplace_back(
       "sequence-length", fmt::format("{}", settings.whole("training.seq_len").value_or(2048)));
-  add_checkpointing(settings, translation);
-  add_optimizer(settings, translation);
+  add_titan_checkpointing(settings, translation);
+  add_titan_optimizer(settings, translation);
   translation.options.emplace_back("strategy", strategy_of(settings));
   warn_of_float8(settings, translation);
   if (settings.failure()) return tl::unexpected(*settings.failure());

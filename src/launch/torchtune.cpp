@@ -78,7 +78,7 @@ constexpr auto kBuilders = std::to_array<Builder>({
     {"qwen3_32b", "Qwen/Qwen3-32B"},
 });
 
-constexpr auto kModelled = std::to_array<std::string_view>(
+constexpr auto kTorchtuneModelled = std::to_array<std::string_view>(
     {"model", "tokenizer", "checkpointer", "batch_size", "optimizer", "loss", "dtype",
      "gradient_accumulation_steps", "clip_grad_norm", "enable_activation_checkpointing",
      "fsdp_cpu_offload", "fsdp_reshard_after_forward", "data_parallel_replicate_dim",
@@ -86,32 +86,32 @@ constexpr auto kModelled = std::to_array<std::string_view>(
 /// What lies on the host, or what a rank holds.
 constexpr auto kRefused = std::to_array<std::string_view>(
     {"enable_activation_offloading", "tensor_parallel_dim", "context_parallel_dim"});
-constexpr auto kNotModelled =
+constexpr auto kTorchtuneNotModelled =
     std::to_array<std::string_view>({"compile", "low_cpu_ram", "activation_offloading_use_streams",
                                      "collate_fn", "custom_sharded_layers", "ac_mode", "ac_option",
                                      "memory_efficient_fsdp_wrap", "enable_fp8_training"});
-constexpr auto kNeutral = std::to_array<std::string_view>({"output_dir",
-                                                           "dataset",
-                                                           "dataset_val",
-                                                           "run_val_every_n_steps",
-                                                           "batch_size_val",
-                                                           "seed",
-                                                           "shuffle",
-                                                           "epochs",
-                                                           "lr_scheduler",
-                                                           "max_steps_per_epoch",
-                                                           "metric_logger",
-                                                           "log_every_n_steps",
-                                                           "log_level",
-                                                           "log_peak_memory_stats",
-                                                           "device",
-                                                           "profiler",
-                                                           "resume_from_checkpoint",
-                                                           "save_every_n_epochs",
-                                                           "data_parallel_shard_dim",
-                                                           "tensor_parallel_plan",
-                                                           "save_adapter_weights_only",
-                                                           "cudnn_deterministic_mode"});
+constexpr auto kTorchtuneNeutral = std::to_array<std::string_view>({"output_dir",
+                                                                    "dataset",
+                                                                    "dataset_val",
+                                                                    "run_val_every_n_steps",
+                                                                    "batch_size_val",
+                                                                    "seed",
+                                                                    "shuffle",
+                                                                    "epochs",
+                                                                    "lr_scheduler",
+                                                                    "max_steps_per_epoch",
+                                                                    "metric_logger",
+                                                                    "log_every_n_steps",
+                                                                    "log_level",
+                                                                    "log_peak_memory_stats",
+                                                                    "device",
+                                                                    "profiler",
+                                                                    "resume_from_checkpoint",
+                                                                    "save_every_n_epochs",
+                                                                    "data_parallel_shard_dim",
+                                                                    "tensor_parallel_plan",
+                                                                    "save_adapter_weights_only",
+                                                                    "cudnn_deterministic_mode"});
 
 /// key.key=value after the configuration (OmegaConf's command line); ~key deletes.
 Result<void> override_with(const std::string& word, YamlNode& config) {
@@ -193,8 +193,8 @@ void add_lora_modules(Settings& model, Translation& translation) {
     model.fail(*model.find("use_dora"), "DoRA is not modelled in the plain loop", "false");
 }
 
-Result<void> add_optimizer(const Settings& settings, Settings& optimizer,
-                           Translation& translation) {
+Result<void> add_torchtune_optimizer(const Settings& settings, Settings& optimizer,
+                                     Translation& translation) {
   const std::string name = component_of(settings, "optimizer");
   constexpr auto kKnown =
       std::to_array<std::pair<std::string_view, std::string_view>>({{"AdamW", "adamw"},
@@ -216,13 +216,13 @@ Result<void> add_optimizer(const Settings& settings, Settings& optimizer,
   return {};
 }
 
-struct Words {
+struct TorchtuneWords {
   std::string recipe, config;
   std::vector<std::string> overrides;
 };
 
-Result<Words> read_words(const LaunchCommand& command) {
-  Words words;
+Result<TorchtuneWords> read_words(const LaunchCommand& command) {
+  TorchtuneWords words;
   for (std::size_t i = 0; i < command.arguments.size(); ++i) {
     const std::string& word = command.arguments[i];
     if (word == "--config" && i + 1 < command.arguments.size())
@@ -281,7 +281,7 @@ void add_single_device(Settings& settings, Translation& translation) {
                   "gradient_accumulation_steps: 1");
 }
 
-Result<Settings> read_config(const Words& words, const LaunchCommand& command) {
+Result<Settings> read_config(const TorchtuneWords& words, const LaunchCommand& command) {
   const Result<std::string> text = command.files->read(words.config);
   if (!text) {
     Error error = text.error();
@@ -322,12 +322,13 @@ void add_step(Settings& settings, Settings& tokenizer, Translation& translation)
 }  // namespace
 
 Result<Translation> translate_tune_run(const LaunchCommand& command) {
-  const Result<Words> words = read_words(command);
+  const Result<TorchtuneWords> words = read_words(command);
   if (!words) return tl::unexpected(words.error());
   Result<Settings> settings = read_config(*words, command);
   if (!settings) return tl::unexpected(settings.error());
   Translation translation = begin_translation(command, Translation::Command::train);
-  translation.remarks.add(settings->check_names({kModelled, kNotModelled, kNeutral, kRefused}));
+  translation.remarks.add(settings->check_names(
+      {kTorchtuneModelled, kTorchtuneNotModelled, kTorchtuneNeutral, kRefused}));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   if (words->recipe.ends_with("_distributed"))
     add_sharding(*settings, command, translation);
@@ -339,7 +340,7 @@ Result<Translation> translate_tune_run(const LaunchCommand& command) {
   if (const auto done = add_model(*settings, translation); !done)
     return tl::unexpected(done.error());
   if (words->recipe.starts_with("lora_")) add_lora_modules(model, translation);
-  if (const auto done = add_optimizer(*settings, optimizer, translation); !done)
+  if (const auto done = add_torchtune_optimizer(*settings, optimizer, translation); !done)
     return tl::unexpected(done.error());
   add_step(*settings, tokenizer, translation);
   for (const Settings* part : {&*settings, &model, &tokenizer, &optimizer})

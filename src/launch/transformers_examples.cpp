@@ -39,11 +39,11 @@ constexpr auto kExamples = std::to_array<Example>({
     {"run_seq2seq_qa.py", "seq2seq-lm", {"max_seq_length", 384}, {"max_answer_length", 30}},
 });
 
-constexpr auto kModelled = std::to_array<std::string_view>(
+constexpr auto kExamplesModelled = std::to_array<std::string_view>(
     {"model_name_or_path", "config_name", "dtype", "torch_dtype", "max_seq_length",
      "max_source_length", "max_target_length", "max_answer_length", "pad_to_max_length",
      "task_name", "dataset_name", "do_regression"});
-constexpr auto kNeutral = std::to_array<std::string_view>(
+constexpr auto kExamplesNeutral = std::to_array<std::string_view>(
     {"tokenizer_name", "cache_dir", "use_fast_tokenizer", "model_revision", "token",
      "use_auth_token", "trust_remote_code", "ignore_mismatched_sizes", "dataset_config_name",
      "dataset_config", "train_file", "validation_file", "test_file", "overwrite_cache",
@@ -140,14 +140,14 @@ Result<void> add_example(const Example& example, Settings& settings, Translation
 
 Result<Translation> translate_example(const LaunchCommand& command) {
   const auto example = std::ranges::find(kExamples, command.program, &Example::program);
-  std::vector<std::string_view> own(kModelled.begin(), kModelled.end());
-  own.insert(own.end(), kNeutral.begin(), kNeutral.end());
+  std::vector<std::string_view> own(kExamplesModelled.begin(), kExamplesModelled.end());
+  own.insert(own.end(), kExamplesNeutral.begin(), kExamplesNeutral.end());
   Result<Settings> settings = read_script(command, with_fields(own));
   if (!settings) return tl::unexpected(settings.error());
   Result<Translation> translation = begin_trainer(command);
   if (!translation) return translation;
-  std::vector<std::string_view> neutral = with_fields(kNeutral);
-  translation->remarks.add(settings->check_names({kModelled, {}, neutral}));
+  std::vector<std::string_view> neutral = with_fields(kExamplesNeutral);
+  translation->remarks.add(settings->check_names({kExamplesModelled, {}, neutral}));
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());
   if (const auto done = add_training_arguments(*settings, *translation); !done)

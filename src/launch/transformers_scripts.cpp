@@ -14,7 +14,7 @@
 namespace memtape::launch {
 namespace {
 
-constexpr auto kOnByDefault = std::to_array<std::string_view>(
+constexpr auto kScriptsOnByDefault = std::to_array<std::string_view>(
     {"use_fast_tokenizer", "keep_linebreaks", "remove_unused_columns", "dataloader_pin_memory",
      "skip_memory_metrics", "log_on_each_node", "logging_nan_inf_filter",
      "average_tokens_across_devices", "gradient_checkpointing", "pad_to_max_length",
@@ -54,7 +54,7 @@ std::vector<std::string> separate_names(const std::vector<std::string>& words) {
   return names;
 }
 
-void add_adapters(Settings& settings, Translation& translation) {
+void add_script_adapters(Settings& settings, Translation& translation) {
   // Files of a LoraConfig and a BitsAndBytesConfig, as trainer_loop.py takes them.
   for (const auto& [name, option] :
        {std::pair{"peft_config", "peft"}, {"quantization_config", "quantization"}})
@@ -102,7 +102,7 @@ Result<Settings> read_script(const LaunchCommand& command,
   };
   if (!ends(".json") && !ends(".yaml") && !ends(".yml"))
     return read_python_arguments(
-        words, {.name = command.program, .names = names, .on_by_default = kOnByDefault});
+        words, {.name = command.program, .names = names, .on_by_default = kScriptsOnByDefault});
   const Result<std::string> text = command.files->read(words.front());
   if (!text) return tl::unexpected(text.error());
   return read_settings(*text, words.front());
@@ -183,7 +183,7 @@ Result<Translation> translate_trainer_script(const LaunchCommand& command) {
   if (const auto done = take_model(command, *settings, *translation); !done)
     return tl::unexpected(done.error());
   add_attention(*settings, "attn_implementation", *translation);
-  add_adapters(*settings, *translation);
+  add_script_adapters(*settings, *translation);
   if (const auto done = add_training_arguments(*settings, *translation); !done)
     return tl::unexpected(done.error());
   bool has_length = false;

@@ -22,38 +22,38 @@
 namespace memtape::launch {
 namespace {
 
-constexpr auto kOnByDefault = std::to_array<std::string_view>(
+constexpr auto kTrlOnByDefault = std::to_array<std::string_view>(
     {"gradient_checkpointing", "remove_unused_columns", "dataloader_pin_memory",
      "skip_memory_metrics", "log_on_each_node", "logging_nan_inf_filter",
      "average_tokens_across_devices"});
 
 /// ModelConfig; `config`, `accelerate_config` and `num_processes` are the program's own.
-constexpr auto kModelled = std::to_array<std::string_view>({"model_name_or_path",
-                                                            "dtype",
-                                                            "attn_implementation",
-                                                            "use_peft",
-                                                            "lora_r",
-                                                            "lora_alpha",
-                                                            "use_rslora",
-                                                            "lora_dropout",
-                                                            "lora_target_modules",
-                                                            "lora_modules_to_save",
-                                                            "use_dora",
-                                                            "load_in_8bit",
-                                                            "load_in_4bit",
-                                                            "bnb_4bit_quant_type",
-                                                            "use_bnb_nested_quant",
-                                                            "bnb_4bit_quant_storage",
-                                                            "config",
-                                                            "accelerate_config",
-                                                            "num_processes",
-                                                            "mixed_precision",
-                                                            "lora_task_type"});
+constexpr auto kTrlModelled = std::to_array<std::string_view>({"model_name_or_path",
+                                                               "dtype",
+                                                               "attn_implementation",
+                                                               "use_peft",
+                                                               "lora_r",
+                                                               "lora_alpha",
+                                                               "use_rslora",
+                                                               "lora_dropout",
+                                                               "lora_target_modules",
+                                                               "lora_modules_to_save",
+                                                               "use_dora",
+                                                               "load_in_8bit",
+                                                               "load_in_4bit",
+                                                               "bnb_4bit_quant_type",
+                                                               "use_bnb_nested_quant",
+                                                               "bnb_4bit_quant_storage",
+                                                               "config",
+                                                               "accelerate_config",
+                                                               "num_processes",
+                                                               "mixed_precision",
+                                                               "lora_task_type"});
 /// A reward model of GRPO's lies on the device, too.
-constexpr auto kNotModelled =
+constexpr auto kTrlNotModelled =
     std::to_array<std::string_view>({"lora_target_parameters", "reward_model_name_or_path"});
 /// The rest of ModelConfig, ScriptArguments and DatasetMixtureConfig, and a launcher's ports.
-constexpr auto kNeutral = std::to_array<std::string_view>(
+constexpr auto kTrlNeutral = std::to_array<std::string_view>(
     {"model_revision", "reward_funcs", "dataset_name", "dataset_config", "dataset_train_split",
      "dataset_test_split", "dataset_streaming", "ignore_bias_buffers", "datasets", "streaming",
      "test_split_size", "env", "num_machines", "machine_rank", "main_process_port",
@@ -176,7 +176,7 @@ void warn_of_loading(const Settings& settings, Translation& translation) {
           fmt::format("the example loads the checkpoint as it is and does not read --{}", name));
 }
 
-void add_adapters(Settings& settings, Translation& translation) {
+void add_trl_adapters(Settings& settings, Translation& translation) {
   std::vector<std::string> saved = settings.words("lora_modules_to_save");
   if (settings.text("lora_task_type").value_or("") == "SEQ_CLS") saved.push_back("score");
   std::vector<std::string> targets = settings.words("lora_target_modules");
@@ -224,19 +224,19 @@ void add_lengths(Settings& settings, TrlProgram kind, Translation& translation) 
 
 Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind) {
   std::vector<std::string_view> neutral = all_fields(kind);
-  neutral.insert(neutral.end(), kNeutral.begin(), kNeutral.end());
+  neutral.insert(neutral.end(), kTrlNeutral.begin(), kTrlNeutral.end());
   std::vector<std::string_view> names = neutral;
-  names.insert(names.end(), kModelled.begin(), kModelled.end());
-  names.insert(names.end(), kNotModelled.begin(), kNotModelled.end());
-  Result<Settings> settings =
-      read_trl(command, {.name = command.program, .names = names, .on_by_default = kOnByDefault});
+  names.insert(names.end(), kTrlModelled.begin(), kTrlModelled.end());
+  names.insert(names.end(), kTrlNotModelled.begin(), kTrlNotModelled.end());
+  Result<Settings> settings = read_trl(
+      command, {.name = command.program, .names = names, .on_by_default = kTrlOnByDefault});
   if (!settings) return tl::unexpected(settings.error());
   LaunchCommand launched = command;
   if (const auto noted = note_accelerate(*settings, launched); !noted)
     return tl::unexpected(noted.error());
   Result<Translation> translation = begin_trainer(launched);
   if (!translation) return translation;
-  translation->remarks.add(settings->check_names({kModelled, kNotModelled, neutral}));
+  translation->remarks.add(settings->check_names({kTrlModelled, kTrlNotModelled, neutral}));
   if (settings->failure()) return tl::unexpected(*settings->failure());
   const std::optional<std::string> model = settings->text("model_name_or_path");
   if (!model) return bad_input("no model is named", command.program, "--model_name_or_path MODEL");
@@ -245,7 +245,7 @@ Result<Translation> translate_trl(const LaunchCommand& command, TrlProgram kind)
     warn_of_loading(*settings, *translation);
   else
     add_loading(*settings, *translation);
-  add_adapters(*settings, *translation);
+  add_trl_adapters(*settings, *translation);
   translation->options.emplace_back("trainer", trainer_of(kind));
   if (const auto done = add_training_arguments(*settings, *translation, kind); !done)
     return tl::unexpected(done.error());

@@ -17,7 +17,7 @@
 namespace memtape::launch {
 namespace {
 
-constexpr const char* kProgram = "vllm serve";
+constexpr const char* kVllmProgram = "vllm serve";
 
 /// A number, true, false, a list or an object as it is; else a text.
 std::string as_json(const std::string& value) {
@@ -30,7 +30,7 @@ std::string as_json(const std::string& value) {
   return is_number ? value : fmt::format("\"{}\"", value);
 }
 
-bool is_count(std::string_view option) {
+bool is_vllm_count(std::string_view option) {
   constexpr std::array<std::string_view, 4> kCounts{
       "max-model-len", "max-num-seqs", "max-num-batched-tokens", "kv-cache-memory-bytes"};
   return std::ranges::find(kCounts, option) != kCounts.end();
@@ -96,7 +96,7 @@ void add_option(Translation& translation, const GivenFlag& given) {
   else if (option == "optimization-level" && value.starts_with('{'))
     translation.options.emplace_back("compilation-config", value);  // -O of versions before 0.12
   else
-    translation.options.emplace_back(option, is_count(option) ? plain_number(value) : value);
+    translation.options.emplace_back(option, is_vllm_count(option) ? plain_number(value) : value);
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ Result<Translation> translate_vllm(const LaunchCommand& command) {
   if (!own) return tl::unexpected(own.error());
   const std::vector<std::string> words = with_dots_opened(with_short_fields_named(*own));
   const Result<ReadFlags> flags =
-      read_flags(words, kVllmArguments, {.program = kProgram, .unknown_pass = true});
+      read_flags(words, kVllmArguments, {.program = kVllmProgram, .unknown_pass = true});
   if (!flags) return tl::unexpected(flags.error());
   const auto ranks =
       product_of(*flags, {"tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"});
@@ -119,10 +119,10 @@ Result<Translation> translate_vllm(const LaunchCommand& command) {
     for (const GivenFlag& given : read->given) add_option(*translation, given);
   if (!flags->operands.empty()) translation->model = flags->operands.front();
   if (flags->operands.size() > 1)
-    return bad_input(fmt::format("one word too many: {}", flags->operands[1]), kProgram);
+    return bad_input(fmt::format("one word too many: {}", flags->operands[1]), kVllmProgram);
   if (translation->model.empty())
-    return bad_input("no model is named", kProgram, "vllm serve MODEL");
-  add_warnings(*translation, *flags, kProgram);
+    return bad_input("no model is named", kVllmProgram, "vllm serve MODEL");
+  add_warnings(*translation, *flags, kVllmProgram);
   add_warnings(*translation, variables, "vLLM's environment");
   translation->flags = kVllmArguments;
   return translation;

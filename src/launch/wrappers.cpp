@@ -15,8 +15,8 @@ namespace memtape::launch {
 namespace {
 
 using enum Arity;
-using Words = std::span<const std::string>;
-using Kind = Unwrapped::Kind;
+using WrapperWords = std::span<const std::string>;
+using WrapperKind = Unwrapped::Kind;
 
 /// torch/distributed/run.py's get_args_parser. "gpu", "auto": what the machine has.
 constexpr auto kTorchrun = std::to_array<Flag>({
@@ -313,7 +313,7 @@ struct Wrapper {
   std::string_view name;
   std::string_view verb;  ///< its second word ("launch", "run"), or ""
   std::span<const Flag> flags;
-  Result<Unwrapped> (*take)(const ReadFlags&, Words rest, LaunchCommand&);
+  Result<Unwrapped> (*take)(const ReadFlags&, WrapperWords rest, LaunchCommand&);
 };
 
 /// A count; words such as "gpu" or "auto" leave it open, "1:4" (elastic) is its upper end.
@@ -342,50 +342,51 @@ Result<void> note_counts(const ReadFlags& flags, LaunchCommand& command) {
 }
 
 /// A launcher of Python scripts: the next word is the script, or a module after -m.
-Result<Unwrapped> take_launcher(const ReadFlags& flags, Words rest, LaunchCommand& command) {
+Result<Unwrapped> take_launcher(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
   if (const auto noted = note_counts(flags, command); !noted) return tl::unexpected(noted.error());
   for (const GivenFlag& given : flags.given)
     if (given.flag->effect == Effect::modelled && !given.flag->meaning.empty())
       command.launcher_settings.emplace_back(given.flag->meaning,
                                              given.values.empty() ? "true" : given.values.front());
-  if (flags.has("no-python")) return Unwrapped{Kind::wrapper, rest};
-  return Unwrapped{flags.has("module") ? Kind::module : Kind::program, rest};
+  if (flags.has("no-python")) return Unwrapped{WrapperKind::wrapper, rest};
+  return Unwrapped{flags.has("module") ? WrapperKind::module : WrapperKind::program, rest};
 }
 
-Result<Unwrapped> take_accelerate(const ReadFlags& flags, Words rest, LaunchCommand& command) {
+Result<Unwrapped> take_accelerate(const ReadFlags& flags, WrapperWords rest,
+                                  LaunchCommand& command) {
   if (const std::optional<std::string> path = flags.value("config_file"))
     if (const auto noted = note_accelerate_config(*path, command); !noted)
       return tl::unexpected(noted.error());
   return take_launcher(flags, rest, command);
 }
 
-Result<Unwrapped> take_torchrun(const ReadFlags& flags, Words rest, LaunchCommand& command) {
+Result<Unwrapped> take_torchrun(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
   if (!flags.has("per-node")) command.processes_per_node = 1;
   return take_launcher(flags, rest, command);
 }
 
 /// `tune run` takes torchrun's flags before the recipe (torchtune/_cli/run.py); it stays the
 /// program.
-Result<Unwrapped> take_tune(const ReadFlags& flags, Words rest, LaunchCommand& command) {
+Result<Unwrapped> take_tune(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
   if (!flags.given.empty())
     if (const Result<Unwrapped> taken = take_torchrun(flags, rest, command); !taken) return taken;
   std::vector<std::string> words{"tune", "run"};
   words.insert(words.end(), rest.begin(), rest.end());
   command.made_words.push_back(std::move(words));
-  return Unwrapped{Kind::program, command.made_words.back()};
+  return Unwrapped{WrapperKind::program, command.made_words.back()};
 }
 
 constexpr std::array<std::string_view, 3> kTorchrunModules{
     "torch.distributed.run", "torch.distributed.launch", "torch.distributed.elastic"};
 
-Result<Unwrapped> take_python(const ReadFlags& flags, Words rest, LaunchCommand&) {
-  if (rest.empty()) return Unwrapped{Kind::program, rest};
-  if (!flags.has("module")) return Unwrapped{Kind::program, rest};
+Result<Unwrapped> take_python(const ReadFlags& flags, WrapperWords rest, LaunchCommand&) {
+  if (rest.empty()) return Unwrapped{WrapperKind::program, rest};
+  if (!flags.has("module")) return Unwrapped{WrapperKind::program, rest};
   // The launchers are modules, too; each is a wrapper by that name.
   const bool launcher =
       std::ranges::find(kTorchrunModules, rest.front()) != kTorchrunModules.end() ||
       rest.front() == "accelerate.commands.launch" || rest.front() == "deepspeed.launcher.runner";
-  return Unwrapped{launcher ? Kind::wrapper : Kind::module, rest};
+  return Unwrapped{launcher ? WrapperKind::wrapper : WrapperKind::module, rest};
 }
 
 void note_variable(std::string_view assignment, LaunchCommand& command) {
@@ -426,10 +427,10 @@ void note_container_gpus(const ReadFlags& flags, LaunchCommand& command) {
 }
 
 /// `docker run IMAGE [command...]`: a command of flags goes to the image's entry point.
-Result<Unwrapped> take_docker(const ReadFlags& flags, Words rest, LaunchCommand& command) {
+Result<Unwrapped> take_docker(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
   note_environment(flags, command);
   note_container_gpus(flags, command);
-  if (rest.empty()) return Unwrapped{Kind::program, rest};
+  if (rest.empty()) return Unwrapped{WrapperKind::program, rest};
   const std::string image = rest.front();
   command.launcher_settings.emplace_back("image", image);
   rest = rest.subspan(1);
@@ -440,9 +441,9 @@ Result<Unwrapped> take_docker(const ReadFlags& flags, Words rest, LaunchCommand&
   // unless it starts one itself.
   if (!asked && !rest.empty() && !rest.front().starts_with('-')) {
     const Result<LaunchCommand> inner = unwrap(rest, *command.files);
-    if (entry.empty() || (inner && is_known(*inner))) return Unwrapped{Kind::wrapper, rest};
+    if (entry.empty() || (inner && is_known(*inner))) return Unwrapped{WrapperKind::wrapper, rest};
   }
-  if (entry.empty() && !rest.empty() && asked) return Unwrapped{Kind::wrapper, rest};
+  if (entry.empty() && !rest.empty() && asked) return Unwrapped{WrapperKind::wrapper, rest};
   if (entry.empty())
     return unsupported(fmt::format("what the image {} starts is not known", image), "docker run",
                        "write the program after the image's name");
@@ -451,11 +452,11 @@ Result<Unwrapped> take_docker(const ReadFlags& flags, Words rest, LaunchCommand&
   command.made_words.push_back(std::move(words));
   const bool module = entry.find('.') != std::string::npos &&
                       entry.find('/') == std::string::npos && !entry.ends_with(".sh");
-  return Unwrapped{module ? Kind::module : Kind::wrapper, command.made_words.back()};
+  return Unwrapped{module ? WrapperKind::module : WrapperKind::wrapper, command.made_words.back()};
 }
 
 /// The start script of llama.cpp's full image: its first word names the program (.devops/tools.sh).
-Result<Unwrapped> take_llama_tools(const ReadFlags&, Words rest, LaunchCommand& command) {
+Result<Unwrapped> take_llama_tools(const ReadFlags&, WrapperWords rest, LaunchCommand& command) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTools{{
       {"--server", "llama-server"},
       {"-s", "llama-server"},
@@ -466,29 +467,29 @@ Result<Unwrapped> take_llama_tools(const ReadFlags&, Words rest, LaunchCommand& 
       {"--bench", "llama-bench"},
       {"-b", "llama-bench"},
   }};
-  if (rest.empty()) return Unwrapped{Kind::program, rest};
+  if (rest.empty()) return Unwrapped{WrapperKind::program, rest};
   for (const auto& [word, program] : kTools)
     if (rest.front() == word) {
       std::vector<std::string> words{std::string(program)};
       words.insert(words.end(), rest.begin() + 1, rest.end());
       command.made_words.push_back(std::move(words));
-      return Unwrapped{Kind::program, command.made_words.back()};
+      return Unwrapped{WrapperKind::program, command.made_words.back()};
     }
   return unsupported(fmt::format("{} starts no program that is known", rest.front()), "tools.sh",
                      "--server, --run or --bench");
 }
 
 /// sh -c "..." or a start script, which is read unless it is a program that is known by its name.
-Result<Unwrapped> take_shell(const ReadFlags& flags, Words rest, LaunchCommand& command) {
-  if (rest.empty()) return Unwrapped{Kind::program, rest};
+Result<Unwrapped> take_shell(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
+  if (rest.empty()) return Unwrapped{WrapperKind::program, rest};
   if (flags.has("command")) return unwrap_script(rest.front(), rest.subspan(1), command);
   const Result<LaunchCommand> inner = unwrap(rest, *command.files);
-  if (inner && is_known(*inner)) return Unwrapped{Kind::program, rest};
+  if (inner && is_known(*inner)) return Unwrapped{WrapperKind::program, rest};
   const auto script = unwrap_script_file(rest.front(), rest.subspan(1), command);
-  return script ? *script : Unwrapped{Kind::program, rest};
+  return script ? *script : Unwrapped{WrapperKind::program, rest};
 }
 
-Result<Unwrapped> take_tasks(const ReadFlags& flags, Words rest, LaunchCommand& command) {
+Result<Unwrapped> take_tasks(const ReadFlags& flags, WrapperWords rest, LaunchCommand& command) {
   note_environment(flags, command);
   const auto tasks = count(flags, "tasks"), nodes = count(flags, "nodes"),
              each = count(flags, "tasks-per-node");
@@ -497,11 +498,11 @@ Result<Unwrapped> take_tasks(const ReadFlags& flags, Words rest, LaunchCommand& 
   if (*tasks) command.processes = **tasks;
   if (*nodes) command.nodes = **nodes;
   if (*each) command.processes_per_node = **each;
-  return Unwrapped{Kind::wrapper, rest};
+  return Unwrapped{WrapperKind::wrapper, rest};
 }
 
-Result<Unwrapped> take_plain(const ReadFlags&, Words rest, LaunchCommand&) {
-  return Unwrapped{Kind::wrapper, rest};
+Result<Unwrapped> take_plain(const ReadFlags&, WrapperWords rest, LaunchCommand&) {
+  return Unwrapped{WrapperKind::wrapper, rest};
 }
 
 constexpr auto kWrappers = std::to_array<Wrapper>({
@@ -541,13 +542,13 @@ std::string wrapper_name(std::string_view word) {
 
 }  // namespace
 
-Result<Unwrapped> unwrap_once(Words words, LaunchCommand& command) {
+Result<Unwrapped> unwrap_once(WrapperWords words, LaunchCommand& command) {
   const std::string name = wrapper_name(words.front());
   const auto found = std::ranges::find_if(kWrappers, [&](const Wrapper& wrapper) {
     return wrapper.name == name &&
            (wrapper.verb.empty() || (words.size() > 1 && words[1] == wrapper.verb));
   });
-  if (found == kWrappers.end()) return Unwrapped{Kind::program, words};
+  if (found == kWrappers.end()) return Unwrapped{WrapperKind::program, words};
   words = words.subspan(found->verb.empty() ? 1 : 2);
   Result<ReadFlags> flags = ReadFlags{};
   if (!found->flags.empty())

@@ -7,11 +7,11 @@
 namespace memtape::nn {
 namespace {
 
-thread_local ModuleInit* current = nullptr;
+thread_local ModuleInit* current_init = nullptr;
 
 }  // namespace
 
-ModuleInit* ModuleInit::in_force() { return current; }
+ModuleInit* ModuleInit::in_force() { return current_init; }
 
 void ModuleInit::begin(ModuleNode& parent, ModuleNode& module) {
   go_on(parent);
@@ -39,11 +39,12 @@ void ModuleInit::finish() {
   for (; !running_.empty(); running_.pop_back()) after_init(*running_.back());
 }
 
-ModuleInitInForce::ModuleInitInForce(ModuleInit& init) : outer_(std::exchange(current, &init)) {}
+ModuleInitInForce::ModuleInitInForce(ModuleInit& init)
+    : outer_(std::exchange(current_init, &init)) {}
 
 ModuleInitInForce::~ModuleInitInForce() {
-  current->finish();
-  current = outer_;
+  current_init->finish();
+  current_init = outer_;
 }
 
 }  // namespace memtape::nn

@@ -12,15 +12,16 @@
 namespace memtape::plan {
 namespace {
 
-constexpr auto kOrder = std::to_array<Axis>({Axis::dp, Axis::zero, Axis::sharding, Axis::offload,
-                                             Axis::method, Axis::micro_batch, Axis::checkpointing});
-constexpr std::int64_t kMostMicroBatch = 64;
+constexpr auto kParallelOrder =
+    std::to_array<Axis>({Axis::dp, Axis::zero, Axis::sharding, Axis::offload, Axis::method,
+                         Axis::micro_batch, Axis::checkpointing});
+constexpr std::int64_t kParallelMostMicroBatch = 64;
 
 class DataParallelSpace : public Space {
  public:
   using Space::Space;
 
-  std::span<const Axis> axes() const override { return kOrder; }
+  std::span<const Axis> axes() const override { return kParallelOrder; }
 
   std::vector<std::int64_t> values(Axis axis, const Candidate& c) const override {
     switch (axis) {
@@ -31,7 +32,7 @@ class DataParallelSpace : public Space {
       case Axis::sharding: return shardings(c);
       case Axis::offload: return offloads(c);
       case Axis::method: return {number(Method::full)};
-      case Axis::micro_batch: return micro_batches(job_, c, kMostMicroBatch);
+      case Axis::micro_batch: return micro_batches(job_, c, kParallelMostMicroBatch);
       case Axis::checkpointing: return {number(Checkpointing::none), number(Checkpointing::full)};
       default: return {1};
     }

@@ -16,12 +16,12 @@
 namespace memtape::plan {
 namespace {
 
-constexpr auto kOrder =
+constexpr auto kMegatronOrder =
     std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::vpp, Axis::ep, Axis::etp, Axis::dp,
                          Axis::zero, Axis::micro_batch, Axis::checkpointing});
 /// Fewer tokens of a sequence on a rank than this are not worth a ring of keys and values.
-constexpr std::int64_t kLeastTokens = 8192;
-constexpr std::int64_t kMostMicroBatch = 16;
+constexpr std::int64_t kMegatronLeastTokens = 8192;
+constexpr std::int64_t kMegatronMostMicroBatch = 16;
 /// Messages that travel under the computation, as Megatron-LM's own examples and Megatron-Bridge's
 /// recipes have it.
 constexpr const char* kOverlap =
@@ -31,7 +31,7 @@ class MegatronSpace : public Space {
  public:
   using Space::Space;
 
-  std::span<const Axis> axes() const override { return kOrder; }
+  std::span<const Axis> axes() const override { return kMegatronOrder; }
 
   std::vector<std::int64_t> values(Axis axis, const Candidate& c) const override {
     const Sizes& s = c.sizes;
@@ -40,7 +40,7 @@ class MegatronSpace : public Space {
       case Axis::tp: return powers_of_two(std::min(job_.gpus, job_.per_node));
       case Axis::cp:
         return powers_of_two(
-            std::clamp<std::int64_t>(job_.sequence / kLeastTokens, 1, job_.gpus / s.tp));
+            std::clamp<std::int64_t>(job_.sequence / kMegatronLeastTokens, 1, job_.gpus / s.tp));
       case Axis::pp: return stages(job_.gpus / (s.tp * s.cp));
       case Axis::vpp: return chunks(s);
       case Axis::ep: return has_experts ? powers_of_two(job_.facts.experts) : one();
@@ -49,7 +49,7 @@ class MegatronSpace : public Space {
         return {1, s.tp};
       case Axis::dp: return {s.dp};
       case Axis::zero: return {s.dp * s.cp > 1 ? 1 : 0};
-      case Axis::micro_batch: return micro_batches(job_, c, kMostMicroBatch);
+      case Axis::micro_batch: return micro_batches(job_, c, kMegatronMostMicroBatch);
       case Axis::checkpointing:
         return {number(Checkpointing::none), number(Checkpointing::selective),
                 number(Checkpointing::full)};

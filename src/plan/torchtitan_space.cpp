@@ -12,16 +12,16 @@
 namespace memtape::plan {
 namespace {
 
-constexpr auto kOrder =
+constexpr auto kTitanOrder =
     std::to_array<Axis>({Axis::tp, Axis::cp, Axis::pp, Axis::ep, Axis::dp, Axis::sharding,
                          Axis::micro_batch, Axis::checkpointing});
-constexpr std::int64_t kMostMicroBatch = 16, kLeastTokens = 8192;
+constexpr std::int64_t kTitanMostMicroBatch = 16, kTitanLeastTokens = 8192;
 
 class TorchtitanSpace : public Space {
  public:
   using Space::Space;
 
-  std::span<const Axis> axes() const override { return kOrder; }
+  std::span<const Axis> axes() const override { return kTitanOrder; }
 
   std::vector<std::int64_t> values(Axis axis, const Candidate& c) const override {
     const Sizes& s = c.sizes;
@@ -29,7 +29,7 @@ class TorchtitanSpace : public Space {
       case Axis::tp: return powers_of_two(std::min(job_.gpus, job_.per_node));
       case Axis::cp:
         return powers_of_two(
-            std::clamp<std::int64_t>(job_.sequence / kLeastTokens, 1, job_.gpus / s.tp));
+            std::clamp<std::int64_t>(job_.sequence / kTitanLeastTokens, 1, job_.gpus / s.tp));
       case Axis::ep:
         if (job_.facts.experts == 0) return {1};
         return powers_of_two(std::min(job_.facts.experts, job_.gpus / s.tp));
@@ -38,7 +38,7 @@ class TorchtitanSpace : public Space {
         if (job_.gpus > job_.per_node && !job_.says("strategy"))
           return {number(Sharding::fsdp), number(Sharding::hybrid)};
         return {number(Sharding::fsdp)};
-      case Axis::micro_batch: return micro_batches(job_, c, kMostMicroBatch);
+      case Axis::micro_batch: return micro_batches(job_, c, kTitanMostMicroBatch);
       case Axis::checkpointing:
         return {number(Checkpointing::none), number(Checkpointing::selective),
                 number(Checkpointing::full)};

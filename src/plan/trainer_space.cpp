@@ -11,15 +11,15 @@
 namespace memtape::plan {
 namespace {
 
-constexpr auto kOrder = std::to_array<Axis>(
+constexpr auto kTrainerOrder = std::to_array<Axis>(
     {Axis::dp, Axis::method, Axis::optim, Axis::sharding, Axis::micro_batch, Axis::checkpointing});
-constexpr std::int64_t kMostMicroBatch = 32;
+constexpr std::int64_t kTrainerMostMicroBatch = 32;
 
 class TrainerSpace : public Space {
  public:
   using Space::Space;
 
-  std::span<const Axis> axes() const override { return kOrder; }
+  std::span<const Axis> axes() const override { return kTrainerOrder; }
 
   std::vector<std::int64_t> values(Axis axis, const Candidate& c) const override {
     switch (axis) {
@@ -35,7 +35,7 @@ class TrainerSpace : public Space {
         if (job_.gpus == 1) return {number(Sharding::none)};
         if (job_.says("fsdp") || job_.says("deepspeed")) return {number(Sharding::ddp)};
         return {number(Sharding::ddp), number(Sharding::fsdp)};
-      case Axis::micro_batch: return micro_batches(job_, c, kMostMicroBatch);
+      case Axis::micro_batch: return micro_batches(job_, c, kTrainerMostMicroBatch);
       case Axis::checkpointing: return {number(Checkpointing::none), number(Checkpointing::full)};
       default: return {1};
     }

@@ -10,7 +10,7 @@
 namespace memtape {
 namespace {
 
-using Changes = std::vector<NamedValue>;
+using AdvisedChanges = std::vector<NamedValue>;
 
 Bytes highest_peak(const Prediction& prediction) {
   Bytes peak = 0;
@@ -28,15 +28,15 @@ std::string told_together(const std::vector<const Lever*>& levers) {
 }
 
 /// Levers pulled one after the other.
-class Search {
+class AdviceSearch {
  public:
-  Search(const ModelRequest& model, const DeviceSetup& device, const CommandWords& command,
-         Bytes peak)
+  AdviceSearch(const ModelRequest& model, const DeviceSetup& device, const CommandWords& command,
+               Bytes peak)
       : model_(model), device_(device), command_(command), peak_(peak) {}
 
   /// Whether it fits with this lever and those that helped before.
   bool pull(const Lever& lever) {
-    const Changes changes = with_changes(kept_, lever.changes);
+    const AdvisedChanges changes = with_changes(kept_, lever.changes);
     const auto recipe = command_.read(with_changes(command_.values, changes));
     if (!recipe) return false;
     const auto answer = predict_train(model_, *recipe, device_, {.largest = 0, .advise = false});
@@ -68,7 +68,7 @@ class Search {
   const DeviceSetup& device_;
   const CommandWords& command_;
   Bytes peak_;
-  Changes kept_;
+  AdvisedChanges kept_;
   std::vector<const Lever*> pulled_;
   std::vector<Advice> tried_;
 };
@@ -78,7 +78,7 @@ class Search {
 std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& resolved,
                            const DeviceSetup& device, const CommandWords& command,
                            const Prediction& failing) {
-  Search search(model, device, command, highest_peak(failing));
+  AdviceSearch search(model, device, command, highest_peak(failing));
   const std::vector<Lever> levers = levers_of(resolved, failing);
   for (const Lever& lever : levers)
     if (search.pull(lever)) break;

@@ -11,7 +11,7 @@
 namespace memtape {
 namespace {
 
-using Changes = std::vector<std::pair<std::string, std::string>>;
+using FlagChanges = std::vector<std::pair<std::string, std::string>>;
 
 class Remedies {
  public:
@@ -74,7 +74,7 @@ class Remedies {
     return with(remedy, answer->fitted);
   }
 
-  std::optional<Correction> with(const ServeRemedy& remedy, Changes changes,
+  std::optional<Correction> with(const ServeRemedy& remedy, FlagChanges changes,
                                  std::int64_t gpus = 0) const {
     ServeRequest request = request_;
     if (gpus > 0) request.device.gpus = static_cast<int>(gpus);

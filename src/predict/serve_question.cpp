@@ -14,7 +14,7 @@ std::int64_t counted_parameters(const ServeRequest& request) {
   if (!request.config) return 0;
   transformers::GenerateRecipe least;
   least.prompt_length = least.max_new_tokens = 1;
-  const auto run = transformers::run_generate(*request.config, least, device_traits({}));
+  const auto run = transformers::run_generate(*request.config, least, device_traits(std::nullopt));
   return run ? run->parameters : 0;
 }
 

@@ -12,7 +12,7 @@ namespace memtape {
 namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 31;
-constexpr std::int64_t kMostRanks = 128, kMostGpus = 15;  ///< the latter of one llama.cpp
+constexpr std::int64_t kMostRanks = 128, kMostGpusOfLlamaCpp = 15;  ///< the latter of one llama.cpp
 
 /// What the engines call the sequences that are served at a time.
 constexpr std::array<std::string_view, 3> kBatches{"--batch-size", "--max-num-seqs",
@@ -45,7 +45,7 @@ std::int64_t Scale::most() const {
   switch (kind) {
     case Kind::count: return kMost;
     case Kind::share: return 100;
-    case Kind::ranks: return limit > 0 ? limit : flag == "gpus" ? kMostGpus : kMostRanks;
+    case Kind::ranks: return limit > 0 ? limit : flag == "gpus" ? kMostGpusOfLlamaCpp : kMostRanks;
   }
   return 0;
 }

@@ -35,9 +35,9 @@ struct Range {
   std::int64_t first = 0, last = 0;
 };
 
-class Search {
+class ServeSearch {
  public:
-  Search(const ServeEngine& engine, const ServeRequest& request, const Scale& scale)
+  ServeSearch(const ServeEngine& engine, const ServeRequest& request, const Scale& scale)
       : engine_(engine), request_(request), scale_(scale) {}
 
   Result<ServeAnswer> run() {
@@ -270,7 +270,7 @@ Result<ServeAnswer> solve_serve(const ServeEngine& engine, const ServeRequest& r
     return bad_input("needs a device to fit", "--solve", "name one with --gpu");
   const Result<Scale> scale = scale_of(engine, request, flag);
   if (!scale) return tl::unexpected(scale.error());
-  return Search(engine, request, *scale).run();
+  return ServeSearch(engine, request, *scale).run();
 }
 
 }  // namespace memtape

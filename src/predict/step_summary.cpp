@@ -13,12 +13,12 @@ namespace memtape {
 namespace {
 
 /// Bytes taken (positive) and given back (negative), event by event.
-using Changes = std::vector<Bytes>;
+using HeldChanges = std::vector<Bytes>;
 
 /// The measured step of one model: the level it starts from and its windows.
 struct SmallStep {
   Bytes steady = 0;
-  std::vector<Changes> windows;
+  std::vector<HeldChanges> windows;
 };
 
 Summary summary_of(std::span<const Bytes> changes) {
@@ -90,8 +90,8 @@ class SummaryBuilder {
       return std::nullopt;
     summary.steady_ = *steady;
     for (std::size_t i = 0; i < steps[0].windows.size(); ++i) {
-      const std::array<const Changes*, 3> windows{&steps[0].windows[i], &steps[1].windows[i],
-                                                  &steps[2].windows[i]};
+      const std::array<const HeldChanges*, 3> windows{&steps[0].windows[i], &steps[1].windows[i],
+                                                      &steps[2].windows[i]};
       std::optional<StepSummary::Stretch> stretch = block_stretch(windows);
       if (!stretch) stretch = line_stretch(windows);
       if (!stretch) return std::nullopt;
@@ -104,13 +104,13 @@ class SummaryBuilder {
   static bool agrees(const StepSummary& summary, const SmallStep& step, std::int64_t layers) {
     if (layers < StepSummary::kLeastLayers) return true;
     Summary exact;
-    for (const Changes& window : step.windows) exact = exact.then(summary_of(window));
+    for (const HeldChanges& window : step.windows) exact = exact.then(summary_of(window));
     return summary.steady_requested(layers) == step.steady &&
            summary.peak_requested(layers) == step.steady + exact.peak;
   }
 
  private:
-  using Windows = std::array<const Changes*, 3>;
+  using Windows = std::array<const HeldChanges*, 3>;
 
   static std::optional<StepSummary::Line> line(const std::array<Bytes, 3>& values) {
     if (values[1] - values[0] != values[2] - values[1]) return std::nullopt;
@@ -120,7 +120,7 @@ class SummaryBuilder {
   /// The second window is the first with a block put in; the third is the second with the same
   /// block put in again.
   static std::optional<StepSummary::Stretch> block_stretch(const Windows& windows) {
-    const Changes &small = *windows[0], &middle = *windows[1], &large = *windows[2];
+    const HeldChanges &small = *windows[0], &middle = *windows[1], &large = *windows[2];
     if (middle.size() < small.size() ||
         large.size() - middle.size() != middle.size() - small.size())
       return std::nullopt;

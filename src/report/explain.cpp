@@ -19,14 +19,14 @@ namespace {
 constexpr Bytes kBlockStep = 512;  ///< kMinBlockSize of torch's c10/cuda/CUDACachingAllocator.cpp
 
 /// A trunk of its parts; what they do not account for is said, so that the sum always holds.
-Explanation trunk(std::string label, Bytes bytes, std::vector<Explanation> parts) {
+Breakdown trunk(std::string label, Bytes bytes, std::vector<Breakdown> parts) {
   Bytes rest = bytes;
-  for (const Explanation& p : parts) rest -= p.bytes;
+  for (const Breakdown& p : parts) rest -= p.bytes;
   if (rest != 0 && !parts.empty()) parts.push_back({"not on the tape", "", "", rest, {}});
   return {std::move(label), "", "", bytes, std::move(parts)};
 }
 
-bool larger(const Explanation& a, const Explanation& b) { return a.bytes > b.bytes; }
+bool larger(const Breakdown& a, const Breakdown& b) { return a.bytes > b.bytes; }
 
 /// "14336 x 4096 bfloat16 = 117,440,512 B x 32". A block that holds more or less than its shape
 /// says only its bytes.
@@ -80,11 +80,11 @@ class Holdings {
   }
 
   /// Requested bytes of one category by module and shape, largest first.
-  std::vector<Explanation> by_tensor(Category category) const {
+  std::vector<Breakdown> by_tensor(Category category) const {
     std::vector<BlockId> of_category;
     for (BlockId id : blocks_)
       if (trace_.tape.why[id].category == category) of_category.push_back(id);
-    std::vector<Explanation> rows;
+    std::vector<Breakdown> rows;
     for (const Fold& f : fold(trace_.tape, trace_.sizes, of_category, patterns_))
       if (f.requested != 0)
         rows.push_back({label_of(trace_.tape, f),
@@ -97,14 +97,14 @@ class Holdings {
   }
 
   /// All requested bytes: categories, and below them tensors.
-  Explanation by_category(std::string label) const {
-    std::vector<Explanation> categories;
+  Breakdown by_category(std::string label) const {
+    std::vector<Breakdown> categories;
     for (std::size_t i = 0; i < kCategories; ++i) {
       const auto category = static_cast<Category>(i);
-      std::vector<Explanation> rows = by_tensor(category);
+      std::vector<Breakdown> rows = by_tensor(category);
       if (rows.empty()) continue;
       Bytes sum = 0;
-      for (const Explanation& r : rows) sum += r.bytes;
+      for (const Breakdown& r : rows) sum += r.bytes;
       const bool above = explained_above(category);
       if (above) rows.clear();
       categories.push_back(
@@ -115,8 +115,8 @@ class Holdings {
 
   /// What blocks hold beyond the requests: rounding to 512 B, and the tails of blocks that were not
   /// split.
-  std::vector<Explanation> beyond_requests() const {
-    Explanation rounding{"rounded up to blocks of 512 B", "", "", 0, {}},
+  std::vector<Breakdown> beyond_requests() const {
+    Breakdown rounding{"rounded up to blocks of 512 B", "", "", 0, {}},
         tails{"blocks not split", "", "", 0, {}};
     std::int64_t rounded = 0, unsplit = 0;
     for (BlockId id : blocks_) {
@@ -129,15 +129,15 @@ class Holdings {
     }
     rounding.arithmetic = fmt::format("{} of {} blocks", rounded, blocks_.size());
     tails.arithmetic = fmt::format("{} blocks whose rest was at most 1 MiB", unsplit);
-    std::vector<Explanation> parts;
+    std::vector<Breakdown> parts;
     if (rounding.bytes != 0) parts.push_back(std::move(rounding));
     if (tails.bytes != 0) parts.push_back(std::move(tails));
     return parts;
   }
 
-  Explanation allocated(Bytes bytes) const {
-    std::vector<Explanation> parts{by_category("requested")};
-    for (Explanation& e : beyond_requests()) parts.push_back(std::move(e));
+  Breakdown allocated(Bytes bytes) const {
+    std::vector<Breakdown> parts{by_category("requested")};
+    for (Breakdown& e : beyond_requests()) parts.push_back(std::move(e));
     return trunk("allocated", bytes, std::move(parts));
   }
 
@@ -155,21 +155,20 @@ std::size_t end_of_backward(const MeasuredStep& step) {
   return end;
 }
 
-Explanation of_category(const Holdings& holdings, Category category, std::string label,
-                        Bytes bytes) {
+Breakdown of_category(const Holdings& holdings, Category category, std::string label, Bytes bytes) {
   return trunk(std::move(label), bytes, holdings.by_tensor(category));
 }
 
-Explanation reserved(const Holdings& holdings, const Levels& levels, std::string label) {
-  std::vector<Explanation> parts{holdings.allocated(levels.allocated)};
+Breakdown reserved(const Holdings& holdings, const Levels& levels, std::string label) {
+  std::vector<Breakdown> parts{holdings.allocated(levels.allocated)};
   if (levels.reserved != levels.allocated)
     parts.push_back(
         {"free in segments", "reserved - allocated", "", levels.reserved - levels.allocated, {}});
   return trunk(std::move(label), levels.reserved, std::move(parts));
 }
 
-Explanation on_the_device(const RankReport& rank, const Holdings& at_peak) {
-  std::vector<Explanation> parts;
+Breakdown on_the_device(const RankReport& rank, const Holdings& at_peak) {
+  std::vector<Breakdown> parts;
   if (const Bytes outside = rank.peak_device_bytes - rank.peak.reserved; outside != 0)
     parts.push_back({"outside the allocator", "CUDA context, loaded kernels", "", outside, {}});
   parts.push_back(reserved(at_peak, rank.peak, "peak_reserved_bytes"));
@@ -177,7 +176,7 @@ Explanation on_the_device(const RankReport& rank, const Holdings& at_peak) {
 }
 
 /// The segments behind the highest reserved level of the step, by pool and size.
-Explanation as_segments(const Trace& trace, const MeasuredStep& step, Bytes peak) {
+Breakdown as_segments(const Trace& trace, const MeasuredStep& step, Bytes peak) {
   std::map<std::pair<bool, Bytes>, std::int64_t> held, at_peak;
   Bytes reserved = 0, highest = -1;
   for (std::size_t i = 0; i < trace.segments.size() && trace.segments[i].event < step.last; ++i) {
@@ -191,7 +190,7 @@ Explanation as_segments(const Trace& trace, const MeasuredStep& step, Bytes peak
       at_peak = held;
     }
   }
-  std::vector<Explanation> parts;
+  std::vector<Breakdown> parts;
   for (const auto& [kind, count] : at_peak)
     if (count != 0)
       parts.push_back({kind.first ? "segments of the small pool" : "segments of the large pool",
@@ -210,7 +209,7 @@ class TreeText {
   explicit TreeText(const ExplainOptions& options)
       : style_(options.style), width_(std::max(options.width, kLeastWidth)) {}
 
-  void draw(const Explanation& e) {
+  void draw(const Breakdown& e) {
     line("", "", style_.bold(e.label), e);
     branches(e, "");
     out_ += '\n';
@@ -220,8 +219,8 @@ class TreeText {
  private:
   static constexpr int kNumberWidth = 19;
 
-  void branches(const Explanation& e, const std::string& indent) {
-    for (const Explanation& part : e.parts) {
+  void branches(const Breakdown& e, const std::string& indent) {
+    for (const Breakdown& part : e.parts) {
       const bool last = &part == &e.parts.back();
       const std::string below = indent + std::string(last ? "   " : style_.pick("│  ", "|  "));
       const std::string at =
@@ -232,7 +231,7 @@ class TreeText {
   }
 
   void line(const std::string& at, const std::string& below, const std::string& label,
-            const Explanation& e) {
+            const Breakdown& e) {
     const int room = width_ - kNumberWidth;
     const std::string left = at + (columns(at) + columns(label) > room
                                        ? shorten(label, std::max(8, room - columns(at)), style_)
@@ -260,7 +259,7 @@ class TreeText {
 
 }  // namespace
 
-std::vector<Explanation> explanations(const Prediction& prediction, const Trace& trace) {
+std::vector<Breakdown> breakdowns(const Prediction& prediction, const Trace& trace) {
   const RankReport& rank = peak_rank(prediction);
   const MeasuredStep step = measured_step(trace);
   const PathPatterns patterns(trace.tape.scopes);
@@ -269,7 +268,7 @@ std::vector<Explanation> explanations(const Prediction& prediction, const Trace&
                     alive_before(trace.tape, std::min(events, trace.tape.events.size())));
   };
   const Holdings before = holding(step.first), with_gradients = holding(end_of_backward(step));
-  std::vector<Explanation> all;
+  std::vector<Breakdown> all;
   all.push_back(of_category(before, Category::parameter, "parameter_bytes", rank.parameter_bytes));
   all.push_back(of_category(before, Category::buffer, "buffer_bytes", rank.buffer_bytes));
   all.push_back(of_category(before, Category::optimizer_state, "optimizer_state_bytes",
@@ -285,7 +284,7 @@ std::vector<Explanation> explanations(const Prediction& prediction, const Trace&
 std::string explain(const Prediction& prediction, const Trace& trace,
                     const ExplainOptions& options) {
   TreeText text(options);
-  for (const Explanation& e : explanations(prediction, trace)) text.draw(e);
+  for (const Breakdown& e : breakdowns(prediction, trace)) text.draw(e);
   return std::move(text).take();
 }
 

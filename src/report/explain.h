@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explanation: a number taken apart until only module, shape and dtype are left, as a tree whose
+// Breakdown: a number taken apart until only module, shape and dtype are left, as a tree whose
 // branches sum to their trunk at every level:
 //
 //     peak_device_bytes                                                    4,316,463,104
@@ -17,18 +17,18 @@
 
 namespace memtape::report {
 
-struct Explanation {
+struct Breakdown {
   std::string label;
   std::string arithmetic;  ///< "14336 x 4096 bfloat16 = 117,440,512 B x 32", or ""
   std::string note;        ///< "kept for MulBackward0", or ""
   Bytes bytes = 0;
-  std::vector<Explanation> parts;  ///< none, or they sum to `bytes`
+  std::vector<Breakdown> parts;  ///< none, or they sum to `bytes`
 };
 
 /// The numbers of the fullest rank, each with its tree: the four static figures, the device peak,
 /// the reserved peak as segments, and what is held between steps. Labels are the keys of the JSON
 /// answer.
-std::vector<Explanation> explanations(const Prediction& prediction, const Trace& trace);
+std::vector<Breakdown> breakdowns(const Prediction& prediction, const Trace& trace);
 
 struct ExplainOptions {
   int width = 80;

@@ -54,9 +54,9 @@ void write(JsonWriter& out, const FlameNode& node) {
 
 /// The segments where it ran out, else at the peak, each with its live blocks as [offset, size,
 /// category, place]; the largest where there are too many.
-class SegmentMap {
+class SegmentMapJson {
  public:
-  SegmentMap(const ExplainedRecording& r, Stories& stories) : r_(r), stories_(stories) {}
+  SegmentMapJson(const ExplainedRecording& r, Stories& stories) : r_(r), stories_(stories) {}
 
   void write(JsonWriter& out) {
     const HeldMoment moment = shown_moment();
@@ -137,7 +137,7 @@ void write_moment(JsonWriter& out, std::string_view key, const HeldMoment& momen
   out.end_object();
 }
 
-void write_remedies(JsonWriter& out, const std::vector<Remedy>& remedies) {
+void write_shown_remedies(JsonWriter& out, const std::vector<Remedy>& remedies) {
   out.key("remedies");
   out.begin_array();
   for (const Remedy& remedy : remedies) {
@@ -174,8 +174,8 @@ void write(JsonWriter& out, const ExplainedRecording& r) {
   const Bytes least = r.held.peak.levels.allocated / 1000;
   out.key("flame");
   write(out, flame_of(r.at_peak, stories, least));
-  SegmentMap(r, stories).write(out);
-  write_remedies(out, r.remedies);
+  SegmentMapJson(r, stories).write(out);
+  write_shown_remedies(out, r.remedies);
   out.end_object();
 }
 

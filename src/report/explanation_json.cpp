@@ -97,7 +97,7 @@ void write_what_ifs(JsonWriter& out, const std::vector<WhatIf>& what_ifs) {
   out.end_array();
 }
 
-void write_remedies(JsonWriter& out, const std::vector<Remedy>& remedies) {
+void write_advice(JsonWriter& out, const std::vector<Remedy>& remedies) {
   out.key("advice");
   out.begin_array();
   for (const Remedy& remedy : remedies) {
@@ -137,7 +137,7 @@ void write_recording(JsonWriter& out, const ExplainedRecording& r) {
     out.member("place", r.oom_place);
     out.end_object();
   }
-  write_remedies(out, r.remedies);
+  write_advice(out, r.remedies);
 }
 
 void write_quantity(JsonWriter& out, std::string_view key, const std::optional<Quantity>& q) {
@@ -188,7 +188,7 @@ void write_message(JsonWriter& out, const ExplainedMessage& e) {
   out.key("oom");
   write_oom(out, e.message);
   write_lines(out, "findings", e.findings);
-  write_remedies(out, e.remedies);
+  write_advice(out, e.remedies);
 }
 
 void write_figure(JsonWriter& out, const LogFigure& f) {

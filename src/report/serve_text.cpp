@@ -11,7 +11,7 @@
 namespace memtape::report {
 namespace {
 
-constexpr int kNumberWidth = 11;
+constexpr int kServeNumberWidth = 11;
 
 const ServeRank& fullest(const ServeAnswer& answer) {
   static const ServeRank kNone;
@@ -24,7 +24,7 @@ class ServeReport : public TextPage {
   ServeReport(const ServeAnswer& answer, const ServeTextOptions& options)
       : TextPage(options.style, options.width,
                  std::max(fullest(answer).peak_device_bytes, answer.model.weight_bytes),
-                 kNumberWidth),
+                 kServeNumberWidth),
         a_(answer),
         rank_(fullest(answer)) {}
 
@@ -91,7 +91,7 @@ class ServeReport : public TextPage {
 
   void parts() {
     if (a_.ranks.empty()) return;
-    head("on the device", pad_left(std::string(unit_.name), kNumberWidth));
+    head("on the device", pad_left(std::string(unit_.name), kServeNumberWidth));
     for (std::size_t i = 0; i < kCategories; ++i) {
       const auto category = static_cast<Category>(i);
       if (rank_.at_peak[category] == 0) continue;
@@ -106,7 +106,7 @@ class ServeReport : public TextPage {
   void cache() {
     const KvCache& kv = rank_.kv_cache;
     if (kv.tokens == 0 && kv.layers.empty()) return;
-    head("KV cache", pad_left(std::string(unit_.name), kNumberWidth) + pad_left("layers", 8) +
+    head("KV cache", pad_left(std::string(unit_.name), kServeNumberWidth) + pad_left("layers", 8) +
                          pad_left("tokens", 12) + pad_left("per token", 12));
     for (const KvGroup& group : kv.layers)
       line(pad_right("  " + group.kind, kLabelWidth) + number(group.bytes) +
@@ -123,8 +123,8 @@ class ServeReport : public TextPage {
 
   void buffers() {
     if (a_.buffers.empty()) return;
-    head("buffers", pad_left("model", kNumberWidth) + pad_left("context", kNumberWidth) +
-                        pad_left("compute", kNumberWidth) + fmt::format("   {}", unit_.name));
+    head("buffers", pad_left("model", kServeNumberWidth) + pad_left("context", kServeNumberWidth) +
+                        pad_left("compute", kServeNumberWidth) + fmt::format("   {}", unit_.name));
     for (const BufferBytes& b : a_.buffers)
       line(pad_right("  " + b.name, kLabelWidth) + number(b.model) + number(b.context) +
            number(b.compute));
@@ -132,8 +132,9 @@ class ServeReport : public TextPage {
 
   void ranks() {
     if (a_.ranks.size() < 2) return;
-    head("per rank", pad_left("device", kNumberWidth) + pad_left("weights", kNumberWidth) +
-                         pad_left("KV cache", kNumberWidth) + fmt::format("   {}", unit_.name));
+    head("per rank",
+         pad_left("device", kServeNumberWidth) + pad_left("weights", kServeNumberWidth) +
+             pad_left("KV cache", kServeNumberWidth) + fmt::format("   {}", unit_.name));
     for (const ServeRank& r : a_.ranks) {
       const std::string more =
           r.ranks.size() > 1 ? fmt::format(" and {} more", r.ranks.size() - 1) : "";

@@ -17,9 +17,9 @@
 namespace memtape::report {
 namespace {
 
-constexpr int kNumberWidth = 10;  ///< of a number in GiB
+constexpr int kRankNumberWidth = 10;  ///< of a number in GiB
 /// Where the notes behind numbers begin.
-constexpr int kNotesAt = TextPage::kLabelWidth + kNumberWidth + 12;
+constexpr int kNotesAt = TextPage::kLabelWidth + kRankNumberWidth + 12;
 constexpr Bytes kLeastShown =
     100;  ///< a category of less than a hundredth of the unit has no row of its own
 
@@ -37,7 +37,7 @@ class TextReport : public TextPage {
  public:
   TextReport(const Prediction& prediction, const Trace* trace, const TextOptions& options)
       : TextPage(options.style, options.width, peak_rank(prediction).peak_device_bytes,
-                 kNumberWidth),
+                 kRankNumberWidth),
         p_(prediction),
         rank_(peak_rank(prediction)),
         trace_(trace),
@@ -133,7 +133,8 @@ class TextReport : public TextPage {
   }
 
   void at_peak() {
-    head("at the peak", pad_left(std::string(unit_.name), kNumberWidth) + pad_left("share", 10));
+    head("at the peak",
+         pad_left(std::string(unit_.name), kRankNumberWidth) + pad_left("share", 10));
     Bytes most = 1;
     for (Bytes b : rank_.at_peak.bytes) most = std::max(most, b);
     Bytes rest = 0;
@@ -184,7 +185,8 @@ class TextReport : public TextPage {
 
   void rule() {
     std::string dashes;
-    for (int i = 0; i < kLabelWidth + kNumberWidth - kIndent; ++i) dashes += style_.pick("─", "-");
+    for (int i = 0; i < kLabelWidth + kRankNumberWidth - kIndent; ++i)
+      dashes += style_.pick("─", "-");
     line("  " + style_.paint(dashes, kQuiet));
   }
 
@@ -205,7 +207,7 @@ class TextReport : public TextPage {
 
   void phases() {
     if (rank_.phases.empty()) return;
-    head("over the step", pad_left("requested", kNumberWidth) + pad_left("allocated", 12) +
+    head("over the step", pad_left("requested", kRankNumberWidth) + pad_left("allocated", 12) +
                               pad_left("reserved", 12) + fmt::format("   {}", unit_.name));
     for (const PhaseReport& p : rank_.phases)
       levels_row(name(p.phase), p.peak, p.phase == rank_.peak_phase);
@@ -238,7 +240,7 @@ class TextReport : public TextPage {
   void ranks() {
     if (p_.ranks.size() < 2) return;
     head("per rank",
-         pad_left("device", kNumberWidth) + pad_left("allocated", 12) + pad_left("steady", 12));
+         pad_left("device", kRankNumberWidth) + pad_left("allocated", 12) + pad_left("steady", 12));
     for (const RankReport& r : p_.ranks) {
       const std::string many = r.ranks.size() > 1 ? fmt::format(" +{}", r.ranks.size() - 1) : "";
       line(pad_right(shorten(fmt::format("  stage {}, rank {}{}", r.stage,
@@ -280,8 +282,8 @@ class TextReport : public TextPage {
   /// What the allocator does not know of, where there is more than the context.
   void outside() {
     if (rank_.outside.size() < 2) return;
-    head("outside the allocator",
-         pad_left("counted", kNumberWidth) + pad_left("at least", 12) + pad_left("at most", 12));
+    head("outside the allocator", pad_left("counted", kRankNumberWidth) + pad_left("at least", 12) +
+                                      pad_left("at most", 12));
     for (const OutsideMemory& item : rank_.outside)
       line(pad_right(shorten("  " + item.what, kLabelWidth, style_), kLabelWidth) +
            number(item.counted_bytes) + pad_left(unit_.text(item.low_bytes), 12) +
@@ -291,11 +293,11 @@ class TextReport : public TextPage {
   void largest() {
     if (rank_.largest.empty()) return;
     constexpr int kCountWidth = 6;
-    const int text_width = width_ - kCountWidth - kNumberWidth;
+    const int text_width = width_ - kCountWidth - kRankNumberWidth;
     blank();
     line(pad_right("  " + style_.bold("largest at the peak"), text_width) +
          style_.paint(
-             pad_left("count", kCountWidth) + pad_left(std::string(unit_.name), kNumberWidth),
+             pad_left("count", kCountWidth) + pad_left(std::string(unit_.name), kRankNumberWidth),
              kQuiet));
     for (std::size_t i = 0; i < std::min(options_.largest, rank_.largest.size()); ++i) {
       const LargestTensor& t = rank_.largest[i];

@@ -12,7 +12,7 @@
 namespace memtape::time {
 namespace {
 
-constexpr double kMicro = 1e-6;
+constexpr double kMicrosecond = 1e-6;
 constexpr std::array<std::string_view, 5> kNames = {"all_reduce", "all_gather", "reduce_scatter",
                                                     "alltoall", "custom_all_reduce"};
 constexpr std::size_t kServed = 4;
@@ -66,11 +66,12 @@ Collectives::Measured Collectives::measured(std::size_t message, double bytes,
   const double known = static_cast<double>(2 << i);
   const double log = std::log2(std::max(bytes, 1024.0) / 1024.0) / 2;  // powers of four from 1 KiB
   const auto last = static_cast<double>(times.size() - 1);
-  if (log >= last) return {times.back() * kMicro * std::exp2(2 * (log - last)) * scale_, known};
+  if (log >= last)
+    return {times.back() * kMicrosecond * std::exp2(2 * (log - last)) * scale_, known};
   const auto at = static_cast<std::size_t>(log);
   const double part = log - static_cast<double>(at);
   const double time = times[at] + (times[at + 1] - times[at]) * (std::exp2(2 * part) - 1) / 3;
-  return {time * kMicro * (at < 3 ? 1 : scale_), known};
+  return {time * kMicrosecond * (at < 3 ? 1 : scale_), known};
 }
 
 double Collectives::near(Message message, double bytes, std::int64_t ranks) const {
@@ -81,7 +82,7 @@ double Collectives::near(Message message, double bytes, std::int64_t ranks) cons
            kHop * std::log2(n);
   // More or fewer ranks than were measured: the same bandwidth, and more hops.
   return found.seconds * crossings(message, n) / crossings(message, found.ranks) +
-         (n > found.ranks ? kMicro * (n - found.ranks) * 0.5 : 0);
+         (n > found.ranks ? kMicrosecond * (n - found.ranks) * 0.5 : 0);
 }
 
 double Collectives::far(Message message, double bytes, Group group) const {

@@ -13,7 +13,7 @@
 namespace memtape::time {
 namespace {
 
-constexpr double kMicro = 1e-6;
+constexpr double kKernelMicrosecond = 1e-6;
 /// The grid of scripts/kernel_tables.py.
 constexpr std::array<double, 14> kRowsOfGemm = {1,   8,    16,   32,   64,   128,   256,
                                                 512, 1024, 2048, 4096, 8192, 16384, 32768};
@@ -193,7 +193,7 @@ double Kernels::experts(const Experts& e, Compute compute) const {
   if (shares.empty()) shares = experts_[0][0];
   if (shares.empty()) return roof / 0.4 + kLeastKernel;
   const Place at = place_of(per, 0, 15);
-  const Place length = place_of(std::sqrt(roof / kMicro), 0, 8);
+  const Place length = place_of(std::sqrt(roof / kKernelMicrosecond), 0, 8);
   const auto of = [&](int row) {
     return between(shares.subspan(static_cast<std::size_t>(row * 8), 8), length);
   };

@@ -7,7 +7,7 @@
 namespace memtape::time {
 namespace {
 
-using Kind = AttentionShape::Kind;
+using LayerAttention = AttentionShape::Kind;
 
 /// Operations of flash attention's backward over its forward's: five products for two, of which
 /// published kernels reach four fifths of the forward's rate (FlashAttention-2, table of section
@@ -15,7 +15,7 @@ using Kind = AttentionShape::Kind;
 constexpr double kBackwardOfAttention = 2.5 / 0.8;
 /// Messages behind computation slow it down: they take multiprocessors and memory (Galvatron
 /// measures 1.1 to 1.3 of the time that both share).
-constexpr double kSlowdown = 0.2;
+constexpr double kLayerSlowdown = 0.2;
 /// Of a tensor-parallel message in pieces under its GEMM, what still shows: the first or last
 /// piece of as many as there are ranks (Megatron's userbuffers, torch's asynchronous TP).
 constexpr double kShownOfPieces = 0.25;
@@ -27,9 +27,9 @@ constexpr double kOpsOfLinear = 6;
 constexpr double kOpsOfLowLinear = 14;
 constexpr double kOpsOfDispatch = 70;
 
-double to_double(std::int64_t x) { return static_cast<double>(x); }
+double layer_double(std::int64_t x) { return static_cast<double>(x); }
 
-std::int64_t cut(std::int64_t x, std::int64_t ranks) {
+std::int64_t cut_layer(std::int64_t x, std::int64_t ranks) {
   return std::max<std::int64_t>((x + ranks - 1) / ranks, 1);
 }
 
@@ -70,11 +70,11 @@ struct LayerClock::Linear {
 LayerClock::Sizes LayerClock::sizes(const TrainSetup& s) const {
   Sizes z;
   z.setup = &s;
-  z.sequence = std::ceil(to_double(s.sequence) / to_double(s.cp));
-  z.sequences = to_double(s.micro_batch);
+  z.sequence = std::ceil(layer_double(s.sequence) / layer_double(s.cp));
+  z.sequences = layer_double(s.micro_batch);
   z.tokens = z.sequence * z.sequences;
-  z.own_tokens = s.sequence_parallel ? z.tokens / to_double(s.tp) : z.tokens;
-  z.hidden = to_double(shape_.hidden);
+  z.own_tokens = s.sequence_parallel ? z.tokens / layer_double(s.tp) : z.tokens;
+  z.hidden = layer_double(shape_.hidden);
   const std::int64_t domain = kernels_.machine().domain;
   z.tp = Group::strided(s.tp, 1, domain);
   z.cp = Group::strided(s.cp, s.tp, domain);
@@ -159,15 +159,16 @@ void LayerClock::tensor_messages(LayerTime& t, const Sizes& z, double gemm_behin
 
 void LayerClock::projections(LayerTime& t, const Sizes& z, const AttentionShape& a) const {
   const std::int64_t tp = z.setup->tp;
-  const auto heads = to_double(cut(a.heads, tp)), kv = to_double(cut(a.kv_heads, tp));
-  const auto d = to_double(a.head_dim), dv = to_double(a.value_head_dim);
-  if (a.kind == Kind::linear) {
-    linear(t, z, {to_double(cut(a.in_width, tp)), z.hidden});
-  } else if (a.kind == Kind::latent) {
-    const auto rank = to_double(a.kv_rank), rope = to_double(a.rope_dim);
+  const auto heads = layer_double(cut_layer(a.heads, tp)),
+             kv = layer_double(cut_layer(a.kv_heads, tp));
+  const auto d = layer_double(a.head_dim), dv = layer_double(a.value_head_dim);
+  if (a.kind == LayerAttention::linear) {
+    linear(t, z, {layer_double(cut_layer(a.in_width, tp)), z.hidden});
+  } else if (a.kind == LayerAttention::latent) {
+    const auto rank = layer_double(a.kv_rank), rope = layer_double(a.rope_dim);
     if (a.q_rank > 0) {
-      linear(t, z, {to_double(a.q_rank) + rank + rope, z.hidden});
-      linear(t, z, {heads * d, to_double(a.q_rank)});
+      linear(t, z, {layer_double(a.q_rank) + rank + rope, z.hidden});
+      linear(t, z, {heads * d, layer_double(a.q_rank)});
     } else {
       linear(t, z, {heads * d + rank + rope, z.hidden});
     }
@@ -191,9 +192,9 @@ void LayerClock::projections(LayerTime& t, const Sizes& z, const AttentionShape&
 
 void LayerClock::core_attention(LayerTime& t, const Sizes& z, const AttentionShape& a) const {
   const TrainSetup& s = *z.setup;
-  const auto heads = to_double(cut(a.heads, s.tp));
-  const auto d = to_double(a.head_dim), dv = to_double(a.value_head_dim);
-  if (a.kind == Kind::linear) {
+  const auto heads = layer_double(cut_layer(a.heads, s.tp));
+  const auto d = layer_double(a.head_dim), dv = layer_double(a.value_head_dim);
+  if (a.kind == LayerAttention::linear) {
     // A scan in chunks of 64 to 256 tokens: products within the chunk and with the state.
     const double flops = z.tokens * heads * (2 * 128 * (d + dv) + 6 * d * dv);
     const double seconds = kernels_.context_attention(flops, 1024, a.value_head_dim, false) +
@@ -204,15 +205,15 @@ void LayerClock::core_attention(LayerTime& t, const Sizes& z, const AttentionSha
     t.backward.kernels += 14;
     return;
   }
-  const auto whole = to_double(s.sequence);
+  const auto whole = layer_double(s.sequence);
   double seen = shape_.causal ? whole / 2 : whole;
-  if (a.window > 0) seen = std::min(seen, to_double(a.window));
-  if (a.top_tokens > 0) seen = std::min(seen, to_double(a.top_tokens));
+  if (a.window > 0) seen = std::min(seen, layer_double(a.window));
+  if (a.top_tokens > 0) seen = std::min(seen, layer_double(a.top_tokens));
   const double flops = 2 * z.tokens * heads * seen * (d + dv);
   double seconds = 0;
   if (s.flash_attention) {
-    const double length = a.window > 0 ? std::min(whole, to_double(a.window) * 4) : z.sequence;
-    seconds = a.kind == Kind::latent
+    const double length = a.window > 0 ? std::min(whole, layer_double(a.window) * 4) : z.sequence;
+    seconds = a.kind == LayerAttention::latent
                   ? kernels_.latent_context_attention(flops, length)
                   : kernels_.context_attention(flops, length, a.head_dim, s.flash_attention_2);
     t.backward.attention += kBackwardOfAttention * seconds;
@@ -236,12 +237,12 @@ void LayerClock::core_attention(LayerTime& t, const Sizes& z, const AttentionSha
 /// Ring attention: keys and values go round while the chunk before is worked on.
 void LayerClock::context_messages(LayerTime& t, const Sizes& z, const AttentionShape& a) const {
   const TrainSetup& s = *z.setup;
-  if (s.cp <= 1 || a.kind == Kind::none || a.kind == Kind::linear) return;
-  const auto kv = to_double(cut(a.kv_heads, s.tp));
-  const double bytes = z.tokens * kv * to_double(a.head_dim + a.value_head_dim) * 2;
-  const double hops = to_double(s.cp - 1);
+  if (s.cp <= 1 || a.kind == LayerAttention::none || a.kind == LayerAttention::linear) return;
+  const auto kv = layer_double(cut_layer(a.kv_heads, s.tp));
+  const double bytes = z.tokens * kv * layer_double(a.head_dim + a.value_head_dim) * 2;
+  const double hops = layer_double(s.cp - 1);
   const double one = collectives_.send(bytes, z.cp.near >= z.cp.ranks);
-  const double work = t.forward.attention / to_double(s.cp);
+  const double work = t.forward.attention / layer_double(s.cp);
   t.forward.cp += hops * std::max(one - work, 0.0);
   t.forward.hidden += hops * std::min(one, work);
   t.backward.cp += hops * std::max(2 * one - work * kBackwardOfAttention, 0.0);
@@ -251,7 +252,7 @@ void LayerClock::context_messages(LayerTime& t, const Sizes& z, const AttentionS
 }
 
 void LayerClock::attention(LayerTime& t, const Sizes& z, const AttentionShape& a) const {
-  if (a.kind == Kind::none) return;
+  if (a.kind == LayerAttention::none) return;
   LayerTime own;
   projections(own, z, a);
   const double behind = own.weights.gemm;
@@ -267,7 +268,7 @@ void LayerClock::attention(LayerTime& t, const Sizes& z, const AttentionShape& a
 
 void LayerClock::dense(LayerTime& t, const Sizes& z, const MlpShape& m, double width) const {
   if (width <= 0) return;
-  const double own = std::ceil(width / to_double(z.setup->tp));
+  const double own = std::ceil(width / layer_double(z.setup->tp));
   linear(t, z, {own * (m.gated ? 2 : 1), z.hidden});
   linear(t, z, {z.hidden, own});
   const double gates = m.gated ? 1 : 0;
@@ -285,7 +286,7 @@ void LayerClock::dense(LayerTime& t, const Sizes& z, const MlpShape& m, double w
 /// HybridEP send a token once to a node and spread it there.
 void LayerClock::dispatch(LayerTime& t, const Sizes& z, const MlpShape& m) const {
   const TrainSetup& s = *z.setup;
-  const double picks = z.own_tokens * to_double(m.top_k);
+  const double picks = z.own_tokens * layer_double(m.top_k);
   const double bytes = picks * z.hidden * 2;
   // Sorting by expert and back, and the weighted sum.
   t.forward.elementwise += kernels_.elementwise(3 * bytes + 2 * bytes);
@@ -294,7 +295,7 @@ void LayerClock::dispatch(LayerTime& t, const Sizes& z, const MlpShape& m) const
   t.backward.kernels += kOpsOfDispatch;
   if (s.etp > 1 && s.sequence_parallel) {  // each cut of an expert needs all of its tokens
     const Group cuts = Group::strided(s.etp, 1, kernels_.machine().domain);
-    const double whole = bytes * to_double(s.etp);
+    const double whole = bytes * layer_double(s.etp);
     const double both = collectives_.seconds(Message::all_gather, whole, cuts) +
                         collectives_.seconds(Message::reduce_scatter, whole, cuts);
     t.forward.tp += both;
@@ -303,10 +304,11 @@ void LayerClock::dispatch(LayerTime& t, const Sizes& z, const MlpShape& m) const
   if (s.ep <= 1) return;
   double sent = bytes;
   if (s.fast_dispatch) {
-    const double targets =
-        z.ep.near >= z.ep.ranks ? to_double(s.ep) : to_double(z.ep.ranks) / to_double(z.ep.near);
-    double met = targets * (1 - std::pow(1 - 1 / targets, to_double(m.top_k)));
-    if (m.top_groups > 0) met = std::min(met, to_double(m.top_groups));
+    const double targets = z.ep.near >= z.ep.ranks
+                               ? layer_double(s.ep)
+                               : layer_double(z.ep.ranks) / layer_double(z.ep.near);
+    double met = targets * (1 - std::pow(1 - 1 / targets, layer_double(m.top_k)));
+    if (m.top_groups > 0) met = std::min(met, layer_double(m.top_groups));
     sent = z.own_tokens * z.hidden * 2 * std::max(met, 1.0);
   }
   const double one = collectives_.seconds(Message::all_to_all, sent, z.ep);
@@ -320,11 +322,11 @@ void LayerClock::dispatch(LayerTime& t, const Sizes& z, const MlpShape& m) const
 
 void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const {
   const TrainSetup& s = *z.setup;
-  const auto local = to_double(cut(m.experts, s.ep));
-  const auto width = to_double(cut(m.expert_width, s.etp));
+  const auto local = layer_double(cut_layer(m.experts, s.ep));
+  const auto width = layer_double(cut_layer(m.expert_width, s.etp));
   // A rank gets as many picks as it sends, and those of the ranks that share its experts.
   const double picks =
-      z.own_tokens * to_double(m.top_k) * (s.sequence_parallel ? to_double(s.etp) : 1.0);
+      z.own_tokens * layer_double(m.top_k) * (s.sequence_parallel ? layer_double(s.etp) : 1.0);
   const double each = std::max(picks / local, 1.0);
   const double matrices = m.gated ? 2 : 1;
   const auto gemm = [&](double rows, double n, double k) {
@@ -346,9 +348,9 @@ void LayerClock::mixture(LayerTime& t, const Sizes& z, const MlpShape& m) const 
   t.weights.kernels += 2 * kOpsOfLinear;
   // The router, in float32, and its top k.
   t.forward.elementwise +=
-      kernels_.elementwise(z.own_tokens * (z.hidden * 4 + to_double(m.experts) * 40));
+      kernels_.elementwise(z.own_tokens * (z.hidden * 4 + layer_double(m.experts) * 40));
   t.backward.elementwise +=
-      kernels_.elementwise(z.own_tokens * (z.hidden * 6 + to_double(m.experts) * 40));
+      kernels_.elementwise(z.own_tokens * (z.hidden * 6 + layer_double(m.experts) * 40));
   t.forward.kernels += 12;
   t.backward.kernels += 8;
   dispatch(t, z, m);
@@ -360,10 +362,10 @@ LayerTime LayerClock::layer(const LayerShape& l, const TrainSetup& s) const {
   LayerTime t;
   attention(t, z, l.attention);
   LayerTime mlp;
-  if (l.mlp.width > 0) dense(mlp, z, l.mlp, to_double(l.mlp.width));
+  if (l.mlp.width > 0) dense(mlp, z, l.mlp, layer_double(l.mlp.width));
   if (l.mlp.is_mixture()) mixture(mlp, z, l.mlp);
   if (l.mlp.is_mixture() && l.mlp.shared_width > 0)
-    dense(mlp, z, l.mlp, to_double(l.mlp.shared_width));
+    dense(mlp, z, l.mlp, layer_double(l.mlp.shared_width));
   if (l.mlp.width > 0 || (l.mlp.is_mixture() && s.tp > 1 && l.mlp.shared_width > 0))
     tensor_messages(mlp, z, mlp.weights.gemm);
   if (l.mlp.width > 0 || l.mlp.is_mixture()) norms(mlp, z, 1);
@@ -376,13 +378,15 @@ LayerTime LayerClock::layer(const LayerShape& l, const TrainSetup& s) const {
   if (r.kind == Recompute::Kind::full) t.recompute = t.forward;
   if (r.kind == Recompute::Kind::selective && r.norms)
     t.recompute.elementwise += kernels_.elementwise(z.own_tokens * z.hidden * 2 * 4);
-  if (r.kind == Recompute::Kind::selective && r.mla_up && l.attention.kind == Kind::latent) {
-    const auto heads = to_double(cut(l.attention.heads, s.tp));
-    const double width = heads * to_double(l.attention.head_dim + l.attention.value_head_dim);
-    t.recompute.gemm += kernels_.gemm({z.tokens, width, to_double(l.attention.kv_rank)}, s.compute);
+  if (r.kind == Recompute::Kind::selective && r.mla_up &&
+      l.attention.kind == LayerAttention::latent) {
+    const auto heads = layer_double(cut_layer(l.attention.heads, s.tp));
+    const double width = heads * layer_double(l.attention.head_dim + l.attention.value_head_dim);
+    t.recompute.gemm +=
+        kernels_.gemm({z.tokens, width, layer_double(l.attention.kv_rank)}, s.compute);
   }
   for (Spent* spent : {&t.forward, &t.backward, &t.weights, &t.recompute})
-    spent->elementwise += kSlowdown * spent->hidden;
+    spent->elementwise += kLayerSlowdown * spent->hidden;
   return t;
 }
 
@@ -397,7 +401,7 @@ LayerTime LayerClock::head(const TrainSetup& s) const {
   y.setup = &plain;
   y.is_low = false;
   LayerTime t;
-  const double width = std::ceil(to_double(shape_.vocab) / to_double(s.tp));
+  const double width = std::ceil(layer_double(shape_.vocab) / layer_double(s.tp));
   linear(t, y, {width, z.hidden});
   if (s.lora_rank > 0) t.weights = {};
   const double logits = z.tokens * width;
@@ -411,7 +415,7 @@ LayerTime LayerClock::head(const TrainSetup& s) const {
     t.backward.tp += gather;
   }
   norms(t, z, 1);
-  const auto times = to_double(shape_.predicted_tokens);
+  const auto times = layer_double(shape_.predicted_tokens);
   t.forward = t.forward.times(times);
   t.backward = t.backward.times(times);
   t.weights = t.weights.times(times);

@@ -10,7 +10,7 @@
 namespace memtape::time {
 namespace {
 
-using Kind = AttentionShape::Kind;
+using ShapeKind = AttentionShape::Kind;
 
 /// Whose time is not modelled: encoders beside decoders, images, a scan of another kind, layers
 /// that differ in ways of their own.
@@ -27,7 +27,7 @@ std::int64_t feed_forward_width(const Config& c, std::int64_t hidden) {
 }
 
 AttentionShape latent_attention(const Config& c, AttentionShape a) {
-  a.kind = Kind::latent;
+  a.kind = ShapeKind::latent;
   a.q_rank = c.optional_integer("q_lora_rank").value_or(0);
   a.kv_rank = c.dimension("kv_lora_rank");
   a.rope_dim = c.dimension("qk_rope_head_dim", 64);
@@ -98,7 +98,7 @@ bool is_mixture(const Config& c, std::int64_t layer) {
 
 AttentionShape linear_attention(const Config& c, AttentionShape a) {
   const std::int64_t key_heads = c.dimension("linear_num_key_heads", a.kv_heads);
-  a.kind = Kind::linear;
+  a.kind = ShapeKind::linear;
   a.head_dim = c.dimension("linear_key_head_dim", 128);
   a.heads = c.dimension("linear_num_value_heads", a.heads);
   a.value_head_dim = c.dimension("linear_value_head_dim", 128);
@@ -109,7 +109,7 @@ AttentionShape linear_attention(const Config& c, AttentionShape a) {
 
 AttentionShape state_space(const Config& c) {
   AttentionShape a;
-  a.kind = Kind::linear;
+  a.kind = ShapeKind::linear;
   a.heads = c.dimension({"mamba_num_heads", "num_heads"}, 128);
   a.value_head_dim = c.dimension({"mamba_head_dim", "head_dim"}, 64);
   a.head_dim = c.dimension({"ssm_state_size", "state_size"}, 128);
@@ -174,7 +174,7 @@ std::vector<LayerShape> layers_of_pattern(const Config& c, const std::string& pa
   std::vector<LayerShape> layers;
   for (const char letter : pattern) {
     LayerShape layer;
-    layer.attention.kind = Kind::none;
+    layer.attention.kind = ShapeKind::none;
     layer.attention.heads = layer.attention.kv_heads = 0;
     layer.mlp = {};
     if (letter == 'M') layer.attention = state_space(c);
@@ -221,9 +221,9 @@ double matrices(const AttentionShape& a, double hidden) {
   const auto heads = static_cast<double>(a.heads), kv = static_cast<double>(a.kv_heads);
   const auto d = static_cast<double>(a.head_dim), dv = static_cast<double>(a.value_head_dim);
   switch (a.kind) {
-    case Kind::none: return 0;
-    case Kind::linear: return hidden * static_cast<double>(a.in_width) + heads * dv * hidden;
-    case Kind::latent: {
+    case ShapeKind::none: return 0;
+    case ShapeKind::linear: return hidden * static_cast<double>(a.in_width) + heads * dv * hidden;
+    case ShapeKind::latent: {
       const auto q = static_cast<double>(a.q_rank), r = static_cast<double>(a.kv_rank);
       const auto rope = static_cast<double>(a.rope_dim);
       const double queries = q > 0 ? hidden * q + q * heads * d : hidden * heads * d;
@@ -232,7 +232,7 @@ double matrices(const AttentionShape& a, double hidden) {
       return queries + hidden * (r + rope) + r * heads * (d - rope + dv) + heads * dv * hidden +
              (a.top_tokens > 0 ? index : 0);
     }
-    case Kind::multi_head: break;
+    case ShapeKind::multi_head: break;
   }
   return hidden * heads * d + hidden * kv * (d + dv) + heads * dv * hidden;
 }

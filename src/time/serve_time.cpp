@@ -8,11 +8,11 @@
 namespace memtape::time {
 namespace {
 
-using Kind = AttentionShape::Kind;
+using ServedAttention = AttentionShape::Kind;
 
-double to_double(std::int64_t x) { return static_cast<double>(x); }
-double cut(std::int64_t x, std::int64_t ranks) {
-  return to_double(std::max<std::int64_t>((x + ranks - 1) / ranks, 1));
+double served_double(std::int64_t x) { return static_cast<double>(x); }
+double cut_served(std::int64_t x, std::int64_t ranks) {
+  return served_double(std::max<std::int64_t>((x + ranks - 1) / ranks, 1));
 }
 
 /// A pass costs the engine's scheduler, sampling and sending of tokens so much beside its kernels.
@@ -30,7 +30,7 @@ constexpr double kShareOfCompiled = 0.3;
 
 double launches(const LayerShape& layer) {
   return kDenseLayer + (layer.mlp.is_mixture() ? kMoreForMixture : 0) +
-         (layer.attention.kind == Kind::latent ? kMoreForLatent : 0);
+         (layer.attention.kind == ServedAttention::latent ? kMoreForLatent : 0);
 }
 
 }  // namespace
@@ -41,15 +41,15 @@ double ServeClock::linear(const ServeSetup& s, double tokens, double n, double k
 
 void ServeClock::attention(Cost& cost, const ServeSetup& s, const Pass& p,
                            const AttentionShape& a) const {
-  if (a.kind == Kind::none) return;
+  if (a.kind == ServedAttention::none) return;
   const double tokens = p.prompt_tokens + p.sequences;
-  const auto h = to_double(shape_.hidden);
+  const auto h = served_double(shape_.hidden);
   const std::int64_t tp = s.tp;
-  const double heads = cut(a.heads, tp), kv = cut(a.kv_heads, tp);
-  const auto d = to_double(a.head_dim), dv = to_double(a.value_head_dim);
-  const auto rank = to_double(a.kv_rank), rope = to_double(a.rope_dim);
-  if (a.kind == Kind::latent) {
-    const auto q = to_double(a.q_rank);
+  const double heads = cut_served(a.heads, tp), kv = cut_served(a.kv_heads, tp);
+  const auto d = served_double(a.head_dim), dv = served_double(a.value_head_dim);
+  const auto rank = served_double(a.kv_rank), rope = served_double(a.rope_dim);
+  if (a.kind == ServedAttention::latent) {
+    const auto q = served_double(a.q_rank);
     if (q > 0)
       cost.gemm += linear(s, tokens, q + rank + rope, h) + linear(s, tokens, heads * d, q);
     else
@@ -58,30 +58,30 @@ void ServeClock::attention(Cost& cost, const ServeSetup& s, const Pass& p,
       cost.gemm += kernels_.gemm({p.prompt_tokens, heads * (d - rope + dv), rank}, Compute::bf16);
     if (p.sequences > 0)  // absorbed into the queries and out of the values
       cost.gemm += kernels_.gemm({p.sequences, heads * (d - rope + dv), rank}, Compute::bf16);
-  } else if (a.kind == Kind::linear) {
-    cost.gemm += linear(s, tokens, cut(a.in_width, tp), h);
+  } else if (a.kind == ServedAttention::linear) {
+    cost.gemm += linear(s, tokens, cut_served(a.in_width, tp), h);
   } else {
     cost.gemm += linear(s, tokens, heads * d + kv * (d + dv), h);
   }
   cost.gemm += linear(s, tokens, h, heads * dv);
   cost.elementwise += kernels_.elementwise(tokens * (h * 16 + (heads + 2 * kv) * d * 6));
   const auto limited = [&](double seen) {
-    if (a.window > 0) seen = std::min(seen, to_double(a.window));
-    if (a.top_tokens > 0) seen = std::min(seen, to_double(a.top_tokens));
+    if (a.window > 0) seen = std::min(seen, served_double(a.window));
+    if (a.top_tokens > 0) seen = std::min(seen, served_double(a.top_tokens));
     return seen;
   };
   if (p.prompt_tokens > 0) {
     const double flops = 2 * p.prompt_tokens * heads * limited(p.prompt_length / 2) * (d + dv);
-    cost.attention += a.kind == Kind::latent
+    cost.attention += a.kind == ServedAttention::latent
                           ? kernels_.latent_context_attention(flops, p.prompt_length)
                           : kernels_.context_attention(flops, p.prompt_length, a.head_dim, false);
   }
   if (p.sequences > 0) {
     const double seen = p.sequences * limited(p.context);
-    if (a.kind == Kind::latent)
+    if (a.kind == ServedAttention::latent)
       cost.attention += kernels_.latent_generation_attention(seen * (rank + rope) * s.kv_bytes,
                                                              2 * seen * heads * (2 * rank + rope));
-    else if (a.kind == Kind::linear)
+    else if (a.kind == ServedAttention::linear)
       cost.attention += kernels_.elementwise(p.sequences * heads * d * dv * 8);
     else
       cost.attention += kernels_.generation_attention(seen * kv * (d + dv) * s.kv_bytes,
@@ -92,10 +92,10 @@ void ServeClock::attention(Cost& cost, const ServeSetup& s, const Pass& p,
 
 void ServeClock::mlp(Cost& cost, const ServeSetup& s, const Pass& p, const MlpShape& m) const {
   const double own = p.prompt_tokens + p.sequences;
-  const auto h = to_double(shape_.hidden);
+  const auto h = served_double(shape_.hidden);
   const double matrices = m.gated ? 2 : 1;
   const auto dense = [&](std::int64_t width) {
-    const double w = cut(width, s.tp);
+    const double w = cut_served(width, s.tp);
     cost.gemm += linear(s, own, matrices * w, h) + linear(s, own, h, w);
     cost.elementwise += kernels_.elementwise(own * w * 6);
   };
@@ -103,20 +103,20 @@ void ServeClock::mlp(Cost& cost, const ServeSetup& s, const Pass& p, const MlpSh
   if (m.shared_width > 0) dense(m.shared_width);
   if (m.is_mixture()) {
     // All ranks of attention bring tokens; experts are cut over all ranks, by expert or by width.
-    const double tokens = own * to_double(s.dp);
+    const double tokens = own * served_double(s.dp);
     const std::int64_t ranks = s.tp * s.dp;
     const std::int64_t by_expert = std::min(std::max<std::int64_t>(s.ep, 1), ranks);
     Kernels::Experts e;
-    e.picks = tokens * to_double(m.top_k) / to_double(by_expert);
-    e.local = cut(m.experts, by_expert);
+    e.picks = tokens * served_double(m.top_k) / served_double(by_expert);
+    e.local = cut_served(m.experts, by_expert);
     e.hidden = h;
-    e.width = cut(m.expert_width, std::max<std::int64_t>(ranks / by_expert, 1));
+    e.width = cut_served(m.expert_width, std::max<std::int64_t>(ranks / by_expert, 1));
     e.matrices = matrices + 1;
     e.balanced = false;
     e.weights_only = s.expert_weights_only;
     cost.gemm += kernels_.experts(e, s.experts);
-    cost.gemm += kernels_.gemm({own, to_double(m.experts), h}, Compute::bf16);
-    cost.elementwise += kernels_.elementwise(own * to_double(m.top_k) * h * 4);
+    cost.gemm += kernels_.gemm({own, served_double(m.experts), h}, Compute::bf16);
+    cost.elementwise += kernels_.elementwise(own * served_double(m.top_k) * h * 4);
     if (s.dp > 1) {
       const Group group = Group::strided(ranks, 1, kernels_.machine().domain);
       cost.ep += collectives_.seconds(Message::all_gather, tokens * h * 2, group) +
@@ -134,7 +134,7 @@ ServeClock::Cost ServeClock::pass(const ServeSetup& s, const Pass& p) const {
     Cost one;
     attention(one, s, p, layer.attention);
     mlp(one, s, p, layer.mlp);
-    const auto n = to_double(layer.count);
+    const auto n = served_double(layer.count);
     cost.gemm += n * one.gemm;
     cost.attention += n * one.attention;
     cost.elementwise += n * one.elementwise;
@@ -143,28 +143,29 @@ ServeClock::Cost ServeClock::pass(const ServeSetup& s, const Pass& p) const {
   }
   const double prompts = p.prompt_length > 0 ? std::ceil(p.prompt_tokens / p.prompt_length) : 0;
   const double sampled = p.sequences + prompts;
-  cost.gemm +=
-      kernels_.gemm({sampled, cut(shape_.vocab, s.tp), to_double(shape_.hidden)}, Compute::bf16);
+  cost.gemm += kernels_.gemm(
+      {sampled, cut_served(shape_.vocab, s.tp), served_double(shape_.hidden)}, Compute::bf16);
   cost.host += kPassWithGraphs;
   double eager = 0;
-  for (const LayerShape& layer : shape_.layers) eager += to_double(layer.count) * launches(layer);
+  for (const LayerShape& layer : shape_.layers)
+    eager += served_double(layer.count) * launches(layer);
   if (s.engine == ServeSetup::Engine::vllm) eager *= kShareOfCompiled;
   if (!s.cuda_graphs || p.prompt_tokens > 0) cost.host += std::max(eager - cost.seconds(), 0.0);
   if (s.pp > 1)
-    cost.tp += to_double(s.pp - 1) *
-               collectives_.send((p.prompt_tokens + p.sequences) * to_double(shape_.hidden) * 2,
+    cost.tp += served_double(s.pp - 1) *
+               collectives_.send((p.prompt_tokens + p.sequences) * served_double(shape_.hidden) * 2,
                                  s.tp * s.dp * s.pp <= kernels_.machine().domain);
   return cost;
 }
 
 ServeTime ServeClock::time(const ServeSetup& s) const {
   ServeTime t;
-  const double input = to_double(s.input_tokens),
-               output = std::max(to_double(s.output_tokens), 1.0);
-  const double requests = std::max(1.0, to_double(s.concurrency) / to_double(s.dp));
+  const double input = served_double(s.input_tokens),
+               output = std::max(served_double(s.output_tokens), 1.0);
+  const double requests = std::max(1.0, served_double(s.concurrency) / served_double(s.dp));
   const double context = input + output / 2;
   const Cost decode = pass(s, {0, 0, requests, context});
-  const double chunk = std::min(to_double(s.max_batched_tokens), input * requests);
+  const double chunk = std::min(served_double(s.max_batched_tokens), input * requests);
   const Cost full = pass(s, {chunk, std::min(input, chunk), 0, 0});
   const double prompts_in_chunk = chunk / input;
   t.prefill_seconds = pass(s, {input, input, 0, 0}).seconds();
@@ -179,7 +180,7 @@ ServeTime ServeClock::time(const ServeSetup& s) const {
   const double ttft = (t.prefill_seconds + t.decode_seconds) * (1 + waits);
   t.tpot = {tpot, tpot, tpot};
   t.ttft = {ttft, ttft, ttft};
-  t.requests_per_second = to_double(s.concurrency) / (ttft + tpot * output);
+  t.requests_per_second = served_double(s.concurrency) / (ttft + tpot * output);
   t.tokens_per_second = t.requests_per_second * output;
   const auto add = [&](PartKind kind, std::string_view what, double seconds) {
     if (seconds > 0) t.decode_parts.push_back({kind, what, seconds, 0});

@@ -7,10 +7,10 @@
 namespace memtape::time {
 namespace {
 
-double to_double(std::int64_t x) { return static_cast<double>(x); }
+double step_double(std::int64_t x) { return static_cast<double>(x); }
 
 /// Messages behind computation slow it down (layer_time.cpp).
-constexpr double kSlowdown = 0.2;
+constexpr double kStepSlowdown = 0.2;
 /// Gradients are reduced in buckets: the last one has nothing left to hide behind.
 constexpr double kLastBucket = 0.05;
 /// Of a layer's launches, those after its dispatcher's copy of counts to the host.
@@ -120,13 +120,13 @@ void TrainClock::add_sharded(Stage& stage, const TrainSetup& s) const {
       messages(stage.experts, z.expert_group, s.gradient_bytes, Message::reduce_scatter);
   if (s.lora_rank > 0) reduce = 0;
   if (z.replicas.ranks > 1)
-    reduce += collectives_.seconds(Message::all_reduce,
-                                   stage.dense / to_double(z.ranks) * s.gradient_bytes, z.replicas);
+    reduce += collectives_.seconds(
+        Message::all_reduce, stage.dense / step_double(z.ranks) * s.gradient_bytes, z.replicas);
   const double again = s.reshard_after_forward ? gather : 0;
   const double forward = stage.forward_work(), backward = stage.backward_work();
   const auto shown = [&](double messages_seconds, double work) {
     return std::max(messages_seconds - work, 0.0) + messages_seconds / layers +
-           kSlowdown * std::min(messages_seconds, work);
+           kStepSlowdown * std::min(messages_seconds, work);
   };
   stage.gathers_forward = shown(gather, forward);
   stage.gathers_backward = shown(again + reduce, backward);
@@ -149,11 +149,11 @@ std::vector<std::int64_t> TrainClock::cuts(const TrainSetup& s, const Layers& la
     return t.forward.compute() + t.backward.compute() + t.weights.compute();
   };
   const double layer = std::max(seconds(layers.by_run.back()), 1e-12);
-  const double tail = seconds(layers.head) / layer + to_double(shape_.predicted_tokens - 1);
-  const double each = (to_double(total) + tail) / to_double(chunks);
+  const double tail = seconds(layers.head) / layer + step_double(shape_.predicted_tokens - 1);
+  const double each = (step_double(total) + tail) / step_double(chunks);
   for (std::int64_t c = 1; c < chunks; ++c)
     first[static_cast<std::size_t>(c)] =
-        std::min(total, static_cast<std::int64_t>(std::lround(each * to_double(c))));
+        std::min(total, static_cast<std::int64_t>(std::lround(each * step_double(c))));
   first.back() = total;
   return first;
 }
@@ -166,7 +166,7 @@ TrainClock::Stage TrainClock::chunk(const TrainSetup& s, const Layers& layers, s
   std::int64_t at = 0;
   for (std::size_t i = 0; i < shape_.layers.size(); at += shape_.layers[i++].count) {
     const LayerShape& layer = shape_.layers[i];
-    const auto n = to_double(
+    const auto n = step_double(
         std::max<std::int64_t>(std::min(last, at + layer.count) - std::max(first, at), 0));
     if (n <= 0) continue;
     const LayerTime& t = layers.by_run[i];
@@ -174,13 +174,13 @@ TrainClock::Stage TrainClock::chunk(const TrainSetup& s, const Layers& layers, s
     stage.backward += t.backward.times(n);
     stage.weights += t.weights.times(n);
     stage.recompute += t.recompute.times(
-        part ? std::min(1.0, to_double(s.recompute.layers) / to_double(last - first)) * n : n);
+        part ? std::min(1.0, step_double(s.recompute.layers) / step_double(last - first)) * n : n);
     const double all = shape_.layer_parameters(layer);
     LayerShape dense = layer;
     dense.mlp.experts = dense.mlp.is_mixture() ? 1 : 0;
     const double experts = layer.mlp.is_mixture() ? all - shape_.layer_parameters(dense) : 0;
-    stage.dense += n * (all - experts) / to_double(s.tp);
-    stage.experts += n * experts / to_double(s.ep * s.etp);
+    stage.dense += n * (all - experts) / step_double(s.tp);
+    stage.experts += n * experts / step_double(s.ep * s.etp);
     stage.layers += n;
   }
   return stage;
@@ -192,7 +192,7 @@ std::vector<TrainClock::Stage> TrainClock::stages(const TrainSetup& s, const Lay
   std::vector<Stage> stages;
   for (std::size_t c = 0; c < static_cast<std::size_t>(chunks); ++c)
     stages.push_back(chunk(s, layers, first[c], first[c + 1]));
-  const double embedded = to_double(shape_.hidden * shape_.vocab) / to_double(s.tp);
+  const double embedded = step_double(shape_.hidden * shape_.vocab) / step_double(s.tp);
   Stage& front = stages.front();
   front.forward += layers.embedding.forward;
   front.backward += layers.embedding.backward;
@@ -203,7 +203,7 @@ std::vector<TrainClock::Stage> TrainClock::stages(const TrainSetup& s, const Lay
   back.weights += layers.head.weights;
   if (!shape_.tied || chunks > 1) back.dense += embedded;
   if (shape_.predicted_tokens > 1) {  // a layer more for each further token
-    const auto n = to_double(shape_.predicted_tokens - 1);
+    const auto n = step_double(shape_.predicted_tokens - 1);
     back.forward += layers.by_run.back().forward.times(n);
     back.backward += layers.by_run.back().backward.times(n);
     back.weights += layers.by_run.back().weights.times(n);
@@ -230,7 +230,7 @@ double TrainClock::data_messages(const TrainSetup& s, const Stage& rank, double&
     if (!overlaps) return seconds;
     const double over = std::max(seconds - work, seconds * kLastBucket);
     hidden += seconds - over;
-    return over + kSlowdown * (seconds - over);
+    return over + kStepSlowdown * (seconds - over);
   };
   return shown(reduce, rank.backward_work(), s.overlaps_gradients) +
          shown(gather, rank.forward_work(), s.overlaps_parameters);
@@ -245,7 +245,7 @@ double TrainClock::optimizer_seconds(const TrainSetup& s, double parameters) con
 double TrainClock::offload_seconds(const TrainSetup& s, double parameters) const {
   if (s.offload == OptimizerOffload::none) return 0;
   const Machine& m = kernels_.machine();
-  const double near = to_double(std::min(s.gpus, m.gpus_per_node));
+  const double near = step_double(std::min(s.gpus, m.gpus_per_node));
   const double copies = parameters * (s.gradient_bytes + s.parameter_bytes) /
                         (m.pcie_bytes_per_second * kShareOfPcie);
   return copies + parameters * s.optimizer_bytes * near / (m.host_bytes_per_second * kShareOfHost);
@@ -257,9 +257,9 @@ double model_flops(const ModelShape& shape, double tokens, double sequence) {
     const AttentionShape& a = layer.attention;
     if (a.kind == AttentionShape::Kind::none || a.kind == AttentionShape::Kind::linear) continue;
     double seen = shape.causal ? sequence / 2 : sequence;
-    if (a.window > 0) seen = std::min(seen, to_double(a.window));
-    forward += to_double(layer.count) * 2 * tokens * to_double(a.heads) * seen *
-               to_double(a.head_dim + a.value_head_dim);
+    if (a.window > 0) seen = std::min(seen, step_double(a.window));
+    forward += step_double(layer.count) * 2 * tokens * step_double(a.heads) * seen *
+               step_double(a.head_dim + a.value_head_dim);
   }
   return 3 * forward;
 }
@@ -278,9 +278,9 @@ Pipeline TrainClock::pipeline(const TrainSetup& s, const std::vector<Stage>& sta
     pipeline.chunks.push_back(
         {stage.forward_seconds(s), std::max(stage.backward_seconds(s) - weights, 0.0), weights});
   }
-  const double tokens = to_double(s.micro_batch * s.sequence) / to_double(s.cp);
-  const double cut_by = s.sequence_parallel ? to_double(s.tp) : 1;
-  const double sent = tokens * to_double(shape_.hidden) * 2 / cut_by;
+  const double tokens = step_double(s.micro_batch * s.sequence) / step_double(s.cp);
+  const double cut_by = s.sequence_parallel ? step_double(s.tp) : 1;
+  const double sent = tokens * step_double(shape_.hidden) * 2 / cut_by;
   const bool near = s.gpus <= kernels_.machine().domain;
   pipeline.send = s.pp > 1 ? collectives_.send(sent, near) : 0;
   pipeline.overlaps_sends = s.vpp > 1;
@@ -293,14 +293,14 @@ PipelineTime TrainClock::run(const Pipeline& p) const {
   constexpr double kSteps = 32;
   double unit = 0;
   for (const ChunkTime& t : p.chunks) unit += t.forward + t.backward + t.weights;
-  unit /= to_double(static_cast<std::int64_t>(p.chunks.size()));
+  unit /= step_double(static_cast<std::int64_t>(p.chunks.size()));
   if (p.ranks == 1 || unit <= 0) return run_pipeline(p);
   std::vector<std::int64_t> key = {static_cast<std::int64_t>(p.schedule), p.ranks,
                                    p.chunks_per_rank, p.micro_batches, p.overlaps_sends ? 1 : 0};
   const auto round = [&](double& seconds) {
     const auto steps = static_cast<std::int64_t>(std::lround(seconds / unit * kSteps));
     key.push_back(steps);
-    seconds = to_double(steps) / kSteps;
+    seconds = step_double(steps) / kSteps;
   };
   Pipeline rounded = p;
   for (ChunkTime& t : rounded.chunks) round(t.forward), round(t.backward), round(t.weights);
@@ -312,7 +312,7 @@ PipelineTime TrainClock::run(const Pipeline& p) const {
         p.chunks[c].forward + p.chunks[c].backward + p.chunks[c].weights;
   const auto most = std::max_element(busy.begin(), busy.end());
   time.slowest = most - busy.begin();
-  time.busy = *most * to_double(p.micro_batches);
+  time.busy = *most * step_double(p.micro_batches);
   auto found = bubbles_.find(key);
   if (found == bubbles_.end()) {
     const PipelineTime of = run_pipeline(rounded);
@@ -349,7 +349,7 @@ struct TrainClock::Once {
 
 std::vector<TimePart> TrainClock::parts_of(const TrainSetup& s, const Stage& rank, const Once& once,
                                            double pipeline_seconds, double busy) {
-  const auto n = to_double(s.micro_batches());
+  const auto n = step_double(s.micro_batches());
   Spent pass = rank.forward;
   pass += rank.backward;
   pass += rank.weights;
@@ -381,8 +381,8 @@ StepTime TrainClock::step(const TrainSetup& s, bool timeline, bool explains) con
   const PipelineTime run = this->run(chunks);
   const Stage rank = rank_of(chunks, all, run.slowest);
   const Sharding z = sharding(s);
-  double held = rank.dense / (s.zero >= 1 ? to_double(z.ranks) : 1) +
-                rank.experts / (s.zero >= 1 ? to_double(z.expert_ranks) : 1);
+  double held = rank.dense / (s.zero >= 1 ? step_double(z.ranks) : 1) +
+                rank.experts / (s.zero >= 1 ? step_double(z.expert_ranks) : 1);
   if (s.lora_rank > 0) held *= kTrainedOfAdapters;
   Once once;
   once.data = data_messages(s, rank, once.hidden);

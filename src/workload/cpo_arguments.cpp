@@ -14,19 +14,19 @@ namespace memtape {
 namespace {
 
 constexpr auto kOnlyOfCpo = std::to_array<std::string_view>({"cpo_alpha", "simpo_gamma", "alpha"});
-constexpr auto kOwn =
+constexpr auto kCpoOwn =
     std::to_array<std::string_view>({"cpo_alpha", "simpo_gamma", "alpha", "padding_value",
                                      "generate_during_eval", "is_encoder_decoder"});
 /// Other configurations' that these have, too, and that change no figure.
-constexpr auto kNeutral = std::to_array<std::string_view>(
+constexpr auto kCpoNeutral = std::to_array<std::string_view>(
     {"beta", "max_completion_length", "simpo_gamma", "padding_value", "is_encoder_decoder"});
 /// SFTConfig's that these have, too.
-constexpr auto kShared = std::to_array<std::string_view>(
+constexpr auto kCpoShared = std::to_array<std::string_view>(
     {"max_length", "model_init_kwargs", "trust_remote_code", "dataset_num_proc"});
-constexpr auto kLosses =
+constexpr auto kCpoLosses =
     std::to_array<std::string_view>({"sigmoid", "hinge", "ipo", "simpo", "alphapo"});
 
-bool is_in(std::span<const std::string_view> names, std::string_view name) {
+bool is_among_cpo(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
@@ -36,8 +36,8 @@ bool asks_for_orpo(std::span<const NamedValue> options) {
 
 /// alphapo is simpo without the chosen sequences' likelihood, whatever cpo_alpha says.
 Result<void> set_loss_type(const NamedValue& option, CpoRecipe& cpo) {
-  if (!is_in(kLosses, option.second))
-    return wrong_value(option, suggestion(option.second, kLosses));
+  if (!is_among_cpo(kCpoLosses, option.second))
+    return wrong_value(option, suggestion(option.second, kCpoLosses));
   cpo.loss_type = option.second;
   return {};
 }
@@ -58,9 +58,9 @@ Result<void> refuse_generation(const NamedValue& option) {
 
 }  // namespace
 
-std::span<const std::string_view> cpo_argument_names() { return kOwn; }
+std::span<const std::string_view> cpo_argument_names() { return kCpoOwn; }
 
-bool is_cpo_argument(std::string_view name) { return is_in(kOwn, name); }
+bool is_cpo_argument(std::string_view name) { return is_among_cpo(kCpoOwn, name); }
 
 bool asks_for_cpo(std::span<const NamedValue> options) {
   return asks_for_orpo(options) || asks_for(options, "cpo", is_cpo_argument);
@@ -76,7 +76,7 @@ void set_cpo_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) 
 Result<void> set_cpo_argument(const NamedValue& option, TrainRecipe& recipe) {
   CpoRecipe& cpo = *recipe.trainer.cpo;
   const std::string& name = option.first;
-  if (cpo.takes_odds_ratio && (is_in(kOnlyOfCpo, name) || name == "loss_type"))
+  if (cpo.takes_odds_ratio && (is_among_cpo(kOnlyOfCpo, name) || name == "loss_type"))
     return bad_input("ORPOConfig has no such field", "--" + name, "CPOConfig has it");
   if (name == "disable_dropout") return put(boolean(option), cpo.disable_dropout);
   if (name == "prompt_length") return put(positive(option), cpo.prompt_length);
@@ -85,8 +85,8 @@ Result<void> set_cpo_argument(const NamedValue& option, TrainRecipe& recipe) {
   if (name == "alpha") return set_alpha(option, cpo);
   if (name == "generate_during_eval") return refuse_generation(option);
   if (name == "label_smoothing" && !cpo.takes_odds_ratio) return {};
-  if (is_in(kNeutral, name)) return {};
-  if (is_in(kShared, name)) return set_sft_argument(option, recipe);
+  if (is_among_cpo(kCpoNeutral, name)) return {};
+  if (is_among_cpo(kCpoShared, name)) return set_sft_argument(option, recipe);
   return bad_input(
       std::string(cpo.takes_odds_ratio ? "ORPOConfig" : "CPOConfig") + " has no such field",
       "--" + name, "another of trl's configurations has it");

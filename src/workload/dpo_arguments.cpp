@@ -12,7 +12,7 @@
 namespace memtape {
 namespace {
 
-constexpr auto kOwn = std::to_array<std::string_view>(
+constexpr auto kDpoOwn = std::to_array<std::string_view>(
     {"precompute_ref_log_probs", "precompute_ref_batch_size", "disable_dropout", "beta",
      "loss_weights", "ld_alpha", "f_divergence_type", "f_alpha_divergence_coef", "label_smoothing",
      "use_weighting", "discopop_tau", "sync_ref_model", "ref_model_mixup_alpha",
@@ -24,7 +24,7 @@ constexpr auto kOnlyOfSft = std::to_array<std::string_view>(
      "dataset_text_field", "dataset_kwargs", "chat_template_path", "eos_token", "eval_packing",
      "shuffle_dataset", "packed_sequences"});
 
-constexpr auto kLosses = std::to_array<std::string_view>(
+constexpr auto kDpoLosses = std::to_array<std::string_view>(
     {"sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot",
      "aot_unpaired", "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm"});
 
@@ -33,8 +33,8 @@ constexpr auto kDivergences = std::to_array<std::string_view>(
 
 /// Each time it is said there is one loss more.
 Result<void> add_loss_type(const NamedValue& option, DpoRecipe& dpo) {
-  if (std::ranges::find(kLosses, option.second) == kLosses.end())
-    return wrong_value(option, suggestion(option.second, kLosses));
+  if (std::ranges::find(kDpoLosses, option.second) == kDpoLosses.end())
+    return wrong_value(option, suggestion(option.second, kDpoLosses));
   dpo.loss_types.push_back(option.second);
   return {};
 }
@@ -65,9 +65,11 @@ Result<void> refuse(const NamedValue& option) {
 
 }  // namespace
 
-std::span<const std::string_view> dpo_argument_names() { return kOwn; }
+std::span<const std::string_view> dpo_argument_names() { return kDpoOwn; }
 
-bool is_dpo_argument(std::string_view name) { return std::ranges::find(kOwn, name) != kOwn.end(); }
+bool is_dpo_argument(std::string_view name) {
+  return std::ranges::find(kDpoOwn, name) != kDpoOwn.end();
+}
 
 bool asks_for_dpo(std::span<const NamedValue> options) {
   return asks_for(options, "dpo", is_dpo_argument);

@@ -35,12 +35,12 @@ Result<void> set_eval_steps(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
-struct Field {
+using EvaluationSetter = Result<void> (*)(const NamedValue&, TrainRecipe&);
+struct EvaluationField {
   std::string_view name;
-  Setter set;
+  EvaluationSetter set;
 };
-constexpr auto kFields = std::to_array<Field>({
+constexpr auto kEvaluationFields = std::to_array<EvaluationField>({
     {"eval_strategy", set_strategy},
     {"eval_steps", set_eval_steps},
     {"do_eval", set_do_eval},
@@ -78,22 +78,23 @@ constexpr auto kFields = std::to_array<Field>({
                         TrainRecipe& r) { return put(positive(o), r.trainer.evaluation.samples); }},
 });
 
-constexpr auto kNames = [] {
-  std::array<std::string_view, kFields.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kFields[i].name;
+constexpr auto kEvaluationNames = [] {
+  std::array<std::string_view, kEvaluationFields.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kEvaluationFields[i].name;
   return names;
 }();
 
 }  // namespace
 
-std::span<const std::string_view> evaluation_argument_names() { return kNames; }
+std::span<const std::string_view> evaluation_argument_names() { return kEvaluationNames; }
 
 bool is_evaluation_argument(std::string_view name) {
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  return std::find(kEvaluationNames.begin(), kEvaluationNames.end(), name) !=
+         kEvaluationNames.end();
 }
 
 Result<void> set_evaluation_argument(const NamedValue& option, TrainRecipe& recipe) {
-  for (const Field& field : kFields)
+  for (const EvaluationField& field : kEvaluationFields)
     if (field.name == option.first) return field.set(option, recipe);
   return {};
 }

@@ -14,13 +14,13 @@
 namespace memtape {
 namespace {
 
-using Setter = Result<void> (*)(const NamedValue&, GrpoRecipe&);
-struct Field {
+using GrpoSetter = Result<void> (*)(const NamedValue&, GrpoRecipe&);
+struct GrpoField {
   std::string_view name;
-  Setter set;
+  GrpoSetter set;
 };
 
-Result<void> pass_over(const NamedValue&, GrpoRecipe&) { return {}; }
+Result<void> pass_over_for_grpo(const NamedValue&, GrpoRecipe&) { return {}; }
 
 /// A switch whose way is not modelled.
 Result<void> refuse_if_on(const NamedValue& option, GrpoRecipe&) {
@@ -90,7 +90,7 @@ Result<void> set_cache(const NamedValue& option, GrpoRecipe& grpo) {
   return {};
 }
 
-Result<void> choose(const NamedValue& option, std::span<const std::string_view> known) {
+Result<void> choose_for_grpo(const NamedValue& option, std::span<const std::string_view> known) {
   if (std::ranges::find(known, option.second) != known.end()) return {};
   return wrong_value(option, suggestion(option.second, known));
 }
@@ -99,16 +99,16 @@ Result<void> set_loss_type(const NamedValue& option, GrpoRecipe& grpo) {
   constexpr auto kKnown = std::to_array<std::string_view>(
       {"grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"});
   grpo.loss_type = option.second;
-  return choose(option, kKnown);
+  return choose_for_grpo(option, kKnown);
 }
 
 Result<void> set_level(const NamedValue& option, GrpoRecipe& grpo) {
   constexpr auto kKnown = std::to_array<std::string_view>({"token", "sequence"});
   grpo.per_sequence = option.second == "sequence";
-  return choose(option, kKnown);
+  return choose_for_grpo(option, kKnown);
 }
 
-constexpr auto kFields = std::to_array<Field>({
+constexpr auto kGrpoFields = std::to_array<GrpoField>({
     {"prompt_length",
      [](const NamedValue& o, GrpoRecipe& r) { return put(positive(o), r.prompt_length); }},
     {"num_generations",
@@ -127,31 +127,31 @@ constexpr auto kFields = std::to_array<Field>({
     {"top_p", [](const NamedValue& o, GrpoRecipe& r) { return put(not_negative(o), r.top_p); }},
     {"delta", set_if_given<&GrpoRecipe::clips_two_sided>},
     {"importance_sampling_level", set_level},
-    {"num_generations_eval", pass_over},
-    {"epsilon", pass_over},
-    {"epsilon_high", pass_over},
-    {"reward_weights", pass_over},
-    {"multi_objective_aggregation", pass_over},
-    {"scale_rewards", pass_over},
+    {"num_generations_eval", pass_over_for_grpo},
+    {"epsilon", pass_over_for_grpo},
+    {"epsilon_high", pass_over_for_grpo},
+    {"reward_weights", pass_over_for_grpo},
+    {"multi_objective_aggregation", pass_over_for_grpo},
+    {"scale_rewards", pass_over_for_grpo},
     {"mask_truncated_completions", set_switch<&GrpoRecipe::masks_truncated>},
-    {"log_completions", pass_over},
-    {"log_multimodal", pass_over},
-    {"num_completions_to_print", pass_over},
-    {"log_unique_prompts", pass_over},
-    {"log_completions_hub_repo", pass_over},
-    {"chat_template_kwargs", pass_over},
-    {"sapo_temperature_neg", pass_over},
-    {"sapo_temperature_pos", pass_over},
-    {"vespo_k_pos", pass_over},
-    {"vespo_lambda_pos", pass_over},
-    {"vespo_k_neg", pass_over},
-    {"vespo_lambda_neg", pass_over},
+    {"log_completions", pass_over_for_grpo},
+    {"log_multimodal", pass_over_for_grpo},
+    {"num_completions_to_print", pass_over_for_grpo},
+    {"log_unique_prompts", pass_over_for_grpo},
+    {"log_completions_hub_repo", pass_over_for_grpo},
+    {"chat_template_kwargs", pass_over_for_grpo},
+    {"sapo_temperature_neg", pass_over_for_grpo},
+    {"sapo_temperature_pos", pass_over_for_grpo},
+    {"vespo_k_pos", pass_over_for_grpo},
+    {"vespo_lambda_pos", pass_over_for_grpo},
+    {"vespo_k_neg", pass_over_for_grpo},
+    {"vespo_lambda_neg", pass_over_for_grpo},
     {"ds3_gather_for_generation", refuse_if_off},
     {"entropy_coef", set_unless<0, &GrpoRecipe::adds_entropy_bonus>},
-    {"entropy_coef_min", pass_over},
-    {"entropy_coef_max", pass_over},
-    {"entropy_coef_delta", pass_over},
-    {"entropy_target", pass_over},
+    {"entropy_coef_min", pass_over_for_grpo},
+    {"entropy_coef_max", pass_over_for_grpo},
+    {"entropy_coef_delta", pass_over_for_grpo},
+    {"entropy_target", pass_over_for_grpo},
     {"top_entropy_quantile", set_unless<1, &GrpoRecipe::masks_by_entropy>},
     {"repetition_penalty", set_unless<1, &GrpoRecipe::penalizes_repetition>},
     {"use_adaptive_entropy", set_switch<&GrpoRecipe::adapts_entropy_bonus>},
@@ -159,40 +159,40 @@ constexpr auto kFields = std::to_array<Field>({
     {"off_policy_mask_threshold", set_if_given<&GrpoRecipe::masks_off_policy>},
     {"min_p", set_if_given<&GrpoRecipe::has_min_p>},
     {"cache_implementation", set_cache},
-    {"max_tool_calling_iterations", pass_over},
+    {"max_tool_calling_iterations", pass_over_for_grpo},
     {"use_vllm", refuse_vllm},
-    {"vllm_mode", pass_over},
-    {"vllm_model_impl", pass_over},
-    {"vllm_enable_sleep_mode", pass_over},
-    {"vllm_structured_outputs_regex", pass_over},
-    {"vllm_server_base_url", pass_over},
-    {"vllm_server_host", pass_over},
-    {"vllm_server_port", pass_over},
-    {"vllm_server_timeout", pass_over},
-    {"vllm_group_port", pass_over},
-    {"vllm_gpu_memory_utilization", pass_over},
-    {"vllm_max_model_length", pass_over},
-    {"vllm_tensor_parallel_size", pass_over},
-    {"vllm_importance_sampling_correction", pass_over},
-    {"vllm_importance_sampling_mode", pass_over},
-    {"vllm_importance_sampling_clip_max", pass_over},
-    {"vllm_importance_sampling_clip_min", pass_over},
-    {"vllm_importance_sampling_cap", pass_over},
-    {"transformers_continuous_batching_config", pass_over},
+    {"vllm_mode", pass_over_for_grpo},
+    {"vllm_model_impl", pass_over_for_grpo},
+    {"vllm_enable_sleep_mode", pass_over_for_grpo},
+    {"vllm_structured_outputs_regex", pass_over_for_grpo},
+    {"vllm_server_base_url", pass_over_for_grpo},
+    {"vllm_server_host", pass_over_for_grpo},
+    {"vllm_server_port", pass_over_for_grpo},
+    {"vllm_server_timeout", pass_over_for_grpo},
+    {"vllm_group_port", pass_over_for_grpo},
+    {"vllm_gpu_memory_utilization", pass_over_for_grpo},
+    {"vllm_max_model_length", pass_over_for_grpo},
+    {"vllm_tensor_parallel_size", pass_over_for_grpo},
+    {"vllm_importance_sampling_correction", pass_over_for_grpo},
+    {"vllm_importance_sampling_mode", pass_over_for_grpo},
+    {"vllm_importance_sampling_clip_max", pass_over_for_grpo},
+    {"vllm_importance_sampling_clip_min", pass_over_for_grpo},
+    {"vllm_importance_sampling_cap", pass_over_for_grpo},
+    {"transformers_continuous_batching_config", pass_over_for_grpo},
     {"use_transformers_continuous_batching", refuse_if_on},
     {"use_transformers_paged", refuse_if_on},
     {"cast_lm_head_to_fp32", refuse_if_on},
     {"generation_kwargs", refuse},
 });
 
-constexpr auto kNames = [] {
-  std::array<std::string_view, kFields.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kFields[i].name;
+constexpr auto kGrpoNames = [] {
+  std::array<std::string_view, kGrpoFields.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kGrpoFields[i].name;
   return names;
 }();
 
 /// SFTConfig's and DPOConfig's that GRPOConfig has, too.
-constexpr auto kShared =
+constexpr auto kGrpoShared =
     std::to_array<std::string_view>({"pad_to_multiple_of", "model_init_kwargs", "trust_remote_code",
                                      "router_aux_loss_coef", "shuffle_dataset"});
 
@@ -203,7 +203,7 @@ Result<void> set_shared(const NamedValue& option, TrainRecipe& recipe) {
   if (option.first == "disable_dropout") return put(boolean(option), grpo.disable_dropout);
   if (option.first == "sync_ref_model") return check_sync_ref_model(option);
   if (option.first == "ref_model_mixup_alpha" || option.first == "ref_model_sync_steps") return {};
-  if (std::ranges::find(kShared, option.first) != kShared.end())
+  if (std::ranges::find(kGrpoShared, option.first) != kGrpoShared.end())
     return set_sft_argument(option, recipe);
   return bad_input("GRPOConfig has no such field", "--" + option.first,
                    "another of trl's configurations has it");
@@ -241,10 +241,10 @@ Result<void> settle_batches(TrainRecipe& recipe) {
 
 }  // namespace
 
-std::span<const std::string_view> grpo_argument_names() { return kNames; }
+std::span<const std::string_view> grpo_argument_names() { return kGrpoNames; }
 
 bool is_grpo_argument(std::string_view name) {
-  return std::ranges::find(kNames, name) != kNames.end();
+  return std::ranges::find(kGrpoNames, name) != kGrpoNames.end();
 }
 
 bool asks_for_grpo(std::span<const NamedValue> options) {
@@ -257,7 +257,7 @@ void set_grpo_defaults(std::span<const NamedValue> options, TrainRecipe& recipe)
 }
 
 Result<void> set_grpo_argument(const NamedValue& option, TrainRecipe& recipe) {
-  for (const Field& field : kFields)
+  for (const GrpoField& field : kGrpoFields)
     if (field.name == option.first) return field.set(option, *recipe.trainer.grpo);
   return set_shared(option, recipe);
 }

@@ -10,7 +10,7 @@
 namespace memtape {
 namespace {
 
-constexpr auto kFields =
+constexpr auto kLigerFields =
     std::to_array<std::string_view>({"rope", "rms_norm", "swiglu", "geglu", "cross_entropy",
                                      "fused_linear_cross_entropy", "layer_norm"});
 
@@ -28,7 +28,7 @@ void read_field(const std::string& field, JsonReader& json, LigerRecipe& liger) 
   else if (field == "layer_norm")
     json.skip();  // of vision towers
   else
-    json.fail("Liger has no " + field + " (" + suggestion(field, kFields) + ")");
+    json.fail("Liger has no " + field + " (" + suggestion(field, kLigerFields) + ")");
 }
 
 }  // namespace

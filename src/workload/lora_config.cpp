@@ -12,7 +12,7 @@ namespace {
 
 /// Fields that say how adapters start, scale or are named; megatron_core names a module that is
 /// imported where there is a megatron_config (peft/tuners/lora/model.py, _create_and_replace).
-constexpr auto kNeutral = std::to_array<std::string_view>(
+constexpr auto kLoraNeutral = std::to_array<std::string_view>(
     {"peft_type", "inference_mode", "base_model_name_or_path", "revision", "auto_mapping",
      "alpha_pattern", "runtime_config", "init_lora_weights", "fan_in_fan_out", "peft_version",
      "qalora_group_size", "megatron_core"});
@@ -24,7 +24,7 @@ constexpr auto kEmpty = std::to_array<std::string_view>(
      "lora_ga_config", "velora_config", "arrow_config", "alora_invocation_tokens",
      "monteclora_config", "use_bdlora", "kasa_config"});
 
-constexpr auto kModelled = std::to_array<std::string_view>(
+constexpr auto kLoraModelled = std::to_array<std::string_view>(
     {"r", "lora_alpha", "use_rslora", "target_modules", "lora_dropout", "bias", "use_dora",
      "lora_bias", "task_type", "modules_to_save", "exclude_modules", "layers_to_transform",
      "rank_pattern"});
@@ -37,9 +37,9 @@ bool has(const std::array<std::string_view, N>& names, std::string_view name) {
 }
 
 std::vector<std::string_view> all_names() {
-  std::vector<std::string_view> names(kModelled.begin(), kModelled.end());
+  std::vector<std::string_view> names(kLoraModelled.begin(), kLoraModelled.end());
   names.insert(names.end(), kEmpty.begin(), kEmpty.end());
-  names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+  names.insert(names.end(), kLoraNeutral.begin(), kLoraNeutral.end());
   return names;
 }
 
@@ -209,7 +209,7 @@ void read_field(const std::string& field, JsonReader& json, LoraRecipe& lora) {
   if (field == "bias") return read_bias(json, lora);
   if (has(kEmpty, field)) {
     if (!says_nothing(json)) json.fail(field + " is not modelled");
-  } else if (has(kNeutral, field)) {
+  } else if (has(kLoraNeutral, field)) {
     json.skip();
   } else {
     json.fail("LoraConfig has no " + field + " (" + suggestion(field, all_names()) + ")");

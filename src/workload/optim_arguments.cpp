@@ -59,13 +59,13 @@ constexpr auto kOfOtherPackages = std::to_array<std::string_view>(
 constexpr auto kOtherOptims = std::to_array<std::string_view>(
     {"adamw_torch_xla", "adamw_torch_npu_fused", "adamw_anyprecision"});
 
-using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
+using OptimSetter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct OptimArg {
   std::string_view name;
-  Setter set;
+  OptimSetter set;
 };
 
-Result<void> pass_over(const NamedValue&, TrainRecipe&) { return {}; }
+Result<void> pass_over_for_optim(const NamedValue&, TrainRecipe&) { return {}; }
 
 /// The index of the value among `known`.
 Result<std::size_t> one_of(const NamedValue& option, std::span<const std::string_view> known) {
@@ -125,29 +125,29 @@ constexpr auto kOptimArgs = std::to_array<OptimArg>({
     {"centered", [](const NamedValue& o,
                     TrainRecipe& r) { return put(boolean(o), r.trainer.optim_args.centered); }},
     {"kahan_sum", set_kahan_sum},
-    {"scale", pass_over},
-    {"beta1", pass_over},
-    {"beta2", pass_over},
-    {"beta3", pass_over},
-    {"alpha", pass_over},
-    {"eps", pass_over},
-    {"t_alpha", pass_over},
-    {"t_beta3", pass_over},
-    {"dampening", pass_over},
-    {"weight_decay", pass_over},
-    {"nesterov", pass_over},
-    {"lr_decay", pass_over},
-    {"initial_accumulator_value", pass_over},
-    {"alpha_init", pass_over},
-    {"lamb", pass_over},
-    {"gamma", pass_over},
-    {"grokking_signal_decay_rate", pass_over},
-    {"gradient_clipping", pass_over},
-    {"weight_lr_power", pass_over},
-    {"r", pass_over},
-    {"max_lr", pass_over},
-    {"decouple_lr", pass_over},
-    {"bf16_stochastic_round", pass_over},
+    {"scale", pass_over_for_optim},
+    {"beta1", pass_over_for_optim},
+    {"beta2", pass_over_for_optim},
+    {"beta3", pass_over_for_optim},
+    {"alpha", pass_over_for_optim},
+    {"eps", pass_over_for_optim},
+    {"t_alpha", pass_over_for_optim},
+    {"t_beta3", pass_over_for_optim},
+    {"dampening", pass_over_for_optim},
+    {"weight_decay", pass_over_for_optim},
+    {"nesterov", pass_over_for_optim},
+    {"lr_decay", pass_over_for_optim},
+    {"initial_accumulator_value", pass_over_for_optim},
+    {"alpha_init", pass_over_for_optim},
+    {"lamb", pass_over_for_optim},
+    {"gamma", pass_over_for_optim},
+    {"grokking_signal_decay_rate", pass_over_for_optim},
+    {"gradient_clipping", pass_over_for_optim},
+    {"weight_lr_power", pass_over_for_optim},
+    {"r", pass_over_for_optim},
+    {"max_lr", pass_over_for_optim},
+    {"decouple_lr", pass_over_for_optim},
+    {"bf16_stochastic_round", pass_over_for_optim},
 });
 
 Result<void> set_optim_arg(const NamedValue& arg, TrainRecipe& recipe) {

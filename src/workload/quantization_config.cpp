@@ -11,7 +11,7 @@
 namespace memtape {
 namespace {
 
-constexpr auto kFields = std::to_array<std::string_view>(
+constexpr auto kQuantizationFields = std::to_array<std::string_view>(
     {"load_in_4bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant", "bnb_4bit_compute_dtype",
      "bnb_4bit_quant_storage", "llm_int8_skip_modules", "load_in_8bit", "quant_method",
      "_load_in_4bit", "_load_in_8bit", "llm_int8_threshold", "llm_int8_enable_fp32_cpu_offload",
@@ -85,9 +85,10 @@ void read_field(const std::string& field, JsonReader& json, Read& read) {
   } else if (field == "llm_int8_skip_modules") {
     read_skip_modules(json, read.recipe);
   } else {
-    for (const std::string_view known : kFields)
+    for (const std::string_view known : kQuantizationFields)
       if (known == field) return json.skip();
-    json.fail("BitsAndBytesConfig has no " + field + " (" + suggestion(field, kFields) + ")");
+    json.fail("BitsAndBytesConfig has no " + field + " (" + suggestion(field, kQuantizationFields) +
+              ")");
   }
 }
 

@@ -11,19 +11,19 @@
 namespace memtape {
 namespace {
 
-constexpr auto kOwn = std::to_array<std::string_view>({"center_rewards_coefficient"});
+constexpr auto kRewardOwn = std::to_array<std::string_view>({"center_rewards_coefficient"});
 
 /// SFTConfig's that RewardConfig has, too.
-constexpr auto kShared = std::to_array<std::string_view>(
+constexpr auto kRewardShared = std::to_array<std::string_view>(
     {"max_length", "pad_to_multiple_of", "activation_offloading", "model_init_kwargs",
      "trust_remote_code", "chat_template_path", "dataset_num_proc", "eos_token", "pad_token"});
 
 }  // namespace
 
-std::span<const std::string_view> reward_argument_names() { return kOwn; }
+std::span<const std::string_view> reward_argument_names() { return kRewardOwn; }
 
 bool is_reward_argument(std::string_view name) {
-  return std::ranges::find(kOwn, name) != kOwn.end();
+  return std::ranges::find(kRewardOwn, name) != kRewardOwn.end();
 }
 
 bool asks_for_reward(std::span<const NamedValue> options) {
@@ -44,7 +44,7 @@ Result<void> set_reward_argument(const NamedValue& option, TrainRecipe& recipe) 
     reward.centers_rewards = true;
     return put(not_negative(option), coefficient);
   }
-  if (std::ranges::find(kShared, option.first) != kShared.end())
+  if (std::ranges::find(kRewardShared, option.first) != kRewardShared.end())
     return set_sft_argument(option, recipe);
   return bad_input("RewardConfig has no such field", "--" + option.first,
                    "another of trl's configurations has it");

@@ -11,7 +11,7 @@
 namespace memtape {
 namespace {
 
-constexpr auto kOwn =
+constexpr auto kRlooOwn =
     std::to_array<std::string_view>({"normalize_advantages", "reward_clip_range"});
 /// Of GRPOConfig, and not of RLOOConfig.
 constexpr auto kOnlyOfGrpo = std::to_array<std::string_view>(
@@ -24,9 +24,11 @@ constexpr auto kOnlyOfGrpo = std::to_array<std::string_view>(
 
 }  // namespace
 
-std::span<const std::string_view> rloo_argument_names() { return kOwn; }
+std::span<const std::string_view> rloo_argument_names() { return kRlooOwn; }
 
-bool is_rloo_argument(std::string_view name) { return std::ranges::find(kOwn, name) != kOwn.end(); }
+bool is_rloo_argument(std::string_view name) {
+  return std::ranges::find(kRlooOwn, name) != kRlooOwn.end();
+}
 
 bool asks_for_rloo(std::span<const NamedValue> options) {
   return asks_for(options, "rloo", is_rloo_argument);

@@ -11,15 +11,15 @@
 namespace memtape {
 namespace {
 
-using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
-struct Field {
+using SftSetter = Result<void> (*)(const NamedValue&, TrainRecipe&);
+struct SftField {
   std::string_view name;
-  Setter set;
+  SftSetter set;
 };
 
-Result<void> pass_over(const NamedValue&, TrainRecipe&) { return {}; }
+Result<void> pass_over_for_sft(const NamedValue&, TrainRecipe&) { return {}; }
 
-Result<void> choose(const NamedValue& option, std::span<const std::string_view> known) {
+Result<void> choose_for_sft(const NamedValue& option, std::span<const std::string_view> known) {
   if (std::find(known.begin(), known.end(), option.second) != known.end()) return {};
   return wrong_value(option, suggestion(option.second, known));
 }
@@ -34,7 +34,7 @@ Result<void> set_max_length(const NamedValue& option, TrainRecipe& recipe) {
 Result<void> set_packing_strategy(const NamedValue& option, TrainRecipe& recipe) {
   constexpr std::array<std::string_view, 3> kStrategies{"bfd", "bfd_split", "wrapped"};
   recipe.trainer.sft->wraps = option.second == "wrapped";
-  return choose(option, kStrategies);
+  return choose_for_sft(option, kStrategies);
 }
 
 Result<void> set_eval_packing(const NamedValue& option, TrainRecipe& recipe) {
@@ -46,7 +46,7 @@ Result<void> set_eval_packing(const NamedValue& option, TrainRecipe& recipe) {
 
 Result<void> set_loss_type(const NamedValue& option, TrainRecipe& recipe) {
   constexpr std::array<std::string_view, 3> kLosses{"nll", "dft", "chunked_nll"};
-  if (const Result<void> known = choose(option, kLosses); !known) return known;
+  if (const Result<void> known = choose_for_sft(option, kLosses); !known) return known;
   recipe.trainer.sft->loss_type = option.second == "chunked_nll" ? "nll" : option.second;
   return {};
 }
@@ -58,7 +58,7 @@ Result<void> refuse_if_on(const NamedValue& option, TrainRecipe&) {
   return {};
 }
 
-constexpr auto kFields = std::to_array<Field>({
+constexpr auto kSftFields = std::to_array<SftField>({
     {"max_length", set_max_length},
     {"packing",
      [](const NamedValue& o, TrainRecipe& r) { return put(boolean(o), r.trainer.sft->packing); }},
@@ -71,20 +71,20 @@ constexpr auto kFields = std::to_array<Field>({
        return put(positive(o), r.trainer.sft->packed_sequences);
      }},
     {"activation_offloading", refuse_if_on},
-    {"completion_only_loss", pass_over},
-    {"assistant_only_loss", pass_over},
-    {"dataset_text_field", pass_over},
-    {"dataset_kwargs", pass_over},
-    {"dataset_num_proc", pass_over},
-    {"model_init_kwargs", pass_over},
-    {"trust_remote_code", pass_over},
-    {"chat_template_path", pass_over},
-    {"eos_token", pass_over},
-    {"pad_token", pass_over},
-    {"truncation_mode", pass_over},
-    {"shuffle_dataset", pass_over},
+    {"completion_only_loss", pass_over_for_sft},
+    {"assistant_only_loss", pass_over_for_sft},
+    {"dataset_text_field", pass_over_for_sft},
+    {"dataset_kwargs", pass_over_for_sft},
+    {"dataset_num_proc", pass_over_for_sft},
+    {"model_init_kwargs", pass_over_for_sft},
+    {"trust_remote_code", pass_over_for_sft},
+    {"chat_template_path", pass_over_for_sft},
+    {"eos_token", pass_over_for_sft},
+    {"pad_token", pass_over_for_sft},
+    {"truncation_mode", pass_over_for_sft},
+    {"shuffle_dataset", pass_over_for_sft},
     {"eval_packing", set_eval_packing},
-    {"pad_to_multiple_of", pass_over},
+    {"pad_to_multiple_of", pass_over_for_sft},
     {"router_aux_loss_coef",
      [](const NamedValue& o, TrainRecipe& r) {
        const Result<double> coef = not_negative(o);
@@ -94,9 +94,9 @@ constexpr auto kFields = std::to_array<Field>({
      }},
 });
 
-constexpr auto kNames = [] {
-  std::array<std::string_view, kFields.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kFields[i].name;
+constexpr auto kSftNames = [] {
+  std::array<std::string_view, kSftFields.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kSftFields[i].name;
   return names;
 }();
 
@@ -130,10 +130,10 @@ Result<void> settle_packed_sequences(SftRecipe& sft, TrainRecipe& recipe) {
 
 }  // namespace
 
-std::span<const std::string_view> sft_argument_names() { return kNames; }
+std::span<const std::string_view> sft_argument_names() { return kSftNames; }
 
 bool is_sft_argument(std::string_view name) {
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  return std::find(kSftNames.begin(), kSftNames.end(), name) != kSftNames.end();
 }
 
 bool asks_for_sft(std::span<const NamedValue> options) {
@@ -154,7 +154,7 @@ void set_trl_defaults(std::span<const NamedValue> options, TrainRecipe& recipe) 
 }
 
 Result<void> set_sft_argument(const NamedValue& option, TrainRecipe& recipe) {
-  for (const Field& field : kFields)
+  for (const SftField& field : kSftFields)
     if (field.name == option.first) return field.set(option, recipe);
   return {};
 }

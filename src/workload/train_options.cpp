@@ -117,7 +117,7 @@ std::string_view name_of(E value, const std::array<Choice<E>, N>& choices) {
 constexpr std::int64_t kMostOf = std::int64_t{1} << 31;
 
 /// Tokens are typed as 8k, too.
-Result<std::int64_t> positive(const NamedValue& option) {
+Result<std::int64_t> positive_or_tokens(const NamedValue& option) {
   std::int64_t n = 0;
   if (option.first.ends_with("-length"))
     if (const auto tokens = typed_tokens(option.second); tokens && *tokens > 0 && *tokens < kMostOf)
@@ -139,20 +139,6 @@ Result<double> real(const NamedValue& option, double least, double most, const c
   if (option.second.empty() || *end != '\0' || !std::isfinite(x) || x < least || x > most)
     return wrong(option.first, option.second, hint);
   return x;
-}
-
-template <class T>
-Result<void> put(Result<T> value, T& into) {
-  if (!value) return tl::unexpected(value.error());
-  into = *value;
-  return {};
-}
-
-template <class T>
-Result<void> put(Result<T> value, std::optional<T>& into) {
-  if (!value) return tl::unexpected(value.error());
-  into = *value;
-  return {};
 }
 
 LoraRecipe& lora(TrainRecipe& recipe) {
@@ -360,7 +346,7 @@ Result<void> check_trainer(const NamedValue& option, TrainRecipe& recipe) {
 /// Negative: the first layers.
 Result<void> set_trained_layers(const NamedValue& option, TrainRecipe& recipe) {
   const bool first = option.second.starts_with('-');
-  const auto count = positive({option.first, option.second.substr(first ? 1 : 0)});
+  const auto count = positive_or_tokens({option.first, option.second.substr(first ? 1 : 0)});
   if (!count) return tl::unexpected(count.error());
   constexpr std::int64_t kMost = 10'000;
   const auto layers = static_cast<std::int16_t>(std::min(*count, kMost));
@@ -368,10 +354,10 @@ Result<void> set_trained_layers(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
+using TrainSetter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct Rule {
   std::string_view option;
-  Setter set;
+  TrainSetter set;
 };
 
 constexpr auto kRules = std::to_array<Rule>({
@@ -391,23 +377,23 @@ constexpr auto kRules = std::to_array<Rule>({
     {"attention",
      [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kAttentions), r.attention); }},
     {"micro-batch-size",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.micro_batch_size); }},
     {"sequence-length",
      [](const NamedValue& o, TrainRecipe& r) {
        r.names_sequence_length = true;
-       return put(positive(o), r.sequence_length);
+       return put(positive_or_tokens(o), r.sequence_length);
      }},
     {"target-length",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.target_length); }},
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.target_length); }},
     {"num-labels",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.num_labels); }},
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.num_labels); }},
     {"gradient-accumulation",
      [](const NamedValue& o, TrainRecipe& r) {
        r.names_gradient_accumulation = true;
-       return put(positive(o), r.gradient_accumulation);
+       return put(positive_or_tokens(o), r.gradient_accumulation);
      }},
     {"global-batch-size",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.global_batch_size); }},
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.global_batch_size); }},
     {"gradient-checkpointing", set_checkpointing},
     {"optimizer", set_optimizer},
     {"optimizer-impl",
@@ -432,7 +418,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"litgpt-version", set_litgpt_version},
     {"quantize", set_quantize},
     {"lora-rank",
-     [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), lora(r).rank); }},
+     [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), lora(r).rank); }},
     {"lora-targets",
      [](const NamedValue& o, TrainRecipe& r) -> Result<void> {
        lora(r).targets = split_at_commas(o.second);
@@ -444,15 +430,15 @@ constexpr auto kRules = std::to_array<Rule>({
      [](const NamedValue& o, TrainRecipe& r) {
        return put(real(o, 0.0, 1.0, "a number from 0 to 1"), lora(r).dropout);
      }},
-    {"gpus", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.gpus); }},
-    {"dp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.dp); }},
-    {"tp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.tp); }},
-    {"sp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.sp); }},
-    {"pp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.pp); }},
-    {"vpp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.vpp); }},
-    {"cp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.cp); }},
-    {"ep", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.ep); }},
-    {"etp", [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.layout.etp); }},
+    {"gpus", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.gpus); }},
+    {"dp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.dp); }},
+    {"tp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.tp); }},
+    {"sp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.sp); }},
+    {"pp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.pp); }},
+    {"vpp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.vpp); }},
+    {"cp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.cp); }},
+    {"ep", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.ep); }},
+    {"etp", [](const NamedValue& o, TrainRecipe& r) { return put(positive_or_tokens(o), r.layout.etp); }},
     {"zero", [](const NamedValue& o, TrainRecipe& r) { return put(up_to(o, 3), r.layout.zero); }},
     {"rank", set_rank},
     {"schedule",

@@ -17,7 +17,7 @@ namespace memtape {
 namespace {
 
 /// No block of a training step depends on them.
-constexpr auto kNeutral =
+constexpr auto kNeutralArguments =
     std::to_array<std::string_view>({"output_dir",
                                      "num_train_epochs",
                                      "max_steps",
@@ -164,10 +164,10 @@ Result<void> set_deepspeed(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-using Setter = Result<void> (*)(const NamedValue&, TrainRecipe&);
+using ArgumentSetter = Result<void> (*)(const NamedValue&, TrainRecipe&);
 struct Modelled {
   std::string_view name;
-  Setter set;
+  ArgumentSetter set;
 };
 /// FinetuningArguments.pref_loss of LLaMA-Factory.
 Result<void> set_pref_loss(const NamedValue& option, TrainRecipe& recipe) {
@@ -185,7 +185,7 @@ Result<void> set_pref_loss(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-constexpr auto kModelled = std::to_array<Modelled>({
+constexpr auto kModelledArguments = std::to_array<Modelled>({
     {"per_device_train_batch_size",
      [](const NamedValue& o, TrainRecipe& r) { return put(positive(o), r.micro_batch_size); }},
     {"gradient_accumulation_steps",
@@ -265,10 +265,10 @@ constexpr auto kModelled = std::to_array<Modelled>({
 
 std::vector<std::string_view> training_argument_names() {
   std::vector<std::string_view> names;
-  for (const Modelled& argument : kModelled) names.push_back(argument.name);
+  for (const Modelled& argument : kModelledArguments) names.push_back(argument.name);
   for (const std::string_view name : evaluation_argument_names()) names.push_back(name);
   for (const Fixed& argument : kFixed) names.push_back(argument.name);
-  names.insert(names.end(), kNeutral.begin(), kNeutral.end());
+  names.insert(names.end(), kNeutralArguments.begin(), kNeutralArguments.end());
   for (const std::string_view name : trl_argument_names()) names.push_back(name);
   return names;
 }
@@ -288,7 +288,7 @@ Result<void> set_training_argument(const NamedValue& option, TrainRecipe& recipe
   if (recipe.framework != Framework::transformers)
     return bad_input("a TrainingArguments name", "--" + option.first,
                      "it needs --framework transformers");
-  for (const Modelled& argument : kModelled)
+  for (const Modelled& argument : kModelledArguments)
     if (argument.name == option.first) return argument.set(option, recipe);
   if (is_evaluation_argument(option.first)) return set_evaluation_argument(option, recipe);
   if (is_trl_argument(option.first)) return set_trl_argument(option, recipe);

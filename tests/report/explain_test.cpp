@@ -18,9 +18,9 @@ using test::Sample;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-void expect_sums(const Explanation& e) {
+void expect_sums(const Breakdown& e) {
   Bytes sum = 0;
-  for (const Explanation& part : e.parts) {
+  for (const Breakdown& part : e.parts) {
     sum += part.bytes;
     expect_sums(part);
   }
@@ -37,7 +37,7 @@ TEST(Explain, IsAsApproved) {
 TEST(Explain, EveryLevelSumsToTheNumberAboveIt) {
   for (int micro_batches : {1, 3}) {
     const Sample sample = make_sample({.layers = 5, .micro_batches = micro_batches});
-    for (const Explanation& e : explanations(sample.prediction, sample.trace)) expect_sums(e);
+    for (const Breakdown& e : breakdowns(sample.prediction, sample.trace)) expect_sums(e);
   }
 }
 
@@ -50,7 +50,7 @@ TEST(Explain, TheTapeAccountsForEverything) {
 TEST(Explain, SaysWhatTheTapeDoesNotAccountFor) {
   Sample sample = make_sample();
   sample.prediction.ranks[0].parameter_bytes += 4096;
-  const auto all = explanations(sample.prediction, sample.trace);
+  const auto all = breakdowns(sample.prediction, sample.trace);
   ASSERT_FALSE(all.front().parts.empty());
   EXPECT_EQ(all.front().parts.back().label, "not on the tape");
   EXPECT_EQ(all.front().parts.back().bytes, 4096);

@@ -6,17 +6,17 @@
 namespace memtape::family {
 namespace {
 
-thread_local SequenceLengths* current = nullptr;
+thread_local SequenceLengths* current_lengths = nullptr;
 
 }  // namespace
 
 SequenceLengths::SequenceLengths(ghost::SequenceBounds cu_seq_lens)
-    : cu_seq_lens_(std::move(cu_seq_lens)), outer_(std::exchange(current, this)) {}
+    : cu_seq_lens_(std::move(cu_seq_lens)), outer_(std::exchange(current_lengths, this)) {}
 
-SequenceLengths::~SequenceLengths() { current = outer_; }
+SequenceLengths::~SequenceLengths() { current_lengths = outer_; }
 
 const ghost::SequenceBounds* SequenceLengths::passed() {
-  return current ? &current->cu_seq_lens_ : nullptr;
+  return current_lengths ? &current_lengths->cu_seq_lens_ : nullptr;
 }
 
 }  // namespace memtape::family

@@ -190,9 +190,9 @@ class AlbertMLMHead : public nn::Module<AlbertMLMHead> {
   nn::Activation activation_;
 };
 
-std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope* body,
-                                          const ModelOptions& options,
-                                          const ClassifierWidths& widths) {
+std::unique_ptr<ClassifierHead> make_albert_head(const nn::Scope& root, const nn::Scope* body,
+                                                 const ModelOptions& options,
+                                                 const ClassifierWidths& widths) {
   if (options.task == Task::sequence_classification || options.task == Task::multiple_choice)
     return std::make_unique<PooledClassifier>(root, *body, widths, Pooler::projection);
   return make_token_head(root, options.task, widths);
@@ -210,7 +210,7 @@ ModelPointer build_albert(const Config& c, const ModelOptions& options) {
   if (!c.check()) return nullptr;
   return std::make_unique<EncoderForClassification<AlbertModel>>(
       options, classifier_widths(classifier, config.hidden_size, config.hidden_dropout_prob),
-      make_head, MadeFirst::body, "albert", config);
+      make_albert_head, MadeFirst::body, "albert", config);
 }
 
 }  // namespace memtape::family

@@ -11,9 +11,9 @@
 namespace memtape::family {
 namespace {
 
-std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope* body,
-                                          const ModelOptions& options,
-                                          const ClassifierWidths& widths) {
+std::unique_ptr<ClassifierHead> make_bert_head(const nn::Scope& root, const nn::Scope* body,
+                                               const ModelOptions& options,
+                                               const ClassifierWidths& widths) {
   if (options.task == Task::sequence_classification || options.task == Task::multiple_choice)
     return std::make_unique<PooledClassifier>(root, *body, widths);
   return make_token_head(root, options.task, widths);
@@ -28,7 +28,7 @@ ModelPointer build(const Config& c, const ModelOptions& options, const char* nam
   using Model = EncoderForClassification<BertModel<BertEmbeddings>>;
   return std::make_unique<Model>(
       options, classifier_widths(options, config.hidden_size, config.hidden_dropout_prob),
-      make_head, MadeFirst::body, name, config);
+      make_bert_head, MadeFirst::body, name, config);
 }
 
 }  // namespace

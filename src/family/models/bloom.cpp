@@ -49,7 +49,7 @@ struct BloomBlockOutput {
   Tensor hidden_states, attn_weights;
 };
 
-Tensor dropout_add(const Tensor& x, const Tensor& residual, double prob) {
+Tensor bloom_dropout_add(const Tensor& x, const Tensor& residual, double prob) {
   const Tensor out = ghost::dropout(x, prob);
   return residual.add(out);
 }
@@ -135,7 +135,7 @@ class BloomAttention : public nn::Module<BloomAttention> {
     Tensor context_layer = ghost::bmm(attention_probs.view({rows, q_length, -1}), value_layer);
     context_layer = merge_heads(context_layer);
     Tensor output_tensor = dense_(context_layer);
-    output_tensor = dropout_add(output_tensor, residual, hidden_dropout_);
+    output_tensor = bloom_dropout_add(output_tensor, residual, hidden_dropout_);
     return {std::move(output_tensor), std::move(attention_probs)};
   }
 
@@ -167,7 +167,7 @@ class BloomMLP : public nn::Module<BloomMLP> {
   Tensor forward(const Tensor& x, const Tensor& residual) {
     const Tensor hidden_states = bloom_gelu(dense_h_to_4h_(x));
     const Tensor intermediate_output = dense_4h_to_h_(hidden_states);
-    return dropout_add(intermediate_output, residual, hidden_dropout_);
+    return bloom_dropout_add(intermediate_output, residual, hidden_dropout_);
   }
 
  private:

@@ -66,7 +66,7 @@ class DeepseekV2TopkRouter : public nn::Module<DeepseekV2TopkRouter> {
 };
 
 /// Pairs of neighbours as complex numbers.
-Tensor as_complex(const Tensor& x) {
+Tensor as_complex_pairs(const Tensor& x) {
   Dims pairs = x.sizes().leading().with(x.size(-1) / 2).with(2);
   return ghost::view_as_complex(x.to_float().reshape(pairs));
 }
@@ -77,8 +77,8 @@ Tensor as_real(Tensor numbers, const Dims& sizes, DType dtype) {
 
 std::pair<Tensor, Tensor> apply_rotary_emb(const Tensor& xq, const Tensor& xk,
                                            const CosSin& position_embeddings) {
-  const Tensor xq_complex = as_complex(xq);
-  const Tensor xk_complex = as_complex(xk);
+  const Tensor xq_complex = as_complex_pairs(xq);
+  const Tensor xk_complex = as_complex_pairs(xk);
   const Tensor freqs_cis = position_embeddings.first.unsqueeze(1);
   Tensor xq_out = as_real(ghost::complex_mul(xq_complex, freqs_cis), xq.sizes(), xq.dtype());
   Tensor xk_out = as_real(ghost::complex_mul(xk_complex, freqs_cis), xk.sizes(), xk.dtype());

@@ -19,7 +19,7 @@ namespace memtape::family {
 namespace {
 
 /// DeepseekV4Experts._apply_gate.
-Tensor apply_gate(const Tensor& gate_up, const nn::Activation& act_fn) {
+Tensor deepseek_v4_gate(const Tensor& gate_up, const nn::Activation& act_fn) {
   const std::vector<Tensor> halves = gate_up.chunk(2, -1);
   const Tensor gate = ghost::clamp_one_sided(halves[0], ghost::Bound::max);
   const Tensor up = ghost::clamp(halves[1]);
@@ -85,7 +85,7 @@ class DeepseekV4SparseMoeBlock : public nn::Module<DeepseekV4SparseMoeBlock> {
   DeepseekV4SparseMoeBlock(const nn::Scope& scope, const DeepseekV4Config& c, std::int64_t layer)
       : Module(scope),
         gate_(scope / "gate", c, c.hash_moe[static_cast<std::size_t>(layer)]),
-        experts_(scope / "experts", c, {.apply_gate = apply_gate}),
+        experts_(scope / "experts", c, {.apply_gate = deepseek_v4_gate}),
         shared_experts_(scope / "shared_experts", c) {}
 
   Tensor forward(const Tensor& hidden_states, const Tensor& input_ids) {

@@ -218,9 +218,9 @@ class PreClassifier final : public ClassifierHead {
   nn::Dropout dropout_;
 };
 
-std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope*,
-                                          const ModelOptions& options,
-                                          const ClassifierWidths& widths) {
+std::unique_ptr<ClassifierHead> make_distilbert_head(const nn::Scope& root, const nn::Scope*,
+                                                     const ModelOptions& options,
+                                                     const ClassifierWidths& widths) {
   if (options.task == Task::sequence_classification || options.task == Task::multiple_choice)
     return std::make_unique<PreClassifier>(root, widths);
   return make_token_head(root, options.task, widths);
@@ -242,8 +242,9 @@ ModelPointer build_distilbert(const Config& c, const ModelOptions& options) {
   if (!c.check()) return nullptr;
   using Model = EncoderForClassification<DistilBertModel>;
   const std::int64_t labels = options.task == Task::multiple_choice ? 1 : options.num_labels;
-  return std::make_unique<Model>(options, ClassifierWidths{config.dim, labels, dropout}, make_head,
-                                 MadeFirst::body, "distilbert", config, "transformer");
+  return std::make_unique<Model>(options, ClassifierWidths{config.dim, labels, dropout},
+                                 make_distilbert_head, MadeFirst::body, "distilbert", config,
+                                 "transformer");
 }
 
 }  // namespace memtape::family

@@ -100,9 +100,9 @@ class ElectraForMaskedLM : public PretrainedModel {
   nn::Linear generator_lm_head_;
 };
 
-std::unique_ptr<ClassifierHead> make_head(const nn::Scope& root, const nn::Scope*,
-                                          const ModelOptions& options,
-                                          const ClassifierWidths& widths) {
+std::unique_ptr<ClassifierHead> make_electra_head(const nn::Scope& root, const nn::Scope*,
+                                                  const ModelOptions& options,
+                                                  const ClassifierWidths& widths) {
   if (options.task == Task::sequence_classification)
     return std::make_unique<DenseClassifier>(root, widths, "gelu");
   return make_token_head(root, options.task, widths);
@@ -118,7 +118,7 @@ ModelPointer build_electra(const Config& c, const ModelOptions& options) {
   using Model = EncoderForClassification<ElectraModel>;
   return std::make_unique<Model>(
       options, classifier_widths(options, config.hidden_size, config.hidden_dropout_prob),
-      make_head, MadeFirst::body, "electra", config);
+      make_electra_head, MadeFirst::body, "electra", config);
 }
 
 }  // namespace memtape::family

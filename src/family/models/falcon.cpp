@@ -96,7 +96,7 @@ struct FalconOutput {
   Tensor hidden_states, attn_weights;
 };
 
-struct Heads {
+struct FalconHeads {
   Tensor query, key, value;
 };
 
@@ -115,7 +115,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
   FalconOutput forward(const Tensor& hidden_states, const Tensor& alibi,
                        const Tensor& attention_mask, const CosSin& position_embeddings) {
     const Tensor fused_qkv = query_key_value_(hidden_states);
-    Heads heads = split_heads(fused_qkv);
+    FalconHeads heads = split_heads(fused_qkv);
     heads.query = by_head(heads.query);
     heads.key = by_head(heads.key);
     heads.value = by_head(heads.value);
@@ -133,7 +133,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
 
  private:
   /// [batch, length, heads, head_dim] each.
-  Heads split_heads(const Tensor& fused) const {
+  FalconHeads split_heads(const Tensor& fused) const {
     const std::int64_t batch = fused.size(0), length = fused.size(1), dim = config_.head_dim;
     if (config_.new_decoder_architecture) {
       const Tensor qkv = fused.view(
@@ -144,7 +144,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
       key = key.expand(query.sizes());
       value = value.expand(query.sizes());
       const Dims flat{batch, length, config_.num_attention_heads, dim};
-      Heads heads;  // a list of the three, made before the names are bound to it
+      FalconHeads heads;  // a list of the three, made before the names are bound to it
       heads.query = query.reshape(flat);
       heads.key = key.reshape(flat);
       heads.value = value.reshape(flat);
@@ -171,7 +171,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
     return x.permute({0, 2, 1, 3}).reshape({x.size(0), x.size(2), config_.hidden_size});
   }
 
-  FalconOutput sdpa(const Heads& h, const Tensor& attention_mask) {
+  FalconOutput sdpa(const FalconHeads& h, const Tensor& attention_mask) {
     const bool is_causal = !attention_mask.defined() && h.query.size(2) > 1;
     Tensor attn_output = ghost::scaled_dot_product_attention(
         h.query, h.key, h.value, attention_mask, {.is_causal = is_causal});
@@ -180,7 +180,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
     return {dense_(attn_output), {}};
   }
 
-  FalconOutput eager(const Heads& h, const Tensor& attention_mask, DType dtype) {
+  FalconOutput eager(const FalconHeads& h, const Tensor& attention_mask, DType dtype) {
     Tensor attention_scores = h.query.matmul(h.key.transpose(-1, -2));
     ghost::div_(attention_scores, 2.0);
     attention_scores = ghost::softmax(attention_scores.add(attention_mask), dtype);
@@ -190,7 +190,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
     return {std::move(attn_output), std::move(attention_scores)};
   }
 
-  FalconOutput sdpa_with_alibi(const Heads& h, const Tensor& attention_mask) {
+  FalconOutput sdpa_with_alibi(const FalconHeads& h, const Tensor& attention_mask) {
     const bool is_causal = !attention_mask.defined() && h.query.size(2) > 1;
     Tensor attn_output = ghost::scaled_dot_product_attention(
         h.query, h.key, h.value, attention_mask,
@@ -200,8 +200,8 @@ class FalconAttention : public nn::Module<FalconAttention> {
     return {dense_(attn_output), {}};
   }
 
-  FalconOutput eager_with_alibi(const Heads& h, const Tensor& alibi, const Tensor& attention_mask,
-                                DType dtype) {
+  FalconOutput eager_with_alibi(const FalconHeads& h, const Tensor& alibi,
+                                const Tensor& attention_mask, DType dtype) {
     const Tensor matmul_result = h.query.matmul(h.key.transpose(-1, -2));
     Tensor attention_scores = matmul_result.view(matmul_result.sizes());
     if (attention_scores.dtype() == DType::float16 || attention_scores.dtype() == DType::bfloat16)
@@ -241,7 +241,7 @@ class FalconMLP : public nn::Module<FalconMLP> {
   FalconLinear dense_4h_to_h_;
 };
 
-Tensor dropout_add(const Tensor& x, const Tensor& residual, double prob) {
+Tensor falcon_dropout_add(const Tensor& x, const Tensor& residual, double prob) {
   const Tensor out = ghost::dropout(x, prob);
   return residual.add(out);
 }
@@ -275,13 +275,14 @@ class FalconDecoderLayer : public nn::GradientCheckpointingLayer<FalconDecoderLa
     const FalconOutput attention =
         self_attention_(attention_layernorm_out, alibi, attention_mask, position_embeddings);
     if (!config_.parallel_attn) {
-      residual = dropout_add(attention.hidden_states, residual, config_.attention_dropout);
+      residual = falcon_dropout_add(attention.hidden_states, residual, config_.attention_dropout);
       mlp_layernorm_out = (*mlp_norm_)(residual);
     }
     const Tensor mlp_output = mlp_(mlp_layernorm_out);
     if (config_.new_decoder_architecture || config_.parallel_attn)
       ghost::add_(mlp_output, attention.hidden_states);
-    return {dropout_add(mlp_output, residual, config_.hidden_dropout), attention.attn_weights};
+    return {falcon_dropout_add(mlp_output, residual, config_.hidden_dropout),
+            attention.attn_weights};
   }
 
  private:

@@ -12,7 +12,7 @@
 namespace memtape::family {
 namespace {
 
-constexpr double kMultiplier = 1.0;  // what the numbers are changes no byte
+constexpr double kFalconMultiplier = 1.0;  // what the numbers are changes no byte
 
 struct FalconH1Config : DecoderConfig {
   FalconH1Config(const Config& c, const ModelOptions& options)
@@ -47,7 +47,7 @@ struct FalconH1Config : DecoderConfig {
 /// Keys by key_multiplier.
 struct FalconH1Steps : Rotated<apply_rotary_pos_emb> {
   using Rotated::Rotated;
-  Tensor transposed_key(const Tensor& k) const { return k.mul(kMultiplier); }
+  Tensor transposed_key(const Tensor& k) const { return k.mul(kFalconMultiplier); }
 };
 
 class FalconH1MLP : public nn::Module<FalconH1MLP> {
@@ -61,8 +61,8 @@ class FalconH1MLP : public nn::Module<FalconH1MLP> {
 
   Tensor forward(const Tensor& x) {
     Tensor up = up_proj_(x);
-    Tensor y = std::move(up).mul(act_fn_(gate_proj_(x).mul(kMultiplier)));
-    y = down_proj_(y).mul(kMultiplier);
+    Tensor y = std::move(up).mul(act_fn_(gate_proj_(x).mul(kFalconMultiplier)));
+    y = down_proj_(y).mul(kFalconMultiplier);
     return y;
   }
 
@@ -86,10 +86,10 @@ class FalconH1DecoderLayer : public nn::GradientCheckpointingLayer<FalconH1Decod
     Tensor residual = x;
     Tensor hidden_states = input_layernorm_(x);
     Tensor mamba_hidden_states = mamba(hidden_states, Tensor());
-    mamba_hidden_states = mamba_hidden_states.mul(kMultiplier);
+    mamba_hidden_states = mamba_hidden_states.mul(kFalconMultiplier);
     Tensor attention_hidden_states =
-        self_attn_(hidden_states.mul(kMultiplier), attention_mask, position_embeddings);
-    attention_hidden_states = attention_hidden_states.mul(kMultiplier);
+        self_attn_(hidden_states.mul(kFalconMultiplier), attention_mask, position_embeddings);
+    attention_hidden_states = attention_hidden_states.mul(kFalconMultiplier);
     hidden_states = mamba_hidden_states.add(attention_hidden_states);
     hidden_states = residual.add(hidden_states);
     residual = hidden_states;
@@ -116,9 +116,9 @@ struct FalconH1Parts {
   static constexpr Rotary kRotary = Rotary::after_norm;
   static Tensor position_ids(const Tensor& x) { return position_ids_for(x); }
   static void scale_embeddings(Tensor& inputs_embeds) {
-    inputs_embeds = inputs_embeds.mul(kMultiplier);
+    inputs_embeds = inputs_embeds.mul(kFalconMultiplier);
   }
-  static void scale_logits(Tensor& logits) { logits = logits.mul(kMultiplier); }
+  static void scale_logits(Tensor& logits) { logits = logits.mul(kFalconMultiplier); }
 
   /// compute_mup_vector, a copy for each layer.
   static void register_buffers(nn::ModuleList<FalconH1DecoderLayer>& layers,

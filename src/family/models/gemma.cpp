@@ -15,7 +15,9 @@
 namespace memtape::family {
 namespace {
 
-Tensor norm(const Tensor& x) { return x.mul(ghost::rsqrt(x.pow(2).mean(-1, true).add(1e-6))); }
+Tensor rsqrt_norm(const Tensor& x) {
+  return x.mul(ghost::rsqrt(x.pow(2).mean(-1, true).add(1e-6)));
+}
 
 /// config.KEY, which may be null.
 std::optional<double> softcap(const Config& c, const char* key, std::optional<double> otherwise) {
@@ -28,7 +30,7 @@ GemmaRMSNorm::GemmaRMSNorm(const nn::Scope& scope, std::int64_t dim)
     : Module(scope), weight_(scope.parameter("weight", {dim})) {}
 
 Tensor GemmaRMSNorm::forward(const Tensor& x) {
-  Tensor output = norm(x.to_float());
+  Tensor output = rsqrt_norm(x.to_float());
   output = output.mul(weight_.to_float().add(1.0));
   return output.to(x.dtype());
 }

@@ -97,7 +97,7 @@ class GptOssAttention : public nn::Module<GptOssAttention> {
 };
 
 /// GptOssExperts._apply_gate: gate and up in turns, both clamped.
-Tensor apply_gate(const Tensor& gate_up, const nn::Activation&) {
+Tensor gpt_oss_gate(const Tensor& gate_up, const nn::Activation&) {
   Tensor gate = ghost::strided_slice(gate_up, -1, 0, 2);
   Tensor up = ghost::strided_slice(gate_up, -1, 1, 2);
   gate = ghost::clamp_one_sided(gate, ghost::Bound::max);
@@ -133,7 +133,7 @@ class GptOssMlp : public nn::Module<GptOssMlp> {
       : Module(scope),
         router_(scope / "router", c),
         experts_(scope / "experts", c,
-                 {.transposed = true, .has_bias = true, .apply_gate = apply_gate}) {}
+                 {.transposed = true, .has_bias = true, .apply_gate = gpt_oss_gate}) {}
 
   /// The layer keeps the scores beside the hidden states until it returns.
   Tensor forward(const Tensor& x) {

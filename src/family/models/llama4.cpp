@@ -116,15 +116,15 @@ class Llama4TextRMSNorm : public nn::Module<Llama4TextRMSNorm> {
   Tensor weight_;
 };
 
-Tensor as_complex(const Tensor& x) {
+Tensor as_complex_query(const Tensor& x) {
   return ghost::view_as_complex(
       x.to_float().reshape(x.sizes().leading().with(x.size(-1) / 2).with(2)));
 }
 
 std::pair<Tensor, Tensor> apply_rotary_emb(const Tensor& xq, const Tensor& xk,
                                            const Tensor& freqs_cis) {
-  const Tensor xq_complex = as_complex(xq);
-  const Tensor xk_complex = as_complex(xk);
+  const Tensor xq_complex = as_complex_query(xq);
+  const Tensor xk_complex = as_complex_query(xk);
   const Tensor xq_out =
       ghost::view_as_real(ghost::complex_mul(xq_complex, freqs_cis.unsqueeze(2))).view(xq.sizes());
   const Tensor xk_out =

@@ -17,7 +17,7 @@ namespace {
 /// run_swag.py's questions have four endings each.
 constexpr std::int64_t kChoices = 4;
 
-struct Heads {
+struct HeadMakers {
   std::string_view model_type;
   bool tokens = false, answers = false, choices = false;  ///< beside sequences
   /// What the class of its configuration sets, if it does.
@@ -25,7 +25,7 @@ struct Heads {
   bool sequences = true;
 };
 
-constexpr auto kHeads = std::to_array<Heads>({
+constexpr auto kHeads = std::to_array<HeadMakers>({
     {"albert", true, true, true},
     {"apertus", true, false, false, {}, {}, false},
     {"arcee", true, true},
@@ -96,7 +96,7 @@ constexpr auto kHeads = std::to_array<Heads>({
 }  // namespace
 
 bool has_classifier(std::string_view model_type, Task task) {
-  const auto found = std::ranges::find(kHeads, model_type, &Heads::model_type);
+  const auto found = std::ranges::find(kHeads, model_type, &HeadMakers::model_type);
   if (found == kHeads.end()) return false;
   if (task == Task::token_classification) return found->tokens;
   if (task == Task::question_answering) return found->answers;
@@ -106,8 +106,9 @@ bool has_classifier(std::string_view model_type, Task task) {
 ModelOptions with_classifier(const Config& config, ModelOptions options) {
   const auto named = static_cast<std::int64_t>(config.object("id2label").keys().size());
   options.num_labels = config.dimension("num_labels", named > 0 ? named : 2);
-  const auto found = std::ranges::find(kHeads, config.text("model_type", ""), &Heads::model_type);
-  const Heads head = found == kHeads.end() ? Heads{} : *found;
+  const auto found =
+      std::ranges::find(kHeads, config.text("model_type", ""), &HeadMakers::model_type);
+  const HeadMakers head = found == kHeads.end() ? HeadMakers{} : *found;
   std::optional<double>& dropout = options.classifier_dropout;
   dropout = config.optional_number("classifier_dropout");
   if (!dropout) dropout = head.classifier_dropout;

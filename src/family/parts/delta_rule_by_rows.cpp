@@ -18,19 +18,19 @@ namespace {
 
 using ghost::Tensor;
 
-constexpr std::int64_t kChunk = 64;
+constexpr std::int64_t kRowsChunk = 64;
 
 /// tril: a packed result of the same size, and one in backward, as neg makes.
 Tensor tril(const Tensor& x) { return x.neg(); }
 
 Tensor upper_triangle() {
-  return ghost::plain_unary("triu", ghost::ones({kChunk, kChunk}, DType::boolean));
+  return ghost::plain_unary("triu", ghost::ones({kRowsChunk, kRowsChunk}, DType::boolean));
 }
 
-Tensor by_head(const Tensor& x) { return x.transpose(1, 2).contiguous().to_float(); }
+Tensor packed_by_head(const Tensor& x) { return x.transpose(1, 2).contiguous().to_float(); }
 
 Tensor chunked(const Tensor& x) {
-  return x.reshape({x.size(0), x.size(1), -1, kChunk, x.size(-1)});
+  return x.reshape({x.size(0), x.size(1), -1, kRowsChunk, x.size(-1)});
 }
 
 }  // namespace
@@ -43,8 +43,9 @@ Tensor l2norm(const Tensor& x) {
 void DeltaRuleByRows::prepare() {
   query = l2norm(query);
   key = l2norm(key);
-  Tensor q = by_head(query), k = by_head(key), v = by_head(value), b = by_head(beta);
-  g = by_head(g);
+  Tensor q = packed_by_head(query), k = packed_by_head(key), v = packed_by_head(value),
+         b = packed_by_head(beta);
+  g = packed_by_head(g);
   query = std::move(q);
   key = std::move(k);
   value = std::move(v);
@@ -52,13 +53,13 @@ void DeltaRuleByRows::prepare() {
 }
 
 void DeltaRuleByRows::pad_and_chunk() {
-  const std::int64_t pad_size = (kChunk - query.size(2) % kChunk) % kChunk;
+  const std::int64_t pad_size = (kRowsChunk - query.size(2) % kRowsChunk) % kRowsChunk;
   for (Tensor* x : {&query, &key, &value, &beta, &g}) *x = ghost::pad(*x, 2, 0, pad_size);
   query = query.mul(1.0);
   v_beta = value.mul(beta.unsqueeze(-1));
   k_beta = key.mul(beta.unsqueeze(-1));
   for (Tensor* x : {&query, &key, &value, &k_beta, &v_beta}) *x = chunked(*x);
-  g = g.reshape({g.size(0), g.size(1), -1, kChunk});
+  g = g.reshape({g.size(0), g.size(1), -1, kRowsChunk});
 }
 
 /// The inverse of the chunk's triangular system, row by row in place.
@@ -67,13 +68,13 @@ void DeltaRuleByRows::solve_rows() {
   g = ghost::cumsum(g, -1);
   decay_mask = tril(ghost::exp(tril(g.unsqueeze(-1).sub(g.unsqueeze(-2)))));
   attn = ghost::masked_fill(k_beta.matmul(key.transpose(-1, -2)).mul(decay_mask), mask).neg();
-  for (std::int64_t i = 1; i < kChunk; ++i) {
+  for (std::int64_t i = 1; i < kRowsChunk; ++i) {
     row = attn.slice(-2, i, i + 1).squeeze(-2).slice(-1, 0, i).clone();
     sub = attn.slice(-2, 0, i).slice(-1, 0, i).clone();
     const Tensor sum = row.add(row.unsqueeze(-1).mul(sub).sum(-2));
     ghost::copy_into(attn, attn.slice(-2, i, i + 1).squeeze(-2).slice(-1, 0, i), sum);
   }
-  attn = attn.add(ghost::zeros({kChunk, kChunk}, attn.dtype()));  // torch.eye
+  attn = attn.add(ghost::zeros({kRowsChunk, kRowsChunk}, attn.dtype()));  // torch.eye
   value = attn.matmul(v_beta);
   k_cumdecay = attn.matmul(k_beta.mul(ghost::exp(g).unsqueeze(-1)));
 }
@@ -95,7 +96,7 @@ Tensor DeltaRuleByRows::scan() {
     if (masks) ghost::masked_fill_(attn, mask);
     v_prime = k_cumdecay.select(2).matmul(last_recurrent_state);
     v_new = v_i.sub(v_prime);
-    const Tensor g_i = g.select(2), g_last = g_i.slice(-1, kChunk - 1, kChunk);
+    const Tensor g_i = g.select(2), g_last = g_i.slice(-1, kRowsChunk - 1, kRowsChunk);
     attn_inter = q_i.mul(ghost::exp(g_i.unsqueeze(-1))).matmul(last_recurrent_state);
     ghost::copy_into(core_attn_out, core_attn_out.select(2), attn_inter.add(attn.matmul(v_new)));
     Tensor kept = last_recurrent_state.mul(ghost::exp(g_last.unsqueeze(-1)));

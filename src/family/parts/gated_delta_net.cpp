@@ -26,9 +26,11 @@
 namespace memtape::family {
 namespace {
 
-constexpr std::int64_t kChunk = 64;
+constexpr std::int64_t kDeltaChunk = 64;
 
-Tensor by_head(const Tensor& x) { return ghost::to_packed(x.transpose(1, 2), DType::float32); }
+Tensor fused_by_head(const Tensor& x) {
+  return ghost::to_packed(x.transpose(1, 2), DType::float32);
+}
 
 /// The arguments of torch_chunk_gated_delta_rule, and its locals of the same names.
 struct ChunkGatedDeltaRule {
@@ -59,8 +61,9 @@ void ChunkGatedDeltaRule::repeat_heads(std::int64_t repeats) {
 /// float32, [B, H, S, ...], queries and keys normalized.
 void ChunkGatedDeltaRule::prepare() {
   {
-    Tensor q = by_head(query), k = by_head(key), v = by_head(value), b = by_head(beta);
-    decay = by_head(decay);
+    Tensor q = fused_by_head(query), k = fused_by_head(key), v = fused_by_head(value),
+           b = fused_by_head(beta);
+    decay = fused_by_head(decay);
     query = std::move(q);
     key = std::move(k);
     value = std::move(v);
@@ -72,7 +75,7 @@ void ChunkGatedDeltaRule::prepare() {
 }
 
 void ChunkGatedDeltaRule::pad_and_scale() {
-  const std::int64_t pad_size = (kChunk - query.size(2) % kChunk) % kChunk;
+  const std::int64_t pad_size = (kDeltaChunk - query.size(2) % kDeltaChunk) % kDeltaChunk;
   {
     Tensor q = ghost::pad(query, 2, 0, pad_size), k = ghost::pad(key, 2, 0, pad_size);
     value = ghost::pad(value, 2, 0, pad_size);
@@ -87,13 +90,13 @@ void ChunkGatedDeltaRule::pad_and_scale() {
   v_beta = value.mul(beta.unsqueeze(-1));
   k_beta = key.mul(beta.unsqueeze(-1));
   const auto chunked = [](const Tensor& x) {
-    return x.reshape({x.size(0), x.size(1), -1, kChunk, x.size(-1)});
+    return x.reshape({x.size(0), x.size(1), -1, kDeltaChunk, x.size(-1)});
   };
   query = chunked(query);
   key = chunked(key);
   k_beta = chunked(k_beta);
   v_beta = chunked(v_beta);
-  decay = decay.reshape({decay.size(0), decay.size(1), -1, kChunk});
+  decay = decay.reshape({decay.size(0), decay.size(1), -1, kDeltaChunk});
 }
 
 /// The sequential scan over chunks.
@@ -103,7 +106,8 @@ Tensor ChunkGatedDeltaRule::scan() {
         ghost::zeros({key.size(0), key.size(1), key.size(-1), value.size(-1)}, new_values.dtype());
   Tensor core_attn_out = ghost::zeros_like(new_values);
   query = query.mul(ghost::exp(cum_decay).unsqueeze(-1));
-  key = key.mul(ghost::exp(cum_decay.slice(-1, kChunk - 1, kChunk).sub(cum_decay)).unsqueeze(-1));
+  key = key.mul(
+      ghost::exp(cum_decay.slice(-1, kDeltaChunk - 1, kDeltaChunk).sub(cum_decay)).unsqueeze(-1));
   chunk_decay = ghost::exp(cum_decay.select(3)).unsqueeze(-1).unsqueeze(-1);
   const std::int64_t num_chunks = query.size(2);
   for (std::int64_t i = 0; i < num_chunks; ++i) {
@@ -123,7 +127,7 @@ Tensor ChunkGatedDeltaRule::run(bool keeps_state) {
   prepare();
   pad_and_scale();
   const Tensor strictly_upper_mask =
-      ghost::plain_unary("triu", ghost::ones({kChunk, kChunk}, DType::boolean));
+      ghost::plain_unary("triu", ghost::ones({kDeltaChunk, kDeltaChunk}, DType::boolean));
   cum_decay = ghost::cumsum(decay, 3);
   Tensor pairwise_decay = cum_decay.unsqueeze(4).sub(cum_decay.unsqueeze(3));
   pairwise_decay = ghost::masked_fill(pairwise_decay, strictly_upper_mask);

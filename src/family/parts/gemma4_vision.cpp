@@ -13,7 +13,7 @@ Tensor buffer(const nn::Scope& scope, const char* name, const Dims& sizes) {
 }
 
 /// hidden_states * torch.pow(mean_squared, -0.5)
-Tensor norm(const Tensor& hidden_states) {
+Tensor pow_norm(const Tensor& hidden_states) {
   const Tensor mean_squared = hidden_states.pow(2).mean(-1, true).add(1e-6);
   return hidden_states.mul(mean_squared.pow(-0.5));
 }
@@ -24,7 +24,7 @@ Gemma4RMSNorm::Gemma4RMSNorm(const nn::Scope& scope, std::int64_t dim, bool with
     : Module(scope), weight_(with_scale ? scope.parameter("weight", {dim}) : Tensor()) {}
 
 Tensor Gemma4RMSNorm::forward(const Tensor& hidden_states) {
-  Tensor normed_output = norm(hidden_states.to_float());
+  Tensor normed_output = pow_norm(hidden_states.to_float());
   if (weight_.defined()) normed_output = normed_output.mul(weight_.to_float());
   return normed_output.to(hidden_states.dtype());
 }

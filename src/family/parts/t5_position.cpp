@@ -10,7 +10,7 @@ namespace memtape::family {
 namespace {
 
 /// torch.min of two tensors.
-Tensor minimum(const In& a, const In& b) {
+Tensor torch_min(const In& a, const In& b) {
   const ghost::Op op("minimum", {&a, &b});
   return ghost::pointwise_output({&*a, &*b}, a->dtype());
 }
@@ -26,7 +26,7 @@ Tensor t5_relative_position_bucket(const Tensor& given_relative_position, bool b
         ghost::comparison("gt", relative_position).to(DType::int64).mul(kNumber).add(0);
     relative_position = ghost::plain_unary("abs", relative_position);
   } else {
-    relative_position = minimum(relative_position, ghost::zeros_like(relative_position)).neg();
+    relative_position = torch_min(relative_position, ghost::zeros_like(relative_position)).neg();
   }
   const Tensor is_small = ghost::comparison("lt", relative_position);
   Tensor log_ratio = ghost::plain_unary("log", relative_position.to_float().div(kNumber))
@@ -34,8 +34,8 @@ Tensor t5_relative_position_bucket(const Tensor& given_relative_position, bool b
                          .mul(kNumber);
   Tensor relative_position_if_large =
       (keeps_log_ratio ? Tensor(log_ratio) : std::move(log_ratio)).to(DType::int64).add(kNumber);
-  relative_position_if_large = minimum(relative_position_if_large,
-                                       ghost::plain_unary("full_like", relative_position_if_large));
+  relative_position_if_large = torch_min(
+      relative_position_if_large, ghost::plain_unary("full_like", relative_position_if_large));
   Tensor bucket = ghost::where(is_small, relative_position, relative_position_if_large);
   if (!bidirectional) return std::move(bucket).add(0);
   ghost::add_(relative_buckets, bucket);

@@ -6,7 +6,7 @@
 namespace memtape::llamacpp {
 namespace {
 
-constexpr std::int64_t kPad = 256;
+constexpr std::int64_t kCellPad = 256;
 constexpr std::int64_t kLeastRotation = 64;
 
 /// The largest power of two from 64 on that divides the head, as the original looks for it.
@@ -68,7 +68,7 @@ class Planner {
     const std::int64_t all = sizes_.n_ctx_seq;
     if (settings_.swa_full) return all;
     const std::int64_t windows = hp_.n_swa * (settings_.kv_unified ? settings_.n_seq_max : 1);
-    return round_up(std::min(all, windows + sizes_.n_ubatch), kPad);
+    return round_up(std::min(all, windows + sizes_.n_ubatch), kCellPad);
   }
 
   /// Deci's layers without heads are not left out: transposed values are padded there, too.

@@ -15,7 +15,7 @@ namespace {
 using ggml::Type;
 using FT = FileType;
 
-enum class Category : std::uint8_t {
+enum class TensorCategory : std::uint8_t {
   token_embd,
   attn_q,
   attn_v,  ///< V alone, with Q and K, or within a compressed KV
@@ -28,28 +28,32 @@ enum class Category : std::uint8_t {
   other,
 };
 
-bool has(std::string_view text, std::string_view part) {
+bool has_part(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-Category category_of(std::string_view name) {
+TensorCategory category_of(std::string_view name) {
   struct Rule {
     std::string_view part;
-    Category category;
+    TensorCategory category;
   };
   constexpr std::array kRules{
-      Rule{"attn_qkv.weight", Category::attn_v}, Rule{"attn_kv_b.weight", Category::attn_v},
-      Rule{"attn_v.weight", Category::attn_v},   Rule{"attn_k.weight", Category::attn_k},
-      Rule{"attn_q.weight", Category::attn_q},   Rule{"attn_output.weight", Category::attn_output},
-      Rule{"ffn_up", Category::ffn_up},          Rule{"ffn_gate", Category::ffn_gate},
-      Rule{"ffn_down", Category::ffn_down},
+      Rule{"attn_qkv.weight", TensorCategory::attn_v},
+      Rule{"attn_kv_b.weight", TensorCategory::attn_v},
+      Rule{"attn_v.weight", TensorCategory::attn_v},
+      Rule{"attn_k.weight", TensorCategory::attn_k},
+      Rule{"attn_q.weight", TensorCategory::attn_q},
+      Rule{"attn_output.weight", TensorCategory::attn_output},
+      Rule{"ffn_up", TensorCategory::ffn_up},
+      Rule{"ffn_gate", TensorCategory::ffn_gate},
+      Rule{"ffn_down", TensorCategory::ffn_down},
   };
-  if (name == "output.weight") return Category::output;
+  if (name == "output.weight") return TensorCategory::output;
   if (name == "token_embd.weight" || name == "per_layer_token_embd.weight")
-    return Category::token_embd;
+    return TensorCategory::token_embd;
   for (const Rule& rule : kRules)
-    if (has(name, rule.part)) return rule.category;
-  return Category::other;
+    if (has_part(name, rule.part)) return rule.category;
+  return TensorCategory::other;
 }
 
 /// tensor_allows_quantization; what it refuses stays as it is stored, without a file as converted:
@@ -85,7 +89,8 @@ bool may_be_quantized(const Weight& w) {
   const bool matrix = w.ne[1] > 1 || w.ne[2] > 1 || w.ne[3] > 1;
   if (!matrix || !w.name.ends_with("weight")) return false;
   if (w.name == "position_embd.weight" || w.name == "token_types.weight") return false;
-  return std::ranges::none_of(kNever, [&](std::string_view part) { return has(w.name, part); });
+  return std::ranges::none_of(kNever,
+                              [&](std::string_view part) { return has_part(w.name, part); });
 }
 
 std::optional<Type> base_type(FT type) {
@@ -177,22 +182,23 @@ class Mix {
       : hp_(hp), ft_(type), falcon_(hp.arch == "falcon"), tied_(tied), n_v_(values) {}
 
   Type of(const Weight& w, Type base) {
-    const Category c = category_of(w.name);
-    if (c == Category::output || (tied_ && c == Category::token_embd)) return output(w, base);
+    const TensorCategory c = category_of(w.name);
+    if (c == TensorCategory::output || (tied_ && c == TensorCategory::token_embd))
+      return output(w, base);
     if (ft_ == FT::mxfp4_moe) return w.ne[2] > 1 ? Type::mxfp4 : Type::q8_0;
-    if (c == Category::token_embd) return embeddings(base);
+    if (c == TensorCategory::token_embd) return embeddings(base);
     if (is(ft_, FT::iq2_xxs, FT::iq2_xs, FT::iq1_s, FT::iq2_s, FT::iq2_m, FT::iq1_m))
       return below_three_bits(c, base);
     switch (c) {
-      case Category::attn_v: return values(base);
-      case Category::attn_k:
+      case TensorCategory::attn_v: return values(base);
+      case TensorCategory::attn_k:
         if (hp_.n_expert == 8) return Type::q8_0;
         return queries(base);
-      case Category::attn_q: return queries(base);
-      case Category::ffn_down: return down(w, base);
-      case Category::attn_output: return attention_output(base);
-      case Category::ffn_gate: return gate_or_up(w, base, i_gate_++);
-      case Category::ffn_up: return gate_or_up(w, base, i_up_++);
+      case TensorCategory::attn_q: return queries(base);
+      case TensorCategory::ffn_down: return down(w, base);
+      case TensorCategory::attn_output: return attention_output(base);
+      case TensorCategory::ffn_gate: return gate_or_up(w, base, i_gate_++);
+      case TensorCategory::ffn_up: return gate_or_up(w, base, i_up_++);
       default: return base;
     }
   }
@@ -212,18 +218,18 @@ class Mix {
     return base;
   }
 
-  Type below_three_bits(Category c, Type base) {
+  Type below_three_bits(TensorCategory c, Type base) {
     const bool s_or_m = is(ft_, FT::iq2_s, FT::iq2_m);
     switch (c) {
-      case Category::attn_v:
+      case TensorCategory::attn_v:
         ++i_v_;
         if (hp_.n_gqa() >= 4 || hp_.n_expert >= 4) return Type::q4_k;
         return s_or_m ? Type::iq3_s : Type::q2_k;
-      case Category::attn_k: return hp_.n_expert == 8 ? Type::q4_k : base;
-      case Category::ffn_down:
+      case TensorCategory::attn_k: return hp_.n_expert == 8 ? Type::q4_k : base;
+      case TensorCategory::ffn_down:
         if (i_down_++ < hp_.n_layer_all / 8) return s_or_m ? Type::iq3_s : Type::q2_k;
         return base;
-      case Category::attn_output:
+      case TensorCategory::attn_output:
         if (hp_.n_expert == 8) return Type::q5_k;
         if (is(ft_, FT::iq1_s, FT::iq1_m)) return Type::iq2_xxs;
         return s_or_m ? Type::iq3_s : base;
@@ -347,9 +353,9 @@ Result<void> quantize(std::span<Weight> weights, const Hyperparameters& hp, File
                        "a GGUF file of that type says its tensors' types itself");
   const std::vector<Weight*> order = in_order(weights);
   const bool tied = std::ranges::none_of(
-      order, [](const Weight* w) { return category_of(w->name) == Category::output; });
+      order, [](const Weight* w) { return category_of(w->name) == TensorCategory::output; });
   const auto values = std::ranges::count_if(
-      order, [](const Weight* w) { return category_of(w->name) == Category::attn_v; });
+      order, [](const Weight* w) { return category_of(w->name) == TensorCategory::attn_v; });
   Mix mix(hp, type, tied, values);
   for (Weight* w : order) {
     if (!may_be_quantized(*w)) continue;

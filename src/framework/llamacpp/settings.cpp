@@ -296,7 +296,7 @@ class Reader {
   std::optional<Error> problem_;
 };
 
-constexpr std::int64_t kPad = 256;
+constexpr std::int64_t kContextPad = 256;
 constexpr std::int64_t kOldPad = 32;  ///< without flash attention
 
 }  // namespace
@@ -315,7 +315,7 @@ ContextSizes context_sizes(const Settings& s, const Hyperparameters& hp) {
   c.n_ubatch = std::min(c.n_batch, s.n_ubatch == 0 ? s.n_batch : s.n_ubatch);
   c.n_outputs_max = s.n_outputs_max == 0 || hp.has_encoder ? c.n_batch : s.n_outputs_max;
   const std::int64_t pad =
-      s.build.pads_all_caches() || s.flash != FlashAttention::off ? kPad : kOldPad;
+      s.build.pads_all_caches() || s.flash != FlashAttention::off ? kContextPad : kOldPad;
   c.n_ctx = round_up(c.n_ctx, pad);
   c.n_ctx_seq = s.kv_unified ? c.n_ctx : round_up(c.n_ctx / s.n_seq_max, pad);
   if (!s.kv_unified) c.n_ctx = c.n_ctx_seq * s.n_seq_max;

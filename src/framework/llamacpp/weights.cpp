@@ -32,7 +32,7 @@ std::pair<std::int64_t, std::string> split_name(std::string_view name) {
   return {il, std::string(name.substr(0, block)) + std::string(rest.substr(digits + 1))};
 }
 
-bool has(std::string_view text, std::string_view part) {
+bool names_part(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
@@ -50,16 +50,18 @@ Bytes Weight::bytes() const { return ggml::row_size(type, ne[0]) * ne[1] * ne[2]
 
 ggml::Op op_of(const Weight& weight) {
   const std::string_view local = weight.local;
-  const bool experts = has(local, "_exps.");
-  if (has(local, "token_embd.") || has(local, "position_embd") || has(local, "token_types"))
+  const bool experts = names_part(local, "_exps.");
+  if (names_part(local, "token_embd.") || names_part(local, "position_embd") ||
+      names_part(local, "token_types"))
     return ggml::Op::get_rows;
   if (local.ends_with("bias")) return experts ? ggml::Op::add_id : ggml::Op::add;
-  if (has(local, "norm") || local == "ssm_d") return ggml::Op::mul;
+  if (names_part(local, "norm") || local == "ssm_d") return ggml::Op::mul;
   if (experts) return ggml::Op::mul_mat_id;
-  if (has(local, "rope_f")) return ggml::Op::rope;
-  if (has(local, "attn_sinks")) return ggml::Op::scale;
-  if (has(local, "ssm_conv1d_")) return ggml::Op::mul;
-  if (has(local, "ssm_conv1d") || has(local, "shortconv.conv")) return ggml::Op::ssm_conv;
+  if (names_part(local, "rope_f")) return ggml::Op::rope;
+  if (names_part(local, "attn_sinks")) return ggml::Op::scale;
+  if (names_part(local, "ssm_conv1d_")) return ggml::Op::mul;
+  if (names_part(local, "ssm_conv1d") || names_part(local, "shortconv.conv"))
+    return ggml::Op::ssm_conv;
   if (local == "ssm_a") return weight.ne[1] > 1 ? ggml::Op::ssm_scan : ggml::Op::mul;
   return ggml::Op::mul_mat;
 }

@@ -68,7 +68,7 @@ Result<void> known_keys(const Config& object, std::vector<std::string_view> know
 }
 
 /// A mixture of experts as the configuration has it, or as --strategy says of a dense one.
-struct Experts {
+struct CountedExperts {
   std::int64_t count = 0, topk = 2, width = 0, shared_width = 0;
   std::string layers = "1";  ///< --moe-layer-freq
 };
@@ -81,7 +81,7 @@ std::string layer_list(std::int64_t layers, const auto& is_expert) {
   return fmt::format("[{}]", list);
 }
 
-Experts experts_of(const Config& c) {
+CountedExperts experts_of(const Config& c) {
   const std::string family = c.text("model_type", "");
   const std::int64_t layers = c.has("num_hidden_layers") ? c.layers("num_hidden_layers") : 0;
   if (family == "mixtral")
@@ -108,7 +108,7 @@ Experts experts_of(const Config& c) {
 }
 
 void add_experts(const Config& c, const Config& strategy, Attributes& a) {
-  Experts experts = experts_of(c);
+  CountedExperts experts = experts_of(c);
   experts.count = strategy.count("experts", experts.count);
   if (experts.count == 0) return;
   a.number("num_experts", experts.count);

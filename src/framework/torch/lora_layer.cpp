@@ -24,7 +24,7 @@ nn::Scope move_to_base_layer(nn::ModuleTree& tree, ModuleNode& node) {
   return {tree, base};
 }
 
-nn::Scope child(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
+nn::Scope layer_adapter(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
   return nn::Scope(tree, node) / name / "default";
 }
 
@@ -91,10 +91,10 @@ LoraLinear::LoraLinear(nn::ModuleTree& tree, nn::Projection& base, const LoraRec
     : base_layer_(move_to_base_layer(tree, base.node()), base),
       dropout_rate_(recipe.dropout),
       has_dropout_(recipe.dropout > 0 || recipe.dropout_switched_off),
-      lora_dropout_(child(tree, base.node(), "lora_dropout"), recipe.dropout),
-      lora_A_(child(tree, base.node(), "lora_A"), base.in_features, rank, false,
+      lora_dropout_(layer_adapter(tree, base.node(), "lora_dropout"), recipe.dropout),
+      lora_A_(layer_adapter(tree, base.node(), "lora_A"), base.in_features, rank, false,
               adapter_dtype(base)),
-      lora_B_(child(tree, base.node(), "lora_B"), rank, base.out_features, recipe.lora_bias,
+      lora_B_(layer_adapter(tree, base.node(), "lora_B"), rank, base.out_features, recipe.lora_bias,
               adapter_dtype(base)) {
   if (recipe.use_dora) init_magnitude(tree, base);
 }
@@ -178,7 +178,7 @@ Tensor LoraLinear::weight_norm(const Tensor& weight, const Tensor& lora_weight) 
 
 /// DoraLinearLayer.update_layer: the norms that the base layer's rows start with.
 void LoraLinear::init_magnitude(nn::ModuleTree& tree, nn::Projection& base) {
-  const nn::Scope scope = child(tree, base.node(), "lora_magnitude_vector");
+  const nn::Scope scope = layer_adapter(tree, base.node(), "lora_magnitude_vector");
   magnitude_node_ = &scope.node();
   const ghost::ScopeGuard guard(magnitude_node_->scope);
   const ghost::GradMode no_grad(false);

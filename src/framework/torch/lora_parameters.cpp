@@ -146,7 +146,7 @@ class ParamWrappers final : public nn::ParametrizingPatch {
   std::vector<std::pair<const ghost::TensorImpl*, LoraFactors>> wrapped_;
 };
 
-nn::Scope child(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
+nn::Scope parameter_adapter(nn::ModuleTree& tree, ModuleNode& node, std::string_view name) {
   return nn::Scope(tree, node) / name / "default";
 }
 
@@ -198,8 +198,10 @@ std::vector<LoraFactors> wrap_parameters(nn::ModuleTree& tree,
     const std::int64_t out = parameter.size(parameter.dim() - 2);
     const std::int64_t inner = targets[i].rank * experts;
     ModuleNode& place = *nodes[targets.size() - 1 - i];
-    nn::Linear& a = patch->add(child(tree, place, "lora_A"), in, inner, parameter.dtype());
-    nn::Linear& b = patch->add(child(tree, place, "lora_B"), inner, out, parameter.dtype());
+    nn::Linear& a =
+        patch->add(parameter_adapter(tree, place, "lora_A"), in, inner, parameter.dtype());
+    nn::Linear& b =
+        patch->add(parameter_adapter(tree, place, "lora_B"), inner, out, parameter.dtype());
     made.push_back({&a, &b});
     patch->adapt(parameter, made.back());
   }

@@ -12,7 +12,7 @@
 namespace memtape::torchtitan {
 namespace {
 
-constexpr auto kKnown = std::to_array<std::string_view>(
+constexpr auto kKnownKeys = std::to_array<std::string_view>(
     {"version", "selective_ac_option", "compile", "components", "mixed_precision_param",
      "mixed_precision_reduce", "fsdp_reshard_after_forward", "disable_loss_parallel",
      "data_parallel_replicate_degree", "enable_cpu_offload", "context_parallel_rotate_method",
@@ -253,7 +253,7 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
 }  // namespace
 
 Result<JobConfig> read_job_config(const Config& model, const TrainRecipe& recipe) {
-  const Result<Config> json = torch::read_strategy(recipe, kKnown);
+  const Result<Config> json = torch::read_strategy(recipe, kKnownKeys);
   if (!json) return tl::unexpected(json.error());
   JobConfig job;
   const Result<Version> version = read_version(*json);
@@ -287,7 +287,7 @@ TrainRecipe resolved(TrainRecipe recipe) {
     recipe.precision = Precision::fp32;
   }
   if (recipe.names_optimizer_impl) return recipe;
-  const Result<Config> json = torch::read_strategy(recipe, kKnown);
+  const Result<Config> json = torch::read_strategy(recipe, kKnownKeys);
   if (!json) return recipe;
   const Result<Version> version = read_version(*json);
   if (version && *version >= kFusedOptimizer) recipe.optimizer_impl = OptimizerImpl::fused;

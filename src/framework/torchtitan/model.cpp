@@ -47,12 +47,13 @@ struct Known {
   Rope rope;
   bool qk_norm, is_latent, is_mixture;
 };
-constexpr auto kKnown = std::to_array<Known>({{"llama", Rope::complex, false, false, false},
-                                              {"qwen3", Rope::cos_sin, true, false, false},
-                                              {"qwen3_moe", Rope::cos_sin, true, false, true},
-                                              {"deepseek_v2", Rope::complex, false, true, true},
-                                              {"deepseek_v3", Rope::complex, false, true, true},
-                                              {"llama4_text", Rope::complex, false, false, true}});
+constexpr auto kKnownModels =
+    std::to_array<Known>({{"llama", Rope::complex, false, false, false},
+                          {"qwen3", Rope::cos_sin, true, false, false},
+                          {"qwen3_moe", Rope::cos_sin, true, false, true},
+                          {"deepseek_v2", Rope::complex, false, true, true},
+                          {"deepseek_v3", Rope::complex, false, true, true},
+                          {"llama4_text", Rope::complex, false, false, true}});
 
 /// What mixtures are modelled with.
 Result<void> check_mixture(const JobConfig& job) {
@@ -91,9 +92,10 @@ Config decoder_config(const Config& config) {
 Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recipe,
                                   const JobConfig& job) {
   const std::string model_type = config.text("model_type", "");
-  const auto* const known = std::find_if(
-      kKnown.begin(), kKnown.end(), [&](const Known& k) { return k.model_type == model_type; });
-  if (known == kKnown.end())
+  const auto* const known =
+      std::find_if(kKnownModels.begin(), kKnownModels.end(),
+                   [&](const Known& k) { return k.model_type == model_type; });
+  if (known == kKnownModels.end())
     return unsupported("torchtitan's model for \"" + model_type + "\" is not modelled",
                        "--framework torchtitan",
                        "llama (llama3), qwen3, qwen3_moe, deepseek_v3 or llama4");

@@ -11,8 +11,8 @@ using ghost::Dims;
 
 constexpr std::int64_t kMin8BitSize = 4096;  ///< min_8bit_size
 constexpr std::int64_t kMinPaged = 100'000;  ///< get_state_buffer
-constexpr std::int64_t kBlockSize = 256;
-constexpr std::int64_t kMapSize = 256;  ///< create_dynamic_map
+constexpr std::int64_t kStateBlockSize = 256;
+constexpr std::int64_t kStateMapSize = 256;  ///< create_dynamic_map
 
 Tensor new_state(const Dims& sizes, DType dtype) {
   return ghost::zeros(sizes, dtype, Category::optimizer_state);
@@ -67,13 +67,13 @@ void BitsAndBytesOptimizer::init_state(std::size_t place) {
 /// name2qmap[...].to(p.device), from the CPU the first time.
 void BitsAndBytesOptimizer::move_maps() {
   if (dynamic_.defined()) return;
-  dynamic_ = new_state({kMapSize}, DType::float32);
+  dynamic_ = new_state({kStateMapSize}, DType::float32);
   if (optim_.algorithm != BitsAndBytesOptim::Algorithm::lion)
-    udynamic_ = new_state({kMapSize}, DType::float32);
+    udynamic_ = new_state({kStateMapSize}, DType::float32);
 }
 
 void BitsAndBytesOptimizer::init_maxima(std::size_t place) {
-  const std::int64_t blocks = (parameters_[place].numel() + kBlockSize - 1) / kBlockSize;
+  const std::int64_t blocks = (parameters_[place].numel() + kStateBlockSize - 1) / kStateBlockSize;
   switch (optim_.algorithm) {
     case BitsAndBytesOptim::Algorithm::lion:
       absmax1_[place] = new_state({blocks}, DType::float32);

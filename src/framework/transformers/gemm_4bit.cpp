@@ -8,7 +8,7 @@ constexpr std::int64_t kAlwaysRows = 4;   ///< _GEMM_4BIT_CUSTOM_FLOOR_M
 constexpr std::int64_t kMostRows = 1536;  ///< _gemm_4bit_custom_max_m
 constexpr std::int64_t kMostRowsOfLargeWeights = 512, kRowsWithoutTensorCores = 8;
 constexpr std::int64_t kSmallWeight = 4 * 1024 * 1024;  ///< elements
-constexpr std::int64_t kBlockSize = 64;
+constexpr std::int64_t kGemmBlockSize = 64;
 
 /// A product, and how many waves of blocks of 64 outputs the GPU makes of it.
 struct Product {
@@ -153,11 +153,12 @@ bool lacks_tensor_cores(const ghost::DeviceTraits& device, DType dtype) {
 
 bool uses_gemm_4bit_kernel(const ghost::DeviceTraits& device, DType dtype, std::int64_t rows,
                            std::int64_t out, std::int64_t in) {
-  if (rows > kMostRows || in % kBlockSize != 0) return false;
+  if (rows > kMostRows || in % kGemmBlockSize != 0) return false;
   if (rows <= kAlwaysRows) return true;
   if (lacks_tensor_cores(device, dtype)) return rows < kRowsWithoutTensorCores;
   if ((device.major == 8 && device.minor == 7) || device.major == 11) return false;
-  const Product product{rows, out, in, (out + kBlockSize - 1) / kBlockSize, device.sm_count};
+  const Product product{rows, out, in, (out + kGemmBlockSize - 1) / kGemmBlockSize,
+                        device.sm_count};
   if (device.major == 10) return rows <= rows_of_sm100(product);
   const Tier tier = tier_of(device);
   if (out * in < kSmallWeight) return rows <= rows_of_small(product, tier);

@@ -43,7 +43,7 @@ Result<std::unique_ptr<family::PretrainedModel>> loaded(const Config& config,
   return torch::new_model(config, *load);
 }
 
-std::int64_t vocabulary_of(const Config& config) {
+std::int64_t logits_vocabulary(const Config& config) {
   const Config text = config.has("text_config") ? config.object("text_config") : config;
   return text.dimension("vocab_size", 1);
 }
@@ -58,7 +58,7 @@ std::unique_ptr<Generation> generation_mode(family::PretrainedModel& model,
         std::make_unique<AssistantModel>(*assistant, *recipe.assistant->config, recipe));
   if (recipe.prompt_lookup_num_tokens)
     return std::make_unique<AssistedDecoding>(
-        model, config, recipe, std::make_unique<PromptLookup>(recipe, vocabulary_of(config)));
+        model, config, recipe, std::make_unique<PromptLookup>(recipe, logits_vocabulary(config)));
   if (recipe.num_beams > 1) return std::make_unique<BeamSearch>(model, config, recipe);
   return std::make_unique<Sampling>(model, config, recipe);
 }

@@ -98,7 +98,7 @@ Result<void> check_can_go_back(const ServeRequest& request, const GenerateRecipe
                      "assisted decoding", "a model of attention alone");
 }
 
-std::int64_t vocabulary_of(const Config& config) {
+std::int64_t configured_vocabulary(const Config& config) {
   const Config text = config.has("text_config") ? config.object("text_config") : config;
   return text.count("vocab_size", 0);
 }
@@ -111,7 +111,8 @@ Result<AssistantRecipe> assistant_of(const ServeRequest& request) {
     return unsupported("an assistant needs a configuration",
                        "--assistant_model " + options.text("assistant_model", ""),
                        "a config.json or a catalog name");
-  if (request.config && vocabulary_of(*request.config) != vocabulary_of(*assistant.config))
+  if (request.config &&
+      configured_vocabulary(*request.config) != configured_vocabulary(*assistant.config))
     return unsupported(
         "vocabularies of two sizes mean two tokenizers, and what one makes of the "
         "other's tokens is in no configuration",

@@ -15,7 +15,8 @@ using ghost::Dims;
 using ghost::Gradients;
 using ghost::Tensor;
 
-constexpr std::int64_t kBlockSize = 64, kNestedBlockSize = 256, kMapSize = 256, kCodeSize = 16;
+constexpr std::int64_t kWeightBlockSize = 64, kNestedBlockSize = 256, kWeightMapSize = 256,
+                       kCodeSize = 16;
 
 std::int64_t blocks_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
@@ -36,10 +37,10 @@ void quantize_maxima(QuantState& state, Tensor& absmax, Tensor& dynamic_map) {
   state.offset = absmax.mean(0);
   ghost::session().set_category(state.offset, Category::parameter);
   const Tensor centred = absmax.sub(state.offset);
-  if (!dynamic_map.defined()) dynamic_map = parameter({kMapSize}, DType::float32);
+  if (!dynamic_map.defined()) dynamic_map = parameter({kWeightMapSize}, DType::float32);
   state.nested_absmax = parameter({blocks_of(absmax.numel(), kNestedBlockSize)}, DType::float32);
   state.absmax = parameter({absmax.numel()}, DType::uint8);
-  state.nested_code = parameter({kMapSize}, DType::float32);
+  state.nested_code = parameter({kWeightMapSize}, DType::float32);
 }
 
 /// Per-block maxima as float32 numbers again.
@@ -120,7 +121,7 @@ std::pair<Tensor, QuantState> quantize_4bit(const Tensor& weight, Packing4Bit pa
   const std::int64_t count = weight.numel();
   QuantState state;
   state.dtype = weight.dtype();
-  Tensor absmax = parameter({blocks_of(count, kBlockSize)}, DType::float32);
+  Tensor absmax = parameter({blocks_of(count, kWeightBlockSize)}, DType::float32);
   const std::int64_t packed_in_one = 2 * bytes_of(packing.storage, 1);
   Tensor packed = parameter({(count + 1) / packed_in_one, 1}, packing.storage);
   state.code = make_code();

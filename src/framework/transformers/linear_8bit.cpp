@@ -41,14 +41,14 @@ struct MatMul8bitLt final : ghost::Node {
   ghost::Dims grad_shape;
 };
 
-struct Quantized {
+struct QuantizedRows {
   Tensor bytes, stats;
 };
 
 /// int8_vectorwise_quant of the input; columns that hold an outlier are found, and taken to be
 /// none.
-Quantized vectorwise_quant(const Tensor& a, double threshold) {
-  Quantized out;
+QuantizedRows vectorwise_quant(const Tensor& a, double threshold) {
+  QuantizedRows out;
   out.stats = row_stats(a);
   out.bytes = ghost::empty(a.sizes(), DType::int8);
   if (threshold <= 0) return out;
@@ -97,7 +97,7 @@ Tensor Linear8Bit::forward(nn::Projection& layer, const Tensor& x) {
   {
     const ghost::GradMode no_grad(false);
     const Tensor a = x.reshape({-1, x.size(-1)});
-    Quantized quantized;
+    QuantizedRows quantized;
     {
       const Tensor half = a.to(DType::float16);
       quantized = vectorwise_quant(half, threshold_);

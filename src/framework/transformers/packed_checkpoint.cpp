@@ -8,7 +8,7 @@
 namespace memtape::transformers {
 namespace {
 
-using Method = PackedCheckpoint::Method;
+using CheckpointMethod = PackedCheckpoint::Method;
 
 tl::unexpected<Error> not_modelled(const Config& config, const std::string& what,
                                    const std::string& right) {
@@ -34,7 +34,8 @@ Result<PackedCheckpoint> read_gptq(const Config& config, const Config& quantizat
     return tl::unexpected(bad_input("gptqmodel's kernel " + backend + " cannot be trained",
                                     config.where() + ": quantization_config: backend",
                                     "auto_trainable, triton or torch"));
-  PackedCheckpoint packed{.method = Method::gptq, .bits = quantization.integer("bits", 4)};
+  PackedCheckpoint packed{.method = CheckpointMethod::gptq,
+                          .bits = quantization.integer("bits", 4)};
   if (packed.bits != 2 && packed.bits != 4 && packed.bits != 8)
     return not_modelled(config, "GPTQ in " + std::to_string(packed.bits) + " bits is not modelled",
                         "2, 4 or 8");
@@ -45,7 +46,7 @@ Result<PackedCheckpoint> read_awq(const Config& config, const Config& quantizati
   const std::string version = quantization.text({"version", "format"}, "gemm");
   if (version != "gemm" && version != "GEMM")
     return not_modelled(config, "AWQ's packing " + version + " is not modelled", "gemm");
-  PackedCheckpoint packed{.method = Method::awq,
+  PackedCheckpoint packed{.method = CheckpointMethod::awq,
                           .bits = quantization.integer({"bits", "w_bit"}, 4)};
   if (packed.bits != 4)
     return not_modelled(config, "AWQ in " + std::to_string(packed.bits) + " bits is not modelled",

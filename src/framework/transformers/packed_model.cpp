@@ -19,7 +19,7 @@ namespace {
 using ghost::Dims;
 using ghost::Tensor;
 using nn::ModuleNode;
-using Method = PackedCheckpoint::Method;
+using PackedMethod = PackedCheckpoint::Method;
 
 constexpr std::int64_t kWordBits = 32;
 
@@ -47,7 +47,7 @@ std::vector<ModuleNode::Named> packed_buffers(const nn::Projection& layer,
   const std::int64_t in = layer.in_features, out = layer.out_features;
   const std::int64_t size = packed.group_size == -1 ? in : packed.group_size;
   const std::int64_t groups = (in + size - 1) / size;
-  const bool gptq = packed.method == Method::gptq;
+  const bool gptq = packed.method == PackedMethod::gptq;
   const Dims qweight = gptq ? Dims{words(in, packed.bits), out} : Dims{in, words(out, packed.bits)};
   std::vector<ModuleNode::Named> buffers;
   buffers.push_back({"qweight", ghost::empty(qweight, DType::int32)});
@@ -65,7 +65,7 @@ PackedLayer convert(const nn::NamedModule& module, const PackedCheckpoint& packe
   module.node->parameters.clear();
   layer.weight = converted.buffers.front().tensor;
   if (layer.bias.defined()) layer.bias = converted.buffers.back().tensor;
-  if (packed.method == Method::gptq)
+  if (packed.method == PackedMethod::gptq)
     layer.kernel = std::make_unique<LinearGptq>();
   else
     layer.kernel = std::make_unique<LinearAwq>(packed.awq_kernel);
@@ -126,7 +126,7 @@ Result<std::vector<PackedLayer>> lay_out(const Config& config, const TrainRecipe
 Result<QuantizedModel> load_packed(const Config& config, const TrainRecipe& asked,
                                    const PackedCheckpoint& packed) {
   TrainRecipe recipe = asked;
-  if (packed.method == Method::awq && recipe.parameter_dtype() == DType::bfloat16)
+  if (packed.method == PackedMethod::awq && recipe.parameter_dtype() == DType::bfloat16)
     recipe.weights = DType::float16;  // AwqQuantizer.update_dtype
   ghost::Session& session = ghost::session();
   QuantizedModel result;
@@ -137,7 +137,7 @@ Result<QuantizedModel> load_packed(const Config& config, const TrainRecipe& aske
   load_from_checkpoint(*result.model, *layers, {config, recipe.layout.gpus});
   take_buffers(result.model->tree.root());
   for (PackedLayer& layer : *layers) {
-    if (packed.method == Method::gptq) layer.buffers.push_back(post_init(packed.bits));
+    if (packed.method == PackedMethod::gptq) layer.buffers.push_back(post_init(packed.bits));
     layer.module.node->buffers = std::move(layer.buffers);
   }
   return result;

@@ -23,7 +23,7 @@ using ghost::Tensor;
 using nn::ModuleNode;
 
 /// Every projection but the output head and what is to be skipped, by its weight.
-using Quantized = std::unordered_map<const ghost::TensorImpl*, nn::Projection*>;
+using QuantizedWeights = std::unordered_map<const ghost::TensorImpl*, nn::Projection*>;
 
 bool skipped(const nn::NamedModule& module, std::string_view head,
              const QuantizationRecipe& recipe) {
@@ -35,8 +35,9 @@ bool skipped(const nn::NamedModule& module, std::string_view head,
   return std::any_of(recipe.skip_modules.begin(), recipe.skip_modules.end(), names);
 }
 
-Quantized quantized_projections(family::PretrainedModel& model, const QuantizationRecipe& recipe) {
-  Quantized found;
+QuantizedWeights quantized_projections(family::PretrainedModel& model,
+                                       const QuantizationRecipe& recipe) {
+  QuantizedWeights found;
   for (const nn::NamedModule& module : nn::named_modules(model.tree.root()))
     if (module.node->projection && !skipped(module, model.output_embeddings(), recipe))
       found.emplace(module.node->projection->weight.ptr().get(), module.node->projection);
@@ -80,7 +81,7 @@ std::unordered_set<const ghost::TensorImpl*> packed_weights(family::PretrainedMo
 }
 
 /// param_element_size counts half a byte, or one, for what is quantized.
-void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& quantized,
+void warm_up(const std::vector<ModuleNode::Named>& parameters, const QuantizedWeights& quantized,
              bool int8, BytesToLoad bytes) {
   for (const ModuleNode::Named& p : parameters) {
     const std::int64_t count = p.tensor.numel();
@@ -92,7 +93,7 @@ void warm_up(const std::vector<ModuleNode::Named>& parameters, const Quantized& 
 
 /// replace_with_bnb_linear takes layers of torch's own class, and Conv1D.
 Result<void> check_layers(const std::vector<ModuleNode::Named>& parameters,
-                          const Quantized& quantized) {
+                          const QuantizedWeights& quantized) {
   for (const ModuleNode::Named& p : parameters) {
     const auto found = quantized.find(p.tensor.ptr().get());
     if (found == quantized.end()) continue;
@@ -114,7 +115,7 @@ Result<QuantizedModel> load_quantized(const Config& config, const TrainRecipe& r
   if (!built) return tl::unexpected(built.error());
   QuantizedModel result{std::move(*built), 0, {}};
   std::vector<ModuleNode::Named> parameters = nn::named_parameters(result.model->tree.root());
-  const Quantized quantized = quantized_projections(*result.model, *recipe.quantization);
+  const QuantizedWeights quantized = quantized_projections(*result.model, *recipe.quantization);
   if (const Result<void> fine = check_layers(parameters, quantized); !fine)
     return tl::unexpected(fine.error());
   warm_up(parameters, quantized, recipe.quantization->int8, {config, recipe.layout.gpus});

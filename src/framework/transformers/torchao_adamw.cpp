@@ -8,7 +8,7 @@
 namespace memtape::transformers {
 namespace {
 
-constexpr std::int64_t kBlockSize = 256, kFewestElements = 4096;
+constexpr std::int64_t kTorchaoBlockSize = 256, kFewestElements = 4096;
 constexpr std::size_t kParts = 3;  ///< codes, scale, qmap
 /// The learning rate is a tensor, which accelerate takes to the GPU with the state
 /// (prepare_optimizer) and the scheduler copies: initial_lr, base_lrs and _last_lr of each group.
@@ -31,7 +31,7 @@ TorchaoAdamW::TorchaoAdamW(torch::TensorList parameters, int bits)
 
 bool TorchaoAdamW::is_in_codes(std::size_t place) const {
   const std::int64_t count = parameters_[place].numel();
-  return count >= kFewestElements && count % kBlockSize == 0;
+  return count >= kFewestElements && count % kTorchaoBlockSize == 0;
 }
 
 void TorchaoAdamW::new_buffer(torch::TensorList& list, std::size_t place) {
@@ -42,7 +42,7 @@ void TorchaoAdamW::new_buffer(torch::TensorList& list, std::size_t place) {
     return;
   }
   parts[0] = state(p.numel() * bits_ / 8, DType::uint8);
-  parts[1] = state(p.numel() / kBlockSize, DType::float32);
+  parts[1] = state(p.numel() / kTorchaoBlockSize, DType::float32);
   parts[2] = state(std::int64_t{1} << bits_, DType::float32);
 }
 
@@ -55,8 +55,8 @@ void TorchaoAdamW::step_over(const torch::Places& places) {
     if (!is_in_codes(place)) continue;
     const ghost::Op op("single_param_adam", {});
     const std::int64_t count = parameters_[place].numel();
-    const Tensor scale = ghost::empty({count / kBlockSize}, DType::float32);
-    const Tensor scale_sq = ghost::empty({count / kBlockSize}, DType::float32);
+    const Tensor scale = ghost::empty({count / kTorchaoBlockSize}, DType::float32);
+    const Tensor scale_sq = ghost::empty({count / kTorchaoBlockSize}, DType::float32);
     const Tensor exp_avg_f32 = ghost::empty({count}, DType::float32);
     const Tensor exp_avg_sq_f32 = ghost::empty({count}, DType::float32);
     if (bits_ == 8) continue;

@@ -21,7 +21,7 @@ struct Request {
   }
 };
 
-bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+bool runs_in_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
 bool within(const DeviceTraits& device, int low, int high) {
   const int capability = device.major * 10 + device.minor;
@@ -66,15 +66,15 @@ bool can_use_flash(const Request& r, const DeviceTraits& device) {
   const bool square = !r.options.is_causal || r.query.size(-2) == r.key.size(-2);
   return four_dimensional(r) && !r.mask.defined() && same_head && head <= 256 &&
          within(device, 80, 121) && backward_fits(r, device) && square &&
-         is_half(r.query.dtype()) && heads_fit(r, true) && layout_fits(r, true);
+         runs_in_half(r.query.dtype()) && heads_fit(r, true) && layout_fits(r, true);
 }
 
 /// minimum_gemm_alignment: elements that a tensor core's 16 bytes hold; elsewhere 4 from sm80 on, 1
 /// before.
 std::int64_t gemm_alignment(DType dtype, const DeviceTraits& device) {
-  const bool tensor_cores = device.major >= 8 || (device.major == 7 && is_half(dtype));
+  const bool tensor_cores = device.major >= 8 || (device.major == 7 && runs_in_half(dtype));
   const std::int64_t least = device.major >= 8 ? 4 : 1;
-  return tensor_cores ? std::max<std::int64_t>(least, is_half(dtype) ? 8 : 4) : least;
+  return tensor_cores ? std::max<std::int64_t>(least, runs_in_half(dtype) ? 8 : 4) : least;
 }
 
 bool can_use_efficient(const Request& r, const DeviceTraits& device) {

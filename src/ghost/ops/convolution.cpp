@@ -9,7 +9,7 @@ namespace {
 
 /// convolution_backward by way of conv_depthwise2d_backward_cuda: the weight's gradient before the
 /// input's, the bias's as a sum.
-struct ConvolutionBackward0 final : ConvolutionNode {
+struct PlainConvolutionBackward0 final : ConvolutionNode {
   void apply(Gradients& in, Gradients& out) override {
     const Tensor x = input.unpack(), filter = weight.unpack();
     Op op("convolution_backward", {});
@@ -25,9 +25,9 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
                    std::int64_t padding) {
   const In operand(input), filter(weight), shift(bias);
   Op op("convolution", {&operand, &filter, &shift});
-  Ptr<ConvolutionBackward0> node;
+  Ptr<PlainConvolutionBackward0> node;
   if (op.differentiable()) {
-    node = op.node<ConvolutionBackward0>({&input, &weight, &bias});
+    node = op.node<PlainConvolutionBackward0>({&input, &weight, &bias});
     node->keep(input, weight);
   }
   const GradMode below_autograd(false);

@@ -9,7 +9,7 @@ namespace {
 
 /// convolution_backward by way of cudnn_convolution_backward: the gradient is packed while those of
 /// input and weight are made; the bias's is a sum over it as it came.
-struct ConvolutionBackward0 final : ConvolutionNode {
+struct CudnnConvolutionBackward0 final : ConvolutionNode {
   void apply(Gradients& in, Gradients& out) override {
     const Tensor x = input.unpack(), filter = weight.unpack();
     Op op(kCudnnConvolutionBackward, {});
@@ -37,9 +37,9 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
                    std::int64_t stride, std::int64_t padding) {
   const In operand(input), filter(weight), shift(bias);
   Op op(kCudnnConvolution, {&operand, &filter, &shift});
-  Ptr<ConvolutionBackward0> node;
+  Ptr<CudnnConvolutionBackward0> node;
   if (op.differentiable()) {
-    node = op.node<ConvolutionBackward0>({&input, &weight, &bias});
+    node = op.node<CudnnConvolutionBackward0>({&input, &weight, &bias});
     node->keep(input, weight);
   }
   const GradMode below_autograd(false);

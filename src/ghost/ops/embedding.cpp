@@ -14,7 +14,7 @@
 namespace memtape::ghost {
 namespace {
 
-Tensor scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
+Tensor embedding_scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
 Tensor int64s(std::int64_t count) { return empty({count}, DType::int64); }
 
 /// Whether embedding_backward_cuda_kernel adds atomically into the gradient: few rows, so that
@@ -38,13 +38,13 @@ Tensor gradient_of_sorted(std::int64_t count, const Dims& table, DType dtype) {
   const Tensor segment_offsets = int64s(count), segment_count = int64s(1);
   {
     const Tensor unique_keys = int64s(count),
-                 temporary = scratch(cub::unique_by_key_bytes(device, count));
+                 temporary = embedding_scratch(cub::unique_by_key_bytes(device, count));
   }
   const std::int64_t segments = std::min(count, table[0]),
                      partials = count / kRowsPerThread + segments;
   const Tensor partials_per_segment = int64s(segments), partials_offset = int64s(segments);
   {
-    const Tensor temporary = scratch(cub::inclusive_sum_bytes(DType::int64, segments));
+    const Tensor temporary = embedding_scratch(cub::inclusive_sum_bytes(DType::int64, segments));
   }
   const Tensor partial_count = int64s(1), partial_offset = int64s(partials);
   if (!accumulates_atomically(segments, partials, table[1])) {
@@ -69,8 +69,8 @@ Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, const
                                 : 64;
   const Tensor sorted_indices = int64s(count), original_indices = int64s(count);
   {
-    const Tensor range = int64s(count),
-                 temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, 8, bits));
+    const Tensor range = int64s(count), temporary = embedding_scratch(cub::radix_sort_pairs_bytes(
+                                            session().device, count, 8, bits));
   }
   return gradient_of_sorted(count, table, grad.dtype());
 }

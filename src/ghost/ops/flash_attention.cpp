@@ -36,7 +36,7 @@ int split_count(std::int64_t blocks, int processors, std::int64_t key_blocks) {
   return 1;
 }
 
-std::int64_t rounded_head(std::int64_t head) {
+std::int64_t head_as_padded(std::int64_t head) {
   return round_up(head, head > 128 && has(changes::kFlashRoundsHeadsTo64) ? 64 : 32);
 }
 
@@ -82,7 +82,7 @@ SplitScratch split_scratch(const Tensor& q, const Tensor& k, double dropout) {
                                  ceil_div(k.size(2), block));
   if (splits <= 1) return {};
   return {empty({splits, batch, heads, rows}, DType::float32),
-          empty({splits, batch, heads, rows, rounded_head(head)}, DType::float32)};
+          empty({splits, batch, heads, rows, head_as_padded(head)}, DType::float32)};
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ KernelGradients flash_backward(const Tensor& grad_out, const Tensor& q, const Te
   const std::int64_t batch = q.size(0), heads = q.size(1), rows = round_up(q.size(2), 128),
                      head = q.size(3);
   const Tensor softmax_d = empty({batch, heads, rows}, DType::float32);
-  const Tensor dq_accumulator = empty({batch, rows, heads, rounded_head(head)}, DType::float32);
+  const Tensor dq_accumulator = empty({batch, rows, heads, head_as_padded(head)}, DType::float32);
   Tensor dk_expanded, dv_expanded;
   if (k.size(1) != heads) {
     dk_expanded = empty({batch, k.size(2), heads, head}, k.dtype());

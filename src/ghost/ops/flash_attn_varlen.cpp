@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kBlockRows = 128;
 
 /// head_size_rounded: to 32, above 128 to 64 (round_multiple in mha_varlen_bwd).
-std::int64_t rounded_head(std::int64_t head) {
+std::int64_t varlen_head_as_padded(std::int64_t head) {
   return head <= 128 ? round_up(head, 32) : round_up(head, 64);
 }
 
@@ -39,7 +39,7 @@ void FlashAttnVarlenFuncBackward::apply(Gradients& in, Gradients& out) {
   const std::int64_t rows = q.size(0) + kBlockRows * (bounds.size(0) - 1);
   const Op op("flash_attn_varlen_bwd", {});
   const Tensor softmax_d = empty({heads, rows}, DType::float32);
-  const Tensor dq_accumulator = empty({rows, heads, rounded_head(head)}, DType::float32);
+  const Tensor dq_accumulator = empty({rows, heads, varlen_head_as_padded(head)}, DType::float32);
   Tensor dk_expanded, dv_expanded;
   if (k.size(1) != heads) {
     dk_expanded = empty({k.size(0), heads, head}, k.dtype());

@@ -72,7 +72,7 @@ Tensor product(const Tensor& self, const Tensor& mat2, const Tensor& offsets) {
   return out;
 }
 
-bool column_major(const Dims& sizes, const Dims& strides) {
+bool matrices_are_column_major(const Dims& sizes, const Dims& strides) {
   return strides[-2] == 1 && strides[-1] == sizes[-2];
 }
 
@@ -81,8 +81,8 @@ bool column_major(const Dims& sizes, const Dims& strides) {
 struct GroupedMmBackward0 final : Node {
   GroupedMmBackward0(const Tensor& a, const Tensor& b)
       : Node("GroupedMmBackward0"),
-        by_columns1(column_major(a.sizes(), a.strides())),
-        by_columns2(column_major(b.sizes(), b.strides())) {}
+        by_columns1(matrices_are_column_major(a.sizes(), a.strides())),
+        by_columns2(matrices_are_column_major(b.sizes(), b.strides())) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor ends = offsets.unpack();
     if (wants(1)) {

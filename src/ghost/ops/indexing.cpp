@@ -55,7 +55,7 @@ void index_put_accumulate(const Tensor& self, int d, const Tensor& indices, cons
   if (count > 0 && slice > 0) sort_places(self, count, slice);
 }
 
-Tensor scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
+Tensor indexing_scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
 
 /// A mask as indices: one column of places for each of its dimensions, put together to linear ones.
 void index_put_by_mask(const Tensor& self, const Tensor& mask, std::int64_t count) {
@@ -93,7 +93,8 @@ struct MaskedSelectBackward0 final : Node {
     out[0] = zeros(like.sizes(), in[0].dtype());
     Op op("masked_scatter_", {});
     const Tensor places = int64s(where.sizes());
-    const Tensor temporary = scratch(cub::inclusive_sum_bytes(DType::int64, where.numel()));
+    const Tensor temporary =
+        indexing_scratch(cub::inclusive_sum_bytes(DType::int64, where.numel()));
   }
   void release() override {
     self.reset();
@@ -252,10 +253,11 @@ Tensor nonzero(const Tensor& mask, std::int64_t count) {
   const Tensor packed = mask.contiguous();
   const Tensor found = empty({}, DType::int32);
   {
-    const Tensor temporary = scratch(cub::reduce_bytes(session().device, mask.numel()));
+    const Tensor temporary = indexing_scratch(cub::reduce_bytes(session().device, mask.numel()));
   }
   Tensor places = int64s({mask.dim(), count});
-  const Tensor temporary = scratch(cub::select_flagged_bytes(session().device, mask.numel()));
+  const Tensor temporary =
+      indexing_scratch(cub::select_flagged_bytes(session().device, mask.numel()));
   return alias(places, {count, mask.dim()}, {1, count});
 }
 
@@ -412,7 +414,7 @@ Tensor masked_scatter(const In& self, const Tensor& mask, const Tensor& source) 
   }
   Tensor out = empty(self->sizes(), self->dtype());
   const Tensor places = int64s(mask.sizes());
-  const Tensor temporary = scratch(cub::inclusive_sum_bytes(DType::int64, mask.numel()));
+  const Tensor temporary = indexing_scratch(cub::inclusive_sum_bytes(DType::int64, mask.numel()));
   if (node) set_history(out, node);
   return out;
 }

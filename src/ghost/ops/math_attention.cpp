@@ -13,11 +13,13 @@
 namespace memtape::ghost {
 namespace {
 
-bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+bool is_accumulated_in_float32(DType dtype) {
+  return dtype == DType::float16 || dtype == DType::bfloat16;
+}
 
 /// Halves in float32, unless torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True).
 Tensor accumulated(const Tensor& tensor) {
-  return is_half(tensor.dtype()) ? tensor.to_float() : tensor;
+  return is_accumulated_in_float32(tensor.dtype()) ? tensor.to_float() : tensor;
 }
 
 /// pre_process_group_query_attention_input.

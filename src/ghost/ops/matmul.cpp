@@ -51,17 +51,17 @@ Tensor prepared(const Tensor& matrix) {
   return readable(matrix) ? matrix : clone_contiguous(matrix);
 }
 
-bool column_major(const Dims& sizes, const Dims& strides) {
+bool matrix_is_column_major(const Dims& sizes, const Dims& strides) {
   return strides[0] == 1 && strides[1] == sizes[0];
 }
 
 /// mm_mat1_grad and mm_mat2_grad of FunctionsManual.cpp: the product is formed in the operand's own
 /// layout.
 Tensor mat1_grad(const Tensor& grad, const Tensor& mat2, const Dims& sizes, const Dims& strides) {
-  return column_major(sizes, strides) ? mm(mat2, grad.t()).t() : mm(grad, mat2.t());
+  return matrix_is_column_major(sizes, strides) ? mm(mat2, grad.t()).t() : mm(grad, mat2.t());
 }
 Tensor mat2_grad(const Tensor& grad, const Tensor& mat1, const Dims& sizes, const Dims& strides) {
-  return column_major(sizes, strides) ? mm(grad.t(), mat1).t() : mm(mat1.t(), grad);
+  return matrix_is_column_major(sizes, strides) ? mm(grad.t(), mat1).t() : mm(mat1.t(), grad);
 }
 
 struct MmBackward0 final : Node {

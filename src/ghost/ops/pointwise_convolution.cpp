@@ -26,8 +26,8 @@ Tensor result_like(const Dims& sizes, DType dtype, bool last) {
   return last ? empty_strided(sizes, channels_last(sizes), dtype) : empty(sizes, dtype);
 }
 
-struct ConvolutionBackward0 final : Node {
-  ConvolutionBackward0() : Node("ConvolutionBackward0") {}
+struct PointwiseConvolutionBackward0 final : Node {
+  PointwiseConvolutionBackward0() : Node("ConvolutionBackward0") {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor x = input.unpack(), filter = weight.unpack();
     Op op("convolution_backward", {});
@@ -46,9 +46,9 @@ struct ConvolutionBackward0 final : Node {
 Tensor convolution(const Tensor& input, const Tensor& weight) {
   const In operand(input), filter(weight);
   Op op("convolution", {&operand, &filter});
-  Ptr<ConvolutionBackward0> node;
+  Ptr<PointwiseConvolutionBackward0> node;
   if (op.differentiable()) {
-    node = op.node<ConvolutionBackward0>({&input, &weight});
+    node = op.node<PointwiseConvolutionBackward0>({&input, &weight});
     node->input.keep(input);
     node->weight.keep(weight);
   }

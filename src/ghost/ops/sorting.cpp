@@ -10,7 +10,7 @@
 namespace memtape::ghost {
 namespace {
 
-Tensor scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
+Tensor sorting_scratch(Bytes bytes) { return empty({bytes}, DType::uint8); }
 
 /// should_use_multiblock of TensorTopK.cu: few long slices are each searched by several blocks.
 bool uses_many_blocks(std::int64_t slices, std::int64_t slice) {
@@ -38,12 +38,14 @@ void search_with_many_blocks(const Tensor& self, std::int64_t slices, std::int64
   const std::int64_t per_block = items_per_thread(slices * slice) * kThreads;
   const std::int64_t blocks = slices * ceil_div(slice, per_block);
   const Bytes radix = std::max<Bytes>(4, bytes_of(self.dtype(), 1));
-  const Tensor kth_values = empty({slices}, self.dtype()), ks_to_find = scratch(slices * 2 * 4);
-  const Tensor desired = scratch(slices * 2 * radix), counts = scratch(blocks * kDigits * 2);
-  const Tensor digit_sums = scratch(slices * kDigits * 4);
-  const Tensor within_k = scratch(blocks * 4), kth = scratch(blocks * 4);
+  const Tensor kth_values = empty({slices}, self.dtype()),
+               ks_to_find = sorting_scratch(slices * 2 * 4);
+  const Tensor desired = sorting_scratch(slices * 2 * radix),
+               counts = sorting_scratch(blocks * kDigits * 2);
+  const Tensor digit_sums = sorting_scratch(slices * kDigits * 4);
+  const Tensor within_k = sorting_scratch(blocks * 4), kth = sorting_scratch(blocks * 4);
   for (int scan = 0; scan < 2; ++scan)
-    const Tensor temporary = scratch(cub::sum_by_key_bytes(session().device, blocks));
+    const Tensor temporary = sorting_scratch(cub::sum_by_key_bytes(session().device, blocks));
 }
 
 /// value_selecting_reduction_backward of FunctionsManual.cpp: zeros, with the gradient scattered to
@@ -70,17 +72,19 @@ void sort_rows(const Tensor& self, std::int64_t rows) {
   if (row <= kSmallSort || rows == 1 || row >= kLongRow) {
     const Tensor range = empty({row}, DType::int64);
     if (row > kSmallSort)
-      const Tensor temporary = scratch(cub::radix_sort_pairs_bytes(session().device, row, key));
+      const Tensor temporary =
+          sorting_scratch(cub::radix_sort_pairs_bytes(session().device, row, key));
     return;
   }
-  const Tensor place_and_row = scratch(count * kPlaceAndRow);
+  const Tensor place_and_row = sorting_scratch(count * kPlaceAndRow);
   if (rows >= kFewRows) {
-    const Tensor temporary = scratch(count * (key + kPlaceAndRow));
+    const Tensor temporary = sorting_scratch(count * (key + kPlaceAndRow));
     return;
   }
-  const Tensor sorted_place_and_row = scratch(count * kPlaceAndRow);
-  const Tensor sorted_keys = scratch(count * key);
-  const Tensor temporary = scratch(cub::radix_sort_pairs_bytes(session().device, count, key));
+  const Tensor sorted_place_and_row = sorting_scratch(count * kPlaceAndRow);
+  const Tensor sorted_keys = sorting_scratch(count * key);
+  const Tensor temporary =
+      sorting_scratch(cub::radix_sort_pairs_bytes(session().device, count, key));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace memtape::ghost {
 namespace {
 
-struct SumBackward1 final : Node {
-  explicit SumBackward1(const Dims& input) : Node("SumBackward1"), sizes(input) {}
+struct SumInFloat32Backward1 final : Node {
+  explicit SumInFloat32Backward1(const Dims& input) : Node("SumBackward1"), sizes(input) {}
   void apply(Gradients& in, Gradients& out) override { out[0] = in[0].expand(sizes); }
   void release() override {}
   Dims sizes;
@@ -23,7 +23,8 @@ Tensor sum_in_float32(const In& self) {
   sizes[last] = 1;
   Tensor out = empty(sizes, DType::float32);
   reduce_scratch(*self, dim_set(last), DType::float32);
-  if (op.differentiable()) set_history(out, op.node<SumBackward1>({&*self}, self->sizes()));
+  if (op.differentiable())
+    set_history(out, op.node<SumInFloat32Backward1>({&*self}, self->sizes()));
   return out;
 }
 

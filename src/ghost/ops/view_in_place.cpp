@@ -10,8 +10,8 @@ namespace {
 
 /// CopySlices::apply around MulBackward0 or DivBackward0: the gradient is copied, and the part of
 /// the view runs through the op's own node.
-struct CopySlices final : Node {
-  explicit CopySlices(const Dims& view) : Node("CopySlices"), view_sizes(view) {}
+struct ViewCopySlices final : Node {
+  explicit ViewCopySlices(const Dims& view) : Node("CopySlices"), view_sizes(view) {}
   void apply(Gradients& in, Gradients& out) override {
     Tensor result;
     {
@@ -38,10 +38,10 @@ struct AsStridedBackward0 final : Node {
 };
 
 /// What both ops do to the history; the node, or null where there is none to keep.
-Ptr<CopySlices> write_through(Op& op, const Tensor& view) {
+Ptr<ViewCopySlices> write_through(Op& op, const Tensor& view) {
   if (!op.differentiable()) return {};
   const Tensor base(view.impl().base);
-  const Ptr<CopySlices> slices = op.node<CopySlices>({&base}, view.sizes());
+  const Ptr<ViewCopySlices> slices = op.node<ViewCopySlices>({&base}, view.sizes());
   set_history(base, slices);
   set_history(view, op.node<AsStridedBackward0>({&base}, base.sizes()));
   return slices;
@@ -52,13 +52,13 @@ Ptr<CopySlices> write_through(Op& op, const Tensor& view) {
 void mul_view_(const Tensor& view, const Tensor& other) {
   const In operand(view);
   Op op("mul_", {&operand});
-  if (const Ptr<CopySlices> slices = write_through(op, view)) slices->other.keep(other);
+  if (const Ptr<ViewCopySlices> slices = write_through(op, view)) slices->other.keep(other);
 }
 
 void div_view_(const Tensor& view) {
   const In operand(view);
   Op op("div_", {&operand});
-  if (const Ptr<CopySlices> slices = write_through(op, view)) slices->divides = true;
+  if (const Ptr<ViewCopySlices> slices = write_through(op, view)) slices->divides = true;
 }
 
 }  // namespace memtape::ghost

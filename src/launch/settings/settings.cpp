@@ -15,7 +15,7 @@
 namespace memtape::launch {
 namespace {
 
-using Kind = YamlNode::Kind;
+using SettingKind = YamlNode::Kind;
 
 bool has(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -55,8 +55,8 @@ std::optional<Number> number_of(const std::string& written) {
 }  // namespace
 
 bool Setting::says_something() const {
-  if (value.kind == Kind::null) return false;
-  if (value.kind != Kind::scalar) return !value.children.empty();
+  if (value.kind == SettingKind::null) return false;
+  if (value.kind != SettingKind::scalar) return !value.children.empty();
   return !value.text.empty() && value.text != "None" && truth(value).value_or(true);
 }
 
@@ -77,7 +77,7 @@ void Settings::set_all(const YamlNode& mapping, std::string_view file) {
 
 const Setting* Settings::find(std::string_view name) const {
   const auto found = std::ranges::find(settings_, name, &Setting::name);
-  return found == settings_.end() || found->value.kind == Kind::null ? nullptr : &*found;
+  return found == settings_.end() || found->value.kind == SettingKind::null ? nullptr : &*found;
 }
 
 bool Settings::says(std::string_view name) const {
@@ -94,7 +94,7 @@ bool Settings::on(std::string_view name, bool otherwise) {
   const Setting* found = find(name);
   if (!found) return otherwise;
   const std::optional<bool> value =
-      found->value.kind == Kind::scalar ? truth(found->value) : std::nullopt;
+      found->value.kind == SettingKind::scalar ? truth(found->value) : std::nullopt;
   if (!value)
     fail(*found, fmt::format("unusable value \"{}\"", option_text(found->value)), "true or false");
   return value.value_or(otherwise);
@@ -103,7 +103,7 @@ bool Settings::on(std::string_view name, bool otherwise) {
 std::optional<std::string> Settings::text(std::string_view name) {
   const Setting* found = find(name);
   if (!found) return std::nullopt;
-  if (found->value.kind == Kind::scalar) return found->value.text;
+  if (found->value.kind == SettingKind::scalar) return found->value.text;
   fail(*found, "one value is wanted here");
   return std::nullopt;
 }
@@ -136,7 +136,7 @@ std::optional<std::string> Settings::choice(std::string_view name,
 std::vector<std::string> Settings::words(std::string_view name) {
   const Setting* found = find(name);
   if (!found) return {};
-  if (found->value.kind == Kind::scalar) return {found->value.text};
+  if (found->value.kind == SettingKind::scalar) return {found->value.text};
   std::vector<std::string> words;
   for (const YamlNode& child : found->value.children) words.push_back(option_text(child));
   return words;
@@ -183,8 +183,8 @@ Remarks Settings::check_names(const KnownNames& known) {
 }
 
 std::string option_text(const YamlNode& value) {
-  if (value.kind == Kind::null) return {};
-  if (value.kind != Kind::scalar) return to_json(value);
+  if (value.kind == SettingKind::null) return {};
+  if (value.kind != SettingKind::scalar) return to_json(value);
   const std::string json = to_json(value);
   return json == "true" || json == "false" ? json : value.text;
 }

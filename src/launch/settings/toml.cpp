@@ -25,26 +25,26 @@
 namespace memtape::launch {
 namespace {
 
-using Kind = YamlNode::Kind;
+using TomlKind = YamlNode::Kind;
 
 /// toml++ nests as deep as its own limit (TOML_MAX_NESTED_VALUES) allows.
 YamlNode node_of(const toml::node& value, std::string key);
 
 YamlNode table_of(const toml::table& table, std::string key) {
-  YamlNode node{.kind = Kind::mapping, .key = std::move(key), .text = {}, .children = {}};
+  YamlNode node{.kind = TomlKind::mapping, .key = std::move(key), .text = {}, .children = {}};
   for (const auto& [name, child] : table)
     node.children.push_back(node_of(child, std::string(name.str())));
   return node;
 }
 
 YamlNode array_of(const toml::array& array, std::string key) {
-  YamlNode node{.kind = Kind::sequence, .key = std::move(key), .text = {}, .children = {}};
+  YamlNode node{.kind = TomlKind::sequence, .key = std::move(key), .text = {}, .children = {}};
   for (const toml::node& child : array) node.children.push_back(node_of(child, {}));
   return node;
 }
 
 YamlNode scalar_of(const toml::node& value, std::string key) {
-  YamlNode node{.kind = Kind::scalar, .key = std::move(key), .text = {}, .children = {}};
+  YamlNode node{.kind = TomlKind::scalar, .key = std::move(key), .text = {}, .children = {}};
   if (const auto* text = value.as_string()) {
     node.text = text->get();
     node.quoted = true;

@@ -19,7 +19,7 @@ namespace {
 constexpr int kDeepest = 64;
 constexpr std::size_t kMostNodes = 100'000;
 
-using Kind = YamlNode::Kind;
+using YamlKind = YamlNode::Kind;
 
 std::string text_of(const yaml_char_t* bytes, std::size_t length) {
   return {reinterpret_cast<const char*>(bytes), length};
@@ -119,7 +119,7 @@ class Reader {
       anchor = name_of(event.data.scalar.anchor);
       read.text = text_of(event.data.scalar.value, event.data.scalar.length);
       read.quoted = event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-      read.kind = !read.quoted && is_null(read.text) ? Kind::null : Kind::scalar;
+      read.kind = !read.quoted && is_null(read.text) ? YamlKind::null : YamlKind::scalar;
     } else if (event.type == YAML_SEQUENCE_START_EVENT) {
       anchor = name_of(event.data.sequence_start.anchor);
       sequence(read, depth);
@@ -144,17 +144,17 @@ class Reader {
   }
 
   void sequence(YamlNode& into, int depth) {
-    into.kind = Kind::sequence;
+    into.kind = YamlKind::sequence;
     while (next() && events_.event().type != YAML_SEQUENCE_END_EVENT)
       into.children.push_back(node(depth + 1));
   }
 
   void mapping(YamlNode& into, int depth) {
-    into.kind = Kind::mapping;
+    into.kind = YamlKind::mapping;
     std::vector<YamlNode> merged;
     while (next() && events_.event().type != YAML_MAPPING_END_EVENT) {
       YamlNode key = node(depth + 1);
-      if (key.kind == Kind::sequence || key.kind == Kind::mapping)
+      if (key.kind == YamlKind::sequence || key.kind == YamlKind::mapping)
         fail("a key must be a word", key.line);
       if (!next()) return;
       YamlNode value = node(depth + 1);
@@ -172,9 +172,9 @@ class Reader {
 
   /// `<<: *base` or `<<: [*first, *second]`
   void add_merged(const YamlNode& value, std::vector<YamlNode>& merged) {
-    if (value.kind == Kind::sequence)
+    if (value.kind == YamlKind::sequence)
       for (const YamlNode& item : value.children) add_merged(item, merged);
-    else if (value.kind == Kind::mapping)
+    else if (value.kind == YamlKind::mapping)
       merged.insert(merged.end(), value.children.begin(), value.children.end());
     else
       fail("<< merges mappings", value.line);
@@ -212,7 +212,7 @@ std::optional<std::string> plain_value(const std::string& text) {
 const YamlNode* YamlNode::find(std::string_view name) const {
   const auto last = std::find_if(children.rbegin(), children.rend(),
                                  [&](const YamlNode& child) { return child.key == name; });
-  return kind == Kind::mapping && last != children.rend() ? &*last : nullptr;
+  return kind == YamlKind::mapping && last != children.rend() ? &*last : nullptr;
 }
 
 Result<std::vector<YamlNode>> read_yaml_documents(std::string_view text, std::string_view file) {
@@ -222,7 +222,7 @@ Result<std::vector<YamlNode>> read_yaml_documents(std::string_view text, std::st
 Result<YamlNode> read_yaml_mapping(std::string_view text, std::string_view file) {
   Result<std::vector<YamlNode>> documents = read_yaml_documents(text, file);
   if (!documents) return tl::unexpected(documents.error());
-  if (documents->empty() || documents->front().kind != Kind::mapping)
+  if (documents->empty() || documents->front().kind != YamlKind::mapping)
     return bad_input("holds no settings",
                      place_in(file, documents->empty() ? 1 : documents->front().line),
                      "name: value, line by line");
@@ -232,16 +232,16 @@ Result<YamlNode> read_yaml_mapping(std::string_view text, std::string_view file)
 std::string to_json(const YamlNode& node) {
   std::vector<std::string> parts;
   switch (node.kind) {
-    case Kind::null: return "null";
-    case Kind::scalar: {
+    case YamlKind::null: return "null";
+    case YamlKind::scalar: {
       if (node.quoted) return json_quoted(node.text);
       const std::optional<std::string> value = plain_value(node.text);
       return value ? *value : json_quoted(node.text);
     }
-    case Kind::sequence:
+    case YamlKind::sequence:
       for (const YamlNode& child : node.children) parts.push_back(to_json(child));
       return fmt::format("[{}]", fmt::join(parts, ", "));
-    case Kind::mapping: break;
+    case YamlKind::mapping: break;
   }
   for (const YamlNode& child : node.children)
     parts.push_back(fmt::format("{}: {}", json_quoted(child.key), to_json(child)));

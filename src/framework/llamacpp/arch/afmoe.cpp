@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace afmoe {
 namespace {
 
 constexpr std::int64_t kFullEvery = 4;       ///< global_attn_every_n_layers
@@ -82,7 +83,8 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace afmoe
 
-const Architecture kAfMoe{"afmoe", read, list, build};
+const Architecture kAfMoe{"afmoe", afmoe::read, afmoe::list, afmoe::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -3,6 +3,7 @@
 #include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace arctic {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader& keys) {
@@ -37,7 +38,8 @@ Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended a) {
 void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }
 
 }  // namespace
+}  // namespace arctic
 
-const Architecture kArctic{"arctic", read, list, build};
+const Architecture kArctic{"arctic", arctic::read, arctic::list, arctic::build};
 
 }  // namespace memtape::llamacpp::arch

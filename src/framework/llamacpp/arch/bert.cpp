@@ -5,6 +5,7 @@
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace bert {
 namespace {
 
 constexpr PlainDecoder kEuro{};
@@ -200,13 +201,15 @@ void build_modern(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace bert
 
-const Architecture kModernBert{"modern-bert", read_modern, list_modern, build_modern};
-const Architecture kBert{"bert", read, list, build};
-const Architecture kEuroBert{"eurobert", read_euro, list_euro, build_euro};
-const Architecture kJinaBert2{"jina-bert-v2", read_jina2, list, build};
-const Architecture kJinaBert3{"jina-bert-v3", read, list, build};
-const Architecture kNomicBert{"nomic-bert", read, list, build};
-const Architecture kNomicBertMoe{"nomic-bert-moe", read_moe, list, build};
+const Architecture kModernBert{"modern-bert", bert::read_modern, bert::list_modern,
+                               bert::build_modern};
+const Architecture kBert{"bert", bert::read, bert::list, bert::build};
+const Architecture kEuroBert{"eurobert", bert::read_euro, bert::list_euro, bert::build_euro};
+const Architecture kJinaBert2{"jina-bert-v2", bert::read_jina2, bert::list, bert::build};
+const Architecture kJinaBert3{"jina-bert-v3", bert::read, bert::list, bert::build};
+const Architecture kNomicBert{"nomic-bert", bert::read, bert::list, bert::build};
+const Architecture kNomicBertMoe{"nomic-bert-moe", bert::read_moe, bert::list, bert::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -7,6 +7,7 @@
 #include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace bitnet {
 namespace {
 
 void read(Hyperparameters&, KeyReader&) {}
@@ -78,7 +79,8 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace bitnet
 
-const Architecture kBitNet{"bitnet", read, list, build};
+const Architecture kBitNet{"bitnet", bitnet::read, bitnet::list, bitnet::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace deci {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader&) {
@@ -66,7 +67,8 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace deci
 
-const Architecture kDeci{"deci", read, list, build};
+const Architecture kDeci{"deci", deci::read, deci::list, deci::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -6,7 +6,7 @@
 namespace memtape::llamacpp::arch {
 namespace {
 
-struct Inputs {
+struct DecoderInputs {
   Tensor* positions;
   AttentionInputs attention;
   Tensor* scale;  ///< of queries far back; null for most
@@ -38,7 +38,7 @@ Qkv normed_rows(GraphBuilder& b, std::int64_t il, Tensor* x) {
 }
 
 Tensor* attended(GraphBuilder& b, const DecoderSpec& spec, std::int64_t il, Tensor* x,
-                 const Inputs& in) {
+                 const DecoderInputs& in) {
   const Hyperparameters& hp = b.hp;
   Qkv qkv = spec.norms_rows ? normed_rows(b, il, x)
                             : b.qkv(il, x, {hp.head_v, hp.n_head(il), hp.n_head_kv(il)});
@@ -93,7 +93,7 @@ void build_decoder(GraphBuilder& b, const DecoderSpec& spec) {
   Tensor* positions = b.input_positions();
   Tensor* x = embedded(b, positions, spec.norm);
   Tensor* scale = hp.attn_temp_scale != 0 ? b.input_attention_scale() : nullptr;
-  const Inputs in{positions, b.input_attention(), scale};
+  const DecoderInputs in{positions, b.input_attention(), scale};
   Tensor* rows = b.input_output_rows();
   for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
     Attended a{.y = nullptr, .residual = x, .normed = x};

@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace deepseek2 {
 namespace {
 
 /// expert_gating_func; GLM-4.7-Flash came without it.
@@ -190,8 +191,9 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace deepseek2
 
-const Architecture kDeepseek2{"deepseek2", read, list, build};
-const Architecture kMistral4{"mistral4", read, list, build};
+const Architecture kDeepseek2{"deepseek2", deepseek2::read, deepseek2::list, deepseek2::build};
+const Architecture kMistral4{"mistral4", deepseek2::read, deepseek2::list, deepseek2::build};
 
 }  // namespace memtape::llamacpp::arch

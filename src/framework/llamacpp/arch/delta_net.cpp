@@ -8,7 +8,7 @@ namespace {
 
 using ggml::Unary;
 
-constexpr Bytes kFloat = 4;
+constexpr Bytes kDeltaFloat = 4;
 constexpr std::int64_t kFullAttentionEvery = 4;
 constexpr std::string_view kPaired = "qwen3next";  ///< decay and beta of a head lie together
 
@@ -21,7 +21,7 @@ Sizes sizes_of(const Hyperparameters& hp) {
   return {head, hp.ssm_groups, hp.ssm_dt_rank, hp.ssm_inner + 2 * hp.ssm_groups * head};
 }
 
-Tensor* with_history(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il, Tensor* x) {
+Tensor* with_delta_history(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il, Tensor* x) {
   const Hyperparameters& hp = b.hp;
   const std::int64_t kept = hp.ssm_conv - 1, channels = sizes_of(hp).channels;
   Tensor* all = b.r_of(il);
@@ -31,7 +31,7 @@ Tensor* with_history(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il
   for (std::int64_t back = b.snapshots() - 1; back >= 0; --back) {
     const std::int64_t from = std::max<std::int64_t>(0, joined->ne[0] - kept - back);
     Tensor* last = b.g.view_3d(joined, {kept, channels, b.n_seqs, 1}, joined->nb[1], joined->nb[2],
-                               from * kFloat);
+                               from * kDeltaFloat);
     Tensor* to = b.g.view_2d(all, {kept * channels, b.n_seqs, 1, 1}, all->nb[1],
                              back * b.state_rows() * all->nb[1]);
     b.g.expand(b.g.cpy(last, to));
@@ -68,7 +68,7 @@ Gates paired_gates(GraphBuilder& b, std::int64_t il, Tensor* x) {
                          .nb3 = both->nb[3],
                          .offset = offset});
   };
-  Tensor *first = half(0), *second = half(each * kFloat);
+  Tensor *first = half(0), *second = half(each * kDeltaFloat);
   Tensor* beta = g.unary(Unary::sigmoid, g.cont(first));
   Tensor* alpha = g.cont(second, {s.v_heads, tokens, b.n_seqs, 1});
   alpha = g.unary(Unary::softplus, g.add(alpha, b.w(il, "ssm_dt.bias")));
@@ -99,7 +99,7 @@ Mixed mixed_of(GraphBuilder& b, std::int64_t il, Tensor* x) {
                         .nb1 = all->nb[1],
                         .nb2 = all->nb[2],
                         .nb3 = all->nb[3],
-                        .offset = from * kFloat});
+                        .offset = from * kDeltaFloat});
   };
   Tensor* z = g.cont(part(values, 2 * s.head + values));
   const auto flat = [&](std::int64_t width, std::int64_t from) {
@@ -130,18 +130,18 @@ Tensor* delta_net(GraphBuilder& b, std::int64_t il, const ggml::Graph::DeltaNet&
   Tensor* result = g.gated_delta_net(net, snapshots);
   const auto window = [&](ggml::Extents ne, std::int64_t from) {
     return g.view(result, {.ne = ne,
-                           .nb1 = ne[0] * kFloat,
-                           .nb2 = ne[0] * ne[1] * kFloat,
-                           .nb3 = ne[0] * ne[1] * ne[2] * kFloat,
-                           .offset = from * kFloat});
+                           .nb1 = ne[0] * kDeltaFloat,
+                           .nb2 = ne[0] * ne[1] * kDeltaFloat,
+                           .nb3 = ne[0] * ne[1] * ne[2] * kDeltaFloat,
+                           .offset = from * kDeltaFloat});
   };
   Tensor* output = window({head, heads, tokens, seqs}, 0);
   const std::int64_t behind = head * heads * tokens * seqs;
   Tensor* all = b.s_of(il);
   if (snapshots > 1) {
     const ggml::Extents shape{hp.n_embd_s(), seqs, std::min(tokens, snapshots), 1};
-    const Bytes row = hp.n_embd_s() * kFloat;
-    Tensor* from = g.view_3d(result, shape, row, row * seqs, behind * kFloat);
+    const Bytes row = hp.n_embd_s() * kDeltaFloat;
+    Tensor* from = g.view_3d(result, shape, row, row * seqs, behind * kDeltaFloat);
     g.expand(g.cpy(from, g.view_3d(all, shape, all->nb[1], b.state_rows() * all->nb[1], 0)));
     return output;
   }
@@ -206,12 +206,12 @@ Tensor* gated_attention(GraphBuilder& b, const AttentionInputs& in, std::int64_t
   ggml::Graph& g = b.g;
   const std::int64_t head = hp.head_v, heads = hp.n_head(), kv = hp.n_head_kv(il);
   Qkv qkv = b.qkv_flat(il, x, 2 * head * heads, head * kv, head * kv);
-  const Bytes pair = 2 * head * kFloat;
+  const Bytes pair = 2 * head * kDeltaFloat;
   const auto half = [&, both = qkv.q](Bytes offset) {
     return g.view_3d(both, {head, heads, b.n_tokens, 1}, pair, pair * heads, offset);
   };
   qkv.q = b.rms(half(0), b.w(il, "attn_q_norm.weight"), il);
-  Tensor* gate = half(head * kFloat);
+  Tensor* gate = half(head * kDeltaFloat);
   Tensor* k = g.reshape(qkv.k, {head, kv, b.n_tokens, 1});
   qkv.k = b.rms(k, b.w(il, "attn_k_norm.weight"), il);
   gate = g.cont(gate, {head * heads, b.n_tokens, 1, 1});
@@ -230,17 +230,17 @@ Tensor* delta_net_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t
   const std::int64_t tokens = b.n_seq_tokens, seqs = b.n_seqs;
   const Mixed mixed = mixed_of(b, il, x);
   const Gates gates = hp.arch == kPaired ? paired_gates(b, il, x) : gates_of(b, il, x);
-  Tensor* joined = with_history(b, in, il, mixed.qkv);
+  Tensor* joined = with_delta_history(b, in, il, mixed.qkv);
   Tensor* state = b.states_of(in, b.s_of(il), hp.n_embd_s());
   state = g.reshape(state, {s.head, s.head, s.v_heads, seqs});
   Tensor* conv = g.unary(Unary::silu, g.ssm_conv(joined, b.w(il, "ssm_conv1d.weight")));
-  const Bytes row = (2 * s.k_heads + s.v_heads) * s.head * kFloat;
+  const Bytes row = (2 * s.k_heads + s.v_heads) * s.head * kDeltaFloat;
   const auto part = [&](std::int64_t heads, std::int64_t from) {
     return g.view(conv, {.ne = {s.head, heads, tokens, seqs},
-                         .nb1 = s.head * kFloat,
+                         .nb1 = s.head * kDeltaFloat,
                          .nb2 = row,
                          .nb3 = row * tokens,
-                         .offset = from * s.head * kFloat});
+                         .offset = from * s.head * kDeltaFloat});
   };
   ggml::Graph::DeltaNet net{.q = part(s.k_heads, 0),
                             .k = part(s.k_heads, s.k_heads),

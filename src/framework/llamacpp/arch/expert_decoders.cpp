@@ -6,12 +6,12 @@
 namespace memtape::llamacpp::arch {
 namespace {
 
-constexpr PlainDecoder kLike{};
-constexpr PlainDecoder kHeadNorms{.head_norms = true};
+constexpr PlainDecoder kExperts{};
+constexpr PlainDecoder kExpertsHeadNorms{.head_norms = true};
 constexpr PlainDecoder kHeadNormsAndFactors{.head_norms = true, .rope_factors = true};
-constexpr PlainDecoder kFusedHeadNorms{.fused_qkv = true, .head_norms = true};
+constexpr PlainDecoder kExpertsFusedHeadNorms{.fused_qkv = true, .head_norms = true};
 constexpr PlainDecoder kRowNorms{.row_norms = true};
-constexpr PlainDecoder kRotatedThenNormed{
+constexpr PlainDecoder kExpertsRotatedThenNormed{
     .head_norms = true, .rotates_first = true, .rope_factors = true};
 constexpr PlainDecoder kBiasesEverywhere{.norm_bias = true,
                                          .qkv_bias = true,
@@ -166,7 +166,7 @@ void list_exaone_moe(const Hyperparameters& hp, WeightList& weights) {
   list_plain(kHeadNormsAndFactors, hp, weights);
   weights.skip_from_here();
   for (std::int64_t il = hp.n_layer(); il < hp.n_layer_all; ++il) {
-    list_plain_layer(kHeadNorms, hp, weights, il, true);
+    list_plain_layer(kExpertsHeadNorms, hp, weights, il, true);
     weights.draft_block(hp, il, false);
   }
 }
@@ -180,19 +180,21 @@ void build_exaone_moe(GraphBuilder& b) {
 }  // namespace
 
 const Architecture kExaoneMoe{"exaone-moe", read_exaone_moe, list_exaone_moe, build_exaone_moe};
-const Architecture kQwen3Moe = plain_decoder<kHeadNorms>("qwen3moe", read_qwen3moe);
-const Architecture kQwen3VlMoe = plain_decoder<kHeadNorms>("qwen3vlmoe", read_qwen3vlmoe);
-const Architecture kLladaMoe = plain_decoder<kHeadNorms>("llada-moe", read_llada);
-const Architecture kRnd1 = plain_decoder<kHeadNorms>("rnd1", read_rnd);
-const Architecture kMellum = plain_decoder<kHeadNorms>("mellum", read_mellum);
-const Architecture kErnie45 = plain_decoder<kLike>("ernie4_5", read_ernie);
-const Architecture kErnie45Moe = plain_decoder<kLike>("ernie4_5-moe", read_ernie_moe);
-const Architecture kDots1 = plain_decoder<kHeadNorms>("dots1", read_dots1);
-const Architecture kDeepseek = plain_decoder<kLike>("deepseek", read_deepseek);
-const Architecture kDeepseek2Ocr = plain_decoder<kLike>("deepseek2-ocr", read_deepseek_ocr);
-const Architecture kBailingMoe = plain_decoder<kLike>("bailingmoe", read_bailing);
-const Architecture kBailingMoe2 = plain_decoder<kFusedHeadNorms>("bailingmoe2", read_bailing2);
-const Architecture kHunyuanMoe = plain_decoder<kRotatedThenNormed>("hunyuan-moe", read_hunyuan);
+const Architecture kQwen3Moe = plain_decoder<kExpertsHeadNorms>("qwen3moe", read_qwen3moe);
+const Architecture kQwen3VlMoe = plain_decoder<kExpertsHeadNorms>("qwen3vlmoe", read_qwen3vlmoe);
+const Architecture kLladaMoe = plain_decoder<kExpertsHeadNorms>("llada-moe", read_llada);
+const Architecture kRnd1 = plain_decoder<kExpertsHeadNorms>("rnd1", read_rnd);
+const Architecture kMellum = plain_decoder<kExpertsHeadNorms>("mellum", read_mellum);
+const Architecture kErnie45 = plain_decoder<kExperts>("ernie4_5", read_ernie);
+const Architecture kErnie45Moe = plain_decoder<kExperts>("ernie4_5-moe", read_ernie_moe);
+const Architecture kDots1 = plain_decoder<kExpertsHeadNorms>("dots1", read_dots1);
+const Architecture kDeepseek = plain_decoder<kExperts>("deepseek", read_deepseek);
+const Architecture kDeepseek2Ocr = plain_decoder<kExperts>("deepseek2-ocr", read_deepseek_ocr);
+const Architecture kBailingMoe = plain_decoder<kExperts>("bailingmoe", read_bailing);
+const Architecture kBailingMoe2 =
+    plain_decoder<kExpertsFusedHeadNorms>("bailingmoe2", read_bailing2);
+const Architecture kHunyuanMoe =
+    plain_decoder<kExpertsRotatedThenNormed>("hunyuan-moe", read_hunyuan);
 const Architecture kPhiMoe = plain_decoder<kBiasesEverywhere>("phimoe", read_phimoe);
 const Architecture kDbrx = plain_decoder<kDbrxLike>("dbrx", read_dbrx);
 const Architecture kOlmoe = plain_decoder<kRowNorms>("olmoe", read_olmoe);

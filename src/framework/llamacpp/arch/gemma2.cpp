@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/architectures.h"
 
 namespace memtape::llamacpp::arch {
+namespace gemma2 {
 namespace {
 
 void read_gemma(Hyperparameters&, KeyReader&) {}
@@ -81,10 +82,12 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace gemma2
 
-const Architecture kGemma{"gemma", read_gemma, list, build};
-const Architecture kGemmaEmbedding{"gemma-embedding", read_embedding, list, build};
-const Architecture kGemma2{"gemma2", read_gemma2, list, build};
-const Architecture kGemma3{"gemma3", read_gemma3, list, build};
+const Architecture kGemma{"gemma", gemma2::read_gemma, gemma2::list, gemma2::build};
+const Architecture kGemmaEmbedding{"gemma-embedding", gemma2::read_embedding, gemma2::list,
+                                   gemma2::build};
+const Architecture kGemma2{"gemma2", gemma2::read_gemma2, gemma2::list, gemma2::build};
+const Architecture kGemma3{"gemma3", gemma2::read_gemma3, gemma2::list, gemma2::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -5,6 +5,7 @@
 #include "framework/llamacpp/arch/per_layer_inputs.h"
 
 namespace memtape::llamacpp::arch {
+namespace gemma3n {
 namespace {
 
 using ggml::Unary;
@@ -168,7 +169,8 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace gemma3n
 
-const Architecture kGemma3n{"gemma3n", read, list, build};
+const Architecture kGemma3n{"gemma3n", gemma3n::read, gemma3n::list, gemma3n::build};
 
 }  // namespace memtape::llamacpp::arch

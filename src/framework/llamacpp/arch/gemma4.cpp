@@ -5,6 +5,7 @@
 #include "framework/llamacpp/arch/per_layer_inputs.h"
 
 namespace memtape::llamacpp::arch {
+namespace gemma4 {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader& keys) {
@@ -132,7 +133,8 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace gemma4
 
-const Architecture kGemma4{"gemma4", read, list, build};
+const Architecture kGemma4{"gemma4", gemma4::read, gemma4::list, gemma4::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace glm4 {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader& keys) {
@@ -38,7 +39,8 @@ Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
 void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }
 
 }  // namespace
+}  // namespace glm4
 
-const Architecture kGlm4{"glm4", read, list, build};
+const Architecture kGlm4{"glm4", glm4::read, glm4::list, glm4::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -5,6 +5,7 @@
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace glm4_moe {
 namespace {
 
 constexpr std::int64_t kLayersWithHeadNorms = 92;  ///< GLM-4.5; its Air has none
@@ -49,7 +50,8 @@ Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
 void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }
 
 }  // namespace
+}  // namespace glm4_moe
 
-const Architecture kGlm4Moe{"glm4moe", read, list, build};
+const Architecture kGlm4Moe{"glm4moe", glm4_moe::read, glm4_moe::list, glm4_moe::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -3,6 +3,7 @@
 #include "framework/llamacpp/arch/architectures.h"
 
 namespace memtape::llamacpp::arch {
+namespace gpt_oss {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader& keys) {
@@ -61,7 +62,8 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace gpt_oss
 
-const Architecture kGptOss{"gpt-oss", read, list, build};
+const Architecture kGptOss{"gpt-oss", gpt_oss::read, gpt_oss::list, gpt_oss::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace grok {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader& keys) {
@@ -53,7 +54,8 @@ Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended a) {
 void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }
 
 }  // namespace
+}  // namespace grok
 
-const Architecture kGrok{"grok", read, list, build};
+const Architecture kGrok{"grok", grok::read, grok::list, grok::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -12,7 +12,7 @@ constexpr PlainDecoder kGraniteLike{};
 /// Jamba has experts in every other layer, from the second.
 constexpr std::int64_t kJambaExpertsEvery = 2;
 
-struct Inputs {
+struct HybridInputs {
   RecurrentInputs states;
   AttentionInputs attention;
   Tensor* positions;
@@ -30,7 +30,7 @@ void read_jamba(Hyperparameters& hp, KeyReader& keys) {
   if (hp.n_expert > 0) hp.expert_layer_step = kJambaExpertsEvery;
 }
 
-void read_granite(Hyperparameters& hp, KeyReader& keys) {
+void read_granite_hybrid(Hyperparameters& hp, KeyReader& keys) {
   read_mamba2_sizes(hp, keys);
   read_pattern(hp);
   hp.logit_scale = keys.number("logit_scale", 0);
@@ -80,7 +80,7 @@ void list_jamba(const Hyperparameters& hp, WeightList& weights) {
   }
 }
 
-void list_granite(const Hyperparameters& hp, WeightList& weights) {
+void list_granite_hybrid(const Hyperparameters& hp, WeightList& weights) {
   weights.token_embeddings(hp);
   weights.output(hp);
   for (std::int64_t il = 0; il < hp.n_layer(); ++il) {
@@ -109,13 +109,14 @@ void list_falcon_h1(const Hyperparameters& hp, WeightList& weights) {
   }
 }
 
-Inputs inputs_of(GraphBuilder& b) {
+HybridInputs inputs_of(GraphBuilder& b) {
   const RecurrentInputs states = b.input_recurrent();
   const AttentionInputs attention = b.input_attention();
   return {states, attention, b.input_positions()};
 }
 
-Tensor* attended(GraphBuilder& b, std::int64_t il, Tensor* x, const Inputs& in, bool rotates) {
+Tensor* attended(GraphBuilder& b, std::int64_t il, Tensor* x, const HybridInputs& in,
+                 bool rotates) {
   const Hyperparameters& hp = b.hp;
   Qkv qkv = b.qkv(il, x, {hp.head_v, hp.n_head(il), hp.n_head_kv(il)});
   if (rotates) {
@@ -143,7 +144,7 @@ using StateLayer = Tensor* (*)(GraphBuilder&, const RecurrentInputs&, std::int64
 /// Layers of states, or of attention, with a feed-forward each.
 void build_alternating(GraphBuilder& b, StateLayer states, bool rotates, RestOfLayer rest) {
   Tensor* x = b.input_embeddings();
-  const Inputs in = inputs_of(b);
+  const HybridInputs in = inputs_of(b);
   Tensor* rows = b.input_output_rows();
   for (std::int64_t il = 0; il < b.hp.n_layer(); ++il) {
     Tensor* y = b.rms(x, b.w(il, "attn_norm.weight"), il);
@@ -159,13 +160,13 @@ void build_alternating(GraphBuilder& b, StateLayer states, bool rotates, RestOfL
 
 void build_jamba(GraphBuilder& b) { build_alternating(b, mamba_layer, false, rest_of_jamba); }
 
-void build_granite(GraphBuilder& b) {
+void build_granite_hybrid(GraphBuilder& b) {
   build_alternating(b, mamba2_layer, b.hp.no_rope_step == 0, rest_of_granite);
 }
 
 void build_falcon_h1(GraphBuilder& b) {
   Tensor* x = b.input_embeddings();
-  const Inputs in = inputs_of(b);
+  const HybridInputs in = inputs_of(b);
   Tensor* rows = b.input_output_rows();
   for (std::int64_t il = 0; il < b.hp.n_layer(); ++il) {
     const auto normed = [&] { return b.rms(x, b.w(il, "attn_norm.weight"), il); };
@@ -181,7 +182,8 @@ void build_falcon_h1(GraphBuilder& b) {
 }  // namespace
 
 const Architecture kFalconH1{"falcon-h1", read_falcon_h1, list_falcon_h1, build_falcon_h1};
-const Architecture kGraniteHybrid{"granitehybrid", read_granite, list_granite, build_granite};
+const Architecture kGraniteHybrid{"granitehybrid", read_granite_hybrid, list_granite_hybrid,
+                                  build_granite_hybrid};
 const Architecture kJamba{"jamba", read_jamba, list_jamba, build_jamba};
 
 }  // namespace memtape::llamacpp::arch

@@ -7,6 +7,7 @@
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace kimi_linear {
 namespace {
 
 using ggml::Unary;
@@ -177,7 +178,9 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace kimi_linear
 
-const Architecture kKimiLinear{"kimi-linear", read, list, build};
+const Architecture kKimiLinear{"kimi-linear", kimi_linear::read, kimi_linear::list,
+                               kimi_linear::build};
 
 }  // namespace memtape::llamacpp::arch

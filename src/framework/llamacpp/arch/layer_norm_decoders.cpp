@@ -45,7 +45,7 @@ constexpr PlainDecoder kSquared = [] {
 constexpr PlainDecoder kOrionLike{.norm = Norm::layer, .norm_bias = true};
 constexpr PlainDecoder kOlmoLike{.norm = Norm::layer, .norm_weights = false};
 
-void read_nothing(Hyperparameters&, KeyReader&) {}
+void read_no_layer_norm_keys(Hyperparameters&, KeyReader&) {}
 
 void read_gpt2(Hyperparameters& hp, KeyReader&) {
   hp.no_rope_step = 1;
@@ -84,13 +84,13 @@ void read_olmo(Hyperparameters& hp, KeyReader& keys) {
 const Architecture kGpt2 = plain_decoder<kGpt>("gpt2", read_gpt2);
 const Architecture kStarcoder = plain_decoder<kGpt>("starcoder", read_starcoder);
 const Architecture kStarcoder2 = plain_decoder<kBiased>("starcoder2", read_starcoder2);
-const Architecture kCodeShell = plain_decoder<kFusedBiased>("codeshell", read_nothing);
+const Architecture kCodeShell = plain_decoder<kFusedBiased>("codeshell", read_no_layer_norm_keys);
 const Architecture kBloom = plain_decoder<kBloomLike>("bloom", read_bloom);
 const Architecture kMpt = plain_decoder<kMptLike>("mpt", read_mpt);
-const Architecture kJais2 = plain_decoder<kSquared>("jais2", read_nothing);
+const Architecture kJais2 = plain_decoder<kSquared>("jais2", read_no_layer_norm_keys);
 const Architecture kJais = plain_decoder<kJaisLike>("jais", read_alibi);
-const Architecture kNemotron = plain_decoder<kNemotronLike>("nemotron", read_nothing);
-const Architecture kOrion = plain_decoder<kOrionLike>("orion", read_nothing);
+const Architecture kNemotron = plain_decoder<kNemotronLike>("nemotron", read_no_layer_norm_keys);
+const Architecture kOrion = plain_decoder<kOrionLike>("orion", read_no_layer_norm_keys);
 const Architecture kOlmo = plain_decoder<kOlmoLike>("olmo", read_olmo);
 
 }  // namespace memtape::llamacpp::arch

@@ -3,6 +3,7 @@
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace lfm2 {
 namespace {
 
 constexpr Bytes kFloat = 4;
@@ -123,8 +124,9 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace lfm2
 
-const Architecture kLfm2{"lfm2", read_dense, list, build};
-const Architecture kLfm2Moe{"lfm2moe", read_moe, list, build};
+const Architecture kLfm2{"lfm2", lfm2::read_dense, lfm2::list, lfm2::build};
+const Architecture kLfm2Moe{"lfm2moe", lfm2::read_moe, lfm2::list, lfm2::build};
 
 }  // namespace memtape::llamacpp::arch

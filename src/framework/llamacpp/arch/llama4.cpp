@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace llama4 {
 namespace {
 
 constexpr std::int64_t kChunk = 8192, kUnrotatedEvery = 4;
@@ -94,7 +95,8 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace llama4
 
-const Architecture kLlama4{"llama4", read, list, build};
+const Architecture kLlama4{"llama4", llama4::read, llama4::list, llama4::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -5,6 +5,7 @@
 #include "framework/llamacpp/arch/architectures.h"
 
 namespace memtape::llamacpp::arch {
+namespace mamba {
 namespace {
 
 void all_recurrent(Hyperparameters& hp) {
@@ -55,8 +56,9 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace mamba
 
-const Architecture kMamba{"mamba", read_mamba, list, build};
-const Architecture kMamba2{"mamba2", read_mamba2, list, build};
+const Architecture kMamba{"mamba", mamba::read_mamba, mamba::list, mamba::build};
+const Architecture kMamba2{"mamba2", mamba::read_mamba2, mamba::list, mamba::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -7,10 +7,10 @@ namespace {
 using ggml::Glu;
 using ggml::Unary;
 
-constexpr Bytes kFloat = 4;
+constexpr Bytes kMambaFloat = 4;
 
 /// The convolution's state before the new columns, and its last columns kept for the next batch.
-Tensor* with_history(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il, Tensor* x) {
+Tensor* with_mamba_history(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il, Tensor* x) {
   const Hyperparameters& hp = b.hp;
   Tensor* all = b.r_of(il);
   const std::int64_t kept = hp.ssm_conv - 1, channels = x->ne[0];
@@ -82,8 +82,8 @@ Tensor* mamba_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il,
   Tensor* both = b.mm(b.w(il, "ssm_in.weight"), g.reshape(x, {x->ne[0], tokens, seqs, 1}));
   const ggml::Extents half{inner, both->ne[1], both->ne[2], 1};
   Tensor* u = g.view_3d(both, half, both->nb[1], both->nb[2], 0);
-  Tensor* z = g.view_3d(both, half, both->nb[1], both->nb[2], inner * kFloat);
-  u = convolved(b, il, with_history(b, in, il, u));
+  Tensor* z = g.view_3d(both, half, both->nb[1], both->nb[2], inner * kMambaFloat);
+  u = convolved(b, il, with_mamba_history(b, in, il, u));
 
   Tensor* db = b.mm(b.w(il, "ssm_x.weight"), u);
   Tensor* dt = g.view_3d(db, {rank, tokens, seqs, 1}, db->nb[1], db->nb[2], 0);
@@ -92,7 +92,7 @@ Tensor* mamba_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il,
                        .nb1 = state * db->nb[0],
                        .nb2 = db->nb[1],
                        .nb3 = db->nb[2],
-                       .offset = kFloat * from});
+                       .offset = kMambaFloat * from});
   };
   Tensor *B = part(rank), *C = part(rank + state);
   if (hp.ssm_dt_b_c_rms || b.w(il, "ssm_dt_norm.weight")) {
@@ -140,14 +140,14 @@ Tensor* mamba2_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il
                        .nb1 = ne[0] * of->nb[0],
                        .nb2 = of->nb[1],
                        .nb3 = of->nb[2],
-                       .offset = from * kFloat});
+                       .offset = from * kMambaFloat});
   };
   Tensor* z = block(all_in, {width, heads, tokens, seqs}, 0);
-  Tensor* xbc =
-      g.view_3d(all_in, {channels, tokens, seqs, 1}, all_in->nb[1], all_in->nb[2], inner * kFloat);
+  Tensor* xbc = g.view_3d(all_in, {channels, tokens, seqs, 1}, all_in->nb[1], all_in->nb[2],
+                          inner * kMambaFloat);
   Tensor* dt = g.view_3d(all_in, {heads, tokens, seqs, 1}, all_in->nb[1], all_in->nb[2],
-                         (inner + channels) * kFloat);
-  xbc = convolved(b, il, with_history(b, in, il, xbc));
+                         (inner + channels) * kMambaFloat);
+  xbc = convolved(b, il, with_mamba_history(b, in, il, xbc));
 
   Tensor* u = block(xbc, {width, heads, tokens, seqs}, 0);
   Tensor* B = block(xbc, {state, groups, tokens, seqs}, inner);
@@ -165,8 +165,8 @@ Tensor* mamba2_layer(GraphBuilder& b, const RecurrentInputs& in, std::int64_t il
                                   .ids = nullptr},
                          .shape = {state, width, heads, all->ne[1]}});
   const std::int64_t size = state * inner;
-  const Bytes row = size * kFloat;
-  g.expand(g.cpy(g.view_3d(y, {size, seqs, 1, 1}, row, row * seqs, u->elements() * kFloat),
+  const Bytes row = size * kMambaFloat;
+  g.expand(g.cpy(g.view_3d(y, {size, seqs, 1, 1}, row, row * seqs, u->elements() * kMambaFloat),
                  g.view_3d(all, {size, seqs, 1, 1}, all->nb[1], all->ne[1] * row, 0)));
   y = g.view(y, {.ne = {width, heads, tokens, seqs},
                  .nb1 = u->nb[1],

@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/architectures.h"
 
 namespace memtape::llamacpp::arch {
+namespace minicpm3 {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader& keys) {
@@ -78,7 +79,8 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace minicpm3
 
-const Architecture kMiniCpm3{"minicpm3", read, list, build};
+const Architecture kMiniCpm3{"minicpm3", minicpm3::read, minicpm3::list, minicpm3::build};
 
 }  // namespace memtape::llamacpp::arch

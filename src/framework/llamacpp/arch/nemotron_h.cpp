@@ -5,6 +5,7 @@
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace nemotron_h {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader& keys) {
@@ -119,8 +120,10 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace nemotron_h
 
-const Architecture kNemotronH{"nemotron_h", read, list, build};
-const Architecture kNemotronHMoe{"nemotron_h_moe", read, list, build};
+const Architecture kNemotronH{"nemotron_h", nemotron_h::read, nemotron_h::list, nemotron_h::build};
+const Architecture kNemotronHMoe{"nemotron_h_moe", nemotron_h::read, nemotron_h::list,
+                                 nemotron_h::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace olmo2 {
 namespace {
 
 constexpr std::int64_t kLayersWithWindows = 64;  ///< EXAONE 4.0 32B
@@ -72,8 +73,10 @@ void build_exaone4(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace olmo2
 
-const Architecture kOlmo2{"olmo2", read_olmo2, list_olmo2, build_olmo2};
-const Architecture kExaone4{"exaone4", read_exaone4, list_exaone4, build_exaone4};
+const Architecture kOlmo2{"olmo2", olmo2::read_olmo2, olmo2::list_olmo2, olmo2::build_olmo2};
+const Architecture kExaone4{"exaone4", olmo2::read_exaone4, olmo2::list_exaone4,
+                            olmo2::build_exaone4};
 
 }  // namespace memtape::llamacpp::arch

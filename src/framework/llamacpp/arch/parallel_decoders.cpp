@@ -9,16 +9,16 @@ namespace {
 constexpr std::int64_t kLayersWithHeadNorms = 64;  ///< Command R+ and later
 constexpr std::int64_t kLayersOfStable12 = 40;     ///< StableLM 2 12B
 
-constexpr PlainDecoder kPhi{.norm = Norm::layer,
-                            .norm_bias = true,
-                            .qkv_bias = true,
-                            .output_bias = true,
-                            .ffn_bias = true,
-                            .scales_queries = true,
-                            .vocabulary_bias = true,
-                            .activation = Activation::gelu,
-                            .gated = false,
-                            .ffn_norm = ""};
+constexpr PlainDecoder kParallelPhi{.norm = Norm::layer,
+                                    .norm_bias = true,
+                                    .qkv_bias = true,
+                                    .output_bias = true,
+                                    .ffn_bias = true,
+                                    .scales_queries = true,
+                                    .vocabulary_bias = true,
+                                    .activation = Activation::gelu,
+                                    .gated = false,
+                                    .ffn_norm = ""};
 constexpr PlainDecoder kFalconLike{.norm = Norm::layer,
                                    .norm_bias = true,
                                    .fused_qkv = true,
@@ -38,7 +38,7 @@ constexpr PlainDecoder kStableParallel{.norm = Norm::layer, .norm_bias = true, .
 constexpr PlainDecoder kPlamoLike{.ffn_norm = ""};
 constexpr PlainDecoder kCommand{.norm = Norm::layer, .tied = true, .ffn_norm = ""};
 
-void read_nothing(Hyperparameters&, KeyReader&) {}
+void read_no_parallel_keys(Hyperparameters&, KeyReader&) {}
 
 void read_neox(Hyperparameters& hp, KeyReader& keys) {
   hp.parallel_residual = keys.flag("use_parallel_residual", true);
@@ -55,7 +55,9 @@ void read_cohere2(Hyperparameters& hp, KeyReader& keys) {
   hp.read_swa_pattern(keys, 4);
 }
 
-void list_phi2(const Hyperparameters& hp, WeightList& weights) { list_plain(kPhi, hp, weights); }
+void list_phi2(const Hyperparameters& hp, WeightList& weights) {
+  list_plain(kParallelPhi, hp, weights);
+}
 void list_plamo(const Hyperparameters& hp, WeightList& weights) {
   list_plain(kPlamoLike, hp, weights);
 }
@@ -123,7 +125,7 @@ Tensor* rest_of_command_r(GraphBuilder& b, std::int64_t il, Attended a) {
   return b.g.add(b.g.add(b.ffn(il, a.normed, {}), a.residual), a.y);
 }
 
-void build_phi2(GraphBuilder& b) { build_plain(kPhi, b, rest_of_phi2); }
+void build_phi2(GraphBuilder& b) { build_plain(kParallelPhi, b, rest_of_phi2); }
 
 void build_falcon(GraphBuilder& b) {
   build_decoder(b, {.rest = rest_of_falcon, .norm = Norm::layer, .second_norm = "attn_norm_2"});
@@ -145,10 +147,10 @@ void build_command_r(GraphBuilder& b) {
 
 const Architecture kCohere2{"cohere2", read_cohere2, list_command_r, build_command_r};
 const Architecture kCommandR{"command-r", read_command_r, list_command_r, build_command_r};
-const Architecture kFalcon{"falcon", read_nothing, list_falcon, build_falcon};
+const Architecture kFalcon{"falcon", read_no_parallel_keys, list_falcon, build_falcon};
 const Architecture kGptNeoX{"gptneox", read_neox, list_neox, build_neox};
-const Architecture kPhi2{"phi2", read_nothing, list_phi2, build_phi2};
-const Architecture kPlamo{"plamo", read_nothing, list_plamo, build_plamo};
-const Architecture kStableLm{"stablelm", read_nothing, list_stablelm, build_stablelm};
+const Architecture kPhi2{"phi2", read_no_parallel_keys, list_phi2, build_phi2};
+const Architecture kPlamo{"plamo", read_no_parallel_keys, list_plamo, build_plamo};
+const Architecture kStableLm{"stablelm", read_no_parallel_keys, list_stablelm, build_stablelm};
 
 }  // namespace memtape::llamacpp::arch

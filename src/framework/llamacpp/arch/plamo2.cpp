@@ -7,6 +7,7 @@
 #include "framework/llamacpp/arch/mamba.h"
 
 namespace memtape::llamacpp::arch {
+namespace plamo2 {
 namespace {
 
 constexpr Bytes kFloat = 4;
@@ -181,7 +182,8 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace plamo2
 
-const Architecture kPlamo2{"plamo2", read, list, build};
+const Architecture kPlamo2{"plamo2", plamo2::read, plamo2::list, plamo2::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -3,6 +3,7 @@
 #include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace plamo3 {
 namespace {
 
 constexpr std::int64_t kFullLayerEvery = 8;
@@ -42,7 +43,8 @@ Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended a) {
 void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }
 
 }  // namespace
+}  // namespace plamo3
 
-const Architecture kPlamo3{"plamo3", read, list, build};
+const Architecture kPlamo3{"plamo3", plamo3::read, plamo3::list, plamo3::build};
 
 }  // namespace memtape::llamacpp::arch

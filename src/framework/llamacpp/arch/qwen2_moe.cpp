@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace qwen2_moe {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader& keys) {
@@ -46,7 +47,8 @@ Tensor* rest_of_layer(GraphBuilder& b, std::int64_t il, Attended attended) {
 void build(GraphBuilder& b) { build_decoder(b, {.rest = rest_of_layer}); }
 
 }  // namespace
+}  // namespace qwen2_moe
 
-const Architecture kQwen2Moe{"qwen2moe", read, list, build};
+const Architecture kQwen2Moe{"qwen2moe", qwen2_moe::read, qwen2_moe::list, qwen2_moe::build};
 
 }  // namespace memtape::llamacpp::arch

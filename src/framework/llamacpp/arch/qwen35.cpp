@@ -5,6 +5,7 @@
 #include "framework/llamacpp/arch/delta_net.h"
 
 namespace memtape::llamacpp::arch {
+namespace qwen35 {
 namespace {
 
 void read(Hyperparameters& hp, KeyReader& keys) {
@@ -97,9 +98,13 @@ void build_draft(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace qwen35
 
-const Architecture kQwen3Next{"qwen3next", read_next, list, build, build_draft};
-const Architecture kQwen35{"qwen35", read, list, build, build_draft};
-const Architecture kQwen35Moe{"qwen35moe", read_moe, list, build, build_draft};
+const Architecture kQwen3Next{"qwen3next", qwen35::read_next, qwen35::list, qwen35::build,
+                              qwen35::build_draft};
+const Architecture kQwen35{"qwen35", qwen35::read, qwen35::list, qwen35::build,
+                           qwen35::build_draft};
+const Architecture kQwen35Moe{"qwen35moe", qwen35::read_moe, qwen35::list, qwen35::build,
+                              qwen35::build_draft};
 
 }  // namespace memtape::llamacpp::arch

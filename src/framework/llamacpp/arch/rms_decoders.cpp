@@ -27,7 +27,7 @@ constexpr PlainDecoder kPhi{.fused_qkv = true,
                             .activation = Activation::swiglu_fused,
                             .gated = false};
 
-void read_nothing(Hyperparameters&, KeyReader&) {}
+void read_no_keys(Hyperparameters&, KeyReader&) {}
 
 void read_llama(Hyperparameters& hp, KeyReader& keys) {
   hp.is_70b = hp.n_expert != 8 && hp.n_layer() == 80 && hp.n_head() != hp.n_head_kv();
@@ -119,34 +119,34 @@ void build_openelm(GraphBuilder& b) { build_plain(kFusedHeadNorms, b, rest_of_op
 }  // namespace
 
 const Architecture kLlama = plain_decoder<kLike>("llama", read_llama);
-const Architecture kInternLm2 = plain_decoder<kLike>("internlm2", read_nothing);
+const Architecture kInternLm2 = plain_decoder<kLike>("internlm2", read_no_keys);
 const Architecture kMistral3 = plain_decoder<kLike>("mistral3", read_mistral3);
 const Architecture kSmolLm3 = plain_decoder<kLike>("smollm3", read_smollm3);
-const Architecture kExaone = plain_decoder<kLike>("exaone", read_nothing);
+const Architecture kExaone = plain_decoder<kLike>("exaone", read_no_keys);
 const Architecture kGranite = plain_decoder<kLike>("granite", read_granite);
 const Architecture kGraniteMoe = plain_decoder<kLike>("granitemoe", read_granite);
 const Architecture kMiniCpm = plain_decoder<kLike>("minicpm", read_minicpm);
 const Architecture kRefact = plain_decoder<kLike>("refact", read_refact);
 const Architecture kBaichuan = plain_decoder<kLike>("baichuan", read_baichuan);
-const Architecture kXverse = plain_decoder<kLike>("xverse", read_nothing);
-const Architecture kArcee = plain_decoder<kUngated>("arcee", read_nothing);
+const Architecture kXverse = plain_decoder<kLike>("xverse", read_no_keys);
+const Architecture kArcee = plain_decoder<kUngated>("arcee", read_no_keys);
 const Architecture kQwen = plain_decoder<kFusedBiasedQkv>("qwen", read_qwen);
 const Architecture kQwen2 = plain_decoder<kBiasedQkv>("qwen2", read_qwen2);
 const Architecture kQwen2Vl = plain_decoder<kBiasedQkv>("qwen2vl", read_qwen2vl);
-const Architecture kSeedOss = plain_decoder<kOtherNormName>("seed_oss", read_nothing);
-const Architecture kQwen3 = plain_decoder<kHeadNorms>("qwen3", read_nothing);
+const Architecture kSeedOss = plain_decoder<kOtherNormName>("seed_oss", read_no_keys);
+const Architecture kQwen3 = plain_decoder<kHeadNorms>("qwen3", read_no_keys);
 const Architecture kQwen3Vl = plain_decoder<kHeadNorms>("qwen3vl", read_mrope);
 const Architecture kHunyuanDense =
     plain_decoder<kRotatedThenNormed>("hunyuan-dense", read_sections);
 const Architecture kHunyuanVl = plain_decoder<kRotatedThenNormed>("hunyuan_vl", read_sections);
-const Architecture kOpenElm{"openelm", read_nothing, list_openelm, build_openelm};
-const Architecture kChatGlm = plain_decoder<kFusedGate>("chatglm", read_nothing);
+const Architecture kOpenElm{"openelm", read_no_keys, list_openelm, build_openelm};
+const Architecture kChatGlm = plain_decoder<kFusedGate>("chatglm", read_no_keys);
 const Architecture kDream = plain_decoder<kBiasedQkv>("dream", read_diffusion);
 const Architecture kLlada = plain_decoder<kLike>("llada", read_diffusion);
-const Architecture kMainCoder = plain_decoder<kRotatedThenNormed>("maincoder", read_nothing);
-const Architecture kPanguEmbed = plain_decoder<kBiasedAttention>("pangu-embedded", read_nothing);
+const Architecture kMainCoder = plain_decoder<kRotatedThenNormed>("maincoder", read_no_keys);
+const Architecture kPanguEmbed = plain_decoder<kBiasedAttention>("pangu-embedded", read_no_keys);
 const Architecture kPaddleOcr = plain_decoder<kLike>("paddleocr", read_qwen2vl);
-const Architecture kApertus = plain_decoder<kXielu>("apertus", read_nothing);
-const Architecture kPhi3 = plain_decoder<kPhi>("phi3", read_nothing);
+const Architecture kApertus = plain_decoder<kXielu>("apertus", read_no_keys);
+const Architecture kPhi3 = plain_decoder<kPhi>("phi3", read_no_keys);
 
 }  // namespace memtape::llamacpp::arch

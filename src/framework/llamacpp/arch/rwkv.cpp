@@ -4,7 +4,7 @@
 namespace memtape::llamacpp::arch {
 namespace {
 
-constexpr Bytes kFloat = 4;
+constexpr Bytes kRwkvFloat = 4;
 constexpr std::int64_t kShifts = 2;  ///< of each part one
 
 /// The rows of a batch, each one token later; the first comes from the cache.
@@ -12,7 +12,7 @@ Tensor* one_before(GraphBuilder& b, Tensor* x, Tensor* shift, std::int64_t part)
   ggml::Graph& g = b.g;
   const std::int64_t n = b.hp.n_embd;
   Tensor* first =
-      g.view_3d(shift, {n, 1, b.n_seqs, 1}, shift->nb[1], shift->nb[2], part * n * kFloat);
+      g.view_3d(shift, {n, 1, b.n_seqs, 1}, shift->nb[1], shift->nb[2], part * n * kRwkvFloat);
   if (b.n_seq_tokens == 1) return first;
   return g.concat(first, g.view_3d(x, {n, b.n_seq_tokens - 1, b.n_seqs, 1}, x->nb[1], x->nb[2], 0),
                   1);
@@ -20,7 +20,7 @@ Tensor* one_before(GraphBuilder& b, Tensor* x, Tensor* shift, std::int64_t part)
 
 Tensor* last_of(GraphBuilder& b, Tensor* x) {
   return b.g.view_3d(x, {b.hp.n_embd, 1, b.n_seqs, 1}, x->nb[1], x->nb[2],
-                     (b.n_seq_tokens - 1) * b.hp.n_embd * kFloat);
+                     (b.n_seq_tokens - 1) * b.hp.n_embd * kRwkvFloat);
 }
 
 void keep_last(GraphBuilder& b, std::int64_t il, Tensor* attended, Tensor* fed) {
@@ -62,7 +62,7 @@ void list_rwkv(const Hyperparameters& hp, WeightList& weights,
 Tensor* without_states(GraphBuilder& b, std::int64_t il, Tensor* recurrence) {
   const std::int64_t output = b.hp.n_embd * b.n_tokens, states = b.hp.n_embd_s() * b.n_seqs;
   Tensor* y = b.g.view_1d(recurrence, output, 0);
-  Tensor* state = b.g.view_1d(recurrence, states, output * kFloat);
+  Tensor* state = b.g.view_1d(recurrence, states, output * kRwkvFloat);
   b.g.expand(b.g.cpy(state, b.g.view_1d(b.s_of(il), states, 0)));
   return y;
 }

@@ -5,6 +5,7 @@
 #include "framework/llamacpp/arch/rwkv.h"
 
 namespace memtape::llamacpp::arch {
+namespace rwkv6 {
 namespace {
 
 using ggml::Unary;
@@ -109,7 +110,8 @@ Tensor* channel_mix(GraphBuilder& b, std::int64_t il, Shifted of) {
 void build(GraphBuilder& b) { build_rwkv(b, {time_mix, channel_mix}); }
 
 }  // namespace
+}  // namespace rwkv6
 
-const Architecture kRwkv6{"rwkv6", read, list, build};
+const Architecture kRwkv6{"rwkv6", rwkv6::read, rwkv6::list, rwkv6::build};
 
 }  // namespace memtape::llamacpp::arch

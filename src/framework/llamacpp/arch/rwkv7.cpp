@@ -6,6 +6,7 @@
 #include "framework/llamacpp/arch/rwkv.h"
 
 namespace memtape::llamacpp::arch {
+namespace rwkv7 {
 namespace {
 
 using ggml::Unary;
@@ -109,7 +110,8 @@ Tensor* channel_mix(GraphBuilder& b, std::int64_t il, Shifted of) {
 void build(GraphBuilder& b) { build_rwkv(b, {time_mix, channel_mix}); }
 
 }  // namespace
+}  // namespace rwkv7
 
-const Architecture kRwkv7{"rwkv7", read, list, build};
+const Architecture kRwkv7{"rwkv7", rwkv7::read, rwkv7::list, rwkv7::build};
 
 }  // namespace memtape::llamacpp::arch

@@ -4,6 +4,7 @@
 #include "framework/llamacpp/arch/architectures.h"
 
 namespace memtape::llamacpp::arch {
+namespace smallthinker {
 namespace {
 
 constexpr std::int64_t kFullLayerEvery = 4, kWindow = 4096;
@@ -64,7 +65,9 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace smallthinker
 
-const Architecture kSmallThinker{"smallthinker", read, list, build};
+const Architecture kSmallThinker{"smallthinker", smallthinker::read, smallthinker::list,
+                                 smallthinker::build};
 
 }  // namespace memtape::llamacpp::arch

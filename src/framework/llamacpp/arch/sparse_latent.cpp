@@ -6,6 +6,7 @@
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace sparse_latent {
 namespace {
 
 constexpr std::int64_t kContextOf52 = 1 << 20;  ///< from GLM 5.2 on layers share their choice
@@ -167,8 +168,11 @@ void build(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace sparse_latent
 
-const Architecture kDeepseek32{"deepseek32", read, list, build};
-const Architecture kGlmDsa{"glm-dsa", read_glm, list, build};
+const Architecture kDeepseek32{"deepseek32", sparse_latent::read, sparse_latent::list,
+                               sparse_latent::build};
+const Architecture kGlmDsa{"glm-dsa", sparse_latent::read_glm, sparse_latent::list,
+                           sparse_latent::build};
 
 }  // namespace memtape::llamacpp::arch

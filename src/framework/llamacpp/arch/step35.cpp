@@ -5,6 +5,7 @@
 #include "framework/llamacpp/arch/plain_decoder.h"
 
 namespace memtape::llamacpp::arch {
+namespace step35 {
 namespace {
 
 void read_windows(Hyperparameters& hp, KeyReader& keys) {
@@ -143,8 +144,9 @@ void build_mimo(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace step35
 
-const Architecture kStep35{"step35", read, list, build};
-const Architecture kMimo2{"mimo2", read_mimo, list, build_mimo};
+const Architecture kStep35{"step35", step35::read, step35::list, step35::build};
+const Architecture kMimo2{"mimo2", step35::read_mimo, step35::list, step35::build_mimo};
 
 }  // namespace memtape::llamacpp::arch

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 namespace memtape::llamacpp::arch {
+namespace t5 {
 namespace {
 
 constexpr std::string_view kEncoder = "enc", kDecoder = "dec";
@@ -148,8 +149,9 @@ void build_encoder(GraphBuilder& b) {
 }
 
 }  // namespace
+}  // namespace t5
 
-const Architecture kT5{"t5", read, list, build};
-const Architecture kT5Encoder{"t5encoder", read_encoder, list, build_encoder};
+const Architecture kT5{"t5", t5::read, t5::list, t5::build};
+const Architecture kT5Encoder{"t5encoder", t5::read_encoder, t5::list, t5::build_encoder};
 
 }  // namespace memtape::llamacpp::arch

@@ -30,9 +30,9 @@ std::vector<Node*> in_engine_order(const ghost::Tensor& loss) {
 }
 
 /// The formulas of tools/autograd/derivatives.yaml as values.
-class Lowering {
+class BackwardLowering {
  public:
-  Lowering(Lowered& lowered, const TracedPass& pass)
+  BackwardLowering(Lowered& lowered, const TracedPass& pass)
       : lowered_(lowered), graph_(lowered.graph), pass_(pass) {
     for (std::size_t i = 0; i < pass.parameters.size(); ++i)
       parameter_[&pass.parameters[i].impl()] = i;
@@ -149,19 +149,19 @@ class Lowering {
     graph_.enter(node.scope);
     struct Rule {
       std::string_view name;
-      void (Lowering::*lower)(Node&, const std::vector<ValueId>&);
+      void (BackwardLowering::*lower)(Node&, const std::vector<ValueId>&);
     };
     constexpr auto kRules = std::to_array<Rule>({
-        {"MmBackward0", &Lowering::product},
-        {"BmmBackward0", &Lowering::product},
-        {"BaddbmmBackward0", &Lowering::product},
-        {"AddmmBackward0", &Lowering::addmm},
-        {"EmbeddingBackward0", &Lowering::embedding},
-        {"ScaledDotProductEfficientAttentionBackward0", &Lowering::attention},
-        {"ScaledDotProductFlashAttentionBackward0", &Lowering::attention},
-        {"NativeLayerNormBackward0", &Lowering::norm},
-        {"FusedRmsNormBackward0", &Lowering::norm},
-        {"MulBackward0", &Lowering::mul},
+        {"MmBackward0", &BackwardLowering::product},
+        {"BmmBackward0", &BackwardLowering::product},
+        {"BaddbmmBackward0", &BackwardLowering::product},
+        {"AddmmBackward0", &BackwardLowering::addmm},
+        {"EmbeddingBackward0", &BackwardLowering::embedding},
+        {"ScaledDotProductEfficientAttentionBackward0", &BackwardLowering::attention},
+        {"ScaledDotProductFlashAttentionBackward0", &BackwardLowering::attention},
+        {"NativeLayerNormBackward0", &BackwardLowering::norm},
+        {"FusedRmsNormBackward0", &BackwardLowering::norm},
+        {"MulBackward0", &BackwardLowering::mul},
     });
     const auto rule = std::find_if(kRules.begin(), kRules.end(),
                                    [&](const Rule& one) { return one.name == node.name; });
@@ -314,7 +314,7 @@ bool is_attention_backward(std::string_view op) {
 }  // namespace
 
 LoweredBackward lower_backward(Lowered& lowered, const TracedPass& pass) {
-  return Lowering(lowered, pass).run();
+  return BackwardLowering(lowered, pass).run();
 }
 
 void measure_scratch(Lowered& lowered, const TracedPass& pass) {

@@ -63,9 +63,9 @@ std::size_t decomposed_into(std::string_view op) {
 }
 
 /// One traced op at a time.
-class Lowering {
+class ForwardLowering {
  public:
-  explicit Lowering(const TracedPass& pass) : pass_(pass), tape_(ghost::session().tape) {
+  explicit ForwardLowering(const TracedPass& pass) : pass_(pass), tape_(ghost::session().tape) {
     for (const ghost::TracedOp& op : pass.forward)
       for (const ghost::TracedRead& read : op.reads) used_.insert(read.block);
     for (const auto& [sequence, blocks] : pass.kept) used_.insert(blocks.begin(), blocks.end());
@@ -256,6 +256,6 @@ ValueId Lowered::value_of(BlockId block, const TracedPass& pass) {
   return value;
 }
 
-Lowered lower_forward(const TracedPass& pass) { return Lowering(pass).run(); }
+Lowered lower_forward(const TracedPass& pass) { return ForwardLowering(pass).run(); }
 
 }  // namespace memtape::torch::inductor

@@ -19,7 +19,7 @@ namespace {
 
 using ghost::Tensor;
 
-constexpr LogProbOutputs kPolicyOutputs{.entropy = true, .mean_logits = true, .is_top1 = true};
+constexpr LogProbOutputs kDpoOutputs{.entropy = true, .mean_logits = true, .is_top1 = true};
 
 /// What the loss keeps for its metrics.
 struct Scores {
@@ -27,10 +27,10 @@ struct Scores {
 };
 
 /// x = gather_for_metrics(x).sum()
-void gather(Tensor& x, std::int64_t ranks) { x = gathered(x, ranks); }
+void gather_in_place(Tensor& x, std::int64_t ranks) { x = gathered(x, ranks); }
 
 /// (of / count).item() if count > 0 else 0.0
-void take_mean(const Tensor& of, const Tensor& count) {
+void take_dpo_mean(const Tensor& of, const Tensor& count) {
   {
     const Tensor positive = ghost::comparison("gt", count);
   }
@@ -53,7 +53,7 @@ void log_mean_logits(const Tensor& mean_logits, const Pair& masks, std::int64_t 
   Tensor rejected_logits = total(logits.rejected, masks.rejected);
   Tensor rejected_tokens = ghost::sum_all(masks.rejected);
   for (Tensor* sum : {&chosen_logits, &chosen_tokens, &rejected_logits, &rejected_tokens}) {
-    gather(*sum, ranks);
+    gather_in_place(*sum, ranks);
     sum->reset();  // .item()
   }
 }
@@ -107,9 +107,9 @@ Metrics log_metrics(const FusedOutput& outputs, const Tensor& attention_mask,
   Metrics kept;
   kept.entropy_sum = ghost::sum_all(outputs.entropy.detach().mul(shift_completion_mask));
   kept.total_tokens = ghost::sum_all(shift_completion_mask);
-  gather(kept.entropy_sum, ranks);
-  gather(kept.total_tokens, ranks);
-  take_mean(kept.entropy_sum, kept.total_tokens);
+  gather_in_place(kept.entropy_sum, ranks);
+  gather_in_place(kept.total_tokens, ranks);
+  take_dpo_mean(kept.entropy_sum, kept.total_tokens);
   if (ghost::session().training) gathered(ghost::sum_all(attention_mask), ranks);
   const Pair masks(shift_completion_mask);
   log_mean_logits(outputs.mean_logits, masks, counts.scored, ranks);
@@ -140,7 +140,7 @@ FusedOutput DpoObjective::reference_outputs(const family::Batch& model_inputs) c
   FusedCount count{.scored = scored_of(model_inputs), .outputs = {}};
   if (reference_) return fused_forward(*reference_, model_inputs, count);
   const WithoutAdapters base(model_.model());
-  count.outputs = kPolicyOutputs;  // one forward was put in the model's place
+  count.outputs = kDpoOutputs;  // one forward was put in the model's place
   return fused_forward(model_, model_inputs, count, PreparedModel::Callee::model);
 }
 
@@ -150,9 +150,8 @@ Tensor DpoObjective::compute_loss(const Inputs& inputs) {
   family::Batch model_inputs = inputs;
   model_inputs.labels =
       ghost::masked_fill(inputs.input_ids, ghost::comparison("eq", completion_mask));
-  const FusedCount count{.scored = scored_of(inputs),
-                         .outputs = kPolicyOutputs,
-                         .balances_experts = balances_experts_};
+  const FusedCount count{
+      .scored = scored_of(inputs), .outputs = kDpoOutputs, .balances_experts = balances_experts_};
   const FusedOutput outputs = fused_forward(model_, model_inputs, count);
   // [:, -seq_len:] is a slice, though of all: Python's short cut is for those from 0 on
   const Tensor per_token_logps = ghost::strided_slice(outputs.log_probs, 1, 0, 1);

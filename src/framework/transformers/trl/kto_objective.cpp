@@ -20,7 +20,7 @@ namespace {
 
 using ghost::Tensor;
 
-constexpr LogProbOutputs kPolicyOutputs{.entropy = true, .mean_logits = true, .is_top1 = false};
+constexpr LogProbOutputs kKtoOutputs{.entropy = true, .mean_logits = true, .is_top1 = false};
 
 /// ids.masked_fill(completion_mask == 0, -100)
 Tensor completion_labels(const family::Batch& inputs) {
@@ -134,7 +134,7 @@ KtoObjective::Reference KtoObjective::reference_logps(const family::Batch& input
     run([&](const family::Batch& batch) { return fused_forward(*reference_, batch, count); });
   } else {
     const WithoutAdapters base(model_.model());
-    count.outputs = kPolicyOutputs;  // one forward was put in the model's place
+    count.outputs = kKtoOutputs;  // one forward was put in the model's place
     run([&](const family::Batch& batch) {
       return fused_forward(model_, batch, count, PreparedModel::Callee::model);
     });
@@ -149,7 +149,7 @@ Tensor KtoObjective::compute_loss(const Inputs& inputs) {
   const Tensor num_chosen = sum_of_bools(label);
   const Tensor num_rejected = ghost::rsub(2.0, num_chosen);
   const FusedCount count{.scored = scored_ * inputs.input_ids.size(0) / batch_size_,
-                         .outputs = kPolicyOutputs};
+                         .outputs = kKtoOutputs};
   const Tensor kl = kl_logps(inputs, [&](const family::Batch& batch) {
     const WithoutCheckpointing nothing_is_saved(model_.model());
     return fused_forward(model_, batch, count);

@@ -15,7 +15,7 @@ namespace {
 using ghost::Tensor;
 
 /// (of / count).item() if count > 0 else 0.0
-void take_mean(const Tensor& of, const Tensor& count) {
+void take_sft_mean(const Tensor& of, const Tensor& count) {
   {
     const Tensor positive = ghost::comparison("gt", count);
   }
@@ -98,8 +98,8 @@ void SftObjective::log_metrics(const Inputs& inputs, const FusedOutput& outputs)
   const Tensor num_valid = gathered(sum_of_bools(outputs.label_mask), ranks_);
   const Tensor entropy_sum = gathered(ghost::sum_all(outputs.entropy.detach()), ranks_);
   const Tensor num_correct = gathered(sum_of_bools(outputs.is_top1), ranks_);
-  take_mean(entropy_sum, num_valid);
-  take_mean(num_correct, num_valid);
+  take_sft_mean(entropy_sum, num_valid);
+  take_sft_mean(num_correct, num_valid);
   if (ghost::session().training) log_tokens(inputs, ranks_);
   if (outputs.aux_loss.defined()) {
     const Tensor mean = ghost::plain_unary("mean", outputs.aux_loss);

@@ -140,27 +140,27 @@ std::unique_ptr<Drafter> make_qwen_mtp(const Place& place) {
                          .norms_with_logits = false});
 }
 
-struct Row {
+struct DrafterRow {
   std::string_view architecture;
   DrafterFactory make;
 };
 
 constexpr std::array kDrafters{
-    Row{"DeepseekV3ForCausalLM", make_deepseek_mtp},
-    Row{"DeepseekV32ForCausalLM", make_sparse_deepseek_mtp},
-    Row{"GlmMoeDsaForCausalLM", make_sparse_deepseek_mtp},
-    Row{"Glm4MoeForCausalLM", make_glm4_moe_mtp},
-    Row{"MiMoForCausalLM", make_mimo_mtp},
-    Row{"Qwen3NextForCausalLM", make_qwen_mtp},
-    Row{"Qwen3_5ForCausalLM", make_qwen_mtp},
-    Row{"Qwen3_5MoeForCausalLM", make_qwen_mtp},
+    DrafterRow{"DeepseekV3ForCausalLM", make_deepseek_mtp},
+    DrafterRow{"DeepseekV32ForCausalLM", make_sparse_deepseek_mtp},
+    DrafterRow{"GlmMoeDsaForCausalLM", make_sparse_deepseek_mtp},
+    DrafterRow{"Glm4MoeForCausalLM", make_glm4_moe_mtp},
+    DrafterRow{"MiMoForCausalLM", make_mimo_mtp},
+    DrafterRow{"Qwen3NextForCausalLM", make_qwen_mtp},
+    DrafterRow{"Qwen3_5ForCausalLM", make_qwen_mtp},
+    DrafterRow{"Qwen3_5MoeForCausalLM", make_qwen_mtp},
 };
 
 }  // namespace
 
 Result<DrafterFactory> drafter_factory(const Config& config) {
   const std::vector<std::string> names = config.texts("architectures");
-  for (const Row& row : kDrafters)
+  for (const DrafterRow& row : kDrafters)
     if (std::ranges::find(names, row.architecture) != names.end()) return row.make;
   return unsupported(
       "no predictor of " + (names.empty() ? "this model" : names.front()) + " is modelled",

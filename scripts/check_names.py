@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Names: what one file of a room keeps in an unnamed namespace has a name of its own within the room.
+
+The presets for those who build to use compile the files of a room together, in batches. So no two files of a room may define the
+same name in unnamed namespaces, nor may one be that of something the room declares; functions may share one, as overloads do.
+Declarations are found by matching braces with comments and strings removed, and read from their heads.
+"""
+import collections
+import pathlib
+import re
+import sys
+
+from check_sizes import without_noise
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
+NAMESPACE = re.compile(r"(?:inline )?namespace ?([\w:]*)$")
+TEMPLATE = re.compile(r"^template ?<.*?> (?=[a-z]\w* )")
+TYPE = re.compile(r"(?:(?:enum class|enum|class|struct|union) (\w+)(?!\w| *::| *<)|using (\w+) =)")
+FUNCTION = re.compile(r"[\w>][&* ]+(\w+) ?$")
+VARIABLE = re.compile(r"\b([A-Za-z_]\w*)(?: ?\[[^\]]*\])*$")
+PASSED_OVER = ("using ", "static_assert", "friend ", "extern ")
+
+
+def declarations(code):
+    """(namespaces around it, head) of each declaration that is in no type and no function; a head ends before a body or a value."""
+    scopes, start = [], 0
+    for at, char in enumerate(code):
+        outside = None not in scopes
+        if char == "}" and scopes:
+            scopes.pop()
+            if None not in scopes:
+                start = at + 1
+        elif char in "{;":
+            head = " ".join(code[start:at].split())
+            namespace = NAMESPACE.match(head)
+            if outside and head and not namespace:
+                yield list(scopes), head
+            if char == "{":
+                scopes.append(namespace.group(1) if namespace else None)
+            if outside and (namespace or char == ";"):
+                start = at + 1
+
+
+def split(text):
+    """At the commas that no bracket holds."""
+    parts, depth, begin = [], 0, 0
+    for at, char in enumerate(text):
+        depth += (char in "(<[") - (char in ")>]")
+        if char == "," and depth == 0:
+            parts.append(text[begin:at].strip())
+            begin = at + 1
+    return parts + [text[begin:].strip()]
+
+
+def parameter_types(text):
+    """The types between the first bracket and its partner, without the parameters' names and values."""
+    depth = 1
+    for at, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0:
+            text = text[:at]
+            break
+    types = (re.sub(r" ?=.*", "", one) for one in split(text))
+    return tuple(re.sub(r"(?<=[\w>&*]) ?(?<![:\w])\w+$", "", one) for one in types)
+
+
+def named(head):
+    """(name, types of its parameters, or None of what is no function) of all that a declaration names."""
+    head = TEMPLATE.sub("", re.sub(r"\[\[.*?\]\] ?", "", head))
+    of_type = TYPE.match(head)
+    if of_type:
+        yield of_type.group(1) or of_type.group(2), None
+    if of_type or head.startswith(PASSED_OVER) or "operator" in head:
+        return
+    value = re.search(r"(?<![=!<>])=(?!=)", head)
+    before, bracket, parameters = head[: value.start() if value else None].partition("(")
+    if bracket:
+        function = FUNCTION.search(before)
+        if function:
+            yield function.group(1), parameter_types(parameters)
+        return
+    for part in split(re.sub(r"=[^,]*", "", head)) if " " in head else ():
+        variable = VARIABLE.search(part)
+        if variable:
+            yield variable.group(1), None
+
+
+def names_of(files):
+    """Of each name in its namespace: (is in an unnamed namespace, parameter types, file) of each declaration."""
+    found = collections.defaultdict(set)
+    for path in files:
+        code = DIRECTIVE.sub("", without_noise(path.read_text(encoding="utf-8")))
+        for scopes, head in declarations(code):
+            for name, types in named(head):
+                found["::".join(filter(None, scopes)) + "::" + name].add(("" in scopes, types, path))
+    return found
+
+
+def meet(one, other):
+    """Whether the compiler could not tell these two declarations of a name apart."""
+    (one_unnamed, one_types, one_path), (other_unnamed, other_types, other_path) = one, other
+    if not (one_unnamed or other_unnamed) or (one_unnamed, one_path) == (other_unnamed, other_path):
+        return False
+    return one_types is None or other_types is None or one_types == other_types
+
+
+def main():
+    rooms = {path.parent for path in (ROOT / "src").rglob("CMakeLists.txt")}
+    files = collections.defaultdict(list)
+    for path in sorted(p for p in (ROOT / "src").rglob("*") if p.suffix in {".h", ".cpp"}):
+        files[next(folder for folder in path.parents if folder in rooms)].append(path)
+    faults = 0
+    for room in sorted(files):
+        for name, places in sorted(names_of(files[room]).items()):
+            met = {place[2] for place in places if any(meet(place, other) for other in places)}
+            if met:
+                faults += 1
+                print(f"{name} is in an unnamed namespace, and in", *sorted(str(path.relative_to(ROOT)) for path in met))
+    return 1 if faults or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
