@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "family/pretrained.h"
+#include "family/registry.h"
 #include "mesh/gpu_speeds.h"
 #include "report/json_writer.h"
 
@@ -123,7 +123,7 @@ std::string gpus_json(std::span<const Gpu> gpus) {
 
 bool is_supported(std::string_view family) {
   return std::ranges::any_of(family::families(),
-                             [&](const auto& f) { return f.model_type == family; });
+                             [&](const auto* f) { return f->model_type == family; });
 }
 
 std::string models_json(std::span<const CatalogEntry> models) {

@@ -92,16 +92,14 @@ class PretrainedModel {
   std::string_view model_type;  ///< the family's, once its class has been made
 };
 
-struct Family {
-  std::string_view model_type;
-  Task task;
-  std::unique_ptr<PretrainedModel> (*build)(const Config& config, const ModelOptions& options);
-};
+using ModelPointer = std::unique_ptr<PretrainedModel>;
 
-/// Every family and task there is a model for.
-std::span<const Family> families();
-
-/// The family of config's model_type for that task, or an Error naming the nearest.
-Result<const Family*> find_family(const Config& config, Task task);
+/// The model, or null when reading the configuration found a failure.
+template <class Model, class Settings, class... More>
+ModelPointer build_checked(const Config& config, const Settings& settings,
+                           const ModelOptions& options, const More&... more) {
+  if (!config.check()) return nullptr;
+  return std::make_unique<Model>(settings, options, more...);
+}
 
 }  // namespace memtape::family

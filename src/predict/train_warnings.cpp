@@ -6,12 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "family/models/remote_code.h"
+#include "family/registry.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
 #include "framework/transformers/packed_checkpoint.h"
 #include "framework/transformers/quantized_model.h"
 #include "model/header_check.h"
+#include "model/type_of.h"
 
 namespace memtape {
 namespace {
@@ -23,8 +24,7 @@ using Lines = std::vector<std::string>;
 bool depends_on_routing(const Config& config, const TrainRecipe& recipe) {
   return recipe.framework == Framework::megatron_core ||
          (recipe.framework == Framework::torchtitan && recipe.layout.ep.value_or(1) > 1) ||
-         config.text("experts_implementation", "") == "eager" ||
-         config.text("model_type", "") == "dbrx";
+         config.text("experts_implementation", "") == "eager" || type_of(config) == "dbrx";
 }
 
 void warn_of_quantization(const Config& config, const TrainRecipe& recipe, Lines& warnings) {
@@ -80,12 +80,12 @@ void warn_of_header(const ModelRequest& model, const TrainRecipe& recipe, Lines&
 }  // namespace
 
 void add_train_warnings(const ModelRequest& model, const TrainRecipe& recipe, Lines& warnings) {
-  const std::string model_type = model.config.text("model_type", "");
-  if (const std::string_view nearest = family::nearest_family(model_type); !nearest.empty())
+  const family::FamilyFacts* const facts = family::facts_of(model.config);
+  if (facts && !facts->nearest.empty())
     warnings.push_back(
         fmt::format("{} runs code of its own repository, which transformers does not have: this is "
                     "the answer for {}, the family nearest to it; its activations may differ",
-                    model_type, nearest));
+                    facts->model_type, facts->nearest));
   warn_of_quantization(model.config, recipe, warnings);
   if (!recipe.expert_load.is_balanced() && !depends_on_routing(model.config, recipe))
     warnings.push_back(

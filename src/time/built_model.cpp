@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "family/pretrained.h"
+#include "family/registry.h"
 #include "ghost/session.h"
 
 namespace memtape::time {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/type_of.h"
+
 namespace memtape::time {
 namespace {
 
@@ -299,7 +301,7 @@ void take_gates(ModelShape& shape, const std::vector<std::int64_t>& stack) {
 
 Result<ModelShape> model_shape(const Config& whole, const BuiltModel* built) {
   const Config c = whole.has("text_config") ? whole.object("text_config") : whole;
-  const std::string family = c.text("model_type", whole.text("model_type", ""));
+  const std::string family = text_type_of(whole);
   if (std::find(kUnknown.begin(), kUnknown.end(), family) != kUnknown.end())
     return unsupported("the time of a " + family + " model is not modelled", whole.where());
   ModelShape shape;

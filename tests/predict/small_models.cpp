@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "family/pretrained.h"
+#include "family/registry.h"
 #include "framework/torch/built_parameters.h"
 
 namespace memtape {
@@ -487,7 +487,7 @@ constexpr std::array kSpecials{
                          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32)"},
 };
 
-SmallModel small_model(const family::Family& family) {
+SmallModel small_model(const family::FamilyFacts& family) {
   SmallModel model{.name = std::string(family.model_type),
                    .json = std::string(kCommon),
                    .layers_key = "num_hidden_layers",
@@ -507,7 +507,8 @@ SmallModel small_model(const family::Family& family) {
 
 std::vector<SmallModel> small_models() {
   std::vector<SmallModel> models;
-  for (const family::Family& family : family::families()) models.push_back(small_model(family));
+  for (const family::FamilyFacts* family : family::families())
+    models.push_back(small_model(*family));
   return models;
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "family/caches/key_value_cache.h"
-#include "family/latest_families.h"
+#include "family/facts.h"
 #include "family/parts/deepseek_moe.h"
 #include "family/parts/rms_norms.h"
 #include "ghost/ops/creation.h"
@@ -205,10 +205,17 @@ class AfmoeForCausalLM final : public DecoderForCausalLM<AfmoeParts> {
   bool collects_;
 };
 
-}  // namespace
-
 ModelPointer build_afmoe(const Config& c, const ModelOptions& options) {
   return build_checked<AfmoeForCausalLM>(c, AfmoeConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kAfmoe{.model_type = "afmoe",
+                                .first = {5, 0, 0},
+                                .ties_head = Known::no,
+                                .has_bos = Known::no,
+                                .modeling = kDecoder,
+                                .build = build_afmoe};
 
 }  // namespace memtape::family

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ALBERT with its masked-language-model head: a few layers that the stack goes through again and
 // again, over narrower embeddings; mirroring transformers 5.17 models/albert/modeling_albert.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
@@ -198,8 +198,6 @@ std::unique_ptr<ClassifierHead> make_albert_head(const nn::Scope& root, const nn
   return make_token_head(root, options.task, widths);
 }
 
-}  // namespace
-
 ModelPointer build_albert(const Config& c, const ModelOptions& options) {
   const AlbertConfig config(c, options);
   if (!is_classification(options.task))
@@ -212,5 +210,16 @@ ModelPointer build_albert(const Config& c, const ModelOptions& options) {
       options, classifier_widths(classifier, config.hidden_size, config.hidden_dropout_prob),
       make_albert_head, MadeFirst::body, "albert", config);
 }
+
+}  // namespace
+
+extern const FamilyFacts kAlbert{
+    .model_type = "albert",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = kEncoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .choices = true},
+    .build = build_albert};
 
 }  // namespace memtape::family

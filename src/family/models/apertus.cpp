@@ -4,7 +4,7 @@
 // XIELUActivation of activations.py, as Python runs it where the xIELU wheel is not installed.
 #include <optional>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
@@ -99,10 +99,18 @@ struct ApertusParts : DecoderParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_apertus(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<ApertusParts>>(c, ApertusConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kApertus{.model_type = "apertus",
+                                  .first = {4, 56, 0},
+                                  .ties_head = Known::no,
+                                  .has_bos = Known::yes,
+                                  .modeling = kDecoder,
+                                  .classifiers = {.tokens = true},
+                                  .build = build_apertus};
 
 }  // namespace memtape::family

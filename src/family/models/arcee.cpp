@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arcee: Llama with an MLP that has no gate; mirroring transformers 5.17
 // models/arcee/modular_arcee.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/ungated_mlp.h"
@@ -14,8 +14,6 @@ struct ArceeParts : DecoderParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_arcee(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options,
                        {.hidden_size = 2560, .intermediate_size = 18432, .hidden_act = "relu2"});
@@ -23,5 +21,15 @@ ModelPointer build_arcee(const Config& c, const ModelOptions& options) {
   config.mlp_bias = c.boolean("mlp_bias", false);
   return build_checked<DecoderForCausalLM<ArceeParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kArcee{.model_type = "arcee",
+                                .first = {4, 53, 0},
+                                .ties_head = Known::no,
+                                .has_bos = Known::yes,
+                                .modeling = kDecoder,
+                                .classifiers = {.sequences = true, .tokens = true, .answers = true},
+                                .build = build_arcee};
 
 }  // namespace memtape::family

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/hybrid_for_causal_lm.h"
 #include "family/parts/llama_layer.h"
@@ -85,10 +85,17 @@ struct BambaParts {
   }
 };
 
-}  // namespace
-
 ModelPointer build_bamba(const Config& c, const ModelOptions& options) {
   return build_checked<HybridForCausalLM<BambaParts>>(c, BambaConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kBamba{.model_type = "bamba",
+                                .first = {4, 48, 0},
+                                .ties_head = Known::no,
+                                .has_bos = Known::yes,
+                                .modeling = with_scans(kDecoder),
+                                .build = build_bamba};
 
 }  // namespace memtape::family

@@ -6,9 +6,9 @@
 // models/pegasus/modeling_pegasus.py and models/marian/modeling_marian.py.
 #include <optional>
 
+#include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/masks/masking.h"
-#include "family/more_families.h"
 #include "family/parts/bart_layers.h"
 #include "family/parts/shift_tokens.h"
 #include "ghost/ops/creation.h"
@@ -236,8 +236,6 @@ class BartForConditionalGeneration : public PretrainedModel {
   nn::Linear lm_head_;
 };
 
-}  // namespace
-
 ModelPointer build_bart(const Config& c, const ModelOptions& options) {
   const BartConfig config(c, options, BartKind::bart);
   return build_checked<BartForConditionalGeneration>(c, config, options);
@@ -262,5 +260,42 @@ ModelPointer build_pegasus(const Config& c, const ModelOptions& options) {
   const BartConfig config(c, options, BartKind::pegasus);
   return build_checked<BartForConditionalGeneration>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kBart{.model_type = "bart",
+                               .task = Task::seq2seq_lm,
+                               .ties_head = Known::yes,
+                               .has_bos = Known::yes,
+                               .modeling = kEncoder,
+                               .build = build_bart};
+
+extern const FamilyFacts kPlbart{.model_type = "plbart",
+                                 .task = Task::seq2seq_lm,
+                                 .ties_head = Known::yes,
+                                 .has_bos = Known::yes,
+                                 .modeling = kEncoder,
+                                 .build = build_plbart};
+
+extern const FamilyFacts kMbart{.model_type = "mbart",
+                                .task = Task::seq2seq_lm,
+                                .ties_head = Known::yes,
+                                .has_bos = Known::yes,
+                                .modeling = kEncoder,
+                                .build = build_mbart};
+
+extern const FamilyFacts kMarian{.model_type = "marian",
+                                 .task = Task::seq2seq_lm,
+                                 .ties_head = Known::yes,
+                                 .has_bos = Known::no,
+                                 .modeling = kEncoder,
+                                 .build = build_marian};
+
+extern const FamilyFacts kPegasus{.model_type = "pegasus",
+                                  .task = Task::seq2seq_lm,
+                                  .ties_head = Known::yes,
+                                  .has_bos = Known::no,
+                                  .modeling = kEncoder,
+                                  .build = build_pegasus};
 
 }  // namespace memtape::family

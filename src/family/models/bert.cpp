@@ -2,7 +2,7 @@
 // BERT with its masked-language-model head and its classifiers: three embedding tables, norms after
 // each branch, no mask for whole batches, a decoder whose weight and bias are tied; and ERNIE, the
 // same. Mirroring transformers 5.17 models/bert/modeling_bert.py and models/ernie/modular_ernie.py.
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/bert_head.h"
 #include "family/parts/encoder_classifier.h"
@@ -31,8 +31,6 @@ ModelPointer build(const Config& c, const ModelOptions& options, const char* nam
       make_bert_head, MadeFirst::body, name, config);
 }
 
-}  // namespace
-
 ModelPointer build_bert(const Config& c, const ModelOptions& options) {
   return build(c, options, "bert");
 }
@@ -42,5 +40,25 @@ ModelPointer build_ernie(const Config& c, const ModelOptions& options) {
     c.fail("use_task_id", "embeddings of tasks are not modelled");
   return build(c, options, "ernie");
 }
+
+}  // namespace
+
+extern const FamilyFacts kBert{
+    .model_type = "bert",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::no,
+    .modeling = kEncoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .choices = true},
+    .build = build_bert};
+
+extern const FamilyFacts kErnie{
+    .model_type = "ernie",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::no,
+    .modeling = kEncoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .choices = true},
+    .build = build_ernie};
 
 }  // namespace memtape::family

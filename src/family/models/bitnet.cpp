@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BitNet: Llama with a norm before the last projection of attention and MLP, as its weights lie
 // unpacked; mirroring transformers 5.17 models/bitnet/modular_bitnet.py.
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
@@ -41,8 +41,6 @@ struct BitNetParts : DecoderParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_bitnet(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options,
                        {.vocab_size = 128256,
@@ -56,5 +54,14 @@ ModelPointer build_bitnet(const Config& c, const ModelOptions& options) {
   check_heads_fill(c, config.num_attention_heads, config.head_dim, config.hidden_size);
   return build_checked<DecoderForCausalLM<BitNetParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kBitnet{.model_type = "bitnet",
+                                 .first = {4, 52, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::yes,
+                                 .modeling = kDecoder,
+                                 .build = build_bitnet};
 
 }  // namespace memtape::family

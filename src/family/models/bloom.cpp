@@ -2,7 +2,7 @@
 // BLOOM: a norm on the embedding, positions by ALiBi, eager attention only, and a GELU with a
 // backward of its own; mirroring transformers 5.17 models/bloom/modeling_bloom.py.
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/parts/alibi.h"
 #include "family/parts/config_checks.h"
@@ -246,10 +246,18 @@ class BloomModel : public nn::Module<BloomModel> {
   nn::LayerNorm ln_f_;
 };
 
-}  // namespace
-
 ModelPointer build_bloom(const Config& c, const ModelOptions& options) {
   return build_checked<TransformerForCausalLM<BloomModel>>(c, BloomConfig(c), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kBloom{
+    .model_type = "bloom",
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = eager_only(without_position_ids(kDecoder)),
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .hidden_dropout = 0.0},
+    .build = build_bloom};
 
 }  // namespace memtape::family

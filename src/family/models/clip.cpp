@@ -3,7 +3,7 @@
 // space; mirroring transformers 5.17 models/clip/modeling_clip.py.
 #include <string>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/parts/clip_towers.h"
 #include "family/parts/config_checks.h"
@@ -187,10 +187,18 @@ class ClipModel : public PretrainedModel {
   Tensor logit_scale_;
 };
 
-}  // namespace
-
 ModelPointer build_clip(const Config& c, const ModelOptions& options) {
   return build_checked<ClipModel>(c, ClipConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kClip{.model_type = "clip",
+                               .text_type = "clip_text_model",
+                               .task = Task::zero_shot_image_classification,
+                               .ties_head = Known::no,
+                               .has_bos = Known::yes,
+                               .modeling = kEncoder,
+                               .build = build_clip};
 
 }  // namespace memtape::family

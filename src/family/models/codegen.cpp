@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CodeGen: GPT-J with one projection for queries, values and keys, laid out for four cores of a
 // TPU, and rotated in float32; mirroring transformers 5.17 models/codegen/modeling_codegen.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/gptj_parts.h"
 #include "family/parts/transformer_for_causal_lm.h"
 #include "ghost/ops/indexing.h"
@@ -49,13 +49,20 @@ class CodeGenProjection {
   nn::Linear qkv_proj_;
 };
 
-}  // namespace
-
 ModelPointer build_codegen(const Config& c, const ModelOptions& options) {
   const GPTJConfig config(c);
   if (config.n_head % kMpNum != 0) c.fail("n_head", "must be a multiple of 4");
   using Model = GPTJModel<CodeGenProjection>;
   return build_checked<TransformerForCausalLM<Model, true>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kCodegen{.model_type = "codegen",
+                                  .ties_head = Known::no,
+                                  .has_bos = Known::yes,
+                                  .modeling = eager_only(kDecoder),
+                                  .module_rates = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
+                                  .build = build_codegen};
 
 }  // namespace memtape::family

@@ -3,7 +3,7 @@
 // sliding layers, which alone rotate. Mirroring transformers 5.17 models/cohere/modular_cohere.py
 // and models/cohere2/modular_cohere2.py.
 #include "family/models/cohere.h"
-#include "family/families.h"
+#include "family/facts.h"
 
 namespace memtape::family {
 namespace {
@@ -46,8 +46,6 @@ struct CohereParts : DecoderParts {
   static void cap_logits(Tensor& logits, const CohereConfig&) { logits = logits.mul(0.0625); }
 };
 
-}  // namespace
-
 ModelPointer build_cohere(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<CohereParts<CohereConfig>>>(c, CohereConfig(c, options),
                                                                       options);
@@ -57,5 +55,21 @@ ModelPointer build_cohere2(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<CohereParts<Cohere2Config>>>(c, Cohere2Config(c, options),
                                                                        options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kCohere{.model_type = "cohere",
+                                 .ties_head = Known::yes,
+                                 .has_bos = Known::yes,
+                                 .tp_plan = TpPlan::dense,
+                                 .modeling = kDecoder,
+                                 .build = build_cohere};
+
+extern const FamilyFacts kCohere2{.model_type = "cohere2",
+                                  .first = {4, 48, 0},
+                                  .ties_head = Known::yes,
+                                  .has_bos = Known::yes,
+                                  .modeling = kDecoder,
+                                  .build = build_cohere2};
 
 }  // namespace memtape::family

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "family/latest_families.h"
+#include "family/facts.h"
 #include "family/models/cohere.h"
 #include "family/parts/deepseek_moe.h"
 #include "ghost/ops/matmul.h"
@@ -181,13 +181,20 @@ struct Cohere2MoeParts : MoeParts {
   static void cap_logits(Tensor& logits, const Cohere2MoeConfig&) { logits = logits.mul(0.0625); }
 };
 
-}  // namespace
-
 ModelPointer build_cohere2_moe(const Config& c, const ModelOptions& options) {
   const Cohere2MoeConfig config(c, options);
   if (c.optional_number("rms_norm_eps"))
     return build_checked<DecoderForCausalLM<Cohere2MoeParts<LlamaRMSNorm>>>(c, config, options);
   return build_checked<DecoderForCausalLM<Cohere2MoeParts<CohereLayerNorm>>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kCohere2Moe{.model_type = "cohere2_moe",
+                                     .first = {5, 9, 0},
+                                     .ties_head = Known::yes,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .build = build_cohere2_moe};
 
 }  // namespace memtape::family

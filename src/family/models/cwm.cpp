@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CWM: Llama of which every fourth layer attends to all tokens and the others slide; mirroring
 // transformers 5.17 models/cwm/modular_cwm.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
 
 namespace memtape::family {
+
+namespace {
 
 ModelPointer build_cwm(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options,
@@ -27,5 +29,14 @@ ModelPointer build_cwm(const Config& c, const ModelOptions& options) {
   config.masks_by_layer_type = config.masks_both_types = true;
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kCwm{.model_type = "cwm",
+                              .first = {5, 0, 0},
+                              .ties_head = Known::no,
+                              .has_bos = Known::yes,
+                              .modeling = kDecoder,
+                              .build = build_cwm};
 
 }  // namespace memtape::family

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/parts/activations.h"
 #include "family/parts/experts_loop.h"
@@ -313,10 +313,16 @@ class DbrxForCausalLM : public PretrainedModel {
   nn::Linear lm_head_;
 };
 
-}  // namespace
-
 ModelPointer build_dbrx(const Config& c, const ModelOptions& options) {
   return build_checked<DbrxForCausalLM>(c, DbrxConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kDbrx{.model_type = "dbrx",
+                               .ties_head = Known::no,
+                               .has_bos = Known::no,
+                               .modeling = kDecoder,
+                               .build = build_dbrx};
 
 }  // namespace memtape::family

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "family/latest_families.h"
+#include "family/facts.h"
 #include "family/parts/bert_head.h"
 #include "family/parts/deberta_heads.h"
 #include "family/parts/deberta_layer.h"
@@ -218,8 +218,6 @@ class DebertaEncoder : public nn::Module<DebertaEncoder> {
 
 using DebertaV1Model = DebertaModel<DebertaV1Config, DebertaEncoder, DebertaLayerNorm>;
 
-}  // namespace
-
 ModelPointer build_deberta(const Config& c, const ModelOptions& options) {
   const DebertaV1Config config(c, options);
   if (is_classification(options.task))
@@ -227,5 +225,16 @@ ModelPointer build_deberta(const Config& c, const ModelOptions& options) {
   return build_checked<EncoderForMaskedLM<DebertaV1Model, BertLMPredictionHead>>(
       c, config, options, MaskedLmNames{"deberta", "cls.predictions"});
 }
+
+}  // namespace
+
+extern const FamilyFacts kDeberta{
+    .model_type = "deberta",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::no,
+    .modeling = eager_only(kEncoder),
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_deberta};
 
 }  // namespace memtape::family

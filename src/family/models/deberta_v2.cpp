@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/bert_head.h"
 #include "family/parts/deberta_heads.h"
 #include "family/parts/deberta_layer.h"
@@ -218,8 +218,6 @@ class DebertaV2Encoder : public nn::Module<DebertaV2Encoder> {
 
 using DebertaV2Model = DebertaModel<DebertaV2Config, DebertaV2Encoder, nn::LayerNorm>;
 
-}  // namespace
-
 ModelPointer build_deberta_v2(const Config& c, const ModelOptions& options) {
   const DebertaV2Config config(c, options);
   if (is_classification(options.task))
@@ -227,5 +225,16 @@ ModelPointer build_deberta_v2(const Config& c, const ModelOptions& options) {
   return build_checked<EncoderForMaskedLM<DebertaV2Model, BertLMPredictionHead>>(
       c, config, options, MaskedLmNames{"deberta", "cls.predictions"});
 }
+
+}  // namespace
+
+extern const FamilyFacts kDebertaV2{
+    .model_type = "deberta-v2",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::no,
+    .modeling = eager_only(kEncoder),
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .choices = true},
+    .build = build_deberta_v2};
 
 }  // namespace memtape::family

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/deepseek.h"
 #include "ghost/ops/complex.h"
 #include "ghost/ops/pointwise.h"
@@ -92,11 +92,19 @@ struct DeepseekV2Parts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_deepseek_v2(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<DeepseekV2Parts>>(c, DeepseekV2Config(c, options),
                                                             options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kDeepseekV2{.model_type = "deepseek_v2",
+                                     .first = {4, 54, 0},
+                                     .ties_head = Known::no,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .classifiers = {.sequences = true},
+                                     .build = build_deepseek_v2};
 
 }  // namespace memtape::family

@@ -2,7 +2,7 @@
 // DeepSeek-V3 and R1: latent attention, rotated in neighbouring pairs, and a router of sigmoid
 // scores with a bias to keep the load even; mirroring transformers 5.17
 // models/deepseek_v3/modeling_deepseek_v3.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/deepseek.h"
 
 namespace memtape::family {
@@ -36,11 +36,26 @@ struct DeepseekV3Parts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_deepseek_v3(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<DeepseekV3Parts>>(c, DeepseekV3Config(c, options),
                                                             options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kDeepseekV3{.model_type = "deepseek_v3",
+                                     .first = {4, 51, 0},
+                                     .ties_head = Known::no,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .classifiers = {.sequences = true, .tokens = true},
+                                     .build = build_deepseek_v3};
+
+extern const FamilyFacts kKimiK2{.model_type = "kimi_k2",
+                                 .nearest = "deepseek_v3",
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::yes,
+                                 .modeling = kDecoder,
+                                 .build = build_deepseek_v3};
 
 }  // namespace memtape::family

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeepSeek-V3.2: V3 with sparse attention, mirroring transformers 5.17
 // models/deepseek_v32/modular_deepseek_v32.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/sparse_attention.h"
 
 namespace memtape::family {
@@ -51,11 +51,18 @@ struct DeepseekV32Parts : MoeParts {
   }
 };
 
-}  // namespace
-
 ModelPointer build_deepseek_v32(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<DeepseekV32Parts>>(c, DeepseekV32Config(c, options),
                                                              options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kDeepseekV32{.model_type = "deepseek_v32",
+                                      .first = {5, 11, 0},
+                                      .ties_head = Known::no,
+                                      .has_bos = Known::yes,
+                                      .modeling = kDecoder,
+                                      .build = build_deepseek_v32};
 
 }  // namespace memtape::family

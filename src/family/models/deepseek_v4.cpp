@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/deepseek_v4_attention.h"
 #include "family/parts/moe_decoder.h"
 #include "ghost/ops/copies.h"
@@ -180,11 +180,18 @@ struct DeepseekV4Parts : MoeParts {
   using Settings = DeepseekV4Config;
 };
 
-}  // namespace
-
 ModelPointer build_deepseek_v4(const Config& c, const ModelOptions& options) {
   return build_checked<MoeForCausalLM<DeepseekV4Parts, DeepseekV4Model>>(
       c, DeepseekV4Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kDeepseekV4{.model_type = "deepseek_v4",
+                                     .first = {5, 8, 0},
+                                     .ties_head = Known::no,
+                                     .has_bos = Known::yes,
+                                     .modeling = eager_only(stateful(kDecoder)),
+                                     .build = build_deepseek_v4};
 
 }  // namespace memtape::family

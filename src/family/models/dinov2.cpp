@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/attention_interface.h"
 #include "family/parts/clip_mlp.h"
 #include "family/parts/vit_embeddings.h"
@@ -207,10 +207,17 @@ class Dinov2ForImageClassification : public PretrainedModel {
   nn::Linear classifier_;
 };
 
-}  // namespace
-
 ModelPointer build_dinov2(const Config& c, const ModelOptions& options) {
   return build_checked<Dinov2ForImageClassification>(c, Dinov2Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kDinov2{.model_type = "dinov2",
+                                 .task = Task::image_classification,
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::no,
+                                 .modeling = kEncoder,
+                                 .build = build_dinov2};
 
 }  // namespace memtape::family

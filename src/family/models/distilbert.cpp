@@ -2,7 +2,7 @@
 // DistilBERT with its masked-language-model head or a classifier: BERT's layers without token
 // types, projections under other names; mirroring transformers 5.17
 // models/distilbert/modeling_distilbert.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/parts/activations.h"
 #include "family/parts/attention_interface.h"
@@ -232,8 +232,6 @@ double classifier_dropout(const Config& c, const DistilBertConfig& config, Task 
   return task == Task::question_answering ? c.number("qa_dropout", 0.1) : config.dropout;
 }
 
-}  // namespace
-
 ModelPointer build_distilbert(const Config& c, const ModelOptions& options) {
   const DistilBertConfig config(c, options);
   if (!is_classification(options.task))
@@ -246,5 +244,16 @@ ModelPointer build_distilbert(const Config& c, const ModelOptions& options) {
                                  make_distilbert_head, MadeFirst::body, "distilbert", config,
                                  "transformer");
 }
+
+}  // namespace
+
+extern const FamilyFacts kDistilbert{
+    .model_type = "distilbert",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::no,
+    .modeling = kEncoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .choices = true},
+    .build = build_distilbert};
 
 }  // namespace memtape::family

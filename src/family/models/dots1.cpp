@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dots.llm1: Qwen3's attention over DeepSeek-V3's experts; mirroring transformers 5.17
 // models/dots1/modular_dots1.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/deepseek_moe.h"
 #include "family/parts/qwen3_attention.h"
@@ -43,10 +43,17 @@ struct Dots1Parts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_dots1(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Dots1Parts>>(c, Dots1Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kDots1{.model_type = "dots1",
+                                .first = {4, 53, 0},
+                                .ties_head = Known::no,
+                                .has_bos = Known::no,
+                                .modeling = kDecoder,
+                                .build = build_dots1};
 
 }  // namespace memtape::family

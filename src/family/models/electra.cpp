@@ -3,7 +3,7 @@
 // embeddings of another width; mirroring transformers 5.17 models/electra/modeling_electra.py.
 #include <optional>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/encoder_classifier.h"
@@ -108,8 +108,6 @@ std::unique_ptr<ClassifierHead> make_electra_head(const nn::Scope& root, const n
   return make_token_head(root, options.task, widths);
 }
 
-}  // namespace
-
 ModelPointer build_electra(const Config& c, const ModelOptions& options) {
   const ElectraConfig config(c, options);
   if (!is_classification(options.task))
@@ -120,5 +118,16 @@ ModelPointer build_electra(const Config& c, const ModelOptions& options) {
       options, classifier_widths(options, config.hidden_size, config.hidden_dropout_prob),
       make_electra_head, MadeFirst::body, "electra", config);
 }
+
+}  // namespace
+
+extern const FamilyFacts kElectra{
+    .model_type = "electra",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::no,
+    .modeling = kEncoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_electra};
 
 }  // namespace memtape::family

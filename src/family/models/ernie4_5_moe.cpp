@@ -4,7 +4,7 @@
 // models/ernie4_5/modular_ernie4_5.py and models/ernie4_5_moe/modular_ernie4_5_moe.py.
 #include <optional>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
@@ -144,8 +144,6 @@ struct Ernie4_5MoeParts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_ernie4_5(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options,
                        {.vocab_size = 103424,
@@ -165,5 +163,21 @@ ModelPointer build_ernie4_5(const Config& c, const ModelOptions& options) {
 ModelPointer build_ernie4_5_moe(const Config& c, const ModelOptions& options) {
   return build_checked<MoeForCausalLM<Ernie4_5MoeParts>>(c, Ernie4_5MoeConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kErnie45{.model_type = "ernie4_5",
+                                  .first = {4, 54, 0},
+                                  .ties_head = Known::yes,
+                                  .has_bos = Known::yes,
+                                  .modeling = kDecoder,
+                                  .build = build_ernie4_5};
+
+extern const FamilyFacts kErnie45Moe{.model_type = "ernie4_5_moe",
+                                     .first = {4, 54, 0},
+                                     .ties_head = Known::yes,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .build = build_ernie4_5_moe};
 
 }  // namespace memtape::family

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
@@ -326,8 +326,6 @@ class EsmLMHead : public nn::Module<EsmLMHead> {
   Tensor bias_;
 };
 
-}  // namespace
-
 ModelPointer build_esm(const Config& c, const ModelOptions& options) {
   const EsmConfig config(c, options);
   if (!is_classification(options.task))
@@ -340,5 +338,15 @@ ModelPointer build_esm(const Config& c, const ModelOptions& options) {
       options, classifier_widths(classifier, config.hidden_size, config.hidden_dropout_prob),
       make_dense_head, MadeFirst::body, "esm", config);
 }
+
+}  // namespace
+
+extern const FamilyFacts kEsm{.model_type = "esm",
+                              .task = Task::masked_lm,
+                              .ties_head = Known::yes,
+                              .has_bos = Known::no,
+                              .modeling = counting_from_padding(kEncoder),
+                              .classifiers = {.sequences = true, .tokens = true},
+                              .build = build_esm};
 
 }  // namespace memtape::family

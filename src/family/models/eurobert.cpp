@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "family/latest_families.h"
+#include "family/facts.h"
 #include "family/losses/masked_lm_loss_function.h"
 #include "family/parts/activations.h"
 #include "family/parts/encoder_classifier.h"
@@ -120,8 +120,6 @@ class EuroBertClassifier final : public ClassifierHead {
   nn::Linear dense_, classifier_;
 };
 
-}  // namespace
-
 ModelPointer build_eurobert(const Config& c, const ModelOptions& options) {
   const EuroBertConfig config(c, options);
   if (!is_classification(options.task))
@@ -138,5 +136,16 @@ ModelPointer build_eurobert(const Config& c, const ModelOptions& options) {
   return std::make_unique<EncoderForClassification<EuroBertModel>>(
       options, widths, make_head, MadeFirst::body, "model", config);
 }
+
+}  // namespace
+
+extern const FamilyFacts kEurobert{.model_type = "eurobert",
+                                   .task = Task::masked_lm,
+                                   .first = {5, 3, 0},
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::yes,
+                                   .modeling = kEncoder,
+                                   .classifiers = {.sequences = true, .tokens = true},
+                                   .build = build_eurobert};
 
 }  // namespace memtape::family

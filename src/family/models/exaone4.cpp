@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/decoder.h"
 #include "family/parts/deepseek_moe.h"
@@ -88,8 +88,6 @@ struct ExaoneMoeParts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_exaone4(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Exaone4Parts>>(c, Exaone4Config(c, options), options);
 }
@@ -97,5 +95,23 @@ ModelPointer build_exaone4(const Config& c, const ModelOptions& options) {
 ModelPointer build_exaone_moe(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<ExaoneMoeParts>>(c, ExaoneMoeConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kExaone4{
+    .model_type = "exaone4",
+    .first = {4, 54, 0},
+    .ties_head = Known::no,
+    .has_bos = Known::yes,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_exaone4};
+
+extern const FamilyFacts kExaoneMoe{.model_type = "exaone_moe",
+                                    .first = {5, 1, 0},
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::yes,
+                                    .modeling = kDecoder,
+                                    .build = build_exaone_moe};
 
 }  // namespace memtape::family

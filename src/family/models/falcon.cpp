@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/parts/activations.h"
 #include "family/parts/alibi.h"
@@ -356,10 +356,18 @@ class FalconModel : public nn::Module<FalconModel> {
   RotaryEmbedding rotary_emb_;
 };
 
-}  // namespace
-
 ModelPointer build_falcon(const Config& c, const ModelOptions& options) {
   return build_checked<TransformerForCausalLM<FalconModel>>(c, FalconConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kFalcon{
+    .model_type = "falcon",
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .hidden_dropout = 0.0},
+    .build = build_falcon};
 
 }  // namespace memtape::family

@@ -2,7 +2,7 @@
 // Falcon-H1: in each layer Mamba 2's mixer and attention side by side, and numbers that multiply
 // what goes into and comes out of everything; mirroring transformers 5.17
 // models/falcon_h1/modeling_falcon_h1.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/forward_arguments.h"
 #include "family/parts/hybrid_for_causal_lm.h"
@@ -131,10 +131,17 @@ struct FalconH1Parts {
   }
 };
 
-}  // namespace
-
 ModelPointer build_falcon_h1(const Config& c, const ModelOptions& options) {
   return build_checked<HybridForCausalLM<FalconH1Parts>>(c, FalconH1Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kFalconH1{.model_type = "falcon_h1",
+                                   .first = {4, 53, 0},
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::yes,
+                                   .modeling = with_scans(kDecoder),
+                                   .build = build_falcon_h1};
 
 }  // namespace memtape::family

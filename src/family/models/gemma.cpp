@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/activations.h"
 #include "family/parts/decoder.h"
 #include "ghost/ops/creation.h"
@@ -132,10 +132,22 @@ DecoderConfig gemma_config(const Config& c, const ModelOptions& options) {
   return config;
 }
 
+namespace {
+
 ModelPointer build_gemma(const Config& c, const ModelOptions& options) {
   const DecoderConfig config = gemma_config(c, options);
   refuse_bidirectional_attention(c);
   return build_checked<DecoderForCausalLM<GemmaParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGemma{.model_type = "gemma",
+                                .ties_head = Known::yes,
+                                .has_bos = Known::yes,
+                                .tp_plan = TpPlan::dense,
+                                .modeling = kDecoder,
+                                .classifiers = {.sequences = true, .tokens = true},
+                                .build = build_gemma};
 
 }  // namespace memtape::family

@@ -4,7 +4,7 @@
 // models/gemma3/modular_gemma3.py.
 #include <tuple>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/models/gemma.h"
 #include "family/parts/decoder.h"
 #include "family/parts/image_text_to_text.h"
@@ -79,8 +79,6 @@ class Gemma3Vision {
 
 using Gemma3 = ImageTextToText<Gemma3Vision, DecoderModel<Gemma3ImageTextParts>>;
 
-}  // namespace
-
 ModelPointer build_gemma3(const Config& c, const ModelOptions& options) {
   const Config text = c.object("text_config");
   const SiglipVisionConfig tower(c.object("vision_config"), options);
@@ -97,5 +95,23 @@ ModelPointer build_gemma3(const Config& c, const ModelOptions& options) {
 ModelPointer build_gemma3_text(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Gemma3Parts>>(c, Gemma3TextConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGemma3{.model_type = "gemma3",
+                                 .task = Task::image_text_to_text,
+                                 .first = {4, 50, 0},
+                                 .ties_head = Known::yes,
+                                 .has_bos = Known::yes,
+                                 .modeling = kDecoder,
+                                 .build = build_gemma3};
+
+extern const FamilyFacts kGemma3Text{.model_type = "gemma3_text",
+                                     .first = {4, 50, 0},
+                                     .ties_head = Known::yes,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .classifiers = {.sequences = true},
+                                     .build = build_gemma3_text};
 
 }  // namespace memtape::family

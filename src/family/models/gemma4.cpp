@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/models/gemma.h"
 #include "family/parts/activations.h"
 #include "family/parts/config_checks.h"
@@ -562,8 +562,6 @@ class Gemma4ForConditionalGeneration : public PretrainedModel {
   std::optional<nn::Linear> lm_head_;
 };
 
-}  // namespace
-
 ModelPointer build_gemma4_text(const Config& c, const ModelOptions& options) {
   Gemma4TextConfig config(c, options);
   config.masks_both_types = true;
@@ -577,5 +575,21 @@ ModelPointer build_gemma4(const Config& c, const ModelOptions& options) {
   if (!c.is_null("vision_config")) config.vision.emplace(c.object("vision_config"));
   return build_checked<Gemma4ForConditionalGeneration>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGemma4Text{.model_type = "gemma4_text",
+                                     .first = {5, 5, 0},
+                                     .ties_head = Known::yes,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .build = build_gemma4_text};
+
+extern const FamilyFacts kGemma4{.model_type = "gemma4",
+                                 .first = {5, 5, 0},
+                                 .ties_head = Known::yes,
+                                 .has_bos = Known::yes,
+                                 .modeling = kDecoder,
+                                 .build = build_gemma4};
 
 }  // namespace memtape::family

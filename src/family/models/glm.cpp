@@ -2,7 +2,7 @@
 // GLM 4: Llama in which a part of each head is rotated, neighbour with neighbour, and gate and up
 // come from one projection; the releases of 2025 (glm4) have norms behind attention and MLP, too.
 // Mirroring transformers 5.17 models/glm/modular_glm.py and models/glm4/modular_glm4.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/decoder.h"
 #include "family/parts/glm4_layer.h"
@@ -37,8 +37,6 @@ struct Glm4Parts : DecoderParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_glm(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<GlmParts>>(c, glm_config(c, options), options);
 }
@@ -46,5 +44,23 @@ ModelPointer build_glm(const Config& c, const ModelOptions& options) {
 ModelPointer build_glm4(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Glm4Parts>>(c, glm_config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGlm{.model_type = "glm",
+                              .first = {4, 46, 0},
+                              .ties_head = Known::no,
+                              .has_bos = Known::no,
+                              .modeling = kDecoder,
+                              .classifiers = {.sequences = true, .tokens = true},
+                              .build = build_glm};
+
+extern const FamilyFacts kGlm4{.model_type = "glm4",
+                               .first = {4, 51, 0},
+                               .ties_head = Known::no,
+                               .has_bos = Known::no,
+                               .modeling = kDecoder,
+                               .classifiers = {.sequences = true, .tokens = true},
+                               .build = build_glm4};
 
 }  // namespace memtape::family

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 
 namespace memtape::family {
@@ -76,8 +76,6 @@ struct SolarOpenParts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_glm4_moe(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Glm4MoeParts>>(c, Glm4MoeConfig(c, options, {}), options);
 }
@@ -85,5 +83,21 @@ ModelPointer build_glm4_moe(const Config& c, const ModelOptions& options) {
 ModelPointer build_solar_open(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<SolarOpenParts>>(c, SolarOpenConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGlm4Moe{.model_type = "glm4_moe",
+                                  .first = {4, 54, 0},
+                                  .ties_head = Known::no,
+                                  .has_bos = Known::no,
+                                  .modeling = kDecoder,
+                                  .build = build_glm4_moe};
+
+extern const FamilyFacts kSolarOpen{.model_type = "solar_open",
+                                    .first = {5, 0, 0},
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::no,
+                                    .modeling = kDecoder,
+                                    .build = build_solar_open};
 
 }  // namespace memtape::family

@@ -3,7 +3,7 @@
 // 5.17 models/glm4_moe_lite/modular_glm4_moe_lite.py.
 #include <vector>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/deepseek.h"
 
 namespace memtape::family {
@@ -47,11 +47,18 @@ struct Glm4MoeLiteParts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_glm4_moe_lite(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Glm4MoeLiteParts>>(c, Glm4MoeLiteConfig(c, options),
                                                              options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGlm4MoeLite{.model_type = "glm4_moe_lite",
+                                      .first = {5, 0, 0},
+                                      .ties_head = Known::no,
+                                      .has_bos = Known::yes,
+                                      .modeling = kDecoder,
+                                      .build = build_glm4_moe_lite};
 
 }  // namespace memtape::family

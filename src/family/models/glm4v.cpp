@@ -3,8 +3,8 @@
 // of three axes; mirroring transformers 5.17 models/glm4v/modular_glm4v.py,
 // models/glm4v_moe/modular_glm4v_moe.py, models/glm46v/modular_glm46v.py and
 // models/glm_ocr/modular_glm_ocr.py.
+#include "family/facts.h"
 #include "family/models/glm4_moe.h"
-#include "family/more_families.h"
 #include "family/parts/attention_steps.h"
 #include "family/parts/decoder.h"
 #include "family/parts/glm4_layer.h"
@@ -12,6 +12,7 @@
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/multimodal_rope.h"
 #include "family/parts/rotate_pairs.h"
+#include "model/type_of.h"
 
 namespace memtape::family {
 namespace {
@@ -81,14 +82,12 @@ ModelPointer build(const Config& c, const ModelOptions& options,
   typename Model::Settings config{.vision = GlmVisionConfig(c.object("vision_config"), tower),
                                   .text = text,
                                   .use_cache = text_config.boolean("use_cache", true)};
-  const bool ties_as_text = c.text("model_type", "") != "glm46v";
+  const bool ties_as_text = type_of(c) != "glm46v";
   config.text.tie_word_embeddings =
       c.boolean("tie_word_embeddings", false) ||
       (ties_as_text && text_config.boolean("tie_word_embeddings", false));
   return build_checked<Model>(c, config, options);
 }
-
-}  // namespace
 
 ModelPointer build_glm4v(const Config& c, const ModelOptions& options) {
   return build<Glm4vParts>(c, options, glm4v_text_config(c.object("text_config"), options),
@@ -111,5 +110,42 @@ ModelPointer build_glm_ocr(const Config& c, const ModelOptions& options) {
   return build<Glm4vParts>(c, options, glm_ocr_text_config(c.object("text_config"), options),
                            GlmTower::glm_ocr);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGlm4v{.model_type = "glm4v",
+                                .text_type = "glm4v_text",
+                                .task = Task::image_text_to_text,
+                                .first = {4, 53, 0},
+                                .ties_head = Known::no,
+                                .has_bos = Known::no,
+                                .modeling = with_multimodal_rope(kDecoder),
+                                .build = build_glm4v};
+
+extern const FamilyFacts kGlm4vMoe{.model_type = "glm4v_moe",
+                                   .text_type = "glm4v_moe_text",
+                                   .task = Task::image_text_to_text,
+                                   .first = {4, 56, 0},
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::no,
+                                   .modeling = with_multimodal_rope(kDecoder),
+                                   .build = build_glm4v_moe};
+
+extern const FamilyFacts kGlm46v{.model_type = "glm46v",
+                                 .task = Task::image_text_to_text,
+                                 .first = {5, 0, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::no,
+                                 .modeling = with_multimodal_rope(kDecoder),
+                                 .build = build_glm46v};
+
+extern const FamilyFacts kGlmOcr{.model_type = "glm_ocr",
+                                 .text_type = "glm_ocr_text",
+                                 .task = Task::image_text_to_text,
+                                 .first = {5, 1, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::no,
+                                 .modeling = with_multimodal_rope(kDecoder),
+                                 .build = build_glm_ocr};
 
 }  // namespace memtape::family

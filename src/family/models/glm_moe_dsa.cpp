@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/sparse_attention.h"
 
 namespace memtape::family {
@@ -126,11 +126,18 @@ struct GlmMoeDsaParts : MoeParts {
   using Settings = GlmMoeDsaConfig;
 };
 
-}  // namespace
-
 ModelPointer build_glm_moe_dsa(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<GlmMoeDsaParts, GlmMoeDsaModel>>(
       c, GlmMoeDsaConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGlmMoeDsa{.model_type = "glm_moe_dsa",
+                                    .first = {5, 2, 0},
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::yes,
+                                    .modeling = kDecoder,
+                                    .build = build_glm_moe_dsa};
 
 }  // namespace memtape::family

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/masks/padding_check.h"
 #include "family/parts/attention_interface.h"
@@ -199,10 +199,26 @@ class GPT2Model : public nn::Module<GPT2Model> {
   nn::LayerNorm ln_f_;
 };
 
-}  // namespace
-
 ModelPointer build_gpt2(const Config& c, const ModelOptions& options) {
   return build_checked<TransformerForCausalLM<GPT2Model>>(c, GPT2Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGpt2{.model_type = "gpt2",
+                               .ties_head = Known::yes,
+                               .has_bos = Known::yes,
+                               .modeling = kDecoder,
+                               .module_rates = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
+                               .classifiers = {.sequences = true, .tokens = true, .answers = true},
+                               .build = build_gpt2};
+
+extern const FamilyFacts kGptSw3{.model_type = "gpt-sw3",
+                                 .ties_head = Known::yes,
+                                 .has_bos = Known::yes,
+                                 .modeling = kDecoder,
+                                 .module_rates = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
+                                 .classifiers = {.sequences = true, .tokens = true},
+                                 .build = build_gpt2};
 
 }  // namespace memtape::family

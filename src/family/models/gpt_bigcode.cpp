@@ -4,7 +4,7 @@
 #include <array>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/parts/attention_interface.h"
 #include "family/parts/forward_arguments.h"
@@ -119,11 +119,19 @@ class GPTBigCodeModel : public nn::Module<GPTBigCodeModel> {
   nn::LayerNorm ln_f_;
 };
 
-}  // namespace
-
 ModelPointer build_gpt_bigcode(const Config& c, const ModelOptions& options) {
   return build_checked<TransformerForCausalLM<GPTBigCodeModel>>(c, GPTBigCodeConfig(c, options),
                                                                 options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGptBigcode{.model_type = "gpt_bigcode",
+                                     .ties_head = Known::yes,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .module_rates = {"resid_pdrop", "embd_pdrop"},
+                                     .classifiers = {.sequences = true, .tokens = true},
+                                     .build = build_gpt_bigcode};
 
 }  // namespace memtape::family

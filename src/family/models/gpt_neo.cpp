@@ -6,7 +6,7 @@
 
 #include "base/json_reader.h"
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/parts/activations.h"
 #include "family/parts/config_checks.h"
@@ -236,11 +236,20 @@ class GPTNeoModel : public nn::Module<GPTNeoModel> {
   nn::LayerNorm ln_f_;
 };
 
-}  // namespace
-
 ModelPointer build_gpt_neo(const Config& c, const ModelOptions& options) {
   const GPTNeoConfig config(c);
   return build_checked<TransformerForCausalLM<GPTNeoModel>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGptNeo{
+    .model_type = "gpt_neo",
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = eager_only(kDecoder),
+    .module_rates = {"resid_dropout", "embed_dropout", "attention_dropout"},
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .classifier_dropout = 0.1},
+    .build = build_gpt_neo};
 
 }  // namespace memtape::family

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/parts/activations.h"
 #include "family/parts/attention_interface.h"
@@ -206,10 +206,19 @@ class GPTNeoXModel : public nn::Module<GPTNeoXModel> {
   RotaryEmbedding rotary_emb_;
 };
 
-}  // namespace
-
 ModelPointer build_gpt_neox(const Config& c, const ModelOptions& options) {
   return build_checked<TransformerForCausalLM<GPTNeoXModel>>(c, GPTNeoXConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGptNeox{
+    .model_type = "gpt_neox",
+    .ties_head = Known::no,
+    .has_bos = Known::yes,
+    .modeling = kDecoder,
+    .module_rates = {"hidden_dropout"},
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .classifier_dropout = 0.1},
+    .build = build_gpt_neox};
 
 }  // namespace memtape::family

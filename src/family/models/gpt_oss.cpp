@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
 #include "family/parts/rms_norms.h"
@@ -160,10 +160,18 @@ struct GptOssParts : MoeParts {
   }
 };
 
-}  // namespace
-
 ModelPointer build_gpt_oss(const Config& c, const ModelOptions& options) {
   return build_moe<GptOssParts>(c, GptOssConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGptOss{.model_type = "gpt_oss",
+                                 .first = {4, 55, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::no,
+                                 .modeling = eager_only(kDecoder),
+                                 .classifiers = {.sequences = true, .tokens = true},
+                                 .build = build_gpt_oss};
 
 }  // namespace memtape::family

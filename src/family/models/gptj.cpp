@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPT-J: attention in float32 without a fused kernel over three projections, positions gathered out
 // of a repeated table; mirroring transformers 5.17 models/gptj/modeling_gptj.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/gptj_parts.h"
 #include "family/parts/transformer_for_causal_lm.h"
 #include "ghost/ops/creation.h"
@@ -51,11 +51,19 @@ class GPTJProjections {
   nn::Linear k_proj_, v_proj_, q_proj_;
 };
 
-}  // namespace
-
 ModelPointer build_gptj(const Config& c, const ModelOptions& options) {
   using Model = GPTJModel<GPTJProjections>;
   return build_checked<TransformerForCausalLM<Model, true>>(c, GPTJConfig(c), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGptj{.model_type = "gptj",
+                               .ties_head = Known::no,
+                               .has_bos = Known::yes,
+                               .modeling = eager_only(kDecoder),
+                               .module_rates = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
+                               .classifiers = {.sequences = true, .answers = true},
+                               .build = build_gptj};
 
 }  // namespace memtape::family

@@ -6,8 +6,7 @@
 // models/hyperclovax/modular_hyperclovax.py.
 #include <optional>
 
-#include "family/families.h"
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/granite_layer.h"
 #include "family/parts/granite_moe.h"
@@ -84,8 +83,6 @@ struct GraniteMoeParts : MoeParts {
   }
 };
 
-}  // namespace
-
 ModelPointer build_granite(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<GraniteParts>>(c, GraniteConfig(c, options), options);
 }
@@ -99,5 +96,34 @@ ModelPointer build_hyperclovax(const Config& c, const ModelOptions& options) {
 ModelPointer build_granitemoe(const Config& c, const ModelOptions& options) {
   return build_checked<MoeForCausalLM<GraniteMoeParts>>(c, GraniteMoeConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGranite{.model_type = "granite",
+                                  .ties_head = Known::no,
+                                  .has_bos = Known::yes,
+                                  .tp_plan = TpPlan::dense,
+                                  .modeling = kDecoder,
+                                  .build = build_granite};
+
+extern const FamilyFacts kHyperclovax{.model_type = "hyperclovax",
+                                      .first = {5, 9, 0},
+                                      .ties_head = Known::no,
+                                      .has_bos = Known::yes,
+                                      .modeling = kDecoder,
+                                      .build = build_hyperclovax};
+
+extern const FamilyFacts kGranitemoe{.model_type = "granitemoe",
+                                     .ties_head = Known::no,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .build = build_granitemoe};
+
+extern const FamilyFacts kGranitemoeshared{.model_type = "granitemoeshared",
+                                           .first = {4, 49, 0},
+                                           .ties_head = Known::no,
+                                           .has_bos = Known::yes,
+                                           .modeling = kDecoder,
+                                           .build = build_granitemoe};
 
 }  // namespace memtape::family

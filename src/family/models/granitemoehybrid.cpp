@@ -4,7 +4,7 @@
 // models/granitemoehybrid/modular_granitemoehybrid.py.
 #include <optional>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/granite_moe.h"
 #include "family/parts/llama_layer.h"
@@ -159,10 +159,17 @@ class GraniteMoeHybridForCausalLM : public PretrainedModel {
   nn::Linear lm_head_;
 };
 
-}  // namespace
-
 ModelPointer build_granitemoehybrid(const Config& c, const ModelOptions& options) {
   return build_checked<GraniteMoeHybridForCausalLM>(c, GraniteMoeHybridConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kGranitemoehybrid{.model_type = "granitemoehybrid",
+                                           .first = {4, 52, 0},
+                                           .ties_head = Known::no,
+                                           .has_bos = Known::yes,
+                                           .modeling = with_scans(kDecoder),
+                                           .build = build_granitemoehybrid};
 
 }  // namespace memtape::family

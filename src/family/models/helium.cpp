@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helium: Llama with neighbours rotated instead of halves and norms weighted in float32; mirroring
 // transformers 5.17 models/helium/modular_helium.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/decoder.h"
@@ -34,8 +34,6 @@ struct HeliumParts : DecoderParts {
   using Norm = HeliumRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_helium(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options,
                        {.vocab_size = 48000,
@@ -50,5 +48,15 @@ ModelPointer build_helium(const Config& c, const ModelOptions& options) {
   check_heads_fill(c, config.num_attention_heads, config.head_dim, config.hidden_size);
   return build_checked<DecoderForCausalLM<HeliumParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kHelium{.model_type = "helium",
+                                 .first = {4, 49, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::yes,
+                                 .modeling = kDecoder,
+                                 .classifiers = {.sequences = true, .tokens = true},
+                                 .build = build_helium};
 
 }  // namespace memtape::family

@@ -4,7 +4,7 @@
 // models/hunyuan_v1_moe/modular_hunyuan_v1_moe.py.
 #include <algorithm>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/decoder.h"
 #include "family/parts/experts.h"
@@ -118,8 +118,6 @@ struct HunyuanMoeParts : HunyuanParts {
   using DecoderLayer = PreNormDecoderLayer<AttentionOf<HunyuanSteps>, HunyuanMoe>;
 };
 
-}  // namespace
-
 ModelPointer build_hunyuan_v1_moe(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<HunyuanMoeParts>>(c, HunyuanMoeConfig(c, options),
                                                             options);
@@ -130,5 +128,23 @@ ModelPointer build_hunyuan_v1_dense(const Config& c, const ModelOptions& options
   config.qkv_bias = config.o_bias = c.boolean("attention_bias", false);
   return build_checked<DecoderForCausalLM<HunyuanParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kHunyuanV1Moe{.model_type = "hunyuan_v1_moe",
+                                       .first = {4, 56, 0},
+                                       .ties_head = Known::no,
+                                       .has_bos = Known::yes,
+                                       .modeling = kDecoder,
+                                       .classifiers = {.sequences = true},
+                                       .build = build_hunyuan_v1_moe};
+
+extern const FamilyFacts kHunyuanV1Dense{.model_type = "hunyuan_v1_dense",
+                                         .first = {4, 56, 0},
+                                         .ties_head = Known::no,
+                                         .has_bos = Known::yes,
+                                         .modeling = kDecoder,
+                                         .classifiers = {.sequences = true},
+                                         .build = build_hunyuan_v1_dense};
 
 }  // namespace memtape::family

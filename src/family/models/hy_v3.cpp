@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/deepseek_moe.h"
 #include "family/parts/moe_decoder.h"
 #include "ghost/ops/creation.h"
@@ -127,13 +127,20 @@ struct HYV3Parts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_hy_v3(const Config& c, const ModelOptions& options) {
   HYV3Config config(c, options);
   if (config.output_router_logits)
     c.fail("output_router_logits", "is not modelled here: use false");
   return build_checked<DecoderForCausalLM<HYV3Parts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kHyV3{.model_type = "hy_v3",
+                               .first = {5, 6, 0},
+                               .ties_head = Known::no,
+                               .has_bos = Known::no,
+                               .modeling = kDecoder,
+                               .build = build_hy_v3};
 
 }  // namespace memtape::family

@@ -2,7 +2,7 @@
 // Idefics 3 and SmolVLM: a tower like SigLIP's, one projection of neighbouring patches, and a
 // language model; mirroring transformers 5.17 models/idefics3/modeling_idefics3.py and
 // models/smolvlm/modeling_smolvlm.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/siglip_tower.h"
@@ -60,8 +60,6 @@ SiglipVisionConfig vision_config(const Config& c, const ModelOptions& options) {
   return config;
 }
 
-}  // namespace
-
 ModelPointer build_idefics3(const Config& c, const ModelOptions& options) {
   return with_text_model(c, options, "llama", [&]<class Parts>(DecoderConfig text) {
     using Idefics3 = ImageTextToText<Idefics3Vision, DecoderModel<Parts>>;
@@ -75,5 +73,23 @@ ModelPointer build_idefics3(const Config& c, const ModelOptions& options) {
     return build_checked<Idefics3>(c, config, options);
   });
 }
+
+}  // namespace
+
+extern const FamilyFacts kIdefics3{.model_type = "idefics3",
+                                   .task = Task::image_text_to_text,
+                                   .first = {4, 46, 0},
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::yes,
+                                   .modeling = kDecoder,
+                                   .build = build_idefics3};
+
+extern const FamilyFacts kSmolvlm{.model_type = "smolvlm",
+                                  .task = Task::image_text_to_text,
+                                  .first = {4, 50, 0},
+                                  .ties_head = Known::no,
+                                  .has_bos = Known::yes,
+                                  .modeling = kDecoder,
+                                  .build = build_idefics3};
 
 }  // namespace memtape::family

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/image_sizes.h"
 #include "family/parts/image_text_to_text.h"
@@ -164,8 +164,6 @@ std::int64_t joined_patches(const Config& c) {
   return 1;
 }
 
-}  // namespace
-
 ModelPointer build_internvl(const Config& c, const ModelOptions& options) {
   return with_text_model(c, options, "qwen2", [&]<class Parts>(DecoderConfig text) {
     using InternVL = ImageTextToText<InternVLVision, DecoderModel<Parts>>;
@@ -181,5 +179,15 @@ ModelPointer build_internvl(const Config& c, const ModelOptions& options) {
     return build_checked<InternVL>(c, config, options);
   });
 }
+
+}  // namespace
+
+extern const FamilyFacts kInternvl{.model_type = "internvl",
+                                   .task = Task::image_text_to_text,
+                                   .first = {4, 52, 0},
+                                   .ties_head = Known::yes,
+                                   .has_bos = Known::no,
+                                   .modeling = kDecoder,
+                                   .build = build_internvl};
 
 }  // namespace memtape::family

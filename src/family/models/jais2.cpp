@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jais 2: Llama with layer norms, biases and an MLP without a gate; mirroring transformers 5.17
 // models/jais2/modular_jais2.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/ungated_mlp.h"
 
@@ -12,8 +12,6 @@ struct Jais2Parts : DecoderParts {
   using DecoderLayer = PreNormDecoderLayer<LlamaAttention, UngatedMlp, nn::LayerNorm>;
   using Norm = nn::LayerNorm;
 };
-
-}  // namespace
 
 ModelPointer build_jais2(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options,
@@ -26,5 +24,14 @@ ModelPointer build_jais2(const Config& c, const ModelOptions& options) {
   config.mlp_bias = c.boolean("mlp_bias", true);
   return build_checked<DecoderForCausalLM<Jais2Parts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kJais2{.model_type = "jais2",
+                                .first = {5, 0, 0},
+                                .ties_head = Known::no,
+                                .has_bos = Known::yes,
+                                .modeling = kDecoder,
+                                .build = build_jais2};
 
 }  // namespace memtape::family

@@ -3,7 +3,7 @@
 // place of every second MLP; mirroring transformers 5.17 models/jamba/modular_jamba.py.
 #include <optional>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/hybrid_for_causal_lm.h"
 #include "family/parts/llama_layer.h"
@@ -145,10 +145,17 @@ struct JambaParts {
   }
 };
 
-}  // namespace
-
 ModelPointer build_jamba(const Config& c, const ModelOptions& options) {
   return build_checked<HybridForCausalLM<JambaParts>>(c, JambaConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kJamba{.model_type = "jamba",
+                                .ties_head = Known::no,
+                                .has_bos = Known::yes,
+                                .modeling = with_scans(kDecoder),
+                                .classifiers = {.sequences = true},
+                                .build = build_jamba};
 
 }  // namespace memtape::family

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/experts.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -139,8 +139,6 @@ struct Lfm2MoeParts : Lfm2PartsBase {
   using DecoderLayer = Lfm2DecoderLayer<Lfm2MoeFeedForward>;
 };
 
-}  // namespace
-
 ModelPointer build_lfm2(const Config& c, const ModelOptions& options) {
   return build_checked<HybridForCausalLM<Lfm2Parts>>(c, Lfm2Config(c, options), options);
 }
@@ -148,5 +146,21 @@ ModelPointer build_lfm2(const Config& c, const ModelOptions& options) {
 ModelPointer build_lfm2_moe(const Config& c, const ModelOptions& options) {
   return build_checked<HybridForCausalLM<Lfm2MoeParts>>(c, Lfm2MoeConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kLfm2{.model_type = "lfm2",
+                               .first = {4, 54, 0},
+                               .ties_head = Known::yes,
+                               .has_bos = Known::yes,
+                               .modeling = with_convolutions(kDecoder),
+                               .build = build_lfm2};
+
+extern const FamilyFacts kLfm2Moe{.model_type = "lfm2_moe",
+                                  .first = {5, 0, 0},
+                                  .ties_head = Known::yes,
+                                  .has_bos = Known::yes,
+                                  .modeling = with_convolutions(kDecoder),
+                                  .build = build_lfm2_moe};
 
 }  // namespace memtape::family

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "family/latest_families.h"
+#include "family/facts.h"
 #include "family/models/lfm2.h"
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/siglip_tower.h"
@@ -81,8 +81,6 @@ void check_type(const Config& c, std::string_view part, std::string_view type) {
            "unknown type \"" + found + "\", " + suggestion(found, known));
 }
 
-}  // namespace
-
 ModelPointer build_lfm2_vl(const Config& c, const ModelOptions& options) {
   check_type(c, "vision_config", "siglip2_vision_model");
   check_type(c, "text_config", "lfm2");
@@ -103,5 +101,15 @@ ModelPointer build_lfm2_vl(const Config& c, const ModelOptions& options) {
       c.boolean("tie_embedding", c.boolean("tie_word_embeddings", true));
   return build_checked<Lfm2Vl>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kLfm2Vl{.model_type = "lfm2_vl",
+                                 .task = Task::image_text_to_text,
+                                 .first = {4, 57, 0},
+                                 .ties_head = Known::yes,
+                                 .has_bos = Known::yes,
+                                 .modeling = with_convolutions(kDecoder),
+                                 .build = build_lfm2_vl};
 
 }  // namespace memtape::family

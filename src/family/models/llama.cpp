@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/parts/llama_layer.h"
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -64,6 +64,8 @@ DecoderConfig qwen2_config(const Config& c, const ModelOptions& options) {
   return config;
 }
 
+namespace {
+
 ModelPointer build_llama(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, llama_config(c, options), options);
 }
@@ -75,5 +77,39 @@ ModelPointer build_mistral(const Config& c, const ModelOptions& options) {
 ModelPointer build_qwen2(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, qwen2_config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kLlama{.model_type = "llama",
+                                .ties_head = Known::no,
+                                .has_bos = Known::yes,
+                                .tp_plan = TpPlan::dense,
+                                .modeling = kDecoder,
+                                .classifiers = {.sequences = true, .tokens = true, .answers = true},
+                                .build = build_llama};
+
+extern const FamilyFacts kMistral{
+    .model_type = "mistral",
+    .ties_head = Known::no,
+    .has_bos = Known::yes,
+    .tp_plan = TpPlan::dense,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_mistral};
+
+extern const FamilyFacts kQwen2{.model_type = "qwen2",
+                                .ties_head = Known::no,
+                                .has_bos = Known::no,
+                                .tp_plan = TpPlan::dense,
+                                .modeling = kDecoder,
+                                .classifiers = {.sequences = true, .tokens = true, .answers = true},
+                                .build = build_qwen2};
+
+extern const FamilyFacts kMimo{.model_type = "mimo",
+                               .nearest = "qwen2",
+                               .ties_head = Known::no,
+                               .has_bos = Known::no,
+                               .modeling = kDecoder,
+                               .build = build_qwen2};
 
 }  // namespace memtape::family

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/experts.h"
 #include "family/parts/llama_layer.h"
@@ -355,8 +355,6 @@ ModelPointer build(const Config& text, const ModelOptions& options, bool use_cac
   return build_checked<Llama4ForCausalLM>(text, config, options);
 }
 
-}  // namespace
-
 /// The text model of the vision-language model: turning the outer use_cache off leaves its own.
 ModelPointer build_llama4(const Config& c, const ModelOptions& options) {
   const Config text = c.object("text_config");
@@ -366,5 +364,23 @@ ModelPointer build_llama4(const Config& c, const ModelOptions& options) {
 ModelPointer build_llama4_text(const Config& c, const ModelOptions& options) {
   return build(c, options, false);
 }
+
+}  // namespace
+
+extern const FamilyFacts kLlama4{.model_type = "llama4",
+                                 .first = {4, 51, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::yes,
+                                 .modeling = kDecoder,
+                                 .router_gives_two = true,
+                                 .build = build_llama4};
+
+extern const FamilyFacts kLlama4Text{.model_type = "llama4_text",
+                                     .first = {4, 51, 0},
+                                     .ties_head = Known::no,
+                                     .has_bos = Known::yes,
+                                     .modeling = kDecoder,
+                                     .router_gives_two = true,
+                                     .build = build_llama4_text};
 
 }  // namespace memtape::family

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/image_tower.h"
 #include "family/parts/text_model.h"
@@ -95,8 +95,6 @@ ModelPointer build(const Config& c, const ModelOptions& options, const LlavaKind
   });
 }
 
-}  // namespace
-
 ModelPointer build_llava(const Config& c, const ModelOptions& options) {
   return build(c, options, {"clip_vision_model", "llama", false});
 }
@@ -125,5 +123,42 @@ ModelPointer build_vipllava(const Config& c, const ModelOptions& options) {
 ModelPointer build_llava_onevision(const Config& c, const ModelOptions& options) {
   return build(c, options, {"siglip_vision_model", "qwen2", true});
 }
+
+}  // namespace
+
+extern const FamilyFacts kLlava{.model_type = "llava",
+                                .task = Task::image_text_to_text,
+                                .ties_head = Known::no,
+                                .has_bos = Known::yes,
+                                .modeling = kDecoder,
+                                .build = build_llava};
+
+extern const FamilyFacts kLlavaNext{.model_type = "llava_next",
+                                    .task = Task::image_text_to_text,
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::yes,
+                                    .modeling = kDecoder,
+                                    .build = build_llava_next};
+
+extern const FamilyFacts kLlavaNextVideo{.model_type = "llava_next_video",
+                                         .task = Task::image_text_to_text,
+                                         .ties_head = Known::no,
+                                         .has_bos = Known::yes,
+                                         .modeling = kDecoder,
+                                         .build = build_llava_next_video};
+
+extern const FamilyFacts kVipllava{.model_type = "vipllava",
+                                   .task = Task::image_text_to_text,
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::yes,
+                                   .modeling = kDecoder,
+                                   .build = build_vipllava};
+
+extern const FamilyFacts kLlavaOnevision{.model_type = "llava_onevision",
+                                         .task = Task::image_text_to_text,
+                                         .ties_head = Known::no,
+                                         .has_bos = Known::no,
+                                         .modeling = kDecoder,
+                                         .build = build_llava_onevision};
 
 }  // namespace memtape::family

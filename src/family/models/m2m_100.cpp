@@ -2,7 +2,7 @@
 // M2M-100 and NLLB: mBART's layers over one scaled embedding table and fixed positions, counted
 // over the tokens that are no padding; mirroring transformers 5.17
 // models/m2m_100/modeling_m2m_100.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/masks/masking.h"
 #include "family/parts/bart_layers.h"
@@ -177,10 +177,17 @@ class M2M100ForConditionalGeneration : public PretrainedModel {
   nn::Linear lm_head_;
 };
 
-}  // namespace
-
 ModelPointer build_m2m_100(const Config& c, const ModelOptions& options) {
   return build_checked<M2M100ForConditionalGeneration>(c, M2M100Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kM2m100{.model_type = "m2m_100",
+                                 .task = Task::seq2seq_lm,
+                                 .ties_head = Known::yes,
+                                 .has_bos = Known::yes,
+                                 .modeling = kEncoder,
+                                 .build = build_m2m_100};
 
 }  // namespace memtape::family

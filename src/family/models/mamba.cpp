@@ -4,7 +4,7 @@
 // models/falcon_mamba/modeling_falcon_mamba.py.
 #include "family/models/mamba.h"
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/activations.h"
 #include "family/parts/mamba_mixer.h"
 #include "ghost/ops/pointwise.h"
@@ -69,8 +69,6 @@ class FalconMambaRMSNorm : public nn::Module<FalconMambaRMSNorm> {
   Tensor weight_;
 };
 
-}  // namespace
-
 ModelPointer build_mamba(const Config& c, const ModelOptions& options) {
   return build_checked<MambaForCausalLM<MambaMixer, MambaConfig>>(c, MambaConfig(c, false),
                                                                   options);
@@ -80,5 +78,19 @@ ModelPointer build_falcon_mamba(const Config& c, const ModelOptions& options) {
   return build_checked<MambaForCausalLM<MambaMixer, MambaConfig, FalconMambaRMSNorm>>(
       c, MambaConfig(c, true), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMamba{.model_type = "mamba",
+                                .ties_head = Known::yes,
+                                .has_bos = Known::yes,
+                                .modeling = kScan,
+                                .build = build_mamba};
+
+extern const FamilyFacts kFalconMamba{.model_type = "falcon_mamba",
+                                      .ties_head = Known::yes,
+                                      .has_bos = Known::yes,
+                                      .modeling = kScan,
+                                      .build = build_falcon_mamba};
 
 }  // namespace memtape::family

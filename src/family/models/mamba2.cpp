@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mamba 2, mirroring transformers 5.17 models/mamba2/modeling_mamba2.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/models/mamba.h"
 #include "family/parts/activations.h"
 #include "family/parts/mamba2_mixer.h"
@@ -42,10 +42,16 @@ struct Mamba2Config {
   Mamba2MixerConfig mixer;
 };
 
-}  // namespace
-
 ModelPointer build_mamba2(const Config& c, const ModelOptions& options) {
   return build_checked<MambaForCausalLM<Mamba2Mixer, Mamba2Config>>(c, Mamba2Config(c), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMamba2{.model_type = "mamba2",
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::yes,
+                                 .modeling = kScan,
+                                 .build = build_mamba2};
 
 }  // namespace memtape::family

@@ -3,8 +3,8 @@
 // transformers 5.17 models/mellum/modular_mellum.py.
 #include <vector>
 
+#include "family/facts.h"
 #include "family/models/qwen3_moe.h"
-#include "family/more_families.h"
 #include "family/parts/deepseek_moe.h"
 #include "family/parts/qwen3_attention.h"
 
@@ -48,10 +48,17 @@ struct MellumParts : MoeParts {
   static const LayerRopes& rope(const MellumConfig& c) { return c.ropes; }
 };
 
-}  // namespace
-
 ModelPointer build_mellum(const Config& c, const ModelOptions& options) {
   return build_checked<MoeForCausalLM<MellumParts>>(c, MellumConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMellum{.model_type = "mellum",
+                                 .first = {5, 10, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::no,
+                                 .modeling = kDecoder,
+                                 .build = build_mellum};
 
 }  // namespace memtape::family

@@ -4,7 +4,7 @@
 // models/minicpm3/modular_minicpm3.py.
 #include <string>
 
-#include "family/latest_families.h"
+#include "family/facts.h"
 #include "family/models/gemma.h"
 #include "family/parts/deepseek.h"
 #include "family/parts/granite_layer.h"
@@ -81,8 +81,6 @@ class MiniCPM3ForCausalLM final : public DecoderForCausalLM<MiniCPM3Parts<Scaled
   bool classifies_;
 };
 
-}  // namespace
-
 ModelPointer build_minicpm3(const Config& c, const ModelOptions& options) {
   const MiniCPM3Config config(c, options);
   const bool is_whole = c.json("scale_emb").find_first_of(".eE") == std::string::npos;
@@ -90,5 +88,15 @@ ModelPointer build_minicpm3(const Config& c, const ModelOptions& options) {
     return build_checked<MiniCPM3ForCausalLM<WholeScaledWordEmbedding>>(c, config, options);
   return build_checked<MiniCPM3ForCausalLM<GemmaTextScaledWordEmbedding>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMinicpm3{.model_type = "minicpm3",
+                                   .first = {5, 13, 0},
+                                   .ties_head = Known::yes,
+                                   .has_bos = Known::yes,
+                                   .modeling = kDecoder,
+                                   .classifiers = {.sequences = true},
+                                   .build = build_minicpm3};
 
 }  // namespace memtape::family

@@ -2,7 +2,7 @@
 // MiniMax M2: Mixtral with sigmoid scores, a bias to keep the load even, RMS norms over all of q
 // and k, and heads of which a part may be rotated; mirroring transformers 5.17
 // models/minimax_m2/modular_minimax_m2.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
 #include "ghost/ops/creation.h"
@@ -98,10 +98,17 @@ struct MiniMaxM2Parts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_minimax_m2(const Config& c, const ModelOptions& options) {
   return build_checked<MoeForCausalLM<MiniMaxM2Parts>>(c, MiniMaxM2Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMinimaxM2{.model_type = "minimax_m2",
+                                    .first = {5, 0, 0},
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::yes,
+                                    .modeling = kDecoder,
+                                    .build = build_minimax_m2};
 
 }  // namespace memtape::family

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ministral: Qwen2 without biases, whose layers slide or not by type; mirroring transformers 5.17
 // models/ministral/modular_ministral.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
 
 namespace memtape::family {
+
+namespace {
 
 ModelPointer build_ministral(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options, {.intermediate_size = 14336, .num_key_value_heads = 8});
@@ -20,5 +22,16 @@ ModelPointer build_ministral(const Config& c, const ModelOptions& options) {
   config.masks_by_layer_type = config.masks_both_types = true;
   return build_checked<DecoderForCausalLM<LlamaParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMinistral{
+    .model_type = "ministral",
+    .first = {4, 57, 0},
+    .ties_head = Known::no,
+    .has_bos = Known::yes,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_ministral};
 
 }  // namespace memtape::family

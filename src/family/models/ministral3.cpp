@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/parts/ministral3_attention.h"
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/forward_arguments.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
@@ -56,9 +56,22 @@ void ScaledQueries::operator()(Tensor& q, Tensor& k, const CosSin& cos_sin) cons
   q = scaled_as_llama_4(q);
 }
 
+namespace {
+
 ModelPointer build_ministral3(const Config& c, const ModelOptions& options) {
   const Ministral3Config config(c, options);
   return build_checked<DecoderForCausalLM<Ministral3Parts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMinistral3{
+    .model_type = "ministral3",
+    .first = {5, 0, 0},
+    .ties_head = Known::no,
+    .has_bos = Known::yes,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_ministral3};
 
 }  // namespace memtape::family

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/image_tower.h"
 #include "family/parts/llama_layer.h"
@@ -58,8 +58,6 @@ ModelPointer build_with(const Config& c, const ModelOptions& options,
   return build_checked<Mistral3>(c, config, options);
 }
 
-}  // namespace
-
 ModelPointer build_mistral3(const Config& c, const ModelOptions& options) {
   constexpr std::array<std::string_view, 3> kTypes{"mistral", "ministral3", "mistral4"};
   for (const char* part : {"text_config", "vision_config"})
@@ -75,5 +73,16 @@ ModelPointer build_mistral3(const Config& c, const ModelOptions& options) {
            "unknown language model \"" + type + "\", " + suggestion(type, kTypes));
   return build_with<LlamaParts>(c, options, mistral_config(text, options));
 }
+
+}  // namespace
+
+extern const FamilyFacts kMistral3{.model_type = "mistral3",
+                                   .text_type = "mistral4",
+                                   .task = Task::image_text_to_text,
+                                   .first = {4, 50, 0},
+                                   .ties_head = Known::yes,
+                                   .has_bos = Known::yes,
+                                   .modeling = kDecoder,
+                                   .build = build_mistral3};
 
 }  // namespace memtape::family

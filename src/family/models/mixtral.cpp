@@ -3,7 +3,7 @@
 // models/mixtral/modeling_mixtral.py, and that of 4.48 where an older release is in force.
 #include <optional>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/expert_modules.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
@@ -63,10 +63,18 @@ struct MixtralParts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_mixtral(const Config& c, const ModelOptions& options) {
   return build_moe<MixtralParts>(c, MixtralConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMixtral{
+    .model_type = "mixtral",
+    .ties_head = Known::no,
+    .has_bos = Known::yes,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_mixtral};
 
 }  // namespace memtape::family

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/late_shared_mask.h"
 #include "family/parts/llama_layer.h"
@@ -129,11 +129,18 @@ class MllamaForCausalLM : public DecoderForCausalLM<MllamaParts> {
   bool use_cache_;
 };
 
-}  // namespace
-
 ModelPointer build_mllama(const Config& c, const ModelOptions& options) {
   return build_checked<MllamaForCausalLM>(c, MllamaTextConfig(c.object("text_config"), options),
                                           options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMllama{.model_type = "mllama",
+                                 .text_type = "mllama_text_model",
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::yes,
+                                 .modeling = kDecoder,
+                                 .build = build_mllama};
 
 }  // namespace memtape::family

@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/losses/masked_lm_loss_function.h"
 #include "family/masks/masking.h"
 #include "family/parts/activations.h"
@@ -323,8 +323,6 @@ class ModernBertClassifier final : public ClassifierHead {
   nn::Linear classifier_;
 };
 
-}  // namespace
-
 ModelPointer build_modernbert(const Config& c, const ModelOptions& options) {
   const ModernBertConfig config(c, options);
   if (!is_classification(options.task))
@@ -340,5 +338,17 @@ ModelPointer build_modernbert(const Config& c, const ModelOptions& options) {
   return std::make_unique<EncoderForClassification<ModernBertModel>>(
       options, widths, make_head, MadeFirst::body, "model", config);
 }
+
+}  // namespace
+
+extern const FamilyFacts kModernbert{
+    .model_type = "modernbert",
+    .task = Task::masked_lm,
+    .first = {4, 48, 0},
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = kEncoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .classifier_dropout = 0.0},
+    .build = build_modernbert};
 
 }  // namespace memtape::family

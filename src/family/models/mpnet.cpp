@@ -3,7 +3,7 @@
 // positions, and a bias by relative position that the encoder makes once and every layer adds to
 // its scores; mirroring transformers 5.17 models/mpnet/modeling_mpnet.py, which has no fused
 // attention.
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
@@ -194,8 +194,6 @@ class MPNetModel : public nn::Module<MPNetModel> {
   MPNetEncoder encoder_;
 };
 
-}  // namespace
-
 ModelPointer build_mpnet(const Config& c, const ModelOptions& options) {
   const MPNetConfig config(c, options);
   ModelOptions classifier = options;
@@ -208,5 +206,16 @@ ModelPointer build_mpnet(const Config& c, const ModelOptions& options) {
       options, classifier_widths(classifier, config.hidden_size, config.hidden_dropout_prob),
       make_dense_head, MadeFirst::body, "mpnet", config);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMpnet{
+    .model_type = "mpnet",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = counting_from_padding(eager_only(kEncoder)),
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .choices = true},
+    .build = build_mpnet};
 
 }  // namespace memtape::family

@@ -3,7 +3,7 @@
 // transformers 5.17 models/mpt/modeling_mpt.py.
 #include <bit>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/masks/update_causal_mask.h"
 #include "family/parts/config_checks.h"
@@ -210,10 +210,17 @@ class MptModel : public nn::Module<MptModel> {
   MptLayerNorm norm_f_;
 };
 
-}  // namespace
-
 ModelPointer build_mpt(const Config& c, const ModelOptions& options) {
   return build_checked<TransformerForCausalLM<MptModel>>(c, MptConfig(c), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kMpt{.model_type = "mpt",
+                              .ties_head = Known::yes,
+                              .has_bos = Known::no,
+                              .modeling = eager_only(without_position_ids(kDecoder)),
+                              .classifiers = {.sequences = true, .tokens = true, .answers = true},
+                              .build = build_mpt};
 
 }  // namespace memtape::family

@@ -5,8 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include "family/facts.h"
 #include "family/models/gemma.h"
-#include "family/more_families.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/rms_norms.h"
@@ -73,10 +73,17 @@ struct NanoChatParts : DecoderParts {
   }
 };
 
-}  // namespace
-
 ModelPointer build_nanochat(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<NanoChatParts>>(c, NanoChatConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kNanochat{.model_type = "nanochat",
+                                   .first = {5, 0, 0},
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::yes,
+                                   .modeling = kDecoder,
+                                   .build = build_nanochat};
 
 }  // namespace memtape::family

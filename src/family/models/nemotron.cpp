@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nemotron 3 and 4: layer norms whose weight is added to 1, rotation of a part of each head, an MLP
 // without a gate; mirroring transformers 5.17 models/nemotron/modeling_nemotron.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_of.h"
 #include "family/parts/late_shared_mask.h"
 #include "family/parts/llama_layer.h"
@@ -56,8 +56,6 @@ struct NemotronParts : LateSharedMask {
   using Norm = NemotronLayerNorm1P;
 };
 
-}  // namespace
-
 ModelPointer build_nemotron(const Config& c, const ModelOptions& options) {
   DecoderConfig config(c, options,
                        {.vocab_size = 256000,
@@ -70,5 +68,15 @@ ModelPointer build_nemotron(const Config& c, const ModelOptions& options) {
   config.rope = rope_parameters(c, config.head_dim, "partial_rotary_factor", 0.5);
   return build_checked<DecoderForCausalLM<NemotronParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kNemotron{
+    .model_type = "nemotron",
+    .ties_head = Known::no,
+    .has_bos = Known::yes,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_nemotron};
 
 }  // namespace memtape::family

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/models/mamba.h"
 #include "family/parts/activations.h"
 #include "family/parts/decoder.h"
@@ -299,10 +299,17 @@ class NemotronHForCausalLM : public PretrainedModel {
   nn::Linear lm_head_;
 };
 
-}  // namespace
-
 ModelPointer build_nemotron_h(const Config& c, const ModelOptions& options) {
   return build_checked<NemotronHForCausalLM>(c, NemotronHConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kNemotronH{.model_type = "nemotron_h",
+                                    .first = {5, 3, 0},
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::yes,
+                                    .modeling = with_scans(kDecoder),
+                                    .build = build_nemotron_h};
 
 }  // namespace memtape::family

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OLMo: Llama with layer norms that have no parameters, rotation in float32, and q, k and v that
 // may be clipped; mirroring transformers 5.17 models/olmo/modular_olmo.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_steps.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
@@ -39,10 +39,18 @@ struct OlmoParts : DecoderParts {
   using Norm = OlmoLayerNorm;
 };
 
-}  // namespace
-
 ModelPointer build_olmo(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<OlmoParts>>(c, OlmoConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kOlmo{.model_type = "olmo",
+                               .ties_head = Known::no,
+                               .has_bos = Known::no,
+                               .tp_plan = TpPlan::dense,
+                               .modeling = kDecoder,
+                               .classifiers = {.sequences = true},
+                               .build = build_olmo};
 
 }  // namespace memtape::family

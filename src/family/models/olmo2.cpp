@@ -3,7 +3,7 @@
 // rotation in float32; OLMo 3 has sliding layers and a rope for each layer type. Mirroring
 // transformers 5.17 models/olmo2/modular_olmo2.py and models/olmo3/modular_olmo3.py.
 #include "family/models/olmo2.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/post_norm_layer.h"
 #include "release/transformers_4_changes.h"
@@ -42,8 +42,6 @@ struct Olmo3OneRopeParts : Olmo2Parts {
   using Settings = Olmo3Config;
 };
 
-}  // namespace
-
 ModelPointer build_olmo3(const Config& c, const ModelOptions& options) {
   if (ghost::has(changes::kRopesByTypeInUse) && !ghost::has(changes::kOlmo3RopesByType)) {
     Olmo3Config config(c, options);
@@ -60,5 +58,24 @@ ModelPointer build_olmo2(const Config& c, const ModelOptions& options) {
   config.have_own_ropes(OwnRopes::asked);
   return build_checked<DecoderForCausalLM<Olmo2Parts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kOlmo3{.model_type = "olmo3",
+                                .first = {4, 57, 0},
+                                .ties_head = Known::no,
+                                .has_bos = Known::no,
+                                .modeling = kDecoder,
+                                .classifiers = {.sequences = true},
+                                .build = build_olmo3};
+
+extern const FamilyFacts kOlmo2{.model_type = "olmo2",
+                                .first = {4, 47, 0},
+                                .ties_head = Known::no,
+                                .has_bos = Known::no,
+                                .tp_plan = TpPlan::gathers_attention,
+                                .modeling = kDecoder,
+                                .classifiers = {.sequences = true},
+                                .build = build_olmo2};
 
 }  // namespace memtape::family

@@ -2,8 +2,8 @@
 // OLMoE: Llama with RMS norms over all of q and k, and experts; FlexOlmo: OLMo 2 with the same
 // experts. Mirroring transformers 5.17 models/olmoe/modular_olmoe.py and
 // models/flex_olmo/modular_flex_olmo.py.
+#include "family/facts.h"
 #include "family/models/olmo2.h"
-#include "family/more_families.h"
 #include "family/parts/attention_steps.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/llama_layer.h"
@@ -62,8 +62,6 @@ struct FlexOlmoParts : MoeParts {
   using Norm = Olmo2RMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_olmoe(const Config& c, const ModelOptions& options) {
   const OlmoeConfig config(c, options);
   // OlmoeAttention's norms are as wide as heads of hidden_size / num_attention_heads.
@@ -81,5 +79,20 @@ ModelPointer build_flex_olmo(const Config& c, const ModelOptions& options) {
   config.rope.keeps_float32 = true;
   return build_checked<MoeForCausalLM<FlexOlmoParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kOlmoe{.model_type = "olmoe",
+                                .ties_head = Known::no,
+                                .has_bos = Known::no,
+                                .modeling = kDecoder,
+                                .build = build_olmoe};
+
+extern const FamilyFacts kFlexOlmo{.model_type = "flex_olmo",
+                                   .first = {4, 57, 0},
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::no,
+                                   .modeling = kDecoder,
+                                   .build = build_flex_olmo};
 
 }  // namespace memtape::family

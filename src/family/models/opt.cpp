@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/parts/activations.h"
 #include "family/parts/attention_interface.h"
@@ -251,10 +251,17 @@ class OPTModel : public nn::Module<OPTModel> {
   OPTDecoder decoder_;
 };
 
-}  // namespace
-
 ModelPointer build_opt(const Config& c, const ModelOptions& options) {
   return build_checked<TransformerForCausalLM<OPTModel>>(c, OPTConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kOpt{.model_type = "opt",
+                              .ties_head = Known::yes,
+                              .has_bos = Known::yes,
+                              .modeling = kDecoder,
+                              .classifiers = {.sequences = true, .answers = true},
+                              .build = build_opt};
 
 }  // namespace memtape::family

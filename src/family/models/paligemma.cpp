@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/models/gemma.h"
 #include "family/parts/image_text_to_text.h"
 #include "family/parts/siglip_tower.h"
@@ -71,8 +71,6 @@ ModelPointer build(const Config& c, const ModelOptions& options, typename Parts:
   return build_checked<PaliGemma>(c, config, options);
 }
 
-}  // namespace
-
 ModelPointer build_paligemma(const Config& c, const ModelOptions& options) {
   constexpr std::array<std::string_view, 2> kTypes{"gemma", "gemma2"};
   for (const char* part : {"text_config", "vision_config"})
@@ -85,5 +83,14 @@ ModelPointer build_paligemma(const Config& c, const ModelOptions& options) {
            "unknown language model \"" + type + "\", " + suggestion(type, kTypes));
   return build<GemmaParts>(c, options, gemma_config(text, options));
 }
+
+}  // namespace
+
+extern const FamilyFacts kPaligemma{.model_type = "paligemma",
+                                    .task = Task::image_text_to_text,
+                                    .ties_head = Known::yes,
+                                    .has_bos = Known::yes,
+                                    .modeling = kDecoder,
+                                    .build = build_paligemma};
 
 }  // namespace memtape::family

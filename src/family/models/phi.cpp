@@ -3,7 +3,7 @@
 // MLP side by side on the same input; mirroring transformers 5.17 models/phi/modular_phi.py.
 #include <optional>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/clip_mlp.h"
 #include "family/parts/decoder.h"
 #include "family/parts/forward_arguments.h"
@@ -111,10 +111,18 @@ struct PhiParts : DecoderParts {
   using Settings = PhiConfig;
 };
 
-}  // namespace
-
 ModelPointer build_phi(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<PhiParts, PhiModel>>(c, PhiConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kPhi{.model_type = "phi",
+                              .ties_head = Known::no,
+                              .has_bos = Known::yes,
+                              .modeling = kDecoder,
+                              .module_rates = {"resid_pdrop", "embd_pdrop"},
+                              .classifiers = {.sequences = true, .tokens = true},
+                              .build = build_phi};
 
 }  // namespace memtape::family

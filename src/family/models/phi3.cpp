@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "family/caches/key_value_cache.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/phi3_mlp.h"
@@ -108,10 +108,17 @@ struct Phi3Parts : DecoderParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_phi3(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Phi3Parts>>(c, Phi3Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kPhi3{.model_type = "phi3",
+                               .ties_head = Known::no,
+                               .has_bos = Known::yes,
+                               .modeling = kDecoder,
+                               .classifiers = {.sequences = true, .tokens = true},
+                               .build = build_phi3};
 
 }  // namespace memtape::family

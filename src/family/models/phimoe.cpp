@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phi-MoE: Mixtral with LayerNorm, biases and routers that sample their two experts; mirroring
 // transformers 5.17 models/phimoe/modeling_phimoe.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
 #include "family/parts/sparsemixer.h"
@@ -152,10 +152,19 @@ struct PhimoeParts : MoeParts {
   static PhimoeRope rope(const PhimoeConfig& c) { return {c.rope, c.original_length}; }
 };
 
-}  // namespace
-
 ModelPointer build_phimoe(const Config& c, const ModelOptions& options) {
   return build_moe<PhimoeParts>(c, PhimoeConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kPhimoe{.model_type = "phimoe",
+                                 .first = {4, 46, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::yes,
+                                 .modeling = kDecoder,
+                                 .router_gives_two = true,
+                                 .classifiers = {.sequences = true},
+                                 .build = build_phimoe};
 
 }  // namespace memtape::family

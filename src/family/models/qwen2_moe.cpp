@@ -3,7 +3,7 @@
 // transformers 5.17 models/qwen2_moe/modular_qwen2_moe.py.
 #include "family/parts/qwen2_moe_block.h"
 
-#include "family/families.h"
+#include "family/facts.h"
 
 namespace memtape::family {
 namespace {
@@ -46,10 +46,18 @@ struct Qwen2MoeParts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_qwen2_moe(const Config& c, const ModelOptions& options) {
   return build_moe<Qwen2MoeParts>(c, Qwen2MoeConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kQwen2Moe{
+    .model_type = "qwen2_moe",
+    .ties_head = Known::no,
+    .has_bos = Known::no,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_qwen2_moe};
 
 }  // namespace memtape::family

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Qwen2-VL and Qwen2.5-VL on text: Qwen2 with a rope of three axes; mirroring transformers 5.17
 // models/qwen2_vl/modeling_qwen2_vl.py and models/qwen2_5_vl/modeling_qwen2_5_vl.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/qwen_vl.h"
 #include "ghost/session.h"
@@ -54,8 +54,6 @@ ModelPointer build(const Config& c, const ModelOptions& options, QwenTower tower
   return build_checked<Qwen2VL>(c, config, options);
 }
 
-}  // namespace
-
 ModelPointer build_qwen2_vl(const Config& c, const ModelOptions& options) {
   return build(c, options, QwenTower::qwen2_vl);
 }
@@ -63,5 +61,24 @@ ModelPointer build_qwen2_vl(const Config& c, const ModelOptions& options) {
 ModelPointer build_qwen2_5_vl(const Config& c, const ModelOptions& options) {
   return build(c, options, QwenTower::qwen2_5_vl);
 }
+
+}  // namespace
+
+extern const FamilyFacts kQwen2Vl{.model_type = "qwen2_vl",
+                                  .text_type = "qwen2_vl_text",
+                                  .task = Task::image_text_to_text,
+                                  .ties_head = Known::no,
+                                  .has_bos = Known::yes,
+                                  .modeling = with_multimodal_rope(kDecoder),
+                                  .build = build_qwen2_vl};
+
+extern const FamilyFacts kQwen25Vl{.model_type = "qwen2_5_vl",
+                                   .text_type = "qwen2_5_vl_text",
+                                   .task = Task::image_text_to_text,
+                                   .first = {4, 49, 0},
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::yes,
+                                   .modeling = with_multimodal_rope(kDecoder),
+                                   .build = build_qwen2_5_vl};
 
 }  // namespace memtape::family

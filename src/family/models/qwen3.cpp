@@ -3,7 +3,7 @@
 // models/qwen3/modular_qwen3.py.
 #include "family/parts/qwen3_attention.h"
 
-#include "family/families.h"
+#include "family/facts.h"
 
 namespace memtape::family {
 
@@ -18,8 +18,21 @@ DecoderConfig qwen3_config(const Config& c, const ModelOptions& options) {
   return config;
 }
 
+namespace {
+
 ModelPointer build_qwen3(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Qwen3Parts>>(c, qwen3_config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kQwen3{.model_type = "qwen3",
+                                .first = {4, 51, 0},
+                                .ties_head = Known::no,
+                                .has_bos = Known::no,
+                                .tp_plan = TpPlan::norms_heads,
+                                .modeling = kDecoder,
+                                .classifiers = {.sequences = true, .tokens = true, .answers = true},
+                                .build = build_qwen3};
 
 }  // namespace memtape::family

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Qwen3-MoE: Qwen3 with experts, mirroring transformers 5.17 models/qwen3_moe/modular_qwen3_moe.py.
 #include "family/models/qwen3_moe.h"
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/qwen3_attention.h"
 
 namespace memtape::family {
@@ -30,10 +30,19 @@ struct Qwen3MoeParts : MoeParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_qwen3_moe(const Config& c, const ModelOptions& options) {
   return build_moe<Qwen3MoeParts>(c, Qwen3MoeConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kQwen3Moe{
+    .model_type = "qwen3_moe",
+    .first = {4, 51, 0},
+    .ties_head = Known::no,
+    .has_bos = Known::no,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_qwen3_moe};
 
 }  // namespace memtape::family

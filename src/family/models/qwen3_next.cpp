@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "family/caches/key_value_cache.h"
+#include "family/facts.h"
 #include "family/models/gemma.h"
-#include "family/more_families.h"
 #include "family/parts/gated_delta_net.h"
 #include "family/parts/mamba2_mixer.h"
 #include "family/parts/multimodal_rope.h"
@@ -225,8 +225,6 @@ MoeHybridConfig qwen3_5_moe_config(const Config& c, const ModelOptions& options)
                          {.num_experts = 256, .num_experts_per_tok = 8, .intermediate_size = 512});
 }
 
-}  // namespace
-
 ModelPointer build_qwen3_next(const Config& c, const ModelOptions& options) {
   MoeHybridConfig config(c, options,
                          {.vocab_size = 151936,
@@ -262,5 +260,45 @@ ModelPointer build_qwen3_5_moe_text(const Config& c, const ModelOptions& options
   using Model = MoeForCausalLM<Qwen35Parts<MoeHybridConfig, MoeMlp>>;
   return build_checked<Model>(c, qwen3_5_moe_config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kQwen3Next{
+    .model_type = "qwen3_next",
+    .first = {4, 57, 0},
+    .ties_head = Known::no,
+    .has_bos = Known::no,
+    .modeling = with_scans(kDecoder),
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_qwen3_next};
+
+extern const FamilyFacts kQwen35{.model_type = "qwen3_5",
+                                 .first = {5, 2, 0},
+                                 .ties_head = Known::no,
+                                 .has_bos = Known::no,
+                                 .modeling = with_scans(kDecoder),
+                                 .build = build_qwen3_5};
+
+extern const FamilyFacts kQwen35Moe{.model_type = "qwen3_5_moe",
+                                    .first = {5, 2, 0},
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::no,
+                                    .modeling = with_scans(kDecoder),
+                                    .build = build_qwen3_5_moe};
+
+extern const FamilyFacts kQwen35Text{.model_type = "qwen3_5_text",
+                                     .first = {5, 2, 0},
+                                     .ties_head = Known::no,
+                                     .has_bos = Known::no,
+                                     .modeling = with_scans(kDecoder),
+                                     .classifiers = {.sequences = true},
+                                     .build = build_qwen3_5_text};
+
+extern const FamilyFacts kQwen35MoeText{.model_type = "qwen3_5_moe_text",
+                                        .first = {5, 2, 0},
+                                        .ties_head = Known::no,
+                                        .has_bos = Known::no,
+                                        .modeling = with_scans(kDecoder),
+                                        .build = build_qwen3_5_moe_text};
 
 }  // namespace memtape::family

@@ -2,7 +2,7 @@
 // Qwen3-VL and its mixture of experts on text: Qwen3 with a rope of three axes; mirroring
 // transformers 5.17 models/qwen3_vl/modeling_qwen3_vl.py and
 // models/qwen3_vl_moe/modeling_qwen3_vl_moe.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/models/qwen3_moe.h"
 #include "family/parts/qwen3_attention.h"
 #include "family/parts/qwen_vl.h"
@@ -59,8 +59,6 @@ ModelPointer build(const Config& c, const ModelOptions& options) {
   return build_checked<Model>(c, config, options);
 }
 
-}  // namespace
-
 ModelPointer build_qwen3_vl(const Config& c, const ModelOptions& options) {
   return build<Qwen3VLTextConfig, LlamaMLP>(c, options);
 }
@@ -68,5 +66,25 @@ ModelPointer build_qwen3_vl(const Config& c, const ModelOptions& options) {
 ModelPointer build_qwen3_vl_moe(const Config& c, const ModelOptions& options) {
   return build<Qwen3VLMoeTextConfig, MaybeSparseMlp<Qwen3MoeSparseMoeBlock>>(c, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kQwen3Vl{.model_type = "qwen3_vl",
+                                  .text_type = "qwen3_vl_text",
+                                  .task = Task::image_text_to_text,
+                                  .first = {4, 57, 0},
+                                  .ties_head = Known::no,
+                                  .has_bos = Known::no,
+                                  .modeling = with_multimodal_rope(kDecoder),
+                                  .build = build_qwen3_vl};
+
+extern const FamilyFacts kQwen3VlMoe{.model_type = "qwen3_vl_moe",
+                                     .text_type = "qwen3_vl_moe_text",
+                                     .task = Task::image_text_to_text,
+                                     .first = {4, 57, 0},
+                                     .ties_head = Known::no,
+                                     .has_bos = Known::no,
+                                     .modeling = with_multimodal_rope(kDecoder),
+                                     .build = build_qwen3_vl_moe};
 
 }  // namespace memtape::family

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "family/models/remote_code.h"
-
-#include <array>
-
-#include "family/families.h"
+// Models whose code lies in their own repository on the hub (trust_remote_code) and not in
+// transformers 5.17: each is built as the family of transformers that is nearest to it. Their
+// parameters are the same in number; their activations are the nearest family's.
+#include "family/facts.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/decoder.h"
 #include "family/parts/deepseek_moe.h"
@@ -11,16 +10,6 @@
 
 namespace memtape::family {
 namespace {
-
-struct StandIn {
-  std::string_view model_type, family;
-};
-constexpr std::array kStandIns{
-    StandIn{"qwen", "qwen2"},          StandIn{"baichuan", "llama"},
-    StandIn{"chatglm", "llama"},       StandIn{"internlm2", "llama"},
-    StandIn{"mimo", "qwen2"},          StandIn{"deepseek", "deepseek_v2"},
-    StandIn{"kimi_k2", "deepseek_v3"},
-};
 
 struct LlamaLikeParts : DecoderParts {
   using DecoderLayer = LlamaDecoderLayer;
@@ -57,14 +46,6 @@ struct DeepseekV1Parts : MoeParts {
       PreNormDecoderLayer<LlamaAttention, MaybeSparseMlp<DeepseekMoe<DeepseekRouter>>>;
   using Norm = LlamaRMSNorm;
 };
-
-}  // namespace
-
-std::string_view nearest_family(std::string_view model_type) {
-  for (const StandIn& stand_in : kStandIns)
-    if (stand_in.model_type == model_type) return stand_in.family;
-  return {};
-}
 
 /// Qwen: c_attn has biases; intermediate_size counts gate and up together.
 ModelPointer build_qwen(const Config& c, const ModelOptions& options) {
@@ -110,5 +91,42 @@ ModelPointer build_deepseek(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<DeepseekV1Parts>>(c, DeepseekV1Config(c, options),
                                                             options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kQwen{.model_type = "qwen",
+                               .nearest = "qwen2",
+                               .ties_head = Known::no,
+                               .has_bos = Known::no,
+                               .modeling = kDecoder,
+                               .build = build_qwen};
+
+extern const FamilyFacts kBaichuan{.model_type = "baichuan",
+                                   .nearest = "llama",
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::yes,
+                                   .modeling = kDecoder,
+                                   .build = build_baichuan};
+
+extern const FamilyFacts kChatglm{.model_type = "chatglm",
+                                  .nearest = "llama",
+                                  .ties_head = Known::no,
+                                  .has_bos = Known::no,
+                                  .modeling = kDecoder,
+                                  .build = build_chatglm};
+
+extern const FamilyFacts kInternlm2{.model_type = "internlm2",
+                                    .nearest = "llama",
+                                    .ties_head = Known::no,
+                                    .has_bos = Known::yes,
+                                    .modeling = kDecoder,
+                                    .build = build_internlm2};
+
+extern const FamilyFacts kDeepseek{.model_type = "deepseek",
+                                   .nearest = "deepseek_v2",
+                                   .ties_head = Known::no,
+                                   .has_bos = Known::yes,
+                                   .modeling = kDecoder,
+                                   .build = build_deepseek};
 
 }  // namespace memtape::family

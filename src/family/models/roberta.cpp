@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "family/more_families.h"
+#include "family/facts.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/encoder_classifier.h"
 #include "family/parts/encoder_masked_lm.h"
@@ -105,8 +105,6 @@ ModelPointer build(const Config& c, const ModelOptions& options, const RobertaKi
       make_dense_head, kind.first, kind.body, config);
 }
 
-}  // namespace
-
 ModelPointer build_roberta(const Config& c, const ModelOptions& options) {
   return build(c, options, {50265, MadeFirst::body});
 }
@@ -119,5 +117,43 @@ ModelPointer build_xlm_roberta(const Config& c, const ModelOptions& options) {
 ModelPointer build_data2vec_text(const Config& c, const ModelOptions& options) {
   return build(c, options, {30522, MadeFirst::body, "data2vec_text"});
 }
+
+}  // namespace
+
+extern const FamilyFacts kRoberta{
+    .model_type = "roberta",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = counting_from_padding(kEncoder),
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .choices = true},
+    .build = build_roberta};
+
+extern const FamilyFacts kXlmRoberta{
+    .model_type = "xlm-roberta",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = counting_from_padding(kEncoder),
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_xlm_roberta};
+
+extern const FamilyFacts kCamembert{
+    .model_type = "camembert",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = counting_from_padding(kEncoder),
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_xlm_roberta};
+
+extern const FamilyFacts kData2vecText{
+    .model_type = "data2vec-text",
+    .task = Task::masked_lm,
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = counting_from_padding(kEncoder),
+    .classifiers = {.sequences = true, .tokens = true, .answers = true, .choices = true},
+    .build = build_data2vec_text};
 
 }  // namespace memtape::family

@@ -5,7 +5,7 @@
 // models/jina_embeddings_v3/modular_jina_embeddings_v3.py.
 #include <memory>
 
-#include "family/latest_families.h"
+#include "family/facts.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/bert_head.h"
 #include "family/parts/encoder_classifier.h"
@@ -200,8 +200,6 @@ ModelPointer build_classifier(const Config& c, const RotaryBertConfig& config,
       make_head, first, body, config);
 }
 
-}  // namespace
-
 ModelPointer build_nomic_bert(const Config& c, const ModelOptions& options) {
   using Model = RotaryBertModel<LlamaMLP>;
   RotaryBertConfig config(c, options, {.vocab_size = 30528, .hidden_act = "silu", .dropout = 0.0},
@@ -229,5 +227,26 @@ ModelPointer build_jina_embeddings_v3(const Config& c, const ModelOptions& optio
   return build_checked<EncoderForMaskedLM<Model, RobertaLMHead>>(
       c, config, options, MaskedLmNames{"roberta", "lm_head"}, MadeFirst::head);
 }
+
+}  // namespace
+
+extern const FamilyFacts kNomicBert{.model_type = "nomic_bert",
+                                    .task = Task::masked_lm,
+                                    .first = {5, 5, 0},
+                                    .ties_head = Known::yes,
+                                    .has_bos = Known::no,
+                                    .modeling = kEncoder,
+                                    .classifiers = {.sequences = true, .tokens = true},
+                                    .build = build_nomic_bert};
+
+extern const FamilyFacts kJinaEmbeddingsV3{
+    .model_type = "jina_embeddings_v3",
+    .task = Task::masked_lm,
+    .first = {5, 4, 0},
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .modeling = kEncoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_jina_embeddings_v3};
 
 }  // namespace memtape::family

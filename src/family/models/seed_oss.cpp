@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seed-OSS: Llama with dropout behind attention and MLP; mirroring transformers 5.17
 // models/seed_oss/modular_seed_oss.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_steps.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
@@ -47,10 +47,19 @@ struct SeedOssParts : DecoderParts {
   using Norm = LlamaRMSNorm;
 };
 
-}  // namespace
-
 ModelPointer build_seed_oss(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<SeedOssParts>>(c, SeedOssConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kSeedOss{
+    .model_type = "seed_oss",
+    .first = {4, 56, 0},
+    .ties_head = Known::no,
+    .has_bos = Known::yes,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_seed_oss};
 
 }  // namespace memtape::family

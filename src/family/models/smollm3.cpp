@@ -3,7 +3,7 @@
 // models/smollm3/modular_smollm3.py.
 #include <tuple>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
 
@@ -68,10 +68,20 @@ struct SmolLM3Parts : DecoderParts {
   }
 };
 
-}  // namespace
-
 ModelPointer build_smollm3(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<SmolLM3Parts>>(c, SmolLM3Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kSmollm3{
+    .model_type = "smollm3",
+    .first = {4, 53, 0},
+    .ties_head = Known::yes,
+    .has_bos = Known::yes,
+    .tp_plan = TpPlan::dense,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .answers = true},
+    .build = build_smollm3};
 
 }  // namespace memtape::family

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/late_shared_mask.h"
 #include "family/parts/llama_layer.h"
@@ -116,10 +116,18 @@ struct StableLmParts : LateSharedMask {
   using Norm = nn::LayerNorm;
 };
 
-}  // namespace
-
 ModelPointer build_stablelm(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<StableLmParts>>(c, StableLmConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kStablelm{
+    .model_type = "stablelm",
+    .ties_head = Known::no,
+    .has_bos = Known::yes,
+    .modeling = kDecoder,
+    .classifiers = {.sequences = true, .tokens = true, .hidden_dropout = 0.0},
+    .build = build_stablelm};
 
 }  // namespace memtape::family

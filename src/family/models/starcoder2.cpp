@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // StarCoder2: Mistral with layer norms, biases, an MLP without a gate, and dropout on the embedding
 // and both branches; mirroring transformers 5.17 models/starcoder2/modular_starcoder2.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/attention_steps.h"
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
@@ -63,11 +63,19 @@ struct Starcoder2Parts : DecoderParts {
   }
 };
 
-}  // namespace
-
 ModelPointer build_starcoder2(const Config& c, const ModelOptions& options) {
   return build_checked<DecoderForCausalLM<Starcoder2Parts>>(c, Starcoder2Config(c, options),
                                                             options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kStarcoder2{.model_type = "starcoder2",
+                                     .ties_head = Known::yes,
+                                     .has_bos = Known::yes,
+                                     .tp_plan = TpPlan::dense,
+                                     .modeling = kDecoder,
+                                     .classifiers = {.sequences = true, .tokens = true},
+                                     .build = build_starcoder2};
 
 }  // namespace memtape::family

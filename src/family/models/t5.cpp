@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
 #include "family/masks/update_causal_mask.h"
 #include "family/parts/shift_tokens.h"
@@ -205,10 +205,31 @@ class T5ForConditionalGeneration : public PretrainedModel {
   nn::Linear lm_head_;
 };
 
-}  // namespace
-
 ModelPointer build_t5(const Config& c, const ModelOptions& options) {
   return build_checked<T5ForConditionalGeneration>(c, T5Config(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kT5{.model_type = "t5",
+                             .task = Task::seq2seq_lm,
+                             .ties_head = Known::yes,
+                             .has_bos = Known::no,
+                             .modeling = caching_in_training(kEncoder),
+                             .build = build_t5};
+
+extern const FamilyFacts kMt5{.model_type = "mt5",
+                              .task = Task::seq2seq_lm,
+                              .ties_head = Known::yes,
+                              .has_bos = Known::no,
+                              .modeling = caching_in_training(kEncoder),
+                              .build = build_t5};
+
+extern const FamilyFacts kUmt5{.model_type = "umt5",
+                               .task = Task::seq2seq_lm,
+                               .ties_head = Known::yes,
+                               .has_bos = Known::no,
+                               .modeling = caching_in_training(kEncoder),
+                               .build = build_t5};
 
 }  // namespace memtape::family

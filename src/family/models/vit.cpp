@@ -4,9 +4,8 @@
 // transformers 5.17 models/vit/modeling_vit.py and models/deit/modeling_deit.py.
 #include <string>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/masks/masking.h"
-#include "family/more_families.h"
 #include "family/parts/attention_interface.h"
 #include "family/parts/clip_mlp.h"
 #include "family/parts/vit_embeddings.h"
@@ -133,8 +132,6 @@ class ViTForImageClassification : public PretrainedModel {
   nn::Linear classifier_;
 };
 
-}  // namespace
-
 ModelPointer build_vit(const Config& c, const ModelOptions& options) {
   return build_checked<ViTForImageClassification>(c, ViTConfig(c, options), options, "vit");
 }
@@ -147,5 +144,21 @@ ModelPointer build_deit(const Config& c, const ModelOptions& options) {
       c.fail("architectures", "a model with a teacher has no loss, use DeiTForImageClassification");
   return build_checked<ViTForImageClassification>(c, config, options, "deit");
 }
+
+}  // namespace
+
+extern const FamilyFacts kVit{.model_type = "vit",
+                              .task = Task::image_classification,
+                              .ties_head = Known::no,
+                              .has_bos = Known::no,
+                              .modeling = kEncoder,
+                              .build = build_vit};
+
+extern const FamilyFacts kDeit{.model_type = "deit",
+                               .task = Task::image_classification,
+                               .ties_head = Known::no,
+                               .has_bos = Known::no,
+                               .modeling = kEncoder,
+                               .build = build_deit};
 
 }  // namespace memtape::family

@@ -4,7 +4,7 @@
 // models/whisper/modeling_whisper.py.
 #include <string>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/masks/masking.h"
 #include "family/parts/bart_layers.h"
@@ -180,10 +180,17 @@ class WhisperForConditionalGeneration : public PretrainedModel {
   nn::Linear proj_out_;
 };
 
-}  // namespace
-
 ModelPointer build_whisper(const Config& c, const ModelOptions& options) {
   return build_checked<WhisperForConditionalGeneration>(c, WhisperConfig(c, options), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kWhisper{.model_type = "whisper",
+                                  .task = Task::speech_seq2seq,
+                                  .ties_head = Known::yes,
+                                  .has_bos = Known::yes,
+                                  .modeling = caching_in_training(kEncoder),
+                                  .build = build_whisper};
 
 }  // namespace memtape::family

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/losses/loss.h"
 #include "family/masks/masking.h"
 #include "family/parts/activations.h"
@@ -243,10 +243,16 @@ class XGLMForCausalLM : public PretrainedModel {
   nn::Linear lm_head_;
 };
 
-}  // namespace
-
 ModelPointer build_xglm(const Config& c, const ModelOptions& options) {
   return build_checked<XGLMForCausalLM>(c, XGLMConfig(c), options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kXglm{.model_type = "xglm",
+                               .ties_head = Known::yes,
+                               .has_bos = Known::yes,
+                               .modeling = eager_only(kDecoder),
+                               .build = build_xglm};
 
 }  // namespace memtape::family

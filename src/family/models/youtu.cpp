@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Youtu-LLM: Llama's layers with DeepSeek-V3's latent attention; mirroring transformers 5.17
 // models/youtu/modular_youtu.py.
-#include "family/families.h"
+#include "family/facts.h"
 #include "family/parts/deepseek.h"
 
 namespace memtape::family {
@@ -12,8 +12,6 @@ struct YoutuParts : DecoderParts {
   using DecoderLayer = PreNormDecoderLayer<DeepseekV3Attention>;
   using Norm = LlamaRMSNorm;
 };
-
-}  // namespace
 
 ModelPointer build_youtu(const Config& c, const ModelOptions& options) {
   DeepseekConfig config(c, options,
@@ -27,5 +25,14 @@ ModelPointer build_youtu(const Config& c, const ModelOptions& options) {
   config.rope_interleave = c.boolean("rope_interleave", true);
   return build_checked<DecoderForCausalLM<YoutuParts>>(c, config, options);
 }
+
+}  // namespace
+
+extern const FamilyFacts kYoutu{.model_type = "youtu",
+                                .first = {5, 1, 0},
+                                .ties_head = Known::yes,
+                                .has_bos = Known::yes,
+                                .modeling = kDecoder,
+                                .build = build_youtu};
 
 }  // namespace memtape::family

@@ -17,103 +17,23 @@ namespace {
 /// run_swag.py's questions have four endings each.
 constexpr std::int64_t kChoices = 4;
 
-struct HeadMakers {
-  std::string_view model_type;
-  bool tokens = false, answers = false, choices = false;  ///< beside sequences
-  /// What the class of its configuration sets, if it does.
-  std::optional<double> classifier_dropout = {}, hidden_dropout = {};
-  bool sequences = true;
-};
-
-constexpr auto kHeads = std::to_array<HeadMakers>({
-    {"albert", true, true, true},
-    {"apertus", true, false, false, {}, {}, false},
-    {"arcee", true, true},
-    {"bert", true, true, true},
-    {"bloom", true, true, false, {}, 0.0},
-    {"camembert", true, true},
-    {"data2vec-text", true, true, true},
-    {"deberta", true, true},
-    {"deberta-v2", true, true, true},
-    {"deepseek_v2", false, false},
-    {"deepseek_v3", true, false},
-    {"distilbert", true, true, true},
-    {"electra", true, true},
-    {"ernie", true, true, true},
-    {"esm", true, false},
-    {"eurobert", true, false},
-    {"exaone4", true, true},
-    {"falcon", true, true, false, {}, 0.0},
-    {"gemma", true, false},
-    {"gemma2", true, false},
-    {"gemma3_text", false, false},
-    {"glm", true, false},
-    {"glm4", true, false},
-    {"gpt-sw3", true, false},
-    {"gpt2", true, true},
-    {"gpt_bigcode", true, false},
-    {"gpt_neo", true, true, false, 0.1},
-    {"gpt_neox", true, true, false, 0.1},
-    {"gpt_oss", true, false},
-    {"gptj", false, true},
-    {"helium", true, false},
-    {"hunyuan_v1_dense", false, false},
-    {"hunyuan_v1_moe", false, false},
-    {"jamba", false, false},
-    {"jina_embeddings_v3", true, true},
-    {"llama", true, true},
-    {"minicpm3", false, false},
-    {"ministral", true, true},
-    {"ministral3", true, true},
-    {"mistral", true, true},
-    {"mixtral", true, true},
-    {"modernbert", true, true, false, 0.0},
-    {"mpnet", true, true, true},
-    {"mpt", true, true},
-    {"nemotron", true, true},
-    {"nomic_bert", true, false},
-    {"olmo", false, false},
-    {"olmo2", false, false},
-    {"olmo3", false, false},
-    {"opt", false, true},
-    {"phi", true, false},
-    {"phi3", true, false},
-    {"phimoe", false, false},
-    {"qwen2", true, true},
-    {"qwen2_moe", true, true},
-    {"qwen3", true, true},
-    {"qwen3_5_text", false, false},
-    {"qwen3_moe", true, true},
-    {"qwen3_next", true, true},
-    {"roberta", true, true, true},
-    {"seed_oss", true, true},
-    {"smollm3", true, true},
-    {"stablelm", true, false, false, {}, 0.0},
-    {"starcoder2", true, false},
-    {"xlm-roberta", true, true},
-});
-
 }  // namespace
 
-bool has_classifier(std::string_view model_type, Task task) {
-  const auto found = std::ranges::find(kHeads, model_type, &HeadMakers::model_type);
-  if (found == kHeads.end()) return false;
-  if (task == Task::token_classification) return found->tokens;
-  if (task == Task::question_answering) return found->answers;
-  return task == Task::sequence_classification ? found->sequences : found->choices;
+bool has_classifier(const FamilyFacts& facts, Task task) {
+  const Classifiers& heads = facts.classifiers;
+  if (task == Task::token_classification) return heads.tokens;
+  if (task == Task::question_answering) return heads.answers;
+  return task == Task::sequence_classification ? heads.sequences : heads.choices;
 }
 
-ModelOptions with_classifier(const Config& config, ModelOptions options) {
+ModelOptions with_classifier(const Config& config, const FamilyFacts& facts, ModelOptions options) {
   const auto named = static_cast<std::int64_t>(config.object("id2label").keys().size());
   options.num_labels = config.dimension("num_labels", named > 0 ? named : 2);
-  const auto found =
-      std::ranges::find(kHeads, config.text("model_type", ""), &HeadMakers::model_type);
-  const HeadMakers head = found == kHeads.end() ? HeadMakers{} : *found;
   std::optional<double>& dropout = options.classifier_dropout;
   dropout = config.optional_number("classifier_dropout");
-  if (!dropout) dropout = head.classifier_dropout;
+  if (!dropout) dropout = facts.classifiers.classifier_dropout;
   if (!dropout) dropout = config.optional_number("hidden_dropout");
-  if (!dropout) dropout = head.hidden_dropout;
+  if (!dropout) dropout = facts.classifiers.hidden_dropout;
   return options;
 }
 

@@ -4,17 +4,17 @@
 // modeling_layers.py) and as encoders do, each in its modeling_FAMILY.py.
 #pragma once
 
-#include "family/pretrained.h"
+#include "family/facts.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
 
-/// Whether the models of that type have the head, and it is modelled.
-bool has_classifier(std::string_view model_type, Task task);
+/// Whether the models of that family have the head, and it is modelled.
+bool has_classifier(const FamilyFacts& facts, Task task);
 
 /// What `config` says of the head: num_labels (else as many as id2label names, else 2), and the
 /// dropout before it.
-ModelOptions with_classifier(const Config& config, ModelOptions options);
+ModelOptions with_classifier(const Config& config, const FamilyFacts& facts, ModelOptions options);
 
 /// CrossEntropyLoss()(logits.view(-1, num_labels), labels.view(-1)), where there are labels.
 ModelOutput classified(Tensor logits, const Batch& batch);

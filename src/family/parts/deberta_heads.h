@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "family/families.h"
 #include "family/parts/activations.h"
 #include "family/parts/bert_encoder.h"
 #include "family/parts/encoder_classifier.h"

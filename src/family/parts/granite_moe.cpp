@@ -8,13 +8,14 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "model/type_of.h"
 
 namespace memtape::family {
 namespace {
 
 /// A hybrid may say that it has none: then nothing reads how many there are.
 bool says_no_experts(const Config& c) {
-  return c.text("model_type", "") == "granitemoehybrid" && c.count("num_local_experts", 8) == 0;
+  return type_of(c) == "granitemoehybrid" && c.count("num_local_experts", 8) == 0;
 }
 
 MoeDefaults moe_defaults(const Config& c) {
@@ -28,7 +29,7 @@ MoeDefaults moe_defaults(const Config& c) {
 }
 
 std::int64_t shared_size(const Config& c) {
-  const std::string type = c.text("model_type", "");
+  const std::string type = type_of(c);
   if (type == "granitemoehybrid") return c.dimension("shared_intermediate_size", 1024);
   return type == "granitemoeshared" ? c.count("shared_intermediate_size", 0) : 0;
 }

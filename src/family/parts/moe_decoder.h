@@ -4,7 +4,6 @@
 // if the router logits are wanted.
 #pragma once
 
-#include "family/families.h"
 #include "family/parts/decoder.h"
 #include "family/parts/experts.h"
 #include "family/parts/forward_arguments.h"

@@ -4,16 +4,17 @@
 #include <string>
 
 #include "base/text.h"
+#include "model/type_of.h"
 
 namespace memtape::family {
 namespace {
 
 constexpr std::string_view kGated = "gated-";
 
-bool is_umt5(const Config& c) { return c.text("model_type", "") == "umt5"; }
+bool is_umt5(const Config& c) { return type_of(c) == "umt5"; }
 
 /// MT5Config and UMT5Config, whose defaults are the same.
-bool is_mt5_like(const Config& c) { return is_umt5(c) || c.text("model_type", "") == "mt5"; }
+bool is_mt5_like(const Config& c) { return is_umt5(c) || type_of(c) == "mt5"; }
 
 std::string feed_forward_proj(const Config& c) {
   return c.text("feed_forward_proj", is_mt5_like(c) ? "gated-gelu" : "relu");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch/built_parameters.h"
 
-#include "family/pretrained.h"
+#include "family/registry.h"
 #include "ghost/session.h"
 
 namespace memtape::torch {
@@ -20,16 +20,13 @@ void collect(const nn::ModuleNode& node, const std::string& prefix,
 }  // namespace
 
 Task default_task(const Config& config) {
-  const std::string model_type = config.text("model_type", "");
-  for (const Task task : family::kTasks)
-    for (const family::Family& family : family::families())
-      if (family.model_type == model_type && family.task == task) return task;
-  return Task::causal_lm;
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  return facts ? facts->task : Task::causal_lm;
 }
 
 Result<std::vector<BuiltParameter>> built_parameters(const Config& config,
                                                      const TrainRecipe& recipe) {
-  const Result<const family::Family*> family = family::find_family(config, recipe.task);
+  const Result<const family::FamilyFacts*> family = family::find_family(config, recipe.task);
   if (!family) return tl::unexpected(family.error());
   ghost::Session session({}, recipe.release);
   std::vector<BuiltParameter> parameters;

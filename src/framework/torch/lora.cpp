@@ -23,20 +23,20 @@ using nn::NamedModule;
 
 /// Layers of mamba models whose weights their fused kernels read past any adapter
 /// (_check_lora_target_modules_mamba).
-bool incompatible(std::string_view model_type, std::string_view layer) {
+bool incompatible(std::string_view family, std::string_view layer) {
   constexpr std::array<std::string_view, 5> kMamba{"falcon_h1", "mamba", "mamba2", "falcon_mamba",
                                                    "nemotron_h"};
   return (layer == "out_proj" || layer == "conv1d") &&
-         std::find(kMamba.begin(), kMamba.end(), model_type) != kMamba.end();
+         std::find(kMamba.begin(), kMamba.end(), family) != kMamba.end();
 }
 
-Result<void> check(const NamedModule& module, std::string_view model_type) {
+Result<void> check(const NamedModule& module, std::string_view family) {
   if (!module.node->projection)
     return unsupported("\"" + module.name + "\" is no linear layer", "--lora-targets",
                        "LoRA on embeddings and other modules is not modelled");
-  if (incompatible(model_type, module.node->name))
+  if (incompatible(family, module.node->name))
     return bad_input(
-        "peft refuses \"" + module.node->name + "\" in " + std::string(model_type) + " models",
+        "peft refuses \"" + module.node->name + "\" in " + std::string(family) + " models",
         "--lora-targets", "leave it out");
   return {};
 }
@@ -44,16 +44,16 @@ Result<void> check(const NamedModule& module, std::string_view model_type) {
 /// Llama4Router and PhimoeTopKRouter are linear layers, too, but give two results, where peft's
 /// layer reads the dtype of one.
 Result<void> check_routers(const std::vector<NamedModule>& modules, const LoraRecipe& recipe,
-                           std::string_view model_type) {
-  const bool gives_two = model_type.starts_with("llama4") || model_type == "phimoe";
-  if (!gives_two || std::ranges::find(recipe.targets, "all-linear") == recipe.targets.end())
+                           const family::FamilyFacts& facts) {
+  if (!facts.router_gives_two ||
+      std::ranges::find(recipe.targets, "all-linear") == recipe.targets.end())
     return {};
   if (std::ranges::none_of(modules,
                            [](const NamedModule& m) { return names_module("router", m.name); }))
     return {};
-  return bad_input(
-      "peft fails on \"router\" in " + std::string(model_type) + " models, which gives two results",
-      "--lora-targets", "name the layers without it, as q_proj,k_proj,v_proj,o_proj");
+  return bad_input("peft fails on \"router\" in " + std::string(facts.model_type) +
+                       " models, which gives two results",
+                   "--lora-targets", "name the layers without it, as q_proj,k_proj,v_proj,o_proj");
 }
 
 bool is_converted(const ParameterTargets& parameters, std::string_view name) {
@@ -128,17 +128,17 @@ void mark_biases(const std::vector<ModuleNode::Named>& base_parameters,
 }  // namespace
 
 Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
-                      std::string_view model_type) {
+                      const family::FamilyFacts& facts) {
   const std::vector<NamedModule> modules = nn::named_modules(model.tree.root());
-  const auto parameters = parameter_targets(modules, recipe, model_type);
+  const auto parameters = parameter_targets(modules, recipe, facts.model_type);
   if (!parameters) return tl::unexpected(parameters.error());
-  if (const Result<void> fine = check_routers(modules, recipe, model_type); !fine) return fine;
+  if (const Result<void> fine = check_routers(modules, recipe, facts); !fine) return fine;
   const auto chosen = linear_targets(modules, recipe, language_model_head(model), *parameters);
   if (!chosen) return tl::unexpected(chosen.error());
   const std::vector<ModuleNode::Named> base_parameters = nn::named_parameters(model.tree.root());
   MadeAdapters adapters(modules);
   for (const NamedModule& module : *chosen) {
-    if (const Result<void> fine = check(module, model_type); !fine) return fine;
+    if (const Result<void> fine = check(module, facts.model_type); !fine) return fine;
     nn::Projection& base = *module.node->projection;
     auto adapter =
         std::make_unique<LoraLinear>(model.tree, base, recipe, rank_of(recipe, module.name));

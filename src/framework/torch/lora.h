@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "family/pretrained.h"
+#include "family/facts.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torch {
@@ -16,8 +16,8 @@ namespace memtape::torch {
 inline constexpr std::string_view kPeftPrefix = "base_model.model.";
 
 /// get_peft_model(model, LoraConfig(r, target_modules, lora_dropout)) on a built model of that
-/// type.
+/// family.
 Result<void> add_lora(family::PretrainedModel& model, const LoraRecipe& recipe,
-                      std::string_view model_type);
+                      const family::FamilyFacts& facts);
 
 }  // namespace memtape::torch

@@ -3,8 +3,8 @@
 
 #include <unordered_set>
 
-#include "family/first_release.h"
 #include "family/parts/classifiers.h"
+#include "family/registry.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/freeze.h"
 #include "framework/torch/gradient_checkpointing.h"
@@ -24,11 +24,11 @@ family::AttentionImplementation attention_of(AttentionChoice choice) {
 }
 
 /// With what classifiers are told beside; a reward model is one of a single class.
-family::ModelOptions classifier_options(const Config& config, const TrainRecipe& recipe,
-                                        family::ModelOptions options) {
+family::ModelOptions classifier_options(const Config& config, const family::FamilyFacts& facts,
+                                        const TrainRecipe& recipe, family::ModelOptions options) {
   options.task = recipe.trainer.reward ? family::Task::sequence_classification : recipe.task;
   if (!family::is_classification(options.task)) return options;
-  options = family::with_classifier(config, options);
+  options = family::with_classifier(config, facts, options);
   if (recipe.num_labels) options.num_labels = *recipe.num_labels;
   if (recipe.trainer.reward) options.num_labels = 1;
   if (options.num_labels == 1 && !recipe.trainer.reward)
@@ -45,12 +45,12 @@ void count_buffers(const ModuleNode& node, StaticBytes& statics) {
 
 Result<std::unique_ptr<family::PretrainedModel>> new_model(const Config& config,
                                                            const TrainRecipe& recipe) {
-  const Result<const family::Family*> family = family::find_family(config, recipe.task);
+  const Result<const family::FamilyFacts*> family = family::find_family(config, recipe.task);
   if (!family) return tl::unexpected(family.error());
-  if (const auto there = family::check_is_there((*family)->model_type, recipe.release); !there)
+  if (const auto there = family::check_is_there(**family, recipe.release); !there)
     return tl::unexpected(there.error());
   std::unique_ptr<family::PretrainedModel> model =
-      (*family)->build(config, classifier_options(config, recipe,
+      (*family)->build(config, classifier_options(config, **family, recipe,
                                                   {.dtype = recipe.parameter_dtype(),
                                                    .attention = attention_of(recipe.attention),
                                                    .expert_load = recipe.expert_load}));
@@ -69,8 +69,7 @@ family::SampleSizes sample_sizes(const family::PretrainedModel& model, const Tra
 Result<void> adapt_model(family::PretrainedModel& model, const TrainRecipe& recipe,
                          const Config& config) {
   if (recipe.lora)
-    if (const Result<void> added = add_lora(model, *recipe.lora, config.text("model_type", ""));
-        !added)
+    if (const Result<void> added = add_lora(model, *recipe.lora, *family::facts_of(config)); !added)
       return added;
   if (!recipe.freeze.empty())
     freeze(nn::named_parameters(model.tree.root(), std::string(recipe.lora ? kPeftPrefix : "")),

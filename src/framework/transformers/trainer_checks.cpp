@@ -2,18 +2,18 @@
 #include "framework/transformers/trainer_checks.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 
-#include "family/parts/classifiers.h"
 #include "family/parts/routed_model.h"
+#include "family/registry.h"
 #include "framework/transformers/batches.h"
 #include "framework/transformers/create_optimizer.h"
 #include "framework/transformers/deepspeed_model.h"
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/packed_checkpoint.h"
 #include "framework/transformers/parallel_model.h"
+#include "model/type_of.h"
 #include "workload/quantization_config.h"
 
 namespace memtape::transformers {
@@ -47,15 +47,10 @@ Result<void> check_trl(const TrainRecipe& recipe) {
 /// own, and processors of images place their tokens themselves.
 Result<void> check_flattening(const Config& config, const TrainRecipe& recipe) {
   if (!recipe.trainer.sft || !recipe.trainer.sft->flattens()) return {};
-  constexpr auto kPassStates = std::to_array<std::string_view>(
-      {"bamba", "falcon_h1", "falcon_mamba", "granitemoehybrid", "jamba", "lfm2", "lfm2_moe",
-       "mamba", "mamba2", "nemotron_h", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text",
-       "qwen3_5_text", "qwen3_next"});
-  const std::string type = config.text("model_type", "");
-  if (recipe.task != Task::image_text_to_text &&
-      std::ranges::find(kPassStates, type) == kPassStates.end())
-    return {};
-  return unsupported("several sequences in a row are not modelled for " + type,
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  const bool passes_none = facts && facts->modeling.states == family::States::none;
+  if (recipe.task != Task::image_text_to_text && passes_none) return {};
+  return unsupported("several sequences in a row are not modelled for " + type_of(config),
                      recipe.trainer.sft->packing ? "--packing" : "--padding_free", "false");
 }
 
@@ -145,8 +140,8 @@ Result<void> check_value_head(const Config& config, const TrainRecipe& recipe,
     return unsupported("Liger's kernels beside a value head are not modelled", "--use_liger_kernel",
                        "leave it out");
   if (recipe.task == Task::causal_lm && model.head()) return {};
-  return unsupported("a value head for " + config.text("model_type", "") + " is not modelled",
-                     "--trainer", "decoders of texts");
+  return unsupported("a value head for " + type_of(config) + " is not modelled", "--trainer",
+                     "decoders of texts");
 }
 
 }  // namespace
@@ -154,11 +149,11 @@ Result<void> check_value_head(const Config& config, const TrainRecipe& recipe,
 Result<void> check_head(const Config& config, const TrainRecipe& recipe,
                         family::PretrainedModel& model) {
   if (recipe.program.trains_value_head()) return check_value_head(config, recipe, model);
-  const bool scores =
-      family::has_classifier(config.text("model_type", ""), family::Task::sequence_classification);
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  const bool scores = facts && facts->classifiers.sequences;
   if (recipe.trainer.reward && (!scores || !model.head()))
     return unsupported(
-        "a reward model of type " + config.text("model_type", "") + " is not modelled", "--trainer",
+        "a reward model of type " + type_of(config) + " is not modelled", "--trainer",
         "llama, qwen2, qwen3, mistral, gemma and others whose class is the generic one");
   const bool balances = recipe.trainer.balances_experts.value_or(true);
   if (recipe.trainer.grpo && balances && dynamic_cast<const family::RoutedModel*>(&model))
@@ -172,7 +167,7 @@ Result<void> check_head(const Config& config, const TrainRecipe& recipe,
                        config.where() + ": output_router_logits", "false");
   const bool fuses_head = recipe.trainer.is_of_trl() && !recipe.trainer.cpo;
   if (model.head() || (!fuses_head && !recipe.trainer.use_liger_kernel)) return {};
-  return unsupported("a fused head for " + config.text("model_type", "") + " is not modelled",
+  return unsupported("a fused head for " + type_of(config) + " is not modelled",
                      recipe.trainer.is_of_trl() ? "--max_length" : "--use_liger_kernel",
                      "plain Trainer is");
 }
