@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "family/registry.h"
 #include "framework/ddp/distributed_data_parallel.h"
 #include "framework/deepspeed/ds_config.h"
 #include "framework/deepspeed/engine.h"
@@ -25,6 +26,7 @@
 #include "framework/transformers/evaluation_loop.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trainer.h"
+#include "model/type_of.h"
 #include "predict/global_batch.h"
 #include "workload/lora_config.h"
 #include "workload/quantization_config.h"
@@ -130,7 +132,9 @@ std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
     return config.object("text_config").dimension("max_position_embeddings", 77);
   const std::int64_t positions = config.integer(
       "max_position_embeddings", config.integer("n_positions", recipe.sequence_length));
-  const bool counts_from_padding = config.text("model_type", "") == "roberta";
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  const bool counts_from_padding =
+      facts && facts->modeling.counts_from_padding == family::Known::yes;
   const std::int64_t unused = counts_from_padding ? config.integer("pad_token_id", 1) + 1 : 0;
   return positions > unused ? positions - unused : recipe.sequence_length;
 }
@@ -195,7 +199,7 @@ TrainRecipe by_model(TrainRecipe recipe, const Config& config) {
     recipe.sequence_length = std::min(recipe.sequence_length, positions_of(config, recipe));
   if (recipe.framework == Framework::litgpt) return litgpt::resolved(std::move(recipe));
   if (recipe.lora && recipe.lora->targets == std::vector{std::string(kDefaultLoraTargets)})
-    if (auto known = default_lora_targets(config.text("model_type", "")); !known.empty())
+    if (auto known = default_lora_targets(type_of(config)); !known.empty())
       recipe.lora->targets = std::move(known);
   if (recipe.framework == Framework::torchtitan) return torchtitan::resolved(std::move(recipe));
   if (recipe.framework == Framework::ddp) return ddp::resolved(std::move(recipe));

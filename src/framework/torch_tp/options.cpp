@@ -121,7 +121,7 @@ Result<Options> read_options(const Config& config, const TrainRecipe& recipe) {
                        std::string(kLoss));
   const auto plan =
       options.plan_name == PlanName::hf
-          ? hf_plan(config.text("model_type", ""))
+          ? hf_plan(config)
           : Result<Plan>(colrow_plan(options.sequence_parallel, options.loss_parallel));
   if (!plan) return tl::unexpected(plan.error());
   options.plan = *plan;

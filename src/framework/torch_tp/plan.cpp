@@ -2,8 +2,10 @@
 #include "framework/torch_tp/plan.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
+
+#include "family/registry.h"
+#include "model/type_of.h"
 
 namespace memtape::torch_tp {
 namespace {
@@ -13,26 +15,6 @@ constexpr Placement kSequence = shard_of(1);
 Style rowwise(Placement input, Placement output) {
   return {.kind = Style::Kind::rowwise, .input = input, .output = output};
 }
-
-/// The layers of transformers' dense decoders, by how their plans name them.
-struct HfPlan {
-  std::string_view model_type;
-  bool gathers_attention = false;  ///< q, k and v are gathered again: norms span all heads
-  bool norms_heads = false;        ///< q_norm and k_norm see this GPU's heads alone
-};
-
-constexpr auto kHfPlans = std::to_array<HfPlan>({{"llama"},
-                                                 {"mistral"},
-                                                 {"qwen2"},
-                                                 {"qwen3", false, true},
-                                                 {"gemma"},
-                                                 {"gemma2"},
-                                                 {"olmo"},
-                                                 {"olmo2", true},
-                                                 {"cohere"},
-                                                 {"granite"},
-                                                 {"smollm3"},
-                                                 {"starcoder2"}});
 
 /// Whether a module's name is what the plan calls `pattern`.
 bool matches(std::string_view pattern, std::string_view name) {
@@ -86,23 +68,21 @@ PlannedStyle hf_tied_embedding() {
   return {"model.embed_tokens", waiting(rowwise(kReplicate, kReplicate))};
 }
 
-Result<Plan> hf_plan(std::string_view model_type) {
-  const auto* const found =
-      std::find_if(kHfPlans.begin(), kHfPlans.end(),
-                   [&](const HfPlan& family) { return family.model_type == model_type; });
-  if (found == kHfPlans.end())
-    return unsupported("the tp_plan of \"" + std::string(model_type) + "\" is not modelled",
+Result<Plan> hf_plan(const Config& config) {
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  if (!facts || facts->tp_plan == family::TpPlan::not_modelled)
+    return unsupported("the tp_plan of \"" + type_of(config) + "\" is not modelled",
                        "--strategy: plan", "a dense decoder such as llama, mistral or qwen3");
   const Style column = waiting({.output = shard_of(-1)}), gathered = waiting({});
   const Style row = waiting(rowwise(shard_of(-1), kReplicate)),
               split = waiting(rowwise(kReplicate, kReplicate));
-  const bool gathers = found->gathers_attention;
+  const bool gathers = facts->tp_plan == family::TpPlan::gathers_attention;
   const std::string layer = "model.layers.*.";
   Plan plan;
   for (const char* name : {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"})
     plan.push_back({layer + name, gathers ? gathered : column});
   plan.push_back({layer + "self_attn.o_proj", gathers ? split : row});
-  if (found->norms_heads)
+  if (facts->tp_plan == family::TpPlan::norms_heads)
     for (const char* name : {"self_attn.q_norm", "self_attn.k_norm"})
       plan.push_back({layer + name, {.kind = Style::Kind::backward_hook}});
   for (const char* name : {"mlp.gate_proj", "mlp.up_proj", "mlp.c_fc"})

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "framework/torch_tp/style.h"
+#include "model/config.h"
 
 namespace memtape::torch_tp {
 
@@ -32,8 +33,8 @@ Plan colrow_plan(bool sequence_parallel, bool loss_parallel);
 /// What transformers' plan adds where the head shares the embedding's table.
 PlannedStyle hf_tied_embedding();
 
-/// transformers' plan for a model_type; an Error where it has none, or one with styles of its own
-/// for experts.
-Result<Plan> hf_plan(std::string_view model_type);
+/// transformers' plan for a configuration's family; an Error where it has none, or one with styles
+/// of its own for experts.
+Result<Plan> hf_plan(const Config& config);
 
 }  // namespace memtape::torch_tp

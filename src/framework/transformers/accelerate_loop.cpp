@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "family/caches/key_value_cache.h"
+#include "family/registry.h"
 #include "framework/torch/grad_scaler.h"
 #include "framework/torch/model_setup.h"
 #include "framework/torch/optimizer.h"
@@ -42,12 +43,16 @@ GroupedParameters example_groups(const TrainRecipe& recipe, family::PretrainedMo
   return grouped_by_parts(model, std::span(kNoDecay).first(known));
 }
 
+bool caches_in_training(const Config& config) {
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  return facts && facts->modeling.caches_in_training == family::Known::yes;
+}
+
 /// Whether model(**batch) makes a DynamicCache: decoders do while they train, Mamba's do not.
 bool makes_cache(const Config& config, const TrainRecipe& recipe) {
-  const std::string type = config.text("model_type", "");
   return recipe.task != Task::masked_lm && recipe.task != Task::seq2seq_lm &&
          recipe.checkpointing == Checkpointing::none && config.boolean("use_cache", true) &&
-         type.find("mamba") == std::string::npos;
+         caches_in_training(config);
 }
 
 class AccelerateLoop {
@@ -198,9 +203,7 @@ Result<void> check(const Config& config, const TrainRecipe& recipe) {
       recipe.program.cut_cross_entropy || trainer.label_smoothing_factor != 0.0 ||
       trainer.bitsandbytes_optim)
     return unsupported("this is Trainer's", kWithoutTrainer, "--trainer trainer");
-  const std::string type = config.text("model_type", "");
-  const bool is_t5 = type == "t5" || type == "mt5" || type == "umt5";
-  if (recipe.task == Task::seq2seq_lm && is_t5)
+  if (recipe.task == Task::seq2seq_lm && caches_in_training(config))
     return unsupported("the keys and values that T5 caches while it trains are not modelled",
                        kWithoutTrainer, "BART and its kin");
   if (const Result<void> fine = check_parallel(recipe); !fine) return fine;

@@ -37,8 +37,7 @@ bool loads_before(std::string_view a, std::string_view b) {
 }
 
 BytesToLoad::BytesToLoad(const Config& config, std::int64_t ranks) : ranks_(ranks) {
-  if (Result<torch_tp::Plan> plan = torch_tp::hf_plan(config.text("model_type", "")))
-    plan_ = std::move(*plan);
+  if (Result<torch_tp::Plan> plan = torch_tp::hf_plan(config)) plan_ = std::move(*plan);
 }
 
 void BytesToLoad::add(std::string_view name, Bytes bytes) {

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/disable_dropout.h"
 
-#include <array>
-#include <string>
 #include <string_view>
 
+#include "family/registry.h"
+
 namespace memtape::transformers {
-namespace {
-
-/// The rates that a model's class gives to modules (transformers 5.17).
-struct ModuleRates {
-  std::string_view model_type;
-  std::array<std::string_view, 3> keys;
-};
-constexpr auto kModuleRates = std::to_array<ModuleRates>({
-    {"gpt2", {"resid_pdrop", "embd_pdrop", "attn_pdrop"}},
-    {"gpt_bigcode", {"resid_pdrop", "embd_pdrop"}},
-    {"gpt_neo", {"resid_dropout", "embed_dropout", "attention_dropout"}},
-    {"gptj", {"resid_pdrop", "embd_pdrop", "attn_pdrop"}},
-    {"codegen", {"resid_pdrop", "embd_pdrop", "attn_pdrop"}},
-    {"gpt_neox", {"hidden_dropout"}},
-    {"phi", {"resid_pdrop", "embd_pdrop"}},
-});
-
-}  // namespace
 
 bool disables_dropout(const TrainRecipe& recipe) {
   const TrainerRecipe& trainer = recipe.trainer;
@@ -36,12 +18,10 @@ bool disables_dropout(const TrainRecipe& recipe) {
 }
 
 Config without_dropout(const Config& config) {
-  const std::string type = config.text("model_type", "");
   Config without = config;
-  for (const ModuleRates& rates : kModuleRates)
-    if (rates.model_type == type)
-      for (const std::string_view key : rates.keys)
-        if (!key.empty()) without = without.with_integer(key, 0);
+  if (const family::FamilyFacts* const facts = family::facts_of(config))
+    for (const std::string_view key : facts->module_rates)
+      if (!key.empty()) without = without.with_integer(key, 0);
   return without;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "family/registry.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/generation/assistant_model.h"
@@ -17,10 +18,6 @@
 namespace memtape::transformers {
 namespace {
 
-/// Their prepare_inputs make positions in time, height and width, which forward then takes.
-constexpr std::array<std::string_view, 4> kMultimodalRope{"qwen2_vl", "qwen2_5_vl", "qwen3_vl",
-                                                          "qwen3_vl_moe"};
-
 /// The head that the family has: models of images and text generate from text alone, too.
 Result<TrainRecipe> loading(const Config& config, const GenerateRecipe& recipe) {
   TrainRecipe load;
@@ -28,7 +25,8 @@ Result<TrainRecipe> loading(const Config& config, const GenerateRecipe& recipe) 
   if (load.task != Task::causal_lm && load.task != Task::image_text_to_text)
     return unsupported("generate() is modelled for decoders alone", config.where() + ": model_type",
                        "a causal language model");
-  if (std::ranges::find(kMultimodalRope, config.text("model_type", "")) != kMultimodalRope.end())
+  if (const auto* facts = family::facts_of(config);
+      !facts || facts->modeling.multimodal_rope != family::Known::no)
     return unsupported("generate()'s positions in three dimensions are not modelled",
                        config.where() + ": model_type", "training steps are predicted");
   load.weights = recipe.dtype;

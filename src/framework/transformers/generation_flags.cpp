@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/json_reader.h"
+#include "family/registry.h"
 
 namespace memtape::transformers {
 namespace {
@@ -84,16 +85,11 @@ Result<void> check(const GenerateRecipe& recipe) {
   return {};
 }
 
-/// Families whose models say _is_stateful, whichever layers they have.
-constexpr std::array<std::string_view, 11> kStateful{
-    "bamba",  "deepseek_v4", "falcon_mamba", "granitemoehybrid", "jamba",     "mamba",
-    "mamba2", "nemotron_h",  "qwen3_5",      "qwen3_5_moe",      "qwen3_next"};
-
-/// _validate_generation_mode
+/// _validate_generation_mode: models that say _is_stateful, whichever layers they have.
 Result<void> check_can_go_back(const ServeRequest& request, const GenerateRecipe& recipe) {
   if (!request.config || (!recipe.prompt_lookup_num_tokens && !recipe.assistant)) return {};
-  if (std::ranges::find(kStateful, request.config->text("model_type", "")) == kStateful.end())
-    return {};
+  const family::FamilyFacts* const facts = family::facts_of(*request.config);
+  if (!facts || facts->modeling.stateful == family::Known::no) return {};
   return unsupported("layers with a recurrent state cannot go back to an earlier token",
                      "assisted decoding", "a model of attention alone");
 }

@@ -63,7 +63,9 @@ TEST(Plan, FindsModulesOfEveryLayer) {
   EXPECT_EQ(planned_for(plan, "model.layers.12.mlp"), planned_for(plan, "model.layers.3.mlp"));
 }
 
-TEST(Plan, HasNoneForExperts) { EXPECT_FALSE(hf_plan("mixtral").has_value()); }
+TEST(Plan, HasNoneForExperts) {
+  EXPECT_FALSE(hf_plan(*Config::parse(R"({"model_type": "mixtral"})", "config.json")).has_value());
+}
 
 }  // namespace
 }  // namespace memtape::torch_tp

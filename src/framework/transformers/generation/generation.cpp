@@ -2,11 +2,11 @@
 #include "framework/transformers/generation/generation.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "family/registry.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
@@ -19,33 +19,22 @@ namespace {
 
 using family::Batch;
 
+using family::Known;
+
 /// MambaForCausalLM and those named after it: their forward takes no position ids, and no mask
 /// after the first pass.
-constexpr std::array<std::string_view, 3> kMambas{"mamba", "mamba2", "falcon_mamba"};
-
 bool is_mamba(const Config& config) {
-  return std::ranges::find(kMambas, config.text("model_type", "")) != kMambas.end();
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  return facts && facts->modeling.states == family::States::of_scan &&
+         facts->modeling.takes_position_ids == Known::no;
 }
-
-/// Families that know no other attention.
-constexpr std::array<std::string_view, 4> kEagerOnly{"bloom", "gpt_oss", "gptj", "mpt"};
 
 family::AttentionImplementation attention_of(const Config& config, const GenerateRecipe& recipe) {
-  const bool is_eager =
-      recipe.attention == AttentionChoice::eager ||
-      std::ranges::find(kEagerOnly, config.text("model_type", "")) != kEagerOnly.end();
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  const bool is_eager = recipe.attention == AttentionChoice::eager ||
+                        (facts && facts->modeling.has_sdpa == Known::no);
   return is_eager ? family::AttentionImplementation::eager : family::AttentionImplementation::sdpa;
 }
-
-/// Families whose configuration class names no bos_token_id, by the model_type of the language
-/// model without its "_text".
-constexpr auto kWithoutBos = std::to_array<std::string_view>(
-    {"afmoe",     "dbrx",        "dots1",           "flex_olmo",  "glm",       "glm4",
-     "glm46v",    "glm4_moe",    "glm4v",           "glm4v_moe",  "glm_ocr",   "gpt_oss",
-     "hy_v3",     "internvl",    "llava_onevision", "mellum",     "mpt",       "olmo",
-     "olmo2",     "olmo3",       "olmoe",           "qwen2",      "qwen2_moe", "qwen3",
-     "qwen3_5",   "qwen3_5_moe", "qwen3_moe",       "qwen3_next", "qwen3_vl",  "qwen3_vl_moe",
-     "solar_open"});
 
 /// The layers that have keys and values of their own.
 std::int64_t layers_of(const Config& config) {
@@ -84,10 +73,8 @@ bool Generation::has_bos_token(const Config& config) {
   if (!config.is_null("bos_token_id")) return true;
   const Config text = config.has("text_config") ? config.object("text_config") : config;
   if (text.has("bos_token_id")) return !text.is_null("bos_token_id");
-  std::string name = text.text("model_type", config.text("model_type", ""));
-  constexpr std::string_view kSuffix = "_text";
-  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
-  return std::ranges::find(kWithoutBos, name) == kWithoutBos.end();
+  const family::FamilyFacts* const facts = family::text_facts_of(config);
+  return facts && facts->has_bos == Known::yes;
 }
 
 Generation::Generation(family::PretrainedModel& model, const Config& config,

@@ -8,8 +8,10 @@
 #include "framework/vllm/layers/mlp.h"
 #include "framework/vllm/layers/moe.h"
 #include "framework/vllm/models/dense.h"
+#include "framework/vllm/models/tied_head.h"
 #include "framework/vllm/ops.h"
 #include "ghost/ops/pointwise.h"
+#include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
@@ -144,7 +146,7 @@ class CohereLayer : public nn::Module<CohereLayer> {
   /// A sliding layer of Cohere 2 sees one token more than its window; Cohere2Config: every layer
   /// but each sliding_window_pattern-th slides where the file does not say.
   static std::int64_t window_of(const Config& c, LayerIndex index) {
-    if (c.text("model_type", "") != "cohere2") return 0;
+    if (type_of(c) != "cohere2") return 0;
     const auto layer = static_cast<std::int64_t>(index);
     const bool slides = c.has("layer_types")
                             ? layer_type(c, layer) == "sliding_attention"
@@ -318,7 +320,6 @@ struct ClassicNames {
   bool has_norm = true;
   bool keeps_residual = false;  ///< layers pass on their input beside their output (Cohere)
   bool norm_bias = true;
-  bool tied = true;              ///< where the configuration does not say
   bool keeps_embedding = false;  ///< a local of the model's forward() (ChatGLM)
 };
 
@@ -356,7 +357,7 @@ class ClassicDecoder final : public ServedModel {
       add_layer(body / names.layers / i, LayerIndex{i});
     if (names.has_norm) make_norm(body / names.norm);
     head_.emplace(place / "lm_head", vocabulary, width);
-    if (c.boolean("tie_word_embeddings", names.tied)) head_->tie(embedding_->table());
+    if (ties_head(c)) head_->tie(embedding_->table());
   }
 
   Tensor forward(const Tensor& input_ids, const Stream& input) override {
@@ -477,7 +478,6 @@ std::unique_ptr<ServedModel> make_chatglm(const Place& place) {
                           .layers = "encoder.layers",
                           .norm = "encoder.final_layernorm",
                           .has_norm = place.config().boolean("post_layer_norm", true),
-                          .tied = false,
                           .keeps_embedding = true});
 }
 
@@ -486,8 +486,7 @@ std::unique_ptr<ServedModel> make_dbrx(const Place& place) {
                                                                          .embedding = "wte",
                                                                          .layers = "blocks",
                                                                          .norm = "norm_f",
-                                                                         .norm_bias = false,
-                                                                         .tied = false});
+                                                                         .norm_bias = false});
 }
 
 }  // namespace memtape::vllm

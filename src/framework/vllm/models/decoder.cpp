@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "framework/vllm/models/decoder_layer.h"
+#include "framework/vllm/models/tied_head.h"
 #include "framework/vllm/ops.h"
 
 namespace memtape::vllm {
@@ -20,7 +21,7 @@ class StreamDecoder final : public ServedModel {
         hidden_(place.config().dimension("hidden_size")) {
     const Config& config = place.config();
     const std::int64_t vocabulary = config.dimension("vocab_size");
-    const bool tied = config.boolean("tie_word_embeddings", ties_by_default(config));
+    const bool tied = ties_head(config);
     const Parallel& parallel = runtime_.parallel();
     const Place body = place / "model";
     if (parallel.first_stage() || (tied && parallel.last_stage()))
@@ -79,11 +80,6 @@ class StreamDecoder final : public ServedModel {
   }
 
  private:
-  /// Configuration classes whose default ties the two.
-  static bool ties_by_default(const Config& config) {
-    const std::string type = config.text("model_type", "");
-    return type.starts_with("gemma") || type.starts_with("cohere");
-  }
   void make_normalizer(const Place& body) {
     body.scope().buffer("normalizer", kernel_output("tensor", {}, runtime_.dtype()));
   }

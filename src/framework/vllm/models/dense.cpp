@@ -9,6 +9,7 @@
 #include "framework/vllm/layers/mlp.h"
 #include "framework/vllm/models/decoder.h"
 #include "framework/vllm/ops.h"
+#include "model/type_of.h"
 
 namespace memtape::vllm {
 
@@ -110,7 +111,7 @@ std::unique_ptr<ServedModel> make_gemma2(const Place& place) {
   const auto blocks = [](const Place& layer, std::int64_t index) {
     const Config& config = layer.config();
     const bool bias = config.boolean("attention_bias", false);
-    const bool third = config.text("model_type", "").starts_with("gemma3");
+    const bool third = type_of(config).starts_with("gemma3");
     const std::string type = gemma_layer_type(config, index);
     return dense_blocks(
         layer,
@@ -136,7 +137,7 @@ std::string gemma_layer_type(const Config& config, std::int64_t index) {
   // Gemma2Config and Gemma3TextConfig: every second layer, or every sliding_window_pattern-th, is
   // full.
   const std::int64_t pattern =
-      config.text("model_type", "") == "gemma2" ? 2 : config.integer("sliding_window_pattern", 6);
+      type_of(config) == "gemma2" ? 2 : config.integer("sliding_window_pattern", 6);
   return (index + 1) % pattern != 0 ? "sliding_attention" : "full_attention";
 }
 

@@ -8,6 +8,7 @@
 #include "framework/vllm/layers/mlp.h"
 #include "framework/vllm/layers/moe.h"
 #include "framework/vllm/models/dense.h"
+#include "framework/vllm/models/tied_head.h"
 #include "framework/vllm/ops.h"
 #include "ghost/ops/pointwise.h"
 
@@ -234,7 +235,7 @@ class Gemma4 final : public ServedModel {
     norm_.emplace(body / "norm", hidden_);
     scalar(body, "normalizer");
     head_.emplace(place / "lm_head", vocabulary, hidden_);
-    if (c.boolean("tie_word_embeddings", true)) head_->tie(embedding_->table());
+    if (ties_head(c)) head_->tie(embedding_->table());
     soft_caps_ = c.optional_number("final_logit_softcapping").has_value();
   }
 

@@ -12,7 +12,9 @@
 #include "framework/vllm/models/decoder.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/models/moe.h"
+#include "framework/vllm/models/tied_head.h"
 #include "framework/vllm/ops.h"
+#include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
@@ -49,7 +51,6 @@ class SingleBlockLayer : public nn::Module<SingleBlockLayer> {
 
 struct SingleBlockNames {
   const char *body, *embedding;
-  bool tied;  ///< where the configuration does not say
 };
 
 class SingleBlockDecoder final : public ServedModel {
@@ -67,7 +68,7 @@ class SingleBlockDecoder final : public ServedModel {
       layers_.emplace_back(body / "layers" / i, [&](const Place& mixer) { return make(mixer, i); });
     norm_.emplace(body / "norm_f", hidden_);
     head_.emplace(place / "lm_head", vocabulary, hidden_);
-    if (c.boolean("tie_word_embeddings", names.tied)) head_->tie(embedding_->table());
+    if (ties_head(c)) head_->tie(embedding_->table());
   }
 
   Tensor forward(const Tensor& input_ids, const Stream& input) override {
@@ -221,11 +222,11 @@ std::unique_ptr<ServedModel> make_mamba(const Place& place) {
   s.conv_bias = c.boolean("use_conv_bias", true);
   s.bias = c.boolean("use_bias", false);
   s.time_step_rank = time_step_rank(c, "time_step_rank", s.hidden);
-  s.has_norms = c.text("model_type", "") == "falcon_mamba";
+  s.has_norms = type_of(c) == "falcon_mamba";
   s.norms_have_weights = false;
   s.state_dtype = state_dtype(place, "");
   return std::make_unique<SingleBlockDecoder>(
-      place, SingleBlockNames{"backbone", "embeddings", true}, c.layers("num_hidden_layers"),
+      place, SingleBlockNames{"backbone", "embeddings"}, c.layers("num_hidden_layers"),
       [s](const Place& mixer, std::int64_t) {
         return block_of(std::make_shared<MambaMixer>(mixer, s));
       });
@@ -236,7 +237,7 @@ std::unique_ptr<ServedModel> make_mamba2(const Place& place) {
   MambaShape s = mamba2_shape(c, c.dimension("hidden_size"));
   s.state_dtype = state_dtype(place, "");
   return std::make_unique<SingleBlockDecoder>(
-      place, SingleBlockNames{"backbone", "embeddings", false}, c.layers("num_hidden_layers"),
+      place, SingleBlockNames{"backbone", "embeddings"}, c.layers("num_hidden_layers"),
       [s](const Place& mixer, std::int64_t) {
         return block_of(std::make_shared<MambaMixer2>(mixer, s));
       });
@@ -248,8 +249,7 @@ std::unique_ptr<ServedModel> make_nemotron_h(const Place& place) {
   s.state_dtype = state_dtype(place, c.text("mamba_ssm_cache_dtype", "float32"));
   const std::string pattern = c.text("hybrid_override_pattern");
   return std::make_unique<SingleBlockDecoder>(
-      place, SingleBlockNames{"model", "embed_tokens", false},
-      static_cast<std::int64_t>(pattern.size()),
+      place, SingleBlockNames{"model", "embed_tokens"}, static_cast<std::int64_t>(pattern.size()),
       [s, pattern](const Place& mixer, std::int64_t index) -> Block {
         const Config& config = mixer.config();
         switch (pattern[static_cast<std::size_t>(index)]) {
@@ -311,7 +311,7 @@ LayerBlocks qwen3_next_blocks(const Place& layer, std::int64_t index) {
     s.key_size = c.dimension("linear_key_head_dim", 128);
     s.value_size = c.dimension("linear_value_head_dim", 128);
     s.kernel = c.dimension("linear_conv_kernel_dim", 4);
-    s.interleaved = c.text("model_type", "") == "qwen3_next";
+    s.interleaved = type_of(c) == "qwen3_next";
     s.state_dtype = state_dtype(layer, c.text("mamba_ssm_dtype", ""));
     attention = block_of(std::make_shared<GatedDeltaNet>(layer / "linear_attn", s));
   }

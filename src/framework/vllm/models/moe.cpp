@@ -11,6 +11,7 @@
 #include "framework/vllm/models/decoder.h"
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/ops.h"
+#include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
@@ -70,7 +71,7 @@ class GatedSharedExpert {
 /// one of them, which every token takes. On CUDA Qwen3-Next alone asks for it (qwen3_next.py).
 bool fuses_shared_expert(const Place& place, std::int64_t width) {
   const Config& c = place.config();
-  return place.settings().sglang_layers && c.text("model_type", "") == "qwen3_next" &&
+  return place.settings().sglang_layers && type_of(c) == "qwen3_next" &&
          width == c.integer("moe_intermediate_size", 0);
 }
 
@@ -141,7 +142,7 @@ std::unique_ptr<ServedModel> make_phimoe(const Place& place) {
 std::unique_ptr<ServedModel> make_qwen3_moe(const Place& place) {
   const auto blocks = [](const Place& layer, std::int64_t index) -> LayerBlocks {
     const Config& c = layer.config();
-    const bool third = c.text("model_type", "").starts_with("qwen3");
+    const bool third = type_of(c).starts_with("qwen3");
     Block attention = attention_block(layer, {.qkv_bias = third ? c.boolean("attention_bias", false)
                                                                 : c.boolean("qkv_bias", true),
                                               .qk_norm = third,
@@ -200,7 +201,7 @@ namespace {
 /// Deepseek v1 has ordinary attention, V3.2 and what follows it a sparse one.
 Block deepseek_attention(const Place& layer, std::int64_t index) {
   const Config& c = layer.config();
-  if (c.text("model_type", "") == "deepseek") return attention_block(layer, {});
+  if (type_of(c) == "deepseek") return attention_block(layer, {});
   if (has_sparse_attention(c))
     return block_of(std::make_shared<SparseMlaAttention>(layer / "self_attn", index));
   return block_of(std::make_shared<MlaAttention>(layer / "self_attn"));

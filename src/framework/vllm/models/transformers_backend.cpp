@@ -8,11 +8,13 @@
 #include "framework/vllm/layers/attention.h"
 #include "framework/vllm/layers/mlp.h"
 #include "framework/vllm/models/dense.h"
+#include "framework/vllm/models/tied_head.h"
 #include "framework/vllm/ops.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/normalization.h"
 #include "ghost/ops/pointwise.h"
+#include "model/type_of.h"
 #include "nn/activations.h"
 
 namespace memtape::vllm {
@@ -31,7 +33,6 @@ struct Traits {
   bool some_without_rope = false;   ///< no_rope_layers (SmolLM 3)
   bool float32_rope = false;        ///< cos and sin stay float32 (OLMo 2)
   bool packed_qkv = false;          ///< one projection with heads interleaved (GPT-NeoX)
-  bool tied = false;                ///< where the configuration does not say
   const char* activation = "gelu";  ///< where the configuration does not say
   double rotary = 1;
 };
@@ -311,7 +312,7 @@ class BackendDecoder final : public ServedModel {
       if (traits_.some_without_rope && !has_rope(c, i))
         layers_[static_cast<std::size_t>(i - range.first)].attention().leave_out_rope();
     head_.emplace(place / "lm_head", vocabulary, hidden_);
-    if (c.boolean("tie_word_embeddings", traits_.tied)) head_->tie(embedding_->table());
+    if (ties_head(c)) head_->tie(embedding_->table());
     ropes_ = count_ropes(c);
     for (std::int64_t i = 0; i < ropes_; ++i)
       for (const char* name : {"inv_freq", "original_inv_freq"})
@@ -356,7 +357,7 @@ class BackendDecoder final : public ServedModel {
     if (at < has.size()) return has[at] != 0;
     return (layer + 1) % c.integer("no_rope_layer_interval", 4) != 0;
   }
-  static bool is_olmo3(const Config& c) { return c.text("model_type", "") == "olmo3"; }
+  static bool is_olmo3(const Config& c) { return type_of(c) == "olmo3"; }
   static std::int64_t window_of(const Config& c, std::int64_t layer) {
     constexpr std::int64_t kEveryFull = 4;
     if (!is_olmo3(c) || c.has("layer_types")) return layer_window(c, layer);
@@ -427,7 +428,7 @@ std::unique_ptr<ServedModel> make_olmo2(const Place& place) {
 std::unique_ptr<ServedModel> make_starcoder2(const Place& place) {
   const bool bias = place.config().boolean("use_bias", true);
   return std::make_unique<BackendDecoder>(
-      place, Traits{.qkv_bias = bias, .output_bias = bias, .mlp_bias = bias, .tied = true});
+      place, Traits{.qkv_bias = bias, .output_bias = bias, .mlp_bias = bias});
 }
 
 std::unique_ptr<ServedModel> make_gpt_neox(const Place& place) {
@@ -448,8 +449,7 @@ std::unique_ptr<ServedModel> make_smollm3(const Place& place) {
                     .output_bias = bias,
                     .mlp_bias = place.config().boolean("mlp_bias", false),
                     .gated = true,
-                    .some_without_rope = true,
-                    .tied = true});
+                    .some_without_rope = true});
 }
 
 std::unique_ptr<ServedModel> make_olmo(const Place& place) {

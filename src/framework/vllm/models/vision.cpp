@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/vllm/models/vision.h"
 
+#include "model/type_of.h"
+
 namespace memtape::vllm {
 namespace {
 
@@ -163,8 +165,8 @@ bool make_vision_tower(const Place& place) {
   if (!text.has("vision_config")) return true;
   const Config c = text.object("vision_config");
   if (c.keys().empty()) return true;  // a server of text alone
-  const std::string type = c.text("model_type", "");
-  const std::string whole = text.text("model_type", "");
+  const std::string type = type_of(c);
+  const std::string whole = type_of(text);
   Maker maker(place);
   if (type == "siglip_vision_model" && whole.starts_with("gemma3"))
     gemma3(maker, c, text);
