@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "model/type_of.h"
 #include "predict/rank_report.h"
 #include "predict/recipe_excess.h"
 
@@ -12,10 +13,10 @@ namespace memtape {
 namespace {
 
 /// Families whose compiled steps were recorded (tests/truth/torch_compile.jsonl).
-bool is_recorded(std::string_view model_type) {
+bool is_recorded(std::string_view family) {
   constexpr auto kRecorded = std::to_array<std::string_view>(
       {"llama", "mistral", "qwen2", "qwen3", "phi3", "gemma2", "gpt2"});
-  return std::find(kRecorded.begin(), kRecorded.end(), model_type) != kRecorded.end();
+  return std::find(kRecorded.begin(), kRecorded.end(), family) != kRecorded.end();
 }
 
 /// By what another recipe takes more, and as much again as `beside`.
@@ -83,7 +84,7 @@ Result<void> widen_by_compile(Bounds& bounds, const Config& config, const TrainR
       "what torch.compile takes while it tries kernels in the first step stays reserved");
   if (recipe.checkpointing != Checkpointing::none)
     if (const auto done = widen_by_recomputing(bounds, config, recipe, device); !done) return done;
-  if (is_recorded(config.text("model_type", ""))) return {};
+  if (is_recorded(type_of(config))) return {};
   return widen_by_graph_breaks(bounds, config, recipe, device);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "framework/torch/train_loop.h"
+#include "model/type_of.h"
 #include "predict/advice.h"
 #include "predict/bounds.h"
 #include "predict/compiled_bounds.h"
@@ -40,7 +41,7 @@ std::optional<Bytes> total_of(const DeviceSetup& device) {
 ModelSummary model_summary(const ModelRequest& model, const TrainRecipe& recipe,
                            const torch::StaticBytes& statics) {
   return {.id = model.id,
-          .family = model.config.text("model_type", ""),
+          .family = type_of(model.config),
           .parameters = statics.parameters,
           .trainable_parameters = statics.trainable_parameters,
           .weight_bytes = statics.weight_bytes,

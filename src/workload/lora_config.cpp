@@ -89,7 +89,7 @@ void read_dropout(JsonReader& json, LoraRecipe& lora) {
 
 /// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING (peft 0.21, utils/constants.py).
 struct DefaultTargets {
-  std::string_view model_type;
+  std::string_view family;
   std::array<std::string_view, 4> names;
 };
 constexpr auto kDefaultTargets = std::to_array<DefaultTargets>({
@@ -242,10 +242,10 @@ Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe) {
   return {};
 }
 
-std::vector<std::string> default_lora_targets(std::string_view model_type) {
+std::vector<std::string> default_lora_targets(std::string_view family) {
   std::vector<std::string> targets;
   for (const DefaultTargets& row : kDefaultTargets)
-    if (row.model_type == model_type)
+    if (row.family == family)
       for (const std::string_view name : row.names)
         if (!name.empty()) targets.emplace_back(name);
   return targets;

@@ -18,7 +18,7 @@ Result<void> set_lora_config(const NamedValue& option, TrainRecipe& recipe);
 /// The one target of a LoraConfig that names none: peft chooses by the model's type.
 inline constexpr std::string_view kDefaultLoraTargets = "peft's default";
 
-/// peft's choice for a model_type; none for those it does not know.
-std::vector<std::string> default_lora_targets(std::string_view model_type);
+/// peft's choice for a family; none for those it does not know.
+std::vector<std::string> default_lora_targets(std::string_view family);
 
 }  // namespace memtape

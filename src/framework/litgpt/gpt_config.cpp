@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "family/parts/config_checks.h"
+#include "model/type_of.h"
 
 namespace memtape::litgpt {
 namespace {
@@ -103,7 +104,7 @@ void read_falcon(const Config& c, GptConfig& g) {
 }
 
 struct Architecture {
-  std::string_view model_type;
+  std::string_view family;
   void (*read)(const Config&, GptConfig&);
 };
 
@@ -122,19 +123,19 @@ constexpr auto kArchitectures = std::to_array<Architecture>({{"llama", read_llam
 }  // namespace
 
 Result<GptConfig> read_gpt_config(const Config& config) {
-  const std::string model_type = config.text("model_type", "");
+  const std::string family = type_of(config);
   std::vector<std::string_view> known;
   for (const Architecture& architecture : kArchitectures) {
-    known.push_back(architecture.model_type);
-    if (architecture.model_type != model_type) continue;
+    known.push_back(architecture.family);
+    if (architecture.family != family) continue;
     GptConfig read;
     read_sizes(config, read);
     architecture.read(config, read);
     if (const Result<void> fine = config.check(); !fine) return tl::unexpected(fine.error());
     return read;
   }
-  return unsupported("\"" + model_type + "\" is not modelled by --framework litgpt",
-                     config.where() + ": model_type", suggestion(model_type, known));
+  return unsupported("\"" + family + "\" is not modelled by --framework litgpt",
+                     config.where() + ": model_type", suggestion(family, known));
 }
 
 }  // namespace memtape::litgpt

@@ -6,6 +6,7 @@
 
 #include "framework/llamacpp/arch/architectures.h"
 #include "framework/llamacpp/hf_converter.h"
+#include "model/type_of.h"
 
 namespace memtape::llamacpp {
 namespace {
@@ -77,7 +78,7 @@ void deepseek(Converter& w) {
   w.set("attention.key_length_mla", nope + rotated);
   w.set("attention.value_length_mla", w.c.dimension("v_head_dim", 128));
   w.set("rope.dimension_count", rotated);
-  const bool third = w.c.text("model_type", "") == "deepseek_v3";
+  const bool third = type_of(w.c) == "deepseek_v3";
   const std::string scores = w.c.text("scoring_func", third ? "sigmoid" : "softmax");
   w.set("expert_gating_func", scores == "sigmoid" ? 2 : 1);
 }
@@ -262,7 +263,7 @@ constexpr std::array kConfigKinds{
 }  // namespace
 
 Result<Converted> convert(const Config& config) {
-  std::string type = config.text("model_type", "");
+  std::string type = type_of(config);
   if (type == "mistral3") type = config.object("text_config").text("model_type", "mistral");
   const auto kind = std::ranges::find(kConfigKinds, type, &ConfigKind::model_type);
   if (kind == kConfigKinds.end()) {

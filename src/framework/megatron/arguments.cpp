@@ -12,6 +12,7 @@
 #include "framework/megatron/hybrid_arguments.h"
 #include "framework/megatron/layers_per_stage.h"
 #include "framework/megatron/transformers_model.h"
+#include "model/type_of.h"
 
 namespace memtape::megatron {
 namespace {
@@ -467,9 +468,8 @@ bool Arguments::offloads(std::string_view module) const {
 }
 
 Result<Arguments> read_arguments(const Config& config, const TrainRecipe& recipe) {
-  Result<Arguments> a = config.text("model_type", "") == "megatron"
-                            ? from_launch(config, recipe)
-                            : from_transformers(config, recipe);
+  Result<Arguments> a = type_of(config) == "megatron" ? from_launch(config, recipe)
+                                                      : from_transformers(config, recipe);
   if (!a) return a;
   a->moe.load = recipe.expert_load;
   if (const auto fine = check_data_parallel(recipe.layout, *a); !fine)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/megatron/bridge.h"
 
+#include "model/type_of.h"
+
 #include <string>
 
 namespace memtape::megatron {
@@ -46,7 +48,7 @@ void add_deepseek_v3(const Config& c, Attributes& a) {
 }  // namespace
 
 void add_bridge(const Config& c, const Config& s, const TrainRecipe& recipe, Attributes& a) {
-  const std::string family = c.text("model_type", "");
+  const std::string family = type_of(c);
   a.text("transformer_impl", "transformer_engine");
   a.text("attention_backend", recipe.attention == AttentionChoice::eager   ? "unfused"
                               : recipe.attention == AttentionChoice::flash ? "flash"

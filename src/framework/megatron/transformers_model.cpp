@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "framework/megatron/attributes.h"
 #include "framework/megatron/bridge.h"
+#include "model/type_of.h"
 
 namespace memtape::megatron {
 namespace {
@@ -82,7 +83,7 @@ std::string layer_list(std::int64_t layers, const auto& is_expert) {
 }
 
 CountedExperts experts_of(const Config& c) {
-  const std::string family = c.text("model_type", "");
+  const std::string family = type_of(c);
   const std::int64_t layers = c.has("num_hidden_layers") ? c.layers("num_hidden_layers") : 0;
   if (family == "mixtral")
     return {.count = c.dimension("num_local_experts", 8),
@@ -149,7 +150,7 @@ void add_gpt2(const Config& c, const Config& strategy, Attributes& a) {
 }
 
 void add_decoder(const Config& c, const Config& strategy, Attributes& a) {
-  const std::string family = c.text("model_type", "");
+  const std::string family = type_of(c);
   const std::int64_t heads = c.dimension("num_attention_heads");
   const std::int64_t hidden = c.dimension("hidden_size");
   a.number("num_layers", c.layers("num_hidden_layers"));
@@ -178,7 +179,7 @@ void add_split(const Config& c, const Config& s, std::int64_t stages, Attributes
       "decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers",
       "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split",
       "pipeline_model_parallel_layout"};
-  const std::string family = c.text("model_type", "");
+  const std::string family = type_of(c);
   if (std::ranges::any_of(kSaid, [&](const auto key) { return s.has(key); })) return;
   const std::int64_t layers = family == "gpt2" ? 0 : c.layers("num_hidden_layers");
   if (layers % stages == 0) return;
@@ -263,7 +264,7 @@ bool is_local(const Config& strategy, const TrainRecipe& recipe) {
 }  // namespace
 
 Result<Config> megatron_configuration(const Config& c, const TrainRecipe& recipe) {
-  const std::string family = c.text("model_type", "");
+  const std::string family = type_of(c);
   if (std::ranges::find(kFamilies, family) == kFamilies.end())
     return unsupported(fmt::format("\"{}\" is not modelled by --framework megatron-core", family),
                        c.where() + ": model_type", suggestion(family, kFamilies));
@@ -305,7 +306,7 @@ TrainRecipe resolved(TrainRecipe recipe, const Config& c) {
   const std::string backend = c.text("attention_backend", "");
   if (backend == "unfused" || backend == "local" || c.text("transformer_impl", "") == "local")
     recipe.attention = AttentionChoice::eager;
-  if (c.text("model_type", "") == "deepseek_v3" && recipe.attention != AttentionChoice::eager)
+  if (type_of(c) == "deepseek_v3" && recipe.attention != AttentionChoice::eager)
     recipe.not_modelled.emplace_back(
         "Megatron-Bridge runs DeepSeek's shared experts beside the exchange of tokens "
         "(moe_shared_expert_overlap); here they run after it");

@@ -10,6 +10,7 @@
 #include "framework/sglang/memory_pool.h"
 #include "framework/vllm/resolve.h"
 #include "mesh/nccl.h"
+#include "model/type_of.h"
 
 namespace memtape::sglang {
 namespace {
@@ -262,7 +263,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
     if (answer.failure.empty()) answer.failure = start_failure((*runs)[i], *args);
   }
   answer.model.id = request.id;
-  answer.model.family = config.text("model_type", "");
+  answer.model.family = type_of(config);
   if (request.header) answer.model.parameters = request.header->total_elements();
   add_settings(answer, *args, runs->front().pools);
   add_remarks(answer, *args, runs->front().pools);

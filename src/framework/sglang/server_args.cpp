@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "framework/vllm/resolve.h"
 #include "mesh/reported_memory.h"
+#include "model/type_of.h"
 #include "workload/serve_gpus.h"
 
 namespace memtape::sglang {
@@ -30,7 +31,7 @@ Result<DType> dtype_of(const ServeOptions& options, const Config& config) {
   const std::optional<DType> held = dtype_from_name(text);
   if (!held) return bad_input("is not a type: " + text, config.where() + ": torch_dtype");
   if (*held != DType::float32) return *held;
-  return config.text("model_type", "").starts_with("gemma") ? DType::bfloat16 : DType::float16;
+  return type_of(config).starts_with("gemma") ? DType::bfloat16 : DType::float16;
 }
 
 /// get_context_length (utils/hf_transformers_utils.py): what ropes multiply counts, unless they say
@@ -84,7 +85,7 @@ bool has_swa_pool(const Config& config) {
 bool has_extra_buffer(const Config& whole) {
   constexpr std::array<std::string_view, 6> kTypes{"qwen3_next", "qwen3_5",          "qwen3_5_moe",
                                                    "falcon_h1",  "granitemoehybrid", "nemotron_h"};
-  return std::ranges::find(kTypes, whole.text("model_type", "")) != kTypes.end();
+  return std::ranges::find(kTypes, type_of(whole)) != kTypes.end();
 }
 
 /// multimodal_breakable_cuda_graph_supported_model_archs of srt/configs/model_config.py, of the

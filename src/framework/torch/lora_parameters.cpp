@@ -37,9 +37,9 @@ struct OldNames {
 constexpr OldNames kMixtralNames{"gate", "w1", "w3", "w2"};
 constexpr OldNames kQwen2MoeNames{"gate", "gate_proj", "up_proj", "down_proj"};
 
-const OldNames* old_names(std::string_view model_type) {
-  if (std::ranges::find(kLikeMixtral, model_type) != kLikeMixtral.end()) return &kMixtralNames;
-  if (std::ranges::find(kLikeQwen2Moe, model_type) != kLikeQwen2Moe.end()) return &kQwen2MoeNames;
+const OldNames* old_names(std::string_view family) {
+  if (std::ranges::find(kLikeMixtral, family) != kLikeMixtral.end()) return &kMixtralNames;
+  if (std::ranges::find(kLikeQwen2Moe, family) != kLikeQwen2Moe.end()) return &kQwen2MoeNames;
   return nullptr;
 }
 
@@ -50,7 +50,7 @@ bool is_target(const LoraRecipe& recipe, std::string_view old_name) {
 }
 
 /// What ParamWrapper raises a ValueError for, and what is not modelled.
-Result<void> check(const LoraRecipe& recipe, std::string_view model_type) {
+Result<void> check(const LoraRecipe& recipe, std::string_view family) {
   const std::string hint = "target the attention's layers alone, or none of those options";
   if (recipe.dropout > 0)
     return bad_input("peft cannot drop out in adapters of experts", "lora_dropout", hint);
@@ -60,7 +60,7 @@ Result<void> check(const LoraRecipe& recipe, std::string_view model_type) {
       !recipe.rank_pattern.empty())
     return unsupported("adapters of some experts only are not modelled", "--peft", hint);
   // All linear layers by their last names, of which one is a convolution's, too: "proj".
-  if (model_type == "glm4v_moe" && is_target(recipe, "all-linear"))
+  if (family == "glm4v_moe" && is_target(recipe, "all-linear"))
     return unsupported("adapters of the vision tower's convolution are not modelled",
                        "--lora-targets", "name the layers");
   return {};
@@ -161,8 +161,8 @@ std::vector<ModuleNode*> nest(nn::ModuleTree& tree, ModuleNode& node, std::size_
 }  // namespace
 
 Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& modules,
-                                           const LoraRecipe& recipe, std::string_view model_type) {
-  const OldNames* names = old_names(model_type);
+                                           const LoraRecipe& recipe, std::string_view family) {
+  const OldNames* names = old_names(family);
   if (!names) return ParameterTargets{};
   const bool gate = is_target(recipe, names->gate), up = is_target(recipe, names->up),
              down = is_target(recipe, names->down), router = is_target(recipe, names->router);
@@ -170,7 +170,7 @@ Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& m
   if (gate != up)
     return bad_input("peft adapts the gate and the up projection of experts together",
                      "--lora-targets", std::string(names->gate) + " and " + std::string(names->up));
-  if (const Result<void> good = check(recipe, model_type); !good)
+  if (const Result<void> good = check(recipe, family); !good)
     return tl::unexpected(good.error());
   ParameterTargets found;
   for (const std::string_view name : names->all()) found.converted.push_back(name);

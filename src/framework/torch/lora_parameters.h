@@ -29,7 +29,7 @@ struct ParameterTargets {
 };
 
 Result<ParameterTargets> parameter_targets(const std::vector<nn::NamedModule>& modules,
-                                           const LoraRecipe& recipe, std::string_view model_type);
+                                           const LoraRecipe& recipe, std::string_view family);
 
 /// The matrices of one parameter.
 struct LoraFactors {

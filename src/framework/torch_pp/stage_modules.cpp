@@ -4,6 +4,7 @@
 #include "framework/torch/freeze.h"
 #include "framework/torch/model_setup.h"
 #include "ghost/autograd/node.h"
+#include "model/type_of.h"
 
 namespace memtape::torch_pp {
 namespace {
@@ -44,8 +45,8 @@ Result<std::unique_ptr<family::PretrainedModel>> model_without_memory(const Conf
   if (!model) return model;
   family::StageParts* const parts = (*model)->stage_parts();
   if (!parts || !parts->can_be_cut())
-    return unsupported("\"" + config.text("model_type", "") + "\" is not cut into stages",
-                       "--framework torch-pp", "a plain stack of decoder layers such as llama");
+    return unsupported("\"" + type_of(config) + "\" is not cut into stages", "--framework torch-pp",
+                       "a plain stack of decoder layers such as llama");
   untie(*parts);
   if (!recipe.freeze.empty())
     torch::freeze(nn::named_parameters((*model)->tree.root()), recipe.freeze);

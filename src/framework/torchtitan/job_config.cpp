@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "framework/torch/strategy.h"
+#include "model/type_of.h"
 
 namespace memtape::torchtitan {
 namespace {
@@ -156,7 +157,7 @@ Result<void> read_layout(const Config& model, const Config& json, const TrainRec
   job.fsdp2.mesh =
       Layout({{"pp", pp}, {"replicate", replicas}, {"shard", *shards * cp}, {"tp", tp}});
   // deepseek_v3's models are sharded among one rank, too, where ranks share experts.
-  const bool is_qwen3 = model.text("model_type", "").starts_with("qwen3");
+  const bool is_qwen3 = type_of(model).starts_with("qwen3");
   job.shards = *shards * cp > 1 || (job.expert_parallel > 1 && !is_qwen3);
   if (job.replicates() && tp * pp > 1)
     return bad_input("torchtitan's DDP goes with no other parallelism",
@@ -182,7 +183,7 @@ Result<void> read_layout(const Config& model, const Config& json, const TrainRec
 Result<void> read_pipeline_parallel(const Config& model, const Config& json,
                                     const TrainRecipe& recipe, JobConfig& job) {
   if (job.size("pp") == 1) return {};
-  if (model.text("model_type", "").starts_with("qwen3"))
+  if (type_of(model).starts_with("qwen3"))
     return bad_input("torchtitan's qwen3 has no pipelining_fn", "--pp", "1");
   if (!job.since(kEndsAreUnits))
     return unsupported("pipelines of so early a checkout are not modelled", "--strategy: version",

@@ -10,6 +10,7 @@
 #include "framework/torchtitan/rotary.h"
 #include "ghost/ops/attention.h"
 #include "ghost/ops/joins.h"
+#include "model/type_of.h"
 
 namespace memtape::torchtitan {
 namespace {
@@ -26,7 +27,7 @@ std::optional<nn::Linear> linear_if(bool wanted, const nn::Scope& scope, const c
 }  // namespace
 
 LatentArgs read_latent_args(const Config& c) {
-  const bool is_v3 = c.text("model_type", "") == "deepseek_v3";
+  const bool is_v3 = type_of(c) == "deepseek_v3";
   LatentArgs args{.dim = c.dimension("hidden_size", is_v3 ? 7168 : 4096),
                   .n_heads = c.dimension("num_attention_heads", is_v3 ? 128 : 32),
                   .kv_lora_rank = c.dimension("kv_lora_rank", 512),

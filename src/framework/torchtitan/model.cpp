@@ -14,6 +14,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
+#include "model/type_of.h"
 
 namespace memtape::torchtitan {
 namespace {
@@ -43,7 +44,7 @@ std::optional<Norm> norm_if(bool wanted, const nn::Scope& scope, const char* nam
 
 /// The model_types that torchtitan has a decoder for.
 struct Known {
-  std::string_view model_type;
+  std::string_view family;
   Rope rope;
   bool qk_norm, is_latent, is_mixture;
 };
@@ -71,13 +72,13 @@ void read_mixture(const Config& config, const Known& known, const TrainRecipe& r
   args.moe->expert_parallel = job.expert_parallel;
   args.moe->load = recipe.expert_load;
   args.keeps_all_to_all = !known.qk_norm;
-  if (known.model_type == "llama4_text") {
+  if (known.family == "llama4_text") {
     args.hidden_dim = config.dimension("intermediate_size_mlp", 16384);
     args.mixture_every = config.dimension("interleave_moe_layer_step", 1);
   }
   if (!known.is_latent) return;
   args.n_dense_layers =
-      config.count("first_k_dense_replace", known.model_type == "deepseek_v3" ? 3 : 0);
+      config.count("first_k_dense_replace", known.family == "deepseek_v3" ? 3 : 0);
   args.latent = read_latent_args(config);
   args.latent->norm = args.norm;
   args.head_dim = args.latent->qk_rope_head_dim;
@@ -86,17 +87,16 @@ void read_mixture(const Config& config, const Known& known, const TrainRecipe& r
 }  // namespace
 
 Config decoder_config(const Config& config) {
-  return config.text("model_type", "") == "llama4" ? config.object("text_config") : config;
+  return type_of(config) == "llama4" ? config.object("text_config") : config;
 }
 
 Result<ModelArgs> read_model_args(const Config& config, const TrainRecipe& recipe,
                                   const JobConfig& job) {
-  const std::string model_type = config.text("model_type", "");
-  const auto* const known =
-      std::find_if(kKnownModels.begin(), kKnownModels.end(),
-                   [&](const Known& k) { return k.model_type == model_type; });
+  const std::string family = type_of(config);
+  const auto* const known = std::find_if(kKnownModels.begin(), kKnownModels.end(),
+                                         [&](const Known& k) { return k.family == family; });
   if (known == kKnownModels.end())
-    return unsupported("torchtitan's model for \"" + model_type + "\" is not modelled",
+    return unsupported("torchtitan's model for \"" + family + "\" is not modelled",
                        "--framework torchtitan",
                        "llama (llama3), qwen3, qwen3_moe, deepseek_v3 or llama4");
   if (known->is_mixture && (!job.since(kMixtures) || job.since(kReturnsNoOutputs)))

@@ -21,6 +21,7 @@
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "mesh/shards.h"
+#include "model/type_of.h"
 
 namespace memtape::torchtitan {
 namespace {
@@ -40,7 +41,7 @@ class NothingKept {
 
 /// What transformers' configurations leave out.
 struct Defaults {
-  std::string_view model_type;
+  std::string_view family;
   std::int64_t num_experts, num_shared_experts, top_k, hidden_dim;
   bool by_sigmoid = false, route_norm = false, score_before_experts = false;
 };
@@ -81,9 +82,9 @@ Tensor run_experts(const Tensor& w1, const Tensor& w2, const Tensor& w3, const T
 }  // namespace
 
 MoeArgs read_moe_args(const Config& config) {
-  const std::string model_type = config.text("model_type", "");
+  const std::string family = type_of(config);
   const auto known = std::find_if(kDefaults.begin(), kDefaults.end(),
-                                  [&](const Defaults& d) { return d.model_type == model_type; });
+                                  [&](const Defaults& d) { return d.family == family; });
   const Defaults& otherwise = known == kDefaults.end() ? kDefaults.front() : *known;
   const bool is_llama4 = otherwise.score_before_experts;
   MoeArgs args{
@@ -93,7 +94,7 @@ MoeArgs read_moe_args(const Config& config) {
       .top_k = config.dimension("num_experts_per_tok", otherwise.top_k),
       .hidden_dim = config.dimension(is_llama4 ? "intermediate_size" : "moe_intermediate_size",
                                      otherwise.hidden_dim)};
-  if (model_type.starts_with("deepseek"))
+  if (family.starts_with("deepseek"))
     args.num_shared_experts = config.count("n_shared_experts", otherwise.num_shared_experts);
   const char* const score_func = otherwise.by_sigmoid ? "sigmoid" : "softmax";
   args.by_sigmoid = config.text("scoring_func", score_func) == "sigmoid";

@@ -9,6 +9,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "model/type_of.h"
 #include "nn/layers.h"
 
 namespace memtape::transformers {
@@ -120,7 +121,7 @@ family::ModelOutput cce_forward(family::PretrainedModel& model, const family::Ba
 }
 
 Result<CutCrossEntropy> cut_cross_entropy_of(const Config& config, family::PretrainedModel& model) {
-  const std::string type = config.text("model_type", "");
+  const std::string type = type_of(config);
   const bool scales = config.number("logits_scaling", 1.0) != 1.0 || type.starts_with("cohere");
   if (model.head() && !scales)
     return CutCrossEntropy{.scored = {},

@@ -9,6 +9,7 @@
 #include "allocator/placement.h"
 #include "framework/transformers/generation_flags.h"
 #include "mesh/torch_support.h"
+#include "model/type_of.h"
 #include "timeline/play.h"
 #include "workload/device_traits.h"
 #include "workload/serve_gpus.h"
@@ -244,7 +245,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
 
   ServeAnswer answer;
   answer.model = {.id = request.id,
-                  .family = request.config->text("model_type", ""),
+                  .family = type_of(*request.config),
                   .parameters = run->parameters,
                   .weight_bytes = run->parameter_bytes};
   answer.workload = settings_of(*recipe);

@@ -40,6 +40,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
+#include "model/type_of.h"
 #include "nn/layers.h"
 #include "workload/optim_arguments.h"
 
@@ -54,7 +55,7 @@ using ghost::Tensor;
 /// (Trainer._loss_shifts_labels). Of decoders only GPT-2's is called GPT2LMHeadModel.
 bool loss_shifts_labels(const Config& config, const TrainRecipe& recipe) {
   return recipe.task == Task::image_text_to_text ||
-         (recipe.task == Task::causal_lm && config.text("model_type", "") != "gpt2");
+         (recipe.task == Task::causal_lm && type_of(config) != "gpt2");
 }
 
 /// DeepSpeed's, of the model and of trl's reference beside it, which has one over ZeRO 3 alone.
@@ -98,11 +99,11 @@ class Trainer {
 
   /// apply_liger_kernel; it leaves the head to trl where trl has taken it, and classifiers theirs:
   /// it replaces the forward of ...ForCausalLM alone.
-  Result<void> use_liger_kernels(std::string_view model_type) {
+  Result<void> use_liger_kernels(std::string_view family) {
     if (!recipe_.trainer.use_liger_kernel) return {};
     const LigerRecipe& liger = recipe_.trainer.liger_kernel_config;
-    if (const Result<void> done = liger::apply(model_, model_type, liger); !done) return done;
-    if (liger.fused_linear_cross_entropy && liger::has_kernels(model_type) &&
+    if (const Result<void> done = liger::apply(model_, family, liger); !done) return done;
+    if (liger.fused_linear_cross_entropy && liger::has_kernels(family) &&
         !recipe_.trainer.is_of_trl() && !is_classification(recipe_.task))
       prepared_.replace_forward(
           [this](const Batch& inputs) { return liger::lce_forward(model_, inputs); });
@@ -441,7 +442,7 @@ Result<torch::TrainRun> run_program(const Config& config, const TrainRecipe& rec
   if (!reference) return tl::unexpected(reference.error());
   const Models models{*loaded->model, reference->get(), *engines};
   Trainer trainer(recipe, models, loss_shifts_labels(config, recipe), place.rank);
-  if (const Result<void> ready = trainer.use_liger_kernels(config.text("model_type", "")); !ready)
+  if (const Result<void> ready = trainer.use_liger_kernels(type_of(config)); !ready)
     return tl::unexpected(ready.error());
   if (const Result<void> ready = trainer.use_cut_cross_entropy(config); !ready)
     return tl::unexpected(ready.error());

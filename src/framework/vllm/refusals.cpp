@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
@@ -40,7 +41,7 @@ Result<void> check_type(const Settings& s) {
 /// for gpt-oss, Triton's, refuses (triton_attn.py).
 Result<void> check_cache(const Config& config, const Settings& s) {
   constexpr int kAda = 89;
-  const bool has_sinks = config.text("model_type", "") == "gpt_oss";
+  const bool has_sinks = type_of(config) == "gpt_oss";
   if (s.kv_dtype != KvDType::fp8 || !has_sinks || s.device.capability() >= kAda) return {};
   return bad_input(fmt::format("no kernel for {} reads an fp8 cache and sinks", s.device.name),
                    "--kv-cache-dtype", "bfloat16");

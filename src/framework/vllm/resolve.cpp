@@ -13,6 +13,7 @@
 #include "framework/vllm/refusals.h"
 #include "framework/vllm/speculation.h"
 #include "model/config_overrides.h"
+#include "model/type_of.h"
 #include "workload/device_traits.h"
 #include "workload/serve_gpus.h"
 
@@ -64,7 +65,7 @@ std::optional<std::int64_t> longest(const Config& config) {
   const std::string type = rope.text({"rope_type", "type"}, "default");
   const bool counted = type == "su" || type == "longrope" || type == "llama3" || type == "yarn" ||
                        type == "default" || type == "mrope";
-  const bool gemma3 = config.text("model_type", "").find("gemma3") != std::string::npos;
+  const bool gemma3 = type_of(config).find("gemma3") != std::string::npos;
   if (!counted && !gemma3)
     length = static_cast<std::int64_t>(static_cast<double>(*length) *
                                        rope.optional_number("factor").value_or(1.0));
@@ -301,7 +302,7 @@ std::string_view text_architecture(const Config& whole, const Config& text) {
   for (const TextPart& part : kTextParts)
     if (std::ranges::find(names, part.architecture) != names.end()) return part.text;
   if (!whole.has("text_config")) return {};
-  const std::string type = text.text("model_type", "");
+  const std::string type = type_of(text);
   const auto part = std::ranges::find(kTextParts, std::string_view(type), &TextPart::architecture);
   return part == kTextParts.end() ? std::string_view() : part->text;
 }
@@ -372,7 +373,7 @@ Result<bool> serves_text_alone(const ServeOptions& options, const Config& config
   const Result<Config> limits = Config::parse(*text, "--limit-mm-per-prompt");
   if (!limits) return tl::unexpected(limits.error());
   const auto none = [&](const char* kind) { return limits->optional_integer(kind) == 0; };
-  const bool has_videos = config.text("model_type", "").starts_with("qwen");
+  const bool has_videos = type_of(config).starts_with("qwen");
   return none("image") && (!has_videos || none("video"));
 }
 

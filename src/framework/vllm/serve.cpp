@@ -13,6 +13,7 @@
 #include "framework/vllm/resolve.h"
 #include "framework/vllm/startup.h"
 #include "mesh/nccl.h"
+#include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
@@ -369,7 +370,7 @@ Result<ServeAnswer> serve(const ServeRequest& request) {
     answer.ranks.push_back(std::move(rank));
   }
   answer.model.id = request.id;
-  answer.model.family = config.text("model_type", "");
+  answer.model.family = type_of(config);
   for (const RankRun& run : *runs) answer.model.weight_bytes += run.startup.weights_bytes;
   if (request.header) answer.model.parameters = request.header->total_elements();
   add_settings(answer, runs->front().settings);

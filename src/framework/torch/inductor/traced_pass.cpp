@@ -9,6 +9,7 @@
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
+#include "model/type_of.h"
 
 namespace memtape::torch::inductor {
 namespace {
@@ -50,7 +51,7 @@ family::ModelOutput forward(family::PretrainedModel& model, const TrainRecipe& r
 /// PreTrainedModel.loss_function finds no loss by the name of GPT2LMHeadModel and says so: at its
 /// warning torch.compile ends one graph and begins another (modeling_utils.py).
 bool breaks_at_loss(const Config& config, const TrainRecipe& recipe) {
-  return recipe.task == Task::causal_lm && config.text("model_type", "") == "gpt2";
+  return recipe.task == Task::causal_lm && type_of(config) == "gpt2";
 }
 
 /// A checkpointed call stays in the graph, its nodes tagged with its number

@@ -10,6 +10,7 @@
 
 #include "framework/torch/lora_layer.h"
 #include "framework/transformers/axolotl/lora_functions.h"
+#include "model/type_of.h"
 
 namespace memtape::transformers::axolotl {
 namespace {
@@ -77,7 +78,7 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
 }
 
 Result<void> check(const Config& config, const TrainRecipe& recipe, bool partitions_parameters) {
-  const std::string type = config.text("model_type", "");
+  const std::string type = type_of(config);
   const FusedLoraRecipe& kernels = recipe.trainer.lora_kernels;
   if (!recipe.lora)
     return bad_input("axolotl's fused LoRA kernels need an adapter", "--lora_mlp_kernel",

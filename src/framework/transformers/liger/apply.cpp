@@ -19,7 +19,7 @@ enum class Gate { silu, gelu, fused_silu };
 
 /// What apply_liger_kernel_to_MODEL patches.
 struct Kernels {
-  std::string_view model_type;
+  std::string_view family;
   Gate gate;
   bool norms_in_place = true;  ///< of the layers; gemma's last norm is like them
   bool inner_norms = false;    ///< q_norm and k_norm, too
@@ -49,9 +49,9 @@ constexpr auto kOthers = std::to_array<std::string_view>(
      "pixtral",     "qwen3_moe",   "qwen2_vl",    "qwen2_5_vl", "qwen3_next", "qwen3_5",
      "qwen3_vl",    "paligemma",   "falcon_h1",   "smolvlm",    "exaone4",    "hunyuan_v1_dense"});
 
-const Kernels* find(std::string_view model_type) {
+const Kernels* find(std::string_view family) {
   for (const Kernels& kernels : kKernels)
-    if (kernels.model_type == model_type) return &kernels;
+    if (kernels.family == family) return &kernels;
   return nullptr;
 }
 
@@ -128,12 +128,12 @@ bool is_norm(const ModuleNode& node, const Kernels& kernels) {
 /// Olmo's last norm is patched as Llama's is, whatever those of its layers are.
 bool in_place(const ModuleNode& node, const Kernels& kernels) {
   return kernels.norms_in_place ||
-         (node.name == "norm" && kernels.model_type.substr(0, 4) == "olmo");
+         (node.name == "norm" && kernels.family.substr(0, 4) == "olmo");
 }
 
-Result<void> check(const Kernels* kernels, std::string_view model_type, const LigerRecipe& recipe) {
-  if (!kernels && std::find(kOthers.begin(), kOthers.end(), model_type) != kOthers.end())
-    return unsupported("Liger's kernels for " + std::string(model_type) + " are not modelled",
+Result<void> check(const Kernels* kernels, std::string_view family, const LigerRecipe& recipe) {
+  if (!kernels && std::find(kOthers.begin(), kOthers.end(), family) != kOthers.end())
+    return unsupported("Liger's kernels for " + std::string(family) + " are not modelled",
                        "--use_liger_kernel", "false");
   if (kernels && (recipe.cross_entropy.value_or(!kernels->has_fused_head)))
     return unsupported("Liger's cross entropy is not modelled", "--liger_kernel_config",
@@ -143,12 +143,12 @@ Result<void> check(const Kernels* kernels, std::string_view model_type, const Li
 
 }  // namespace
 
-bool has_kernels(std::string_view model_type) { return find(model_type) != nullptr; }
+bool has_kernels(std::string_view family) { return find(family) != nullptr; }
 
-Result<void> apply(family::PretrainedModel& model, std::string_view model_type,
+Result<void> apply(family::PretrainedModel& model, std::string_view family,
                    const LigerRecipe& recipe) {
-  const Kernels* kernels = find(model_type);
-  if (const Result<void> fine = check(kernels, model_type, recipe); !fine) return fine;
+  const Kernels* kernels = find(family);
+  if (const Result<void> fine = check(kernels, family, recipe); !fine) return fine;
   if (!kernels) return {};
   if (recipe.rope) ghost::session().rotary_kernel = rotary_pos_emb;
   for (const nn::NamedModule& module : nn::named_modules(model.tree.root())) {

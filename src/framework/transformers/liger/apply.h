@@ -13,10 +13,10 @@
 namespace memtape::transformers::liger {
 
 /// Whether there are kernels for models of that type.
-bool has_kernels(std::string_view model_type);
+bool has_kernels(std::string_view family);
 
 /// _apply_liger_kernel_to_instance, but for the head: that is lce_forward.
-Result<void> apply(family::PretrainedModel& model, std::string_view model_type,
+Result<void> apply(family::PretrainedModel& model, std::string_view family,
                    const LigerRecipe& recipe);
 
 /// The forward of a causal model whose head and loss are fused (transformers/model/llama.py).

@@ -6,13 +6,14 @@
 
 #include "framework/vllm/methods/quantization.h"
 #include "framework/vllm/ops.h"
+#include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
 
 /// cache_config.sliding_window: one window for all layers, where the configuration has no pattern.
 std::int64_t model_window(const Config& config) {
-  const std::string type = config.text("model_type", "");
+  const std::string type = type_of(config);
   const bool interleaved = config.has("layer_types") || type.starts_with("gemma") ||
                            type == "gpt_oss" || !config.boolean("use_sliding_window", true);
   return interleaved ? 0 : config.optional_integer("sliding_window").value_or(0);
@@ -22,7 +23,7 @@ std::int64_t model_window(const Config& config) {
 /// are.
 std::int64_t class_positions(const Config& config, std::int64_t otherwise) {
   struct Row {
-    std::string_view model_type;
+    std::string_view family;
     std::int64_t positions;
   };
   static constexpr auto kRows = std::to_array<Row>({
@@ -38,7 +39,7 @@ std::int64_t class_positions(const Config& config, std::int64_t otherwise) {
       {"starcoder2", 4096},
       {"granite", 2048},
   });
-  const auto row = std::ranges::find(kRows, config.text("model_type", ""), &Row::model_type);
+  const auto row = std::ranges::find(kRows, type_of(config), &Row::family);
   return row == kRows.end() ? otherwise : row->positions;
 }
 

@@ -4,6 +4,7 @@
 #include "framework/vllm/ops.h"
 #include "ghost/ops/normalization.h"
 #include "ghost/ops/pointwise.h"
+#include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
@@ -21,7 +22,7 @@ Tensor normalized(Tensor x, const Tensor& weight, DType dtype) {
 /// the plain norm, its Gemma 3 one of its own, neither of which does.
 bool keeps_gemma_weight(const Place& place) {
   if (!place.settings().sglang_layers) return false;
-  const std::string type = place.config().text("model_type", "");
+  const std::string type = type_of(place.config());
   return type != "gemma" && !type.starts_with("gemma3");
 }
 

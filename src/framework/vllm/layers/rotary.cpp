@@ -6,6 +6,7 @@
 #include "framework/vllm/ops.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
+#include "model/type_of.h"
 
 namespace memtape::vllm {
 namespace {
@@ -31,7 +32,7 @@ bool is_local_rope(const Config& config, const std::string& layer_type) {
 /// MRotaryEmbedding's tables are four times as long, but for models that ask for one (qwen3_vl.py,
 /// mrope_positions_factor).
 std::int64_t mrope_positions_factor(const Config& config) {
-  const std::string type = config.text("model_type", "");
+  const std::string type = type_of(config);
   const bool has_images = config.has("vision_config");
   const bool asks = type.starts_with("qwen3_5") || (has_images && type.starts_with("qwen3_vl"));
   return asks ? 1 : 4;
@@ -79,7 +80,7 @@ RotaryEmbedding::RotaryEmbedding(const Place& place, const RopeShape& shape,
   std::int64_t positions = shape.max_position;
   if (p.type == "yarn" || p.type == "deepseek_yarn" || p.type == "deepseek_llama_scaling")
     positions = static_cast<std::int64_t>(static_cast<double>(p.original_max_position) * p.factor);
-  const bool is_gemma3 = place.config().text("model_type", "").starts_with("gemma3");
+  const bool is_gemma3 = type_of(place.config()).starts_with("gemma3");
   // SGLang's Gemma 3 leaves the scaling of its ropes out; its tables stay float32, as given.
   const bool sglang = place.settings().sglang_layers;
   if (p.type == "linear" && !(sglang && is_gemma3))
