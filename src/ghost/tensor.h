@@ -19,6 +19,7 @@
 #include "base/bytes.h"
 #include "base/dtype.h"
 #include "ghost/dims.h"
+#include "ghost/numbers.h"
 #include "ghost/refcount.h"
 #include "tape/tape.h"
 
@@ -92,8 +93,9 @@ class Tensor {
   /// the end.
   Tensor slice(int d, std::int64_t start, std::int64_t end) const&;
   Tensor slice(int d, std::int64_t start, std::int64_t end) &&;
-  Tensor select(int d) const&;
-  Tensor select(int d) &&;
+  /// [..., index, ...] along `d`, which goes.
+  Tensor select(int d, std::int64_t index) const&;
+  Tensor select(int d, std::int64_t index) &&;
   Tensor detach() const&;
   Tensor detach() &&;
   std::vector<Tensor> chunk(std::int64_t chunks, int d) const;
@@ -118,6 +120,8 @@ class Tensor {
   Tensor add(double scalar) &&;
   Tensor sub(const In& other) const&;
   Tensor sub(const In& other) &&;
+  Tensor sub(double scalar) const&;
+  Tensor sub(double scalar) &&;
   Tensor mul(const In& other) const&;
   Tensor mul(const In& other) &&;
   Tensor mul(double scalar) const&;

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/session.h"
 
 namespace memtape::family {
@@ -172,7 +172,7 @@ void StaticLayer::update(Tensor& key_states, Tensor& value_states) {
 /// Whether there is anything to reorder is asked of the device.
 void StaticLayer::reorder(const Tensor& beam_idx) {
   {
-    const Tensor holds_tokens = ghost::comparison("gt", cumulative_length_);
+    const Tensor holds_tokens = ghost::gt(cumulative_length_, 0);
   }
   CacheLayer::reorder(beam_idx);
 }

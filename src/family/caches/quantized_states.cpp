@@ -5,6 +5,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reduce_kernel.h"
+#include "ghost/ops/unary.h"
 #include "ghost/session.h"
 
 namespace memtape::family {
@@ -52,8 +53,8 @@ ScaleAndShift optimize(const Tensor& base, std::int64_t axis, std::int64_t group
 Tensor quantize_affine(const Tensor& base, std::int64_t axis, std::int64_t group_size,
                        const ScaleAndShift& by) {
   const Tensor data = grouped(base, axis, group_size);
-  const Tensor rounded = ghost::plain_unary("round", data.add(by.shift).div(by.scale));
-  return ghost::plain_unary("clamp", rounded).to(DType::uint8);
+  const Tensor rounded = ghost::round(data.add(by.shift).div(by.scale));
+  return ghost::clamp(rounded, {.min = 0, .max = 15}).to(DType::uint8);
 }
 
 /// pack_weights: rows that are `per_byte` parts of the whole apart share a byte.
@@ -63,7 +64,7 @@ Tensor pack(const Tensor& unpacked, std::int64_t per_byte) {
   const std::int64_t parts = std::min(per_byte, unpacked.size(0) / rows + 1);
   for (std::int64_t i = 0; i < parts; ++i) {
     const std::int64_t end = std::min((i + 1) * rows, unpacked.size(0));
-    const Tensor shifted = ghost::plain_unary("lshift", unpacked.slice(0, i * rows, end));
+    const Tensor shifted = ghost::lshift(unpacked.slice(0, i * rows, end), i * 8 / per_byte);
   }
   return packed;
 }

@@ -2,28 +2,25 @@
 #include "family/masks/mask_functions.h"
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 #include "ghost/session.h"
 #include "ghost/trace.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
-namespace {
-
-constexpr auto kAnd = "bitwise_and";
-
-}  // namespace
+namespace {}  // namespace
 
 Tensor all_true(const MaskIndices& at) {
   if (ghost::has(changes::kMaskIndicesBroadcast)) return ghost::ones({}, DType::boolean);
   return ghost::ones({1, 1, at.query.size(2), 1}, DType::boolean);
 }
 
-Tensor causal(const MaskIndices& at) { return ghost::logical("le", at.key, at.query); }
+Tensor causal(const MaskIndices& at) { return ghost::le(at.key, at.query); }
 
-Tensor bidirectional(const MaskIndices& at) { return ghost::comparison("ge", at.query); }
+Tensor bidirectional(const MaskIndices& at) { return ghost::ge(at.query, 0); }
 
 Tensor sliding_window_causal(const MaskIndices& at) {
   Tensor result = all_true(at);
@@ -31,11 +28,11 @@ Tensor sliding_window_causal(const MaskIndices& at) {
     Tensor seen;
     {
       const Tensor oldest = at.query.add(-1);
-      seen = ghost::logical("gt", at.key, oldest);
+      seen = ghost::gt(at.key, oldest);
     }
-    result = ghost::logical(kAnd, result, seen);
+    result = ghost::bitwise_and(result, seen);
   }
-  return ghost::logical(kAnd, result, causal(at));
+  return ghost::bitwise_and(result, causal(at));
 }
 
 Tensor sliding_window_bidirectional(const MaskIndices& at) {
@@ -43,12 +40,12 @@ Tensor sliding_window_bidirectional(const MaskIndices& at) {
   {
     Tensor near;
     {
-      const Tensor distance = ghost::plain_unary("abs", at.query.sub(at.key));
-      near = ghost::comparison("le", distance);
+      const Tensor distance = ghost::abs(at.query.sub(at.key));
+      near = ghost::le(distance, ghost::kLimit);
     }
-    result = ghost::logical(kAnd, result, near);
+    result = ghost::bitwise_and(result, near);
   }
-  return ghost::logical(kAnd, result, bidirectional(at));
+  return ghost::bitwise_and(result, bidirectional(at));
 }
 
 Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding) {
@@ -56,13 +53,13 @@ Tensor chunked_causal(const MaskIndices& at, const Tensor& left_padding) {
   {
     const auto chunk_of = [&](const Tensor& positions) {
       Tensor from_start = positions.sub(ghost::index(left_padding, at.batch));
-      return ghost::plain_unary("floor_divide", std::move(from_start));
+      return ghost::floor_divide(std::move(from_start), ghost::kLimit);
     };
     const Tensor of_key = chunk_of(at.key), of_query = chunk_of(at.query);
-    const Tensor same = ghost::logical("eq", of_key, of_query);
-    result = ghost::logical(kAnd, result, same);
+    const Tensor same = ghost::eq(of_key, of_query);
+    result = ghost::bitwise_and(result, same);
   }
-  return ghost::logical(kAnd, result, causal(at));
+  return ghost::bitwise_and(result, causal(at));
 }
 
 namespace {
@@ -84,7 +81,7 @@ Tensor index_pairs(const Tensor& mask, const Tensor& batch, const Tensor& positi
 Tensor packed_sequence(const MaskIndices& at, const Tensor& packed_sequence_mask) {
   const Tensor of_query = index_pairs(packed_sequence_mask, at.batch, at.query);
   const Tensor of_key = index_pairs(packed_sequence_mask, at.batch, at.key);
-  return ghost::logical("eq", of_query, of_key);
+  return ghost::eq(of_query, of_key);
 }
 
 Tensor padding(const MaskIndices& at, const Tensor& padding_mask) {

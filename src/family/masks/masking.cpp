@@ -7,6 +7,7 @@
 #include "family/caches/key_value_cache.h"
 #include "family/masks/mask_functions.h"
 #include "family/masks/update_causal_mask.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
@@ -31,10 +32,10 @@ Tensor find_packed_sequence_indices(const Tensor& position_ids) {
     const Tensor prepended = ghost::cat({first_dummy_value, position_ids}, -1);
     position_diff = prepended.slice(-1, 1, prepended.size(-1)).sub(prepended.slice(-1, 0, -1));
   }
-  Tensor packed_sequence_mask = ghost::cumsum(ghost::comparison("ne", position_diff));
+  Tensor packed_sequence_mask = ghost::cumsum(ghost::ne(position_diff, 1));
   if (!ghost::has(changes::kUnpackedRowsAreTold)) return packed_sequence_mask;
   {
-    const Tensor single = ghost::all(ghost::comparison("eq", packed_sequence_mask.select(1)));
+    const Tensor single = ghost::all(ghost::eq(packed_sequence_mask.select(1, -1), 0));
   }
   return rows_are_packed ? packed_sequence_mask : Tensor();
 }
@@ -45,7 +46,7 @@ void fast_all(const Tensor& mask) {
   {
     const Tensor counted = mask.to(DType::int64);
   }
-  const Tensor equal = ghost::comparison("eq", sum);
+  const Tensor equal = ghost::eq(sum, mask.numel());
 }
 
 /// One call of the mask interface: what _preprocess_mask_arguments found out, and which positions
@@ -153,8 +154,7 @@ bool ignores_causal_mask(const MaskCall& call) {
   if (!padding_mask.defined()) return true;
   fast_all(padding_mask.slice(1, 0, call.queries));
   if (call.request.has_padding) return false;
-  fast_all(
-      ghost::plain_unary("bitwise_not", padding_mask.slice(1, call.queries, padding_mask.size(1))));
+  fast_all(ghost::bitwise_not(padding_mask.slice(1, call.queries, padding_mask.size(1))));
   return true;
 }
 
@@ -178,16 +178,16 @@ Tensor pattern(const MaskCall& call, const MaskIndices& indices) {
 Tensor mask_function(const MaskCall& call, const MaskIndices& indices) {
   if (!call.packed_sequence_mask.defined()) return pattern(call, indices);
   Tensor mask = all_true(indices);
-  mask = ghost::logical("bitwise_and", mask, pattern(call, indices));
-  return ghost::logical("bitwise_and", mask, packed_sequence(indices, call.packed_sequence_mask));
+  mask = ghost::bitwise_and(mask, pattern(call, indices));
+  return ghost::bitwise_and(mask, packed_sequence(indices, call.packed_sequence_mask));
 }
 
 /// The pattern with the padding, for all indices.
 Tensor mask_at(const MaskCall& call, const MaskIndices& indices) {
   if (!call.padding_mask.defined()) return mask_function(call, indices);
   Tensor mask = all_true(indices);  // and_masks of the pattern and the padding
-  mask = ghost::logical("bitwise_and", mask, mask_function(call, indices));
-  return ghost::logical("bitwise_and", mask, padding(indices, call.padding_mask));
+  mask = ghost::bitwise_and(mask, mask_function(call, indices));
+  return ghost::bitwise_and(mask, padding(indices, call.padding_mask));
 }
 
 /// sdpa_mask_recent_torch: torch.vmap over positions that the model has counted before. Where the
@@ -249,7 +249,7 @@ Tensor left_padding_tokens(const MaskCall& call) {
   {
     const Tensor counted = ghost::cumsum(call.padding_mask);
     const Tensor zeros = ghost::zeros_like(call.padding_mask);
-    before_first = ghost::logical("eq", counted, zeros);
+    before_first = ghost::eq(counted, zeros);
   }
   Tensor sum = ghost::zeros({call.batch}, DType::int64);
   const Tensor as_numbers = before_first.to(DType::int64);

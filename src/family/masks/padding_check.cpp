@@ -2,8 +2,8 @@
 #include "family/masks/padding_check.h"
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 
@@ -14,7 +14,7 @@ void look_for_padding(const Tensor& input_ids) {
     const Tensor columns = ghost::empty({2}, DType::int64);
     first_and_last = ghost::empty({input_ids.size(0), 2}, DType::int64);
   }
-  const Tensor is_padding = ghost::comparison("eq", first_and_last);
+  const Tensor is_padding = ghost::eq(first_and_last, ghost::kTokenId);
   const Tensor any = ghost::empty({}, DType::boolean);
 }
 

@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "family/caches/key_value_cache.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/triangular.h"
 
 namespace memtape::family {
 namespace {
@@ -15,7 +17,7 @@ namespace {
 /// AttentionMaskConverter._ignore_causal_mask_sdpa (modeling_attn_mask_utils.py).
 bool ignores_mask(const MaskRequest& request, std::int64_t queries, std::int64_t keys) {
   if (request.attention_mask.defined()) {
-    const Tensor none_hidden = ghost::all(ghost::comparison("eq", request.attention_mask));
+    const Tensor none_hidden = ghost::all(ghost::eq(request.attention_mask, 1));
     if (request.has_padding) return false;
   }
   const bool is_local = request.sliding_window > 0 && keys >= request.sliding_window;
@@ -28,12 +30,12 @@ void hide_the_future(const MaskRequest& request, std::int64_t keys, const Tensor
   Tensor hidden;
   {
     const Tensor targets = ghost::arange(keys, DType::int64);
-    hidden = ghost::logical("gt", targets, cache_position);
+    hidden = ghost::gt(targets, cache_position);
   }
   if (request.sliding_window == 0) return;
   const Tensor targets = ghost::arange(keys, DType::int64);
   const Tensor oldest = cache_position.add(-1);
-  const Tensor before_window = ghost::logical("le", targets, oldest);
+  const Tensor before_window = ghost::le(targets, oldest);
 }
 
 /// What the tokenizer's mask hides, in a copy for each row.
@@ -43,9 +45,9 @@ Tensor hide_padding(Tensor&& causal_mask, const Tensor& attention_mask) {
   Tensor padding_mask;
   {
     const Tensor sum = rows.add(attention_mask.unsqueeze(1).unsqueeze(1));
-    padding_mask = ghost::comparison("eq", sum);
+    padding_mask = ghost::eq(sum, 0);
   }
-  const Tensor filled = ghost::plain_unary("masked_fill", rows);
+  const Tensor filled = ghost::masked_fill(rows, padding_mask, ghost::kLowest);
   return rows;
 }
 
@@ -66,7 +68,7 @@ Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embed
   const std::int64_t target_length = has_one_more ? keys + 1 : keys;
   Tensor causal_mask = ghost::full({queries, target_length}, inputs_embeds.dtype());
   if (queries != 1 && !knows_windows && request.sliding_window == 0)
-    causal_mask = ghost::plain_unary("triu", std::move(causal_mask));
+    causal_mask = ghost::triu(std::move(causal_mask), 1);
   const Tensor counted =
       position_ids.defined() ? position_ids : ghost::arange(queries, DType::int64).unsqueeze(0);
   hide_the_future(request, target_length, counted.slice(0, 0, 1).view({-1, 1}));
@@ -86,20 +88,20 @@ Tensor prepare_4d_causal_attention_mask(const Tensor&, const Tensor& inputs_embe
     const Tensor mask = ghost::full({length, length}, DType::float32);
     const Tensor mask_cond = ghost::arange(length, DType::int64);
     {
-      const Tensor next = ghost::plain_unary("add", mask_cond);
-      const Tensor before = ghost::logical("lt", mask_cond, next.view({length, 1}));
+      const Tensor next = mask_cond.add(1);
+      const Tensor before = ghost::lt(mask_cond, next.view({length, 1}));
     }
     causal = mask.to(dtype).unsqueeze(0).unsqueeze(0).expand({batch, 1, length, length});
   }
   Tensor expanded;
   {
     const Tensor given = ghost::empty({batch, 1, length, length}, dtype);
-    const Tensor inverted = ghost::plain_unary("rsub", given);
+    const Tensor inverted = ghost::rsub(1.0, given);
     const Tensor hidden = inverted.to(DType::boolean);
-    expanded = ghost::plain_unary("masked_fill", inverted);
+    expanded = ghost::masked_fill(inverted, hidden, ghost::kLowest);
   }
   const Tensor filled = expanded.to(DType::boolean);
-  return ghost::plain_unary("masked_fill", expanded);
+  return ghost::masked_fill(expanded, filled, ghost::kLowest);
 }
 
 }  // namespace memtape::family

@@ -54,7 +54,7 @@ class AfmoeTokenChoiceRouter : public nn::Module<AfmoeTokenChoiceRouter> {
     Tensor top_scores = ghost::gather(scores, top_k.second);
     const Tensor denominator = top_scores.sum(-1, true).add(1e-20);
     top_scores = top_scores.div(denominator);
-    top_scores = top_scores.mul(1.0);  // by route_scale
+    top_scores = top_scores.mul(ghost::kScale);  // route_scale
     RouterLogits::record(router_logits);
     return {std::move(router_logits), std::move(top_scores), top_k.second};
   }

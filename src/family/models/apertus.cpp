@@ -9,6 +9,7 @@
 #include "family/parts/decoder.h"
 #include "family/parts/llama_layer.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/expm1.h"
 #include "ghost/ops/extremes.h"
@@ -43,7 +44,7 @@ class XIELUActivation : public nn::Module<XIELUActivation> {
   Tensor forward(const Tensor& x) {
     const Tensor alpha_p = ghost::softplus(alpha_p_);
     const Tensor alpha_n = beta_.add(ghost::softplus(alpha_n_));
-    const Tensor is_positive = ghost::comparison("gt", x);
+    const Tensor is_positive = ghost::gt(x, 0);
     const Tensor positive = alpha_p.mul(x).mul(x).add(beta_.mul(x));
     const Tensor negative =
         ghost::expm1(ghost::minimum(x, eps_)).sub(x).mul(alpha_n).add(beta_.mul(x));
@@ -55,7 +56,7 @@ class XIELUActivation : public nn::Module<XIELUActivation> {
   /// torch.log(torch.expm1(torch.tensor(init))).unsqueeze(0)
   static Tensor initial(const nn::Scope& scope, const char* name) {
     const Tensor start = number(scope);
-    const Tensor grown = ghost::plain_unary("expm1", start);
+    const Tensor grown = ghost::expm1(start);
     return scope.parameter(name, {1});
   }
 

@@ -120,9 +120,9 @@ class BloomAttention : public nn::Module<BloomAttention> {
                        rows = batch * num_heads_;
     const Tensor fused_qkv = query_key_value_(hidden_states);
     const Tensor heads = fused_qkv.view({batch, q_length, num_heads_, 3, head_dim_});
-    const Tensor query = heads.select(3).transpose(1, 2);
-    Tensor key = heads.select(3).transpose(1, 2);
-    Tensor value = heads.select(3).transpose(1, 2);
+    const Tensor query = heads.select(3, 0).transpose(1, 2);
+    Tensor key = heads.select(3, 1).transpose(1, 2);
+    Tensor value = heads.select(3, 2).transpose(1, 2);
     KeyValueCache::update(key, value);
     const Tensor query_layer = query.reshape({rows, -1, head_dim_});
     const Tensor key_layer = key.reshape({rows, -1, head_dim_}).transpose(-1, -2);

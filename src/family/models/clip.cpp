@@ -7,6 +7,7 @@
 #include "family/masks/masking.h"
 #include "family/parts/clip_towers.h"
 #include "family/parts/config_checks.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/loss.h"
@@ -105,7 +106,7 @@ class ClipTextModel : public nn::Module<ClipTextModel> {
     const Tensor rows = ghost::arange(last_hidden_state.size(0), DType::int64);
     Tensor tokens = input_ids.to(DType::int32);
     if (finds_eos_) {
-      tokens = ghost::comparison("eq", std::move(tokens));
+      tokens = ghost::eq(std::move(tokens), ghost::kTokenId);
       tokens = std::move(tokens).to(DType::int32);
     }
     const Tensor places = ghost::argmax(std::move(tokens));

@@ -84,8 +84,8 @@ class DbrxAttention : public nn::Module<DbrxAttention> {
     const Dims input_shape = hidden_states.sizes().leading();
     const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
     Tensor qkv_states = wqkv_(hidden_states);
-    qkv_states =
-        clips_ ? ghost::clamp(qkv_states) : ghost::clamp_one_sided(qkv_states, ghost::Bound::max);
+    qkv_states = clips_ ? ghost::clamp(qkv_states, {.min = -ghost::kLimit, .max = ghost::kLimit})
+                        : ghost::clamp(qkv_states, {.max = ghost::kLimit});
     std::vector<Tensor> split = qkv_states.split(parts_, 2);
     Tensor query_states = std::move(split[0]).view(hidden_shape).transpose(1, 2);
     Tensor key_states = std::move(split[1]).view(hidden_shape).transpose(1, 2);
@@ -146,9 +146,9 @@ class DbrxExperts : public nn::Module<DbrxExperts> {
         {.result = hidden_states.dtype(), .asks_each = false});
     Tensor v1, w1, w2, states;
     while (loop.next()) {
-      v1 = mlp_.v1.view(split_expert_shape).select(0);
-      w1 = mlp_.w1.view(split_expert_shape).select(0);
-      w2 = mlp_.w2.view(split_expert_shape).select(0);
+      v1 = mlp_.v1.view(split_expert_shape).select(0, loop.expert_idx());
+      w1 = mlp_.w1.view(split_expert_shape).select(0, loop.expert_idx());
+      w2 = mlp_.w2.view(split_expert_shape).select(0, loop.expert_idx());
       states = mlp_(loop.current_state(), w1, v1, w2);
       states = states.view({-1, config_.hidden_size}).mul(loop.weights());
       loop.add(states);

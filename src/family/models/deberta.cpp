@@ -16,6 +16,7 @@
 #include "family/parts/deberta_layer.h"
 #include "family/parts/encoder_masked_lm.h"
 #include "ghost/autocast.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/indexing.h"
@@ -119,7 +120,7 @@ class DebertaSelfAttention : public nn::Module<DebertaSelfAttention> {
     if (attention_scores.dtype() != query_layer.dtype()) refuse_autocast();
     const Tensor attention_mask = given_mask.to(DType::boolean);
     attention_scores =
-        ghost::masked_fill(attention_scores, ghost::plain_unary("bitwise_not", attention_mask));
+        ghost::masked_fill(attention_scores, ghost::bitwise_not(attention_mask), ghost::kLowest);
     Tensor attention_probs =
         ghost::softmax(attention_scores, ghost::reduction_dtype(attention_scores));
     attention_probs = ghost::dropout(attention_probs, config_.attention_probs_dropout_prob);
@@ -155,7 +156,7 @@ class DebertaSelfAttention : public nn::Module<DebertaSelfAttention> {
       pos_key_layer = (*pos_proj_)(rel_embeddings);
       pos_key_layer = transpose_for_scores(pos_key_layer);
       c2p_att = query_layer.matmul(pos_key_layer.transpose(-1, -2));
-      c2p_pos = ghost::clamp(relative_pos.add(1.0));
+      c2p_pos = ghost::clamp(relative_pos.add(1.0), {.min = 0, .max = ghost::kLimit});
       c2p_att = gathered(c2p_att, c2p_pos);
       score = c2p_att.add(0.0);
     }
@@ -163,7 +164,7 @@ class DebertaSelfAttention : public nn::Module<DebertaSelfAttention> {
       pos_query_layer = (*pos_q_proj_)(rel_embeddings);
       pos_query_layer = transpose_for_scores(pos_query_layer);
       ghost::div_view_(pos_query_layer);
-      p2c_pos = ghost::clamp(relative_pos.neg().add(1.0));
+      p2c_pos = ghost::clamp(relative_pos.neg().add(1.0), {.min = 0, .max = ghost::kLimit});
       p2c_att = key_layer.matmul(pos_query_layer.transpose(-1, -2).to(key_layer.dtype()));
       p2c_att = gathered(p2c_att, p2c_pos).transpose(-1, -2);
       if (score.defined())

@@ -16,13 +16,16 @@
 #include "family/parts/deberta_layer.h"
 #include "family/parts/encoder_masked_lm.h"
 #include "ghost/autocast.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/indexing.h"
+#include "ghost/ops/logarithms.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::family {
 namespace {
@@ -56,20 +59,19 @@ struct DebertaV2Config : DebertaConfig {
 /// make_log_bucket_position, as TorchScript's interpreter runs it: each value goes with its last
 /// use.
 Tensor make_log_bucket_position(const Tensor& relative_pos) {
-  Tensor sign = ghost::plain_unary("sign", relative_pos);
+  Tensor sign = ghost::sign(relative_pos);
   Tensor abs_pos;
   {
-    Tensor is_near = ghost::comparison("lt", relative_pos);
-    is_near =
-        ghost::logical("bitwise_and", std::move(is_near), ghost::comparison("gt", relative_pos));
+    Tensor is_near = ghost::lt(relative_pos, ghost::kLimit);
+    is_near = ghost::bitwise_and(std::move(is_near), ghost::gt(relative_pos, -ghost::kLimit));
     const Tensor nearest = ghost::zeros({}, relative_pos.dtype());
-    const Tensor distance = ghost::plain_unary("abs", relative_pos);
+    const Tensor distance = ghost::abs(relative_pos);
     abs_pos = ghost::where(is_near, nearest, distance);
   }
-  Tensor log_pos = ghost::plain_unary("log", abs_pos.div(2.0)).div(2.0);
-  log_pos = ghost::plain_unary("ceil", std::move(log_pos).mul(2.0));
+  Tensor log_pos = ghost::log(abs_pos.div(2.0)).div(2.0);
+  log_pos = ghost::ceil(std::move(log_pos).mul(2.0));
   log_pos = std::move(log_pos).add(2.0);
-  const Tensor is_near = ghost::comparison("le", std::move(abs_pos));
+  const Tensor is_near = ghost::le(std::move(abs_pos), ghost::kLimit);
   const Tensor exact = relative_pos.to(log_pos.dtype());
   const Tensor logarithmic = std::move(log_pos).mul(std::move(sign));
   return ghost::where(is_near, exact, logarithmic);
@@ -114,7 +116,7 @@ class DisentangledSelfAttention : public nn::Module<DisentangledSelfAttention> {
     attention_scores = attention_scores.view({-1, heads, length, length});
     const Tensor attention_mask = given_mask.to(DType::boolean);
     attention_scores =
-        ghost::masked_fill(attention_scores, ghost::plain_unary("bitwise_not", attention_mask));
+        ghost::masked_fill(attention_scores, ghost::bitwise_not(attention_mask), ghost::kLowest);
     Tensor attention_probs =
         ghost::softmax(attention_scores, ghost::reduction_dtype(attention_scores));
     attention_probs = ghost::dropout(attention_probs, config_.attention_probs_dropout_prob);
@@ -167,12 +169,13 @@ class DisentangledSelfAttention : public nn::Module<DisentangledSelfAttention> {
     Tensor score, c2p_att, c2p_pos, p2c_att, p2c_pos;
     if (config_.c2p) {
       c2p_att = ghost::bmm(query_layer, pos_key_layer.transpose(-1, -2));
-      c2p_pos = ghost::clamp(relative_pos.add(1.0)).squeeze(0);
+      c2p_pos = ghost::clamp(relative_pos.add(1.0), {.min = 0, .max = ghost::kLimit}).squeeze(0);
       c2p_att = gathered(c2p_att, c2p_pos);
       score = c2p_att.div(2.0).add(0.0);
     }
     if (config_.p2c) {
-      p2c_pos = ghost::clamp(relative_pos.neg().add(1.0)).squeeze(0);
+      p2c_pos =
+          ghost::clamp(relative_pos.neg().add(1.0), {.min = 0, .max = ghost::kLimit}).squeeze(0);
       p2c_att = ghost::bmm(key_layer, pos_query_layer.transpose(-1, -2));
       p2c_att = gathered(p2c_att, p2c_pos).transpose(-1, -2);
       if (score.defined())

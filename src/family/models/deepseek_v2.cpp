@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "family/facts.h"
 #include "family/parts/deepseek.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/complex.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -52,8 +53,8 @@ class DeepseekV2TopkRouter : public nn::Module<DeepseekV2TopkRouter> {
                          scores.view({-1, config_.n_group, config_.num_experts / config_.n_group}))
                          .first.squeeze(-1),
                      config_);
-      scores = ghost::masked_fill(
-          scores, ghost::plain_unary("bitwise_not", chosen->score_mask.to(DType::boolean)));
+      scores =
+          ghost::masked_fill(scores, ghost::bitwise_not(chosen->score_mask.to(DType::boolean)), 0);
     }
     auto [topk_weights, topk_indices] = ghost::topk(scores, config_.num_experts_per_tok);
     topk_weights = topk_weights.mul(2.0);

@@ -21,8 +21,8 @@ namespace {
 /// DeepseekV4Experts._apply_gate.
 Tensor deepseek_v4_gate(const Tensor& gate_up, const nn::Activation& act_fn) {
   const std::vector<Tensor> halves = gate_up.chunk(2, -1);
-  const Tensor gate = ghost::clamp_one_sided(halves[0], ghost::Bound::max);
-  const Tensor up = ghost::clamp(halves[1]);
+  const Tensor gate = ghost::clamp(halves[0], {.max = ghost::kLimit});
+  const Tensor up = ghost::clamp(halves[1], {.min = -ghost::kLimit, .max = ghost::kLimit});
   return act_fn(gate).mul(up);
 }
 
@@ -36,8 +36,8 @@ class DeepseekV4Mlp : public nn::Module<DeepseekV4Mlp> {
         act_fn_(c.hidden_act) {}
 
   Tensor forward(const Tensor& x) {
-    const Tensor gate = ghost::clamp_one_sided(gate_proj_(x), ghost::Bound::max);
-    const Tensor up = ghost::clamp(up_proj_(x));
+    const Tensor gate = ghost::clamp(gate_proj_(x), {.max = ghost::kLimit});
+    const Tensor up = ghost::clamp(up_proj_(x), {.min = -ghost::kLimit, .max = ghost::kLimit});
     return down_proj_(act_fn_(gate).mul(up));
   }
 

@@ -193,7 +193,7 @@ class Dinov2ForImageClassification : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor sequence_output = dinov2_(batch.pixel_values);
-    const Tensor cls_token = sequence_output.select(1);
+    const Tensor cls_token = sequence_output.select(1, 0);
     const Tensor patch_tokens = sequence_output.slice(1, 1, sequence_output.size(1));
     const Tensor linear_input = ghost::cat({cls_token, patch_tokens.mean(1, false)}, 1);
     Tensor logits = classifier_(linear_input);

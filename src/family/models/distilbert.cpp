@@ -206,7 +206,7 @@ class PreClassifier final : public ClassifierHead {
         dropout_(root / "dropout", widths.dropout) {}
 
   Tensor logits(Tensor& features, const Tensor&) override {
-    features = features.select(1);
+    features = features.select(1, 0);
     features = pre_classifier_(features);
     features = ghost::relu(features);
     features = dropout_(features);

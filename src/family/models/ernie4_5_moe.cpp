@@ -96,8 +96,8 @@ class Ernie4_5MoeTopKRouter : public nn::Module<Ernie4_5MoeTopKRouter> {
       routing_weights = ghost::softmax(router_logits, DType::float32);
       selected = ghost::topk(moe_statics_(routing_weights), top_k_);
       routing_weights = ghost::gather(routing_weights, selected.second);
-      routing_weights = routing_weights.div(
-          ghost::clamp_one_sided(routing_weights.sum(-1, true), ghost::Bound::min));
+      routing_weights =
+          routing_weights.div(ghost::clamp(routing_weights.sum(-1, true), {.min = ghost::kLimit}));
     }
     routing_weights = routing_weights.to(hidden_states.dtype());
     RouterLogits::record(router_logits);

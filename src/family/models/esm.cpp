@@ -13,6 +13,7 @@
 #include "family/parts/fairseq_positions.h"
 #include "family/parts/rope.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "nn/layer_frame.h"
@@ -185,7 +186,7 @@ class EsmLayer : public nn::GradientCheckpointingLayer<EsmLayer> {
 /// (input_ids == mask_token_id).sum(-1): booleans are cast to int64 once the result is there
 /// (aten/src/ATen/native/ReduceOpsUtils.h, make_reduction).
 Tensor count_masked(const Tensor& input_ids) {
-  const Tensor is_masked = ghost::comparison("eq", input_ids);
+  const Tensor is_masked = ghost::eq(input_ids, ghost::kTokenId);
   const ghost::Op op("sum", {});
   Tensor counts = ghost::empty(is_masked.sizes().leading(), DType::int64);
   const Tensor in_int64 = ghost::empty(is_masked.sizes(), DType::int64);
@@ -220,7 +221,8 @@ class EsmEmbeddings : public nn::Module<EsmEmbeddings> {
     const Tensor inputs_embeds = word_embeddings(input_ids);
     Tensor embeddings = inputs_embeds, src_lengths, mask_ratio_observed, position_embeddings;
     if (token_dropout_) {
-      embeddings = ghost::masked_fill(embeddings, ghost::comparison("eq", input_ids).unsqueeze(-1));
+      embeddings =
+          ghost::masked_fill(embeddings, ghost::eq(input_ids, ghost::kTokenId).unsqueeze(-1), 0);
       if (attention_mask.defined()) src_lengths = attention_mask.sum(-1);
       mask_ratio_observed = count_masked(input_ids).to_float();
       mask_ratio_observed = attention_mask.defined()

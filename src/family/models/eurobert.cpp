@@ -106,7 +106,7 @@ class EuroBertClassifier final : public ClassifierHead {
         classifier_(root / "classifier", widths.hidden_size, widths.num_labels) {}
 
   Tensor logits(Tensor& features, const Tensor& attention_mask) override {
-    if (pooling_ == Pooling::first) features = features.select(1);
+    if (pooling_ == Pooling::first) features = features.select(1, 0);
     if (pooling_ == Pooling::mean) features = masked_mean(features, attention_mask);
     features = dense_(features);
     features = ghost::gelu(features);

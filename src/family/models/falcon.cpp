@@ -16,6 +16,7 @@
 #include "family/parts/rope.h"
 #include "family/parts/transformer_for_causal_lm.h"
 #include "ghost/ops/attention.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/indexing.h"
@@ -152,7 +153,7 @@ class FalconAttention : public nn::Module<FalconAttention> {
     }
     if (!config_.multi_query) {
       const Tensor qkv = fused.view({batch, length, config_.num_attention_heads, 3, dim});
-      return {qkv.select(3), qkv.select(3), qkv.select(3)};
+      return {qkv.select(3, 0), qkv.select(3, 1), qkv.select(3, 2)};
     }
     const Tensor qkv = fused.view({batch, length, config_.num_attention_heads + 2, dim});
     Tensor query = ghost::indexed_by_colons(qkv.slice(2, 0, -2), 1);
@@ -347,7 +348,7 @@ class FalconModel : public nn::Module<FalconModel> {
     }
     alibi = alibi.reshape({inputs_embeds.size(0), -1, 1, alibi.size(-1)});
     Tensor scaled = alibi.div(2.0);
-    causal_mask = ghost::masked_fill(std::move(scaled), ghost::comparison("lt", causal_mask));
+    causal_mask = ghost::masked_fill(std::move(scaled), ghost::lt(causal_mask, -1), ghost::kLowest);
   }
 
   FalconConfig config_;

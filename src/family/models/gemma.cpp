@@ -68,7 +68,8 @@ Tensor GemmaTextScaledWordEmbedding::operator()(const Tensor& input_ids) {
 }
 
 Tensor scale_before_layers(const Tensor& inputs_embeds) {
-  return ghost::has(changes::kGemmaScalesInItsTable) ? inputs_embeds : inputs_embeds.mul(1.0);
+  return ghost::has(changes::kGemmaScalesInItsTable) ? inputs_embeds
+                                                     : inputs_embeds.mul(ghost::kScale);
 }
 
 Gemma2Config::Gemma2Config(const Config& c, const ModelOptions& options,

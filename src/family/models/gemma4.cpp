@@ -19,6 +19,7 @@
 #include "family/parts/decoder.h"
 #include "family/parts/gemma4_vision.h"
 #include "family/parts/moe_decoder.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
@@ -234,7 +235,7 @@ class Gemma4TextRouter : public nn::Module<Gemma4TextRouter> {
 
   Routing forward(const Tensor& x) {
     Tensor hidden_states = norm_(x);
-    hidden_states = hidden_states.mul(scale_).mul(1.0);
+    hidden_states = hidden_states.mul(scale_).mul(ghost::kScale);
     const Tensor expert_scores = proj_(hidden_states);
     Tensor router_probabilities = ghost::softmax(expert_scores, DType::float32);
     auto [top_k_weights, top_k_index] = ghost::topk(router_probabilities, top_k_);
@@ -371,10 +372,10 @@ struct Gemma4PerLayerEmbeddings {
   }
   /// project_per_layer_inputs
   Tensor project(const Tensor& inputs_embeds, const Tensor& per_layer_inputs) {
-    Tensor projected = model_projection(inputs_embeds).mul(1.0);
+    Tensor projected = model_projection(inputs_embeds).mul(ghost::kScale);
     projected = projected.reshape(inputs_embeds.sizes().leading().with(layers).with(width));
     projected = projection_norm(projected);
-    return projected.add(per_layer_inputs).mul(1.0);
+    return projected.add(per_layer_inputs).mul(ghost::kScale);
   }
 
   std::int64_t layers, width;
@@ -418,7 +419,8 @@ class Gemma4TextModel : public nn::Module<Gemma4TextModel> {
     const auto shared_kv_states = std::make_shared<SharedKeysAndValues>();
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const LayerType type = config_.layer_type(static_cast<std::int64_t>(i));
-      const Tensor per_layer_input = per_layer ? inputs.per_layer_inputs.select(2) : Tensor();
+      const Tensor per_layer_input =
+          per_layer ? inputs.per_layer_inputs.select(2, static_cast<std::int64_t>(i)) : Tensor();
       hidden_states = layers_[i](hidden_states, per_layer_input, shared_kv_states,
                                  of_layer(position_embeddings, type), inputs.masks.of(type),
                                  inputs.position_ids);
@@ -529,11 +531,11 @@ class Gemma4ForConditionalGeneration : public PretrainedModel {
  private:
   /// Gemma4Model.forward
   Tensor model_forward(const Batch& batch) {
-    const Tensor image_mask = ghost::comparison("eq", batch.input_ids),
-                 video_mask = ghost::comparison("eq", batch.input_ids),
-                 audio_mask = ghost::comparison("eq", batch.input_ids);
-    Tensor multimodal_mask = ghost::logical("bitwise_or", image_mask, video_mask);
-    multimodal_mask = ghost::logical("bitwise_or", multimodal_mask, audio_mask);
+    const Tensor image_mask = ghost::eq(batch.input_ids, ghost::kTokenId),
+                 video_mask = ghost::eq(batch.input_ids, ghost::kTokenId),
+                 audio_mask = ghost::eq(batch.input_ids, ghost::kTokenId);
+    Tensor multimodal_mask = ghost::bitwise_or(image_mask, video_mask);
+    multimodal_mask = ghost::bitwise_or(multimodal_mask, audio_mask);
     Tensor llm_input_ids = batch.input_ids.clone();
     {
       const Tensor pad_token_id = ghost::full({}, DType::int64);
@@ -543,7 +545,7 @@ class Gemma4ForConditionalGeneration : public PretrainedModel {
     inputs.inputs_embeds = language_model_->embed_tokens(llm_input_ids);
     Tensor llm_inputs_embeds;
     if (language_model_->per_layer) {
-      const Tensor pad_embedding = language_model_->embed_tokens.weight.select(0);
+      const Tensor pad_embedding = language_model_->embed_tokens.weight.select(0, 0);
       llm_inputs_embeds = ghost::where(multimodal_mask.unsqueeze(-1),
                                        pad_embedding.view({1, 1, -1}), inputs.inputs_embeds);
       inputs.per_layer_inputs = language_model_->per_layer->of_tokens(llm_input_ids);

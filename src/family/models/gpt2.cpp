@@ -18,6 +18,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/triangular.h"
 #include "ghost/session.h"
 #include "nn/layer_frame.h"
 #include "nn/layer_stack.h"
@@ -103,7 +104,7 @@ class GPT2Attention : public nn::Module<GPT2Attention> {
   /// torch.tril(torch.ones((n, n), dtype=torch.bool)) and masked_bias.
   void register_bias(const nn::Scope& scope, std::int64_t max_positions) {
     const ghost::ScopeGuard guard(node().scope);
-    bias_ = ghost::plain_unary("tril", ghost::ones({max_positions, max_positions}, DType::boolean));
+    bias_ = ghost::tril(ghost::ones({max_positions, max_positions}, DType::boolean));
     scope.buffer("bias", bias_);
     if (ghost::has(changes::kGpt2HasNoMaskedBias)) return;
     masked_bias_ = ghost::zeros({}, scope.dtype());

@@ -13,9 +13,11 @@
 #include "family/parts/gpt2_parts.h"
 #include "family/parts/transformer_for_causal_lm.h"
 #include "ghost/autocast.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/triangular.h"
 #include "nn/checkpointing.h"
 
 namespace memtape::family {
@@ -127,10 +129,9 @@ class GPTNeoSelfAttention : public nn::Module<GPTNeoSelfAttention> {
   /// Who is seen; for local layers all but those that a window back can see.
   Tensor make_bias(std::int64_t max_positions) const {
     const ghost::ScopeGuard guard(node().scope);
-    Tensor bias =
-        ghost::plain_unary("tril", ghost::ones({max_positions, max_positions}, DType::boolean));
+    Tensor bias = ghost::tril(ghost::ones({max_positions, max_positions}, DType::boolean));
     bias = bias.view({1, 1, max_positions, max_positions});
-    if (is_local_) bias = ghost::logical("bitwise_xor", bias, ghost::plain_unary("tril", bias));
+    if (is_local_) bias = ghost::bitwise_xor(bias, ghost::tril(bias));
     return bias;
   }
 

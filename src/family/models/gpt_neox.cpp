@@ -16,7 +16,7 @@
 #include "family/parts/transformer_for_causal_lm.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/triangular.h"
 #include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
 #include "nn/layers.h"
@@ -79,7 +79,7 @@ struct GPTNeoXAttentionBuffers {
   GPTNeoXAttentionBuffers(const nn::Scope& scope, const GPTNeoXConfig& c) {
     if (ghost::has(changes::kGptNeoXHasNoBias)) return;
     const std::int64_t most = c.max_position_embeddings;
-    bias = ghost::plain_unary("tril", ghost::ones({most, most}, DType::boolean));
+    bias = ghost::tril(ghost::ones({most, most}, DType::boolean));
     scope.buffer("bias", bias);
     masked_bias = ghost::zeros({}, scope.dtype());
     scope.buffer("masked_bias", masked_bias);

@@ -100,8 +100,8 @@ class GptOssAttention : public nn::Module<GptOssAttention> {
 Tensor gpt_oss_gate(const Tensor& gate_up, const nn::Activation&) {
   Tensor gate = ghost::strided_slice(gate_up, -1, 0, 2);
   Tensor up = ghost::strided_slice(gate_up, -1, 1, 2);
-  gate = ghost::clamp_one_sided(gate, ghost::Bound::max);
-  up = ghost::clamp(up);
+  gate = ghost::clamp(gate, {.max = ghost::kLimit});
+  up = ghost::clamp(up, {.min = -ghost::kLimit, .max = ghost::kLimit});
   const Tensor glu = gate.mul(ghost::sigmoid(gate.mul(1.702)));
   return up.add(1).mul(glu);
 }

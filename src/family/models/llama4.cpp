@@ -18,9 +18,11 @@
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
+#include "ghost/ops/logarithms.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
+#include "ghost/ops/unary.h"
 #include "nn/layer_frame.h"
 
 namespace memtape::family {
@@ -182,8 +184,7 @@ class Llama4TextAttention : public nn::Module<Llama4TextAttention> {
     Tensor tune(const Tensor& query_states) {
       const std::int64_t batch = query_states.size(0), length = query_states.size(1);
       positions = ghost::arange(length, DType::int64).add(0);
-      attn_scales = ghost::plain_unary(
-          "log1p", ghost::plain_unary("floor", positions.to_float().add(1.0).div(8192.0)));
+      attn_scales = ghost::log1p(ghost::floor(positions.to_float().add(1.0).div(8192.0)));
       attn_scales = std::move(attn_scales).mul(0.1).add(1.0);
       attn_scales = attn_scales.view({1, length, 1, 1}).expand({batch, length, 1, 1});
       return query_states.mul(attn_scales).to(query_states.dtype());

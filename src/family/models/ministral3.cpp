@@ -5,7 +5,8 @@
 #include "family/parts/forward_arguments.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/logarithms.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::family {
 namespace {
@@ -23,7 +24,7 @@ Tensor llama_4_attn_scale(std::int64_t length) {
       const ghost::Op op("div", {});
       blocks = ghost::empty({rows, length}, DType::float32);
     }
-    scaling = ghost::plain_unary("log", ghost::plain_unary("floor", std::move(blocks)).add(1.0));
+    scaling = ghost::log(ghost::floor(std::move(blocks)).add(1.0));
   }
   scaling = std::move(scaling).mul(0.1);
   scaling = std::move(scaling).add(1.0);

@@ -300,7 +300,7 @@ class ModernBertClassifier final : public ClassifierHead {
 
   Tensor logits(Tensor& features, const Tensor& attention_mask) override {
     if (task_ == Task::sequence_classification)
-      features = takes_mean_ ? mean(features, attention_mask) : features.select(1);
+      features = takes_mean_ ? mean(features, attention_mask) : features.select(1, 0);
     features = head_(features);
     features = drop_(features);
     return classifier_(features);

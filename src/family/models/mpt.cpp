@@ -70,7 +70,7 @@ Tensor build_mpt_alibi_tensor(std::int64_t num_heads, std::int64_t sequence_leng
       static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(num_heads)));
   Tensor base = ghost::arange(num_heads_power_of_2, DType::int64).to_float();
   base = base.mul(0.5);
-  Tensor slopes = ghost::rdiv(1.0, ghost::power_of_number(base));
+  Tensor slopes = ghost::rdiv(1.0, ghost::pow(2.0, base));
   slopes = slopes.view({1, num_heads_power_of_2, 1, 1});
   if (num_heads_power_of_2 != num_heads) {
     const Tensor odd = ghost::strided_slice(slopes, 1, 1, 2),
@@ -93,7 +93,8 @@ class MptAttention : public nn::Module<MptAttention> {
                     const Tensor& attention_mask) {
     const std::int64_t batch_size = hidden_states.size(0), seq_length = hidden_states.size(1);
     Tensor mixed_qkv = wqkv_(hidden_states);
-    if (config_.clip_qkv) mixed_qkv = ghost::clamp(mixed_qkv);
+    if (config_.clip_qkv)
+      mixed_qkv = ghost::clamp(mixed_qkv, {.min = -ghost::kLimit, .max = ghost::kLimit});
     std::vector<Tensor> states = mixed_qkv.chunk(3, 2);
     for (Tensor& x : states)
       x = x.reshape({batch_size, seq_length, config_.n_heads, config_.d_model / config_.n_heads})
@@ -101,7 +102,7 @@ class MptAttention : public nn::Module<MptAttention> {
     const Tensor &query_states = states[0], &key_states = states[1], &value_states = states[2];
     Tensor attention_scores = query_states.matmul(key_states.transpose(-1, -2)).mul(0.5);
     attention_scores = attention_scores.add(last_columns(position_bias, seq_length));
-    attention_scores = ghost::masked_fill(attention_scores, attention_mask);
+    attention_scores = ghost::masked_fill(attention_scores, attention_mask, ghost::kLowest);
     Tensor attn_weights =
         ghost::softmax(attention_scores.to_float(), DType::float32).to(value_states.dtype());
     attn_weights = ghost::dropout(attn_weights, config_.attn_pdrop);

@@ -267,8 +267,9 @@ class NemotronHForCausalLM : public PretrainedModel {
       const Tensor A = ghost::arange(config_.mixer.num_heads, DType::int64);
       ghost::zeros({config_.mixer.num_heads}, tree.dtype());  // torch.log(A)
       const InitialTimeSteps steps(config_.mixer.num_heads, tree.dtype());
+      const ghost::GradMode no_grad(false);
       if (config_.rescale_prenorm_residual)
-        ghost::plain_unary("div", block.mamba->out_proj_weight());
+        const Tensor p_new = block.mamba->out_proj_weight().div(ghost::kScale);
     }
     return root();
   }

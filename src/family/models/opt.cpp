@@ -91,7 +91,7 @@ class OPTAttention : public nn::Module<OPTAttention> {
     const bool calls_sdpa = call_.implementation == AttentionImplementation::sdpa &&
                             !ghost::has(changes::kOptCallsTheInterface);
     Tensor query_states = q_proj_(hidden_states);
-    if (!calls_sdpa) query_states = query_states.mul(1.0);
+    if (!calls_sdpa) query_states = query_states.mul(ghost::kScale);
     query_states = query_states.view(shape).transpose(1, 2);
     Tensor key_states = k_proj_(hidden_states);
     Tensor value_states = v_proj_(hidden_states);

@@ -6,10 +6,13 @@
 #include "family/parts/moe_decoder.h"
 #include "family/parts/sparsemixer.h"
 #include "ghost/autocast.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
+#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/unary.h"
 #include "ghost/ops/view_in_place.h"
 #include "release/transformers_changes.h"
 
@@ -64,14 +67,14 @@ class PhimoeRotaryEmbedding : public RotaryEmbedding {
     const bool is_long = longrope && position_ids.size(-1) > original_length_;
     if (longrope) update_frequencies(position_ids, is_long);
     const Tensor seq_len = ghost::max_all(position_ids).add(1);
-    if (is_long) ghost::comparison("gt", seq_len);
+    if (is_long) ghost::gt(seq_len, ghost::kLimit);
     // The frequencies are computed once more, on the CPU.
     const ghost::AutocastContext no_autocast(false, DType::float32);
     const RotaryAngles angles = angles_of(position_ids);
     const Tensor& freqs = angles.freqs;
     const Tensor emb = ghost::cat({freqs, freqs}, -1);
-    const Tensor cos = ghost::cos(emb).mul(1.0);
-    const Tensor sin = ghost::sin(emb).mul(1.0);
+    const Tensor cos = ghost::cos(emb).mul(ghost::kScale);
+    const Tensor sin = ghost::sin(emb).mul(ghost::kScale);
     Tensor cos_cast = cos.to(x.dtype());
     return {std::move(cos_cast), sin.to(x.dtype())};
   }
@@ -94,7 +97,7 @@ class PhimoeRotaryEmbedding : public RotaryEmbedding {
   void update_frequencies(const Tensor& position_ids, bool is_long) {
     const Tensor seq_len = ghost::max_all(position_ids).add(1);
     if (ghost::has(changes::kLongRopeKeepsItsFrequencies)) return choose_frequencies(seq_len);
-    ghost::comparison("gt", seq_len);
+    ghost::gt(seq_len, ghost::kLimit);
     is_long ? register_new_inv_freq() : register_original_inv_freq();
   }
 

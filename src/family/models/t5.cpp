@@ -10,6 +10,7 @@
 #include "family/masks/update_causal_mask.h"
 #include "family/parts/shift_tokens.h"
 #include "family/parts/t5_layers.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/loss.h"
 #include "ghost/ops/pointwise.h"
@@ -62,8 +63,7 @@ class T5Block : public nn::GradientCheckpointingLayer<T5Block> {
     clamp_inf_values(out.hidden_states, clamp_value);
     if (cross_attention_) {
       Tensor query_length;
-      if (cache_position.defined())
-        query_length = ghost::plain_unary("add", cache_position.slice(0, 0, 1));
+      if (cache_position.defined()) query_length = cache_position.slice(0, 0, 1).add(1);
       attended =
           (*cross_attention_)(out.hidden_states, encoder_attention_mask, encoder_hidden_states,
                               encoder_decoder_position_bias, cache_position);
@@ -159,8 +159,8 @@ class T5Stack : public nn::Module<T5Stack> {
   /// (1.0 - mask) * torch.finfo(dtype).min
   static Tensor inverted(const Tensor& mask, DType dtype) {
     const Tensor extended = mask.unsqueeze(1).unsqueeze(1).to(dtype);
-    const Tensor hidden = ghost::plain_unary("rsub", extended);
-    return ghost::plain_unary("mul", hidden);
+    const Tensor hidden = ghost::rsub(1.0, extended);
+    return hidden.mul(ghost::kLowest);
   }
 
   AttentionImplementation attention_;

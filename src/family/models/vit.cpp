@@ -120,7 +120,7 @@ class ViTForImageClassification : public PretrainedModel {
 
   ModelOutput forward(const Batch& batch) override {
     const Tensor sequence_output = vit_(batch.pixel_values);
-    const Tensor pooled_output = sequence_output.select(1);
+    const Tensor pooled_output = sequence_output.select(1, 0);
     Tensor logits = classifier_(pooled_output);
     Tensor loss = ghost::cross_entropy(logits.view({-1, logits.size(-1)}), batch.labels.view({-1}));
     return {std::move(loss), std::move(logits)};

@@ -16,6 +16,7 @@
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 #include "nn/convolution.h"
 #include "nn/layer_stack.h"
 
@@ -47,12 +48,12 @@ void make_sinusoids(const Tensor& table) {
   Tensor inv_timescales;
   {
     Tensor exponents = ghost::arange(half, DType::int64).to(dtype);
-    inv_timescales = ghost::plain_unary("exp", std::move(exponents));
+    inv_timescales = ghost::exp(std::move(exponents));
   }
   Tensor positions = ghost::arange(table.size(0), DType::int64).view({-1, 1});
   const Tensor scaled_time = std::move(positions).mul(inv_timescales.view({1, -1}));
-  Tensor sines = ghost::plain_unary("sin", scaled_time);
-  Tensor cosines = ghost::plain_unary("cos", scaled_time);
+  Tensor sines = ghost::sin(scaled_time);
+  Tensor cosines = ghost::cos(scaled_time);
   const Tensor made = ghost::cat({std::move(sines), std::move(cosines)}, 1);
 }
 

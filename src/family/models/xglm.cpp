@@ -17,7 +17,6 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/extremes.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "nn/checkpointing.h"
 #include "nn/layer_stack.h"
@@ -59,7 +58,7 @@ class XGLMScaledWordEmbedding : public nn::Embedding {
   using Embedding::Embedding;
   Tensor operator()(const Tensor& input_ids) {
     const bool wanted = std::exchange(output_requires_grad, false);
-    Tensor scaled = nn::Embedding::operator()(input_ids).mul(1.0);
+    Tensor scaled = nn::Embedding::operator()(input_ids).mul(ghost::kScale);
     output_requires_grad = wanted;
     if (wanted && !scaled.requires_grad()) scaled.impl().requires_grad = true;
     return scaled;
@@ -111,7 +110,7 @@ class XGLMAttention : public nn::Module<XGLMAttention> {
     const std::int64_t bsz = hidden_states.size(0), tgt_len = hidden_states.size(1);
     const Dims by_head{bsz, tgt_len, num_heads_, head_dim_};
     const Dims proj_shape{bsz * num_heads_, -1, head_dim_};
-    Tensor query_states = q_proj_(hidden_states).mul(1.0);
+    Tensor query_states = q_proj_(hidden_states).mul(ghost::kScale);
     Tensor key_states = k_proj_(hidden_states);
     Tensor value_states = v_proj_(hidden_states);
     key_states = key_states.view(by_head).transpose(1, 2);

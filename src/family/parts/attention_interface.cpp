@@ -76,7 +76,7 @@ void eager_softmax(const AttentionCall& call, Tensor& attn_weights, DType query_
 /// What follows once keys and values are there for each head.
 Tensor eager_attention(const AttentionCall& call, const Tensor& query, const Tensor& key_states,
                        const Tensor& value_states, const Tensor& attention_mask) {
-  Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(1.0);
+  Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(ghost::kScale);
   if (call.softcap) {
     attn_weights = attn_weights.div(*call.softcap);
     attn_weights = ghost::tanh(attn_weights);

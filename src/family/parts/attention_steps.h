@@ -36,7 +36,7 @@ struct Clipped : Steps {
       : Steps(scope, c, layer), clips(c.clips_qkv) {}
   void projected(Tensor& q, Tensor& k, Tensor& v) const {
     if (clips)
-      for (Tensor* states : {&q, &k, &v}) ghost::clamp_in_place(*states);
+      for (Tensor* states : {&q, &k, &v}) ghost::clamp_(*states, -ghost::kLimit, ghost::kLimit);
   }
   bool clips;
 };

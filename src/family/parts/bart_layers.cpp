@@ -3,9 +3,11 @@
 
 #include "family/parts/activations.h"
 #include "family/parts/config_checks.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::family {
 namespace {
@@ -28,10 +30,10 @@ BartStack read_stack(const Config& c, const std::string& side, const BartStack& 
 void look_for_infinities(const Tensor& hidden_states) {
   Tensor is_finite;
   {
-    const Tensor size = ghost::plain_unary("abs", hidden_states);
-    const Tensor is_small = ghost::comparison("ne", size);
-    const Tensor is_number = ghost::comparison("eq", hidden_states);
-    is_finite = ghost::logical("mul", is_number, is_small);
+    const Tensor size = ghost::abs(hidden_states);
+    const Tensor is_small = ghost::ne(size, ghost::kInfinity);
+    const Tensor is_number = ghost::eq(hidden_states, hidden_states);
+    is_finite = is_number.mul(is_small);
   }
   const Tensor all = ghost::all(is_finite);
 }
@@ -93,7 +95,7 @@ Tensor BartAttention::forward(const Tensor& hidden_states, const Tensor& key_val
     return is_whisper_ ? std::move(split).contiguous() : split;
   };
   Tensor query = q_proj_(hidden_states);
-  if (is_whisper_) query = query.mul(1.0);
+  if (is_whisper_) query = query.mul(ghost::kScale);
   const Tensor query_states = heads(std::move(query));
   const Tensor& current_states = key_value_states.defined() ? key_value_states : hidden_states;
   const Tensor key_states = heads(k_proj_(current_states));
@@ -127,7 +129,7 @@ Tensor BartEncoderLayer::forward(const Tensor& x, const Tensor& attention_mask) 
   if (!config_.norms_first)
     look_for_infinities(hidden_states);
   else
-    hidden_states = ghost::clamp(hidden_states);
+    hidden_states = ghost::clamp(hidden_states, {.min = -ghost::kLimit, .max = ghost::kLimit});
   return hidden_states;
 }
 

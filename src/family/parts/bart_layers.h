@@ -43,7 +43,7 @@ class BartScaledWordEmbedding : public nn::Embedding {
  public:
   using Embedding::Embedding;
   Tensor operator()(const Tensor& input_ids) {
-    return nn::Embedding::operator()(input_ids).mul(1.0);
+    return nn::Embedding::operator()(input_ids).mul(ghost::kScale);
   }
 };
 

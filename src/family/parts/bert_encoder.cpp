@@ -6,6 +6,7 @@
 #include "family/parts/config_checks.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/attention.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -173,12 +174,12 @@ EncoderMask encoder_mask(AttentionImplementation attention, const Tensor& given_
   EncoderMask mask{.given = given_mask.defined() ? given_mask : ghost::ones(sizes, DType::float32),
                    .extended = {}};
   if (attention == AttentionImplementation::sdpa) {
-    const Tensor none_hidden = ghost::all(ghost::comparison("eq", mask.given));
+    const Tensor none_hidden = ghost::all(ghost::eq(mask.given, 1));
     return mask;
   }
   const Tensor in_dtype = mask.given.unsqueeze(1).unsqueeze(1).to(embedding_output.dtype());
-  const Tensor hidden = ghost::plain_unary("rsub", in_dtype);
-  mask.extended = ghost::plain_unary("mul", hidden);
+  const Tensor hidden = ghost::rsub(1.0, in_dtype);
+  mask.extended = hidden.mul(ghost::kLowest);
   return mask;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/loss.h"
@@ -53,8 +54,9 @@ ModelOutput located(const Tensor& logits, const Batch& batch) {
   }
   start_logits = std::move(start_logits).squeeze(-1).contiguous();
   end_logits = std::move(end_logits).squeeze(-1).contiguous();
-  const Tensor start_positions = ghost::clamp(batch.start_positions);
-  const Tensor end_positions = ghost::clamp(batch.end_positions);
+  const Tensor start_positions =
+      ghost::clamp(batch.start_positions, {.min = 0, .max = ghost::kLimit});
+  const Tensor end_positions = ghost::clamp(batch.end_positions, {.min = 0, .max = ghost::kLimit});
   const Tensor start_loss = ghost::cross_entropy(start_logits, start_positions);
   const Tensor end_loss = ghost::cross_entropy(end_logits, end_positions);
   Tensor total_loss = start_loss.add(end_loss).div(2.0);
@@ -112,7 +114,7 @@ ModelOutput GenericClassifier::classify_sequences(const Tensor& hidden_states, n
                                                   const Batch& batch) const {
   const Tensor logits = score(hidden_states);
   const std::int64_t count = batch.input_ids.size(0), length = batch.input_ids.size(1);
-  const Tensor non_pad_mask = ghost::comparison("ne", batch.input_ids).to(DType::int32);
+  const Tensor non_pad_mask = ghost::ne(batch.input_ids, ghost::kTokenId).to(DType::int32);
   const Tensor token_indices = ghost::arange(length, DType::int32);
   Tensor last_non_pad_token;
   {

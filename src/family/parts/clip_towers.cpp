@@ -127,7 +127,7 @@ ClipTowerOutput ClipVisionTower::forward(const Tensor& pixel_values) {
   hidden_states = pre_layrnorm_(hidden_states);
   ClipTowerOutput out;
   out.last_hidden_state = encoder_(hidden_states, Tensor());
-  out.pooler_output = out.last_hidden_state.select(1);
+  out.pooler_output = out.last_hidden_state.select(1, 0);
   out.pooler_output = post_layernorm_(out.pooler_output);
   return out;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/parts/deberta_heads.h"
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/loss.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
 
@@ -22,7 +22,7 @@ ContextPooler::ContextPooler(const nn::Scope& scope, const ContextPoolerConfig& 
       activation_(c.activation) {}
 
 Tensor ContextPooler::forward(const Tensor& hidden_states) {
-  Tensor context_token = hidden_states.select(1);
+  Tensor context_token = hidden_states.select(1, 0);
   context_token = dropout_(context_token);
   Tensor pooled_output = dense_(context_token);
   pooled_output = activation_(pooled_output);
@@ -46,7 +46,7 @@ ModelOutput ContextClassifier::output(Tensor logits, const Batch& batch) {
   if (task_ == Task::multiple_choice || !batch.labels.defined())
     return ClassifierHead::output(std::move(logits), batch);
   const std::int64_t texts = logits.size(0);
-  const Tensor label_index = ghost::nonzero(ghost::comparison("ge", batch.labels), texts);
+  const Tensor label_index = ghost::nonzero(ghost::ge(batch.labels, 0), texts);
   const Tensor labeled_logits = ghost::gather(logits, label_index.expand({texts, logits.size(1)}));
   const Tensor labels = ghost::gather(batch.labels, label_index.view({-1}));
   Tensor loss = ghost::cross_entropy(labeled_logits.to_float(), labels);

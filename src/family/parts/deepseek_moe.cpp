@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "family/parts/config_checks.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/matmul.h"
@@ -81,7 +82,7 @@ Routing route_by_groups(Tensor router_logits, const Tensor& scores, Tensor score
   const GroupChoice chosen(
       best_two_of(scores_for_choice.view({-1, c.n_group, c.num_experts / c.n_group})).sum(-1), c);
   scores_for_choice = ghost::masked_fill(
-      scores_for_choice, ghost::plain_unary("bitwise_not", chosen.score_mask.to(DType::boolean)));
+      scores_for_choice, ghost::bitwise_not(chosen.score_mask.to(DType::boolean)), 0);
   Tensor topk_indices = ghost::topk(scores_for_choice, c.num_experts_per_tok).second;
   Tensor topk_weights = ghost::gather(scores, topk_indices);
   Tensor denominator;

@@ -5,6 +5,7 @@
 
 #include "family/caches/key_value_cache.h"
 #include "family/parts/sink_attention.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/copy_into.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
@@ -13,6 +14,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::family {
 namespace {
@@ -26,8 +28,8 @@ WindowPool::Shape pool_shape(const DeepseekV4Config& c, CompressedKeys kind) {
 }
 
 /// (position_ids + 1) // compress_rate: how many entries each query may see [1, S].
-Tensor causal_threshold(const Tensor& position_ids) {
-  return ghost::plain_unary("floor_divide", position_ids.add(1));
+Tensor causal_threshold(const Tensor& position_ids, std::int64_t compress_rate) {
+  return ghost::floor_divide(position_ids.add(1), compress_rate);
 }
 
 }  // namespace
@@ -126,20 +128,19 @@ Tensor DeepseekV4Indexer::forward(const Tensor& hidden_states, const Tensor& q_r
   const std::int64_t compressed_len = compressed_kv.size(1);
   const std::int64_t top_k = std::min(topk_, compressed_len);
   if (compressed_len == 0) return ghost::topk(index_scores, top_k).second;
-  const Tensor threshold = causal_threshold(position_ids);
+  const Tensor threshold = causal_threshold(position_ids, pool_.rate());
   const Tensor entry_indices = ghost::arange(compressed_len, DType::int64);
-  const Tensor future_mask =
-      ghost::logical("ge", entry_indices.view({1, 1, -1}), threshold.unsqueeze(-1));
-  index_scores = ghost::masked_fill(index_scores, future_mask);
+  const Tensor future_mask = ghost::ge(entry_indices.view({1, 1, -1}), threshold.unsqueeze(-1));
+  index_scores = ghost::masked_fill(index_scores, future_mask, ghost::kLowest);
   const Tensor top_k_indices = ghost::topk(index_scores, top_k).second;
-  const Tensor invalid = ghost::logical("ge", top_k_indices, threshold.unsqueeze(-1));
+  const Tensor invalid = ghost::ge(top_k_indices, threshold.unsqueeze(-1));
   const Tensor none = ghost::empty_like(top_k_indices, top_k_indices.dtype());
   return ghost::where(invalid, none, top_k_indices);
 }
 
 DeepseekV4Compressor::DeepseekV4Compressor(const nn::Scope& scope, const DeepseekV4Config& c,
                                            CompressedKeys kind)
-    : Module(scope), rate_(pool_shape(c, kind).rate), pool_(scope, c, pool_shape(c, kind)) {
+    : Module(scope), pool_(scope, c, pool_shape(c, kind)) {
   if (kind == CompressedKeys::sparse) indexer_.emplace(scope / "indexer", c);
 }
 
@@ -153,19 +154,20 @@ Tensor DeepseekV4Compressor::causal_bias(const Tensor& compressed_kv,
                                          const Tensor& position_ids) const {
   const std::int64_t length = position_ids.size(1), entries = compressed_kv.size(2);
   const Tensor entry_indices = ghost::arange(entries, DType::int64);
-  const Tensor threshold = causal_threshold(position_ids);
+  const Tensor threshold = causal_threshold(position_ids, pool_.rate());
   Tensor block_bias =
       ghost::zeros({compressed_kv.size(0), 1, length, entries}, compressed_kv.dtype());
-  block_bias =
-      ghost::masked_fill(block_bias, ghost::logical("ge", entry_indices.view({1, 1, 1, -1}),
-                                                    threshold.unsqueeze(1).unsqueeze(-1)));
+  block_bias = ghost::masked_fill(
+      block_bias,
+      ghost::ge(entry_indices.view({1, 1, 1, -1}), threshold.unsqueeze(1).unsqueeze(-1)),
+      ghost::kLowest);
   return block_bias;
 }
 
 /// Queries see the entries that the indexer chose.
 Tensor DeepseekV4Compressor::chosen_bias(const Tensor& compressed_kv, const Tensor& top_k_indices) {
   const std::int64_t entries = compressed_kv.size(2);
-  const Tensor valid = ghost::comparison("ge", top_k_indices);
+  const Tensor valid = ghost::ge(top_k_indices, 0);
   Tensor safe_indices;
   {
     const Tensor past_the_end = ghost::empty_like(top_k_indices, top_k_indices.dtype());

@@ -34,6 +34,8 @@ class WindowPool {
   Tensor queries(const Tensor& hidden_states, const Tensor& q_residual, const Tensor& position_ids,
                  CosSin& cos_sin);
 
+  /// compress_rate: how many tokens an entry stands for.
+  std::int64_t rate() const { return shape_.rate; }
   const DeepseekV4RotaryEmbedding& rotary_emb() const { return rotary_emb_; }
 
  private:
@@ -76,7 +78,6 @@ class DeepseekV4Compressor : public nn::Module<DeepseekV4Compressor> {
   Tensor causal_bias(const Tensor& compressed_kv, const Tensor& position_ids) const;
   static Tensor chosen_bias(const Tensor& compressed_kv, const Tensor& top_k_indices);
 
-  std::int64_t rate_;
   WindowPool pool_;
   std::optional<DeepseekV4Indexer> indexer_;
 };

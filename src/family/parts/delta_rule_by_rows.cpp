@@ -9,6 +9,7 @@
 #include "ghost/ops/padding.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/scan.h"
+#include "ghost/ops/triangular.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "release/transformers_changes.h"
@@ -20,11 +21,8 @@ using ghost::Tensor;
 
 constexpr std::int64_t kRowsChunk = 64;
 
-/// tril: a packed result of the same size, and one in backward, as neg makes.
-Tensor tril(const Tensor& x) { return x.neg(); }
-
 Tensor upper_triangle() {
-  return ghost::plain_unary("triu", ghost::ones({kRowsChunk, kRowsChunk}, DType::boolean));
+  return ghost::triu(ghost::ones({kRowsChunk, kRowsChunk}, DType::boolean), 1);
 }
 
 Tensor packed_by_head(const Tensor& x) { return x.transpose(1, 2).contiguous().to_float(); }
@@ -55,7 +53,7 @@ void DeltaRuleByRows::prepare() {
 void DeltaRuleByRows::pad_and_chunk() {
   const std::int64_t pad_size = (kRowsChunk - query.size(2) % kRowsChunk) % kRowsChunk;
   for (Tensor* x : {&query, &key, &value, &beta, &g}) *x = ghost::pad(*x, 2, 0, pad_size);
-  query = query.mul(1.0);
+  query = query.mul(ghost::kScale);
   v_beta = value.mul(beta.unsqueeze(-1));
   k_beta = key.mul(beta.unsqueeze(-1));
   for (Tensor* x : {&query, &key, &value, &k_beta, &v_beta}) *x = chunked(*x);
@@ -66,8 +64,8 @@ void DeltaRuleByRows::pad_and_chunk() {
 void DeltaRuleByRows::solve_rows() {
   mask = upper_triangle();
   g = ghost::cumsum(g, -1);
-  decay_mask = tril(ghost::exp(tril(g.unsqueeze(-1).sub(g.unsqueeze(-2)))));
-  attn = ghost::masked_fill(k_beta.matmul(key.transpose(-1, -2)).mul(decay_mask), mask).neg();
+  decay_mask = ghost::tril(ghost::exp(ghost::tril(g.unsqueeze(-1).sub(g.unsqueeze(-2)))));
+  attn = ghost::masked_fill(k_beta.matmul(key.transpose(-1, -2)).mul(decay_mask), mask, 0).neg();
   for (std::int64_t i = 1; i < kRowsChunk; ++i) {
     row = attn.slice(-2, i, i + 1).squeeze(-2).slice(-1, 0, i).clone();
     sub = attn.slice(-2, 0, i).slice(-1, 0, i).clone();
@@ -89,16 +87,16 @@ Tensor DeltaRuleByRows::scan() {
   mask = upper_triangle();
   const std::int64_t num_chunks = query.size(2);
   for (std::int64_t i = 0; i < num_chunks; ++i) {
-    q_i = query.select(2);
-    k_i = key.select(2);
-    v_i = value.select(2);
-    attn = q_i.matmul(k_i.transpose(-1, -2)).mul(decay_mask.select(2));
-    if (masks) ghost::masked_fill_(attn, mask);
-    v_prime = k_cumdecay.select(2).matmul(last_recurrent_state);
+    q_i = query.select(2, i);
+    k_i = key.select(2, i);
+    v_i = value.select(2, i);
+    attn = q_i.matmul(k_i.transpose(-1, -2)).mul(decay_mask.select(2, i));
+    if (masks) ghost::masked_fill_(attn, mask, 0);
+    v_prime = k_cumdecay.select(2, i).matmul(last_recurrent_state);
     v_new = v_i.sub(v_prime);
-    const Tensor g_i = g.select(2), g_last = g_i.slice(-1, kRowsChunk - 1, kRowsChunk);
+    const Tensor g_i = g.select(2, i), g_last = g_i.slice(-1, kRowsChunk - 1, kRowsChunk);
     attn_inter = q_i.mul(ghost::exp(g_i.unsqueeze(-1))).matmul(last_recurrent_state);
-    ghost::copy_into(core_attn_out, core_attn_out.select(2), attn_inter.add(attn.matmul(v_new)));
+    ghost::copy_into(core_attn_out, core_attn_out.select(2, i), attn_inter.add(attn.matmul(v_new)));
     Tensor kept = last_recurrent_state.mul(ghost::exp(g_last.unsqueeze(-1)));
     Tensor weighted = k_i.mul(ghost::exp(g_last.sub(g_i)).unsqueeze(-1));
     Tensor learned = std::move(weighted).transpose(-1, -2).matmul(v_new);

@@ -55,7 +55,7 @@ Tensor PooledClassifier::logits(Tensor& features, const Tensor& attention_mask) 
   Tensor pooled_output;
   {
     const ghost::ScopeGuard guard(pooler_.node().scope);
-    const Tensor first_token_tensor = features.select(1);
+    const Tensor first_token_tensor = features.select(1, 0);
     pooled_output = dense_(first_token_tensor);
     pooled_output = ghost::tanh(pooled_output);
   }
@@ -73,7 +73,7 @@ DenseClassifier::DenseClassifier(const nn::Scope& root, const ClassifierWidths& 
 
 Tensor DenseClassifier::logits(Tensor& features, const Tensor&) {
   const ghost::ScopeGuard guard(classifier_.node().scope);
-  Tensor x = features.select(1);
+  Tensor x = features.select(1, 0);
   x = dropout_(x);
   x = dense_(x);
   x = activation_(x);

@@ -52,7 +52,6 @@ RouterLogits::RouterLogits(bool wanted)
     : outer_(std::exchange(collector, wanted ? this : nullptr)) {
   if (wanted) ghost::session().repeats_layers = false;  // every layer leaves something behind
 }
-RouterLogits::~RouterLogits() { stop(); }
 
 void RouterLogits::record(const Tensor& logits) {
   if (collector) collector->collected_.push_back(logits);
@@ -150,7 +149,7 @@ Tensor Experts::batched_forward(const Tensor& hidden_states, const Tensor& top_k
   const Tensor sample_weights = top_k_weights.reshape({-1});
   Tensor expert_ids = top_k_index.reshape({-1});
   if (!ghost::has(changes::kExpertsMaskOnlyWhereShared))
-    expert_ids = ghost::plain_unary("clamp", expert_ids);
+    expert_ids = ghost::clamp(expert_ids, {.min = 0, .max = num_experts_ - 1});
   const auto selected = [&](const Tensor& of_experts) {
     return of_experts.defined() ? ghost::index(of_experts, expert_ids) : Tensor();
   };

@@ -7,7 +7,6 @@
 #include "family/parts/experts.h"
 #include "family/parts/experts_loop.h"
 #include "ghost/ops/matmul.h"
-#include "ghost/ops/pointwise.h"
 #include "nn/parametrize.h"
 
 namespace memtape::family {
@@ -22,33 +21,38 @@ Tensor Experts::eager_forward(const Tensor& hidden_states, const Tensor& top_k_i
   // Locals of the Python loop: they live until the next expert's take their names.
   Tensor current_state, gate, up, current, out;
   while (loop.next()) {
+    const std::int64_t expert_idx = loop.expert_idx();
     if (layout_.has_bias) {  // GptOssExperts
       current_state = loop.current_state();
-      gate = current_state.matmul(nn::value_of(gate_up_.weight).select(0))
-                 .add(gate_up_.bias.select(0));
+      gate = current_state.matmul(nn::value_of(gate_up_.weight).select(0, expert_idx))
+                 .add(gate_up_.bias.select(0, expert_idx));
       up = layout_.apply_gate(gate, act_fn_);
-      out = up.matmul(nn::value_of(down_.weight).select(0)).add(down_.bias.select(0));
+      out = up.matmul(nn::value_of(down_.weight).select(0, expert_idx))
+                .add(down_.bias.select(0, expert_idx));
       current = out.mul(loop.weights());
     } else if (!layout_.has_gate) {  // NemotronHExperts
       current_state = loop.current_state();
-      current = ghost::linear(current_state, nn::value_of(gate_up_.weight).select(0), {});
+      current =
+          ghost::linear(current_state, nn::value_of(gate_up_.weight).select(0, expert_idx), {});
       current = act_fn_(current);
-      current = ghost::linear(current, nn::value_of(down_.weight).select(0), {});
+      current = ghost::linear(current, nn::value_of(down_.weight).select(0, expert_idx), {});
       current = current.mul(loop.weights());
     } else if (layout_.apply_gate != ExpertsLayout::default_apply_gate) {  // DeepseekV4Experts
-      current = layout_.apply_gate(
-          ghost::linear(loop.current_state(), nn::value_of(gate_up_.weight).select(0), {}),
-          act_fn_);
       current =
-          ghost::linear(current, nn::value_of(down_.weight).select(0), {}).mul(loop.weights());
+          layout_.apply_gate(ghost::linear(loop.current_state(),
+                                           nn::value_of(gate_up_.weight).select(0, expert_idx), {}),
+                             act_fn_);
+      current = ghost::linear(current, nn::value_of(down_.weight).select(0, expert_idx), {})
+                    .mul(loop.weights());
     } else {  // MixtralExperts
       current_state = loop.current_state();
       std::vector<Tensor> halves =
-          ghost::linear(current_state, nn::value_of(gate_up_.weight).select(0), {}).chunk(2, -1);
+          ghost::linear(current_state, nn::value_of(gate_up_.weight).select(0, expert_idx), {})
+              .chunk(2, -1);
       gate = std::move(halves[0]);
       up = std::move(halves[1]);
       current = act_fn_(gate).mul(up);
-      current = ghost::linear(current, nn::value_of(down_.weight).select(0), {});
+      current = ghost::linear(current, nn::value_of(down_.weight).select(0, expert_idx), {});
       current = current.mul(loop.weights());
     }
     loop.add(current);

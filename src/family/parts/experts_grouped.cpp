@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "family/parts/experts.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/grouped_mm.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "ghost/ops/unary.h"
 #include "nn/parametrize.h"
 #include "release/transformers_changes.h"
 
@@ -65,27 +67,27 @@ Tensor Experts::grouped_forward(const Tensor& hidden_states, const Tensor& top_k
   const Tensor expert_ids = top_k_index.reshape({-1});
   const auto [expert_ids_g, perm] = ghost::sort(expert_ids);
   const Tensor selected_hidden_states_g =
-      ghost::index(hidden_states, ghost::plain_unary("floor_divide", perm));
+      ghost::index(hidden_states, ghost::floor_divide(perm, num_top_k));
   const Tensor sample_weights_g = ghost::index(sample_weights, perm);
 
   Tensor histc_input;
   const ghost::Groups groups = count(expert_ids_g, num_experts_, histc_input);
   Tensor sentinel_mask;
-  if (masks) sentinel_mask = ghost::comparison("ge", expert_ids_g).unsqueeze(-1);
+  if (masks) sentinel_mask = ghost::ge(expert_ids_g, num_experts_).unsqueeze(-1);
   const Tensor selected_weights = nn::value_of(gate_up_.weight);  // made before the mask is applied
   Tensor selected_biases;
   if (layout_.has_bias) selected_biases = ghost::index(gate_up_.bias, expert_ids_g);
-  if (masks) ghost::masked_fill_(selected_hidden_states_g, sentinel_mask);
+  if (masks) ghost::masked_fill_(selected_hidden_states_g, sentinel_mask, 0);
 
   Tensor proj_out =
       grouped_linear(selected_hidden_states_g, gate_up_, selected_biases, groups.offsets);
-  if (masks_products) proj_out = ghost::masked_fill(proj_out, sentinel_mask);
+  if (masks_products) proj_out = ghost::masked_fill(proj_out, sentinel_mask, 0);
   proj_out = activated(proj_out);
   if (layout_.has_bias) selected_biases = ghost::index(down_.bias, expert_ids_g);
   proj_out = grouped_linear(proj_out, down_, selected_biases, groups.offsets);
-  if (masks_products) proj_out = ghost::masked_fill(proj_out, sentinel_mask);
+  if (masks_products) proj_out = ghost::masked_fill(proj_out, sentinel_mask, 0);
   Tensor weighted_out = proj_out.mul(sample_weights_g.unsqueeze(-1));
-  if (masks && !masks_products) ghost::masked_fill_(weighted_out, sentinel_mask);
+  if (masks && !masks_products) ghost::masked_fill_(weighted_out, sentinel_mask, 0);
 
   const Tensor inv_perm = inverse_of(perm);
   weighted_out = ghost::index(weighted_out, inv_perm);
@@ -105,8 +107,8 @@ Tensor Experts::grouped_forward_by_argsort(const Tensor& hidden_states, const Te
   Tensor expert_ids = top_k_index.reshape({-1});
   Tensor invalid_mask, invalid_mask_g, selected_hidden_states;
   if (masks) {
-    invalid_mask = ghost::comparison("ge", expert_ids);
-    expert_ids = ghost::plain_unary("clamp", expert_ids);
+    invalid_mask = ghost::ge(expert_ids, num_experts_);
+    expert_ids = ghost::clamp(expert_ids, {.min = 0, .max = num_experts_ - 1});
   }
   const bool copies_twice = !ghost::has(changes::kExpertsCopyTokensOnce);
   if (copies_twice) selected_hidden_states = ghost::index(hidden_states, token_idx);
@@ -144,7 +146,7 @@ Tensor Experts::grouped_forward_by_argsort(const Tensor& hidden_states, const Te
   if (biases_first) proj_out = weighted_out;
   if (masks) {
     invalid_mask_g = ghost::index(invalid_mask, perm);
-    ghost::masked_fill_(weighted_out, invalid_mask_g.unsqueeze(-1));
+    ghost::masked_fill_(weighted_out, invalid_mask_g.unsqueeze(-1), 0);
   }
   Tensor out_per_sample = ghost::index(weighted_out, inv_perm);
   if (!biases_first) weighted_out = out_per_sample;

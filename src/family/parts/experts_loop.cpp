@@ -3,9 +3,9 @@
 
 #include <utility>
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "release/transformers_changes.h"
 
@@ -24,17 +24,21 @@ ExpertsLoop::ExpertsLoop(const Tensor& hidden_states, const Picked& picked,
   for (const std::int64_t count : tokens_) hits += count > 0 ? 1 : 0;
   const std::int64_t others = ghost::has(changes::kExpertsLoopCountsOneMore) ? 1 : 0;
   expert_mask_ = ghost::one_hot(picked.top_k_index, experts + others).permute({2, 1, 0});
-  const Tensor hit = ghost::comparison("gt", ghost::sum_last_two(expert_mask_));
+  const Tensor hit = ghost::gt(ghost::sum_last_two(expert_mask_), 0);
   expert_hit_ = ghost::nonzero(hit, hits);
 }
 
 bool ExpertsLoop::next() {
-  while (expert_ < tokens_.size() && tokens_[expert_] == 0) ++expert_;
-  if (expert_ == tokens_.size()) return false;
-  if (asks_each_) ghost::comparison("eq", expert_hit_.select(0).select(0));
-  const Tensor places = ghost::nonzero(expert_mask_.select(0), tokens_[expert_++]);
-  top_k_pos_ = places.select(1);
-  token_idx_ = places.select(1);
+  const auto experts = static_cast<std::int64_t>(tokens_.size());
+  const auto tokens = [this] { return tokens_[static_cast<std::size_t>(expert_idx_)]; };
+  do ++expert_idx_;
+  while (expert_idx_ < experts && tokens() == 0);
+  if (expert_idx_ == experts) return false;
+  ++hit_;
+  if (asks_each_) ghost::eq(expert_hit_.select(0, hit_).select(0, 0), experts);
+  const Tensor places = ghost::nonzero(expert_mask_.select(0, expert_idx_), tokens());
+  top_k_pos_ = places.select(1, 0);
+  token_idx_ = places.select(1, 1);
   return true;
 }
 

@@ -29,6 +29,8 @@ class ExpertsLoop {
 
   /// Goes to the next expert that has tokens.
   bool next();
+  /// The expert at work.
+  std::int64_t expert_idx() const { return expert_idx_; }
   Tensor current_state() const;
   Tensor weights() const;
   void add(const Tensor& current) const;
@@ -39,7 +41,8 @@ class ExpertsLoop {
   const Tensor& top_k_weights_;
   std::vector<std::int64_t> tokens_;
   bool asks_each_;
-  std::size_t expert_ = 0;
+  std::int64_t expert_idx_ = -1;  ///< the expert at work
+  std::int64_t hit_ = -1;         ///< its row in expert_hit
   Tensor final_hidden_states_, expert_mask_, expert_hit_, top_k_pos_, token_idx_;
 };
 

@@ -3,16 +3,18 @@
 
 #include <utility>
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::family {
 
 Tensor create_position_ids_from_input_ids(const Tensor& input_ids, PastLength past) {
-  const Tensor mask = ghost::comparison("ne", input_ids).to(DType::int32);
+  const Tensor mask = ghost::ne(input_ids, ghost::kTokenId).to(DType::int32);
   const Tensor incremental_indices = past == PastLength::added
                                          ? ghost::cumsum(mask).to(DType::int32).add(0).mul(mask)
                                          : ghost::cumsum(mask).to(DType::int32).mul(mask);

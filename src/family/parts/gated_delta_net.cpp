@@ -71,7 +71,7 @@ void ChunkGatedDeltaRule::prepare() {
   }
   query = l2norm(query);
   key = l2norm(key);
-  query = query.mul(1.0);
+  query = query.mul(ghost::kScale);
 }
 
 void ChunkGatedDeltaRule::pad_and_scale() {
@@ -108,15 +108,15 @@ Tensor ChunkGatedDeltaRule::scan() {
   query = query.mul(ghost::exp(cum_decay).unsqueeze(-1));
   key = key.mul(
       ghost::exp(cum_decay.slice(-1, kDeltaChunk - 1, kDeltaChunk).sub(cum_decay)).unsqueeze(-1));
-  chunk_decay = ghost::exp(cum_decay.select(3)).unsqueeze(-1).unsqueeze(-1);
+  chunk_decay = ghost::exp(cum_decay.select(3, -1)).unsqueeze(-1).unsqueeze(-1);
   const std::int64_t num_chunks = query.size(2);
   for (std::int64_t i = 0; i < num_chunks; ++i) {
-    v_new = new_values.select(2).sub(k_cumdecay.select(2).matmul(last_recurrent_state));
-    inter_chunk_attn = query.select(2).matmul(last_recurrent_state);
-    ghost::copy_into(core_attn_out, core_attn_out.select(2),
-                     inter_chunk_attn.add(intra_chunk_attn.select(2).matmul(v_new)));
-    last_recurrent_state = last_recurrent_state.mul(chunk_decay.select(2))
-                               .add(key.select(2).transpose(-1, -2).matmul(v_new));
+    v_new = new_values.select(2, i).sub(k_cumdecay.select(2, i).matmul(last_recurrent_state));
+    inter_chunk_attn = query.select(2, i).matmul(last_recurrent_state);
+    ghost::copy_into(core_attn_out, core_attn_out.select(2, i),
+                     inter_chunk_attn.add(intra_chunk_attn.select(2, i).matmul(v_new)));
+    last_recurrent_state = last_recurrent_state.mul(chunk_decay.select(2, i))
+                               .add(key.select(2, i).transpose(-1, -2).matmul(v_new));
   }
   return core_attn_out;
 }
@@ -127,10 +127,10 @@ Tensor ChunkGatedDeltaRule::run(bool keeps_state) {
   prepare();
   pad_and_scale();
   const Tensor strictly_upper_mask =
-      ghost::plain_unary("triu", ghost::ones({kDeltaChunk, kDeltaChunk}, DType::boolean));
+      ghost::triu(ghost::ones({kDeltaChunk, kDeltaChunk}, DType::boolean), 1);
   cum_decay = ghost::cumsum(decay, 3);
   Tensor pairwise_decay = cum_decay.unsqueeze(4).sub(cum_decay.unsqueeze(3));
-  pairwise_decay = ghost::masked_fill(pairwise_decay, strictly_upper_mask);
+  pairwise_decay = ghost::masked_fill(pairwise_decay, strictly_upper_mask, ghost::kLowest);
   pairwise_decay = ghost::exp(pairwise_decay);
   const Tensor ut_system = k_beta.matmul(key.transpose(-1, -2)).mul(pairwise_decay);
   intra_chunk_attn = query.matmul(key.transpose(-1, -2)).mul(pairwise_decay);
@@ -151,10 +151,10 @@ Tensor ChunkGatedDeltaRule::run_step() {
   prepare();
   last_recurrent_state = last_recurrent_state.to(value.dtype());
   Tensor core_attn_out = ghost::zeros_like(value);
-  const Tensor q_t = query.select(2), k_t = key.select(2), v_t = value.select(2);
-  const Tensor decay_t = ghost::exp(decay.select(2)).unsqueeze(-1).unsqueeze(-1);
+  const Tensor q_t = query.select(2, 0), k_t = key.select(2, 0), v_t = value.select(2, 0);
+  const Tensor decay_t = ghost::exp(decay.select(2, 0)).unsqueeze(-1).unsqueeze(-1);
   last_recurrent_state = last_recurrent_state.mul(decay_t);
-  const Tensor beta_t = beta.select(2).unsqueeze(-1);
+  const Tensor beta_t = beta.select(2, 0).unsqueeze(-1);
   const Tensor kv_mem = last_recurrent_state.mul(k_t.unsqueeze(-1)).sum(-2);
   const Tensor delta = v_t.sub(kv_mem).mul(beta_t);
   last_recurrent_state = last_recurrent_state.add(k_t.unsqueeze(-1).mul(delta.unsqueeze(-2)));

@@ -8,6 +8,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::family {
 namespace {
@@ -47,7 +48,7 @@ Tensor create_sinusoidal_positions(std::int64_t num_pos, std::int64_t dim, DType
     const ghost::Op op("div", {});
     exponents = ghost::empty({dim / 2}, model_dtype);
   }
-  const Tensor inv_freq = ghost::rdiv(1.0, ghost::power_of_number(std::move(exponents)));
+  const Tensor inv_freq = ghost::rdiv(1.0, ghost::pow(ghost::kBase, std::move(exponents)));
   Tensor positions = ghost::arange(num_pos, DType::int64).to_float();
   const Tensor sinusoid_inp = std::move(positions).unsqueeze(1).mul(inv_freq.unsqueeze(0));
   const Tensor sin = ghost::sin(sinusoid_inp), cos = ghost::cos(sinusoid_inp);

@@ -7,6 +7,7 @@
 
 #include "family/caches/key_value_cache.h"
 #include "family/parts/decoder.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/pointwise.h"
 
 namespace memtape::family {
@@ -47,7 +48,7 @@ class ImageTextToText : public PretrainedModel {
   Tensor last_hidden_state(const Batch& batch) override {
     Tensor special_image_mask, llm_input_ids = batch.input_ids;
     if (config_.replaces_image_token) {
-      special_image_mask = ghost::comparison("eq", batch.input_ids);
+      special_image_mask = ghost::eq(batch.input_ids, ghost::kTokenId);
       llm_input_ids = batch.input_ids.clone();
     }
     return language_model_(llm_input_ids, batch.attention_mask);

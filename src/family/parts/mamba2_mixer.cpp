@@ -8,28 +8,30 @@
 #include "family/masks/masking.h"
 #include "family/parts/config_checks.h"
 #include "family/parts/forward_arguments.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/convolution.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/einsum.h"
+#include "ghost/ops/expm1.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/logarithms.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/padding.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/scan.h"
 #include "ghost/ops/softplus.h"
+#include "ghost/ops/triangular.h"
 #include "ghost/ops/views.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
 namespace {
 
-Tensor inverted(const Tensor& mask) { return ghost::plain_unary("bitwise_not", mask); }
-
-/// torch.tril(torch.ones(size, size, dtype=torch.bool)).
-Tensor lower_triangle(std::int64_t size) {
-  return ghost::plain_unary("tril", ghost::ones({size, size}, DType::boolean));
+/// torch.tril(torch.ones(size, size, dtype=torch.bool), diagonal).
+Tensor lower_triangle(std::int64_t size, int diagonal) {
+  return ghost::tril(ghost::ones({size, size}, DType::boolean), diagonal);
 }
 
 /// The argument is gone where its name is given to something else.
@@ -38,11 +40,11 @@ Tensor segment_sum(const In& given) {
   given.release();
   const std::int64_t chunk_size = input_tensor.size(-1);
   input_tensor = input_tensor.unsqueeze(-1).expand(input_tensor.sizes().with(chunk_size));
-  Tensor mask = lower_triangle(chunk_size);
-  input_tensor = ghost::masked_fill(input_tensor, inverted(mask));
+  Tensor mask = lower_triangle(chunk_size, -1);
+  input_tensor = ghost::masked_fill(input_tensor, ghost::bitwise_not(mask), 0);
   Tensor tensor_segsum = ghost::cumsum(input_tensor, -2);
-  mask = lower_triangle(chunk_size);
-  tensor_segsum = ghost::masked_fill(tensor_segsum, inverted(mask));
+  mask = lower_triangle(chunk_size, 0);
+  tensor_segsum = ghost::masked_fill(tensor_segsum, ghost::bitwise_not(mask), ghost::kLowest);
   return tensor_segsum;
 }
 
@@ -76,7 +78,7 @@ void ChunkScan::discretize(std::int64_t pad_size) {
   const std::int64_t repeats = hidden_states.size(2) / B.size(2);
   dt = dt.add(dt_bias.to(dt.dtype()));
   dt = ghost::softplus(dt);
-  dt = ghost::clamp(dt);
+  dt = ghost::clamp(dt, {.min = 0, .max = ghost::kLimit});
   hidden_states = hidden_states.to_float();
   B = ghost::repeat_interleave(B.to_float(), repeats, 2);
   C = ghost::repeat_interleave(C.to_float(), repeats, 2);
@@ -121,10 +123,10 @@ Tensor ChunkScan::run() {
   const Tensor previous_states = ghost::zeros_like(states.slice(1, 0, 1));
   states = ghost::cat({previous_states, states}, 1);
   const Tensor decay_chunk =
-      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3), 1, 0))).transpose(1, 3);
+      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3, -1), 1, 0))).transpose(1, 3);
   const Tensor new_states = decay_chunk.unsqueeze(-1).unsqueeze(-1).mul(states.unsqueeze(2)).sum(1);
   states = new_states.slice(1, 0, -1);
-  final_state = new_states.select(1);
+  final_state = new_states.select(1, -1);
 
   const Tensor state_decay_out = ghost::exp(A_cumsum);
   const Tensor C_times_states = C.unsqueeze(-2).mul(states.unsqueeze(2));
@@ -153,10 +155,10 @@ Tensor ChunkScan::run_by_einsum(const Tensor& A_cumsum, std::int64_t pad_size) {
   const Tensor previous_states = ghost::zeros_like(states.slice(1, 0, 1));
   states = ghost::cat({previous_states, states}, 1);
   const Tensor decay_chunk =
-      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3), 1, 0))).transpose(1, 3);
+      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3, -1), 1, 0))).transpose(1, 3);
   const Tensor new_states = ghost::einsum("bzch,bzhpn->bchpn", decay_chunk, states);
   states = new_states.slice(1, 0, -1);
-  final_state = new_states.select(1);
+  final_state = new_states.select(1, -1);
 
   const Tensor state_decay_out = ghost::exp(A_cumsum);
   const Tensor C_times_states = ghost::einsum("bclhn,bchpn->bclhp", C, states);
@@ -171,7 +173,7 @@ Tensor ChunkScan::run_by_einsum(const Tensor& A_cumsum, std::int64_t pad_size) {
 
 /// Where out_proj goes: what is before it may be given its values first.
 nn::Scope out_proj_scope(const nn::Scope& scope, const Mamba2MixerConfig& c) {
-  if (c.initializes_early) ghost::plain_unary("log", ghost::arange(c.num_heads, DType::float32));
+  if (c.initializes_early) ghost::log(ghost::arange(c.num_heads, DType::float32));
   return scope / "out_proj";
 }
 
@@ -366,7 +368,7 @@ Mamba2Mixer::TorchFrame Mamba2Mixer::discretized(const Tensor& x) {
   const std::int64_t batch_size = x.size(0), seq_len = x.size(1), state = c.n_groups * c.state_size;
   const std::int64_t repeats = c.num_heads / c.n_groups;
   TorchFrame f{.input_states = x};
-  if (c.is_multiplied) f.input_states = f.input_states.mul(2.0);  // by ssm_in_multiplier
+  if (c.is_multiplied) f.input_states = f.input_states.mul(ghost::kScale);  // ssm_in_multiplier
   Tensor projected_states = in_proj_(f.input_states);
   if (c.is_multiplied) projected_states = projected_states.mul(mup_vector_);
   const std::array<std::int64_t, 3> parts{c.intermediate_size, c.conv_dim(), c.num_heads};
@@ -382,7 +384,7 @@ Mamba2Mixer::TorchFrame Mamba2Mixer::discretized(const Tensor& x) {
 
   f.A = ghost::exp(a_log_.to_float()).neg();
   f.dt = ghost::softplus(f.split[2].add(dt_bias_));
-  f.dt = ghost::clamp(f.dt);
+  f.dt = ghost::clamp(f.dt, {.min = 0, .max = ghost::kLimit});
   f.hidden_states = f.hidden_states.reshape({batch_size, seq_len, -1, c.head_dim}).to_float();
   f.B = f.B.reshape({batch_size, seq_len, -1, c.state_size}).to_float();
   f.C = f.C.reshape({batch_size, seq_len, -1, c.state_size}).to_float();
@@ -425,7 +427,7 @@ Tensor Mamba2Mixer::torch_forward(const Tensor& x) {
   const Tensor previous_states = ghost::zeros_like(states.slice(1, 0, 1));
   states = ghost::cat({previous_states, states}, 1);
   const Tensor decay_chunk =
-      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3), 1, 0))).transpose(1, 3);
+      ghost::exp(segment_sum(ghost::pad_last(A_cumsum.select(3, -1), 1, 0))).transpose(1, 3);
   const Tensor new_states = decay_chunk.unsqueeze(-1).unsqueeze(-1).mul(states.unsqueeze(2)).sum(1);
   states = new_states.slice(1, 0, -1);
 
@@ -450,7 +452,7 @@ Tensor Mamba2Mixer::forward(const Tensor& x, const Tensor&) {
   const DType dtype = x.dtype();
   const Mamba2MixerConfig& c = config_;
   Tensor hidden_states = x;
-  if (c.is_multiplied) hidden_states = hidden_states.mul(2.0);  // by ssm_in_multiplier
+  if (c.is_multiplied) hidden_states = hidden_states.mul(ghost::kScale);  // ssm_in_multiplier
   Tensor projected_states = in_proj_(hidden_states);
   if (c.is_multiplied) projected_states = projected_states.mul(mup_vector_);
   const Tensor A = ghost::exp(a_log_.to_float()).neg();
@@ -485,21 +487,21 @@ void init_decays(const Mamba2MixerConfig& mixer, DType dtype) {
 void Mamba2Mixer::init_weights() const {
   const ghost::ScopeGuard guard(node().scope);
   const Tensor A = ghost::arange(config_.num_heads, DType::float32);
-  ghost::plain_unary("log", A);
+  ghost::log(A);
   const InitialTimeSteps steps(config_.num_heads, DType::float32);
 }
 
 InitialTimeSteps::InitialTimeSteps(std::int64_t count, DType dtype) {
   dt = ghost::zeros({count}, dtype).mul(2.0).add(1.0);
-  dt = ghost::plain_unary("exp", std::move(dt));
-  dt = ghost::plain_unary("clamp", std::move(dt));
-  inv_dt = dt.add(ghost::plain_unary("log", ghost::plain_unary("expm1", dt.neg()).neg()));
+  dt = ghost::exp(std::move(dt));
+  dt = ghost::clamp(std::move(dt), {.min = ghost::kLimit});
+  inv_dt = dt.add(ghost::log(ghost::expm1(dt.neg()).neg()));
 }
 
 /// torch.all(attention_mask == 1): batches without padding get none.
 Tensor create_recurrent_attention_mask(const Tensor& attention_mask, std::int64_t queries) {
   if (!attention_mask.defined() || queries == 1) return {};
-  ghost::all(ghost::comparison("eq", attention_mask));
+  ghost::all(ghost::eq(attention_mask, 1));
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "family/caches/key_value_cache.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/logarithms.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/softplus.h"
@@ -45,9 +46,9 @@ Tensor SelectiveScan::run() {
   std::vector<Tensor> scan_outputs;
   Tensor scan_output;
   for (std::int64_t index = 0; index < seq_len; ++index) {
-    ssm_state = discrete_A.select(2).mul(ssm_state).add(deltaB_u.select(2));
-    scan_output = ssm_state.to(input_dtype).matmul(C.select(1).unsqueeze(-1));
-    scan_outputs.push_back(scan_output.select(2));
+    ssm_state = discrete_A.select(2, index).mul(ssm_state).add(deltaB_u.select(2, index));
+    scan_output = ssm_state.to(input_dtype).matmul(C.select(1, index).unsqueeze(-1));
+    scan_outputs.push_back(scan_output.select(2, index));
   }
   scan_output = ghost::stack_last(scan_outputs);
   scan_output = scan_output.add(hidden_states.mul(D.unsqueeze(0).unsqueeze(2)));
@@ -85,13 +86,13 @@ struct Scanned {
 Scanned scan_or_update(SelectiveScan scan, const Tensor& d, LinearLayer* layer) {
   Scanned scanned;
   if (layer && layer->recurrent_states.defined() && scan.hidden_states.size(2) == 1) {
-    scanned.output = StateUpdate{.hidden_states = scan.hidden_states.select(2),
-                                 .dt = scan.dt.select(2),
+    scanned.output = StateUpdate{.hidden_states = scan.hidden_states.select(2, 0),
+                                 .dt = scan.dt.select(2, 0),
                                  .A = scan.A,
-                                 .B = scan.B.select(1),
-                                 .C = scan.C.select(1),
+                                 .B = scan.B.select(1, 0),
+                                 .C = scan.C.select(1, 0),
                                  .D = d,
-                                 .z = scan.z.select(2),
+                                 .z = scan.z.select(2, 0),
                                  .dt_bias = scan.delta_bias}
                          .run(layer->recurrent_states)
                          .unsqueeze(-1);
@@ -141,7 +142,7 @@ void MambaMixer::init_weights() const {
     ghost::zeros(A.sizes(), a_log_.dtype());  // torch.log(A)
     return;
   }
-  ghost::plain_unary("log", A);
+  ghost::log(A);
   const InitialTimeSteps steps(config_.intermediate_size, DType::float32);
 }
 
@@ -206,11 +207,11 @@ Tensor MambaMixer::slow_forward(const Tensor& x, const Tensor& attention_mask) {
   std::vector<Tensor> scan_outputs;
   Tensor scan_output;
   for (std::int64_t i = 0; i < seq_len; ++i) {
-    ssm_state = whole(whole(discrete_A, 2).select(2), 1).mul(ssm_state);
-    ssm_state = ssm_state.add(whole(whole(deltaB_u, 2).select(2), 1));
+    ssm_state = whole(whole(discrete_A, 2).select(2, i), 1).mul(ssm_state);
+    ssm_state = ssm_state.add(whole(whole(deltaB_u, 2).select(2, i), 1));
     const Tensor in_dtype = ssm_state.to(dtype);
-    scan_output = in_dtype.matmul(whole(whole(C, 1).select(1), 1).unsqueeze(-1));
-    scan_outputs.push_back(whole(scan_output, 2).select(2));
+    scan_output = in_dtype.matmul(whole(whole(C, 1).select(1, i), 1).unsqueeze(-1));
+    scan_outputs.push_back(whole(scan_output, 2).select(2, i));
   }
   scan_output = ghost::stack_last(scan_outputs);
   scan_output = scan_output.add(hidden_states.mul(whole(d_, 1).unsqueeze(0).unsqueeze(2)));

@@ -5,7 +5,7 @@
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::family {
 
@@ -21,8 +21,8 @@ CosSin MultimodalRotaryEmbedding::forward(const Tensor& x, const Tensor& positio
   {
     const ghost::AutocastContext no_autocast(false, DType::float32);
     angles = rotary_angles(position_ids, frequencies_.inv_freq());
-    cos = ghost::cos(angles.freqs).mul(1.0);
-    sin = ghost::sin(angles.freqs).mul(1.0);
+    cos = ghost::cos(angles.freqs).mul(ghost::kScale);
+    sin = ghost::sin(angles.freqs).mul(ghost::kScale);
   }
   sin = recomposition_frequencies(sin);
   cos = recomposition_frequencies(cos);
@@ -33,7 +33,7 @@ CosSin MultimodalRotaryEmbedding::forward(const Tensor& x, const Tensor& positio
 /// By sections the frequencies of each axis are cut out and joined; in turn those of height and
 /// width are copied over those of time.
 Tensor MultimodalRotaryEmbedding::recomposition_frequencies(const Tensor& freq) const {
-  const Tensor of_time = freq.select(0);
+  const Tensor of_time = freq.select(0, 0);
   if (layout_ == Layout::interleaved) return ghost::cat({of_time, of_time}, -1);
   const Tensor joined = ghost::empty(of_time.sizes(), of_time.dtype());
   if (layout_ == Layout::paired_sections) return ghost::repeat_interleave(joined, 2, -1);
@@ -49,7 +49,7 @@ Tensor expanded_positions(const Tensor& inputs_embeds, std::int64_t axes) {
 
 Positions text_and_axes_positions(const Tensor& inputs_embeds) {
   const Tensor all = expanded_positions(inputs_embeds, 4);
-  return {all.select(0), all.slice(0, 1, 4)};
+  return {all.select(0, 0), all.slice(0, 1, 4)};
 }
 
 }  // namespace memtape::family

@@ -7,12 +7,14 @@
 
 #include "family/caches/key_value_cache.h"
 #include "ghost/autocast.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/complex.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/unary.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "release/transformers_4_changes.h"
@@ -62,7 +64,7 @@ void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
   if (!ghost::has(changes::kModelsHaveTheRopes)) return register_inv_freq(compute_inv_freq(rope_));
   const Tensor seq_len = ghost::max_all(position_ids).add(1);
   if (ghost::has(changes::kLongRopeKeepsItsFrequencies)) return choose_frequencies(seq_len);
-  ghost::comparison("gt", seq_len);
+  ghost::gt(seq_len, ghost::kLimit);
   const bool keeps = !ghost::has(changes::kLongRopeForgetsItsFrequencies);
   if (keeps && !long_inv_freq_.defined()) long_inv_freq_ = compute_inv_freq(rope_);
   register_inv_freq(keeps ? long_inv_freq_ : compute_inv_freq(rope_));
@@ -71,7 +73,7 @@ void RotaryEmbedding::update_frequencies(const Tensor& position_ids) {
 /// The long frequencies are made once; what is chosen of both is copied into the buffer.
 void RotaryEmbedding::choose_frequencies(const Tensor& seq_len) {
   if (!long_inv_freq_.defined()) long_inv_freq_ = compute_inv_freq(rope_);
-  Tensor is_long = ghost::comparison("gt", seq_len);
+  Tensor is_long = ghost::gt(seq_len, ghost::kLimit);
   const Tensor inv_freq = ghost::where(std::move(is_long), long_inv_freq_, original_inv_freq_);
 }
 
@@ -83,15 +85,15 @@ void RotaryEmbedding::update_dynamic_frequencies(const Tensor& position_ids) {
   const std::int64_t original = rope_.max_position_embeddings;
   const Tensor seq_len = ghost::max_all(position_ids).add(1);
   const Tensor max_seq_len_cached = max_seq_len_cached_;
-  ghost::comparison("gt", seq_len);
+  ghost::gt(seq_len, ghost::kLimit);
   if (original > 0 && tokens > std::max(original, grown_to_)) {
     register_inv_freq(grown_dynamic_inv_freq(rope_, seq_len));
     max_seq_len_cached_ = seq_len;
     grown_to_ = tokens;
   }
-  ghost::comparison("lt", seq_len);
+  ghost::lt(seq_len, ghost::kLimit);
   if (tokens >= original || !max_seq_len_cached.defined()) return;
-  ghost::comparison("gt", max_seq_len_cached);
+  ghost::gt(max_seq_len_cached, ghost::kLimit);
   register_inv_freq(original_inv_freq_);
   max_seq_len_cached_.reset();
   grown_to_ = 0;
@@ -126,17 +128,17 @@ CosSin RotaryEmbedding::forward(const Tensor& x, const Tensor& position_ids) {
   const ghost::AutocastContext no_autocast(false, DType::float32);
   const RotaryAngles angles = rotary_angles(position_ids, inv_freq_);
   const Tensor& freqs = angles.freqs;
-  if (rope_.is_complex) return {ghost::polar_of_ones(freqs).mul(1.0), Tensor()};
+  if (rope_.is_complex) return {ghost::polar_of_ones(freqs).mul(ghost::kScale), Tensor()};
   const Tensor emb = rope_.half_width    ? freqs
                      : rope_.interleaved ? ghost::repeat_interleave(freqs, 2, -1)
                                          : ghost::cat({freqs, freqs}, -1);
   Tensor cos = ghost::cos(emb), sin;
   const bool in_turn = ghost::has(changes::kAnglesAreScaledInTurn);
   const bool is_scaled = in_turn || !is_in_attention(node());
-  if (in_turn || rope_.rope_type == RopeType::longrope) cos = cos.mul(1.0);
+  if (in_turn || rope_.rope_type == RopeType::longrope) cos = cos.mul(ghost::kScale);
   sin = ghost::sin(emb);
-  if (!in_turn && is_scaled) cos = cos.mul(1.0);
-  if (is_scaled || rope_.rope_type == RopeType::longrope) sin = sin.mul(1.0);
+  if (!in_turn && is_scaled) cos = cos.mul(ghost::kScale);
+  if (is_scaled || rope_.rope_type == RopeType::longrope) sin = sin.mul(ghost::kScale);
   if (rope_.keeps_float32) return {cos, sin};
   Tensor cos_cast = cos.to(x.dtype());
   return {std::move(cos_cast), sin.to(x.dtype())};

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/extremes.h"
 #include "ghost/ops/joins.h"
@@ -18,13 +19,14 @@ Tensor float_range(std::int64_t count) { return ghost::arange(count, DType::int6
 
 /// compute_default_rope_parameters: 1 / base ** (arange(0, dim, 2, float) / dim)
 Tensor default_inv_freq(std::int64_t dim) {
-  return ghost::rdiv(1.0, ghost::power_of_number(ghost::arange(dim / 2, DType::float32).div(2.0)));
+  return ghost::rdiv(1.0,
+                     ghost::pow(ghost::kBase, ghost::arange(dim / 2, DType::float32).div(2.0)));
 }
 
 /// _compute_linear_scaling_rope_parameters and _compute_dynamic_ntk_parameters: the range is made
 /// of integers; what scales it is a number or in place.
 Tensor integer_inv_freq(std::int64_t dim) {
-  return ghost::rdiv(1.0, ghost::power_of_number(float_range(dim / 2).div(2.0)));
+  return ghost::rdiv(1.0, ghost::pow(ghost::kBase, float_range(dim / 2).div(2.0)));
 }
 
 /// torch.arange(...).to(device, torch.float) without a device of its own.
@@ -41,12 +43,12 @@ Tensor longest(const Tensor& seq_len) {
 /// linear_ramp_factor of _compute_yarn_parameters.
 Tensor linear_ramp_factor(std::int64_t dim) {
   const Tensor linear_func = ghost::arange(dim, DType::float32).add(-0.5).div(2.0);
-  return ghost::plain_unary("clamp", linear_func);
+  return ghost::clamp(linear_func, {.min = 0, .max = 1});
 }
 
 /// _compute_yarn_parameters.
 Tensor yarn_inv_freq(std::int64_t dim) {
-  const Tensor pos_freqs = ghost::power_of_number(float_range(dim / 2).div(2.0));
+  const Tensor pos_freqs = ghost::pow(ghost::kBase, float_range(dim / 2).div(2.0));
   const Tensor extrapolation = ghost::rdiv(1.0, pos_freqs);
   const Tensor interpolation = ghost::rdiv(1.0, pos_freqs.mul(2.0));
   const Tensor extrapolation_factor = ghost::rsub(1.0, linear_ramp_factor(dim / 2));
@@ -58,14 +60,14 @@ Tensor yarn_inv_freq(std::int64_t dim) {
 Tensor longrope_inv_freq(std::int64_t dim) {
   const Tensor ext_factors = ghost::zeros({dim / 2}, DType::float32);
   const Tensor inv_freq_shape = float_range(dim / 2).div(2.0);
-  return ghost::rdiv(1.0, ext_factors.mul(ghost::power_of_number(inv_freq_shape)));
+  return ghost::rdiv(1.0, ext_factors.mul(ghost::pow(ghost::kBase, inv_freq_shape)));
 }
 
 /// _compute_llama3_parameters.
 Tensor llama3_inv_freq(std::int64_t dim) {
   const Tensor inv_freq = integer_inv_freq(dim);
   const Tensor wavelen = ghost::rdiv(6.28, inv_freq);
-  Tensor is_long = ghost::comparison("gt", wavelen);
+  Tensor is_long = ghost::gt(wavelen, ghost::kLimit);
   Tensor scaled = inv_freq.div(8.0);
   const Tensor inv_freq_llama = ghost::where(std::move(is_long), std::move(scaled), inv_freq);
   const Tensor smooth_factor = ghost::rdiv(8192.0, wavelen).add(-1.0).div(3.0);
@@ -73,9 +75,9 @@ Tensor llama3_inv_freq(std::int64_t dim) {
                               .mul(inv_freq_llama)
                               .div(8.0)
                               .add(smooth_factor.mul(inv_freq_llama));
-  Tensor not_short = ghost::plain_unary("bitwise_not", ghost::comparison("lt", wavelen));
-  Tensor not_long = ghost::plain_unary("bitwise_not", ghost::comparison("gt", wavelen));
-  const Tensor is_medium_freq = ghost::logical("mul", std::move(not_short), std::move(not_long));
+  Tensor not_short = ghost::bitwise_not(ghost::lt(wavelen, ghost::kLimit));
+  Tensor not_long = ghost::bitwise_not(ghost::gt(wavelen, ghost::kLimit));
+  const Tensor is_medium_freq = std::move(not_short).mul(std::move(not_long));
   return ghost::where(is_medium_freq, smoothed, inv_freq_llama);
 }
 
@@ -160,7 +162,7 @@ Tensor grown_dynamic_inv_freq(const RopeParameters& rope, const Tensor& given_se
   base = base.add(-1.0);
   base = base.pow(1.5);
   base = base.mul(10000.0);
-  return ghost::rdiv(1.0, ghost::plain_unary("pow", range_from_host(rope.dim / 2).div(2.0)));
+  return ghost::rdiv(1.0, ghost::pow(base, range_from_host(rope.dim / 2).div(2.0)));
 }
 
 Tensor compute_inv_freq(const RopeParameters& rope) {

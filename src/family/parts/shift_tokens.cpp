@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "family/parts/shift_tokens.h"
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
@@ -25,16 +26,18 @@ Tensor count_of_rows(const Tensor& mask) {
 Tensor shift_tokens_right(const Tensor& labels) {
   Tensor shifted_input_ids = ghost::zeros(labels.sizes(), DType::int64);
   copy_shifted(labels);
-  ghost::masked_fill_(shifted_input_ids, ghost::comparison("eq", shifted_input_ids));
+  ghost::masked_fill_(shifted_input_ids, ghost::eq(shifted_input_ids, ghost::kIgnoreIndex),
+                      ghost::kTokenId);
   return shifted_input_ids;
 }
 
 Tensor shift_tokens_behind_language(const Tensor& labels) {
   Tensor prev_output_tokens = labels.clone();
-  ghost::masked_fill_(prev_output_tokens, ghost::comparison("eq", prev_output_tokens));
+  ghost::masked_fill_(prev_output_tokens, ghost::eq(prev_output_tokens, ghost::kIgnoreIndex),
+                      ghost::kTokenId);
   Tensor index_of_eos;
   {
-    const Tensor is_token = ghost::comparison("ne", prev_output_tokens);
+    const Tensor is_token = ghost::ne(prev_output_tokens, ghost::kTokenId);
     index_of_eos = count_of_rows(is_token);
   }
   index_of_eos = index_of_eos.add(-1).unsqueeze(-1);

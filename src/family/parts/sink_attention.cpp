@@ -21,7 +21,7 @@ Tensor sink_attention(const AttentionCall& call, const Tensor& query, const Tens
                       const Tensor& value, const Tensor& attention_mask, const Tensor& sinks) {
   const Tensor key_states = repeat_kv(key, call.num_key_value_groups);
   const Tensor value_states = repeat_kv(value, call.num_key_value_groups);
-  Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(1.0);
+  Tensor attn_weights = query.matmul(key_states.transpose(2, 3)).mul(ghost::kScale);
   if (attention_mask.defined()) attn_weights = attn_weights.add(attention_mask);
 
   const Tensor sink_logits =

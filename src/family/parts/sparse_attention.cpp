@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "family/caches/key_value_cache.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
@@ -77,11 +78,11 @@ Tensor Indexer::forward(const Tensor& hidden_states, const Tensor& q_resid,
   Tensor scores = q.to_float().matmul(k.transpose(-1, -2).to_float().unsqueeze(1)).mul(0.5);
   scores = ghost::relu(scores);
   const Tensor weights =
-      weights_proj_(hidden_states.to(weights_proj_.weight.dtype())).to_float().mul(1.0);
+      weights_proj_(hidden_states.to(weights_proj_.weight.dtype())).to_float().mul(ghost::kScale);
   Tensor index_scores = weights.unsqueeze(-2).matmul(scores).squeeze(-2);
   if (attention_mask.dtype() == DType::boolean)
     index_scores =
-        ghost::masked_fill(index_scores, ghost::plain_unary("bitwise_not", attention_mask));
+        ghost::masked_fill(index_scores, ghost::bitwise_not(attention_mask), ghost::kLowest);
   else
     index_scores = index_scores.add(attention_mask);
   Tensor indices = ghost::topk(index_scores, std::min(topk_, index_scores.size(-1))).second;
@@ -103,9 +104,8 @@ Tensor SparseAttention::mask_of(const Tensor& topk_indices, const Tensor& attent
     index_mask = ghost::scatter_number(ones, as_long).unsqueeze(1);
   }
   if (attention_mask.dtype() != DType::boolean)
-    return ghost::masked_fill(attention_mask, index_mask);
-  return ghost::logical("bitwise_and", attention_mask,
-                        ghost::plain_unary("bitwise_not", index_mask));
+    return ghost::masked_fill(attention_mask, index_mask, ghost::kLowest);
+  return ghost::bitwise_and(attention_mask, ghost::bitwise_not(index_mask));
 }
 
 Tensor SparseAttention::forward(const Tensor& hidden_states, const Tensor& attention_mask,
@@ -123,7 +123,7 @@ Tensor SparseAttention::forward(const Tensor& hidden_states, const Tensor& atten
   const auto [key_states, value_states] = latent_.expand_kv(states.kv_nope, states.k_rot);
   if (indexer_)
     topk_indices =
-        (*indexer_)(hidden_states, q_resid, position_embeddings, attention_mask.select(1));
+        (*indexer_)(hidden_states, q_resid, position_embeddings, attention_mask.select(1, 0));
   Tensor index_mask;
   const Tensor mask = mask_of(topk_indices, attention_mask, key_states.size(2), index_mask);
   const Tensor attn_output =

@@ -5,12 +5,15 @@
 
 #include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
+#include "ghost/ops/logarithms.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::family {
 namespace {
@@ -51,12 +54,6 @@ Tensor multiply(const Tensor& scores, const Tensor& by, const Tensor& selected, 
   return out;
 }
 
-/// log, whose operand autocast makes float32.
-Tensor log(const Tensor& x) {
-  const ghost::Autocasted operand(x, ghost::CastPolicy::fp32);
-  return ghost::plain_unary("log", *operand);
-}
-
 /// What the Python function's frame holds from one choice to the next.
 struct Frame {
   const Tensor& scores;
@@ -67,14 +64,18 @@ struct Frame {
 void find_threshold(Frame& f, const Tensor& candidates) {
   const ghost::GradMode no_grad(false);
   std::tie(f.mask_logits_threshold, f.max_ind) = ghost::max_along_last(candidates);
-  f.factor = ghost::plain_unary("clamp", ghost::plain_unary("abs", f.scores));
+  f.factor = ghost::clamp(ghost::abs(f.scores), f.mask_logits_threshold, Tensor());
   f.mask_logits_threshold =
-      ghost::comparison("gt", f.mask_logits_threshold.sub(f.scores).div(f.factor));
+      ghost::gt(f.mask_logits_threshold.sub(f.scores).div(f.factor), ghost::kLimit);
 }
 
 /// Gumbel sampling: the largest of the gates with noise.
 Tensor sample(const Tensor& masked_gates) {
-  Tensor noise = log(ghost::empty(masked_gates.sizes(), masked_gates.dtype()));
+  Tensor noise;
+  {
+    const Tensor exponential = ghost::empty(masked_gates.sizes(), masked_gates.dtype());
+    noise = ghost::log(exponential);
+  }
   return ghost::max_along_last(masked_gates.sub(std::move(noise))).second;
 }
 
@@ -85,14 +86,14 @@ struct Choice {
 Choice choose(Frame& f, const Tensor& candidates) {
   find_threshold(f, candidates);
   Choice c;
-  c.masked_gates = ghost::masked_fill(candidates, f.mask_logits_threshold);
+  c.masked_gates = ghost::masked_fill(candidates, f.mask_logits_threshold, ghost::kLowest);
   c.selected_experts = sample(c.masked_gates);
   c.masked_gates = ghost::softmax(c.masked_gates, ghost::reduction_dtype(c.masked_gates));
   c.multiplier_o = ghost::gather(c.masked_gates, c.selected_experts);
   std::tie(f.max_scores, f.max_ind) = ghost::max_along_last(c.masked_gates);
-  Tensor equal = ghost::comparison("eq", c.selected_experts);
-  Tensor lucky = ghost::comparison("gt", ghost::empty_like(f.max_scores, f.max_scores.dtype()));
-  c.mask_for_one = ghost::logical("logical_or", std::move(equal), std::move(lucky));
+  Tensor equal = ghost::eq(c.selected_experts, f.max_ind);
+  Tensor lucky = ghost::gt(ghost::empty_like(f.max_scores, f.max_scores.dtype()), 0.75);
+  c.mask_for_one = ghost::logical_or(std::move(equal), std::move(lucky));
   c.mask_for_one = c.mask_for_one.to_float().to(c.masked_gates.dtype());
   c.multiplier =
       multiply(f.scores, c.multiplier_o, c.selected_experts, c.masked_gates, c.mask_for_one);

@@ -6,6 +6,7 @@
 #include "family/parts/attention_interface.h"
 #include "family/parts/t5_position.h"
 #include "ghost/autocast.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/pointwise.h"
@@ -31,7 +32,7 @@ Tensor create_position_bias_mask(const AttentionInputs& in, bool is_causal) {
   {
     const Tensor queries = ghost::arange(in.query.size(2), DType::int64);
     const Tensor keys = ghost::arange(in.key.size(2), DType::int64);
-    causal_mask = ghost::logical("ge", queries.unsqueeze(1), keys.unsqueeze(0));
+    causal_mask = ghost::ge(queries.unsqueeze(1), keys.unsqueeze(0));
   }
   return where_or_number(causal_mask.view({1, 1, in.query.size(2), in.key.size(2)}),
                          in.position_bias);
@@ -45,7 +46,7 @@ Tensor sdpa_attention_forward(const AttentionInputs& in, double dropout, bool is
 }
 
 std::pair<Tensor, Tensor> eager_attention_forward(const AttentionInputs& in, double dropout) {
-  Tensor attn_weights = in.query.matmul(in.key.transpose(2, 3)).mul(1.0);
+  Tensor attn_weights = in.query.matmul(in.key.transpose(2, 3)).mul(ghost::kScale);
   attn_weights = attn_weights.add(in.position_bias);
   if (in.mask.defined()) attn_weights = attn_weights.add(in.mask);
   attn_weights = ghost::softmax(attn_weights, ghost::reduction_dtype(attn_weights));
@@ -135,7 +136,7 @@ T5AttentionOutput T5Attention::forward(const Tensor& hidden_states, const Tensor
   in.position_bias = given_position_bias;
   if (!given_position_bias.defined()) {
     if (cache_position.defined() && !key_value_states.defined())
-      real_seq_length = ghost::plain_unary("add", cache_position.slice(0, 0, 1));
+      real_seq_length = cache_position.slice(0, 0, 1).add(1);
     in.position_bias = make_position_bias(in.query, in.key, cache_position);
     if (in_place && mask.defined()) in.position_bias = in.position_bias.add(mask);
   }

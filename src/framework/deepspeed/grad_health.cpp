@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/extremes.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reduce_kernel.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::deepspeed {
 namespace {
@@ -28,10 +31,10 @@ Tensor extreme(const char* name, const Tensor& x) {
 Tensor isfinite(const In& x) {
   Tensor finite;
   {
-    const Tensor magnitude = ghost::plain_unary("abs", *x);
-    const Tensor bounded = ghost::comparison("ne", magnitude);
-    const Tensor is_number = ghost::comparison("eq", *x);
-    finite = ghost::logical("mul", is_number, bounded);
+    const Tensor magnitude = ghost::abs(*x);
+    const Tensor bounded = ghost::ne(magnitude, ghost::kInfinity);
+    const Tensor is_number = ghost::eq(*x, *x);
+    finite = is_number.mul(bounded);
   }
   x.release();
   return finite;
@@ -39,16 +42,16 @@ Tensor isfinite(const In& x) {
 
 /// (~isfinite(x) | (x < 0)).any()
 Tensor any_invalid(const Tensor& x) {
-  Tensor infinite = ghost::plain_unary("bitwise_not", isfinite(x));
-  Tensor negative = ghost::comparison("lt", x);
-  return ghost::any(ghost::logical("bitwise_or", std::move(infinite), std::move(negative)));
+  Tensor infinite = ghost::bitwise_not(isfinite(x));
+  Tensor negative = ghost::lt(x, 0);
+  return ghost::any(ghost::bitwise_or(std::move(infinite), std::move(negative)));
 }
 
 /// mask_nan_or_inf_with_val_inplace
 void mask_nan_or_inf(const Tensor& norm) {
   const Tensor is_inf = ghost::isinf(norm);
-  const Tensor is_nan = ghost::comparison("ne", norm);
-  const Tensor either = ghost::logical("logical_or", is_nan, is_inf);
+  const Tensor is_nan = ghost::isnan(norm);
+  const Tensor either = ghost::logical_or(is_nan, is_inf);
   const Tensor value = ghost::full({}, DType::float32);
 }
 
@@ -57,8 +60,8 @@ void mask_nan_or_inf(const Tensor& norm) {
 Tensor has_inf_or_nan(const Tensor& x) {
   Tensor below = isfinite(extreme("amax", x));
   Tensor above = isfinite(extreme("amin", x));
-  Tensor both = ghost::logical("logical_and", std::move(below), std::move(above));
-  return ghost::plain_unary("logical_not", std::move(both));
+  Tensor both = ghost::logical_and(std::move(below), std::move(above));
+  return ghost::logical_not(std::move(both));
 }
 
 void check_overflow(const std::vector<Tensor>& gradients) {
@@ -131,7 +134,7 @@ Tensor global_norm_of_tensors(const std::vector<Tensor>& tensors) {
 void clip_by_global_norm(const Tensor& global_norm) {
   const ghost::GradMode no_grad(false);
   const Tensor clip_coef = ghost::rdiv(1.0, global_norm.add(1e-6));
-  const Tensor clips = ghost::comparison("lt", clip_coef);
+  const Tensor clips = ghost::lt(clip_coef, 1);
 }
 
 void clip_grad_norm(const std::vector<Tensor>& gradients) {
@@ -140,11 +143,11 @@ void clip_grad_norm(const std::vector<Tensor>& gradients) {
   for (const Tensor& gradient : gradients) norms.push_back(ghost::vector_norm(gradient.to_float()));
   for (const Tensor& norm : norms) rows.push_back(norm.unsqueeze(0));
   Tensor total = ghost::sum_all(ghost::cat(rows, 0).pow(2.0)).pow(0.5);
-  total = std::move(total).mul(1.0).div(2.0);
+  total = std::move(total).mul(ghost::kScale).div(2.0);
   const Tensor max_norm = ghost::full({1}, DType::float32);
   const Tensor clip_coef = max_norm.div(total.add(1e-6));
   const Tensor one = ghost::full({1}, DType::float32);
-  const Tensor smaller = ghost::plain_unary("minimum", clip_coef);
+  const Tensor smaller = ghost::minimum(clip_coef, one);
 }
 
 void check_each_overflow(const std::vector<Tensor>& gradients) {
@@ -171,8 +174,9 @@ void clip_by(const Tensor& total_norm) {
 
 void scale_by_clip(const Tensor& total_norm) {
   const ghost::GradMode no_grad(false);
-  const Tensor clip = ghost::plain_unary("clamp", total_norm.div(1.0).add(1e-6).div(1.0));
-  const Tensor combined_scale = clip.mul(1.0);
+  const Tensor clip =
+      ghost::clamp(total_norm.div(ghost::kScale).add(1e-6).div(ghost::kScale), {.min = 1.0});
+  const Tensor combined_scale = clip.mul(ghost::kScale);
   const Tensor factor = ghost::rdiv(1.0, combined_scale);
 }
 

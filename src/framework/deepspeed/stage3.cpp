@@ -8,6 +8,7 @@
 #include "framework/deepspeed/flat_tensors.h"
 #include "framework/deepspeed/grad_health.h"
 #include "ghost/autograd/accumulate_grad.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -233,7 +234,7 @@ std::vector<Tensor> Stage3::scatter_gradients(const std::vector<ZeroParam*>& par
 /// __avg_scatter_contiguous_grads: the bucket as a whole, reduced on every rank.
 std::vector<Tensor> Stage3::scatter_contiguous(const std::vector<ZeroParam*>& params) {
   Tensor buffer = narrow(bucket_buffer_, 0, bucket_elements_);
-  buffer = buffer.mul(1.0);
+  buffer = buffer.mul(ghost::kScale);
   buffer = buffer.to(config_.grad_accum_dtype);
   std::vector<Tensor> partitions;
   for (const ZeroParam* param : params) {
@@ -280,7 +281,7 @@ void Stage3::check_overflow() const {
     const Tensor any = ghost::any(ghost::isinf(grad_partitions_));
   }
   {
-    const Tensor any = ghost::any(ghost::comparison("ne", grad_partitions_));
+    const Tensor any = ghost::any(ghost::isnan(grad_partitions_));
   }
   const Tensor overflow = inf_or_nan_tracker_.clone().to(DType::uint8);
 }
@@ -294,8 +295,8 @@ Tensor Stage3::norm_of(const SubGroup& group) const {
   const Tensor sum = ghost::sum_all(ghost::cat(rows, 0).pow(2.0));
   const Tensor total = sum.pow(0.5);
   const Tensor is_inf = ghost::isinf(total);
-  const Tensor is_nan = ghost::comparison("ne", total);
-  const Tensor either = ghost::logical("logical_or", is_nan, is_inf);
+  const Tensor is_nan = ghost::isnan(total);
+  const Tensor either = ghost::logical_or(is_nan, is_inf);
   const Tensor error = ghost::full({}, DType::float32);
   return ghost::where(either, error.to(total.dtype()), total);
 }

@@ -25,7 +25,7 @@ class Stage3 final : public EngineOptimizer {
   void after_module(const std::vector<Tensor*>& outputs) override {
     offload_.after_module(outputs);
   }
-  Tensor scale_if_loss(const Tensor& loss) override { return loss.mul(1.0); }
+  Tensor scale_if_loss(const Tensor& loss) override { return loss.mul(ghost::kScale); }
   void backward_prologue(bool boundary) override { boundary_ = boundary; }
   void backward_epilogue(bool boundary) override;
   void step() override;

@@ -23,7 +23,7 @@ class Stage1And2 final : public EngineOptimizer {
              const TrainRecipe& recipe, Rank rank);
 
   void before_forward() override;
-  Tensor scale_if_loss(const Tensor& loss) override { return loss.mul(1.0); }
+  Tensor scale_if_loss(const Tensor& loss) override { return loss.mul(ghost::kScale); }
   void backward_prologue(bool boundary) override { boundary_ = boundary; }
   void backward_epilogue(bool boundary) override;
   void step() override;

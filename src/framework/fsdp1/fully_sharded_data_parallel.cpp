@@ -177,7 +177,7 @@ class FullyShardedDataParallel final : public torch::DrivenModel {
       total_norm = total_norm.pow(0.5);
     }
     const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));
-    const Tensor clip_coef_clamped = ghost::plain_unary("clamp", clip_coef);
+    const Tensor clip_coef_clamped = ghost::clamp(clip_coef, {.max = 1.0});
     for (const Tensor& parameter : parameters)
       if (parameter.impl().grad)
         const Tensor in_its_dtype = clip_coef_clamped.to(parameter.grad().dtype());

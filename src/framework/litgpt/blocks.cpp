@@ -9,6 +9,7 @@
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/triangular.h"
 
 namespace memtape::litgpt {
 namespace {
@@ -33,9 +34,9 @@ Tensor with_rest(const Tensor& roped, const Tensor& x) {
 
 /// torch.ones(T, T).triu(diagonal=1), filled where it is true.
 Tensor causal_mask(std::int64_t length, DType dtype) {
-  Tensor mask = ghost::plain_unary("triu", ghost::ones({length, length}, dtype));
+  Tensor mask = ghost::triu(ghost::ones({length, length}, dtype), 1);
   const Tensor above = mask.to(DType::boolean);
-  ghost::masked_fill_(mask, above);
+  ghost::masked_fill_(mask, above, ghost::kLowest);
   return mask;
 }
 
@@ -154,7 +155,7 @@ Tensor CausalSelfAttention::attend(const Tensor& q, const Tensor& k, const Tenso
   if (!config_.attention_softcaps)
     return ghost::scaled_dot_product_attention(q, k, v, mask, {.is_causal = !mask.defined()})
         .transpose(1, 2);
-  Tensor scores = q.matmul(k.transpose(-2, -1)).mul(1.0);
+  Tensor scores = q.matmul(k.transpose(-2, -1)).mul(ghost::kScale);
   scores = do_softcapping(scores);
   if (!mask.defined()) mask = causal_mask(q.size(2), q.dtype());
   scores = scores.add(mask);

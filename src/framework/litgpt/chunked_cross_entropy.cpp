@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/loss.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 
@@ -28,7 +28,7 @@ Tensor mean_of(const std::vector<Tensor>& logit_chunks, const std::vector<Tensor
   std::vector<Tensor> loss_chunks;
   for (std::size_t i = 0; i < logit_chunks.size(); ++i)
     loss_chunks.push_back(ghost::cross_entropy_of_rows(logit_chunks[i], target_chunks[i]));
-  const Tensor non_masked_elems = ghost::sum_of_bools(ghost::comparison("ne", targets));
+  const Tensor non_masked_elems = ghost::sum_of_bools(ghost::ne(targets, ghost::kIgnoreIndex));
   Tensor total = ghost::sum_all(ghost::cat(loss_chunks, 0));
   return std::move(total).div(at_least_one(non_masked_elems));
 }

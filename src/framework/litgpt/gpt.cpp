@@ -6,6 +6,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/loss.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::litgpt {
 namespace {
@@ -23,7 +24,7 @@ Tensor angles(std::int64_t length, std::int64_t n_elem) {
   Tensor theta;
   {
     const Tensor steps = ghost::arange((n_elem + 1) / 2, DType::int64).to_float();
-    theta = ghost::rdiv(1.0, ghost::power_of_number(steps.div(2.0)));
+    theta = ghost::rdiv(1.0, ghost::pow(ghost::kBase, steps.div(2.0)));
   }
   const Tensor seq_idx = ghost::arange(length, DType::int64).to_float().div(1.0);
   const Tensor outer = seq_idx.unsqueeze(1).mul(theta.unsqueeze(0));
@@ -51,8 +52,8 @@ Gpt::Gpt(const GptConfig& config, const std::optional<Lora>& lora, DType dtype, 
 /// rope_cache(): float32 whatever the model's dtype.
 void Gpt::make_rope(std::int64_t length) {
   const Tensor idx_theta = angles(length, config_.rope_n_elem);
-  Tensor cos = ghost::cos(idx_theta).mul(1.0);
-  Tensor sin = ghost::sin(idx_theta).mul(1.0);
+  Tensor cos = ghost::cos(idx_theta).mul(ghost::kScale);
+  Tensor sin = ghost::sin(idx_theta).mul(ghost::kScale);
   rope_ = {std::move(cos), std::move(sin)};
   tree.root().buffers.clear();
   root().buffer("cos", rope_.cos);
@@ -86,7 +87,7 @@ Tensor Gpt::hidden_states(const Tensor& input_ids) {
                   rope_.sin.slice(0, 0, length).unsqueeze(0)};
   Tensor x = wte_(input_ids);
   if (wte_norm_) x = (*wte_norm_)(x);
-  if (config_.scale_embeddings) x = x.mul(1.0);
+  if (config_.scale_embeddings) x = x.mul(ghost::kScale);
   const auto kind = [this](std::size_t i) { return !config_.slides.empty() && config_.slides[i]; };
   x = nn::run_layers(h_, std::move(x), nn::layer_period(h_.size(), kind),
                      [&](Block& block, std::size_t, const Tensor& in) { return block(in, rope); });

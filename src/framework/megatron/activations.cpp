@@ -5,6 +5,7 @@
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::megatron {
 namespace {
@@ -103,7 +104,7 @@ Tensor weighted_swiglu(const Tensor& x, const Tensor& weights) {
 
 /// (torch.cos(freqs) * mscale).to(t.dtype) of models/common/embeddings/rope_utils.py.
 Tensor times_mscale(Tensor values, DType dtype) {
-  values = values.mul(1.0);
+  values = values.mul(ghost::kScale);
   return values.to(dtype);
 }
 

@@ -49,7 +49,7 @@ Tensor BertModel::loss(const Tensor& hidden_states, const Tensor& labels, const 
   Tensor pooled;
   if (a.bert_binary_head) {
     const Tensor rows = a.sequence_parallel ? gather_rows(hidden_states, a.tp) : hidden_states;
-    pooled = ghost::tanh(pooler_(rows.select(0)));
+    pooled = ghost::tanh(pooler_(rows.select(0, 0)));
   }
   Tensor headed = ghost::gelu(head_(hidden_states));
   headed = ghost::layer_norm(headed, head_norm_weight_, head_norm_bias_);

@@ -10,6 +10,7 @@
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/triangular.h"
 
 namespace memtape::megatron {
 namespace {
@@ -58,7 +59,7 @@ Tensor fused_softmax(Rank& rank, const Tensor& x) {
 /// get_default_causal_mask of transformer/utils.py.
 Tensor default_causal_mask(std::int64_t tokens) {
   Tensor mask = ghost::ones({tokens, tokens}, DType::float32);
-  mask = ghost::plain_unary("triu", mask);
+  mask = ghost::triu(mask, 1);
   return mask.to(DType::boolean);
 }
 
@@ -72,7 +73,7 @@ Tensor scale_mask_softmax(Rank& rank, const Tensor& x, const Tensor& mask, const
   const bool casts = half && a.attention_softmax_in_fp32;
   const Tensor input = casts ? x.to_float() : x;  // a name until the function returns
   const Tensor causal = mask.defined() ? mask : default_causal_mask(size[2]);
-  ghost::masked_fill_(input, causal);
+  ghost::masked_fill_(input, causal, ghost::kLowest);
   Tensor probs = ghost::softmax(input, input.dtype());
   if (casts) probs = probs.to(x.dtype());
   return probs;
@@ -113,7 +114,7 @@ Tensor unfused(Rank& rank, const Tensor& query, const Tensor& key_, const Tensor
   const Tensor q = query.reshape({size[2], heads, -1}), k = key.reshape({size[3], heads, -1});
   result = scores(rank, q, k).view(size);
   probs = scale_mask_softmax(rank, result, mask, size);
-  if (te && given.padding) probs = ghost::masked_fill(probs, mask);
+  if (te && given.padding) probs = ghost::masked_fill(probs, mask, 0);
   probs = ghost::dropout(probs, rank.a.attention_dropout);
   const Tensor v = value.reshape({size[3], heads, -1});
   const Tensor flat = probs.view({heads, size[2], -1});

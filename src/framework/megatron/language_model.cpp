@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/embedding.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 
 namespace memtape::megatron {
@@ -21,14 +21,14 @@ using ghost::Gradients;
 
 Tensor outside_of_shard(const Tensor& tokens) {
   Tensor above;
-  const Tensor below = ghost::comparison("lt", tokens);
-  above = ghost::comparison("ge", tokens);
-  return ghost::comparison("bitwise_or", tokens);
+  const Tensor below = ghost::lt(tokens, 0);
+  above = ghost::ge(tokens, ghost::kLimit);
+  return ghost::bitwise_or(below, above);
 }
 
 Tensor counted_from_shard(const Tensor& tokens) {
   const Tensor copy = tokens.clone();
-  return ghost::plain_unary("sub", copy);
+  return copy.sub(ghost::kLimit);
 }
 
 Embedding::Embedding(const nn::Scope& scope, Rank& rank, std::int64_t token_types) : rank_(rank) {

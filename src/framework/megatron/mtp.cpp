@@ -3,7 +3,6 @@
 
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 
 namespace memtape::megatron {
@@ -129,7 +128,7 @@ Tensor with_mtp_losses(Rank& rank, const Tensor& hidden_states, const Tensor& ou
     labels.loss_mask = rolled(labels.loss_mask);
     loss = language_model_loss(rank.a, logits, labels.labels);
     loss = labels.loss_mask.mul(loss);
-    main = hang_loss(main, loss.mul(0.1).mul(1.0));
+    main = hang_loss(main, loss.mul(0.1).mul(ghost::kScale));
   }
   return main;
 }

@@ -6,8 +6,8 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/sorting.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::megatron {
 namespace {
@@ -59,7 +59,8 @@ Permuted permute_padded(const Tensor& rows, const Tensor& routing, const Tensor&
   if (probs.defined()) {
     flat = probs.transpose(0, 1).contiguous().view({-1});
     first = ghost::arange(experts, DType::int64).unsqueeze(-1);
-    places = ghost::plain_unary("mul", first).add(out.mapping.view({experts, capacity}));
+    places =
+        first.mul(static_cast<double>(routing.size(0))).add(out.mapping.view({experts, capacity}));
     out.tokens.probs = ghost::index_select(flat, places.view({-1}));
   }
   out.tokens.hidden = ghost::index_select(rows, out.mapping);
@@ -74,7 +75,7 @@ Permuted permute_by_sort(const Tensor& rows, const Tensor& routing, const Tensor
   const Tensor map = routing.transpose(0, 1).contiguous();
   Tensor order = ghost::sort(map.view({-1})).second;
   order = order.slice(0, 0, count);
-  out.mapping = ghost::plain_unary("remainder", order);
+  out.mapping = ghost::remainder(order, rows.size(0));
   if (probs.defined())
     out.tokens.probs = ghost::index(probs.transpose(0, 1).contiguous().view({-1}), order);
   out.tokens.hidden = ghost::index_select(rows, out.mapping);

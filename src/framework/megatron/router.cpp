@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
@@ -74,7 +75,7 @@ Tensor with_loss(const Tensor& x, const Tensor& loss) {
                     [](std::span<const Tensor> saved, const Tensor& grad, Gradients& in) {
                       in[0] = grad;
                       const Tensor ones = ghost::ones(saved[0].sizes(), saved[0].dtype());
-                      in[1] = ones.mul(1.0);
+                      in[1] = ones.mul(ghost::kScale);
                     }});
 }
 
@@ -158,8 +159,8 @@ std::pair<Tensor, Tensor> Router::chosen(const Tensor& scores) const {
                                 .expand({tokens, groups, experts / groups})
                                 .reshape({tokens, experts});
   Tensor left_out = score_mask.to(DType::boolean);
-  left_out = ghost::plain_unary("bitwise_not", std::move(left_out));
-  const Tensor masked = ghost::masked_fill(scores, std::move(left_out));
+  left_out = ghost::bitwise_not(std::move(left_out));
+  const Tensor masked = ghost::masked_fill(scores, std::move(left_out), ghost::kLowest);
   return ghost::topk(masked, moe_.topk);
 }
 
@@ -192,7 +193,7 @@ Router::Scored Router::by_sigmoid(const Tensor& logits) const {
 /// topk_routing_with_score_function.
 Routing Router::topk(const Tensor& logits) const {
   Scored scored = moe_.router.sigmoid ? by_sigmoid(logits) : by_softmax(logits);
-  if (moe_.router.scales) scored.probs = scored.probs.mul(1.0);
+  if (moe_.router.scales) scored.probs = scored.probs.mul(ghost::kScale);
   Routing routing;
   if (!rank_.a.deterministic) {
     routing.probs = ghost::scatter(ghost::zeros_like(logits), scored.indices, scored.probs);
@@ -215,7 +216,7 @@ Routing Router::sinkhorn(const Tensor& logits) const {
   {
     const ghost::GradMode without(false);
     const Tensor cost = ghost::exp(logits.to_float());
-    norm_logits = cost.mul(1.0);
+    norm_logits = cost.mul(ghost::kScale);
   }
   {
     const ghost::GradMode without(false);
@@ -241,7 +242,7 @@ Routing Router::dropped(const Routing& routing) const {
     kept.map = ghost::scatter_number(ghost::zeros_like(routing.probs.detach()), indices)
                    .to(DType::boolean);
   }
-  if (!moe_.pads_to_capacity) kept.map = ghost::logical("logical_and", routing.map, kept.map);
+  if (!moe_.pads_to_capacity) kept.map = ghost::logical_and(routing.map, kept.map);
   kept.probs = routing.probs.mul(kept.map);
   return kept;
 }
@@ -263,7 +264,7 @@ void Router::add_loss(LossKind kind, const Tensor& scores, const Tensor& map, Te
   Tensor loss;
   {
     const Tensor aggregated = scores.sum(0);
-    loss = ghost::sum_all(aggregated.mul(tokens)).mul(1.0);
+    loss = ghost::sum_all(aggregated.mul(tokens)).mul(ghost::kScale);
   }
   if (kind == LossKind::per_sequence) loss = std::move(loss).div(1.0);
   track(kind, loss);
@@ -297,7 +298,7 @@ Tensor Router::with_z_loss(const Tensor& logits) {
   Tensor loss;
   {
     const Tensor squared = logsumexp(logits).pow(2);
-    loss = squared.mean(0).mul(1.0);
+    loss = squared.mean(0).mul(ghost::kScale);
   }
   track(LossKind::z, loss);
   return with_loss(logits, loss);

@@ -191,7 +191,7 @@ void Schedule::scale_aux_losses() {
   if (rank_.a.pretrain_loop || !scale_.defined()) return;
   const ghost::Op op("set_loss_scale", {});
   const Tensor loss_scale = scale_.mul(empty({1}, DType::float32));
-  const Tensor share = loss_scale.mul(1.0).div(1.0);
+  const Tensor share = loss_scale.mul(ghost::kScale).div(ghost::kScale);
   if (!aux_scale_.defined()) aux_scale_ = share;
 }
 

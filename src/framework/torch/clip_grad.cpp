@@ -36,7 +36,7 @@ Tensor clip_grad_norm(const std::vector<Tensor>& parameters, const NormsOfAllRan
   Tensor total_norm = total_norm_of(grads, of_all_ranks, norms);
   if (ghost::has(changes::kClipFreesNormsBefore)) norms.clear();
   const Tensor clip_coef = ghost::rdiv(1.0, total_norm.add(1e-6));
-  const Tensor clip_coef_clamped = ghost::plain_unary("clamp", clip_coef);
+  const Tensor clip_coef_clamped = ghost::clamp(clip_coef, {.max = 1.0});
   return total_norm;
 }
 

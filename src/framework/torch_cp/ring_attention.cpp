@@ -39,7 +39,7 @@ class Merger {
       Tensor weight = ghost::sigmoid(block_lse.sub(lse));
       out = out.sub(std::move(weight).mul(out.sub(block_out)));
     }
-    lse = lse.sub(ghost::plain_unary("log_sigmoid_forward", lse.sub(block_lse)));
+    lse = lse.sub(ghost::log_sigmoid(lse.sub(block_lse)));
     if (partial) {
       lse_ = with_second_half(lse_, lse);
       out_ = with_second_half(out_, out);

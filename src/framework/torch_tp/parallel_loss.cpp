@@ -2,7 +2,9 @@
 #include "framework/torch_tp/parallel_loss.h"
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/logarithms.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/session.h"
@@ -16,7 +18,7 @@ using ghost::Tensor;
 
 /// torch.where(target != ignore_index, values, 0): the number becomes a tensor first.
 Tensor where_counted(const Tensor& target, DType dtype) {
-  const Tensor counted = ghost::comparison("ne", target);
+  const Tensor counted = ghost::ne(target, ghost::kIgnoreIndex);
   const Op op("where", {});
   const Tensor zero = ghost::empty({}, dtype);
   return ghost::empty(target.sizes(), dtype);
@@ -24,7 +26,7 @@ Tensor where_counted(const Tensor& target, DType dtype) {
 
 /// (target != ignore_index).sum(): of int64, by way of a cast.
 Tensor count_counted(const Tensor& target) {
-  const Tensor counted = ghost::comparison("ne", target);
+  const Tensor counted = ghost::ne(target, ghost::kIgnoreIndex);
   const Op op("sum", {});
   Tensor sum = ghost::empty({}, DType::int64);
   const Tensor cast = ghost::empty(target.sizes(), DType::int64);
@@ -36,8 +38,8 @@ Tensor count_counted(const Tensor& target) {
 struct MaskedTarget {
   explicit MaskedTarget(const Tensor& target) {
     {
-      const Tensor below = ghost::comparison("lt", target), above = ghost::comparison("ge", target);
-      mask = ghost::comparison("bitwise_or", target);
+      const Tensor below = ghost::lt(target, 0), above = ghost::ge(target, ghost::kLimit);
+      mask = ghost::bitwise_or(below, above);
     }
     const Op op("sub", {});
     const Tensor copy = ghost::empty(target.sizes(), target.dtype());
@@ -58,7 +60,7 @@ Tensor log_softmax(const Tensor& x) {
   const Tensor shifted = x.sub(x_max);
   Tensor sum = ghost::exp(shifted).sum(-1, true);
   sum = all_reduced(sum);
-  const Tensor logarithm = ghost::plain_unary("log", sum);
+  const Tensor logarithm = ghost::log(sum);
   return shifted.sub(logarithm);
 }
 

@@ -18,6 +18,7 @@
 #include "ghost/ops/put_rows.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "ghost/ops/unary.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "mesh/shards.h"
@@ -61,7 +62,7 @@ Reordered reorder(const TokenChoice& choice, const MoeArgs& args) {
       ghost::count_ids(choice.selected_experts_indices.view({-1}), args.num_experts);
   Tensor order = ghost::sort(choice.selected_experts_indices.view({-1})).second;
   reordered.top_scores = ghost::index(choice.top_scores.view({-1}), order);
-  reordered.token_indices = ghost::plain_unary("floor_divide", order);
+  reordered.token_indices = ghost::floor_divide(order, args.top_k);
   return reordered;
 }
 

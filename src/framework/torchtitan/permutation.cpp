@@ -9,6 +9,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/put_rows.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/unary.h"
 #include "ghost/session.h"
 
 namespace memtape::torchtitan {
@@ -28,10 +29,10 @@ Indices generate_permute_indices(const Tensor& tokens_per_expert_group, std::int
   const Tensor start_index_values =
       ghost::cumsum(tokens_per_expert_group).sub(tokens_per_expert_group);
   Tensor totals = tokens_per_expert_group.view({ranks, -1}).sum(0);
-  totals = ghost::plain_unary("clamp_min", totals);
-  Tensor aligned = ghost::plain_unary("sub", ghost::plain_unary("add", totals));
-  aligned = ghost::plain_unary("floor_divide", aligned);
-  aligned = ghost::plain_unary("mul", aligned);
+  totals = ghost::clamp_min(totals, kTokenGroupAlignSizeM);
+  Tensor aligned = totals.add(kTokenGroupAlignSizeM).sub(1);
+  aligned = ghost::floor_divide(aligned, kTokenGroupAlignSizeM);
+  aligned = aligned.mul(kTokenGroupAlignSizeM);
   Tensor m_sizes = std::move(aligned).to(DType::int32);
   const Tensor m_offsets = ghost::cumsum(m_sizes);
   const Tensor write_offsets = m_offsets.sub(m_sizes);

@@ -8,6 +8,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::torchtitan {
@@ -81,7 +82,7 @@ Tensor rotate_one(const Tensor& x, const Tensor& freqs_cis) {
 Tensor precompute_freqs_cis(Rope rope, std::int64_t width, std::int64_t max_seq_len) {
   const std::int64_t half = width / 2;
   const Tensor steps = ghost::arange(half, DType::int64);
-  const Tensor freqs = ghost::reciprocal(ghost::power_of_number(steps.to_float().div(2.0)));
+  const Tensor freqs = ghost::reciprocal(ghost::pow(ghost::kBase, steps.to_float().div(2.0)));
   const Tensor t = ghost::arange(max_seq_len, DType::int64);
   const Tensor angles = t.to_float().view({max_seq_len, 1}).mul(freqs.view({1, half}));
   if (rope == Rope::complex) return ghost::polar_of_ones(angles);

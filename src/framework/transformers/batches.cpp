@@ -6,8 +6,8 @@
 
 #include "framework/torch/model_setup.h"
 #include "framework/transformers/gather.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 #include "ghost/session.h"
@@ -19,7 +19,7 @@ using ghost::Tensor;
 
 /// sum += labels.ne(-100).sum(); sum() starts from the number 0.
 void count_items(const Tensor& labels, Tensor& sum) {
-  const Tensor counted = sum_of_bools(ghost::comparison("ne", labels));
+  const Tensor counted = sum_of_bools(ghost::ne(labels, ghost::kIgnoreIndex));
   sum = sum.defined() ? sum.add(counted) : counted.add(0);
 }
 

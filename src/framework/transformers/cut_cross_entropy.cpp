@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "ghost/autograd/function.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
 #include "model/type_of.h"
@@ -91,7 +91,7 @@ Tensor linear_cross_entropy(const Operands& given) {
 /// _build_flat_valids: the places of labels that count, as numbers of one row.
 Tensor flat_valids(const Tensor& labels, std::int64_t scored) {
   const Tensor shifted = labels.slice(-1, 1, labels.size(-1));
-  Tensor places = ghost::nonzero(ghost::comparison("ne", shifted), scored);
+  Tensor places = ghost::nonzero(ghost::ne(shifted, ghost::kIgnoreIndex), scored);
   places = places.to(DType::int32);
   const Op op("sum", {});
   return ghost::empty({scored}, DType::int64);

@@ -11,7 +11,7 @@
 #include "framework/transformers/micro_batch.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
 #include "ghost/session.h"
 
 namespace memtape::transformers {
@@ -97,7 +97,7 @@ EvaluationLoop::Prediction EvaluationLoop::prediction_step(const Inputs& inputs)
     counted.num_items_in_batch = num_items_in_batch(recipe_, {&inputs, 1}, shifts_labels_);
   const family::ModelOutput outputs = objective_.compute(counted);
   Prediction predicted;
-  predicted.losses = ghost::plain_unary("mean", outputs.loss);
+  predicted.losses = ghost::mean_all(outputs.loss);
   if (!keeps_logits()) return predicted;
   for (const Tensor& output :
        {outputs.logits, outputs.end_logits, outputs.encoder_last_hidden_state})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/label_smoother.h"
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -19,12 +20,12 @@ Tensor label_smoother(const Tensor& model_logits, const Tensor& model_labels,
   }
   const Tensor log_probs = ghost::log_softmax(logits, logits.dtype()).neg();
   labels = std::move(labels).unsqueeze(-1);
-  const Tensor padding_mask = ghost::comparison("eq", labels);
-  labels = ghost::plain_unary("clamp", labels);
+  const Tensor padding_mask = ghost::eq(labels, ghost::kIgnoreIndex);
+  labels = ghost::clamp(labels, {.min = 0});
   Tensor nll_loss = ghost::gather(log_probs, labels);
   Tensor smoothed_loss = ghost::sum_in_float32(log_probs);
-  ghost::masked_fill_(nll_loss, padding_mask);
-  ghost::masked_fill_(smoothed_loss, padding_mask);
+  ghost::masked_fill_(nll_loss, padding_mask, 0);
+  ghost::masked_fill_(smoothed_loss, padding_mask, 0);
   Tensor denominator = num_items_in_batch;
   if (!denominator.defined()) denominator = ghost::sum_all(padding_mask.to(DType::int64)).neg();
   nll_loss = ghost::sum_all(nll_loss).div(denominator);

@@ -6,7 +6,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/matmul.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::transformers {
 namespace {
@@ -27,7 +27,7 @@ Tensor parameter(const Dims& sizes, DType dtype) {
 /// get_4bit_type: the 16 values, divided by their largest.
 Tensor make_code() {
   Tensor data = parameter({kCodeSize}, DType::float32);
-  const Tensor absolute = ghost::plain_unary("abs", data);
+  const Tensor absolute = ghost::abs(data);
   const Tensor largest = ghost::empty({}, DType::float32);
   return data;
 }

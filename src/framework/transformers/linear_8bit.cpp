@@ -3,11 +3,12 @@
 
 #include "framework/transformers/quantized_bias.h"
 #include "ghost/autograd/function.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/matmul.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::transformers {
 namespace {
@@ -52,7 +53,7 @@ QuantizedRows vectorwise_quant(const Tensor& a, double threshold) {
   out.stats = row_stats(a);
   out.bytes = ghost::empty(a.sizes(), DType::int8);
   if (threshold <= 0) return out;
-  const Tensor outliers = ghost::comparison("ge", ghost::plain_unary("abs", a));
+  const Tensor outliers = ghost::ge(ghost::abs(a), threshold);
   {
     const Tensor some = ghost::any(outliers);
   }

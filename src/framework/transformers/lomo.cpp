@@ -5,6 +5,7 @@
 
 #include "ghost/autograd/accumulate_grad.h"
 #include "ghost/autograd/engine.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -75,7 +76,7 @@ void Lomo::update_by_moments(const Tensor& parameter, const Tensor& grad) {
   const Tensor in_float = parameter.to_float();
   const Tensor p_rms = rms(in_float);
   {
-    const Tensor larger = ghost::comparison("gt", p_rms);  // max(eps, p_rms)
+    const Tensor larger = ghost::gt(p_rms, ghost::kLimit);  // max(eps, p_rms)
   }
   const Tensor lr = p_rms.mul(2.0);
   const Tensor negated = lr.neg();

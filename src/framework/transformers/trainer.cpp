@@ -36,8 +36,8 @@
 #include "framework/transformers/trainer_objective.h"
 #include "ghost/autograd/engine.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 #include "model/type_of.h"
@@ -304,7 +304,7 @@ class Trainer {
   void look_for_nan(const Tensor& loss) const {
     const ghost::GradMode no_grad(false);
     {
-      const Tensor isnan = ghost::comparison("ne", loss);
+      const Tensor isnan = ghost::isnan(loss);
     }
     const Tensor average = tr_loss_.div(2.0);
   }

@@ -4,7 +4,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/iterator.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::ghost {
@@ -22,7 +22,7 @@ struct ComplexViewBackward final : Node {
 struct ComplexMulBackward0 final : Node {
   ComplexMulBackward0() : Node("MulBackward0") {}
   void apply(Gradients& in, Gradients& out) override {
-    const Tensor conjugate = plain_unary("resolve_conj", other.unpack());
+    const Tensor conjugate = resolve_conj(other.unpack());
     const Op op("mul", {});
     out[0] = pointwise_output({&in[0], &conjugate}, in[0].dtype());
   }
@@ -40,7 +40,7 @@ Tensor complex_view(const In& self, const char* name, const char* node_name) {
 }  // namespace
 
 Tensor polar_of_ones(const Tensor& angles) {
-  const Tensor ones = plain_unary("ones_like", angles);
+  const Tensor ones = ones_like(angles);
   const Op op("polar", {});
   Dims sizes = angles.sizes().with(2), strides = ones.strides();
   for (int i = 0; i < strides.rank(); ++i) strides[i] *= 2;

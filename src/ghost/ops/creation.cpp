@@ -39,4 +39,14 @@ Tensor zeros_like(const Tensor& tensor, Category category) {
   return empty_like(tensor, tensor.dtype(), category);
 }
 
+Tensor ones_like(const Tensor& tensor) {
+  Op op("ones_like", {});
+  return empty_like(tensor, tensor.dtype());
+}
+
+Tensor full_like(const Tensor& tensor, double) {
+  Op op("full_like", {});
+  return empty_like(tensor, tensor.dtype());
+}
+
 }  // namespace memtape::ghost

@@ -14,5 +14,7 @@ Tensor arange(std::int64_t count, DType dtype);
 /// Same sizes; strides of `tensor` where it is dense (memory_format=preserve).
 Tensor empty_like(const Tensor& tensor, DType dtype, Category category = Category::unknown);
 Tensor zeros_like(const Tensor& tensor, Category category = Category::unknown);
+Tensor ones_like(const Tensor& tensor);
+Tensor full_like(const Tensor& tensor, double number);
 
 }  // namespace memtape::ghost

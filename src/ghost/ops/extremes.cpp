@@ -2,6 +2,7 @@
 #include "ghost/ops/extremes.h"
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 
@@ -16,9 +17,9 @@ struct ExtremeBackward0 final : Node {
     for (std::size_t i = 0; i < 2; ++i) {
       if (!wants(i)) continue;
       const Tensor half = in[0].div(2.0);  // the last argument first
-      const Tensor equal = comparison("eq", a);
+      const Tensor equal = eq(a, b);
       out[i] = where(equal, half, in[0]);
-      const Tensor loses = comparison("gt", a);
+      const Tensor loses = gt(a, b);
     }
   }
   void release() override {

@@ -67,7 +67,7 @@ struct StackBackward0 final : Node {
   StackBackward0() : Node("StackBackward0") {}
   void apply(Gradients& in, Gradients& out) override {
     for (std::size_t i = 0; i < edges.size(); ++i)
-      if (wants(i)) out[i] = in[0].select(-1);
+      if (wants(i)) out[i] = in[0].select(-1, static_cast<std::int64_t>(i));
   }
   void release() override {}
 };

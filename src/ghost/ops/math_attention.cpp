@@ -2,12 +2,14 @@
 #include "ghost/ops/math_attention.h"
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/dropout.h"
 #include "ghost/ops/matmul.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
+#include "ghost/ops/triangular.h"
 #include "release/torch_changes.h"
 
 namespace memtape::ghost {
@@ -67,7 +69,7 @@ Tensor safe_softmax(const Tensor& self) {
   {
     const GradMode below_autograd(false);
     out = softmax(self, self.dtype());
-    const Tensor masked = comparison("isneginf", self);
+    const Tensor masked = isneginf(self);
     const Tensor masked_rows = empty(self.sizes().leading().with(1), DType::boolean);
     const Tensor zero = empty({}, out.dtype());
   }
@@ -83,7 +85,7 @@ Tensor causal_mask(const Tensor& query, const Tensor& key) {
   Tensor mask;
   {
     const Tensor all = ones({query.size(-2), key.size(-2)}, DType::boolean);
-    mask = plain_unary("tril", all);
+    mask = tril(all);
   }
   return additive_mask(mask, query.dtype());
 }
@@ -111,11 +113,11 @@ Tensor math_attention(const Tensor& query_, const Tensor& key, const Tensor& val
   const DType origin = query_.dtype();
   const Tensor query_acc = accumulated(query_), key_acc = accumulated(key),
                value_acc = accumulated(value);
-  const Tensor query = query_acc.mul(1.0);
+  const Tensor query = query_acc.mul(kScale);
   const Tensor mask = options.is_causal ? causal_mask(query, key_acc) : given_mask;
   const Tensor key_expanded = grouped(key_acc, query, options.enable_gqa);
   const Tensor value_expanded = grouped(value_acc, query, options.enable_gqa);
-  Tensor attn = matmul(query, key_expanded.transpose(-2, -1).mul(1.0));
+  Tensor attn = matmul(query, key_expanded.transpose(-2, -1).mul(kScale));
   if (mask.defined()) add_in_place(attn, mask);
   attn = safe_softmax(attn);
   if (options.dropout > 0.0) attn = dropout(attn, options.dropout);

@@ -2,7 +2,7 @@
 #include "ghost/ops/nansum.h"
 
 #include "ghost/autograd/node.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/reductions.h"
 
 namespace memtape::ghost {
@@ -13,7 +13,7 @@ struct NansumBackward0 final : Node {
   NansumBackward0() : Node("NansumBackward0") {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor x = self.unpack();
-    const Tensor is_number = plain_unary("logical_not", comparison("ne", x));
+    const Tensor is_number = logical_not(isnan(x));
     if (wants(0)) out[0] = in[0].expand(x.sizes()).mul(is_number);
   }
   void release() override { self.reset(); }

@@ -3,6 +3,7 @@
 
 #include "ghost/autocast.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/iterator.h"
 #include "ghost/ops/softplus.h"
@@ -22,7 +23,7 @@ struct AddBackward0 final : Node {
 struct SubBackward0 final : Node {
   SubBackward0() : Node("SubBackward0") {}
   void apply(Gradients& in, Gradients& out) override {
-    if (wants(1)) out[1] = in[0].neg();
+    if (edges.size() > 1 && wants(1)) out[1] = in[0].neg();
     if (wants(0)) out[0] = in[0];
   }
   void release() override {}
@@ -187,8 +188,8 @@ struct ClampBackward1 final : Node {
       Op op("scalar_tensor", {});
       zero = empty({}, in[0].dtype());
     }
-    const Tensor not_below = comparison("ge", from);
-    const Tensor not_above = comparison("le", from);
+    const Tensor not_below = ge(from, kLimit);
+    const Tensor not_above = le(from, kLimit);
     out[0] = where(not_below, in[0], zero);
   }
   void release() override {
@@ -202,7 +203,7 @@ struct ClampBackward1 final : Node {
 
 /// clamp_backward with one bound: where(self >= min, grad, 0).
 struct OneSidedClampBackward final : Node {
-  explicit OneSidedClampBackward(Bound side) : Node("ClampBackward1"), bound(side) {}
+  explicit OneSidedClampBackward(bool has_min) : Node("ClampBackward1"), from_below(has_min) {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor from = self.unpack();
     Tensor zero;
@@ -210,17 +211,19 @@ struct OneSidedClampBackward final : Node {
       Op op("scalar_tensor", {});
       zero = empty({}, in[0].dtype());
     }
-    const Tensor passes = comparison(bound == Bound::min ? "ge" : "le", from);
+    const Tensor passes = from_below ? ge(from, kLimit) : le(from, kLimit);
     out[0] = where(passes, in[0], zero);
   }
   void release() override { self.reset(); }
   Saved self;
-  Bound bound;
+  bool from_below;
 };
 
 struct MaskedFillBackward0 final : Node {
   MaskedFillBackward0() : Node("MaskedFillBackward0") {}
-  void apply(Gradients& in, Gradients& out) override { out[0] = masked_fill(in[0], mask.unpack()); }
+  void apply(Gradients& in, Gradients& out) override {
+    out[0] = masked_fill(in[0], mask.unpack(), 0.0);
+  }
   void release() override { mask.reset(); }
   Saved mask;
 };
@@ -276,12 +279,14 @@ Tensor div_op(const In& self, const In& other) {
   return out;
 }
 
-Tensor add_number(const In& self, double number) {
-  Op op("add", {&self});
+/// tensor + number, tensor - number: a number with a fraction makes integers float32.
+template <class N>
+Tensor add_number(const char* name, const In& self, double number) {
+  Op op(name, {&self});
   Tensor out = empty_like(
       *self,
       promote_with_number(*self, number != static_cast<double>(static_cast<std::int64_t>(number))));
-  if (op.differentiable()) set_history(out, op.node<AddBackward0>({&*self}));
+  if (op.differentiable()) set_history(out, op.node<N>({&*self}));
   return out;
 }
 
@@ -353,6 +358,20 @@ Tensor keeps_result(const In& self, const char* name) {
   return out;
 }
 
+/// clamp with numbers: the bounds are known to the node of type N.
+template <class N, class... Args>
+Tensor clamped(const In& self, Args&&... args) {
+  Op op("clamp", {&self});
+  Ptr<N> node;
+  if (op.differentiable()) {
+    node = op.node<N>({&*self}, std::forward<Args>(args)...);
+    node->self.keep(*self);
+  }
+  Tensor out = empty_like(*self, self->dtype());
+  if (node) set_history(out, node);
+  return out;
+}
+
 /// A function of what autocast's float32 policy makes of the operand.
 template <class Function>
 Tensor in_float32(const In& self, Function function) {
@@ -364,18 +383,6 @@ Tensor in_float32(const In& self, Function function) {
 
 }  // namespace
 
-Tensor plain_unary(const char* name, const In& self) {
-  Op op(name, {&self});
-  return empty_like(*self, self->dtype());
-}
-
-Tensor comparison(const char* name, const In& self) {
-  Op op(name, {&self});
-  return empty_like(*self, DType::boolean);
-}
-
-Tensor cos(const In& self) { return plain_unary("cos", self); }
-Tensor sin(const In& self) { return plain_unary("sin", self); }
 Tensor exp(const In& self) {
   return in_float32(self,
                     [](const Tensor& x) { return keeps_result(x, "exp", "ExpBackward0", "mul"); });
@@ -419,38 +426,30 @@ Tensor erf(const In& self) {
   return out;
 }
 
-Tensor clamp(const In& self) {
-  Op op("clamp", {&self});
-  Ptr<ClampBackward1> node;
-  if (op.differentiable()) {
-    node = op.node<ClampBackward1>({&*self});
-    node->self.keep(*self);
-  }
-  Tensor out = empty_like(*self, self->dtype());
-  if (node) set_history(out, node);
-  return out;
+Tensor clamp(const In& self, const ClampBounds& bounds) {
+  const bool two_sided = bounds.min && bounds.max;
+  return two_sided ? clamped<ClampBackward1>(self)
+                   : clamped<OneSidedClampBackward>(self, bounds.min.has_value());
 }
 
-Tensor clamp_one_sided(const In& self, Bound bound) {
-  Op op("clamp", {&self});
-  Ptr<OneSidedClampBackward> node;
-  if (op.differentiable()) {
-    node = op.node<OneSidedClampBackward>({&*self}, bound);
-    node->self.keep(*self);
-  }
-  Tensor out = empty_like(*self, self->dtype());
-  if (node) set_history(out, node);
-  return out;
+Tensor clamp_min(const In& self, double) {
+  const Op op("clamp_min", {&self});
+  return empty_like(*self, self->dtype());
 }
 
-Tensor power_of_number(const In& exponents) {
+Tensor pow(const In& self, const In& exponents) {
+  const Op op("pow", {&self, &exponents});
+  return pointwise_output({&*self, &*exponents}, exponents->dtype());
+}
+
+Tensor pow(double, const In& exponents) {
   const Op op("pow", {&exponents});
   Tensor out = empty_like(*exponents, exponents->dtype());
   const Tensor base = empty({}, DType::int64);
   return out;
 }
 
-void clamp_in_place(Tensor& self) {
+void clamp_(Tensor& self, double, double) {
   const In operand(self);
   Op op("clamp_", {&operand});
   if (!op.differentiable()) return;
@@ -471,16 +470,10 @@ Tensor clamp(const In& self, const Tensor& min, const Tensor& max) {
     node->min.keep(min);
     node->self.keep(*self);
   }
-  Tensor out = pointwise_output({&*self, &min, &max}, self->dtype());
+  Tensor out = max.defined() ? pointwise_output({&*self, &min, &max}, self->dtype())
+                             : pointwise_output({&*self, &min}, self->dtype());
   if (node) set_history(out, node);
   return out;
-}
-
-Tensor isinf(const In& self) {
-  Op op("isinf", {&self});
-  const GradMode below_autograd(false);
-  const Tensor magnitude = plain_unary("abs", *self);
-  return comparison("eq", magnitude);
 }
 
 Tensor rsub(double, const In& self) {
@@ -510,7 +503,7 @@ Tensor where(const In& mask, const In& a, const In& b) {
   return out;
 }
 
-Tensor masked_fill(const In& self, const In& mask) {
+Tensor masked_fill(const In& self, const In& mask, double) {
   Op op("masked_fill", {&self, &mask});
   Ptr<MaskedFillBackward0> node;
   if (op.differentiable()) {
@@ -523,7 +516,7 @@ Tensor masked_fill(const In& self, const In& mask) {
   return out;
 }
 
-void masked_fill_(const Tensor& self, const In& mask) {
+void masked_fill_(const Tensor& self, const In& mask, double) {
   const In target(self);
   Op op("masked_fill_", {&target, &mask});
   if (!op.differentiable()) return;
@@ -571,17 +564,14 @@ void div_(const Tensor& self, const In& other) {
   set_history(self, node);
 }
 
-Tensor logical(const char* name, const In& a, const In& b) {
-  Op op(name, {&a, &b});
-  return pointwise_output({&*a, &*b}, DType::boolean);
-}
-
 Tensor Tensor::add(const In& other) const& { return add_op(*this, other); }
 Tensor Tensor::add(const In& other) && { return add_op(std::move(*this), other); }
-Tensor Tensor::add(double n) const& { return add_number(*this, n); }
-Tensor Tensor::add(double n) && { return add_number(std::move(*this), n); }
+Tensor Tensor::add(double n) const& { return add_number<AddBackward0>("add", *this, n); }
+Tensor Tensor::add(double n) && { return add_number<AddBackward0>("add", std::move(*this), n); }
 Tensor Tensor::sub(const In& other) const& { return sub_op(*this, other); }
 Tensor Tensor::sub(const In& other) && { return sub_op(std::move(*this), other); }
+Tensor Tensor::sub(double n) const& { return add_number<SubBackward0>("sub", *this, n); }
+Tensor Tensor::sub(double n) && { return add_number<SubBackward0>("sub", std::move(*this), n); }
 Tensor Tensor::mul(const In& other) const& { return mul_op(*this, other); }
 Tensor Tensor::mul(const In& other) && { return mul_op(std::move(*this), other); }
 Tensor Tensor::mul(double) const& { return scale(*this, "mul", "MulBackward0", false); }

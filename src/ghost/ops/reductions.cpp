@@ -8,6 +8,7 @@
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reduce_kernel.h"
 #include "ghost/ops/scan.h"
+#include "ghost/ops/unary.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::ghost {
@@ -47,6 +48,13 @@ struct SumBackward0 final : Node {
   Dims sizes;
 };
 
+struct MeanBackward0 final : Node {
+  explicit MeanBackward0(const Dims& input) : Node("MeanBackward0"), sizes(input) {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = in[0].expand(sizes).div(2.0); }
+  void release() override {}
+  Dims sizes;
+};
+
 struct MeanBackward1 final : Node {
   MeanBackward1(const Dims& input, int d, bool keep)
       : Node("MeanBackward1"), sizes(input), dimension(wrap(d, input.rank())), keepdim(keep) {}
@@ -64,7 +72,7 @@ struct LinalgVectorNormBackward0 final : Node {
   LinalgVectorNormBackward0() : Node("LinalgVectorNormBackward0") {}
   void apply(Gradients& in, Gradients& out) override {
     const Tensor kept = self.unpack(), norm = result.unpack();
-    const Tensor sign = plain_unary("sgn", kept);
+    const Tensor sign = sgn(kept);
     out[0] = sign.mul(in[0]);
   }
   void release() override {
@@ -200,6 +208,13 @@ Tensor sum_all(const In& self) {
   Op op("sum", {&self});
   Tensor out = reduced_to_number(*self, reduction_dtype(*self));
   if (op.differentiable()) set_history(out, op.node<SumBackward0>({&*self}, self->sizes()));
+  return out;
+}
+
+Tensor mean_all(const In& self) {
+  Op op("mean", {&self});
+  Tensor out = reduced_to_number(*self, self->dtype());
+  if (op.differentiable()) set_history(out, op.node<MeanBackward0>({&*self}, self->sizes()));
   return out;
 }
 

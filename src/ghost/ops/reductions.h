@@ -16,8 +16,9 @@ Tensor norm_1(const In& self);
 /// self.sum(dim=(-1, -2)) of what wants no gradient.
 Tensor sum_last_two(const In& self);
 
-/// Sum of all elements, a tensor without dimensions.
+/// Sum and mean of all elements, a tensor without dimensions.
 Tensor sum_all(const In& self);
+Tensor mean_all(const In& self);
 
 /// softmax / log_softmax along the last dimension; a float16 input with a float32 result is one
 /// fused kernel.

@@ -5,7 +5,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/cub.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::ghost {
 namespace {
@@ -19,9 +19,9 @@ struct CumsumBackward0 final : Node {
       out[0] = in[0];
       return;
     }
-    const Tensor flipped = plain_unary("flip", in[0]);
+    const Tensor flipped = flip(in[0], dimension);
     const Tensor summed = cumsum(flipped, dimension);
-    out[0] = plain_unary("flip", summed);
+    out[0] = flip(summed, dimension);
   }
   void release() override {}
   int dimension;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
 #include "ghost/ops/matmul.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::ghost {
 namespace {
@@ -32,6 +32,14 @@ Tensor solved(const Tensor& A, const Tensor& B) {
   return out;
 }
 
+struct TrilBackward0 final : Node {
+  explicit TrilBackward0(int forward_diagonal)
+      : Node("TrilBackward0"), diagonal(forward_diagonal) {}
+  void apply(Gradients& in, Gradients& out) override { out[0] = tril(in[0], diagonal); }
+  void release() override {}
+  int diagonal;
+};
+
 /// linalg_solve_triangular_backward.
 struct LinalgSolveTriangularBackward0 final : Node {
   LinalgSolveTriangularBackward0() : Node("LinalgSolveTriangularBackward0") {}
@@ -40,7 +48,7 @@ struct LinalgSolveTriangularBackward0 final : Node {
     const Tensor B_grad = solved(A, in[0]);
     if (wants(0)) {
       Tensor A_grad = B_grad.matmul(X.transpose(-2, -1)).neg();
-      A_grad = plain_unary("tril", A_grad);
+      A_grad = tril(A_grad);
       out[0] = std::move(A_grad);
     }
     if (wants(1)) out[1] = B_grad;
@@ -53,6 +61,18 @@ struct LinalgSolveTriangularBackward0 final : Node {
 };
 
 }  // namespace
+
+Tensor tril(const In& self, int diagonal) {
+  Op op("tril", {&self});
+  Tensor out = empty_like(*self, self->dtype());
+  if (op.differentiable()) set_history(out, op.node<TrilBackward0>({&*self}, diagonal));
+  return out;
+}
+
+Tensor triu(const In& self, int) {
+  const Op op("triu", {&self});
+  return empty_like(*self, self->dtype());
+}
 
 Tensor solve_unit_lower_triangular(const Tensor& A, const Tensor& B) {
   const In matrix(A), right(B);

@@ -280,8 +280,8 @@ Tensor Tensor::slice(int d, std::int64_t start, std::int64_t end) const& {
 Tensor Tensor::slice(int d, std::int64_t start, std::int64_t end) && {
   return slice_op(std::move(*this), d, start, end);
 }
-Tensor Tensor::select(int d) const& { return select_op(*this, d); }
-Tensor Tensor::select(int d) && { return select_op(std::move(*this), d); }
+Tensor Tensor::select(int d, std::int64_t) const& { return select_op(*this, d); }
+Tensor Tensor::select(int d, std::int64_t) && { return select_op(std::move(*this), d); }
 Tensor Tensor::detach() const& { return detach_op(*this); }
 Tensor Tensor::detach() && { return detach_op(std::move(*this)); }
 

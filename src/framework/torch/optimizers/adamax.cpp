@@ -2,7 +2,7 @@
 #include "framework/torch/optimizers/adamax.h"
 
 #include "ghost/ops/foreach.h"
-#include "ghost/ops/pointwise.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::torch {
 
@@ -19,8 +19,7 @@ void Adamax::step_over(const Places& places) {
 
 /// grad.abs() is an operand of torch.maximum only.
 void Adamax::single_tensor(const Places& places) {
-  for (std::size_t place : places)
-    const Tensor magnitude = ghost::plain_unary("abs", parameters_[place].grad());
+  for (std::size_t place : places) const Tensor magnitude = ghost::abs(parameters_[place].grad());
 }
 
 /// The list of magnitudes takes the name of the gradients, which each group gives anew.

@@ -7,9 +7,9 @@
 #include "framework/transformers/generation/score_changes.h"
 #include "framework/transformers/generation/speculative_sampling.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 
 namespace memtape::transformers {
@@ -73,10 +73,9 @@ void AssistedDecoding::select_by_comparison(std::int64_t proposed, std::int64_t 
   }
   candidate_new_tokens_ = candidates_.input_ids.slice(1, length(), length() + proposed);
   if (proposed > 0) {
-    const Tensor differ =
-        ghost::plain_unary("bitwise_not", ghost::full({1, proposed}, DType::boolean));
+    const Tensor differ = ghost::bitwise_not(ghost::full({1, proposed}, DType::boolean));
     const Tensor counted = ghost::cumsum(differ);
-    const Tensor are_first = ghost::comparison("lt", counted);
+    const Tensor are_first = ghost::lt(counted, 1);
     n_matches_ = ghost::full({}, DType::int64);
   }
   valid_tokens_ = selected_tokens_.slice(1, 0, matches + 1);
@@ -92,12 +91,11 @@ void AssistedDecoding::keep(std::int64_t proposed, std::int64_t matches) {
 /// unfinished_sequences & ~stopping_criteria(...), and whether its max() is 0.
 void AssistedDecoding::look_for_the_end() {
   {
-    const Tensor goes_on =
-        ghost::plain_unary("bitwise_not", stopping_criteria(1, recipe_.looks_for_eos));
+    const Tensor goes_on = ghost::bitwise_not(stopping_criteria(1, recipe_.looks_for_eos));
     const ghost::Op op("bitwise_and", {});
     unfinished_sequences_ = ghost::empty({1}, DType::int64);
   }
-  const Tensor none_left = ghost::comparison("eq", ghost::max_all(unfinished_sequences_));
+  const Tensor none_left = ghost::eq(ghost::max_all(unfinished_sequences_), 0);
 }
 
 }  // namespace memtape::transformers

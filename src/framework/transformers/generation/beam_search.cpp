@@ -5,6 +5,7 @@
 
 #include "framework/transformers/generation/score_changes.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/iterator.h"
@@ -13,16 +14,12 @@
 #include "ghost/ops/reduce_kernel.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
+#include "ghost/ops/unary.h"
 
 namespace memtape::transformers {
 namespace {
 
 Tensor bools(const ghost::Dims& sizes) { return ghost::full(sizes, DType::boolean); }
-
-Tensor inverted(const ghost::In& x) { return ghost::plain_unary("bitwise_not", x); }
-
-/// `x` & a Python bool.
-Tensor and_bool(const ghost::In& x) { return ghost::plain_unary("bitwise_and", x); }
 
 /// A condition * -1.0e9: a Python number makes it float32.
 Tensor times_number(const Tensor& condition) {
@@ -117,17 +114,17 @@ void BeamSearch::choose(Tensor logits) {
   }
   running_ = running_beams(top_, hits_criteria_);
   update_finished(top_);
-  beam_idx_ = flatten_beam_dim(running_.indices.select(2));
+  beam_idx_ = flatten_beam_dim(running_.indices.select(2, current_length_));
   cache_.reorder(beam_idx_);
 }
 
 /// _get_top_k_continuations
 BeamSearch::Beams BeamSearch::top_continuations(const Tensor& log_probs) const {
   auto [topk_log_probs, topk_indices] = ghost::topk(log_probs, kept_);
-  const Tensor current_beams = ghost::plain_unary("floor_divide", topk_indices);
+  const Tensor current_beams = ghost::floor_divide(topk_indices, vocabulary_);
   Tensor beam_indices = ghost::take_along_rows(running_.indices, current_beams);
   Tensor sequences = ghost::take_along_rows(running_.sequences, current_beams);
-  const Tensor topk_ids = ghost::plain_unary("remainder", topk_indices);
+  const Tensor topk_ids = ghost::remainder(topk_indices, vocabulary_);
   const Tensor batch_offset =
       ghost::arange(recipe_.batch_size, DType::int64).view({-1, 1}).mul(2.0);
   const Tensor batch_modified_indices = current_beams.add(batch_offset);
@@ -146,14 +143,13 @@ BeamSearch::Beams BeamSearch::running_beams(const Beams& top, const Tensor& hits
 
 /// _update_finished_beams
 void BeamSearch::update_finished(const Beams& top) {
-  const Tensor just_finished =
-      ghost::logical("bitwise_and", hits_criteria_, top_beam_mask_.unsqueeze(0));
+  const Tensor just_finished = ghost::bitwise_and(hits_criteria_, top_beam_mask_.unsqueeze(0));
   const Tensor log_probs = top.scores.div(2.0);
-  const Tensor are_full = and_bool(reduced_to_bool("all", is_finished_));
+  const Tensor are_full = ghost::bitwise_and(reduced_to_bool("all", is_finished_), true);
   ghost::add_(log_probs, penalty(are_full));
-  ghost::add_(log_probs, penalty(inverted(may_improve_)));
+  ghost::add_(log_probs, penalty(ghost::bitwise_not(may_improve_)));
   {
-    const Tensor still_running = inverted(just_finished);
+    const Tensor still_running = ghost::bitwise_not(just_finished);
     ghost::add_(log_probs, times_number(still_running));
   }
   const Tensor sequences = ghost::cat({finished_.sequences, top.sequences}, 1);
@@ -185,19 +181,20 @@ void BeamSearch::check_early_stop() {
   }
   Tensor any_better;
   {
-    const Tensor is_better = ghost::logical("gt", best_running, worst_finished);
+    const Tensor is_better = ghost::gt(best_running, worst_finished);
     any_better = reduced_to_bool("any", is_better);
   }
-  may_improve_ = ghost::logical("bitwise_and", may_improve_, any_better);
+  may_improve_ = ghost::bitwise_and(may_improve_, any_better);
 }
 
 /// _beam_search_has_unfinished_sequences
 void BeamSearch::look_for_the_end() {
   const Tensor improvement_possible = ghost::any(may_improve_);
-  const Tensor exists_open_beam = inverted(and_bool(ghost::all(is_finished_)));
-  const Tensor valid_continuations = inverted(ghost::all(hits_criteria_));
-  const Tensor both = ghost::logical("bitwise_and", improvement_possible, exists_open_beam);
-  const Tensor goes_on = ghost::logical("bitwise_and", both, valid_continuations);
+  const Tensor exists_open_beam =
+      ghost::bitwise_not(ghost::bitwise_and(ghost::all(is_finished_), true));
+  const Tensor valid_continuations = ghost::bitwise_not(ghost::all(hits_criteria_));
+  const Tensor both = ghost::bitwise_and(improvement_possible, exists_open_beam);
+  const Tensor goes_on = ghost::bitwise_and(both, valid_continuations);
 }
 
 }  // namespace memtape::transformers

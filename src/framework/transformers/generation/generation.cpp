@@ -8,6 +8,7 @@
 
 #include "family/registry.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/copies.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
@@ -151,13 +152,12 @@ void Generation::prepare_inputs() {
   if (recipe_.looks_for_eos) eos_tokens_ = int64s({1});
   pad_token_ = int64s({});
   if (recipe_.batch_size > 1) {  // is a prompt padded on the right?
-    const Tensor last = ghost::comparison("eq", given_.input_ids.select(1));
+    const Tensor last = ghost::eq(given_.input_ids.select(1, -1), ghost::kTokenId);
     const Tensor padded = ghost::any(last);
   }
   if (!is_mamba_) {
     const Tensor counted = ghost::cumsum(given_.attention_mask).add(-1);
-    given_.position_ids =
-        ghost::masked_fill(counted, ghost::comparison("eq", given_.attention_mask));
+    given_.position_ids = ghost::masked_fill(counted, ghost::eq(given_.attention_mask, 0), 1);
   }
 }
 
@@ -286,13 +286,13 @@ Tensor stopping_criteria(std::int64_t sequences, bool looks_for_eos, const Tenso
   Tensor is_done = ghost::full({sequences}, DType::boolean);
   const auto ask = [&] {
     const Tensor is_met = ghost::full({sequences}, DType::boolean);
-    is_done = ghost::logical("bitwise_or", is_done, is_met);
+    is_done = ghost::bitwise_or(is_done, is_met);
   };
   ask();  // MaxLengthCriteria
   if (looks_for_eos) ask();
   if (scores.defined()) {  // ConfidenceCriteria, whose answer is a bool of the host
     ghost::softmax(scores, DType::float32);
-    is_done = ghost::plain_unary("bitwise_or", is_done);
+    is_done = ghost::bitwise_or(is_done, false);
   }
   return is_done;
 }

@@ -5,6 +5,7 @@
 
 #include "framework/transformers/generation/score_changes.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/pointwise.h"
@@ -53,13 +54,12 @@ void Sampling::pad_finished() {
 /// unfinished_sequences & ~stopping_criteria(...), and whether its max() is 0.
 void Sampling::look_for_the_end() {
   {
-    const Tensor goes_on = ghost::plain_unary(
-        "bitwise_not", stopping_criteria(sequences(), recipe_.looks_for_eos,
-                                         recipe_.asks_confidence ? returned_.back() : Tensor()));
+    const Tensor goes_on = ghost::bitwise_not(stopping_criteria(
+        sequences(), recipe_.looks_for_eos, recipe_.asks_confidence ? returned_.back() : Tensor()));
     const ghost::Op op("bitwise_and", {});
     unfinished_sequences_ = ghost::empty({sequences()}, DType::int64);
   }
-  const Tensor none_left = ghost::comparison("eq", ghost::max_all(unfinished_sequences_));
+  const Tensor none_left = ghost::eq(ghost::max_all(unfinished_sequences_), 0);
 }
 
 }  // namespace memtape::transformers

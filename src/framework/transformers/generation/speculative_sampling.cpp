@@ -3,9 +3,9 @@
 
 #include "framework/transformers/generation/score_changes.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 
 namespace memtape::transformers {
@@ -33,14 +33,14 @@ Tensor speculative_sampling(const Candidates& candidates, const Tensor& new_logi
   const Tensor p_i = of_candidates(p, proposed);
   const Tensor probability_ratio = p_i.div(q_i);
   const Tensor r_i = ghost::empty_like(probability_ratio, DType::float32);
-  const Tensor is_accepted = ghost::comparison("le", r_i);
+  const Tensor is_accepted = ghost::le(r_i, probability_ratio);
   {
-    const Tensor counted = ghost::cumsum(ghost::plain_unary("bitwise_not", is_accepted));
-    const Tensor are_first = ghost::comparison("lt", counted);
+    const Tensor counted = ghost::cumsum(ghost::bitwise_not(is_accepted));
+    const Tensor are_first = ghost::lt(counted, 1);
   }
   const Tensor n_matches = ghost::full({}, DType::int64);
   if (matches < proposed) return new_ids.slice(1, 0, matches + 1);
-  const Tensor t = draw_one(p.select(1)).unsqueeze(0);
+  const Tensor t = draw_one(p.select(1, matches)).unsqueeze(0);
   return ghost::cat({new_ids, t}, -1);
 }
 

@@ -5,9 +5,9 @@
 #include <bit>
 
 #include "ghost/autograd/function.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/matmul.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 
 namespace memtape::transformers::liger {
@@ -19,7 +19,7 @@ using ghost::Op;
 /// torch.equal(grad_output, torch.tensor(1.0)): eq, then all.
 void compare_with_one(const Tensor& gradient) {
   const Tensor one = ghost::full({}, DType::float32);
-  const Tensor equal = ghost::comparison("eq", gradient);
+  const Tensor equal = ghost::eq(gradient, one);
   const Tensor all = ghost::all(equal);
 }
 
@@ -65,7 +65,7 @@ class FusedLoss {
     grad_input = ghost::zeros_like(input_);
     if (wants_input && wants_weight) grad_weight = ghost::zeros_like(weight_);
     const Tensor losses = ghost::zeros({input_.size(0)}, DType::float32);
-    const Tensor target_mask = ghost::comparison("ne", target);
+    const Tensor target_mask = ghost::ne(target, ghost::kIgnoreIndex);
     count(target_mask);
     if (into_buffer_) logits_ = ghost::empty({chunk_, weight_.size(0)}, input_.dtype());
     for (std::int64_t start = 0; start < input_.size(0); start += chunk_)

@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/indexing.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sum_of_bools.h"
 
@@ -23,9 +23,9 @@ family::Batch detached_clone(const family::Batch& inputs) {
 Logps get_batch_logps(const Tensor& all_logits, const Tensor& all_labels) {
   const Tensor labels = all_labels.slice(1, 1, all_labels.size(1)).clone();
   const Tensor logits = all_logits.slice(1, 0, all_logits.size(1) - 1);
-  const Tensor loss_mask = ghost::comparison("ne", labels);
+  const Tensor loss_mask = ghost::ne(labels, ghost::kIgnoreIndex);
   {
-    const Tensor dummy = ghost::comparison("eq", labels);
+    const Tensor dummy = ghost::eq(labels, ghost::kIgnoreIndex);
   }
   const Tensor per_token_logps =
       ghost::gather(ghost::log_softmax(logits, DType::float32), labels.unsqueeze(2)).squeeze(2);

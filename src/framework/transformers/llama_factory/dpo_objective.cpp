@@ -9,6 +9,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/logarithms.h"
 #include "ghost/ops/pointwise.h"
+#include "ghost/ops/reductions.h"
 
 namespace memtape::transformers::llama_factory {
 namespace {
@@ -60,7 +61,7 @@ Tensor DpoObjective::preference_losses(const Scores& policy, const Scores& refer
     return ghost::log_sigmoid(logratios.add(-5.0).mul(0.1)).neg();
   const Tensor ref_logratios = reference.chosen_logps.sub(reference.rejected_logps);
   const Tensor logits = logratios.sub(ref_logratios);
-  const Tensor weighted = ghost::log_sigmoid(logits.mul(0.1)).neg().mul(1.0);
+  const Tensor weighted = ghost::log_sigmoid(logits.mul(0.1)).neg().mul(ghost::kScale);
   return weighted.sub(ghost::log_sigmoid(logits.mul(0.1)).mul(0.0));
 }
 
@@ -75,7 +76,7 @@ Tensor DpoObjective::compute_loss(const Inputs& inputs) {
   const Tensor sft_loss = policy.chosen_logps_avg.neg();
   for (const Tensor* logged : {&policy.chosen_logps, &policy.rejected_logps, &policy.chosen_logits,
                                &policy.rejected_logits})
-    ghost::plain_unary("mean", *logged);
+    ghost::mean_all(*logged);
   return losses.mean(0);
 }
 

@@ -5,6 +5,7 @@
 
 #include "framework/transformers/llama_factory/batch_logps.h"
 #include "framework/transformers/trl/switched_off.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
 #include "ghost/ops/nansum.h"
@@ -36,13 +37,12 @@ Forward forward(const PreparedModel& model, const Inputs& inputs) {
 
 /// weight * (1 - sigmoid(beta * difference))
 Tensor losses_of(const Tensor& difference) {
-  return ghost::rsub(1.0, ghost::sigmoid(difference.mul(0.1))).mul(1.0);
+  return ghost::rsub(1.0, ghost::sigmoid(difference.mul(0.1))).mul(ghost::kScale);
 }
 
 /// losses.nanmean(): what is no number is counted before the rest is summed.
 Tensor nanmean(const Tensor& losses) {
-  const Tensor is_number =
-      ghost::plain_unary("logical_not", ghost::comparison("ne", losses.detach()));
+  const Tensor is_number = ghost::logical_not(ghost::isnan(losses.detach()));
   const Tensor factor = sum_of_bools(is_number);
   return ghost::nansum(losses).div(factor);
 }
@@ -60,7 +60,7 @@ KtoObjective::Scores KtoObjective::concatenated_forward(const PreparedModel& mod
   const Tensor& tags = inputs.num_items_in_batch;
   const std::int64_t rows = tags.size(0), chosen = (rows + 1) / 2;
   const auto rejected = [&](const Tensor& of) {
-    return ghost::index_by_mask(of, ghost::plain_unary("bitwise_not", tags), rows - chosen);
+    return ghost::index_by_mask(of, ghost::bitwise_not(tags), rows - chosen);
   };
   scores.chosen_logits = ghost::index_by_mask(target.logits, tags, chosen);
   scores.chosen_logps = ghost::index_by_mask(target.logps, tags, chosen);
@@ -83,7 +83,7 @@ Tensor KtoObjective::compute_loss(const Inputs& inputs) {
   Scores reference = reference_scores(inputs);
   reference.chosen_logits = reference.rejected_logits = reference.chosen_logps_avg = {};
   const Tensor mean = policy.kl_logps.sub(reference.kl_logps).mean(0).detach();
-  const Tensor kl = ghost::clamp_one_sided(ghost::plain_unary("mean", mean), ghost::Bound::min);
+  const Tensor kl = ghost::clamp(ghost::mean_all(mean), {.min = 0});
   const Tensor chosen_logratios = policy.chosen_logps.sub(reference.chosen_logps);
   const Tensor chosen_losses = losses_of(chosen_logratios.sub(kl));
   const Tensor chosen_rewards = chosen_logratios.detach().mul(0.1);

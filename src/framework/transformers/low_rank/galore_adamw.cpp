@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/transformers/low_rank/galore_adamw.h"
 
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -85,7 +86,7 @@ void ApolloAdamW::limit_growth(std::size_t place) {
     scaled_grad_norm_ = ghost::vector_norm(scaled_grad_);
     {
       const Tensor growth = scaled_grad_norm_.div(before.add(1e-8));
-      const Tensor is_less = ghost::comparison("lt", growth);  // max(growth, 1.01)
+      const Tensor is_less = ghost::lt(growth, ghost::kLimit);  // max(growth, 1.01)
     }
     scaled_grad_ = scaled_grad_.div(1.0);
     before = scaled_grad_norm_.div(1.0);

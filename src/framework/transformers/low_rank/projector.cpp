@@ -5,7 +5,6 @@
 
 #include "ghost/ops/creation.h"
 #include "ghost/ops/matmul.h"
-#include "ghost/ops/pointwise.h"
 #include "ghost/session.h"
 
 namespace memtape::transformers {
@@ -76,7 +75,7 @@ Tensor Projector::project_back(const Tensor& low_rank_grad) const {
     full_rank_grad = low_rank_grad.matmul(ortho_matrix_);
   else
     full_rank_grad = ortho_matrix_.matmul(low_rank_grad);
-  return full_rank_grad.mul(1.0);
+  return full_rank_grad.mul(ghost::kScale);
 }
 
 void Projector::get_orthogonal_matrix(const Tensor& weights, Side side) {

@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "ghost/autograd/function.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
+#include "ghost/ops/logarithms.h"
 #include "ghost/ops/matmul.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::transformers::trl {
 namespace {
@@ -98,14 +99,14 @@ LogProbs chunked_logprob(const Tensor& hidden, const Tensor& weight, const Tenso
                  target_logit = floats(n);
     const Tensor tiles = tile_buffer(n, dtype);
     const Operands last = for_tiles(hidden, weight, dtype, false);
-    const Tensor log_z = running_max.add(ghost::plain_unary("log", sum_exp));
+    const Tensor log_z = running_max.add(ghost::log(sum_exp));
     out.log_probs = target_logit.sub(log_z);
     if (outputs.entropy) out.entropy = log_z.sub(x_sum_exp.div(sum_exp));
     if (outputs.mean_logits) out.mean_logits = z_sum.div(1.0);
     if (outputs.is_top1) {
-      const Tensor reaches = ghost::comparison("ge", target_logit);
-      const Tensor is_first = ghost::comparison("gt", target_logit);
-      out.is_top1 = ghost::logical("bitwise_and", reaches, is_first);
+      const Tensor reaches = ghost::ge(target_logit, running_max);
+      const Tensor is_first = ghost::gt(target_logit, max_before_target);
+      out.is_top1 = ghost::bitwise_and(reaches, is_first);
     }
     if (node) {
       node->hidden.keep(hidden);

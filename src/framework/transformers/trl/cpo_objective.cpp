@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/transformers/trl/logprob_entropy.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/expm1.h"
 #include "ghost/ops/joins.h"
@@ -20,7 +21,7 @@ using ghost::Tensor;
 
 /// torch.where(x < t, log1p(-exp(x)), log(-expm1(x)))
 Tensor log1mexp(const Tensor& x) {
-  const Tensor is_small = ghost::comparison("lt", x);
+  const Tensor is_small = ghost::lt(x, ghost::kLimit);
   const Tensor of_small = ghost::log1p(ghost::exp(x).neg());
   const Tensor of_large = ghost::log(ghost::expm1(x).neg());
   return ghost::where(is_small, of_small, of_large);
@@ -68,11 +69,11 @@ Tensor CpoObjective::loss_of_chosen(const Tensor& all_logits, const Tensor& labe
 Tensor CpoObjective::batch_logps(const Tensor& all_logits, const Tensor& all_labels) const {
   Tensor labels = all_labels.slice(1, 1, all_labels.size(1)).clone();
   const Tensor logits = all_logits.slice(1, 0, -1);
-  const Tensor loss_mask = ghost::comparison("ne", labels);
+  const Tensor loss_mask = ghost::ne(labels, ghost::kIgnoreIndex);
   if (cpo_.takes_odds_ratio) {
-    labels = where_number(ghost::comparison("eq", labels), labels);
+    labels = where_number(ghost::eq(labels, ghost::kIgnoreIndex), labels);
   } else {
-    const Tensor ignored = ghost::comparison("eq", labels);  // labels[labels == -100] = 0
+    const Tensor ignored = ghost::eq(labels, ghost::kIgnoreIndex);  // labels[labels == -100] = 0
   }
   const Tensor per_token_logps = selective_log_softmax(logits, labels);
   const bool averages =
@@ -91,7 +92,7 @@ CpoObjective::Forwarded CpoObjective::concatenated_forward(const Inputs& inputs)
   Forwarded out;
   if (cpo_.takes_odds_ratio) {
     labels = concatenated.input_ids.clone();
-    labels = where_number(ghost::comparison("eq", concatenated.attention_mask), labels);
+    labels = where_number(ghost::eq(concatenated.attention_mask, 0), labels);
   } else {
     labels = concatenated_labels.clone();
   }
@@ -124,7 +125,7 @@ Tensor CpoObjective::losses_of(Tensor logits) const {
   if (cpo_.loss_type == "ipo") return logits.add(-5.0).pow(2);
   if (cpo_.loss_type == "simpo") logits = logits.add(-5.0);
   const auto log_sigmoid = [&] { return ghost::log_sigmoid(logits.mul(0.1)); };
-  const Tensor certain = log_sigmoid().neg().mul(1.0);
+  const Tensor certain = log_sigmoid().neg().mul(ghost::kScale);
   return certain.sub(log_sigmoid().mul(0.0));
 }
 
@@ -145,16 +146,14 @@ CpoObjective::Scores CpoObjective::cpo_loss(const Pair& logps) const {
 
 /// Each mean is read when it is made, by ORPO when all are.
 void CpoObjective::log_metrics(const Forwarded& forwarded, const Scores& scores) const {
-  const Tensor accuracies = ghost::comparison("gt", scores.chosen_rewards).to_float();
+  const Tensor accuracies = ghost::gt(scores.chosen_rewards, scores.rejected_rewards).to_float();
   std::vector<Tensor> means;
   const auto log = [&](const Tensor& mean) {
     if (cpo_.takes_odds_ratio) means.push_back(mean);
   };
   const ghost::GradMode no_grad(false);
   const auto log_mean_of = [&](const Tensor& x) { log(gather(x, ranks_).mean(0)); };
-  const auto log_number = [&](const Tensor& x) {
-    log(ghost::plain_unary("mean", gather(x, ranks_)));
-  };
+  const auto log_number = [&](const Tensor& x) { log(ghost::mean_all(gather(x, ranks_))); };
   log_mean_of(scores.chosen_rewards);
   log_mean_of(scores.rejected_rewards);
   log_mean_of(accuracies);

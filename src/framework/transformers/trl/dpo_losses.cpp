@@ -9,6 +9,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
+#include "ghost/ops/logarithms.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/sorting.h"
@@ -59,7 +60,7 @@ Tensor sorted(const Tensor& x) {
 
 /// scores / mask.sum(dim=1).clamp(min=1.0)
 Tensor averaged(const Tensor& scores, const Tensor& mask) {
-  return scores.div(ghost::plain_unary("clamp", mask.sum(1).to_float()));
+  return scores.div(ghost::clamp(mask.sum(1).to_float(), {.min = 1}));
 }
 
 Tensor average_delta(const DpoTerms& t, Locals& locals) {
@@ -77,10 +78,10 @@ Tensor exo_pair(const DpoTerms& t, Locals& locals) {
   const Tensor epsilon = kept(ghost::full({}, DType::float32), locals);
   const Tensor qw = kept(sigmoid_of(t.delta_score), locals);
   const Tensor log_qw = kept(log_sigmoid_of(t.delta_score), locals);
-  const Tensor log_pw = kept(ghost::plain_unary("log1p", epsilon.neg()), locals);
+  const Tensor log_pw = kept(ghost::log1p(epsilon.neg()), locals);
   const Tensor ql = kept(sigmoid_of(t.delta_score), locals);
   const Tensor log_ql = kept(log_sigmoid_of(t.delta_score), locals);
-  const Tensor log_pl = kept(ghost::plain_unary("log", epsilon), locals);
+  const Tensor log_pl = kept(ghost::log(epsilon), locals);
   return qw.mul(log_qw.sub(log_pw)).add(ql.mul(log_ql.sub(log_pl)));
 }
 
@@ -185,7 +186,7 @@ constexpr auto kLosses = std::to_array<NamedLoss>({
 
 /// (exp(min((a - 1) r, bound)) - 1) * coef
 Tensor alpha_divergence(const Tensor& ratios) {
-  const Tensor clamped = ghost::clamp_one_sided(ratios.mul(kNumber), ghost::Bound::max);
+  const Tensor clamped = ghost::clamp(ratios.mul(kNumber), {.max = kNumber});
   return ghost::exp(clamped).add(-1.0).mul(kNumber);
 }
 
@@ -211,7 +212,7 @@ Tensor dpo_loss(const std::vector<std::string>& loss_types, const DpoTerms& term
   for (const std::string& type : loss_types) {
     const auto named = std::ranges::find(kLosses, std::string_view(type), &NamedLoss::name);
     per_sequence_loss = named->loss(terms, locals);
-    const Tensor weighted = per_sequence_loss.mean(0).mul(1.0);
+    const Tensor weighted = per_sequence_loss.mean(0).mul(ghost::kScale);
     if (loss.defined())
       ghost::add_(loss, weighted);
     else

@@ -7,6 +7,7 @@
 #include "framework/transformers/trl/dpo_losses.h"
 #include "framework/transformers/trl/pair.h"
 #include "framework/transformers/trl/switched_off.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
@@ -32,7 +33,7 @@ void gather_in_place(Tensor& x, std::int64_t ranks) { x = gathered(x, ranks); }
 /// (of / count).item() if count > 0 else 0.0
 void take_dpo_mean(const Tensor& of, const Tensor& count) {
   {
-    const Tensor positive = ghost::comparison("gt", count);
+    const Tensor positive = ghost::gt(count, 0);
   }
   const Tensor mean = of.div(count);
 }
@@ -68,7 +69,7 @@ void log_accuracy(const Tensor& is_top1, const Pair& masks, std::int64_t ranks, 
   const Pair halves(is_top1);
   {
     const Tensor chosen_mask = masks.chosen.to(DType::boolean);
-    kept.correct_predictions = ghost::logical("bitwise_and", halves.chosen, chosen_mask);
+    kept.correct_predictions = ghost::bitwise_and(halves.chosen, chosen_mask);
   }
   kept.total_tokens = ghost::sum_all(masks.chosen);
   kept.correct_tokens = sum_of_bools(kept.correct_predictions);
@@ -76,7 +77,7 @@ void log_accuracy(const Tensor& is_top1, const Pair& masks, std::int64_t ranks, 
   kept.total_tokens = transformers::gather(kept.total_tokens, ranks);
   kept.total_sum = gathered(kept.total_tokens, 1);
   {
-    const Tensor positive = ghost::comparison("gt", kept.total_sum);
+    const Tensor positive = ghost::gt(kept.total_sum, 0);
   }
   const Tensor correct = gathered(kept.correct_tokens, 1);
   const Tensor accuracy = correct.div(kept.total_sum);
@@ -87,7 +88,7 @@ void log_rewards(const Scores& scores, std::int64_t ranks, Metrics& kept) {
   kept.rejected_rewards = scores.rejected_logratios.detach().mul(0.1);
   log_mean(kept.chosen_rewards, ranks);
   log_mean(kept.rejected_rewards, ranks);
-  kept.accuracies = ghost::comparison("gt", kept.chosen_rewards).to_float();
+  kept.accuracies = ghost::gt(kept.chosen_rewards, kept.rejected_rewards).to_float();
   log_mean(kept.accuracies, ranks);
   kept.margins = kept.chosen_rewards.sub(kept.rejected_rewards);
   log_mean(kept.margins, ranks);
@@ -149,7 +150,7 @@ Tensor DpoObjective::compute_loss(const Inputs& inputs) {
   const Tensor shift_completion_mask = completion_mask.slice(1, 1, completion_mask.size(1));
   family::Batch model_inputs = inputs;
   model_inputs.labels =
-      ghost::masked_fill(inputs.input_ids, ghost::comparison("eq", completion_mask));
+      ghost::masked_fill(inputs.input_ids, ghost::eq(completion_mask, 0), ghost::kIgnoreIndex);
   const FusedCount count{
       .scored = scored_of(inputs), .outputs = kDpoOutputs, .balances_experts = balances_experts_};
   const FusedOutput outputs = fused_forward(model_, model_inputs, count);

@@ -4,6 +4,7 @@
 #include "family/parts/experts.h"
 #include "family/parts/routed_model.h"
 #include "ghost/autograd/node.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/pointwise.h"
@@ -26,7 +27,7 @@ Tensor spread(const Tensor& x, const Tensor& mask) {
 /// -log_probs.sum() / mask.sum().clamp(min=1)
 Tensor mean_loss(const Tensor& log_probs, const Tensor& mask) {
   const Tensor negated = ghost::sum_all(log_probs).neg();
-  return negated.div(ghost::plain_unary("clamp", sum_of_bools(mask)));
+  return negated.div(ghost::clamp(sum_of_bools(mask), {.min = 1}));
 }
 
 /// weight.full_tensor(), where the head is still cut when the loss asks for it: FSDP2 gathers a
@@ -68,7 +69,7 @@ FusedOutput fused_forward(family::PretrainedModel& model, const family::Batch& i
   const Tensor hidden_states = last_hidden_state.slice(1, 0, -1);
   const Tensor labels = inputs.labels.slice(1, 1, inputs.labels.size(1));
   FusedOutput out;
-  out.label_mask = ghost::comparison("ne", labels);
+  out.label_mask = ghost::ne(labels, ghost::kIgnoreIndex);
   {
     const LogProbs per_token =
         score(hidden_states, labels, out.label_mask, model, count, gather_head);

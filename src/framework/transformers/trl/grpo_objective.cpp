@@ -49,8 +49,10 @@ Tensor GrpoObjective::reduced(const Tensor& per_token_loss) const {
     return summed.div(at_least_one(ghost::sum_all(mask))).div(1.0);
   }
   if (type == "dr_grpo") return ghost::sum_all(per_token_loss.mul(mask)).div(1.0).div(1.0);
-  const Tensor normalizer =
-      at_least_one(inputs_.num_items_in_batch).div(1.0).mul(1.0).div(1.0);  // cispo, dapo and vespo
+  const Tensor normalizer = at_least_one(inputs_.num_items_in_batch)
+                                .div(ghost::kScale)
+                                .mul(ghost::kScale)
+                                .div(ghost::kScale);  // cispo, dapo and vespo
   return ghost::sum_all(per_token_loss.mul(mask)).div(normalizer);
 }
 
@@ -63,7 +65,7 @@ Tensor GrpoObjective::per_token_loss(const PolicyTerms& terms, Locals& kept) con
   if (per_token_kl.defined() && grpo_.corrects_bias_of_kl) per_token_kl = per_token_kl.mul(coef_1);
   Tensor loss;
   if (grpo_.loss_type == "cispo") {
-    kept.weights = ghost::clamp_one_sided(coef_1, ghost::Bound::max).detach();
+    kept.weights = ghost::clamp(coef_1, {.max = ghost::kLimit}).detach();
     loss = kept.weights.neg().mul(terms.advantages).mul(terms.per_token_logps);
   } else if (grpo_.loss_type == "vespo") {
     kept.weights = gamma_weights(terms.advantages, terms.log_ratio, inputs_.completion_mask);

@@ -6,6 +6,7 @@
 #include "framework/transformers/generate.h"
 #include "framework/transformers/parallel_model.h"
 #include "framework/transformers/trl/switched_off.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
@@ -59,8 +60,8 @@ TokenScores score_tokens(const PreparedModel& model, const Tensor& input_ids,
     const std::int64_t end = std::min(start + what.batch_size, count);
     batch.input_ids = input_ids.slice(0, start, end);
     batch.attention_mask = attention_mask.slice(0, start, end);
-    batch.labels =
-        ghost::masked_fill(batch.input_ids, ghost::comparison("eq", batch.attention_mask));
+    batch.labels = ghost::masked_fill(batch.input_ids, ghost::eq(batch.attention_mask, 0),
+                                      ghost::kIgnoreIndex);
     const FusedCount fused{.scored = what.scored.value_or((end - start) * keep),
                            .outputs = {.entropy = what.wants_entropy || what.makes_entropy}};
     outputs = fused_forward(model, batch, fused, what.callee);
@@ -148,12 +149,12 @@ std::vector<Completions> GrpoRollout::generate_and_score() {
   Tensor is_truncated;
   if (grpo_.masks_truncated) {
     is_truncated = ghost::full({count}, DType::boolean);
-    const Tensor is_whole = ghost::plain_unary("bitwise_not", is_truncated).unsqueeze(1);
+    const Tensor is_whole = ghost::bitwise_not(is_truncated).unsqueeze(1);
     all.completion_mask = all.completion_mask.mul(is_whole.to(DType::int32));
     ghost::session().set_category(all.completion_mask, Category::input);
   }
   if (!grpo_.leaves_one_out)
-    all.num_items_in_batch = ghost::plain_unary("sum", ghost::sum_all(all.completion_mask));
+    all.num_items_in_batch = ghost::sum_all(ghost::sum_all(all.completion_mask));
   const Tensor input_ids = ghost::cat({all.prompt_ids, all.completion_ids}, 1);
   const Tensor attention_mask = ghost::cat({all.prompt_mask, all.completion_mask}, 1);
   {

@@ -6,6 +6,7 @@
 
 #include "framework/transformers/trl/pair.h"
 #include "framework/transformers/trl/switched_off.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/indexing.h"
 #include "ghost/ops/joins.h"
@@ -24,7 +25,7 @@ constexpr LogProbOutputs kKtoOutputs{.entropy = true, .mean_logits = true, .is_t
 
 /// ids.masked_fill(completion_mask == 0, -100)
 Tensor completion_labels(const family::Batch& inputs) {
-  return ghost::masked_fill(inputs.input_ids, ghost::comparison("eq", inputs.labels));
+  return ghost::masked_fill(inputs.input_ids, ghost::eq(inputs.labels, 0), ghost::kIgnoreIndex);
 }
 
 /// Which of the sequences are desirable: half of them.
@@ -37,7 +38,7 @@ Sides sides_of(const Tensor& label) {
   Sides sides;
   sides.chosen_idx = ghost::nonzero(label, chosen).view({-1});
   {
-    const Tensor rejected = ghost::plain_unary("bitwise_not", label);
+    const Tensor rejected = ghost::bitwise_not(label);
     sides.rejected_idx = ghost::nonzero(rejected, rows - chosen).view({-1});
   }
   return sides;
@@ -53,7 +54,7 @@ Pair selected(const Tensor& of, const Sides& sides) {
 
 /// weight * (1 - sigmoid(beta * difference))
 Tensor losses_of(const Tensor& difference) {
-  return ghost::rsub(1.0, ghost::sigmoid(difference.mul(0.1))).mul(1.0);
+  return ghost::rsub(1.0, ghost::sigmoid(difference.mul(0.1))).mul(ghost::kScale);
 }
 
 /// Sums over all ranks that are read and forgotten.
@@ -170,8 +171,7 @@ Tensor KtoObjective::compute_loss(const Inputs& inputs) {
   Tensor mean_kl;
   if (kto_.has_kl_term) {
     const Tensor mean = kl.sub(ref.kl_logps).mean(0).detach();
-    mean_kl =
-        ghost::clamp_one_sided(ghost::plain_unary("mean", gather(mean, ranks_)), ghost::Bound::min);
+    mean_kl = ghost::clamp(ghost::mean_all(gather(mean, ranks_)), {.min = 0});
   } else {
     mean_kl = ghost::zeros({1}, DType::float32);
   }

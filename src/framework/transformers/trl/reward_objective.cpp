@@ -2,6 +2,7 @@
 #include "framework/transformers/trl/reward_objective.h"
 
 #include "framework/transformers/trl/pair.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
 
@@ -23,7 +24,7 @@ Tensor log_metrics(const Tensor& logits, const Pair& rewards, std::int64_t ranks
   log_extreme(all_rewards);
   {
     const Tensor accuracy =
-        ghost::comparison("gt", rewards.chosen).to_float().mean(0);  // gathered and averaged
+        ghost::gt(rewards.chosen, rewards.rejected).to_float().mean(0);  // gathered and averaged
     gathered(accuracy, ranks);
   }
   Tensor margin = rewards.chosen.sub(rewards.rejected).mean(0);

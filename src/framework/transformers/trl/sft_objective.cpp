@@ -3,6 +3,7 @@
 
 #include "framework/transformers/label_smoother.h"
 #include "framework/transformers/trl/pair.h"
+#include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/pointwise.h"
 #include "ghost/ops/reductions.h"
@@ -17,7 +18,7 @@ using ghost::Tensor;
 /// (of / count).item() if count > 0 else 0.0
 void take_sft_mean(const Tensor& of, const Tensor& count) {
   {
-    const Tensor positive = ghost::comparison("gt", count);
+    const Tensor positive = ghost::gt(count, 0);
   }
   const Tensor mean = of.div(count);
 }
@@ -73,7 +74,7 @@ Tensor SftObjective::smoothed_loss(const Inputs& inputs, Locals& kept) const {
     const ghost::GradMode no_grad(false);
     kept.outputs = outputs_of(inputs);
   }
-  return averages_tokens_ && inputs.num_items_in_batch.defined() ? loss.mul(1.0) : loss;
+  return averages_tokens_ && inputs.num_items_in_batch.defined() ? loss.mul(ghost::kScale) : loss;
 }
 
 Tensor SftObjective::fused_loss(const Inputs& inputs, Locals& kept) const {
@@ -85,10 +86,10 @@ Tensor SftObjective::fused_loss(const Inputs& inputs, Locals& kept) const {
   kept.num_tokens = inputs.num_items_in_batch.defined() ? inputs.num_items_in_batch
                                                         : sum_of_bools(outputs.label_mask);
   Tensor loss = ghost::sum_all(kept.per_token_loss);
-  loss = loss.div(ghost::plain_unary("clamp", kept.num_tokens));
+  loss = loss.div(ghost::clamp(kept.num_tokens, {.min = 1}));
   Tensor& weighted_aux_loss = kept.weighted_aux_loss;
   if (outputs.aux_loss.defined()) weighted_aux_loss = outputs.aux_loss.mul(0.5);
-  if (averages_tokens_ && inputs.num_items_in_batch.defined()) loss = loss.mul(1.0);
+  if (averages_tokens_ && inputs.num_items_in_batch.defined()) loss = loss.mul(ghost::kScale);
   if (weighted_aux_loss.defined()) loss = loss.add(weighted_aux_loss.div(2.0));
   return loss;
 }
@@ -102,7 +103,7 @@ void SftObjective::log_metrics(const Inputs& inputs, const FusedOutput& outputs)
   take_sft_mean(num_correct, num_valid);
   if (ghost::session().training) log_tokens(inputs, ranks_);
   if (outputs.aux_loss.defined()) {
-    const Tensor mean = ghost::plain_unary("mean", outputs.aux_loss);
+    const Tensor mean = ghost::mean_all(outputs.aux_loss);
   }
 }
 

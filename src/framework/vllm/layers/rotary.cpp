@@ -5,7 +5,6 @@
 
 #include "framework/vllm/ops.h"
 #include "ghost/ops/joins.h"
-#include "ghost/ops/pointwise.h"
 #include "model/type_of.h"
 
 namespace memtape::vllm {
@@ -128,8 +127,8 @@ Tensor RotaryEmbedding::long_rope(const RopeShape& shape, const RopeParameters& 
     const Tensor inv_freq = kernel_output("inv_freq", {half}, DType::float32);
     const Tensor t = kernel_output("arange", {positions}, DType::float32);
     const Tensor freqs = kernel_output("einsum", {positions, half}, DType::float32);
-    const Tensor cos = kernel_output("cos", {positions, half}, DType::float32).mul(1.0);
-    const Tensor sin = kernel_output("sin", {positions, half}, DType::float32).mul(1.0);
+    const Tensor cos = kernel_output("cos", {positions, half}, DType::float32).mul(ghost::kScale);
+    const Tensor sin = kernel_output("sin", {positions, half}, DType::float32).mul(ghost::kScale);
     return kernel_output("cat", {positions, shape.rotary_dim}, DType::float32);
   };
   const DType dtype = place_.runtime().dtype();

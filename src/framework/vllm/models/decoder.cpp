@@ -91,7 +91,7 @@ class StreamDecoder final : public ServedModel {
   }
   Tensor embed(const Tensor& input_ids) {
     if (!choices_.scales_embedding) return (*embed_tokens_)(input_ids);
-    return (*embed_tokens_)(input_ids).mul(1.0);
+    return (*embed_tokens_)(input_ids).mul(ghost::kScale);
   }
 
   DecoderChoices choices_;

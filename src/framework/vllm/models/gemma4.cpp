@@ -10,7 +10,6 @@
 #include "framework/vllm/models/dense.h"
 #include "framework/vllm/models/tied_head.h"
 #include "framework/vllm/ops.h"
-#include "ghost/ops/pointwise.h"
 
 namespace memtape::vllm {
 namespace {
@@ -136,7 +135,7 @@ class Gemma4Experts : public nn::Module<Gemma4Experts> {
   }
   Tensor logits(const Tensor& residual) {
     Tensor x = norm_(residual);
-    x = x.mul(1.0);
+    x = x.mul(ghost::kScale);
     x = kernel_output("mul", x.sizes(), x.dtype());
     return experts_.gate(x);
   }
@@ -206,7 +205,7 @@ class Gemma4Layer : public nn::Module<Gemma4Layer> {
       layer_input_->run(hidden, own);
       hidden = hidden.add(own.contribution);
     }
-    return hidden.mul(1.0);
+    return hidden.mul(ghost::kScale);
   }
 
  private:
@@ -240,7 +239,7 @@ class Gemma4 final : public ServedModel {
   }
 
   Tensor forward(const Tensor& input_ids, const Stream&) override {
-    Tensor hidden = (*embedding_)(input_ids).mul(1.0);
+    Tensor hidden = (*embedding_)(input_ids).mul(ghost::kScale);
     const Tensor per_layer = per_layer_inputs(input_ids, hidden);
     for (Gemma4Layer& layer : layers_) hidden = layer(hidden);
     return (*norm_)(hidden);
@@ -278,13 +277,13 @@ class Gemma4 final : public ServedModel {
       const Tensor mask = kernel_output("logical_and", {tokens}, DType::boolean);
       const Tensor ids = kernel_output("where", {tokens}, input_ids.dtype());
       looked_up = (*own_embedding_)(ids);
-      looked_up = looked_up.mul(1.0);
+      looked_up = looked_up.mul(ghost::kScale);
     }
     Tensor projected = (*own_projection_)(embeds);
     if (runtime_.tp() > 1) projected = all_gather_last(runtime_, projected);
-    projected = projected.mul(1.0);
+    projected = projected.mul(ghost::kScale);
     projected = (*own_norm_)(projected);
-    return projected.add(looked_up).mul(1.0);
+    return projected.add(looked_up).mul(ghost::kScale);
   }
 
   Runtime& runtime_;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ghost/ops/unary.h"
+
+#include "ghost/autograd/node.h"
+#include "ghost/ops/creation.h"
+
+namespace memtape::ghost {
+namespace {
+
+Tensor one_like(const char* name, const In& self) {
+  Op op(name, {&self});
+  return empty_like(*self, self->dtype());
+}
+
+}  // namespace
+
+Tensor abs(const In& self) { return one_like("abs", self); }
+Tensor sign(const In& self) { return one_like("sign", self); }
+Tensor sgn(const In& self) { return one_like("sgn", self); }
+Tensor floor(const In& self) { return one_like("floor", self); }
+Tensor ceil(const In& self) { return one_like("ceil", self); }
+Tensor round(const In& self) { return one_like("round", self); }
+Tensor cos(const In& self) { return one_like("cos", self); }
+Tensor sin(const In& self) { return one_like("sin", self); }
+Tensor nan_to_num(const In& self) { return one_like("nan_to_num", self); }
+Tensor flip(const In& self, int) { return one_like("flip", self); }
+Tensor resolve_conj(const In& self) { return one_like("resolve_conj", self); }
+Tensor floor_divide(const In& self, double) { return one_like("floor_divide", self); }
+Tensor remainder(const In& self, double) { return one_like("remainder", self); }
+Tensor lshift(const In& self, double) { return one_like("lshift", self); }
+
+}  // namespace memtape::ghost
