@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "ghost/dims.h"
+#include "ghost/slots.h"
 #include "ghost/tensor.h"
 #include "release/release.h"
 #include "tape/tape.h"
@@ -65,6 +66,7 @@ class Session {
   DeviceTraits device;
   const Release packages;  ///< the releases whose code runs
   Autocast autocast;
+  Slots slots;  ///< what scopes above have put in force (ghost/given.h)
   std::optional<Error> error;
   SavedTensorHooks* hooks = nullptr;   ///< torch.autograd.graph.saved_tensors_hooks in force
   std::vector<const Saved*> unpacked;  ///< by hooks, for the node that runs

@@ -4,15 +4,6 @@
 #include <algorithm>
 
 namespace memtape::ghost {
-namespace {
-
-constinit thread_local Trace* current_trace = nullptr;
-
-}  // namespace
-
-Trace::Trace() : outer_(current_trace) { current_trace = this; }
-Trace::~Trace() { current_trace = outer_; }
-Trace* Trace::current() { return current_trace; }
 
 void Trace::begin(const char* op) {
   open_.push_back(ops.size());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trace: the ops that a program runs on ghost tensors, each with the blocks it reads and makes:
 // what torch.compile sees of a model. Views make nothing, they are their base's block. While a
-// trace is in force, Op and Session tell it.
+// trace lives, Op and Session tell it.
 #pragma once
 
 #include <initializer_list>
 #include <vector>
 
+#include "ghost/given.h"
 #include "ghost/tensor.h"
 
 namespace memtape::ghost {
@@ -26,13 +27,9 @@ struct TracedOp {
 
 class Trace {
  public:
-  Trace();
-  ~Trace();
-  Trace(const Trace&) = delete;
-  Trace& operator=(const Trace&) = delete;
-
+  static constexpr Slot kSlot = Slot::trace;
   /// The one in force; null where nobody listens.
-  static Trace* current();
+  static Trace* current() { return given_here<Trace>(); }
 
   void begin(const char* op);
   void end() { open_.pop_back(); }
@@ -45,8 +42,8 @@ class Trace {
   std::vector<TracedOp> ops;  ///< in the order in which they began
 
  private:
-  Trace* outer_;
   std::vector<std::size_t> open_;  ///< ops at work, the innermost last
+  Given<Trace> given_{this};
 };
 
 /// What the op at work reads beside the operands it was told of.

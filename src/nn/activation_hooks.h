@@ -3,19 +3,20 @@
 // While one lives, its hooks see every activation's input and output as a module's hooks would.
 #pragma once
 
+#include "ghost/given.h"
 #include "nn/module.h"
 
 namespace memtape::nn {
 
 class ActivationHooks {
  public:
-  explicit ActivationHooks(ForwardHooks& hooks);
-  ~ActivationHooks();
-  ActivationHooks(const ActivationHooks&) = delete;
-  ActivationHooks& operator=(const ActivationHooks&) = delete;
+  static constexpr ghost::Slot kSlot = ghost::Slot::activation_hooks;
+  explicit ActivationHooks(ForwardHooks& forward_hooks) : hooks(forward_hooks) {}
+
+  ForwardHooks& hooks;
 
  private:
-  ForwardHooks* before_;
+  ghost::Given<ActivationHooks> given_{this};
 };
 
 }  // namespace memtape::nn

@@ -45,15 +45,14 @@ Tensor xielu(const Tensor& x) {
   return x;
 }
 
-thread_local ForwardHooks* current_hooks = nullptr;
-
 template <Activation::Function function>
 Tensor observed(const Tensor& x) {
-  if (!current_hooks) return function(x);
+  const ActivationHooks* const in_force = ghost::given_here<ActivationHooks>();
+  if (!in_force) return function(x);
   Tensor input = x;
-  current_hooks->before_forward(input);
+  in_force->hooks.before_forward(input);
   Tensor output = function(input);
-  current_hooks->after_forward(output);
+  in_force->hooks.after_forward(output);
   return output;
 }
 
@@ -68,11 +67,6 @@ constexpr std::array<Activation::Function, 14> kFunctions{
     observed<linear>,    observed<xielu>};
 
 }  // namespace
-
-ActivationHooks::ActivationHooks(ForwardHooks& hooks)
-    : before_(std::exchange(current_hooks, &hooks)) {}
-
-ActivationHooks::~ActivationHooks() { current_hooks = before_; }
 
 std::optional<Activation> Activation::from_name(std::string_view name) {
   const auto at = std::find(kNames.begin(), kNames.end(), name);

@@ -4,16 +4,14 @@
 // attention through the rest of the layer.
 #pragma once
 
+#include "ghost/given.h"
 #include "ghost/tensor.h"
 
 namespace memtape::nn {
 
 class LayerFrame {
  public:
-  LayerFrame();
-  ~LayerFrame();
-  LayerFrame(const LayerFrame&) = delete;
-  LayerFrame& operator=(const LayerFrame&) = delete;
+  static constexpr ghost::Slot kSlot = ghost::Slot::layer_frame;
 
   /// Keeps `tensor` until the innermost layer at work returns; outside a layer it is let go.
   static void keep_attention_weights(const ghost::Tensor& tensor);
@@ -21,8 +19,8 @@ class LayerFrame {
   static ghost::Tensor kept_attention_weights();
 
  private:
-  LayerFrame* outer_;
   ghost::Tensor attention_weights_;
+  ghost::Given<LayerFrame> given_{this};
 };
 
 }  // namespace memtape::nn

@@ -100,13 +100,13 @@ void replace_bias(Projection& projection, const Tensor& bias) {
 }
 
 void tie(Embedding& embedding, const Tensor& table) {
-  if (ModuleInit* const init = ModuleInit::in_force()) init->end(embedding.node());
+  if (ModuleInit* const init = ghost::given_here<ModuleInit>()) init->end(embedding.node());
   embedding.weight = table;
   replace_parameter(embedding.node(), "weight", table);
 }
 
 void tie(Linear& head, const Tensor& table) {
-  if (ModuleInit* const init = ModuleInit::in_force()) init->end(head.node());
+  if (ModuleInit* const init = ghost::given_here<ModuleInit>()) init->end(head.node());
   replace_weight(head, table);
   adjust_bias(head);
 }

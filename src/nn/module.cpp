@@ -68,7 +68,7 @@ ModuleNode& ModuleTree::add(ModuleNode& parent, std::string name) {
   node->scope = ghost::session().tape.scopes.add(parent.scope, name);
   node->name = std::move(name);
   parent.children.push_back(node.get());
-  if (ModuleInit* const init = ModuleInit::in_force()) init->begin(parent, *node);
+  if (ModuleInit* const init = ghost::given_here<ModuleInit>()) init->begin(parent, *node);
   nodes_.push_back(std::move(node));
   return *nodes_.back();
 }
@@ -78,7 +78,7 @@ Tensor Scope::parameter(std::string_view name, const Dims& sizes) const {
 }
 
 Tensor Scope::parameter(std::string_view name, const Dims& sizes, DType dtype) const {
-  ModuleInit* const init = ModuleInit::in_force();
+  ModuleInit* const init = ghost::given_here<ModuleInit>();
   if (init) init->go_on(*node_);
   const ghost::ScopeGuard guard(node_->scope);
   const ghost::Op op("empty", {});

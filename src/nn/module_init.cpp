@@ -2,16 +2,8 @@
 #include "nn/module_init.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace memtape::nn {
-namespace {
-
-thread_local ModuleInit* current_init = nullptr;
-
-}  // namespace
-
-ModuleInit* ModuleInit::in_force() { return current_init; }
 
 void ModuleInit::begin(ModuleNode& parent, ModuleNode& module) {
   go_on(parent);
@@ -37,14 +29,6 @@ void ModuleInit::end(ModuleNode& module) {
 
 void ModuleInit::finish() {
   for (; !running_.empty(); running_.pop_back()) after_init(*running_.back());
-}
-
-ModuleInitInForce::ModuleInitInForce(ModuleInit& init)
-    : outer_(std::exchange(current_init, &init)) {}
-
-ModuleInitInForce::~ModuleInitInForce() {
-  current_init->finish();
-  current_init = outer_;
 }
 
 }  // namespace memtape::nn

@@ -6,19 +6,18 @@
 
 #include <vector>
 
+#include "ghost/given.h"
 #include "nn/module.h"
 
 namespace memtape::nn {
 
 class ModuleInit {
  public:
+  static constexpr ghost::Slot kSlot = ghost::Slot::module_init;
   ModuleInit() = default;
   virtual ~ModuleInit() = default;
   ModuleInit(const ModuleInit&) = delete;
   ModuleInit& operator=(const ModuleInit&) = delete;
-
-  /// What wraps modules that are made now, or null.
-  static ModuleInit* in_force();
 
   /// A module begins inside of its parent.
   void begin(ModuleNode& parent, ModuleNode& module);
@@ -43,13 +42,14 @@ class ModuleInit {
 /// Puts one in force while it lives.
 class ModuleInitInForce {
  public:
-  explicit ModuleInitInForce(ModuleInit& init);
-  ~ModuleInitInForce();
+  explicit ModuleInitInForce(ModuleInit& init) : init_(init), given_(&init) {}
+  ~ModuleInitInForce() { init_.finish(); }
   ModuleInitInForce(const ModuleInitInForce&) = delete;
   ModuleInitInForce& operator=(const ModuleInitInForce&) = delete;
 
  private:
-  ModuleInit* outer_;
+  ModuleInit& init_;
+  ghost::Given<ModuleInit> given_;
 };
 
 }  // namespace memtape::nn

@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/parametrize.h"
 
-#include <utility>
-#include <vector>
-
 namespace memtape::nn {
-namespace {
-
-struct Cached {
-  const ghost::TensorImpl* parameter;
-  Tensor value;
-};
-
-thread_local Parametrized* innermost = nullptr;
-thread_local std::vector<Cached> cache;
-
-}  // namespace
 
 Parametrized::Parametrized(const ModuleNode& node, const Tensor& parameter)
     : parameter_(parameter) {
@@ -23,23 +9,22 @@ Parametrized::Parametrized(const ModuleNode& node, const Tensor& parameter)
   if (!patch) return;
   parametrization_ = patch->activate(parameter);
   if (!parametrization_) return;
-  outer_ = std::exchange(innermost, this);
+  given_.emplace(this);
   const Tensor checked = parametrization_->forward();
 }
 
-Parametrized::~Parametrized() {
-  if (!parametrization_) return;
-  innermost = outer_;
-  if (!innermost) cache.clear();
-}
-
 Tensor value_of(const Tensor& parameter) {
-  for (const Cached& made : cache)
+  Parametrized* const innermost = ghost::given_here<Parametrized>();
+  if (!innermost) return parameter;
+  Parametrized* outermost = innermost;
+  while (outermost->given_->outer()) outermost = outermost->given_->outer();
+  for (const Parametrized::Cached& made : outermost->cache_)
     if (made.parameter == &parameter.impl()) return made.value;
-  for (Parametrized* at = innermost; at; at = at->outer_)
+  for (Parametrized* at = innermost; at; at = at->given_->outer())
     if (at->parameter_.ptr() == parameter.ptr()) {
-      cache.push_back({&parameter.impl(), at->parametrization_->forward()});
-      return cache.back().value;
+      Tensor value = at->parametrization_->forward();
+      outermost->cache_.push_back({&parameter.impl(), value});
+      return value;
     }
   return parameter;
 }

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <vector>
 
+#include "ghost/given.h"
 #include "nn/module.h"
 
 namespace memtape::nn {
@@ -29,17 +32,20 @@ class ParametrizingPatch : public ForwardPatch {
 /// value once to check its dtype and shape, as torch does.
 class Parametrized {
  public:
+  static constexpr ghost::Slot kSlot = ghost::Slot::parametrized;
   Parametrized(const ModuleNode& node, const Tensor& parameter);
-  ~Parametrized();
-  Parametrized(const Parametrized&) = delete;
-  Parametrized& operator=(const Parametrized&) = delete;
 
  private:
   friend Tensor value_of(const Tensor& parameter);
+  struct Cached {
+    const ghost::TensorImpl* parameter;
+    Tensor value;
+  };
 
   const Tensor& parameter_;
   std::unique_ptr<Parametrization> parametrization_;
-  Parametrized* outer_ = nullptr;
+  std::vector<Cached> cache_;  ///< of the outermost: the values that were made within it
+  std::optional<ghost::Given<Parametrized>> given_;
 };
 
 /// module.NAME of a parameter that may be parametrized.

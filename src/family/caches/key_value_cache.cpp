@@ -12,20 +12,9 @@
 #include "ghost/session.h"
 
 namespace memtape::family {
-namespace {
 
-thread_local KeyValueCache* passed_cache = nullptr;
-
-}  // namespace
-
-KeyValueCache::Passed::Passed(KeyValueCache* cache)
-    : outer_(std::exchange(passed_cache, cache)),
-      outer_states_(ghost::LayerStates::exchange_current(cache)) {
+KeyValueCache::Passed::Passed(KeyValueCache* cache) : cache_(cache), states_(cache) {
   if (cache) cache->next_ = cache->next_linear_ = 0;
-}
-KeyValueCache::Passed::~Passed() {
-  passed_cache = outer_;
-  ghost::LayerStates::exchange_current(outer_states_);
 }
 
 /// Nothing is held but by keys and values, and by all layers: not in host memory, not quantized,
@@ -40,10 +29,8 @@ void KeyValueCache::follow(std::size_t layer, std::size_t model) {
   next_ = layer + 1;
 }
 
-KeyValueCache* KeyValueCache::passed() { return passed_cache; }
-
 void KeyValueCache::update(Tensor& key_states, Tensor& value_states) {
-  if (passed_cache) passed_cache->update_next(key_states, value_states);
+  if (KeyValueCache* const cache = passed()) cache->update_next(key_states, value_states);
 }
 
 void KeyValueCache::update_next(Tensor& key_states, Tensor& value_states) {
@@ -72,18 +59,19 @@ void KeyValueCache::prefetch(std::size_t layer) {
 }
 
 LinearLayer* KeyValueCache::linear_layer() {
-  if (!passed_cache) return nullptr;
-  if (passed_cache->settings_.offloads || passed_cache->settings_.kind != CacheKind::dynamic)
+  KeyValueCache* const cache = passed();
+  if (!cache) return nullptr;
+  if (cache->settings_.offloads || cache->settings_.kind != CacheKind::dynamic)
     ghost::session().fail({ErrorKind::unsupported,
                            "layers with a recurrent state are modelled in a dynamic cache",
                            "--cache_implementation", "dynamic"});
-  if (passed_cache->settings_.records_past)
+  if (cache->settings_.records_past)
     ghost::session().fail({ErrorKind::unsupported,
                            "layers with a recurrent state cannot go back to an earlier token",
                            "assisted decoding", "a model of attention alone"});
-  if (passed_cache->next_linear_ == passed_cache->linear_layers_.size())
-    passed_cache->linear_layers_.push_back(std::make_unique<LinearLayer>());
-  return passed_cache->linear_layers_[passed_cache->next_linear_++].get();
+  if (cache->next_linear_ == cache->linear_layers_.size())
+    cache->linear_layers_.push_back(std::make_unique<LinearLayer>());
+  return cache->linear_layers_[cache->next_linear_++].get();
 }
 
 void KeyValueCache::crop(std::int64_t tokens) {

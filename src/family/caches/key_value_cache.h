@@ -17,6 +17,7 @@
 #include "family/caches/quantized_states.h"
 #include "family/pretrained.h"
 #include "ghost/autograd/layer_states.h"
+#include "ghost/given.h"
 
 namespace memtape::family {
 
@@ -76,6 +77,7 @@ enum class CacheKind { dynamic, fixed, quantized };
 
 class KeyValueCache : public ghost::LayerStates {
  public:
+  static constexpr ghost::Slot kSlot = ghost::Slot::key_value_cache;
   struct Settings {
     CacheKind kind = CacheKind::dynamic;
     std::int64_t max_length = 0;                ///< of a fixed cache
@@ -93,13 +95,10 @@ class KeyValueCache : public ghost::LayerStates {
   class Passed {
    public:
     explicit Passed(KeyValueCache* cache);
-    ~Passed();
-    Passed(const Passed&) = delete;
-    Passed& operator=(const Passed&) = delete;
 
    private:
-    KeyValueCache* outer_;
-    ghost::LayerStates* outer_states_;
+    ghost::Given<KeyValueCache> cache_;
+    ghost::Given<ghost::LayerStates> states_;
   };
 
   bool repeats(std::size_t layers) const override;
@@ -108,7 +107,7 @@ class KeyValueCache : public ghost::LayerStates {
   void follow(std::size_t layer, std::size_t model) override;
 
   /// The one that was passed, or null.
-  static KeyValueCache* passed();
+  static KeyValueCache* passed() { return ghost::given_here<KeyValueCache>(); }
   /// past_key_values.update of the next layer; nothing without a cache.
   static void update(Tensor& key_states, Tensor& value_states);
   /// The next layer of linear attention; null without a cache.

@@ -20,9 +20,6 @@
 namespace memtape::family {
 namespace {
 
-thread_local bool rows_are_packed = false;
-thread_local MasksForGenerate* made_before = nullptr;
-
 /// find_packed_sequence_indices: positions that step by one everywhere mean one sequence a row, and
 /// no mask; else the number of its sequence for each token.
 Tensor find_packed_sequence_indices(const Tensor& position_ids) {
@@ -37,7 +34,8 @@ Tensor find_packed_sequence_indices(const Tensor& position_ids) {
   {
     const Tensor single = ghost::all(ghost::eq(packed_sequence_mask.select(1, -1), 0));
   }
-  return rows_are_packed ? packed_sequence_mask : Tensor();
+  const auto* const rows = ghost::given_here<PackedSequences>();
+  return rows && rows->packed ? packed_sequence_mask : Tensor();
 }
 
 /// fast_all: mask.sum() == mask.numel().
@@ -258,31 +256,27 @@ Tensor left_padding_tokens(const MaskCall& call) {
 
 }  // namespace
 
-PackedSequences::PackedSequences(bool packed) : before_(std::exchange(rows_are_packed, packed)) {}
-
-PackedSequences::~PackedSequences() { rows_are_packed = before_; }
-
 MasksForGenerate::MasksForGenerate(const MaskRequest& request,
                                    std::span<const std::int64_t> windows,
-                                   const Tensor& inputs_embeds, const Tensor& position_ids)
-    : outer_(std::exchange(made_before, nullptr)) {
+                                   const Tensor& inputs_embeds, const Tensor& position_ids) {
   const auto slides = [](std::int64_t window) { return window > 0; };
   const auto first = std::ranges::find_if(windows, slides);
-  if (!std::ranges::all_of(windows, slides) || windows.empty())
-    full_attention = create_causal_mask(request, inputs_embeds, position_ids);
-  if (first != windows.end()) {
-    MaskRequest sliding = request;
-    sliding.sliding_window = *first;
-    sliding_attention = create_sliding_window_causal_mask(sliding, inputs_embeds, position_ids);
+  {
+    const ghost::Given<MasksForGenerate> none_yet(nullptr);
+    if (!std::ranges::all_of(windows, slides) || windows.empty())
+      full_attention = create_causal_mask(request, inputs_embeds, position_ids);
+    if (first != windows.end()) {
+      MaskRequest sliding = request;
+      sliding.sliding_window = *first;
+      sliding_attention = create_sliding_window_causal_mask(sliding, inputs_embeds, position_ids);
+    }
   }
-  made_before = this;
+  given_.emplace(this);
 }
-
-MasksForGenerate::~MasksForGenerate() { made_before = outer_; }
 
 Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                           const Tensor& position_ids) {
-  if (made_before) return made_before->full_attention;
+  if (const auto* const made = ghost::given_here<MasksForGenerate>()) return made->full_attention;
   if (!ghost::has(request.shared_since))
     return update_causal_mask(request, inputs_embeds, position_ids);
   return mask_interface(
@@ -291,7 +285,8 @@ Tensor create_causal_mask(const MaskRequest& request, const Tensor& inputs_embed
 
 Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                          const Tensor& position_ids) {
-  if (made_before) return made_before->sliding_attention;
+  if (const auto* const made = ghost::given_here<MasksForGenerate>())
+    return made->sliding_attention;
   if (!ghost::has(request.shared_since))
     return update_causal_mask(request, inputs_embeds, position_ids);
   return mask_interface(

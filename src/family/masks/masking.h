@@ -4,9 +4,11 @@
 // model's dtype for eager attention.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "family/pretrained.h"
+#include "ghost/given.h"
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
@@ -27,31 +29,29 @@ struct MaskRequest {
 /// indices then says so, and a mask is made that keeps them apart.
 class PackedSequences {
  public:
-  explicit PackedSequences(bool packed = true);
-  ~PackedSequences();
-  PackedSequences(const PackedSequences&) = delete;
-  PackedSequences& operator=(const PackedSequences&) = delete;
+  static constexpr ghost::Slot kSlot = ghost::Slot::packed_sequences;
+  explicit PackedSequences(bool rows_are_packed = true) : packed(rows_are_packed) {}
+
+  const bool packed;
 
  private:
-  bool before_;
+  ghost::Given<PackedSequences> given_{this};
 };
 
 /// The masks that generate() makes before a pass with a fixed cache (create_masks_for_generate):
 /// while it lives, models take them instead of making their own.
 class MasksForGenerate {
  public:
+  static constexpr ghost::Slot kSlot = ghost::Slot::masks_for_generate;
   /// `windows`: what each layer sees, 0 for all; empty: none slides. `inputs_embeds` has sizes and
   /// a dtype only.
   MasksForGenerate(const MaskRequest& request, std::span<const std::int64_t> windows,
                    const Tensor& inputs_embeds, const Tensor& position_ids);
-  ~MasksForGenerate();
-  MasksForGenerate(const MasksForGenerate&) = delete;
-  MasksForGenerate& operator=(const MasksForGenerate&) = delete;
 
   Tensor full_attention, sliding_attention;
 
  private:
-  MasksForGenerate* outer_;
+  std::optional<ghost::Given<MasksForGenerate>> given_;
 };
 
 /// create_causal_mask; `position_ids` may be undefined.

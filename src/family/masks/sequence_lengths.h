@@ -5,23 +5,25 @@
 // transformers 5.17, modeling_flash_attention_utils.py).
 #pragma once
 
+#include <utility>
+
+#include "ghost/given.h"
 #include "ghost/ops/flash_attn_varlen.h"
 
 namespace memtape::family {
 
 class SequenceLengths {
  public:
-  explicit SequenceLengths(ghost::SequenceBounds cu_seq_lens);
-  ~SequenceLengths();
-  SequenceLengths(const SequenceLengths&) = delete;
-  SequenceLengths& operator=(const SequenceLengths&) = delete;
+  static constexpr ghost::Slot kSlot = ghost::Slot::sequence_lengths;
+  explicit SequenceLengths(ghost::SequenceBounds cu_seq_lens)
+      : cu_seq_lens_(std::move(cu_seq_lens)) {}
 
   /// Those in force, or null.
   static const ghost::SequenceBounds* passed();
 
  private:
   ghost::SequenceBounds cu_seq_lens_;
-  SequenceLengths* outer_;
+  ghost::Given<SequenceLengths> given_{this};
 };
 
 }  // namespace memtape::family

@@ -17,8 +17,6 @@
 namespace memtape::family {
 namespace {
 
-thread_local RouterLogits* collector = nullptr;
-
 /// config.experts_implementation; "deepgemm" and "sonicmoe" are kernels of other libraries.
 ExpertsImplementation read_experts_implementation(const Config& c) {
   const std::string name = c.text("experts_implementation", "grouped_mm");
@@ -48,17 +46,17 @@ MoeConfig::MoeConfig(const Config& c, const ModelOptions& options, const Decoder
                                                  std::to_string(num_experts));
 }
 
-RouterLogits::RouterLogits(bool wanted)
-    : outer_(std::exchange(collector, wanted ? this : nullptr)) {
+RouterLogits::RouterLogits(bool wanted) : given_(std::in_place, wanted ? this : nullptr) {
   if (wanted) ghost::session().repeats_layers = false;  // every layer leaves something behind
 }
 
 void RouterLogits::record(const Tensor& logits) {
-  if (collector) collector->collected_.push_back(logits);
+  if (auto* const collector = ghost::given_here<RouterLogits>())
+    collector->collected_.push_back(logits);
 }
 
 const std::vector<Tensor>& RouterLogits::stop() {
-  collector = outer_;
+  given_.reset();
   return collected_;
 }
 

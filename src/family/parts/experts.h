@@ -10,10 +10,12 @@
 // hit one after the other (experts_eager.cpp): there each one's sizes are those of its tokens.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "family/parts/decoder_config.h"
+#include "ghost/given.h"
 #include "nn/layers.h"
 
 namespace memtape::family {
@@ -48,10 +50,8 @@ struct Routing {
 /// logits of every router.
 class RouterLogits {
  public:
+  static constexpr ghost::Slot kSlot = ghost::Slot::router_logits;
   explicit RouterLogits(bool wanted);
-  ~RouterLogits();
-  RouterLogits(const RouterLogits&) = delete;
-  RouterLogits& operator=(const RouterLogits&) = delete;
 
   /// For the model that is at work, if it wants them.
   static void record(const Tensor& logits);
@@ -59,8 +59,8 @@ class RouterLogits {
   const std::vector<Tensor>& stop();
 
  private:
-  RouterLogits* outer_;
   std::vector<Tensor> collected_;
+  std::optional<ghost::Given<RouterLogits>> given_;
 };
 
 /// Softmax in float32, the k largest, brought to a sum of 1 if the configuration says so:

@@ -10,24 +10,17 @@
 #include "release/transformers_changes.h"
 
 namespace memtape::family {
-namespace {
-
-thread_local ForwardArguments* current_arguments = nullptr;
-
-}  // namespace
 
 ForwardArguments::ForwardArguments(KeyValueCache* past_key_values, Tensor position_ids,
                                    std::int64_t logits_to_keep, Stage stage)
-    : outer_(std::exchange(current_arguments, this)),
-      cache_(past_key_values),
+    : cache_(past_key_values),
       position_ids_(std::move(position_ids)),
       logits_to_keep_(logits_to_keep),
       stage_(stage) {}
 
-ForwardArguments::~ForwardArguments() { current_arguments = outer_; }
-
 Tensor passed_position_ids() {
-  return current_arguments ? current_arguments->position_ids_ : Tensor();
+  const auto* const passed = ghost::given_here<ForwardArguments>();
+  return passed ? passed->position_ids_ : Tensor();
 }
 
 Tensor position_ids_for(const Tensor& inputs_embeds) {
@@ -37,15 +30,16 @@ Tensor position_ids_for(const Tensor& inputs_embeds) {
 }
 
 bool is_decoding() {
-  return current_arguments && current_arguments->stage_ == ForwardArguments::Stage::decode;
+  const auto* const passed = ghost::given_here<ForwardArguments>();
+  return passed && passed->stage_ == ForwardArguments::Stage::decode;
 }
 
 Tensor kept_for_logits(const Tensor& hidden_states) {
-  if (!current_arguments || current_arguments->logits_to_keep_ == 0)
-    return ghost::indexed_by_colons(hidden_states, 3);
+  const auto* const passed = ghost::given_here<ForwardArguments>();
+  if (!passed || passed->logits_to_keep_ == 0) return ghost::indexed_by_colons(hidden_states, 3);
   const std::int64_t tokens = hidden_states.size(1);
-  return hidden_states.slice(
-      1, std::max<std::int64_t>(0, tokens - current_arguments->logits_to_keep_), tokens);
+  return hidden_states.slice(1, std::max<std::int64_t>(0, tokens - passed->logits_to_keep_),
+                             tokens);
 }
 
 }  // namespace memtape::family

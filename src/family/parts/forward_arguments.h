@@ -5,11 +5,13 @@
 #pragma once
 
 #include "family/caches/key_value_cache.h"
+#include "ghost/given.h"
 
 namespace memtape::family {
 
 class ForwardArguments {
  public:
+  static constexpr ghost::Slot kSlot = ghost::Slot::forward_arguments;
   /// A prefill reads the prompt; after it generate() sets the model up for single tokens
   /// (_optimize_model_for_decode).
   enum class Stage { prefill, decode };
@@ -17,16 +19,13 @@ class ForwardArguments {
   /// `logits_to_keep`: of the last so many tokens; 0: of all.
   ForwardArguments(KeyValueCache* past_key_values, Tensor position_ids, std::int64_t logits_to_keep,
                    Stage stage);
-  ~ForwardArguments();
-  ForwardArguments(const ForwardArguments&) = delete;
-  ForwardArguments& operator=(const ForwardArguments&) = delete;
 
  private:
   friend Tensor passed_position_ids();
   friend Tensor kept_for_logits(const Tensor& hidden_states);
   friend bool is_decoding();
 
-  ForwardArguments* outer_;
+  ghost::Given<ForwardArguments> given_{this};
   KeyValueCache::Passed cache_;
   Tensor position_ids_;
   std::int64_t logits_to_keep_;

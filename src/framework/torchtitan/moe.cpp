@@ -29,15 +29,8 @@ namespace {
 
 /// No op within is kept, nor counted, by selective checkpointing of ops
 /// (per_op_sac_force_recompute_mm_shapes_by_fqns, which names moe.router.gate).
-class NothingKept {
- public:
-  NothingKept() : kept_(std::exchange(ghost::kept_outputs, nullptr)) {}
-  NothingKept(const NothingKept&) = delete;
-  NothingKept& operator=(const NothingKept&) = delete;
-  ~NothingKept() { ghost::kept_outputs = kept_; }
-
- private:
-  ghost::KeptOutputs* kept_;
+struct NothingKept {
+  ghost::Given<ghost::KeptOutputs> given{nullptr};
 };
 
 /// What transformers' configurations leave out.

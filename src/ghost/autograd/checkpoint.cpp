@@ -99,7 +99,8 @@ class CheckpointFrame::RecomputationHook final : public SavedTensorHooks {
     if (next_ == frame_.holders_.size()) return -1;
     Holder& holder = frame_.holders_[next_++];
     if (holder.alive) holder.tensor = tensor.requires_grad() ? tensor.detach() : tensor;
-    if (complete() && (!kept_outputs || kept_outputs->stops_early())) session().skipping = true;
+    const KeptOutputs* const kept = given_here<KeptOutputs>();
+    if (complete() && (!kept || kept->stops_early())) session().skipping = true;
     return -1;
   }
   Tensor unpack(std::int64_t) override { return {}; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ghost/autograd/block_tensor.h"
+#include "ghost/given.h"
 
 namespace memtape::ghost {
 namespace {
@@ -52,7 +53,7 @@ void destroy(EqualLayers* layers) { delete layers; }
 EqualLayers::EqualLayers(std::vector<Layer> layers, std::size_t period)
     : layers_(std::move(layers)),
       period_(period),
-      states_(session().grad_enabled ? nullptr : LayerStates::current()),
+      states_(session().grad_enabled ? nullptr : given_here<LayerStates>()),
       held_(layers_.size()) {
   began_.reserve(layers_.size() + 1);
   first_sequence_.reserve(layers_.size() + 1);
@@ -64,7 +65,7 @@ bool EqualLayers::worth_it(std::size_t layers, std::size_t period) {
   if (!s.repeats_layers || layers <= kHead + kTail || s.hooks || s.skipping || s.equal_layers)
     return false;
   if (s.grad_enabled) return true;
-  const LayerStates* const states = LayerStates::current();
+  const LayerStates* const states = given_here<LayerStates>();
   return states && states->repeats(layers * period) && states->is_at(0);
 }
 

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 namespace memtape::ghost {
 namespace {
-
-thread_local LayerStates* current_states = nullptr;
 
 HeldTensor held_tensor(const Tensor& tensor) {
   if (!tensor.defined()) return {};
@@ -24,12 +21,6 @@ HeldTensor held_tensor(const Tensor& tensor) {
 }
 
 }  // namespace
-
-LayerStates* LayerStates::current() { return current_states; }
-
-LayerStates* LayerStates::exchange_current(LayerStates* states) {
-  return std::exchange(current_states, states);
-}
 
 bool HeldTensor::is_like(const HeldTensor& other) const {
   return block.has_value() == other.block.has_value() && sizes == other.sizes &&

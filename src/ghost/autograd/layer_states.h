@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // LayerStates: what layers hold from one pass to the next beside their parameters, as a cache of
 // keys and values does. A pass without gradients may write equal layers down (equal_layers.h) where
-// it is known what they hold: a layer takes over its own tensors of the pass before, and leaves
+// it is known what they hold, that is while LayerStates are given (ghost/given.h): a layer takes over its own tensors of the pass before, and leaves
 // others in their place.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "ghost/slots.h"
 #include "ghost/tensor.h"
 
 namespace memtape::ghost {
 
 class LayerStates {
  public:
+  static constexpr Slot kSlot = Slot::layer_states;
+
   virtual ~LayerStates() = default;
 
   /// Whether each of a model's `layers` holds tensors now, so that equal ones do the same to them.
@@ -24,11 +27,6 @@ class LayerStates {
   virtual std::vector<Tensor*> held(std::size_t layer) = 0;
   /// `layer` has done what `model` did: its tensors are those of now, the rest is to follow.
   virtual void follow(std::size_t layer, std::size_t model) = 0;
-
-  /// Those of the pass that runs; null in one that leaves nothing behind.
-  static LayerStates* current();
-  /// Makes `states` the current ones; gives back those before.
-  static LayerStates* exchange_current(LayerStates* states);
 };
 
 /// A held tensor at one moment: its block, and all that decides what an op does with it.

@@ -79,19 +79,22 @@ void destroy(TensorImpl* impl) {
 /// Nodes hold the nodes before them: a long chain is taken down in a loop, as torch's deleteNode
 /// does, not by recursion.
 void destroy(Node* node) {
-  static thread_local std::vector<Node*> waiting;
-  static thread_local bool busy = false;
-  waiting.push_back(node);
-  if (busy) return;
-  busy = true;
-  while (!waiting.empty()) {
-    Node* next = waiting.back();
-    waiting.pop_back();
+  struct Queue {
+    std::vector<Node*> waiting;
+    bool busy = false;
+  };
+  static thread_local Queue queue;
+  queue.waiting.push_back(node);
+  if (queue.busy) return;
+  queue.busy = true;
+  while (!queue.waiting.empty()) {
+    Node* next = queue.waiting.back();
+    queue.waiting.pop_back();
     const std::size_t bytes = next->bytes;
     next->~Node();
     Pool::give(next, bytes);
   }
-  busy = false;
+  queue.busy = false;
 }
 
 Edge gradient_edge(const Tensor& tensor) {

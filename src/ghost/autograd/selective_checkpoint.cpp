@@ -5,26 +5,6 @@
 
 namespace memtape::ghost {
 
-constinit thread_local KeptOutputs* kept_outputs = nullptr;
-
-namespace {
-
-/// Puts the part at work for a scope.
-class KeptOutputsGuard {
- public:
-  KeptOutputsGuard(KeptOutputs& kept, bool again) : before_(std::exchange(kept_outputs, &kept)) {
-    kept.begin(again);
-  }
-  ~KeptOutputsGuard() { kept_outputs = before_; }
-  KeptOutputsGuard(const KeptOutputsGuard&) = delete;
-  KeptOutputsGuard& operator=(const KeptOutputsGuard&) = delete;
-
- private:
-  KeptOutputs* before_;
-};
-
-}  // namespace
-
 /// _CachedTorchDispatchMode: storage[func].pop(0).
 bool KeptOutputs::recall(std::string_view op, std::initializer_list<Tensor*> outputs) {
   if (!recalls_ || session().skipping || !policy_(op)) return false;
@@ -56,11 +36,13 @@ Tensor checkpoint_selectively(const std::function<Tensor(const Tensor&)>& functi
   const auto kept = std::make_shared<KeptOutputs>(make_policy, recompute);
   const Ptr<CheckpointFrame> frame(
       new CheckpointFrame(input, [function, kept](const Tensor& again) {
-        const KeptOutputsGuard recalling(*kept, true);
+        const Given<KeptOutputs> recalling(kept.get());
+        kept->begin(true);
         function(again);
       }));
   const SavedTensorHooksGuard hooks(frame.get());
-  const KeptOutputsGuard offering(*kept, false);
+  const Given<KeptOutputs> offering(kept.get());
+  kept->begin(false);
   return function(input);
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "ghost/autograd/checkpoint.h"
+#include "ghost/given.h"
 
 namespace memtape::ghost {
 
@@ -31,6 +32,8 @@ enum class Recompute { stops_early, runs_to_end };
 
 class KeptOutputs {
  public:
+  static constexpr Slot kSlot = Slot::kept_outputs;
+
   KeptOutputs(MakeKeepPolicy make_policy, Recompute recompute)
       : make_policy_(std::move(make_policy)), recompute_(recompute) {}
 
@@ -51,15 +54,13 @@ class KeptOutputs {
   std::map<std::string, std::deque<std::vector<Tensor>>, std::less<>> kept_;
 };
 
-/// The part at work on this thread; null outside one.
-extern constinit thread_local KeptOutputs* kept_outputs;
-
 /// Gives `outputs` what was kept of the op; false: the op has to run.
 inline bool recalled(std::string_view op, std::initializer_list<Tensor*> outputs) {
-  return kept_outputs && kept_outputs->recall(op, outputs);
+  KeptOutputs* const kept = given_here<KeptOutputs>();
+  return kept && kept->recall(op, outputs);
 }
 inline void offer(std::string_view op, std::initializer_list<const Tensor*> outputs) {
-  if (kept_outputs) kept_outputs->offer(op, outputs);
+  if (KeptOutputs* const kept = given_here<KeptOutputs>()) kept->offer(op, outputs);
 }
 
 /// checkpoint(function, input, context_fn=...) with use_reentrant=False.

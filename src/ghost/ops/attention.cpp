@@ -13,8 +13,6 @@
 namespace memtape::ghost {
 namespace {
 
-thread_local AttentionInPlace* in_place = nullptr;
-
 constexpr std::int64_t kAlignment =
     8;  // of flash's heads and of the efficient kernel's mask rows, in elements
 
@@ -29,6 +27,7 @@ Tensor with_flash(const Tensor& query, const Tensor& key, const Tensor& value,
   const Tensor query_padded = padded_head(query);
   const Tensor key_padded = padded_head(key);
   const Tensor value_padded = padded_head(value);
+  AttentionInPlace* const in_place = given_here<AttentionInPlace>();
   const Tensor out = in_place ? in_place->attend(AttentionKernel::flash, query_padded, key_padded,
                                                  value_padded, options)
                               : flash_attention(query_padded, key_padded, value_padded, options);
@@ -69,9 +68,6 @@ class WithoutAutocast {
 
 }  // namespace
 
-AttentionInPlace::AttentionInPlace() : outer_(std::exchange(in_place, this)) {}
-AttentionInPlace::~AttentionInPlace() { in_place = outer_; }
-
 KernelForward attention_forward(AttentionKernel kernel, const Tensor& query, const Tensor& key,
                                 const Tensor& value, double dropout) {
   return kernel == AttentionKernel::flash ? flash_forward(query, key, value, dropout)
@@ -91,6 +87,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   constexpr CastPolicy kLow = CastPolicy::lower_precision;
   const Autocasted given_mask(attn_mask, kLow), value(v, kLow), key(k, kLow), query(q, kLow);
   const WithoutAutocast below;
+  AttentionInPlace* const in_place = given_here<AttentionInPlace>();
   const AttentionBackend backend = choose_attention(*query, *key, *value, *given_mask, options);
   Tensor mask = additive_mask(*given_mask, query->dtype());
   if (backend == AttentionBackend::flash) return with_flash(*query, *key, *value, options);

@@ -4,6 +4,7 @@
 // cuda/flash_attn/flash_api.cpp).
 #pragma once
 
+#include "ghost/given.h"
 #include "ghost/tensor.h"
 
 namespace memtape::ghost {
@@ -40,15 +41,16 @@ KernelGradients attention_backward(AttentionKernel kernel, const Tensor& grad_ou
 /// context_parallel).
 class AttentionInPlace {
  public:
-  AttentionInPlace();
-  virtual ~AttentionInPlace();
+  static constexpr Slot kSlot = Slot::attention_in_place;
+  AttentionInPlace() = default;
+  virtual ~AttentionInPlace() = default;
   AttentionInPlace(const AttentionInPlace&) = delete;
   AttentionInPlace& operator=(const AttentionInPlace&) = delete;
   virtual Tensor attend(AttentionKernel kernel, const Tensor& query, const Tensor& key,
                         const Tensor& value, const AttentionOptions& options) = 0;
 
  private:
-  AttentionInPlace* outer_;
+  Given<AttentionInPlace> given_{this};
 };
 
 }  // namespace memtape::ghost
