@@ -70,6 +70,7 @@ Ptr<Storage> Session::allocate(Bytes bytes, Category category, DType dtype, cons
                                .category = category_at_birth(*this, category),
                                .phase = phase,
                                .dtype = dtype,
+                               .role = role,
                                .shape = display(shape)});
   if (Trace* const trace = Trace::current()) trace->made(storage->block);
   return Ptr<Storage>(storage);

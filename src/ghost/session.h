@@ -75,6 +75,7 @@ class Session {
   ScopeId scope = 0;
   Phase phase = Phase::init;
   const char* op = "";
+  Role role = Role::none;  ///< of what the op at work makes
   const char* node = "";
   const char* keeper = "";  ///< the autograd node made last: what is saved now is saved by it
   StreamId stream = 0;

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "ghost/ops/attention_choice.h"
-#include "ghost/ops/cudnn_convolution.h"
 
 namespace memtape {
 namespace {
@@ -20,7 +19,7 @@ namespace {
 Bytes flash_scratch(const Tape& tape) {
   Bytes largest = 0;
   for (BlockId block = 0; block < tape.requested.size(); ++block)
-    if (std::string_view(tape.why[block].op) == "_flash_attention_backward")
+    if (tape.why[block].role == Role::flash_backward)
       largest = std::max(largest, tape.requested[block]);
   return largest;
 }
@@ -54,10 +53,7 @@ void widen_by_cudnn(Bounds& bounds, const Tape& tape, const DeviceSetup& device)
 /// How far a workspace as large as the largest result of cuDNN's convolutions would rise above the
 /// peak, where the program is at them; nothing where it has none.
 std::optional<Bytes> convolution_excess(const Tape& tape) {
-  const auto convolves = [&](BlockId block) {
-    const std::string_view op = tape.why[block].op;
-    return op == ghost::kCudnnConvolution || op == ghost::kCudnnConvolutionBackward;
-  };
+  const auto convolves = [&](BlockId block) { return tape.why[block].role == Role::convolution; };
   Bytes workspace = 0;
   for (BlockId block = 0; block < tape.requested.size(); ++block)
     if (convolves(block)) workspace = std::max(workspace, tape.requested[block]);

@@ -154,7 +154,8 @@ class StepData {
     out_.begin_array();
     for (const Reason& reason : reasons_.keys()) {
       const auto& [category, phase, op, node, scope, dims, rank, dtype] = reason;
-      const Why why{op.data(), node.data(), scope, category, phase, dtype, {dims, rank}};
+      const Why why{op.data(), node.data(), scope,      category,
+                    phase,     dtype,       Role::none, {dims, rank}};
       out_.begin_array();
       out_.value(static_cast<int>(category));
       out_.value(name(phase));

@@ -56,6 +56,14 @@ inline constexpr std::array<std::string_view, kPhases> kPhaseNames{
 
 constexpr std::string_view name(Phase p) { return kPhaseNames[static_cast<std::size_t>(p)]; }
 
+/// What a block is to those who ask how far a peak may be off: set by the op that makes it, so that
+/// an op may be renamed without changing an answer.
+enum class Role : std::uint8_t {
+  none,
+  flash_backward,  ///< made by flash attention's backward: cuDNN's would take a workspace instead
+  convolution,     ///< made by a convolution of cuDNN's, which chooses its workspace itself
+};
+
 /// Bytes per category; `total` is what a breakdown must sum to.
 struct CategoryBytes {
   std::array<Bytes, kCategories> bytes{};

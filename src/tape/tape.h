@@ -64,6 +64,7 @@ struct Why {
   Category category = Category::unknown;
   Phase phase = Phase::init;
   DType dtype = DType::uint8;
+  Role role = Role::none;
   DisplayShape shape;
 };
 

@@ -130,7 +130,8 @@ void wait_for(const Ptr<Storage>& storage) {
 
 }  // namespace
 
-Op::Op(const char* name, std::initializer_list<const In*> operands) : outer_(session().op) {
+Op::Op(const char* name, std::initializer_list<const In*> operands, Role role)
+    : outer_(session().op), outer_role_(session().role) {
   Session& s = session();
   if (!s.pending_collectives.empty() && !is_view(name))
     for (const In* operand : operands)
@@ -139,6 +140,7 @@ Op::Op(const char* name, std::initializer_list<const In*> operands) : outer_(ses
   // An op inside an op (a composite one) is billed to the inner: that is what torch's own traces
   // show.
   s.op = name;
+  s.role = role;
   std::size_t i = 0;
   for (const In* operand : operands) {
     operands_[i++] = operand;
@@ -155,6 +157,7 @@ Op::Op(const char* name, std::initializer_list<const In*> operands) : outer_(ses
 Op::~Op() {
   if (Trace* const trace = Trace::current()) trace->end();
   session().op = outer_;
+  session().role = outer_role_;
   for (const In* operand : operands_)
     if (operand) operand->release();
 }

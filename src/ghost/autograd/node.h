@@ -149,7 +149,7 @@ void set_history(const Tensor& tensor, const Ptr<Node>& node);
 /// One op at work: names it in the tape, and drops operands that were temporaries when it is done.
 class Op {
  public:
-  Op(const char* name, std::initializer_list<const In*> operands);
+  Op(const char* name, std::initializer_list<const In*> operands, Role role = Role::none);
   ~Op();
   Op(const Op&) = delete;
   Op& operator=(const Op&) = delete;
@@ -167,6 +167,7 @@ class Op {
 
  private:
   const char* outer_;
+  Role outer_role_;
   std::array<const In*, 5> operands_{};
   bool differentiable_ = false;
 };

@@ -12,7 +12,7 @@ namespace {
 struct CudnnConvolutionBackward0 final : ConvolutionNode {
   void apply(Gradients& in, Gradients& out) override {
     const Tensor x = input.unpack(), filter = weight.unpack();
-    Op op(kCudnnConvolutionBackward, {});
+    Op op("cudnn_convolution_backward", {}, Role::convolution);
     {
       const Tensor packed = wants(1) ? x.contiguous() : x;
       const Tensor grad = in[0].contiguous();
@@ -36,7 +36,7 @@ Dims output_sizes(const Tensor& input, const Tensor& weight, std::int64_t stride
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
                    std::int64_t stride, std::int64_t padding) {
   const In operand(input), filter(weight), shift(bias);
-  Op op(kCudnnConvolution, {&operand, &filter, &shift});
+  Op op("cudnn_convolution", {&operand, &filter, &shift}, Role::convolution);
   Ptr<CudnnConvolutionBackward0> node;
   if (op.differentiable()) {
     node = op.node<CudnnConvolutionBackward0>({&input, &weight, &bias});

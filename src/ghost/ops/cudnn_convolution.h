@@ -10,10 +10,6 @@
 
 namespace memtape::ghost {
 
-/// What such an op is called on the tape, forward and backward.
-inline constexpr const char* kCudnnConvolution = "cudnn_convolution";
-inline constexpr const char* kCudnnConvolutionBackward = "cudnn_convolution_backward";
-
 /// torch.nn.functional.conv1d or conv2d of `input` [B, C, sizes...] and `weight` [out, C,
 /// kernel...], alike in all dimensions; `bias` may be undefined.
 Tensor cudnn_convolution(const In& input, const Tensor& weight, const Tensor& bias,

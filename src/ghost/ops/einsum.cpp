@@ -10,7 +10,7 @@ namespace memtape::ghost {
 namespace {
 
 /// What a dimension is to the product, by which operands have it: batch, row, column, or summed.
-enum class Role { batch, row, column, summed };
+enum class LetterRole { batch, row, column, summed };
 
 struct Equation {
   std::string_view left, right, out;
@@ -51,17 +51,17 @@ struct Group {
   std::int64_t size = 1;
 };
 
-Group group_of(Role role, const Tensor& left, const Tensor& right, int out_rank) {
+Group group_of(LetterRole role, const Tensor& left, const Tensor& right, int out_rank) {
   Group group;
   for (int d = 0; d < left.sizes().rank(); ++d) {
     const bool in_left = left.size(d) != 1, in_right = right.size(d) != 1;
-    const Role found = d >= out_rank         ? Role::summed
-                       : in_left && in_right ? Role::batch
-                       : in_left             ? Role::row
-                                             : Role::column;
+    const LetterRole found = d >= out_rank         ? LetterRole::summed
+                             : in_left && in_right ? LetterRole::batch
+                             : in_left             ? LetterRole::row
+                                                   : LetterRole::column;
     if (found != role) continue;
     group.dims.push_back(d);
-    group.size *= (role == Role::column ? right : left).size(d);
+    group.size *= (role == LetterRole::column ? right : left).size(d);
   }
   return group;
 }
@@ -79,10 +79,10 @@ Tensor einsum(std::string_view equation, const Tensor& left, const Tensor& right
   const Equation e = parse(equation);
   const int out_rank = static_cast<int>(e.out.size());
   Tensor a = aligned(left, e.left, e.all), b = aligned(right, e.right, e.all);
-  const Group batch = group_of(Role::batch, a, b, out_rank),
-              rows = group_of(Role::row, a, b, out_rank),
-              columns = group_of(Role::column, a, b, out_rank),
-              summed = group_of(Role::summed, a, b, out_rank);
+  const Group batch = group_of(LetterRole::batch, a, b, out_rank),
+              rows = group_of(LetterRole::row, a, b, out_rank),
+              columns = group_of(LetterRole::column, a, b, out_rank),
+              summed = group_of(LetterRole::summed, a, b, out_rank);
   if (summed.size == 1) {  // nothing to sum: a product of elements, its last dimensions of one
     Dims sizes;
     for (int d = 0; d < out_rank; ++d) sizes.push_back(std::max(a.size(d), b.size(d)));

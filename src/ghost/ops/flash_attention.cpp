@@ -92,7 +92,7 @@ SplitScratch split_scratch(const Tensor& q, const Tensor& k, double dropout) {
 KernelGradients flash_backward(const Tensor& grad_out, const Tensor& q, const Tensor& k,
                                const Tensor& v, const Tensor& out) {
   const Tensor grad = grad_out.transpose(1, 2);
-  Op op("_flash_attention_backward", {});
+  Op op("_flash_attention_backward", {}, Role::flash_backward);
   const Tensor dout = grad.contiguous();
   const Tensor dense_out = out.transpose(1, 2).contiguous();
   const Tensor dq = empty_like(q, q.dtype());

@@ -41,7 +41,7 @@ Buffers Execution::run(const std::vector<Step>& steps) {
 void Execution::make(const Step& step, std::size_t at) {
   const Value& value = graph_[step.value];
   const ghost::ScopeGuard scope(value.scope);
-  const ghost::Op op(value.op, {});
+  const ghost::Op op(value.op, {}, value.role);
   if (value.kind == Value::Kind::fused && takes_over_buffer(step, at)) return;
   buffers_[step.value] = ghost::empty(value.sizes, value.dtype);
   if (std::string_view(value.op) == "addmm" && !value.backward)

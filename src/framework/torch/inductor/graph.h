@@ -49,6 +49,7 @@ struct Value {
   int length = 1;             ///< FX nodes from an operand to it
   std::size_t nodes = 0;      ///< FX nodes it stands for, views before it among them
   ScopeId scope = 0;          ///< the module it belongs to
+  Role role = Role::none;     ///< of its buffer
 };
 
 /// What a checkpoint around the part asks for.

@@ -265,7 +265,7 @@ class BackwardLowering {
     add(node.edges[0], rows);
   }
 
-  /// Each gradient a result of its own of one kernel.
+  /// One kernel computes all gradients and writes each into its own buffer.
   void attention(Node& node, const std::vector<ValueId>& in) {
     std::vector<ValueId> reads = in;
     reads.insert(reads.end(), kept(node).begin(), kept(node).end());
@@ -273,9 +273,11 @@ class BackwardLowering {
     for (std::size_t i = 0; i < node.edges.size(); ++i) {
       if (!wants(node, i)) continue;
       const ghost::InputMetadata& wanted = metadata(node, i);
-      add(node.edges[i],
+      const ValueId gradient =
           graph_.kernel(flash ? "_flash_attention_backward" : "_efficient_attention_backward",
-                        wanted.sizes, wanted.dtype, reads));
+                        wanted.sizes, wanted.dtype, reads);
+      if (flash) graph_[gradient].role = Role::flash_backward;
+      add(node.edges[i], gradient);
     }
   }
 
