@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations by transformers' names (activations.py, ACT2FN): one fused op for most, a chain of
-// ops where Python spells it out.
+// Activations under the names of transformers (activations.py, ACT2FN). Most are one fused op; some
+// are a chain of ops, as Python spells them out.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace memtape::nn {
 
-/// A function of one tensor, chosen by name once.
+/// A function of one tensor, looked up by its name once.
 class Activation {
  public:
   using Function = Tensor (*)(const Tensor& x);

@@ -24,8 +24,8 @@ class GradientCheckpointingLayer : public Module<Self> {
     return Module<Self>::operator()(x, rest...);
   }
 
-  /// A layer that gives its attention's weights, too: the forward's are the caller's, those of the
-  /// second run go with it.
+  /// A layer that also returns the weights of its attention. Those of the forward belong to the
+  /// caller; those of the second run go with that run.
   template <class Output, class Function>
   static Output reentrant_with_weights(const Function& function, const Tensor& x) {
     const auto weights = std::make_shared<Tensor>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution: the parameters of torch.nn.Conv1d, Conv2d and Conv3d: a weight [out, in / groups,
-// kernel...] and a bias or none, in torch's order. What a family computes with them it says itself
-// (ghost/ops).
+// Convolution: the parameters of torch.nn.Conv1d, Conv2d and Conv3d in torch's order: a weight
+// [out, in / groups, kernel...] and optionally a bias. The family itself says what it computes with
+// them (ghost/ops).
 #pragma once
 
 #include "nn/module.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerFrame: what the Python frame of a layer's forward holds until it returns beside what it
-// computes with: `hidden_states, _ = self.self_attn(...)` keeps the attention weights of eager
-// attention through the rest of the layer.
+// LayerFrame: what the Python frame of a layer's forward keeps alive until it returns, beside the
+// tensors that it computes with. `hidden_states, _ = self.self_attn(...)` keeps the attention
+// weights of eager attention alive through the rest of the layer.
 #pragma once
 
 #include "ghost/given.h"
@@ -13,9 +13,10 @@ class LayerFrame {
  public:
   static constexpr ghost::Slot kSlot = ghost::Slot::layer_frame;
 
-  /// Keeps `tensor` until the innermost layer at work returns; outside a layer it is let go.
+  /// Keeps `tensor` until the innermost running layer returns. Outside a layer nothing keeps it.
   static void keep_attention_weights(const ghost::Tensor& tensor);
-  /// What the innermost layer at work keeps: with a second attention, until that has returned.
+  /// What the innermost running layer keeps. A layer with a second attention holds it until that
+  /// has returned.
   static ghost::Tensor kept_attention_weights();
 
  private:

@@ -11,8 +11,8 @@
 
 namespace memtape::nn {
 
-/// The smallest number of layers after which kind(0), kind(1) ... come again, of which there may be
-/// a few; 0 when there is none.
+/// The smallest number of layers after which kind(0), kind(1) ... repeat, if it is at most 8; 0 if
+/// there is none.
 template <class Kind>
 std::size_t layer_period(std::size_t layers, const Kind& kind) {
   constexpr std::size_t kLongest = 8;
@@ -24,11 +24,11 @@ std::size_t layer_period(std::size_t layers, const Kind& kind) {
   return 0;
 }
 
-/// What these modules have of their own, as one unit.
+/// The parameters and buffers that these modules own, as one unit.
 ghost::EqualLayers::Layer own_parts(std::span<const ModuleNode* const> modules);
 
-/// Calls `call(layer, index, hidden_states)` for each layer in turn. `period` as layer_period gives
-/// it; 0 for layers that all differ.
+/// Calls `call(layer, index, hidden_states)` for each layer in turn. `period` is what layer_period
+/// returns; 0 means that all layers differ.
 template <class T, class Call>
 Tensor run_layers(ModuleList<T>& layers, Tensor hidden_states, std::size_t period,
                   const Call& call) {

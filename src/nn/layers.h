@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers of torch.nn that families are built of. Parameters are allocated in torch's order:
-// weight, then bias.
+// The layers of torch.nn that families are built from. Parameters are allocated in torch's order:
+// the weight, then the bias.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace memtape::nn {
 
-/// What stands in for a projection's forward when peft or a quantizer has replaced the layer.
+/// What replaces a projection's forward after peft or a quantizer has replaced the layer.
 class ProjectionAdapter {
  public:
   virtual ~ProjectionAdapter() = default;
   virtual Tensor forward(Projection& base, const Tensor& x) = 0;
 };
 
-/// How a quantized projection multiplies, in place of its own product.
+/// How a quantized projection multiplies, instead of its own product.
 class ProjectionKernel {
  public:
   virtual ~ProjectionKernel() = default;
@@ -26,12 +26,12 @@ class ProjectionKernel {
   virtual DType compute_dtype() const = 0;
 };
 
-/// A product with a weight, and a bias or none: what Linear and Conv1D have in common.
+/// A product with a weight and optionally a bias: what Linear and Conv1D have in common.
 class Projection : public Module<Projection> {
  public:
   virtual ~Projection() = default;
   Tensor forward(const Tensor& x) { return adapter ? adapter->forward(*this, x) : base_forward(x); }
-  /// The layer's own product, adapter or not.
+  /// The layer's own product, whether or not it has an adapter.
   virtual Tensor base_forward(const Tensor& x) = 0;
 
   const std::int64_t in_features, out_features;
@@ -69,7 +69,7 @@ class Embedding : public Module<Embedding> {
   bool adds_noise = false;            ///< a forward hook adds zeros_like(output).uniform_()
 };
 
-/// In training; with a rate of 0 the tensor passes as it is.
+/// Drops values in training only; with a rate of 0 it returns the tensor as it is.
 class Dropout : public Module<Dropout> {
  public:
   Dropout(const Scope& scope, double rate) : Module(scope), rate_(rate) {}
@@ -79,7 +79,7 @@ class Dropout : public Module<Dropout> {
   double rate_;
 };
 
-/// Over the last dimension; without elementwise_affine it has no parameters.
+/// Normalizes over the last dimension. Without elementwise_affine it has no parameters.
 class LayerNorm : public Module<LayerNorm> {
  public:
   LayerNorm(const Scope& scope, std::int64_t width, bool bias = true,
@@ -89,8 +89,8 @@ class LayerNorm : public Module<LayerNorm> {
   Tensor weight, bias;
 };
 
-/// torch.nn.RMSNorm over the last dimension: the fused op (families that spell the formula out have
-/// their own module).
+/// torch.nn.RMSNorm over the last dimension, which is one fused op. Families that spell the formula
+/// out have a module of their own.
 class RMSNorm : public Module<RMSNorm> {
  public:
   RMSNorm(const Scope& scope, std::int64_t width);
@@ -99,16 +99,16 @@ class RMSNorm : public Module<RMSNorm> {
   Tensor weight;
 };
 
-/// Puts another tensor in the place of a projection's weight.
+/// Replaces the weight of a projection.
 void replace_weight(Projection& projection, const Tensor& weight);
 
 /// The same for its bias.
 void replace_bias(Projection& projection, const Tensor& bias);
 
-/// The same for an embedding: its own table goes.
+/// Replaces the table of an embedding; its own table is freed.
 void tie(Embedding& embedding, const Tensor& table);
 
-/// Replaces `head`'s weight by `table`'s, as tie_weights does: the head's own memory goes.
+/// Replaces the weight of `head` by `table`, as tie_weights does; the head's own memory is freed.
 void tie(Linear& head, const Tensor& table);
 /// The same for its bias.
 void tie_bias(Linear& head, const Tensor& bias);

@@ -34,20 +34,20 @@ using ghost::Tensor;
 class Embedding;
 class Projection;
 
-/// Hooks around a module's forward (register_forward_pre_hook, register_forward_hook): they may put
-/// another tensor in the place of the first argument, or of the (first) result.
+/// Hooks around a module's forward (register_forward_pre_hook, register_forward_hook). They may
+/// replace its first argument, or its (first) result.
 class ForwardHooks {
  public:
   virtual ~ForwardHooks() = default;
-  /// Each tensor that the module is called with, the first included, before all else.
+  /// Sees each tensor that the module is called with, including the first, before everything else.
   virtual void before_argument(Tensor&) {}
   virtual void before_forward(Tensor& input) = 0;
   virtual void after_forward(Tensor& output) = 0;
-  /// Each further tensor of a result that has several.
+  /// Sees each further tensor of a result with several.
   virtual void after_further_output(Tensor&) {}
 };
 
-/// Lets hooks see the tensors of a result, the first before the others.
+/// Shows the tensors of a result to hooks, the first one first.
 template <class Result>
 void show_output(ForwardHooks& hook, Result& result) {
   if constexpr (HoldsTensors<Result>) {
@@ -65,8 +65,8 @@ void show_output(ForwardHooks& hook, Result& result) {
   }
 }
 
-/// A forward that a library puts in the place of a module's own, for modules that make one tensor
-/// of one (`module.forward = types.MethodType(...)`).
+/// A forward with which a library replaces a module's own (`module.forward =
+/// types.MethodType(...)`). Only modules that make one tensor from one can have it.
 class ForwardPatch {
  public:
   virtual ~ForwardPatch() = default;
@@ -84,11 +84,12 @@ struct ModuleNode {
   };
   std::vector<Named> parameters;
   std::vector<Named> buffers;
-  Projection* projection = nullptr;  ///< where an adapter can be put
+  Projection* projection = nullptr;  ///< set if an adapter can be put here
   Embedding* embedding = nullptr;
-  bool is_layer = false;  ///< a unit of the stack: what wrap policies and checkpointing go by
+  bool is_layer =
+      false;  ///< a unit of the layer stack, by which wrap policies and checkpointing go
   std::vector<ForwardHooks*> hooks;
-  bool layer_norm = false;  ///< an nn.LayerNorm: Trainer spares it weight decay
+  bool layer_norm = false;  ///< an nn.LayerNorm, to which Trainer applies no weight decay
   std::unique_ptr<ForwardPatch> patch;
 };
 
@@ -109,8 +110,8 @@ std::vector<NamedModule> named_modules(ModuleNode& root);
 /// model.gradient_checkpointing_enable({"use_reentrant": ...}), or not.
 enum class GradientCheckpointing { off, non_reentrant, reentrant };
 
-/// All modules of a model, and the dtype its parameters are made in (torch.set_default_dtype while
-/// __init__ runs).
+/// All modules of a model, and the dtype in which its parameters are made (torch.set_default_dtype
+/// while __init__ runs).
 class ModuleTree {
  public:
   explicit ModuleTree(DType parameter_dtype);
@@ -129,7 +130,7 @@ class ModuleTree {
   std::vector<std::unique_ptr<ModuleNode>> nodes_;
 };
 
-/// Where a module is being built: `scope / "mlp"` is the place of a child.
+/// The place where a module is being built: `scope / "mlp"` is the place of its child.
 class Scope {
  public:
   Scope(ModuleTree& tree, ModuleNode& node) : tree_(&tree), node_(&node) {}
@@ -154,7 +155,7 @@ class Scope {
   ModuleNode* node_;
 };
 
-/// An argument as hooks may change it: what holds tensors is the call's own.
+/// An argument as hooks may change it: arguments that hold tensors are copied for the call.
 template <class Argument>
 using HeldArgument = std::conditional_t<HoldsTensors<std::remove_cvref_t<Argument>> &&
                                             (std::is_rvalue_reference_v<Argument&&> ||

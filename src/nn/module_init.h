@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModuleInit: what a library does to each module when its __init__ has returned (it wraps the
-// __init__ of all classes of modules): its children have been through it by then. An __init__ is
-// taken to have returned when the tree grows outside of its module.
+// ModuleInit: what a library does to each module when its __init__ has returned, because the
+// library wraps the __init__ of all module classes. The children of the module have been through it
+// by then. An __init__ counts as returned as soon as the tree grows outside of its module.
 #pragma once
 
 #include <vector>
@@ -19,27 +19,27 @@ class ModuleInit {
   ModuleInit(const ModuleInit&) = delete;
   ModuleInit& operator=(const ModuleInit&) = delete;
 
-  /// A module begins inside of its parent.
+  /// A module begins inside its parent.
   void begin(ModuleNode& parent, ModuleNode& module);
-  /// A module's own __init__ goes on: those inside of it have returned.
+  /// A module's own __init__ goes on, so those of its children have returned.
   void go_on(ModuleNode& module);
-  /// It has returned, whatever follows.
+  /// The __init__ of this module has returned, whatever follows.
   void end(ModuleNode& module);
-  /// All have returned.
+  /// All of them have returned.
   void finish();
 
   /// nn.Parameter(torch.empty(sizes))
   virtual Tensor empty(const Dims& sizes, DType dtype) = 0;
 
  protected:
-  /// May be told of a module more than once.
+  /// May be called more than once for one module.
   virtual void after_init(ModuleNode& module) = 0;
 
  private:
   std::vector<ModuleNode*> running_;  ///< the innermost last
 };
 
-/// Puts one in force while it lives.
+/// Keeps a ModuleInit in force for as long as this lives, and then finishes it.
 class ModuleInitInForce {
  public:
   explicit ModuleInitInForce(ModuleInit& init) : init_(init), given_(&init) {}

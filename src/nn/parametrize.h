@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.nn.utils.parametrize, as far as it lasts for one forward: a module's parameter is read
-// through a function of it, whose value is made when it is first read and kept until the last of
+// torch.nn.utils.parametrize, as far as it lasts for one forward: a parameter of a module is read
+// through a function. The value is computed when it is first read, and kept until the outermost of
 // the nested parametrizations ends (parametrize.cached).
 #pragma once
 
@@ -13,23 +13,23 @@
 
 namespace memtape::nn {
 
-/// What makes the value of a parametrized parameter.
+/// Computes the value of a parametrized parameter.
 class Parametrization {
  public:
   virtual ~Parametrization() = default;
   virtual Tensor forward() = 0;
 };
 
-/// The patch of a module some of whose parameters a library parametrizes while it runs. Modules
-/// that read their parameters by value_of() inside a Parametrized scope can have one.
+/// The patch of a module whose parameters a library parametrizes while the module runs. Only
+/// modules that read their parameters by value_of() inside a Parametrized scope can have one.
 class ParametrizingPatch : public ForwardPatch {
  public:
-  /// Null where that parameter is read as it is.
+  /// Null if that parameter is read as it is.
   virtual std::unique_ptr<Parametrization> activate(const Tensor& parameter) = 0;
 };
 
-/// register_parametrization for as long as this lives, if the module has such a patch. It makes the
-/// value once to check its dtype and shape, as torch does.
+/// register_parametrization for as long as this lives, if the module has such a patch. It computes
+/// the value once to check its dtype and shape, as torch does.
 class Parametrized {
  public:
   static constexpr ghost::Slot kSlot = ghost::Slot::parametrized;

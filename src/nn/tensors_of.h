@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of what a module is given or gives back: a tensor, a tuple or list of what holds
-// tensors, or a struct of two or three such fields (what torch's _apply_to_tensors and tree_flatten
-// reach).
+// The tensors inside an argument or result of a module: a tensor, a tuple or list of things that
+// hold tensors, or a struct with two or three such fields (what torch's _apply_to_tensors and
+// tree_flatten reach).
 #pragma once
 
 #include <tuple>
@@ -45,7 +45,7 @@ struct Tensors<std::vector<T>> : Tensors<T> {};
 template <class T>
 concept HoldsTensors = detail::Tensors<T>::value;
 
-/// visit(tensor) for each, in order.
+/// Calls visit(tensor) for each tensor, in order.
 template <HoldsTensors T, class Visit>
 void visit_tensors(T& value, const Visit& visit) {
   const auto visit_all = [&visit](auto&... parts) { (visit_tensors(parts, visit), ...); };
