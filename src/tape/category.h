@@ -36,8 +36,8 @@ inline constexpr std::array<std::string_view, kCategories> kCategoryNames{
 
 constexpr std::string_view name(Category c) { return kCategoryNames[static_cast<std::size_t>(c)]; }
 
-/// Trainer tells its clipping, its fetching of batches, its zero_grad and its evaluation apart.
-/// A pipeline's forwards and backwards are reported as one, its schedule.
+/// Trainer distinguishes its clipping, its fetching of batches, its zero_grad and its evaluation.
+/// The forwards and backwards of a pipeline are reported together as its schedule.
 enum class Phase : std::uint8_t {
   init,
   forward,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stretch: a run of a tape's events, and its shape: what it does apart from which blocks it does it
-// to. Equal layers of a model leave stretches of one shape, so that a shape can be written down
-// again for a layer that was not run.
+// Stretch: a range of a tape's events, and its shape: what it does, regardless of which blocks it
+// does it to. Equal layers of a model leave stretches of the same shape, so the shape can be
+// appended again for a layer that did not run.
 //
-// A shape knows five owners of the blocks it frees: the stretch itself, the stretch of the same
-// layer's forward (when the layer runs backwards), what the layer was given (the hidden states),
-// the gradient it was given, and what the layer held from the pass before. A stretch that frees
-// anything else has no shape.
+// A shape knows five owners of the blocks that it frees: the stretch itself, the stretch of the
+// same layer's forward (if this is its backward), the input of the layer (the hidden states), the
+// gradient that it received, and what the layer held from the pass before. A stretch that frees any
+// other block has no shape.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct Stretch {
   bool has(BlockId block) const { return block >= first_block && block - first_block < blocks; }
 };
 
-/// A moment of a tape: stretches lie between two.
+/// A moment of a tape. A stretch lies between two of them.
 struct TapePosition {
   std::size_t event = 0;
   BlockId block = 0;
@@ -41,14 +41,14 @@ struct ShapedEvent {
 };
 using StretchShape = std::vector<ShapedEvent>;
 
-/// Who owns the blocks that a stretch may free beside its own.
+/// The owners of blocks that a stretch may free besides its own.
 struct Surroundings {
   std::optional<Stretch> forward = std::nullopt;
   std::optional<BlockId> input = std::nullopt, gradient = std::nullopt;
   std::vector<BlockId> held = {};
 };
 
-/// The shape of `stretch`, or nothing when it has none.
+/// The shape of `stretch`; empty if it has none.
 std::optional<StretchShape> shape_of(const Tape& tape, const Stretch& stretch,
                                      const Surroundings& around);
 

@@ -22,8 +22,8 @@ struct Summary {
   constexpr Summary then(const Summary& next) const {
     return {delta + next.delta, std::max(peak, delta + next.peak)};
   }
-  /// This stretch `n` times in a row: the last is the highest where each leaves something behind,
-  /// else the first.
+  /// This stretch `n` times in a row. If each run leaves something behind, the last one is the
+  /// highest, otherwise the first.
   constexpr Summary times(std::int64_t n) const {
     if (n <= 0) return {};
     return {n * delta, peak + std::max<Bytes>((n - 1) * delta, 0)};

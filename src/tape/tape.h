@@ -39,8 +39,8 @@ struct Event {
   BlockId block;
 };
 
-/// A boundary in time: from here on the program is in step `step` (0-based), micro-batch
-/// `micro_batch`, phase `phase`; of a pipeline, in stage `stage`.
+/// A boundary in time: from here on the program is in step `step` (counted from 0), micro-batch
+/// `micro_batch` and phase `phase`, and, in a pipeline, in stage `stage`.
 struct Mark {
   Phase phase = Phase::init;
   std::int32_t step = -1;  ///< -1 while the model is being built

@@ -25,21 +25,21 @@ struct PlayOptions {
   bool segments = false;
 };
 
-/// What a tape's events became, by BlockId as far as they were played.
+/// What a tape's events became in the allocator, by BlockId, as far as they were played.
 struct Played {
   BlockSizes sizes;                ///< size in the allocator; 0 for a request of zero bytes
   std::vector<Address> addresses;  ///< 0 for a request of zero bytes
   std::vector<Block*> blocks;      ///< null for a request of zero bytes; dangling once freed
 };
 
-/// Plays events [from, to). Each mark opens a window whose peaks start at the level of that moment,
-/// as after torch.cuda.reset_peak_memory_stats(); events before the first mark are in a window of
+/// Plays events [from, to). Each mark opens a window, whose peaks start at the current level, as
+/// after torch.cuda.reset_peak_memory_stats(). Events before the first mark belong to a window of
 /// the last mark before them. Stops at the first request that the device cannot serve.
 Timeline play(const Tape& tape, CachingAllocator& allocator, Played& played,
               const PlayOptions& options = {});
 
-/// The same with an allocator that takes what is asked for: `allocated` and `reserved` are
-/// `requested`.
+/// The same with an allocator that takes exactly what is requested: `allocated` and `reserved`
+/// equal `requested`.
 Timeline play(const Tape& tape, IdealAllocator& allocator, const PlayOptions& options = {});
 
 }  // namespace memtape

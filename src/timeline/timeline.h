@@ -26,7 +26,7 @@ namespace memtape {
 struct Levels {
   Bytes requested = 0, allocated = 0, reserved = 0;
 
-  /// Each level to the higher of the two.
+  /// Raises each level to the higher of the two.
   void raise_to(const Levels& other) {
     requested = std::max(requested, other.requested);
     allocated = std::max(allocated, other.allocated);
@@ -73,11 +73,11 @@ struct Timeline {
   std::optional<OutOfMemory> out_of_memory;
 };
 
-/// Size in the allocator of each block (block size, not request), by BlockId, as far as the tape
-/// was played.
+/// Size of each block in the allocator (not of its request), by BlockId, as far as the tape was
+/// played.
 using BlockSizes = std::vector<Bytes>;
 
-/// When each block lives: from the event that allocates it up to the one that frees it.
+/// The lifetime of each block: from the event that allocates it to the one that frees it.
 class Lifetimes {
  public:
   explicit Lifetimes(const Tape& tape);
