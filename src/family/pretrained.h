@@ -23,19 +23,19 @@ using ghost::Tensor;
 
 enum class AttentionImplementation { eager, sdpa, flash };
 
-/// What AutoModel*.from_config is told beside the configuration.
+/// What AutoModel*.from_config is told in addition to the configuration.
 struct ModelOptions {
   DType dtype = DType::bfloat16;
   AttentionImplementation attention = AttentionImplementation::sdpa;
   ExpertLoad expert_load = {};
-  Task task = Task::causal_lm;  ///< a classifier's takes the place of the language model's head
+  Task task = Task::causal_lm;  ///< a classifier's head replaces the language model's
   std::int64_t num_labels = 2;
-  std::optional<double> classifier_dropout = {};  ///< the configuration's, if it has one
+  std::optional<double> classifier_dropout = {};  ///< the configuration's own, if it has one
 };
 
-/// Inputs of one micro-batch; [B, S] int64. Labels as long as the inputs; the mask may be
-/// undefined. Images [B, C, H, W] and spectrograms [B, mel bins, frames] where a model takes them;
-/// the first and the last token of an answer, [B], in place of labels.
+/// Inputs of one micro-batch: int64 [B, S]. The labels are as long as the inputs; the mask may be
+/// undefined. Some models take images [B, C, H, W] or spectrograms [B, mel bins, frames]. Question
+/// answering has the first and the last token of the answer, [B], instead of labels.
 struct Batch {
   Tensor input_ids, labels, attention_mask;
   Tensor start_positions, end_positions;
@@ -44,11 +44,11 @@ struct Batch {
       num_items_in_batch;  ///< what the sum of losses is divided by; undefined: their mean is taken
 };
 
-/// What one sample of a batch consists of; int64 but for images and spectrograms, which come in
-/// the dtype of the parameters.
+/// The sizes of the tensors that one sample of a batch consists of. They are int64, except that
+/// images and spectrograms have the dtype of the parameters.
 struct SampleSizes {
   std::optional<Dims> pixel_values, input_features, input_ids, labels;
-  std::optional<Dims> positions = {};  ///< of an answer, its first and its last
+  std::optional<Dims> positions = {};  ///< the first and the last token of an answer
 };
 
 struct ModelOutput {
@@ -57,7 +57,7 @@ struct ModelOutput {
   Tensor end_logits = {};                 ///< of question answering; `logits` are the start's
 };
 
-/// Which of body and head a class makes first.
+/// Whether a class makes its body or its head first.
 enum class MadeFirst { body, head };
 
 class StageParts;
@@ -67,23 +67,25 @@ class PretrainedModel {
   explicit PretrainedModel(const ModelOptions& options) : tree(options.dtype) {}
   virtual ~PretrainedModel() = default;
   virtual ModelOutput forward(const Batch& batch) = 0;
-  /// Of texts that are `sequence_length` tokens long.
+  /// The sample of a text that is `sequence_length` tokens long.
   virtual SampleSizes sample_sizes(std::int64_t sequence_length) const {
     return {.pixel_values = {},
             .input_features = {},
             .input_ids = Dims{sequence_length},
             .labels = Dims{sequence_length}};
   }
-  /// The window of each layer's keys and values, 0 for none; empty where no layer slides.
+  /// The window of each layer's keys and values, 0 for a layer without one; empty if no layer
+  /// slides.
   virtual std::vector<std::int64_t> sliding_windows() const { return {}; }
-  /// The body alone: what the head is given. Undefined where a family does not offer it.
+  /// The output of the body, which is the input of the head. Undefined if the family does not offer
+  /// it.
   virtual Tensor last_hidden_state(const Batch&) { return {}; }
   virtual nn::Projection* head() { return nullptr; }
-  /// The full name of the module that get_output_embeddings() gives; no module of that name: there
-  /// is none.
+  /// The full name of the module that get_output_embeddings() returns. If the model has no module
+  /// of that name, there is none.
   virtual std::string_view output_embeddings() const { return "lm_head"; }
 
-  /// The model as a pipeline cuts it; null where a family does not offer it.
+  /// The model as a pipeline cuts it; null if the family does not offer it.
   virtual StageParts* stage_parts() { return nullptr; }
 
   nn::Scope root() { return {tree, tree.root()}; }

@@ -33,7 +33,7 @@ inline constexpr std::array kTasks{Task::causal_lm,
                                    Task::question_answering,
                                    Task::multiple_choice};
 
-/// A head that is no language model's.
+/// Whether the task has a classifier's head instead of a language model's.
 constexpr bool is_classification(Task task) {
   return task == Task::sequence_classification || task == Task::token_classification ||
          task == Task::question_answering || task == Task::multiple_choice;

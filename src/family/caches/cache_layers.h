@@ -13,8 +13,8 @@ class DynamicLayer : public CacheLayer {
   MaskSizes mask_sizes(std::int64_t queries) const override { return {seen + queries, 0}; }
 };
 
-/// Attends to what it held and the new states, and then keeps the window's tail: a view, so that
-/// the whole lives until the next update.
+/// Attends to the states it held and the new ones, and then keeps the tail that fits the window.
+/// That tail is a view, so the whole tensor lives until the next update.
 class DynamicSlidingWindowLayer final : public DynamicLayer {
  public:
   explicit DynamicSlidingWindowLayer(std::int64_t window, bool records_past = false)
@@ -29,7 +29,8 @@ class DynamicSlidingWindowLayer final : public DynamicLayer {
   Tensor window_on_device_;
 };
 
-/// The last tokens as they are, up to residual_length of them, and what was before in few bits.
+/// Holds the last tokens as they are, up to residual_length of them, and the earlier ones
+/// quantized.
 class QuantizedLayer final : public DynamicLayer {
  public:
   explicit QuantizedLayer(const QuantizedStates::Settings& settings) : settings_(settings) {}
@@ -52,7 +53,7 @@ class StaticLayer : public CacheLayer {
 
  protected:
   void initialize(const Tensor& key_states, const Tensor& value_states);
-  /// index_copy_ at the next positions.
+  /// Writes the states with index_copy_ at the next positions.
   void write_in_place(std::int64_t tokens);
 
   std::int64_t length_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// QuantizedStates: one layer's keys or values in 4 or 2 bits, as transformers' QuantizedCache holds
-// them with optimum-quanto 0.2.7 (cache_utils.py QuantoQuantizedLayer; optimum/quanto/tensor
-// optimizers/max_optimizer.py, library/quantize.py, packed.py, qbits.py): packed numbers, and a
-// scale and a shift for each group.
+// QuantizedStates: the keys or values of one layer in 4 or 2 bits. transformers' QuantizedCache
+// holds them so with optimum-quanto 0.2.7 (cache_utils.py QuantoQuantizedLayer;
+// optimum/quanto/tensor optimizers/max_optimizer.py, library/quantize.py, packed.py, qbits.py): as
+// packed numbers with a scale and a shift for each group.
 #pragma once
 
 #include "family/pretrained.h"

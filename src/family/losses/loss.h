@@ -8,9 +8,10 @@
 
 namespace memtape::family {
 
-/// ForCausalLMLoss: logits in float32, labels padded and shifted by one, cross entropy as a mean,
-/// or as a sum divided by num_items_in_batch. Takes over its own copy of logits. Some releases'
-/// forward of `model_type` gives its logits in float32 instead, and `logits` is that copy then.
+/// ForCausalLMLoss: casts the logits to float32, pads the labels and shifts them by one, and takes
+/// the cross entropy as a mean, or as a sum divided by num_items_in_batch. It takes over its own
+/// copy of the logits. In some releases the forward of `model_type` already returns its logits in
+/// float32; then `logits` is that copy.
 Tensor causal_lm_loss(Tensor& logits, const Batch& batch, std::int64_t vocab_size,
                       std::string_view model_type = {});
 

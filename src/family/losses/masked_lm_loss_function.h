@@ -7,7 +7,7 @@
 
 namespace memtape::family {
 
-/// In float32, over what Trainer has counted.
+/// Computes the loss in float32, divided by what Trainer has counted.
 Tensor for_masked_lm_loss(const Tensor& model_logits, const Batch& batch, std::int64_t vocab_size);
 
 }  // namespace memtape::family

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention masks as transformers' masking_utils.py builds them: nothing where sdpa's is_causal or
-// no mask at all will do, one bool [B, 1, S, S] where sdpa needs one, an additive one in the
-// model's dtype for eager attention.
+// Attention masks as transformers' masking_utils.py builds them. If sdpa's is_causal or no mask at
+// all suffices, there is none. Otherwise sdpa gets one bool mask [B, 1, S, S], and eager attention
+// an additive one in the model's dtype.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,18 @@ namespace memtape::family {
 
 struct MaskRequest {
   AttentionImplementation attention = AttentionImplementation::sdpa;
-  Tensor attention_mask;            ///< [B, Skv] of the tokenizer, may be undefined
-  std::int64_t sliding_window = 0;  ///< tokens a query sees; for sliding layers
-  bool has_padding = false;         ///< attention_mask hides some token
-  bool allow_is_causal_skip =
-      true;  ///< false: a causal mask is made even where sdpa could do without
+  Tensor attention_mask;             ///< [B, Skv] of the tokenizer, may be undefined
+  std::int64_t sliding_window = 0;   ///< how many tokens a query sees in a sliding layer
+  bool has_padding = false;          ///< attention_mask hides some token
+  bool allow_is_causal_skip = true;  ///< false: a causal mask is made even if sdpa does not need it
   const Change& shared_since =
-      changes::kMasksAreShared;  ///< from when on masking_utils.py makes the model's masks
-  bool one_more_key = true;      ///< before, its own mask had a column too many (not Falcon's)
+      changes::kMasksAreShared;  ///< since then masking_utils.py makes the model's masks
+  bool one_more_key =
+      true;  ///< before that, its own mask had one column too many (except Falcon's)
 };
 
-/// While it lives, rows are taken to hold several sequences each (packing): find_packed_sequence_
-/// indices then says so, and a mask is made that keeps them apart.
+/// While this lives, each row counts as several packed sequences: find_packed_sequence_indices
+/// finds them, and a mask is made that keeps them apart.
 class PackedSequences {
  public:
   static constexpr ghost::Slot kSlot = ghost::Slot::packed_sequences;
@@ -38,13 +38,13 @@ class PackedSequences {
   ghost::Given<PackedSequences> given_{this};
 };
 
-/// The masks that generate() makes before a pass with a fixed cache (create_masks_for_generate):
-/// while it lives, models take them instead of making their own.
+/// The masks that generate() makes before a pass with a fixed cache (create_masks_for_generate).
+/// While this lives, models use these masks and make none.
 class MasksForGenerate {
  public:
   static constexpr ghost::Slot kSlot = ghost::Slot::masks_for_generate;
-  /// `windows`: what each layer sees, 0 for all; empty: none slides. `inputs_embeds` has sizes and
-  /// a dtype only.
+  /// `windows` holds the window of each layer, 0 for full attention; it is empty if no layer
+  /// slides. Only the sizes and the dtype of `inputs_embeds` are used.
   MasksForGenerate(const MaskRequest& request, std::span<const std::int64_t> windows,
                    const Tensor& inputs_embeds, const Tensor& position_ids);
 
@@ -66,7 +66,7 @@ Tensor create_sliding_window_causal_mask(const MaskRequest& request, const Tenso
 Tensor create_chunked_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                   const Tensor& position_ids);
 
-/// create_bidirectional_mask; `encoder_hidden_states`, may be undefined, are what is attended to.
+/// create_bidirectional_mask. If `encoder_hidden_states` is defined, the queries attend to it.
 Tensor create_bidirectional_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                                  const Tensor& encoder_hidden_states = {});
 

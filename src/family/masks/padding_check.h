@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model looks at to warn of padding without a mask.
+// The check with which a model warns of padding without a mask.
 #pragma once
 
 #include "family/pretrained.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SequenceLengths: cu_seq_lens_q and cu_seq_lens_k as a forward is given them beside its tokens.
-// While it lives, in the recomputation of checkpointed layers, too, flash attention keeps the
-// sequences of a row apart by its kernels for varied lengths (_flash_attention_forward of
+// SequenceLengths: the cu_seq_lens_q and cu_seq_lens_k that a forward gets in addition to its
+// tokens. While this lives, also when checkpointed layers are recomputed, flash attention uses its
+// kernels for varied lengths and so keeps the sequences of a row apart (_flash_attention_forward of
 // transformers 5.17, modeling_flash_attention_utils.py).
 #pragma once
 
@@ -18,7 +18,7 @@ class SequenceLengths {
   explicit SequenceLengths(ghost::SequenceBounds cu_seq_lens)
       : cu_seq_lens_(std::move(cu_seq_lens)) {}
 
-  /// Those in force, or null.
+  /// The lengths in force, or null.
   static const ghost::SequenceBounds* passed();
 
  private:

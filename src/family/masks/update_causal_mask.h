@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causal masks as each model of transformers 4 made its own, before masking_utils.py did for all.
+// Causal masks as each model of transformers 4 made its own, before masking_utils.py made them for
+// all models.
 #pragma once
 
 #include "family/masks/masking.h"
 
 namespace memtape::family {
 
-/// _update_causal_mask: nothing where sdpa's is_causal will do; else what is added to the scores,
-/// in the dtype of `inputs_embeds`, made once for all rows.
-/// `knows_windows`: the function of a family that may slide (Mistral, Qwen2), which masks by
-/// positions alone, without torch.triu.
+/// _update_causal_mask: undefined if sdpa's is_causal suffices; otherwise the bias that is added to
+/// the scores, in the dtype of `inputs_embeds`, made once for all rows. `knows_windows` is set for
+/// families that may slide (Mistral, Qwen2): their function masks by positions alone, without
+/// torch.triu.
 Tensor update_causal_mask(const MaskRequest& request, const Tensor& inputs_embeds,
                           const Tensor& position_ids, bool knows_windows = false);
 

@@ -34,8 +34,8 @@ class CohereLayerNorm : public nn::Module<CohereLayerNorm> {
   Tensor weight_;
 };
 
-/// Norms on the heads of q and k where the settings' use_qk_norm says so; layers rotate where the
-/// settings' rotates(layer) does.
+/// Normalizes the heads of q and k if the settings' use_qk_norm says so. A layer rotates if the
+/// settings' rotates(layer) says so.
 struct CohereSteps {
   template <class Settings>
   CohereSteps(const nn::Scope& scope, const Settings& c, std::int64_t layer)
@@ -54,7 +54,7 @@ struct CohereSteps {
   std::optional<NormPair<CohereLayerNorm>> norms;
 };
 
-/// Attention and MLP side by side.
+/// A layer with attention and MLP side by side.
 template <class Mlp = LlamaMLP, class Norm = CohereLayerNorm>
 class CohereDecoderLayer : public nn::GradientCheckpointingLayer<CohereDecoderLayer<Mlp, Norm>> {
  public:

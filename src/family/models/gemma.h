@@ -21,8 +21,8 @@ class GemmaRMSNorm : public nn::Module<GemmaRMSNorm> {
   Tensor weight_;
 };
 
-/// An embedding times a number that lies on the GPU in the model's dtype, or in its own; without a
-/// dtype on the host.
+/// An embedding times a number. The number lies on the GPU in the model's dtype or in its own;
+/// without a dtype it is a number of the host.
 class GemmaTextScaledWordEmbedding : public nn::Embedding {
  public:
   GemmaTextScaledWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim);
@@ -35,23 +35,23 @@ class GemmaTextScaledWordEmbedding : public nn::Embedding {
   bool scales_ = true;
 };
 
-/// Gemma's and Gemma 2's: scaled by a number from the host before transformers 5.4.
+/// The embedding of Gemma and Gemma 2. Before transformers 5.4 a number of the host scales it.
 class GemmaWordEmbedding : public GemmaTextScaledWordEmbedding {
  public:
   GemmaWordEmbedding(const nn::Scope& scope, std::int64_t count, std::int64_t dim);
 };
 
-/// The embeddings times a number, where the model does that itself and not its embedding.
+/// Scales the embeddings if the model itself does that and not its embedding.
 Tensor scale_before_layers(const Tensor& inputs_embeds);
 
-/// What Gemma2Config and Gemma3TextConfig, its heir, differ in.
+/// The defaults in which Gemma2Config and its heir Gemma3TextConfig differ.
 struct Gemma2Defaults {
   std::int64_t vocab_size;
   std::optional<double> attn_logit_softcapping = std::nullopt,
                         final_logit_softcapping = std::nullopt;
 };
 
-/// All but the layer types.
+/// Reads everything except the layer types.
 struct Gemma2Config : DecoderConfig {
   Gemma2Config(const Config& c, const ModelOptions& options, const Gemma2Defaults& defaults);
   std::optional<double> final_logit_softcapping;
@@ -60,7 +60,7 @@ struct Gemma2Config : DecoderConfig {
 DecoderConfig gemma_config(const Config& c, const ModelOptions& options);
 Gemma2Config gemma2_config(const Config& c, const ModelOptions& options);
 
-/// logits through a tanh of that height.
+/// Passes the logits through a tanh of that height.
 void softcap_logits(Tensor& logits, const std::optional<double>& height);
 
 /// x + norm(attention(norm(x))), then x + norm(mlp(norm(x))).
@@ -120,7 +120,7 @@ struct Gemma2Parts : DecoderParts {
   }
 };
 
-/// Attention to later tokens is no causal language model.
+/// Refuses attention to later tokens: such a model is no causal language model.
 void refuse_bidirectional_attention(const Config& c);
 
 }  // namespace memtape::family

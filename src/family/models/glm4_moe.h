@@ -9,7 +9,7 @@
 namespace memtape::family {
 
 struct Glm4MoeConfig : DeepseekMoeConfig {
-  /// What the models that have these settings differ in.
+  /// The defaults in which the models with these settings differ.
   struct Defaults {
     std::int64_t vocab_size = 151552;
     bool attention_bias = false;

@@ -17,7 +17,7 @@
 
 namespace memtape::family {
 
-/// What configurations of both have: which layers attend, and the convolutions of the others.
+/// What the configurations of both have: which layers attend, and the convolutions of the others.
 struct Lfm2LayersConfig : DecoderConfig {
   Lfm2LayersConfig(const Config& c, const ModelOptions& options, const DecoderDefaults& defaults)
       : DecoderConfig(c, options, defaults),
@@ -148,12 +148,12 @@ struct Lfm2PartsBase {
   static void init_weights(const Layer&, const Settings&, DType) {}
 };
 
-/// LFM2's own, whose MLP may be of two thirds of what is written.
+/// LFM2's own configuration, whose MLP may be two thirds as wide as the file says.
 struct Lfm2Config : Lfm2LayersConfig {
   Lfm2Config(const Config& c, const ModelOptions& options);
 
  private:
-  /// Two thirds, times a factor, up to a multiple of a block.
+  /// Takes two thirds, times a factor, and rounds up to a multiple of a block.
   void adjust_intermediate_size(const Config& c);
 };
 

@@ -11,12 +11,12 @@
 
 namespace memtape::family {
 
-/// norm.weight.dtype, which is FSDP's where it casts parameters.
+/// norm.weight.dtype. If FSDP casts parameters, it is FSDP's dtype.
 inline DType weight_dtype(const nn::ModuleNode& norm) {
   return norm.parameters.front().tensor.dtype();
 }
 
-/// x + mixer(norm(x)), where the residual may be held in float32.
+/// x + mixer(norm(x)). The residual may be held in float32.
 template <class Mixer, class Settings, class Norm = LlamaRMSNorm>
 class MambaBlock : public nn::GradientCheckpointingLayer<MambaBlock<Mixer, Settings, Norm>> {
  public:

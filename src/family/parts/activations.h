@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activation a configuration names.
+// The activation that a configuration names.
 #pragma once
 
 #include "model/config.h"
@@ -7,7 +7,7 @@
 
 namespace memtape::family {
 
-/// ACT2FN[config.KEY]; an unknown name is a failure of the configuration that names the nearest.
+/// ACT2FN[config.KEY]. An unknown name fails with the nearest known one.
 nn::Activation activation(const Config& config, const char* key, std::string_view otherwise);
 
 }  // namespace memtape::family

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attention functions that models choose among by config._attn_implementation
-// (integrations/sdpa_attention.py and each family's eager_attention_forward, which differ in
-// little: see AttentionCall).
+// The attention functions among which config._attn_implementation chooses:
+// integrations/sdpa_attention.py and the eager_attention_forward of each family. The latter differ
+// in little (see AttentionCall).
 #pragma once
 
 #include <optional>
@@ -24,21 +24,21 @@ struct AttentionCall {
   double dropout = 0.0;
   bool is_causal = true;
   std::optional<double> softcap =
-      std::nullopt;  ///< eager only: scores through a tanh of this height
+      std::nullopt;  ///< eager attention only: the height of a tanh over the scores
   EagerSoftmax eager_softmax = EagerSoftmax::float32;
   bool eager_output_packed =
       true;  ///< transpose(1, 2).contiguous(); GPT-2 leaves the copy to its reshape
   const Change* interface_since =
-      &changes::kAttentionsAreInterfaces;  ///< before, see written_out_attention
+      &changes::kAttentionsAreInterfaces;  ///< before that: written_out_attention
 };
 
-/// Output [B, S, H, D] of q [B, H, S, D], k and v [B, Hkv, S, D]. A float `attention_mask` is added
-/// to the scores, a bool one says what is seen.
+/// Returns [B, S, H, D] for q [B, H, S, D], k and v [B, Hkv, S, D]. A float `attention_mask` is
+/// added to the scores; a bool one says what is seen.
 Tensor attention_interface(const AttentionCall& call, const Tensor& query, const Tensor& key,
                            const Tensor& value, const Tensor& attention_mask);
 
-/// The same as modules had it written out: what they are given takes the names of what is made of
-/// it.
+/// The same attention as modules had it written out before. Their code reuses the names of its
+/// arguments, so `query`, `key` and `value` hold what is made of them.
 Tensor written_out_attention(const AttentionCall& call, Tensor& query, Tensor& key, Tensor& value,
                              const Tensor& attention_mask);
 

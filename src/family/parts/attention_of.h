@@ -32,7 +32,7 @@
 
 namespace memtape::family {
 
-/// What modules hand to the attention function of their configuration.
+/// What modules hand to the attention function that their configuration names.
 AttentionCall attention_call(const DecoderConfig& config);
 
 template <class Steps>
@@ -55,7 +55,7 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
     asks_own_rope_ = c.own_ropes == OwnRopes::asked;
   }
 
-  /// Where each attention makes cos and sin itself, `position_embeddings` holds the positions.
+  /// If each attention makes cos and sin itself, `position_embeddings` holds the positions.
   Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
                  const CosSin& position_embeddings) {
     const Dims input_shape = hidden_states.sizes().leading();
@@ -156,11 +156,11 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
   bool asks_own_rope_ = false;
 };
 
-/// Gives q and k rotated, in turn.
+/// Returns q and k rotated, in this order.
 using Rotation = std::pair<Tensor, Tensor> (*)(const Tensor& q, const Tensor& k,
                                                const CosSin& cos_sin);
 
-/// A rotation alone.
+/// Steps that only rotate.
 template <Rotation rotation>
 struct Rotated {
   Rotated(const nn::Scope&, const DecoderConfig&, std::int64_t) {}
@@ -169,14 +169,14 @@ struct Rotated {
   }
 };
 
-/// The same once all three projections are there (Mllama, Qwen2-VL).
+/// The same, but it rotates after all three projections exist (Mllama, Qwen2-VL).
 template <Rotation rotation>
 struct ProjectedThenRotated : Rotated<rotation> {
   using Rotated<rotation>::Rotated;
   void projected(Tensor&, Tensor&, Tensor&) const {}
 };
 
-/// What norms of q and k are called.
+/// The names of the norms of q and k.
 struct NormNames {
   const char *query = "q_norm", *key = "k_norm";
 };
@@ -194,14 +194,14 @@ struct NormPair {
   Norm q_norm, k_norm;
 };
 
-/// Norms on each head.
+/// Normalizes each head of q and k.
 template <class Norm>
 struct HeadNorms : NormPair<Norm> {
   HeadNorms(const nn::Scope& scope, const DecoderConfig& c, const NormNames& names = {})
       : NormPair<Norm>(scope, c.head_dim, c.head_dim, names) {}
 };
 
-/// Norms over all heads of q at once, and of k, as soon as each is projected (Olmo2Attention of
+/// Normalizes all heads of q at once as soon as q is projected, and k likewise (Olmo2Attention of
 /// models/olmo2/modular_olmo2.py).
 template <class Norm, Rotation rotation>
 struct WholeNorms : ProjectedThenRotated<rotation> {

@@ -8,8 +8,8 @@
 
 namespace memtape::family {
 
-/// A rotation, and dropout of the settings' residual_dropout behind the output projection
-/// (StarCoder2, Seed-OSS).
+/// Rotates, and applies the settings' residual_dropout behind the output projection (StarCoder2,
+/// Seed-OSS).
 struct ResidualDropout : Rotated<apply_rotary_pos_emb> {
   template <class Settings>
   ResidualDropout(const nn::Scope& scope, const Settings& c, std::int64_t layer)
@@ -20,15 +20,14 @@ struct ResidualDropout : Rotated<apply_rotary_pos_emb> {
   double residual_dropout;
 };
 
-/// A rotation once all three are taken apart into heads (GLM's mixtures).
+/// Rotates after all three projections are taken apart into heads (GLM's mixtures).
 template <Rotation rotation>
 struct TakenApartThenRotated : Rotated<rotation> {
   using Rotated<rotation>::Rotated;
   void heads(Tensor&, Tensor&) const {}
 };
 
-/// Other steps over q, k and v that are clipped in place where the settings' clips_qkv says so
-/// (OLMo, OLMoE).
+/// Adds to other steps: clips q, k and v in place if the settings' clips_qkv says so (OLMo, OLMoE).
 template <class Steps>
 struct Clipped : Steps {
   template <class Settings>

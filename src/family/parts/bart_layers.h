@@ -14,7 +14,7 @@
 
 namespace memtape::family {
 
-/// One of the two stacks.
+/// The encoder or the decoder.
 struct BartStack {
   std::int64_t layers = 12, attention_heads = 16, ffn_dim = 4096;
 };
@@ -38,7 +38,7 @@ struct BartLayerConfig {
   bool is_whisper = false;  ///< queries scaled by themselves, keys without bias, all of them packed
 };
 
-/// An embedding times a number, be it 1.
+/// An embedding times a number, even if that is 1.
 class BartScaledWordEmbedding : public nn::Embedding {
  public:
   using Embedding::Embedding;
@@ -52,7 +52,7 @@ enum class BartAttentionKind { encoder, decoder, cross };
 class BartAttention : public nn::Module<BartAttention> {
  public:
   BartAttention(const nn::Scope& scope, const BartLayerConfig& c, BartAttentionKind kind);
-  /// `key_value_states`, may be undefined, are attended to instead of `hidden_states`.
+  /// If `key_value_states` is defined, the queries attend to it instead of `hidden_states`.
   Tensor forward(const Tensor& hidden_states, const Tensor& key_value_states,
                  const Tensor& attention_mask);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BERT's encoder, mirroring transformers 5.17 models/bert/modeling_bert.py: attention without a
-// mask for whole batches, and norms after each branch. RoBERTa inherits it
+// mask for whole batches, and a norm after each branch. RoBERTa inherits it
 // (models/roberta/modular_roberta.py), ELECTRA repeats it.
 #pragma once
 
@@ -42,7 +42,7 @@ class BertSelfAttention : public nn::Module<BertSelfAttention> {
   nn::Linear query_, key_, value_;
 };
 
-/// BertSelfOutput and BertOutput: a projection, dropout, and the norm of its sum with the branch's
+/// BertSelfOutput and BertOutput: a projection, dropout, and a norm over the sum with the branch's
 /// input.
 class BertOutput : public nn::Module<BertOutput> {
  public:
@@ -86,7 +86,7 @@ class BertLayer : public nn::GradientCheckpointingLayer<BertLayer> {
   BertOutput output_;
 };
 
-/// Tables of words, positions and token types, summed up and normed; of `width`.
+/// The sum of word, position and token type embeddings of size `width`, and a norm over it.
 class BertEmbeddings : public nn::Module<BertEmbeddings> {
  public:
   BertEmbeddings(const nn::Scope& scope, const BertConfig& config);
@@ -104,13 +104,13 @@ class BertEmbeddings : public nn::Module<BertEmbeddings> {
   Tensor position_ids_, token_type_ids_;
 };
 
-/// embeddings + position_embeddings, in place where the release has it so.
+/// embeddings + position_embeddings, in place if the release does so.
 void add_positions(Tensor& embeddings, const Tensor& position_embeddings);
 
-/// The tables of a batch's token types, seen at its positions (torch.gather of the buffer).
+/// The embeddings of a batch's token types at its positions (torch.gather of the buffer).
 Tensor gather_token_types(const Tensor& token_type_ids, const Tensor& position_ids);
 
-/// The mask of a batch, and what it is made of where forward holds on to that.
+/// The mask of a batch, and the tensor that it is made of if forward keeps that alive.
 struct EncoderMask {
   Tensor given, extended;
 };
@@ -118,10 +118,10 @@ struct EncoderMask {
 EncoderMask encoder_mask(AttentionImplementation attention, const Tensor& given_mask,
                          const Tensor& embedding_output);
 
-/// What BertModel.forward began with in transformers 4.
+/// The check for padding with which BertModel.forward began in transformers 4.
 void look_for_padding_before_5(const Tensor& input_ids);
 
-/// BertModel over `Embeddings`, made with (scope, config), and a stack of layers of that name.
+/// BertModel over `Embeddings`, made with (scope, config), and a stack of `Layer`.
 template <class Embeddings, class Layer = BertLayer>
 class BertModel : public nn::Module<BertModel<Embeddings, Layer>> {
  public:

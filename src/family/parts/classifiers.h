@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heads that are no language models': AutoModelForSequenceClassification, TokenClassification,
-// QuestionAnswering and MultipleChoice, as decoders have them (transformers 5.17,
-// modeling_layers.py) and as encoders do, each in its modeling_FAMILY.py.
+// The heads of AutoModelForSequenceClassification, TokenClassification, QuestionAnswering and
+// MultipleChoice: as decoders have them (transformers 5.17, modeling_layers.py), and as each
+// encoder has them in its modeling_FAMILY.py.
 #pragma once
 
 #include "family/facts.h"
@@ -9,40 +9,40 @@
 
 namespace memtape::family {
 
-/// Whether the models of that family have the head, and it is modelled.
+/// Whether models of that family have the head and it is modelled.
 bool has_classifier(const FamilyFacts& facts, Task task);
 
-/// What `config` says of the head: num_labels (else as many as id2label names, else 2), and the
-/// dropout before it.
+/// What `config` says about the head: num_labels (else the number of names in id2label, else 2),
+/// and the dropout before it.
 ModelOptions with_classifier(const Config& config, const FamilyFacts& facts, ModelOptions options);
 
-/// CrossEntropyLoss()(logits.view(-1, num_labels), labels.view(-1)), where there are labels.
+/// CrossEntropyLoss()(logits.view(-1, num_labels), labels.view(-1)), if there are labels.
 ModelOutput classified(Tensor logits, const Batch& batch);
 
-/// The start's and the end's logits of [B, S, 2], and the mean of both losses.
+/// The logits of start and end from [B, S, 2], and the mean of both losses.
 ModelOutput located(const Tensor& logits, const Batch& batch);
 
-/// What a text's sample is for that head: four texts to choose from, or one.
+/// The sample of a text for that head: four texts to choose from, or one.
 SampleSizes classifier_sample(Task task, std::int64_t sequence_length);
 
-/// What a decoder's head of tokens is called, and whether its loss is computed in float32.
+/// The name of a decoder's head for tokens, and whether its loss is computed in float32.
 struct TokenHead {
   std::string_view name = "score";
   bool in_float32 = true;
 };
 
-/// GenericFor..., or the classes of their own that older decoders have: `score` or `qa_outputs`
-/// over a decoder's last hidden states. No module but for classifiers.
+/// The head `score` or `qa_outputs` over a decoder's last hidden states: the GenericFor... classes,
+/// or the classes of their own that older decoders have. Only classifiers have this module.
 class GenericClassifier {
  public:
   GenericClassifier(const nn::Scope& root, const ModelOptions& options,
                     const TokenHead& token_head = {});
 
-  /// The head of that task, or none for a language model.
+  /// The head for that task; empty for a language model.
   static std::optional<GenericClassifier> made(const nn::Scope& root, const ModelOptions& options,
                                                const TokenHead& token_head = {});
 
-  /// The module's name, and how many numbers it gives of each token.
+  /// The name of the module, and how many numbers it returns for each token.
   std::string_view name() const;
   std::int64_t width() const;
   bool has_bias() const { return task_ != Task::sequence_classification; }

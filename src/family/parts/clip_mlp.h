@@ -10,7 +10,7 @@ namespace memtape::family {
 
 class ClipMLP : public nn::Module<ClipMLP> {
  public:
-  /// Of settings with a hidden_size, an intermediate_size and a hidden_act.
+  /// Made from settings that have a hidden_size, an intermediate_size and a hidden_act.
   template <class Settings>
   ClipMLP(const nn::Scope& scope, const Settings& c)
       : Module(scope),

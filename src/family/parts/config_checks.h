@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold between two settings of a configuration, said the same way for every family.
+// Relations that must hold between settings of a configuration, with the same error text for every
+// family.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,11 @@
 
 namespace memtape::family {
 
-/// `divisor`, found under `key`, must divide `number` without remainder.
+/// Fails unless `divisor`, the value of `key`, divides `number`.
 void check_divides(const Config& config, const char* key, std::int64_t divisor,
                    std::int64_t number);
 
-/// All heads together must be as wide as the hidden states.
+/// Fails unless all heads together are as wide as the hidden states.
 void check_heads_fill(const Config& config, std::int64_t heads, std::int64_t head_dim,
                       std::int64_t hidden_size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both generations of DeBERTa are told, and their embeddings; mirroring transformers 5.17
-// models/deberta/modeling_deberta.py and models/deberta_v2/modeling_deberta_v2.py.
+// The settings and the embeddings that both generations of DeBERTa share; mirroring transformers
+// 5.17 models/deberta/modeling_deberta.py and models/deberta_v2/modeling_deberta_v2.py.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct DebertaConfig : BertConfig {
   void read_pos_att_type(const Config& c);
 };
 
-/// Tables of words, positions and token types, normed by `Norm` and masked.
+/// The sum of word, position and token type embeddings, normalized by `Norm` and masked.
 template <class Norm>
 class DebertaEmbeddings : public nn::Module<DebertaEmbeddings<Norm>> {
  public:

@@ -31,7 +31,7 @@ class ContextPooler : public nn::Module<ContextPooler> {
   nn::Activation activation_;
 };
 
-/// Of sequences, which looks for the texts that have a label, and of choices.
+/// Classifies sequences, and then looks for the texts that have a label; or chooses between texts.
 class ContextClassifier final : public ClassifierHead {
  public:
   ContextClassifier(const nn::Scope& root, const ClassifierWidths& widths,
@@ -46,7 +46,7 @@ class ContextClassifier final : public ClassifierHead {
   nn::Dropout dropout_;
 };
 
-/// `Model` under the heads of its sequences, tokens, answers and choices.
+/// `Model` with the heads for sequences, tokens, answers and choices.
 template <class Model>
 ModelPointer build_deberta_classifier(const Config& c, const typename Model::Settings& config,
                                       const ModelOptions& options) {

@@ -23,7 +23,7 @@
 
 namespace memtape::family {
 
-/// The masks a model makes once and hands to its layers by type.
+/// The masks that a model makes once and hands to its layers by their type.
 struct LayerMasks {
   Tensor full_attention, sliding_attention;
   const Tensor& of(LayerType type) const {
@@ -31,12 +31,13 @@ struct LayerMasks {
   }
 };
 
-/// One mask for all layers, or causal_mask_mapping: the full one always, the sliding one where a
-/// layer slides.
+/// Makes one mask for all layers, or a causal_mask_mapping: always a full mask, and a sliding one
+/// if a layer slides.
 LayerMasks create_layer_masks(const DecoderConfig& config, const Tensor& attention_mask,
                               const Tensor& inputs_embeds, const Tensor& position_ids);
 
-/// Where the tokens stand: for masks and layers (may be undefined), and for the rope.
+/// The positions of the tokens: for masks and layers (may be undefined), and for the rotary
+/// embedding.
 struct Positions {
   Tensor text, rotary;
 };
@@ -51,26 +52,27 @@ struct DecoderParts {
     const Tensor ids = position_ids_for(inputs_embeds);
     return {ids, ids};
   }
-  /// Layers of one kind do the same.
+  /// Layers with equal kind run the same ops, so the repeated ones need not be run
+  /// (nn/layer_stack.h).
   static int layer_kind(const DecoderConfig& c, std::size_t layer) {
     return static_cast<int>(c.layer_types[layer]);
   }
-  /// Right after the embedding.
+  /// Runs right after the embedding.
   static void scale_embeddings(Tensor&, const DecoderConfig&) {}
-  /// What the first layer gets, once the masks are made.
+  /// Makes the input of the first layer, once the masks are made.
   static Tensor enter_layers(const Tensor& inputs_embeds, const DecoderConfig&) {
     return inputs_embeds;
   }
-  /// The last norm comes before the first layer, too.
+  /// Whether the last norm also runs before the first layer.
   static constexpr bool kNormsEmbeddings = false;
-  /// The masks are made by the model around this one, which has no positions yet.
+  /// Whether the model around this one makes the masks, which has no positions yet.
   static constexpr bool kMasksComeFirst = false;
-  /// The masks of all layers.
+  /// Makes the masks of all layers.
   static LayerMasks make_masks(const DecoderConfig& c, const Tensor& attention_mask,
                                const Tensor& inputs_embeds, const Tensor& position_ids) {
     return create_layer_masks(c, attention_mask, inputs_embeds, position_ids);
   }
-  /// Between the head and the loss.
+  /// Runs between the head and the loss.
   static void cap_logits(Tensor&, const DecoderConfig&) {}
 };
 
@@ -116,8 +118,8 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     return norm_(hidden_states);
   }
 
-  /// The modules of a part, in the order in which a stage registers them: its ends before and after
-  /// its layers, the rotary embedding last.
+  /// The modules of a part in the order in which a stage registers them: what comes before and
+  /// after its layers, then the rotary embedding.
   std::vector<const nn::ModuleNode*> stage_modules(const StageRange& range, nn::ModuleNode& head) {
     std::vector<const nn::ModuleNode*> modules;
     if (range.embeds) modules.push_back(&embed_tokens.node());
@@ -128,9 +130,9 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
     return modules;
   }
 
-  /// What a stage computes: tokens or hidden states to hidden states. Each stage counts positions
-  /// and makes cos and sin for itself, and masks where attention cannot do without. `head` makes
-  /// logits of the last stage's hidden states while all that is still there.
+  /// What a stage computes: hidden states from tokens or hidden states. Each stage counts positions
+  /// and makes cos and sin for itself, and masks if attention needs them. In the last stage `head`
+  /// makes logits of the hidden states while everything else is still alive.
   template <class Head>
   Tensor forward_stage(const StageRange& range, const Tensor& input, const Head& head) {
     Tensor x = input;
@@ -159,7 +161,8 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   typename Parts::Embedding embed_tokens;
 
  private:
-  /// cos and sin of the positions; the positions themselves where each attention makes its own.
+  /// Returns cos and sin of the positions, or the positions themselves if each attention makes its
+  /// own.
   auto embed_positions(const Tensor& x, const Tensor& position_ids) {
     using Embedded = decltype((*rotary_emb_)(x, position_ids));
     if constexpr (std::is_same_v<Embedded, CosSin>)
@@ -173,7 +176,7 @@ class DecoderModel : public nn::Module<DecoderModel<Parts>> {
   std::optional<typename Parts::Rotary> rotary_emb_;
 };
 
-/// A decoder and its head as a pipeline cuts them.
+/// A decoder and its head, as a pipeline cuts them.
 template <class Parts, class Model>
 class DecoderStages final : public StageParts {
  public:

@@ -14,7 +14,7 @@
 
 namespace memtape::family {
 
-/// The class defaults of a configuration_FAMILY.py; 0 where the class has None.
+/// The defaults of a configuration_FAMILY.py; 0 if the class has None.
 struct DecoderDefaults {
   std::int64_t vocab_size = 32000, hidden_size = 4096, intermediate_size = 11008;
   std::int64_t num_hidden_layers = 32, num_attention_heads = 32, num_key_value_heads = 0,
@@ -23,7 +23,7 @@ struct DecoderDefaults {
   bool tie_word_embeddings = false;
 };
 
-/// The rotary embeddings that attentions had of their own before transformers 4.48.
+/// The rotary embeddings that attentions themselves had before transformers 4.48.
 enum class OwnRopes {
   none,
   unread,  ///< beside the model's, whose cos and sin they are given
@@ -55,23 +55,23 @@ struct DecoderConfig {
   bool has_sliding_layers() const;
 
   OwnRopes own_ropes = OwnRopes::none;
-  /// Says that attentions have ropes of their own, in releases where they do.
+  /// Marks that attentions have rotary embeddings of their own, in releases where they do.
   void have_own_ropes(OwnRopes ropes);
 };
 
-/// The window of each layer, 0 where it does not slide.
+/// The window of each layer; 0 for a layer that does not slide.
 std::vector<std::int64_t> sliding_windows(const DecoderConfig& config);
 
-/// config.layer_types, or `otherwise(layer)` where the key is absent.
+/// config.layer_types, or `otherwise(layer)` if the key is absent.
 std::vector<LayerType> read_layer_types(const Config& c, std::int64_t layers,
                                         LayerType (*otherwise)(std::int64_t layer));
 
-/// The rule of Cohere 2 and AFMoE: each `every`th layer attends to all, the others to a window,
-/// `window` unless one is named; both masks are made.
+/// The rule of Cohere 2 and AFMoE: each `every`th layer attends to everything, the others to a
+/// window, which is `window` unless the configuration names one. Both masks are made.
 void read_sliding_pattern(const Config& c, DecoderConfig& config, std::int64_t every,
                           std::int64_t window);
 
-/// Sliding layers need a window.
+/// Fails if layers slide and there is no window.
 void check_sliding_window(const Config& c, const DecoderConfig& config);
 
 /// The rule of Qwen2 and Qwen3: layers from max_window_layers on slide when use_sliding_window is

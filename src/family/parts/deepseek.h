@@ -23,7 +23,7 @@ struct DeepseekConfig : DeepseekMoeConfig {
   std::int64_t qk_head_dim() const { return qk_nope_head_dim + qk_rope_head_dim; }
 };
 
-/// How a family turns q [B, H, S, D] and the one k [B, 1, S, D].
+/// How a family rotates q [B, H, S, D] and the one k [B, 1, S, D].
 using LatentRotation = std::pair<Tensor, Tensor> (*)(const Tensor& q, const Tensor& k,
                                                      const CosSin& position_embeddings);
 
@@ -38,14 +38,14 @@ class LatentProjections {
  public:
   LatentProjections(const nn::Scope& scope, const DeepseekConfig& c);
 
-  /// q_proj, or with a q_lora_rank two projections and a norm between, of which the first and the
-  /// norm are query_latent.
+  /// q_proj; or, if there is a q_lora_rank, two projections with a norm between them. query_latent
+  /// holds the first projection and the norm.
   Tensor queries(const Tensor& hidden_states);
   Tensor query_latent(const Tensor& hidden_states);
   Tensor expand_queries(const Tensor& latent) { return (*q_b_proj_)(latent); }
 
   LatentStates project(const In& queries, const Tensor& hidden_states);
-  /// Keys and values of all heads.
+  /// Expands the latent to keys and values of all heads.
   std::pair<Tensor, Tensor> expand_kv(const Tensor& latent, const Tensor& given_k_rot);
   Tensor project_output(const Tensor& attn_output) { return (*o_proj_)(attn_output); }
 
@@ -59,7 +59,7 @@ class LatentProjections {
   std::optional<nn::Linear> kv_b_proj_, o_proj_;
 };
 
-/// What becomes of whole queries [B, H, S, D] before attention.
+/// What is done to whole queries [B, H, S, D] before attention.
 using QueryScaling = Tensor (*)(const Tensor& query_states);
 
 /// DeepseekV2Attention, DeepseekV3Attention, and Mistral4Attention, which scales queries.
@@ -85,7 +85,7 @@ class RotatedLatentAttention : public LatentAttention {
       : LatentAttention(scope, c, Rotate) {}
 };
 
-/// DeepseekV3Attention: by pairs of neighbours, or by halves where the configuration says so.
+/// DeepseekV3Attention: rotates neighbouring pairs, or halves if the configuration says so.
 class DeepseekV3Attention : public LatentAttention {
  public:
   DeepseekV3Attention(const nn::Scope& scope, const DeepseekConfig& c, QueryScaling scale = nullptr)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeepSeek's blocks of experts beside experts that all tokens share, in the first layers an MLP;
-// GLM 4.5 and others inherit them. Mirrors transformers 5.17
+// DeepSeek's blocks of routed experts and shared ones, which all tokens use; the first layers have
+// an MLP instead. GLM 4.5 and others inherit them. Mirrors transformers 5.17
 // models/deepseek_v3/modeling_deepseek_v3.py and models/glm4_moe/modeling_glm4_moe.py.
 #pragma once
 
@@ -35,8 +35,8 @@ struct DeepseekMoeConfig : MoeConfig {
 std::vector<bool> read_mlp_layer_types(const Config& c, std::int64_t layers,
                                        std::int64_t first_k_dense_replace);
 
-/// The locals of a router that chooses the `topk_group` best groups by their scores [T, G]: they
-/// live to its end.
+/// The locals of a router that chooses the `topk_group` best groups by their scores [T, G]. They
+/// live until the router returns.
 struct GroupChoice {
   GroupChoice(const Tensor& group_scores, const DeepseekMoeConfig& c);
   Tensor group_scores, group_idx, group_mask;
@@ -49,12 +49,12 @@ Tensor best_two_of(const Tensor& groups);
 /// router_logits of the routers that compute them in float32.
 Tensor float32_router_logits(const Tensor& hidden_states, const Tensor& weight);
 
-/// The tail of the routers that choose among the groups with the best two experts: the experts with
-/// the best `scores_for_choice` [T, E], weighted by their `scores` [T, E].
+/// The end of routers that choose among groups by the sum of their two best experts: picks the
+/// experts with the best `scores_for_choice` [T, E] and weights them by their `scores` [T, E].
 Routing route_by_groups(Tensor router_logits, const Tensor& scores, Tensor scores_for_choice,
                         const DeepseekMoeConfig& c);
 
-/// Sigmoid scores with a bias to keep the load even.
+/// Takes sigmoid scores, with a bias that keeps the load even.
 class DeepseekV3TopkRouter : public nn::Module<DeepseekV3TopkRouter> {
  public:
   DeepseekV3TopkRouter(const nn::Scope& scope, const DeepseekMoeConfig& c);
@@ -65,7 +65,7 @@ class DeepseekV3TopkRouter : public nn::Module<DeepseekV3TopkRouter> {
   Tensor weight_, e_score_correction_bias_;
 };
 
-/// DeepseekV2Moe, DeepseekV3MoE over the family's router, made with (scope, config).
+/// DeepseekV2Moe and DeepseekV3MoE over the family's router, which is made with (scope, config).
 template <class Router>
 class DeepseekMoe : public nn::Module<DeepseekMoe<Router>> {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeepSeek-V4's attention: one head of keys that are values, too, over a sliding window, and in
-// most layers beside it keys compressed from windows of tokens, of which an indexer may choose;
-// mirroring transformers 5.17 models/deepseek_v4/modeling_deepseek_v4.py.
+// DeepSeek-V4's attention. One head of keys, which are also the values, covers a sliding window.
+// Most layers also have keys that are compressed from windows of tokens; an indexer may choose
+// among them. Mirrors transformers 5.17 models/deepseek_v4/modeling_deepseek_v4.py.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace memtape::family {
 
-/// kv_proj to rotary_emb of a compressor or of an indexer: windows of tokens brought down to one
-/// entry each by a gated sum.
+/// The modules from kv_proj to rotary_emb of a compressor or an indexer: a gated sum reduces each
+/// window of tokens to one entry.
 class WindowPool {
  public:
   struct Shape {
@@ -30,7 +30,7 @@ class WindowPool {
     CosSin cos_sin;
   };
   Locals operator()(const Tensor& hidden_states);
-  /// An indexer's queries [B, S, H, D]; `cos_sin` outlives them.
+  /// The queries of an indexer [B, S, H, D]; `cos_sin` outlives them.
   Tensor queries(const Tensor& hidden_states, const Tensor& q_residual, const Tensor& position_ids,
                  CosSin& cos_sin);
 
@@ -49,7 +49,7 @@ class WindowPool {
   DeepseekV4RotaryEmbedding rotary_emb_;
 };
 
-/// DeepseekV4Indexer: which entries each query may see, -1 where there are fewer.
+/// DeepseekV4Indexer: the entries that each query may see, -1 if there are fewer.
 class DeepseekV4Indexer : public nn::Module<DeepseekV4Indexer> {
  public:
   DeepseekV4Indexer(const nn::Scope& scope, const DeepseekV4Config& c);
@@ -64,12 +64,12 @@ class DeepseekV4Indexer : public nn::Module<DeepseekV4Indexer> {
   nn::Linear weights_proj_;
 };
 
-/// DeepseekV4HCACompressor, and with an indexer DeepseekV4CSACompressor.
+/// DeepseekV4HCACompressor; with an indexer it is DeepseekV4CSACompressor.
 class DeepseekV4Compressor : public nn::Module<DeepseekV4Compressor> {
  public:
   DeepseekV4Compressor(const nn::Scope& scope, const DeepseekV4Config& c, CompressedKeys kind);
-  /// Entries [B, 1, T, D], and what queries see of them [B, 1, S, T]: undefined where there are
-  /// none.
+  /// Returns the entries [B, 1, T, D] and what the queries see of them [B, 1, S, T]; both are
+  /// undefined if there are none.
   std::pair<Tensor, Tensor> forward(const Tensor& hidden_states, const Tensor& q_residual,
                                     const Tensor& position_ids);
   void init_weights() const;

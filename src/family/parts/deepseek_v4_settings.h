@@ -35,7 +35,8 @@ struct DeepseekV4Config : MoeConfig {
   void read_ropes(const Config& c);
 };
 
-/// Frequencies for layers without and with compressed keys; each module that rotates has its own.
+/// The frequencies of layers without and with compressed keys. Each module that rotates has its
+/// own.
 class DeepseekV4RotaryEmbedding : public nn::Module<DeepseekV4RotaryEmbedding> {
  public:
   enum class Kind { main, compress };
@@ -48,8 +49,7 @@ class DeepseekV4RotaryEmbedding : public nn::Module<DeepseekV4RotaryEmbedding> {
   RotaryEmbedding main_, compress_;
 };
 
-/// apply_rotary_pos_emb: the last dimensions of each head rotated, neighbours by neighbours, in
-/// float32.
+/// apply_rotary_pos_emb: rotates the last dimensions of each head in float32, neighbours in pairs.
 Tensor rotate_tail(const Tensor& x, const Tensor& cos, Tensor sin);
 
 }  // namespace memtape::family

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoders under the heads of classifiers.h: the body is the family's, and so is what it puts
-// between the last hidden states and the logits.
+// Encoders with the heads of classifiers.h. The family supplies the body and the layers between the
+// last hidden states and the logits.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace memtape::family {
 
-/// From the last hidden states to logits. `features` is the forward's local variable, which lives
-/// until the loss is there: the hidden states first, then what the head makes of them. The batch's
-/// attention mask may be undefined.
+/// Makes logits from the last hidden states. `features` is the forward's local variable, which
+/// lives until the loss is computed: it holds the hidden states first, then what the head makes of
+/// them. The batch's attention mask may be undefined.
 class ClassifierHead {
  public:
   ClassifierHead() = default;
@@ -21,7 +21,7 @@ class ClassifierHead {
   ClassifierHead(const ClassifierHead&) = delete;
   ClassifierHead& operator=(const ClassifierHead&) = delete;
   virtual Tensor logits(Tensor& features, const Tensor& attention_mask) = 0;
-  /// Of sequences and tokens, and their loss.
+  /// The output for sequences and tokens, with their loss.
   virtual ModelOutput output(Tensor logits, const Batch& batch);
 };
 
@@ -30,12 +30,12 @@ struct ClassifierWidths {
   double dropout;
 };
 
-/// Of models whose classifier_dropout is hidden_dropout_prob where it is not set; no dropout comes
-/// before qa_outputs.
+/// For models whose classifier_dropout defaults to hidden_dropout_prob. No dropout runs before
+/// qa_outputs.
 ClassifierWidths classifier_widths(const ModelOptions& options, std::int64_t hidden_size,
                                    double hidden_dropout_prob);
 
-/// `dropout` and `classifier`, of every token.
+/// `dropout` and `classifier` over every token.
 class TokenClassifier final : public ClassifierHead {
  public:
   TokenClassifier(const nn::Scope& root, const ClassifierWidths& widths);
@@ -46,7 +46,7 @@ class TokenClassifier final : public ClassifierHead {
   nn::Linear classifier_;
 };
 
-/// `qa_outputs`; DistilBERT drops out before it, others have no dropout there.
+/// `qa_outputs`. DistilBERT has a dropout before it, the others do not.
 class AnswerLocator final : public ClassifierHead {
  public:
   AnswerLocator(const nn::Scope& root, const ClassifierWidths& widths);
@@ -57,14 +57,14 @@ class AnswerLocator final : public ClassifierHead {
   std::optional<nn::Dropout> dropout_;
 };
 
-/// The heads of tokens and answers, which most encoders have alike.
+/// The heads for tokens and answers, which are alike in most encoders.
 std::unique_ptr<ClassifierHead> make_token_head(const nn::Scope& root, Task task,
                                                 const ClassifierWidths& widths);
 
-/// A body's pooler: a module with a projection (BERT), or the projection itself (ALBERT).
+/// The pooler of a body: a module with a projection (BERT), or the projection itself (ALBERT).
 enum class Pooler { module, projection };
 
-/// The pooler of the body, `dropout` and `classifier`, of the first token.
+/// The pooler of the body, then `dropout` and `classifier`, over the first token.
 class PooledClassifier final : public ClassifierHead {
  public:
   PooledClassifier(const nn::Scope& root, const nn::Scope& body, const ClassifierWidths& widths,
@@ -92,7 +92,7 @@ class DenseClassifier final : public ClassifierHead {
   nn::Linear out_proj_;
 };
 
-/// RoBERTa's heads: a DenseClassifier of sequences, a PooledClassifier of choices.
+/// The heads of RoBERTa: a DenseClassifier for sequences, a PooledClassifier for choices.
 std::unique_ptr<ClassifierHead> make_dense_head(const nn::Scope& root, const nn::Scope* body,
                                                 const ModelOptions& options,
                                                 const ClassifierWidths& widths);
@@ -134,7 +134,7 @@ class EncoderForClassification final : public PretrainedModel {
   }
 
  private:
-  /// Choices as so many rows.
+  /// Texts to choose from become so many rows.
   Tensor rows(const Tensor& texts) const {
     if (task_ != Task::multiple_choice || !texts.defined()) return texts;
     return texts.view({-1, texts.size(-1)});

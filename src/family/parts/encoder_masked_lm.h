@@ -12,7 +12,8 @@
 
 namespace memtape::family {
 
-/// Their attributes in the class; the head's may be within another ("cls.predictions").
+/// The names of body and head in the class; the head's may lie inside another module
+/// ("cls.predictions").
 struct MaskedLmNames {
   const char* body;
   std::string_view head;

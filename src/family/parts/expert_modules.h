@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MixtralSparseMoeBlock as it was before transformers 5.0: the gate and the three matrices of each
-// expert are linear layers of their own, which a quantization may take, and the experts run one
-// after the other, those without tokens among them (models/mixtral/modeling_mixtral.py of 4.48).
+// expert are separate linear layers, which can be quantized. The experts run one after the other,
+// also those without tokens (models/mixtral/modeling_mixtral.py of 4.48).
 #pragma once
 
 #include "family/parts/experts.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixture of experts: MoE settings, the experts and the routers that families share, mirroring
+// Mixture of experts: the settings, the experts and the routers that families share, mirroring
 // transformers 5.17 integrations/moe.py and models/{mixtral,qwen2_moe}/modeling_*.py.
 //
-// A model that asks for nothing gets the experts implementation "grouped_mm" (modeling_utils.py,
-// get_correct_experts_implementation), on every device and in every dtype; where torch's grouped_mm
-// wants a newer device, transformers' own loop stands in for it. generate() goes over to
-// "batched_mm" after the prefill; a configuration may ask for that in training, too. No size in
-// either depends on how the tokens are spread over the experts. "eager" runs the experts that were
-// hit one after the other (experts_eager.cpp): there each one's sizes are those of its tokens.
+// By default a model gets the experts implementation "grouped_mm" (modeling_utils.py,
+// get_correct_experts_implementation), on every device and in every dtype; if torch's grouped_mm
+// needs a newer device, transformers' own loop replaces it. generate() changes to "batched_mm"
+// after the prefill; a configuration may ask for that in training, too. In both, no size depends on
+// how the tokens are spread over the experts. "eager" runs the experts that got tokens one after
+// the other (experts_eager.cpp): there the sizes of each expert depend on the number of its tokens.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@
 
 namespace memtape::family {
 
-/// The class defaults of a configuration_FAMILY.py, and its names for them.
+/// The defaults of a configuration_FAMILY.py, and the names that it uses.
 struct MoeDefaults {
   Keys experts_key = "num_experts";
   std::int64_t num_experts = 64, num_experts_per_tok = 8;
@@ -41,21 +41,22 @@ struct MoeConfig : DecoderConfig {
   ExpertLoad expert_load;
 };
 
-/// What a router gives.
+/// What a router returns.
 struct Routing {
   Tensor logits, weights, indices;
 };
 
-/// What capture_outputs (utils/output_capturing.py) collects while a model's forward runs: the
-/// logits of every router.
+/// Collects the logits of every router while a model's forward runs, as capture_outputs does
+/// (utils/output_capturing.py).
 class RouterLogits {
  public:
   static constexpr ghost::Slot kSlot = ghost::Slot::router_logits;
   explicit RouterLogits(bool wanted);
 
-  /// For the model that is at work, if it wants them.
+  /// Adds logits for the running model, if it wants them.
   static void record(const Tensor& logits);
-  /// The model has returned: what layers compute again in backward is not collected.
+  /// Ends the collection when the model returns: what layers compute again in backward is not
+  /// collected.
   const std::vector<Tensor>& stop();
 
  private:
@@ -63,8 +64,8 @@ class RouterLogits {
   std::optional<ghost::Given<RouterLogits>> given_;
 };
 
-/// Softmax in float32, the k largest, brought to a sum of 1 if the configuration says so:
-/// Qwen2MoeTopKRouter. Mixtral always does that, and keeps the weights in float32.
+/// Qwen2MoeTopKRouter: takes a softmax in float32 and the k largest, normalized to a sum of 1 if
+/// the configuration says so. Mixtral always normalizes, and keeps the weights in float32.
 class TopKRouter : public nn::Module<TopKRouter> {
  public:
   enum class Style { mixtral, qwen2 };
@@ -78,7 +79,7 @@ class TopKRouter : public nn::Module<TopKRouter> {
   Tensor weight_;
 };
 
-/// What use_experts_implementation is told of a family's experts.
+/// What use_experts_implementation is told about a family's experts.
 struct ExpertsLayout {
   using ApplyGate = Tensor (*)(const Tensor& gate_up_out, const nn::Activation& act_fn);
   /// _default_apply_gate: act_fn(gate) * up of the two halves.
@@ -95,7 +96,7 @@ struct ExpertsLayout {
 class Experts : public nn::Module<Experts> {
  public:
   Experts(const nn::Scope& scope, const MoeConfig& c, const ExpertsLayout& layout = {});
-  /// [T, H] of [T, H], by the k experts and weights of each token.
+  /// Returns [T, H] for hidden states [T, H] and the k experts and weights of each token.
   Tensor forward(const Tensor& hidden_states, const Tensor& top_k_index,
                  const Tensor& top_k_weights);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExpertsLoop: `for expert_idx in expert_hit` of the classes of experts that run one after the
-// other: which tokens each has, and where its results are added (MixtralExperts.forward of
-// transformers 5.17 models/mixtral/modeling_mixtral.py).
+// ExpertsLoop: the loop `for expert_idx in expert_hit` of classes whose experts run one after the
+// other. It knows which tokens each expert has and where its results are added
+// (MixtralExperts.forward of transformers 5.17 models/mixtral/modeling_mixtral.py).
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace memtape::family {
 
-/// What a router gives for each token, [T, k].
+/// What a router returns for each token, [T, k].
 struct Picked {
   const Tensor& top_k_index;
   const Tensor& top_k_weights;
 };
 
-/// How a loop differs from MixtralExperts'.
+/// How a loop differs from that of MixtralExperts.
 struct LoopStyle {
   DType result;
   bool asks_each = true;  ///< `expert_idx == self.num_experts` makes a tensor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions as fairseq's models make them, of which transformers 5.17 has copies: counted over the
-// tokens that are no padding (models/roberta/modeling_roberta.py,
+// Positions as fairseq's models make them; transformers 5.17 has copies of that code. They are
+// counted over the tokens that are not padding (models/roberta/modeling_roberta.py,
 // create_position_ids_from_input_ids), and looked up in a table of sines
 // (models/m2m_100/modeling_m2m_100.py, models/xglm/modeling_xglm.py, get_embedding).
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace memtape::family {
 
-/// Whether the length of a cache, be it 0, is added to the positions.
+/// Whether the length of a cache is added to the positions, even if it is 0.
 enum class PastLength { added, left_out };
 
 /// [B, S] int64.

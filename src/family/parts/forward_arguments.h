@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ForwardArguments: what generate() passes to a model's forward beside tokens and mask, in force
-// while it lives. A training step passes none of it: the model counts its positions itself and
-// makes logits for every token.
+// ForwardArguments: what generate() passes to a model's forward in addition to tokens and mask. It
+// holds while this lives. A training step passes none of it: the model counts its positions itself
+// and makes logits for every token.
 #pragma once
 
 #include "family/caches/key_value_cache.h"
@@ -16,7 +16,7 @@ class ForwardArguments {
   /// (_optimize_model_for_decode).
   enum class Stage { prefill, decode };
 
-  /// `logits_to_keep`: of the last so many tokens; 0: of all.
+  /// `logits_to_keep`: logits are made for so many of the last tokens; 0 means for all.
   ForwardArguments(KeyValueCache* past_key_values, Tensor position_ids, std::int64_t logits_to_keep,
                    Stage stage);
 
@@ -38,10 +38,10 @@ bool is_decoding();
 /// The position_ids that were passed; undefined when none were.
 Tensor passed_position_ids();
 
-/// Those, else torch.arange(S) + past_seen_tokens, unsqueezed: [1, S].
+/// The passed position_ids, or torch.arange(S) + past_seen_tokens, unsqueezed to [1, S].
 Tensor position_ids_for(const Tensor& inputs_embeds);
 
-/// hidden_states[:, slice_indices, :]: those that the head makes logits of.
+/// hidden_states[:, slice_indices, :]: the states that the head makes logits of.
 Tensor kept_for_logits(const Tensor& hidden_states);
 
 }  // namespace memtape::family

@@ -45,7 +45,7 @@ class GatedDeltaNet : public nn::Module<GatedDeltaNet> {
   void init_weights() const;
 
  private:
-  /// What the projections give, and what the caller's frame holds of them.
+  /// What the projections return, and what the caller's frame keeps alive of it.
   struct Projected {
     Tensor states_qkvz, states_ba, query, key, value, mixed_qkv, z, b, a;
   };

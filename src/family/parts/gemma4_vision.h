@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gemma 4's vision tower and what embeds its outputs. A step without images passes them over: they
-// take memory, but get no gradients. Mirrors the constructors of transformers 5.17
+// Gemma 4's vision tower and the module that embeds its outputs. A step without images does not run
+// them: they take memory, but get no gradients. Mirrors the constructors of transformers 5.17
 // models/gemma4/modeling_gemma4.py.
 #pragma once
 
@@ -26,7 +26,7 @@ class Gemma4RMSNorm : public nn::Module<Gemma4RMSNorm> {
   Tensor weight_;
 };
 
-/// A Linear that may clip what goes in and out to bounds it keeps.
+/// A Linear that may clip its input and output to bounds that it stores.
 class Gemma4ClippableLinear {
  public:
   Gemma4ClippableLinear(const nn::Scope& scope, const Gemma4VisionConfig& c, std::int64_t in,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vision towers of GLM's models that take images and text. A step without images passes them
-// over: they take memory, but get no gradients. Mirrors the constructors of transformers 5.17
+// The vision towers of GLM's models that take images and text. A step without images does not run
+// them: they take memory, but get no gradients. Mirrors the constructors of transformers 5.17
 // models/glm4v/modeling_glm4v.py and models/glm_ocr/modeling_glm_ocr.py.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace memtape::family {
 
-/// GLM-OCR's has biases and norms of q and k, but no table of positions.
+/// The tower of GLM-OCR has biases and norms of q and k, but no table of positions.
 enum class GlmTower { glm4v, glm_ocr };
 
 struct GlmVisionConfig {

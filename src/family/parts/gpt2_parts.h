@@ -64,7 +64,7 @@ class GPT2MLP : public nn::Module<GPT2MLP<Projection>> {
   }
 
  private:
-  /// Conv1D takes its sizes the other way round.
+  /// Makes a Conv1D, which takes its sizes in the opposite order.
   static Projection projection(const nn::Scope& scope, std::int64_t in, std::int64_t out) {
     if constexpr (std::is_same_v<Projection, nn::Conv1D>)
       return Projection(scope, out, in);

@@ -35,16 +35,17 @@ struct GPTJConfig {
   bool tie_word_embeddings;
 };
 
-/// A layer's output, and the attention weights that the model's loop holds until the next layer is
-/// done.
+/// The output of a layer, and the attention weights that the model's loop keeps alive until the
+/// next layer is done.
 struct GPTJOutput {
   Tensor hidden_states, attn_weights;
 };
 
-/// [num_pos, dim] float32. What is divided without a dtype of its own is made in the model's.
+/// Returns [num_pos, dim] in float32. A quotient without a dtype of its own is made in the model's
+/// dtype.
 Tensor create_sinusoidal_positions(std::int64_t num_pos, std::int64_t dim, DType model_dtype);
 
-/// k_rot, k_pass, q_rot and q_pass, which the frame holds on to.
+/// k_rot, k_pass, q_rot and q_pass, which the frame keeps alive.
 struct GPTJParts {
   Tensor k_rot, k_pass, q_rot, q_pass;
 };

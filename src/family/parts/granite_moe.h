@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Granite's experts, and the one beside them that all tokens share; its mixtures and its hybrids
-// have them. Mirrors transformers 5.17 models/granitemoe/modular_granitemoe.py and
+// Granite's experts, and the shared one that all tokens use; its mixtures and its hybrids have
+// them. Mirrors transformers 5.17 models/granitemoe/modular_granitemoe.py and
 // models/granitemoeshared/modular_granitemoeshared.py.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace memtape::family {
 
-/// Any number: a product is made even with 1.
+/// A multiplier of any value: the product is computed even if it is 1.
 inline constexpr double kMultiplier = 1.0;
 
 struct GraniteMoeConfig : MoeConfig {

@@ -71,7 +71,7 @@ class HybridModel : public nn::Module<HybridModel<Parts>> {
     return scope;
   }
 
-  /// What post_init computes again.
+  /// Runs what post_init computes again.
   void finish(const nn::Scope& scope) {
     if (Parts::kRotary == Rotary::after_norm)
       rotary_emb_.emplace(scope / "rotary_emb", config_.rope);

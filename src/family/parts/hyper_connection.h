@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hyper-connections: a residual of `hc_mult` parallel streams [B, S, H, D] that learned weights
-// collapse before a block and mix after it, their matrix brought to doubly stochastic by Sinkhorn's
-// iteration; mirroring transformers 5.17 models/deepseek_v4/modeling_deepseek_v4.py.
+// Hyper-connections: the residual consists of `hc_mult` parallel streams [B, S, H, D]. Learned
+// weights collapse them before a block and mix them after it, by a matrix that Sinkhorn's iteration
+// makes doubly stochastic. Mirrors transformers 5.17 models/deepseek_v4/modeling_deepseek_v4.py.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class HyperConnection : public nn::Module<HyperConnection> {
   };
   Weights forward(const Tensor& hidden_streams);
 
-  /// What a layer makes of a block's output and the streams it had before.
+  /// Combines the output of a block with the streams that the layer had before.
   static Tensor mix(const Weights& weights, const Tensor& output, const Tensor& hidden_states);
 
  private:
@@ -42,7 +42,7 @@ class HyperConnection : public nn::Module<HyperConnection> {
   Tensor fn_, base_, scale_;
 };
 
-/// The streams' last collapse, before the model's norm.
+/// Collapses the streams a last time, before the model's norm.
 class HyperHead : public nn::Module<HyperHead> {
  public:
   HyperHead(const nn::Scope& scope, const HyperConnectionSettings& settings);

@@ -12,8 +12,8 @@
 
 namespace memtape::family {
 
-/// `Vision` is made with (scope of `model`, vision settings); it may say how the language model is
-/// called in `kLanguageModel`.
+/// `Vision` is made with (scope of `model`, vision settings). It may name the language model's
+/// module in `kLanguageModel`.
 template <class Vision, class Language>
 class ImageTextToText : public PretrainedModel {
  public:
@@ -21,7 +21,8 @@ class ImageTextToText : public PretrainedModel {
     typename Vision::Settings vision;
     typename Language::Settings text;
     bool use_cache = true;
-    bool replaces_image_token = false;  ///< it lies beyond the vocabulary (Gemma3Model.forward)
+    bool replaces_image_token =
+        false;  ///< the token lies beyond the vocabulary (Gemma3Model.forward)
   };
 
   ImageTextToText(const Settings& c, const ModelOptions& options)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ImageTower: what AutoModel.from_config(config.vision_config) makes of the towers that are known,
-// by their model_type (transformers 5.17).
+// ImageTower: the vision towers that AutoModel.from_config(config.vision_config) can make, by their
+// model_type (transformers 5.17).
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ class ImageTower {
   std::variant<std::monostate, ClipVisionTower, SiglipVisionTower, PixtralVisionTower> tower_;
 };
 
-/// vision_config of `c`, whose model_type is `otherwise` where it names none.
+/// The vision_config of `c`; its model_type is `otherwise` if it names none.
 ImageTower::Settings image_tower_settings(const Config& c, const ModelOptions& options,
                                           std::string_view otherwise);
 

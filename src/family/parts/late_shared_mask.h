@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoders whose layers share one causal mask that the model's own code made until all models came
-// to masking_utils.py.
+// Decoders whose layers share one causal mask, which the model's own code made until
+// masking_utils.py made the masks of all models.
 #pragma once
 
 #include "family/parts/decoder.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Llama's parts, mirroring transformers 5.17 models/llama/modeling_llama.py. Other families inherit
-// from them there (modular_*.py) and use them here; what DecoderConfig sets covers their small
-// differences.
+// from them there (modular_*.py) and use them here; DecoderConfig covers their small differences.
 #pragma once
 
 #include "family/parts/attention_of.h"
@@ -32,10 +31,10 @@ class LlamaMLP : public nn::Module<LlamaMLP> {
 
 using LlamaAttention = AttentionOf<Rotated<apply_rotary_pos_emb>>;
 
-/// The same with q, k and v all projected before the first is reshaped (Mllama, Qwen2-VL).
+/// The same, but q, k and v are all projected before the first one is reshaped (Mllama, Qwen2-VL).
 using ProjectingFirstAttention = AttentionOf<ProjectedThenRotated<apply_rotary_pos_emb>>;
 
-/// A part of layer `layer`, told which it is if it wants to know.
+/// A part of layer `layer`; it gets the number of the layer if its constructor takes one.
 template <class Part, class Settings>
 Part layer_part(const nn::Scope& scope, const Settings& c, std::int64_t layer) {
   if constexpr (std::is_constructible_v<Part, const nn::Scope&, const Settings&, std::int64_t>)
@@ -79,7 +78,7 @@ class PreNormDecoderLayer
 
 using LlamaDecoderLayer = PreNormDecoderLayer<LlamaAttention>;
 
-/// The settings of each family that is Llama but for its configuration.
+/// The settings of each family that differs from Llama only in its configuration.
 DecoderConfig llama_config(const Config& c, const ModelOptions& options);
 DecoderConfig mistral_config(const Config& c, const ModelOptions& options);
 DecoderConfig qwen2_config(const Config& c, const ModelOptions& options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mamba 2's mixer on torch's own ops, as transformers runs it where the kernels of mamba-ssm and
-// causal-conv1d are not installed: the scan is formed chunk by chunk out of products that are
-// summed right away. Mirrors transformers 5.17 models/mamba2/modeling_mamba2.py and
+// Mamba 2's mixer on torch's own ops, as transformers runs it if the kernels of mamba-ssm and
+// causal-conv1d are not installed. The scan goes chunk by chunk, over products that are summed at
+// once. Mirrors transformers 5.17 models/mamba2/modeling_mamba2.py and
 // models/nemotron_h/modeling_nemotron_h.py, which share it.
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace memtape::family {
 
-/// What the gate does to the scan's output: MambaRMSNormGated, FalconH1RMSNormGated with the norm
-/// behind or before the gate, or a product alone.
+/// How the gate acts on the scan's output: MambaRMSNormGated, FalconH1RMSNormGated with the norm
+/// behind or before the gate, or only a product.
 enum class MixerGate { mamba, before_norm, behind_norm, alone };
 
 struct Mamba2MixerConfig {
@@ -26,7 +26,7 @@ struct Mamba2MixerConfig {
   std::int64_t norm_group_size;  ///< of the gated norm
   bool use_bias, use_conv_bias;
   nn::Activation activation;
-  /// Nemotron-H gives A_log its values before out_proj is made.
+  /// Whether A_log gets its values before out_proj is made, as in Nemotron-H.
   bool initializes_early = false;
   std::optional<bool> use_out_bias = {};  ///< out_proj's, where it isn't use_bias
   MixerGate gate = MixerGate::mamba;
@@ -37,21 +37,20 @@ struct Mamba2MixerConfig {
   std::int64_t projection_size() const { return intermediate_size + conv_dim() + num_heads; }
 };
 
-/// What must divide what.
+/// Checks which settings must divide which.
 void check_mixer(const Config& c, const char* heads_key, const Mamba2MixerConfig& mixer);
-/// What the gated norm of a mixer without a norm of its own takes the variance of.
+/// The group size over which a gated norm takes the variance if the mixer has no norm of its own.
 std::int64_t gated_norm_group_size(const Mamba2MixerConfig& mixer);
 
 /// The mixer of Bamba and of the hybrids after it, whose keys begin with "mamba_".
 Mamba2MixerConfig bamba_mixer_config(const Config& c, std::int64_t hidden_size,
                                      std::int64_t intermediate_size, nn::Activation activation);
 
-/// A_log as _init_weights gives it values, in the model's dtype: torch.log(torch.arange(1,
-/// num_heads
-/// + 1)).
+/// Gives A_log the values of _init_weights in the model's dtype: torch.log(torch.arange(1,
+/// num_heads + 1)).
 void init_decays(const Mamba2MixerConfig& mixer, DType dtype);
 
-/// MambaRMSNormGated, or Zamba2RMSNormGated where it has several groups; FalconH1RMSNormGated.
+/// MambaRMSNormGated, or Zamba2RMSNormGated if it has several groups; also FalconH1RMSNormGated.
 class GatedRMSNorm : public nn::Module<GatedRMSNorm> {
  public:
   GatedRMSNorm(const nn::Scope& scope, std::int64_t size, std::int64_t group_size,
@@ -71,20 +70,20 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
   Mamba2Mixer(const nn::Scope& scope, const Mamba2MixerConfig& config);
   Tensor forward(const Tensor& x, const Tensor& attention_mask);
 
-  /// init_mamba2_weights, again where the model is done.
+  /// init_mamba2_weights, which runs once more when the model is complete.
   void init_weights() const;
-  /// register_buffer("mup_vector", ...) of the model around it.
+  /// Calls register_buffer("mup_vector", ...) of the model around it.
   void register_mup_vector(const Tensor& mup_vector);
   const Tensor& out_proj_weight() const { return out_proj_.weight; }
 
  private:
-  /// Of one token, [B, H] time steps and [B, 1, ...] x, B and C.
+  /// One token: time steps [B, H], and x, B and C [B, 1, ...].
   struct Step {
     Tensor hidden_states, B, C, dt, A;
     Tensor z = {};  ///< a gate alone, where one token goes through
   };
   Tensor update_state(Step step, LinearLayer& layer) const;
-  /// The scan and its last state, which forward's frame holds until it returns.
+  /// The scan's output and its last state, which the frame of forward keeps alive until it returns.
   struct Scanned {
     Tensor output, final_state;
   };
@@ -111,40 +110,41 @@ class Mamba2Mixer : public nn::Module<Mamba2Mixer> {
   Tensor mup_vector_;
 };
 
-/// causal_conv1d_fn: each channel [B, C, S] over the tokens before, through `activation`.
+/// causal_conv1d_fn: convolves each channel of [B, C, S] with the tokens before it, and applies
+/// `activation`.
 Tensor causal_conv1d(const Tensor& hidden_states, const nn::Convolution& conv1d,
                      const nn::Activation& activation);
 
-/// The same of one more token behind those that a layer's state holds (causal_conv1d_update).
+/// The same for one more token after those that a layer's state holds (causal_conv1d_update).
 Tensor causal_conv1d_update(const Tensor& hidden_states, LinearLayer& layer,
                             const nn::Convolution& conv1d, const nn::Activation& activation);
 
-/// The convolution of a mixer with or without a cache, whose state it brings up to date.
+/// The convolution of a mixer with or without a cache; it updates the state of the cache.
 Tensor cached_conv1d(Tensor hidden_states, LinearLayer* layer, const nn::Convolution& conv1d,
                      const nn::Activation& activation);
 
-/// Whether a pass is one more token of a sequence that `layer` knows.
+/// Whether a pass adds one token to a sequence that `layer` has seen.
 inline bool is_one_more_token(const LinearLayer* layer, std::int64_t tokens) {
   return layer && layer->has_previous_state() && tokens == 1;
 }
 
-/// What a mixer's time steps begin with: the inverse softplus of random steps between two bounds.
-/// Both live until the caller has copied them.
+/// The first time steps of a mixer: the inverse softplus of random steps between two bounds. Both
+/// tensors live until the caller has copied them.
 struct InitialTimeSteps {
   InitialTimeSteps(std::int64_t count, DType dtype);
   Tensor dt, inv_dt;
 };
 
-/// create_recurrent_attention_mask: the mask where it hides some token of `queries`.
+/// create_recurrent_attention_mask: the mask, if it hides some token of `queries`.
 Tensor create_recurrent_attention_mask(const Tensor& attention_mask, std::int64_t queries);
 
-/// What the layers of a hybrid are given: positions, and a mask by their kind.
+/// What the layers of a hybrid get: positions, and a mask for each kind of layer.
 struct HybridInputs {
   Tensor position_ids, full_attention, linear_attention;
 };
 HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
                            const Tensor& inputs_embeds, Tensor position_ids);
-/// Positions as most models make them.
+/// Makes them with the positions that most models use.
 HybridInputs hybrid_inputs(AttentionImplementation attention, const Tensor& attention_mask,
                            const Tensor& inputs_embeds);
 

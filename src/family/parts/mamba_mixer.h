@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MambaMixer: the selective state space of Mamba and of those that follow it, on torch's own ops,
-// as transformers runs it where the kernels of mamba-ssm and causal-conv1d are not installed: the
-// scan is a loop over the tokens. Mirrors transformers 5.17 models/mamba/modeling_mamba.py,
+// MambaMixer: the selective state space of Mamba and its successors on torch's own ops, as
+// transformers runs it if the kernels of mamba-ssm and causal-conv1d are not installed. The scan is
+// a loop over the tokens. Mirrors transformers 5.17 models/mamba/modeling_mamba.py,
 // models/falcon_mamba/modeling_falcon_mamba.py and models/jamba/modeling_jamba.py.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace memtape::family {
 
-/// On time steps, B and C.
+/// The norms over time steps, B and C.
 enum class ScanNorms {
   none,        ///< Mamba
   weightless,  ///< FalconMamba
@@ -30,7 +30,7 @@ struct MambaMixerConfig {
   ScanNorms norms;
 };
 
-/// The function of that name: x / rms(x) in float32, cast back.
+/// rms_forward: x / rms(x) in float32, cast back.
 Tensor rms_forward(const Tensor& x);
 
 /// FalconMambaWeightlessRMSNorm: its weight is a buffer that nothing reads.

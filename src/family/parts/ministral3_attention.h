@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ministral 3: Mistral whose rotated queries are scaled by their position, one number a token;
-// mirroring transformers 5.17 models/ministral3/modular_ministral3.py. Mistral 3 may have it for
-// its language model.
+// Ministral 3: Mistral, but the rotated queries are scaled by a number for each position; mirroring
+// transformers 5.17 models/ministral3/modular_ministral3.py. The language model of Mistral 3 may be
+// this one.
 #pragma once
 
 #include "family/parts/attention_of.h"

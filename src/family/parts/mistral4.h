@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text model of Mistral Small 4: DeepSeek-V3's latent attention under queries scaled by their
-// position, and its experts behind a softmax; mirroring transformers 5.17
+// The text model of Mistral Small 4: DeepSeek-V3's latent attention with queries that are scaled by
+// their position, and its experts with a softmax router; mirroring transformers 5.17
 // models/mistral4/modular_mistral4.py.
 #pragma once
 

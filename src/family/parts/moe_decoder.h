@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MoeForCausalLM: MixtralForCausalLM of transformers 5.17 models/mixtral/modeling_mixtral.py, which
-// the other families of experts inherit from: the head of DecoderForCausalLM, and a loss of balance
-// if the router logits are wanted.
+// the other families with experts inherit. It has the head of DecoderForCausalLM, and a load
+// balancing loss if the router logits are wanted.
 #pragma once
 
 #include "family/parts/decoder.h"
@@ -12,7 +12,7 @@
 
 namespace memtape::family {
 
-/// load_balancing_loss_func; without an attention mask every token counts.
+/// load_balancing_loss_func. Without an attention mask every token counts.
 Tensor load_balancing_loss(const std::vector<Tensor>& gate_logits, std::int64_t num_experts,
                            std::int64_t top_k, const Tensor& attention_mask);
 
@@ -69,7 +69,7 @@ class MoeForCausalLM : public PretrainedModel, public RoutedModel {
   DecoderStages<Parts, Model> stages_{model_, lm_head_, config_};
 };
 
-/// The language model, or the decoder under a classifier's head, which has no loss of balance.
+/// The language model, or the decoder with a classifier's head, which has no load balancing loss.
 template <class Parts>
 ModelPointer build_moe(const Config& c, const typename Parts::Settings& config,
                        const ModelOptions& options) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rope for positions in time, height and width (M-RoPE): the frequencies of each head are shared
-// out among the three, in sections (Qwen2-VL; GLM-4.1V, each twice in a row) or in turn (Qwen3-VL);
-// mirroring transformers 5.17 models/qwen2_vl/modeling_qwen2_vl.py,
+// Rotary embedding for positions in time, height and width (M-RoPE). The frequencies of each head
+// are divided among the three, in sections (Qwen2-VL; in GLM-4.1V each twice in a row) or in turn
+// (Qwen3-VL). Mirrors transformers 5.17 models/qwen2_vl/modeling_qwen2_vl.py,
 // models/glm4v/modeling_glm4v.py and models/qwen3_vl/modeling_qwen3_vl.py.
 #pragma once
 
@@ -14,7 +14,7 @@ class MultimodalRotaryEmbedding : public nn::Module<MultimodalRotaryEmbedding> {
  public:
   enum class Layout { sections, paired_sections, interleaved };
   MultimodalRotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope, Layout layout);
-  /// cos and sin [B, S, dim] in x's dtype, of positions [3, B, S].
+  /// Returns cos and sin [B, S, dim] in x's dtype for positions [3, B, S].
   CosSin forward(const Tensor& x, const Tensor& position_ids);
   void init_weights() const { frequencies_.init_weights(); }
 
@@ -40,10 +40,10 @@ struct InterleavedRotaryEmbedding : MultimodalRotaryEmbedding {
       : MultimodalRotaryEmbedding(scope, rope, Layout::interleaved) {}
 };
 
-/// Positions of text, `axes` times over.
+/// The positions of text, repeated for `axes` axes.
 Tensor expanded_positions(const Tensor& inputs_embeds, std::int64_t axes);
 
-/// Four axes: the first is the text's own (Qwen3-VL and after).
+/// Positions on four axes, of which the first is the text's own (Qwen3-VL and later).
 Positions text_and_axes_positions(const Tensor& inputs_embeds);
 
 }  // namespace memtape::family

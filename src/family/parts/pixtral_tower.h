@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pixtral's vision tower: Llama's layers over the patches of images of any size. A step without
-// images passes it over: it takes memory, but gets no gradients. Mirrors the constructors of
+// images does not run it: it takes memory, but gets no gradients. Mirrors the constructors of
 // transformers 5.17 models/pixtral/modeling_pixtral.py.
 #pragma once
 

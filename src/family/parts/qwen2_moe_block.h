@@ -30,7 +30,7 @@ struct QwenMoeConfig : MoeConfig {
   }
 };
 
-/// The settings of an MLP with another intermediate size.
+/// The settings of an MLP, with another intermediate size.
 template <class Settings>
 DecoderConfig with_intermediate_size(const Settings& c, std::int64_t size) {
   DecoderConfig other = c;
@@ -38,7 +38,7 @@ DecoderConfig with_intermediate_size(const Settings& c, std::int64_t size) {
   return other;
 }
 
-/// Experts beside one that all tokens share, behind a gate of its own.
+/// Routed experts, and a shared one for all tokens behind a gate of its own.
 class SharedExpertMoeBlock : public nn::Module<SharedExpertMoeBlock> {
  public:
   template <class Settings>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Qwen's vision-language models share: a tower named `visual` and the place of the text
-// settings, which older configurations have at the top.
+// What Qwen's vision-language models share: a tower named `visual`, and text settings that older
+// configurations have at the top level.
 #pragma once
 
 #include "family/parts/image_text_to_text.h"
@@ -18,7 +18,7 @@ class QwenVisual {
   QwenVisionTower visual_;
 };
 
-/// config.text_config, or the configuration itself where it is flat.
+/// config.text_config, or the configuration itself if it is flat.
 inline Config qwen_text_config(const Config& c) {
   return c.is_null("text_config") ? c : c.object("text_config");
 }

@@ -13,7 +13,7 @@ namespace memtape::family {
 
 using CosSin = std::pair<Tensor, Tensor>;
 
-/// The angles of positions [..., S]: [..., S, frequencies]; and what else lives as long.
+/// The angles [..., S, frequencies] of positions [..., S], and the tensors that live as long.
 struct RotaryAngles {
   Tensor freqs, inv_freq_expanded, position_ids_expanded;
 };
@@ -21,7 +21,7 @@ RotaryAngles rotary_angles(const Tensor& position_ids, const Tensor& inv_freq);
 
 class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
  public:
-  /// `prefix` goes before the names of its buffers.
+  /// `prefix` is put before the names of its buffers.
   RotaryEmbedding(const nn::Scope& scope, const RopeParameters& rope,
                   const std::string& prefix = {});
   /// cos and sin [B, S, dim] in x's dtype.
@@ -29,15 +29,15 @@ class RotaryEmbedding : public nn::Module<RotaryEmbedding> {
   /// _init_weights computes the frequencies once more and copies them into the buffers.
   void init_weights() const;
 
-  /// What forward begins with: some types compute the frequencies anew.
+  /// Runs first in forward: some types compute the frequencies anew.
   void update_frequencies(const Tensor& position_ids);
   const Tensor& inv_freq() const { return inv_freq_; }
 
  protected:
-  /// inv_freq computed anew, or the one kept as original_inv_freq.
+  /// Sets inv_freq to newly computed frequencies, or to those kept as original_inv_freq.
   void register_new_inv_freq() { register_inv_freq(compute_inv_freq(rope_)); }
   void register_original_inv_freq();
-  /// longrope's choice where it keeps both kinds of frequencies.
+  /// Chooses between the two kinds of frequencies of a longrope that keeps both.
   void choose_frequencies(const Tensor& seq_len);
   const RopeParameters& rope() const { return rope_; }
 
@@ -58,7 +58,7 @@ struct LayerCosSin {
   CosSin full_attention, sliding_attention;
 };
 
-/// What a layer of that type is given.
+/// What a layer of that type gets.
 inline const CosSin& of_layer(const CosSin& all, LayerType) { return all; }
 inline const CosSin& of_layer(const LayerCosSin& all, LayerType type) {
   return type == LayerType::full_attention ? all.full_attention : all.sliding_attention;
@@ -82,10 +82,10 @@ Tensor rotate_half(const Tensor& x);
 /// stack((-x2, x1)) of the odd and even places of the last dimension, flattened again.
 Tensor rotate_every_two(const Tensor& x);
 
-/// q and k [B, H, S, D] rotated; cos and sin [B, S, D].
+/// Rotates q and k [B, H, S, D]; cos and sin are [B, S, D].
 std::pair<Tensor, Tensor> apply_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                const CosSin& cos_sin);
-/// The same where the heads are at `unsqueeze_dim`.
+/// The same for heads at dimension `unsqueeze_dim`.
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_along(const Tensor& q, const Tensor& k,
                                                      const CosSin& cos_sin, int unsqueeze_dim);
 
@@ -93,31 +93,33 @@ std::pair<Tensor, Tensor> apply_rotary_pos_emb_along(const Tensor& q, const Tens
 Tensor join_rotated(const Tensor& first, const Tensor& second, const Tensor& cos,
                     const Tensor& sin);
 
-/// DeepSeek-V3's: even and odd places rotated and put side by side.
+/// DeepSeek-V3's: rotates even and odd places and puts them side by side.
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave(const Tensor& q, const Tensor& k,
                                                           const CosSin& cos_sin);
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_interleave_along(const Tensor& q, const Tensor& k,
                                                                 const CosSin& cos_sin,
                                                                 int unsqueeze_dim);
 
-/// The same, cast back to the dtypes of q and k (families whose cos and sin stay float32).
+/// Like apply_rotary_pos_emb, but cast back to the dtypes of q and k (for families whose cos and
+/// sin stay float32).
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_in_float(const Tensor& q, const Tensor& k,
                                                         const CosSin& cos_sin);
 
-/// Cohere's: neighbours rotated instead of halves, in float32, cast back to q's dtype.
+/// Cohere's: rotates neighbours instead of halves, in float32, and casts back to q's dtype.
 std::pair<Tensor, Tensor> apply_interleaved_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                            const CosSin& cos_sin);
 
-/// The first cos.size(-1) dimensions of each head rotated, the rest passed on, both joined by cat.
+/// Rotates the first cos.size(-1) dimensions of each head, passes the rest on, and joins both by
+/// cat.
 std::pair<Tensor, Tensor> apply_partial_rotary_pos_emb(const Tensor& q, const Tensor& k,
                                                        const CosSin& cos_sin);
 
-/// The same, joined once both are rotated (GPT-NeoX and those after it).
+/// The same, but it joins after both q and k are rotated (GPT-NeoX and later).
 std::pair<Tensor, Tensor> apply_rotary_pos_emb_to_part(const Tensor& q, const Tensor& k,
                                                        const CosSin& cos_sin);
 
-/// The same in place. The first cos.size(-1) dimensions of each head rotated, and the rest, are
-/// given back for families whose attention holds on to all four.
+/// The same in place: q and k become the joined ones. The rotated dimensions and the rest are
+/// returned, for families whose attention keeps all four alive.
 struct PartlyRotated {
   Tensor query_rot, query_pass, key_rot, key_pass;
 };

@@ -29,18 +29,19 @@ struct RopeParameters {
       0;  ///< of a dynamic type, which grows for longer sequences; 0: as many as there are tokens
 };
 
-/// The type that `settings` name under rope_type or type, or `otherwise`.
+/// The type that `settings` name as rope_type or type, or `otherwise`.
 RopeType rope_type_of(const Config& settings, RopeType otherwise);
 
-/// Reads the rope of a model whose heads are `head_dim` wide; `partial_key` is where older
-/// configurations of the family say which part of a head is rotated.
+/// Reads the rotary embedding of a model whose heads are `head_dim` wide. `partial_key` is the key
+/// by which older configurations of the family say which part of a head is rotated.
 RopeParameters rope_parameters(const Config& config, std::int64_t head_dim,
                                const char* partial_key = "partial_rotary_factor",
                                double otherwise = 1.0);
 
 enum class LayerType { full_attention, sliding_attention };
 
-/// Where each layer type has a rope of its own; the types in use, in the order of their names.
+/// The rotary embeddings of a model in which each layer type has its own: the types in use, in the
+/// order of their names.
 struct LayerRopes {
   struct Of {
     LayerType type;
@@ -49,15 +50,15 @@ struct LayerRopes {
   std::vector<Of> types;
 };
 
-/// convert_rope_params_to_dict of Olmo3Config and Gemma3TextConfig: rope_parameters by layer type;
-/// rope_scaling, as older configurations have it, is for full attention.
+/// convert_rope_params_to_dict of Olmo3Config and Gemma3TextConfig: rope_parameters by layer type.
+/// The rope_scaling of older configurations is for full attention.
 LayerRopes layer_ropes(const Config& config, std::int64_t head_dim,
                        std::span<const LayerType> layer_types);
 
 /// The inverse frequencies of the type: [dim / 2] float32.
 Tensor compute_inv_freq(const RopeParameters& rope);
 
-/// Those of a dynamic type once it has grown to `seq_len`, an int64 number on the device.
+/// The frequencies of a dynamic type that has grown to `seq_len`, an int64 number on the device.
 Tensor grown_dynamic_inv_freq(const RopeParameters& rope, const Tensor& seq_len);
 
 }  // namespace memtape::family

@@ -11,7 +11,7 @@ namespace memtape::family {
 /// cos and sin [B, 1, S, D] of [B, S, D], each frequency twice in a row.
 CosSin repeated_in_pairs(const CosSin& cos_sin);
 
-/// q and k [B, H, S, D] rotated.
+/// Rotates q and k [B, H, S, D].
 std::pair<Tensor, Tensor> rotate_pairs(const Tensor& q, const Tensor& k, const CosSin& cos_sin);
 /// The same in float32.
 std::pair<Tensor, Tensor> rotate_pairs_in_float(const Tensor& q, const Tensor& k,

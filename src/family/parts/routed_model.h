@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoutedModel: a model of experts, as a caller sees it that runs the body alone and asks it for its
+// RoutedModel: a model with experts for a caller that runs the body alone and asks it for the
 // router logits (output_router_logits=True).
 #pragma once
 
