@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice: what would make it fit. Each change is read and predicted as the command with it would
-// be; the first that fits ends the search.
+// Advice: which changes would make a training step fit. Each change is applied to the command and
+// predicted exactly; the search ends at the first one that fits.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace memtape {
 
-/// Changes that lower the device peak of a step that does not fit, smallest sacrifice first and
-/// each with those before it that helped; the one that fits comes first. `resolved` is the recipe
-/// of the command.
+/// Changes that lower the device peak of a step that does not fit. They are tried from the smallest
+/// sacrifice to the largest, each together with those before it that helped. If one fits, it is
+/// listed first. `resolved` is the recipe of the command.
 std::vector<Advice> advise(const ModelRequest& model, const TrainRecipe& resolved,
                            const DeviceSetup& device, const CommandWords& command,
                            const Prediction& failing);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds: how far the device peak may lie from the prediction for reasons that are known and not
-// modelled, each named.
+// Bounds: how far the device peak may lie from the prediction. Each cause of a deviation that is
+// known but not modelled widens them, and is named.
 #pragma once
 
 #include "predict/train.h"

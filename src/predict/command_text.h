@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands as a shell reads them.
+// How a command is written so that a shell reads it back.
 #pragma once
 
 #include <span>
@@ -9,13 +9,13 @@
 
 namespace memtape {
 
-/// The word as a POSIX shell reads it back, in quotes where it has to be.
+/// The word as a POSIX shell reads it, quoted where it must be.
 std::string shell_word(std::string_view word);
 
-/// "--name value" for each, a switch by its name alone.
+/// Writes each option as "--name value", and a switch by its name alone.
 std::string options_text(std::span<const std::pair<std::string, std::string>> options);
 
-/// The whole command with other options.
+/// The whole command with these options in place of its own.
 std::string command_text(const CommandWords& command,
                          std::span<const std::pair<std::string, std::string>> options);
 

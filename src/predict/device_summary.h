@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device as an answer names it, with where its two figures come from.
+// The device as an answer names it, and where its two figures come from.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct DeviceOverrides {
   std::optional<Bytes> total, context;
 };
 
-/// Nothing when neither a GPU nor a total was named.
+/// Empty if neither a GPU nor a total was named.
 std::optional<DeviceSummary> device_summary(const std::optional<Gpu>& gpu,
                                             const DeviceOverrides& overrides);
 

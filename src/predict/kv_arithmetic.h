@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kv_arithmetic: the size of a cache as one works it out by hand, layer group by layer group, and
-// what the model's kind of attention saves against keys and values for every query head.
+// kv_arithmetic: the size of a key-value cache worked out by hand, one group of layers at a time,
+// and what the model's attention saves compared with keys and values for every query head.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace memtape {
 
-/// Lines for people; none where the configuration does not say how many heads there are.
+/// The lines to print; none if the configuration does not give the number of heads.
 std::vector<std::string> kv_arithmetic(const ServeAnswer& answer, const Config& config);
 
 }  // namespace memtape

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levers: what a user of each framework can change to need less memory, in that framework's own
-// options, smallest sacrifice first.
+// Levers: the options of each framework that lower the memory of a step, from the smallest
+// sacrifice to the largest.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace memtape {
 struct Lever {
   std::vector<std::pair<std::string, std::string>> changes;
   std::string cost;
-  bool is_free = false;  ///< kept for the next even where it alone changes nothing
+  bool is_free = false;  ///< kept for the next levers even if it changes nothing by itself
 };
 
-/// Of a recipe that is resolved and did not fit. Some may turn out not to be possible together, or
-/// to change nothing: whoever pulls them has to look.
+/// The levers of a resolved recipe that did not fit. Some may exclude each other or change nothing:
+/// the caller must try them.
 std::vector<Lever> levers_of(const TrainRecipe& recipe, const Prediction& failing);
 
 }  // namespace memtape

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a training say: one rank of each kind runs, as many at once as there are
-// workers. Each has a session, an allocator and a driver of its own; nothing depends on who is done
+// Runs the ranks of a training. One rank of each kind runs, as many at once as there are workers.
+// Each has its own session, allocator and driver, so the answer does not depend on which is done
 // first.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace memtape {
 
-/// The rank that rises highest, the first of several alike: its tape is what verdict, bounds and
-/// pictures go by.
+/// The rank with the highest peak; the first one if several are equal. Its tape decides the
+/// verdict, the bounds and the pictures.
 struct FullestRank {
   torch::TrainRun run;
   StepPlay play;
@@ -25,7 +25,7 @@ Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device, const PredictOptions& options,
                               int measured, std::vector<RankReport>& reports);
 
-/// What is taken outside the allocator: the CUDA context and its modules.
+/// Memory outside the allocator: the CUDA context and its modules.
 Bytes outside_of(const DeviceSetup& device);
 
 }  // namespace memtape

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much more memory one recipe reserves than another, for bounds that another recipe gives.
+// How much more memory one recipe reserves than another. Bounds use it when another recipe tells
+// how far the step may grow.
 #pragma once
 
 #include "model/config.h"
@@ -11,7 +12,7 @@ namespace memtape {
 Result<Bytes> reserved_by(const Config& config, const TrainRecipe& recipe,
                           const DeviceSetup& device);
 
-/// What rank 0 reserves at the most under `larger`, less what it does under `recipe`.
+/// The most that rank 0 reserves under `larger`, minus the most that it reserves under `recipe`.
 Result<Bytes> excess_over(const Config& config, const TrainRecipe& recipe,
                           const TrainRecipe& larger, const DeviceSetup& device);
 

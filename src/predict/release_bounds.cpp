@@ -26,8 +26,9 @@ struct LargestChange {
   RecordedPair before, after;
 };
 
-/// A change to or from a pair under which the step cannot be run (a family that was not there yet)
-/// tells nothing.
+/// The largest change of the peak between neighbouring pairs. Pairs of releases under which the
+/// step cannot run, for example because the family did not exist, are skipped: they say nothing
+/// about the size of a change.
 LargestChange largest_change(const Config& config, const TrainRecipe& recipe,
                              const DeviceSetup& device) {
   LargestChange largest{.bytes = 0, .before = kRecordedPairs.front(), .after = {}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines of `memtape serve` and the one way to ask them: the engine's own answer, then what
-// follows from it for every engine: device, verdict, headroom, the rank that needs most.
+// The engines of `memtape serve` and the one function that asks them. An engine gives its own
+// answer; what follows from it is the same for all engines: the device, the verdict, the headroom
+// and the rank that needs most.
 #pragma once
 
 #include <span>
@@ -12,7 +13,7 @@ namespace memtape {
 
 std::span<const ServeEngine> serve_engines();
 
-/// The engine of that name; the error lists them.
+/// The engine of that name; the error lists all names.
 Result<const ServeEngine*> find_serve_engine(std::string_view name);
 
 Result<ServeAnswer> predict_serve(const ServeEngine& engine, const ServeRequest& request);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// compare_serve: one server on several GPUs and in several quantizations, each answered exactly.
+// compare_serve: one server on several GPUs and with several quantizations, each answered exactly.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace memtape {
 
 struct ComparedServer {
   std::string gpu;       ///< id in the catalog
-  std::string quantize;  ///< value of --quantize; "" where none was named
+  std::string quantize;  ///< value of --quantize; "" if none was named
   std::optional<ServeAnswer> answer;
   std::string failure;  ///< why there is no answer
   VerdictWord verdict() const {
@@ -30,7 +30,7 @@ struct Comparison {
   std::optional<std::size_t> winner;
 };
 
-/// `quantizations` may be empty: as the request says.
+/// If `quantizations` is empty, each server is quantized as the request says.
 Comparison compare_serve(const ServeEngine& engine, const ServeRequest& request,
                          const std::vector<Gpu>& gpus,
                          const std::vector<std::string>& quantizations, bool strict = false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// correct_serve: the first of an engine's remedies with which a server that does not fit would,
-// each answered exactly.
+// correct_serve: the first of an engine's remedies that makes a server fit which does not. Each
+// remedy is answered exactly.
 #pragma once
 
 #include <optional>

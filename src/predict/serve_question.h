@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request asks of a server, whichever way: as it is, for so many users, or for the value of
-// a flag. Everything that answers servers asks here, so that none of it is dropped.
+// What a request asks of a server: the server as it is, how it holds so many users, or the best
+// value of a flag. Every command that answers for a server asks here, so no part of the request is
+// dropped.
 #pragma once
 
 #include "predict/serve.h"
 
 namespace memtape {
 
-/// With --users, --context and --output where they are given.
+/// Answers the request, with --users, --context and --output if they are given.
 Result<ServeAnswer> answer_server(const ServeEngine& engine, const ServeRequest& request);
 
-/// And with --solve.
+/// Answers the request, with --solve as well.
 Result<ServeAnswer> answer_question(const ServeEngine& engine, const ServeRequest& request);
 
 }  // namespace memtape

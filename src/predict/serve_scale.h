@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scale: the values of a flag that --solve tries, by position from 1 on.
+// Scale: the values of a flag that --solve tries. Positions count from 1.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ struct Scale {
   };
   std::string_view flag;  ///< by its name
   Kind kind = Kind::count;
-  std::int64_t limit = 0;  ///< GPUs there are, where that was said; else 0
+  std::int64_t limit = 0;  ///< how many GPUs there are; 0 if the request does not say
 
   std::int64_t most() const;
   std::string text(std::int64_t at) const;
   std::string_view wanted() const;
-  /// Positions that are asked first, in their order.
+  /// Positions that are asked first, in this order.
   std::vector<std::int64_t> grid() const;
   /// The request with the value at a position.
   ServeRequest with(const ServeRequest& request, std::int64_t at) const;
 };
 
-/// The scale of the flag that `asked` names. Errors: a flag the engine does not have, or that takes
-/// no number.
+/// The scale of the flag that `asked` names. It is an error if the engine has no such flag or the
+/// flag takes no number.
 Result<Scale> scale_of(const ServeEngine& engine, const ServeRequest& request,
                        std::string_view asked);
 

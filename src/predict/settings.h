@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recipe as the answer repeats it: every option by its name on the command line, defaults
-// spelled out.
+// The recipe as the answer repeats it: every option by its command-line name, defaults included.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StepPlay: a whole program's tape through the allocator, cut where the measured step begins.
+// StepPlay: the tape of a whole program after the allocator has played it, cut where the measured
+// step begins.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,9 @@ struct StepPlay {
 /// The event at which step `step` begins.
 std::size_t first_event_of_step(const Tape& tape, int step);
 
-/// Plays `tape` on a device with `memory`; the measured step is `step`. An out-of-memory ends it
-/// early. `records` keeps levels after each event and the segments' history, for pictures.
+/// Plays `tape` on a device with `memory`; the measured step is `step`. An out-of-memory error ends
+/// the play early. With `records` it keeps the levels after each event and the history of segments,
+/// which pictures need.
 StepPlay play_program(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
                       int step, bool records);
 

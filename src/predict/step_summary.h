@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// StepSummary: one training step of a model with equal layers, for any number of layers, in closed
-// form. It is read off the exact tapes of three small models: where a window of the tape grows by
-// one and the same block of events a layer, the window is head + block * layers + tail; where it
-// grows in another way (the optimizer's lists), its delta and peak are straight lines in the number
-// of layers. Both are checked on the third tape, so a model whose layers differ has no summary.
+// StepSummary: one training step of a model with equal layers in closed form, for any number of
+// layers. It is computed from the exact tapes of three small models. If a window of the tape grows
+// by the same block of events with each layer, the window is head + block * layers + tail. If it
+// grows in another way (the lists of the optimizer do), its delta and its peak are straight lines
+// in the number of layers. The third tape checks both, so a model whose layers differ has no
+// summary.
 #pragma once
 
 #include <optional>
@@ -28,7 +29,7 @@ class StepSummary {
   friend class SummaryBuilder;
 
   struct Line {
-    Bytes base = 0, slope = 0;  ///< at kLeastLayers layers, and per layer more
+    Bytes base = 0, slope = 0;  ///< at kLeastLayers layers, and for each further one
     Bytes at(std::int64_t layers) const { return base + slope * (layers - kLeastLayers); }
   };
   struct Stretch {
@@ -42,8 +43,8 @@ class StepSummary {
   std::vector<Stretch> windows_;
 };
 
-/// The summary of a model under a recipe, whatever its number of layers; nothing where its layers
-/// are not alike.
+/// The summary of a model under a recipe, whatever its number of layers; empty if its layers are
+/// not alike.
 Result<std::optional<StepSummary>> summarize_step(const Config& config, const TrainRecipe& recipe,
                                                   const ghost::DeviceTraits& device);
 

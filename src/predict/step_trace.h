@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Trace that reports of time are drawn from: a played tape with its block sizes, addresses and
-// the segments it took from the driver.
+// The Trace that time diagrams are drawn from: a played tape with its block sizes, addresses and
+// the segments that it took from the driver.
 #pragma once
 
 #include "predict/step_play.h"

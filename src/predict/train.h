@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// predict: the whole sentence as one function. A model under a recipe on a device is run by the
-// framework on ghost tensors, its tape goes through the allocator, and what is read off the
-// timeline is a Prediction that reports can show.
+// predict_train: the whole way from a question to an answer. The framework runs the model on ghost
+// tensors, the allocator plays the tape, and the timeline gives the Prediction that reports show.
 #pragma once
 
 #include <functional>
@@ -24,7 +23,8 @@
 
 namespace memtape {
 
-/// Where the step runs. Without a GPU there is no verdict, and kernels choose as on an A100.
+/// The device of the step. Without a GPU there is no verdict, and kernels choose as they do on an
+/// A100.
 struct DeviceSetup {
   std::optional<Gpu> gpu;
   std::optional<Bytes> total_bytes, context_bytes;  ///< --gpu-memory-bytes, --context-bytes
@@ -32,7 +32,7 @@ struct DeviceSetup {
   AllocatorConfig allocator;
 };
 
-/// What kernels' host code asks of that device.
+/// What the host code of kernels asks the device for.
 ghost::DeviceTraits device_traits(const DeviceSetup& device);
 
 struct ModelRequest {
@@ -41,7 +41,7 @@ struct ModelRequest {
   const TensorList* header = nullptr;  ///< the checkpoint's tensors, when known
 };
 
-/// The command that asks, so that advice can be the same with a change.
+/// The command that asks, so that advice can repeat it with a change.
 struct CommandWords {
   using Options = std::vector<std::pair<std::string, std::string>>;
   std::vector<std::string> head;  ///< before the options: "memtape train MODEL"

@@ -13,7 +13,7 @@ namespace memtape {
 struct SolvedTraining {
   std::string what;
   OptionChanges changes;   ///< as its framework spells it
-  std::int64_t value = 0;  ///< 0: none fits
+  std::int64_t value = 0;  ///< 0 if none fits
   VariantAnswer at_value;
   std::int64_t beyond = 0;             ///< the nearest value that does not fit; 0: none was found
   VariantAnswer at_beyond;             ///< where `beyond` is not 0
@@ -22,7 +22,8 @@ struct SolvedTraining {
   std::vector<std::int64_t> also_fit;  ///< farther values that fit all the same: not monotone
 };
 
-/// Exact answers at doubled values, then between the last two; then a look beyond.
+/// Asks for exact answers at doubled values, then between the last two, and then looks whether a
+/// larger value fits again.
 Result<SolvedTraining> solve_training(const ModelRequest& model, const CommandWords& command,
                                       const DeviceSetup& device, std::string_view what);
 

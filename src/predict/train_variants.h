@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same training with other options or on other GPUs, many at once: what --solve, --grid and
-// --compare are made of.
+// The same training with other options or on other GPUs, many at once. --solve, --grid and
+// --compare use it.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct TrainVariant {
   DeviceSetup device;
 };
 
-/// In brief what a variant needs; or why there is no such training.
+/// What a variant needs, in brief, or why there is no such training.
 struct VariantAnswer {
   Bytes peak_device_bytes =
       0;  ///< of the fullest rank, or what comes before the step if it is more

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a prediction of training takes for granted, runs shorter than asked, or finds in the
-// checkpoint that the family does not build.
+// Warnings about a prediction of training: what it assumes, what it runs shorter than asked, and
+// what the checkpoint holds that the family does not build.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict: the tape once more against the real limit of the device, with retries and freed
-// caches as PyTorch makes them.
+// The verdict: the tape played once more against the real limit of the device, with the retries and
+// freed caches that PyTorch makes.
 #pragma once
 
 #include "predict/step_play.h"
@@ -10,17 +10,17 @@ namespace memtape {
 
 struct Verdict {
   bool fits = true;
-  Bytes headroom_bytes = 0;  ///< negative: what is missing
+  Bytes headroom_bytes = 0;  ///< negative if memory is missing
   std::optional<Failure> failure;
 };
 
-/// `unlimited` is the same tape played without a limit: where it stays below the device's total
-/// there is nothing to replay.
+/// `unlimited` is the same tape played without a limit. If it stays below the device's total,
+/// nothing is replayed.
 Verdict verdict(const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
                 const StepPlay& unlimited, int step);
 
-/// With the bounds: whether it would fit with what the upper one adds, or with what the lower one
-/// takes away.
+/// Takes the bounds into account: whether the step would still fit with what the upper one adds, or
+/// would fit with what the lower one takes away.
 VerdictWord fit_within(const Bounds& bounds, Bytes peak_device, const Verdict& found,
                        const Tape& tape, const DeviceSetup& device, const DeviceMemory& memory,
                        int step);
