@@ -45,7 +45,7 @@ std::string_view switch_of(std::string_view distributed_type) {
   return {};
 }
 
-/// `prefix`: of the launcher's own names, which members may leave out.
+/// The launcher's names begin with `prefix` ("fsdp_"); a configuration file may leave it out.
 void note_members(const Settings& settings, std::string_view name, std::string_view prefix,
                   LaunchCommand& command) {
   const Setting* nested = settings.find(name);

@@ -21,8 +21,8 @@ const RankReport& peak_rank(const Prediction& prediction);
 /// the model, or the first step.
 std::optional<Bytes> before_the_step(const Prediction& prediction);
 
-/// What its device holds at most, or would have to: the peak, or, where that is more than there is
-/// and fits all the same, what is left of it once the allocator has given cached segments back.
+/// The most that the device must hold. Usually the peak; if the peak exceeds the device but the
+/// step still fits, the size after the allocator has released cached segments.
 Bytes within_limit(const Prediction& prediction);
 
 }  // namespace memtape::report

@@ -31,7 +31,7 @@ constexpr auto kDpoLosses = std::to_array<std::string_view>(
 constexpr auto kDivergences = std::to_array<std::string_view>(
     {"reverse_kl", "forward_kl", "js_divergence", "alpha_divergence"});
 
-/// Each time it is said there is one loss more.
+/// `--loss_type` may be repeated; each occurrence adds one loss.
 Result<void> add_loss_type(const NamedValue& option, DpoRecipe& dpo) {
   if (std::ranges::find(kDpoLosses, option.second) == kDpoLosses.end())
     return wrong_value(option, suggestion(option.second, kDpoLosses));

@@ -30,8 +30,8 @@ Tensor redistribute_local(const Tensor& local, const Redistribution& change);
 /// DTensor.redistribute: the same as a node of the graph, whose backward goes the other way.
 Tensor redistribute(const Tensor& local, const Redistribution& change);
 
-/// DTensor.from_local: an identity, but that the gradient of a replicated tensor is added up where
-/// it comes as summands.
+/// DTensor.from_local. Forward is the identity. In backward, a partial gradient of a replicated
+/// tensor is all-reduced.
 Tensor from_local(const Tensor& local, const Mesh& mesh, bool adds_up_gradient);
 
 /// DTensor.to_local: an identity.

@@ -13,8 +13,8 @@ ghost::Tensor gather(const ghost::Tensor& tensor, std::int64_t ranks);
 /// gather(loss.repeat(rows)): what evaluations keep of a batch's loss.
 ghost::Tensor gather_repeated(const ghost::Tensor& loss, std::int64_t rows, std::int64_t ranks);
 
-/// pad_across_processes(dim=1) between tensors of one size: only the sizes are looked at of those
-/// that have that dimension.
+/// pad_across_processes(dim=1). All ranks have tensors of one size here, so nothing is padded; only
+/// the exchange of sizes remains. Tensors without a dimension 1 skip even that.
 void pad_across_processes(const ghost::Tensor& tensor, std::int64_t ranks);
 
 }  // namespace memtape::transformers

@@ -18,8 +18,9 @@ Tensor normalized(Tensor x, const Tensor& weight, DType dtype) {
   return x.to(dtype);
 }
 
-/// SGLang's GemmaRMSNorm (layers/layernorm.py) keeps weight + 1 beside the weight; its Gemma has
-/// the plain norm, its Gemma 3 one of its own, neither of which does.
+/// SGLang's GemmaRMSNorm (layers/layernorm.py) keeps a second copy, weight + 1, beside the weight.
+/// SGLang's Gemma uses the plain RMSNorm and its Gemma 3 has a class of its own; neither keeps the
+/// second copy.
 bool keeps_gemma_weight(const Place& place) {
   if (!place.settings().sglang_layers) return false;
   const std::string type = type_of(place.config());
