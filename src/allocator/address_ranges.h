@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddressRanges: free stretches of address space, apart from each other, kept in one flat vector
-// from the highest down to the lowest, because regions open downwards and the newest stretch is the
-// lowest.
+// AddressRanges: free stretches of address space that do not touch each other, in one flat vector
+// from the highest to the lowest: regions open downwards, so the newest stretch is the lowest.
 #pragma once
 
 #include <array>
@@ -14,16 +13,18 @@ namespace memtape {
 
 class AddressRanges {
  public:
-  /// Adds a range; neighbours that touch it and lie within `bounds` become one with it.
+  /// Adds a range. Neighbours that touch it and lie within `bounds` are merged with it.
   void insert(AddressRange range, const AddressRange& bounds);
-  /// Takes `range`, which lies inside one of the ranges, out of it.
+  /// Removes `range`, which must lie inside one of the ranges.
   void remove(const AddressRange& range);
 
   bool overlaps(const AddressRange& range) const;
 
-  /// The low end of the lowest range that holds `size`, taken out.
+  /// Removes `size` bytes from the low end of the lowest range that holds them, and returns their
+  /// address.
   std::optional<Address> take_lowest(Bytes size);
-  /// The high end of the highest range that holds `size`, taken out.
+  /// Removes `size` bytes from the high end of the highest range that holds them, and returns their
+  /// address.
   std::optional<Address> take_highest(Bytes size);
 
  private:
@@ -33,7 +34,7 @@ class AddressRanges {
 
   std::vector<AddressRange> ranges_;  ///< by address, descending
   Bytes largest_ = 0;                 ///< no range is larger
-  /// By power of two: every range below this address is smaller than that.
+  /// By power of two: every range below this address is smaller than that power.
   std::array<Address, 64> no_lower_{};
 };
 

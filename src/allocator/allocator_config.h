@@ -16,8 +16,8 @@
 
 namespace memtape {
 
-/// Which of free blocks of one size is taken first. `oldest_block`: the one whose Block object is
-/// the oldest; `oldest_segment`: one of the segment that was made first, the lowest there.
+/// Which free block of several of one size is taken first. `oldest_block` is the one whose Block
+/// object is the oldest; `oldest_segment` is the lowest one in the segment that was made first.
 enum class EqualBlocks : std::uint8_t { lowest_address, oldest_block, oldest_segment };
 
 struct AllocatorConfig {

@@ -22,8 +22,8 @@
 
 namespace memtape {
 
-/// When a freed block that other streams used becomes free for reuse. A device decides it by its
-/// own speed; a host that never runs ahead sees `at_once`, that is at the next malloc.
+/// When a freed block that other streams used becomes free for reuse. On a device it depends on its
+/// speed; a host that never runs ahead sees `at_once`, which is the next malloc.
 enum class EventCompletion : std::uint8_t { at_once, at_synchronize };
 
 /// The request that failed last.
@@ -39,8 +39,8 @@ struct SegmentEvent {
   AddressRange range;
 };
 
-/// One segment with its blocks, as torch.cuda.memory_snapshot() reports it; of expandable segments
-/// each mapped stretch.
+/// One segment with its blocks, as torch.cuda.memory_snapshot() reports it; an expandable segment
+/// has one for each mapped stretch.
 struct SegmentView {
   AddressRange range;
   StreamId stream = 0;
@@ -49,8 +49,8 @@ struct SegmentView {
   std::vector<const Block*> blocks;
 };
 
-/// A segment that is there before the first request; blocks are its live ones, ascending. The rest
-/// of it is free.
+/// A segment that exists before the first request. `blocks` are its live blocks, ascending; the
+/// rest of it is free.
 struct InitialSegment {
   AddressRange range;
   StreamId stream = 0;
@@ -74,14 +74,15 @@ class CachingAllocator {
   CachingAllocator(const CachingAllocator&) = delete;
   CachingAllocator& operator=(const CachingAllocator&) = delete;
 
-  /// Null for a request of zero bytes, and when the device is full: then `failure` says of what.
+  /// Null for a request of zero bytes, and if the device is full: then `failure` tells which
+  /// request failed.
   Block* malloc(Bytes bytes, StreamId stream = 0);
   void free(Block* block);
   /// The block is also used on `stream`: once freed, it waits for that stream.
   void record_stream(Block* block, StreamId stream);
-  /// All streams have caught up: blocks that waited for them are free.
+  /// All streams have caught up: blocks that waited for them become free.
   void synchronize();
-  /// torch._C._accelerator_setAllocatorSettings: other rules from the next request on.
+  /// torch._C._accelerator_setAllocatorSettings: sets other rules from the next request on.
   void set_config(const AllocatorConfig& config) { config_ = config; }
   /// torch.cuda.empty_cache()
   void empty_cache();
@@ -92,20 +93,20 @@ class CachingAllocator {
   std::int64_t num_alloc_retries() const { return stats_.num_alloc_retries; }
   const std::optional<AllocationFailure>& failure() const { return failure_; }
 
-  /// Walks all blocks for what is not counted as it happens.
+  /// Walks over all blocks to count what is not counted as it happens.
   Statistics statistics() const;
   /// By address.
   std::vector<SegmentView> segments() const;
 
-  /// Puts segments into an allocator that is still empty; ascending, blocks in their segment and
-  /// apart. `Block*` of the live blocks come back in the same order.
-  /// An expandable segment in none of the reservations starts one of its own.
+  /// Puts segments into an allocator that is still empty. They are ascending, and their blocks lie
+  /// inside them and apart. Returns the `Block*` of the live blocks in the same order.
   std::vector<Block*> adopt(std::span<const InitialSegment> segments,
                             std::span<const ExpandableReservation> reservations = {});
-  /// Address space that an expandable segment reserves: 1 1/8 of the device in whole granules.
+  /// The address space that an expandable segment reserves: 1 1/8 of the device in whole granules.
   static Bytes reservation_size(const DeviceMemory& memory, Bytes granule);
 
-  /// Appends what is done to the driver from now on to `log`, which must stay; null stops it.
+  /// From now on, appends everything that is done to the driver to `log`, which must outlive this;
+  /// null stops it.
   void log_segments_to(std::vector<SegmentEvent>* log) { log_ = log; }
 
  private:

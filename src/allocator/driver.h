@@ -5,11 +5,10 @@
 // pages of 2 MiB.
 //
 // Placement rules, found by replaying recorded programs (docs/allocator.md):
-//   linux      regions of whole 32 MiB open in the highest gap of the address space; a request
-//   takes the low end of the
-//              lowest hole in an open region that holds it; a region whose last segment goes is
-//              given back
-//   first-fit  the lowest hole that is large enough, upwards in steps of 2 MiB
+//   linux      Regions of whole 32 MiB open in the highest gap of the address space. A request
+//              takes the low end of the lowest hole in an open region that holds it. A region
+//              whose last segment is freed is given back.
+//   first-fit  The lowest hole that is large enough, upwards in steps of 2 MiB.
 #pragma once
 
 #include <limits>
@@ -26,7 +25,8 @@ namespace memtape {
 inline constexpr Bytes kUnlimited = std::numeric_limits<Bytes>::max();
 inline constexpr Bytes kDriverPage = 2 << 20;
 
-/// What the device has, and what is taken by others: the CUDA context, libraries, other processes.
+/// The memory of the device, and how much of it others take: the CUDA context, libraries, other
+/// processes.
 struct DeviceMemory {
   Bytes total = kUnlimited;  ///< as cudaMemGetInfo reports it
   Bytes outside = 0;
@@ -46,9 +46,9 @@ class Driver {
   Driver& operator=(const Driver&) = delete;
   virtual ~Driver() = default;
 
-  /// cudaMalloc: an address, or nothing when the device is full.
+  /// cudaMalloc: an address; empty if the device is full.
   std::optional<Address> allocate(Bytes size);
-  /// cudaFree of what `allocate` gave.
+  /// cudaFree of an address that `allocate` returned.
   void release(const AddressRange& segment);
 
   /// cuMemAddressReserve: addresses only.
@@ -59,7 +59,7 @@ class Driver {
   bool map(const AddressRange& range);
   void unmap(const AddressRange& range);
 
-  /// Segments that were there before the first request; ascending and apart.
+  /// Segments that existed before the first request, ascending and apart.
   void adopt(std::span<const AddressRange> segments);
 
   const DeviceMemory& memory() const { return memory_; }

@@ -43,7 +43,7 @@ class FreeBlocks {
   Cursor next(Cursor c) const {
     return c.index > 0 ? Cursor{c.bin, c.index - 1} : first_from(c.bin + 1);
   }
-  /// The one before `c`, or the end when there is none.
+  /// The block before `c`, or the end if there is none.
   Cursor previous(Cursor c) const;
 
   static bool is_end(Cursor c) { return c.bin >= kEnd; }

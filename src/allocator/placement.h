@@ -33,7 +33,7 @@ class LinuxDriver final : public Driver {
   void occupy(std::span<const AddressRange> segments) override;
 
   std::vector<Region>::iterator region_of(Address address);
-  /// Its low `taken` bytes are in use.
+  /// Marks its low `taken` bytes as used.
   void open_region(const AddressRange& range, Bytes taken);
 
   AddressRanges gaps_;           ///< outside regions

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecordedDriver: the driver of a recording. It gives the addresses that the recorded driver gave,
-// and refuses what that one refused: when the recording does not go on with a segment, the device
-// was full.
+// RecordedDriver: the driver of a recording. It returns the addresses that the recorded driver
+// returned and refuses what that one refused: if the recording does not continue with a segment,
+// the device was full.
 #pragma once
 
 #include <span>
@@ -15,12 +15,11 @@ namespace memtape {
 
 class RecordedDriver final : public Driver {
  public:
-  /// `log` is where the allocator above writes what it does: so many of the expected events have
-  /// happened.
+  /// The allocator above writes what it does to `log`, whose length tells how many of the expected
+  /// events have happened.
   explicit RecordedDriver(const std::vector<SegmentEvent>& log) : log_(log) {}
 
-  /// The segment events that the next call of the allocator should cause; the log starts empty with
-  /// them.
+  /// Sets the segment events that the next call of the allocator should cause, and empties the log.
   void expect(std::span<const RecordedEvent> events) { expected_ = events; }
 
   std::optional<Address> reserve(Bytes) override { return address_if(TraceAction::segment_map); }
@@ -32,7 +31,7 @@ class RecordedDriver final : public Driver {
       return std::nullopt;
     return expected_[log_.size()].address;
   }
-  /// A recording that is wrong may give the same memory twice: that is refused too.
+  /// A faulty recording may return the same memory twice; that is refused, too.
   bool take(const AddressRange& range) {
     if (taken_.overlaps(range)) return false;
     taken_.insert(range, kEverywhere);

@@ -36,8 +36,8 @@ constexpr std::string_view name(TraceAction action) {
   return kTraceActionNames[static_cast<std::size_t>(action)];
 }
 
-/// `size` is the request for alloc and free, the rounded request for oom, the segment or mapped
-/// stretch for segment_*.
+/// `size` is the request for alloc and free, the rounded request for oom, and the size of the
+/// segment or mapped stretch for segment_*.
 struct RecordedEvent {
   TraceAction action = TraceAction::remark;
   StreamId stream = 0;

@@ -17,13 +17,13 @@ namespace memtape {
 
 struct ReplayOptions {
   std::optional<DriverPlacement> placement;  ///< nothing: the recorded addresses
-  /// By event: the size of the block that an alloc got, as far as the replica agrees; null: not
+  /// By event: the size of the block that an alloc got, as far as the replica agrees; null if not
   /// wanted.
   std::vector<Bytes>* block_sizes = nullptr;
 };
 
-/// The first event at which recording and replica part; `event` counts from 0, and equals the
-/// number of events when only the final state differs.
+/// The first event at which recording and replica differ. `event` counts from 0, and equals the
+/// number of events if only the final state differs.
 struct Disagreement {
   std::size_t event = 0;
   std::string recorded, replica;
