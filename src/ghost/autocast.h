@@ -19,8 +19,8 @@ enum class CastPolicy {
          ///< losses
 };
 
-/// An operand as autocast hands it on: itself outside autocast, else itself or its cast, alive as
-/// long as this is.
+/// An operand as autocast passes it on: outside autocast the operand itself, under autocast itself
+/// or its cast. The cast lives as long as this.
 class Autocasted {
  public:
   Autocasted(const Tensor& operand, CastPolicy policy);

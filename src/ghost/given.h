@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Given: puts a value into its slot of the current session (ghost/slots.h) for as long as it lives,
-// and then what was there before. It must not outlive the session.
+// and restores what was there before. It must not outlive the session.
 //
 //     KeyValueCache cache;
 //     const Given<KeyValueCache> given(&cache);
@@ -28,7 +28,7 @@ class Given {
   T* outer_;
 };
 
-/// What is in force in the current session; null where nothing is.
+/// What is in force in the current session; null if nothing is.
 template <class T>
 T* given_here() {
   return session().slots.get<T>();

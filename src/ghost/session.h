@@ -75,12 +75,12 @@ class Session {
   ScopeId scope = 0;
   Phase phase = Phase::init;
   const char* op = "";
-  Role role = Role::none;  ///< of what the op at work makes
+  Role role = Role::none;  ///< of what the running op makes
   const char* node = "";
   const char* keeper = "";  ///< the autograd node made last: what is saved now is saved by it
   StreamId stream = 0;
 
-  /// What a library has put in the place of modeling_*.apply_rotary_pos_emb (Liger).
+  /// The function with which a library (Liger) replaces modeling_*.apply_rotary_pos_emb.
   std::pair<Tensor, Tensor> (*rotary_kernel)(const Tensor& q, const Tensor& k, const Tensor& cos,
                                              const Tensor& sin) = nullptr;
 
@@ -92,39 +92,40 @@ class Session {
                           ///< until it returns
   std::uint64_t next_sequence = 0;
   std::uint32_t next_backward = 0;
-  /// The pass of autograd.grad at work: it forms the gradients on the way to its inputs only; 0 in
-  /// a pass of backward(), which forms all.
+  /// Which autograd.grad runs: such a pass computes gradients only on the way to its inputs. It is
+  /// 0 in a pass of backward(), which computes all.
   std::uint32_t selective_pass = 0;
   bool in_backward = false;  ///< on the autograd engine's device thread
   // Equal layers are written down instead of run (autograd/equal_layers.h).
-  bool repeats_layers = false;       ///< may they be
-  bool layers_differ = false;        ///< they were, and should not have been: the run is void
-  std::uint64_t layer_boundary = 0;  ///< the engine tells equal_layers of the first node before it
+  bool repeats_layers = false;       ///< whether that is allowed
+  bool layers_differ = false;        ///< set if they turned out to differ: the run is void
+  std::uint64_t layer_boundary = 0;  ///< equal_layers hears of the first node before this one
   Ptr<EqualLayers> equal_layers;     ///< those that wait for their backward
 
   bool finished = false;  ///< the program has ended: what is torn down now writes no events
 
   /// A block of `bytes` on the current stream; nothing for zero bytes.
   Ptr<Storage> allocate(Bytes bytes, Category category, DType dtype, const Dims& shape);
-  /// Whether the tape may grow by that many blocks; fails when it may not.
+  /// Whether the tape may grow by that many blocks. If not, the run fails.
   bool has_room(std::size_t blocks);
   /// Gives an emptied storage a new block of `bytes` on the current stream (resize_ of
   /// UntypedStorage).
   void refill(Storage& storage, Bytes bytes);
-  /// Its block goes back; whoever holds the storage keeps an empty one.
+  /// Frees the block of a storage; its holders keep an empty storage.
   void release(Storage& storage);
-  /// A stream of its own beside the main one; each has pools of its own in the allocator.
+  /// Makes a stream beside the main one. Each stream has pools of its own in the allocator.
   StreamId make_stream() { return ++last_stream_; }
   /// tensor.record_stream(stream): its memory waits for that stream once it is freed.
   void record_stream(const Tensor& tensor, StreamId user);
-  /// A collective that no one has waited for: the first op to read `result` waits, and lets go of
-  /// what it was given (torch's AsyncCollectiveTensor).
+  /// A collective whose result nobody has waited for. The first op that reads `result` waits, and
+  /// then the collective's input is freed (torch's AsyncCollectiveTensor).
   struct PendingCollective {
     Ptr<Storage> result;
     Tensor input;
   };
   std::vector<PendingCollective> pending_collectives;
-  /// What runs when the backward pass at work ends (Engine::queue_callback); null outside one.
+  /// The functions that run when the current backward pass ends (Engine::queue_callback); null
+  /// outside one.
   std::vector<std::function<void()>>* final_callbacks = nullptr;
   /// cuBLAS takes its workspace once per (handle, stream); handles belong to threads (see
   /// ops/cublas.h).
@@ -183,7 +184,7 @@ class StreamGuard {
   StreamId before_;
 };
 
-/// Within it tensors are made in host memory.
+/// While it lives, tensors are made in host memory.
 class HostGuard {
  public:
   explicit HostGuard(bool on_host = true) : before_(session().on_host) {

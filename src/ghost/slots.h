@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots: what code above hands to code far below for as long as a scope lasts, without an argument
-// at every call between: one pointer for each kind of thing, kept in the session. So two sessions
-// know nothing of each other, whatever threads they run in.
+// Slots: how code hands something down to code far below for as long as a scope lasts, without an
+// argument in every call between. Each kind of thing has one pointer, which the session holds. So
+// two sessions know nothing of each other, in whatever threads they run.
 //
-// A type that is handed down names its slot as `kSlot` and is put there by Given (ghost/given.h).
+// A type that is handed down names its slot as `kSlot`; Given (ghost/given.h) puts it there.
 #pragma once
 
 #include <array>
@@ -33,12 +33,12 @@ enum class Slot : std::uint8_t {
 
 class Slots {
  public:
-  /// What is in force; null where nothing is.
+  /// What is in force; null if nothing is.
   template <class T>
   T* get() const {
     return static_cast<T*>(at_[index<T>()]);
   }
-  /// Puts `value`, which may be null, in force and gives back what was.
+  /// Puts `value`, which may be null, in force and returns what was in force before.
   template <class T>
   T* exchange(T* value) {
     return static_cast<T*>(std::exchange(at_[index<T>()], value));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trace: the ops that a program runs on ghost tensors, each with the blocks it reads and makes:
-// what torch.compile sees of a model. Views make nothing, they are their base's block. While a
-// trace lives, Op and Session tell it.
+// Trace: the ops that a program runs on ghost tensors, each with the blocks that it reads and
+// makes, as torch.compile sees a model. Views make no block: they are their base's block. While a
+// trace lives, Op and Session report to it.
 #pragma once
 
 #include <initializer_list>
@@ -28,15 +28,15 @@ struct TracedOp {
 class Trace {
  public:
   static constexpr Slot kSlot = Slot::trace;
-  /// The one in force; null where nobody listens.
+  /// The trace in force; null if there is none.
   static Trace* current() { return given_here<Trace>(); }
 
   void begin(const char* op);
   void end() { open_.pop_back(); }
-  /// What an op at work reads.
+  /// Notes what the running op reads.
   void read(const Tensor& tensor);
   void made(BlockId block);
-  /// It reads nothing of what was said so far.
+  /// Forgets what was noted as read so far.
   void forget_reads();
 
   std::vector<TracedOp> ops;  ///< in the order in which they began
@@ -46,9 +46,9 @@ class Trace {
   Given<Trace> given_{this};
 };
 
-/// What the op at work reads beside the operands it was told of.
+/// Notes what the running op reads besides its operands.
 void traced_reads(std::initializer_list<const Tensor*> operands);
-/// What it reads in their place: autocast has cast them.
+/// Notes what it reads instead of its operands, which autocast has cast.
 void traced_casts(std::initializer_list<const Tensor*> operands);
 
 }  // namespace memtape::ghost

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of blocks that the tape has already: what is written down again, not run, gives those who
-// go on from it tensors of the blocks that it wrote.
+// Tensors over blocks that are already on the tape. When a stretch is appended instead of run, the
+// code that continues from it gets tensors over the blocks that were appended.
 #pragma once
 
 #include "ghost/tensor.h"

@@ -56,8 +56,8 @@ class SavedTensorHooksGuard {
   SavedTensorHooks* before_;
 };
 
-/// torch.utils.checkpoint.checkpoint(function, input): what `function` holds by value lives as long
-/// as the frame.
+/// torch.utils.checkpoint.checkpoint(function, input). What `function` captures by value lives as
+/// long as the frame.
 template <class Function>
 auto checkpoint(const Function& function, const Tensor& input) {
   if (!session().grad_enabled) return function(input);
@@ -67,9 +67,9 @@ auto checkpoint(const Function& function, const Tensor& input) {
   return function(input);
 }
 
-/// The same with use_reentrant=True (CheckpointFunction): the forward runs without gradients, and
-/// backward runs all of it again and the graph of that within one node. What `function` holds lives
-/// as long as the graph.
+/// The same with use_reentrant=True (CheckpointFunction): the forward runs without gradients;
+/// backward runs it again completely, with its graph, inside one node. What `function` captures
+/// lives as long as the graph.
 Tensor checkpoint_reentrant(const std::function<Tensor(const Tensor&)>& function,
                             const Tensor& input);
 

@@ -14,11 +14,11 @@ namespace memtape::ghost {
 /// loss.backward(): makes the gradient of ones and runs the graph.
 void backward(const Tensor& loss);
 
-/// torch.autograd.backward(output, gradient): also from within a node that runs (reentrant).
+/// torch.autograd.backward(output, gradient). A running node may call it, too (reentrant).
 void backward(const Tensor& output, const Tensor& gradient);
 
-/// torch.autograd.grad from `outputs`, which get `gradients`: only nodes on the way to `inputs`
-/// run, and the gradients that arrive there are handed out in place of being accumulated.
+/// torch.autograd.grad from `outputs`, which get `gradients`. Only nodes on the way to `inputs`
+/// run, and the gradients that arrive there are returned instead of accumulated.
 enum class GraphAfter { freed, kept };  ///< retain_graph
 std::vector<Tensor> grad(std::span<const Edge> outputs, std::span<const Tensor> gradients,
                          std::span<const Edge> inputs, GraphAfter after);

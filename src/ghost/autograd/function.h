@@ -9,7 +9,7 @@
 
 namespace memtape::ghost {
 
-/// The node of a custom function over `inputs`; none where no gradient is wanted.
+/// The node of a custom function over `inputs`; null if no gradient is wanted.
 template <class N, class... Args>
 Ptr<N> function_node(std::initializer_list<const Tensor*> inputs, Args&&... args) {
   if (!session().grad_enabled || session().skipping) return {};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerStates: what layers hold from one pass to the next beside their parameters, as a cache of
-// keys and values does. A pass without gradients may write equal layers down (equal_layers.h) where
-// it is known what they hold, that is while LayerStates are given (ghost/given.h): a layer takes over its own tensors of the pass before, and leaves
-// others in their place.
+// LayerStates: what layers hold from one pass to the next besides their parameters, such as a cache
+// of keys and values. A pass without gradients may append equal layers instead of running them
+// (equal_layers.h) only if it is known what they hold, that is while LayerStates are given
+// (ghost/given.h). Each layer takes over its own tensors of the pass before, and leaves others in
+// their place.
 #pragma once
 
 #include <optional>
@@ -19,17 +20,19 @@ class LayerStates {
 
   virtual ~LayerStates() = default;
 
-  /// Whether each of a model's `layers` holds tensors now, so that equal ones do the same to them.
+  /// Whether each of a model's `layers` holds tensors now, so that equal layers do the same to
+  /// them.
   virtual bool repeats(std::size_t layers) const = 0;
-  /// Whether the layers before `layer`, and no other, have run in this pass.
+  /// Whether exactly the layers before `layer` have run in this pass.
   virtual bool is_at(std::size_t layer) const = 0;
-  /// What `layer` holds, in an order alike for all; may be undefined.
+  /// The tensors that `layer` holds, in the same order for all layers; they may be undefined.
   virtual std::vector<Tensor*> held(std::size_t layer) = 0;
-  /// `layer` has done what `model` did: its tensors are those of now, the rest is to follow.
+  /// Notes that `layer` has done the same as `model`: it already holds its tensors, the rest of its
+  /// state follows here.
   virtual void follow(std::size_t layer, std::size_t model) = 0;
 };
 
-/// A held tensor at one moment: its block, and all that decides what an op does with it.
+/// A held tensor at one moment: its block, and everything that decides what an op does with it.
 struct HeldTensor {
   std::optional<BlockId> block;
   Dims sizes, strides;
@@ -39,7 +42,7 @@ struct HeldTensor {
   bool is_like(const HeldTensor& other) const;
 };
 
-/// What `count` layers from `first` on hold.
+/// The tensors that `count` layers from `first` on hold.
 std::vector<HeldTensor> held_tensors(LayerStates& states, std::size_t first, std::size_t count);
 std::vector<BlockId> blocks_of(const std::vector<HeldTensor>& held);
 bool are_alike(const std::vector<HeldTensor>& a, const std::vector<HeldTensor>& b);
