@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "ghost/autograd/function.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
@@ -24,9 +25,8 @@ struct ModuleBackward final : ghost::Node {
 };
 
 void pass_through(Tensor& tensor, const char* name, std::function<void()> callback) {
-  if (!ghost::session().grad_enabled || !tensor.defined() || !tensor.requires_grad()) return;
-  const auto node = ghost::make_node<ModuleBackward>(name, std::move(callback));
-  node->edges.push_back(ghost::gradient_edge(tensor));
+  const auto node = ghost::function_node<ModuleBackward>({&tensor}, name, std::move(callback));
+  if (!node) return;
   Tensor passed = ghost::alias(tensor, tensor.sizes(), tensor.strides());
   ghost::set_history(passed, node);
   tensor = std::move(passed);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ghost/autograd/engine.h"
+#include "ghost/autograd/function.h"
 #include "ghost/ops/views.h"
 
 namespace memtape::megatron {
@@ -45,14 +46,6 @@ struct FunctionBackward final : Node {
   std::size_t count = 0;
 };
 
-bool any_wants(const std::vector<Tensor>& inputs) {
-  const ghost::Session& s = ghost::session();
-  if (!s.grad_enabled || s.skipping) return false;
-  for (const Tensor& input : inputs)
-    if (input.defined() && input.requires_grad()) return true;
-  return false;
-}
-
 /// The gradient's last stop: main_grad.add_(grad) takes no memory, and the gradient goes.
 struct AddToMainGrad final : Node {
   AddToMainGrad() : Node("AccumulateGrad") {
@@ -65,13 +58,8 @@ struct AddToMainGrad final : Node {
 }  // namespace
 
 Tensor apply(FunctionCall call) {
-  const bool differentiable = any_wants(call.inputs);
-  ghost::Ptr<FunctionBackward> node;
-  if (differentiable) {
-    node =
-        ghost::make_node<FunctionBackward>(call.name, std::move(call.backward), call.python_holds);
-    for (const Tensor& input : call.inputs) node->edges.push_back(ghost::gradient_edge(input));
-  }
+  const auto node = ghost::function_node<FunctionBackward>(
+      std::span<const Tensor>(call.inputs), call.name, std::move(call.backward), call.python_holds);
   ToSave to_save;
   Tensor out;
   {

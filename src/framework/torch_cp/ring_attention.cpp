@@ -5,6 +5,7 @@
 
 #include "framework/torch_cp/ring_backward.h"
 #include "framework/torch_cp/rotater.h"
+#include "ghost/autograd/function.h"
 #include "ghost/autograd/node.h"
 #include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/pointwise.h"
@@ -116,12 +117,9 @@ Tensor RingAttention::attend(ghost::AttentionKernel kernel, const Tensor& query,
                              const Tensor& value, const ghost::AttentionOptions& options) {
   const bool is_flash = kernel == ghost::AttentionKernel::flash;
   const ghost::Op op(is_flash ? "_flash_attention_forward" : "_efficient_attention_forward", {});
-  const ghost::Session& s = ghost::session();
-  ghost::Ptr<RingAttentionBackward> node;
-  if (s.grad_enabled && !s.skipping && query.requires_grad()) {
-    node = ghost::make_node<RingAttentionBackward>(ring_, kernel);
-    for (const Tensor* input : {&query, &key, &value})
-      node->edges.push_back(ghost::gradient_edge(*input));
+  const auto node =
+      ghost::function_node<RingAttentionBackward>({&query, &key, &value}, ring_, kernel);
+  if (node) {
     node->key.keep(key);
     node->query.keep(query);
     node->value.keep(value);

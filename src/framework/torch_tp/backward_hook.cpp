@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ghost/autograd/function.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
@@ -27,10 +28,8 @@ struct BackwardHookFunctionBackward final : ghost::Node {
 };
 
 void pass_through(Tensor& tensor, const Held& held, bool holds) {
-  const ghost::Session& s = ghost::session();
-  if (!s.grad_enabled || s.skipping || !tensor.requires_grad()) return;
-  const auto node = ghost::make_node<BackwardHookFunctionBackward>(held, holds);
-  node->edges.push_back(ghost::gradient_edge(tensor));
+  const auto node = ghost::function_node<BackwardHookFunctionBackward>({&tensor}, held, holds);
+  if (!node) return;
   Tensor passed = ghost::alias(tensor, tensor.sizes(), tensor.strides());
   ghost::set_history(passed, node);
   tensor = std::move(passed);

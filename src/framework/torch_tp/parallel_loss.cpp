@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/torch_tp/parallel_loss.h"
 
+#include "ghost/autograd/function.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/comparisons.h"
 #include "ghost/ops/creation.h"
@@ -94,13 +95,8 @@ struct ParallelNllLossBackward final : ghost::Node {
 }  // namespace
 
 Tensor parallel_cross_entropy(const ghost::In& logits, const Tensor& labels) {
-  const ghost::Session& s = ghost::session();
-  ghost::Ptr<ParallelNllLossBackward> node;
-  if (s.grad_enabled && !s.skipping && logits->requires_grad()) {
-    node = ghost::make_node<ParallelNllLossBackward>();
-    node->edges.push_back(ghost::gradient_edge(*logits));
-    node->target.keep(labels);
-  }
+  const auto node = ghost::function_node<ParallelNllLossBackward>({&*logits});
+  if (node) node->target.keep(labels);
   const ghost::GradMode no_grad(false);
   const Tensor x = log_softmax(*logits);
   const Tensor safe_target = where_counted(labels, DType::int64);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ghost/autograd/function.h"
 #include "ghost/autograd/node.h"
 #include "ghost/autograd/selective_checkpoint.h"
 #include "ghost/ops/views.h"
@@ -113,18 +114,12 @@ struct ToLocalBackward final : ghost::Node {
   void release() override {}
 };
 
-bool is_differentiable(const Tensor& tensor) {
-  const ghost::Session& s = ghost::session();
-  return s.grad_enabled && !s.skipping && tensor.requires_grad();
-}
-
 /// `out` as the result of a node over `input`.
 template <class N, class... Args>
 Tensor with_node(const Tensor& input, Tensor out, bool wraps_tensors, Args&&... args) {
-  if (!is_differentiable(input)) return out;
-  const auto node = ghost::make_node<N>(std::forward<Args>(args)...);
+  const auto node = ghost::function_node<N>({&input}, std::forward<Args>(args)...);
+  if (!node) return out;
   node->wraps_tensors = wraps_tensors;
-  node->edges.push_back(ghost::gradient_edge(input));
   ghost::set_history(out, node);
   return out;
 }

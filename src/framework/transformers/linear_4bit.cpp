@@ -3,6 +3,7 @@
 
 #include "framework/transformers/gemm_4bit.h"
 #include "framework/transformers/quantized_bias.h"
+#include "ghost/autograd/function.h"
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/ops/matmul.h"
@@ -101,11 +102,8 @@ struct MatMul4Bit final : ghost::Node {
 Tensor matmul_4bit(const Tensor& a, const nn::Projection& layer, const QuantState& state,
                    const Products4Bit& products) {
   const Tensor& bias = layer.bias;
-  ghost::Op op("gemm_4bit", {});
-  ghost::Ptr<MatMul4Bit> node;
-  const bool is_wanted = a.requires_grad() || (bias.defined() && bias.requires_grad());
-  if (ghost::session().grad_enabled && !ghost::session().skipping && is_wanted)
-    node = op.node<MatMul4Bit>({&a, &bias}, layer, state);
+  const ghost::Op op("gemm_4bit", {});
+  const auto node = ghost::function_node<MatMul4Bit>({&a, &bias}, layer, state);
   if (node && products.keep_inputs) node->kept_input = a;
   const ghost::GradMode no_grad(false);
   Tensor out = products.always_dequantize ? always_dequantized_linear(a, layer, state, bias)
