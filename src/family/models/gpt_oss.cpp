@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPT-OSS: attention with sinks, every second layer sliding, and experts with biases whose gate
 // and up projections alternate; mirroring transformers 5.17 models/gpt_oss/modeling_gpt_oss.py.
-#include <array>
-#include <tuple>
+#include <utility>
 
-#include "family/caches/key_value_cache.h"
 #include "family/facts.h"
+#include "family/parts/attention_of.h"
 #include "family/parts/llama_layer.h"
 #include "family/parts/moe_decoder.h"
 #include "family/parts/rms_norms.h"
@@ -54,47 +53,25 @@ Tensor rotated(const Tensor& x, const Tensor& cos, const Tensor& sin) {
   return join_rotated(halves[0], halves[1], cos, sin);
 }
 
-class GptOssAttention : public nn::Module<GptOssAttention> {
- public:
-  GptOssAttention(const nn::Scope& scope, const DecoderConfig& c)
-      : Module(scope),
-        call_(attention_call(c)),
-        head_dim_(c.head_dim),
-        q_proj_(scope / "q_proj", c.hidden_size, c.num_attention_heads * c.head_dim, c.qkv_bias),
-        k_proj_(scope / "k_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        v_proj_(scope / "v_proj", c.hidden_size, c.num_key_value_heads * c.head_dim, c.qkv_bias),
-        o_proj_(scope / "o_proj", c.num_attention_heads * c.head_dim, c.hidden_size, c.o_bias),
-        sinks_(scope.parameter("sinks", {c.num_attention_heads})) {}
+/// apply_rotary_pos_emb.
+std::pair<Tensor, Tensor> rotate_q_and_k(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
+  const Tensor cos = cos_sin.first.unsqueeze(1), sin = cos_sin.second.unsqueeze(1);
+  Tensor q_embed = rotated(q, cos, sin);
+  Tensor k_embed = rotated(k, cos, sin);
+  return {std::move(q_embed), std::move(k_embed)};
+}
 
-  Tensor forward(const Tensor& hidden_states, const Tensor& attention_mask,
-                 const CosSin& position_embeddings) {
-    const Dims input_shape = hidden_states.sizes().leading();
-    const Dims hidden_shape = input_shape.with(-1).with(head_dim_);
-    Tensor query_states = q_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor key_states = k_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    Tensor value_states = v_proj_(hidden_states).view(hidden_shape).transpose(1, 2);
-    std::tie(query_states, key_states) = rotate(query_states, key_states, position_embeddings);
-    KeyValueCache::update(key_states, value_states);
-    const Tensor attn_output =
-        sink_attention(call_, query_states, key_states, value_states, attention_mask, sinks_)
-            .reshape(input_shape.with(-1))
-            .contiguous();
-    return o_proj_(attn_output);
+/// GptOssAttention: Llama's, but for its rotation and a sink for each head.
+struct GptOssSteps : Rotated<rotate_q_and_k> {
+  GptOssSteps(const nn::Scope& scope, const DecoderConfig& c, std::int64_t layer)
+      : Rotated(scope, c, layer), sinks(scope.parameter("sinks", {c.num_attention_heads})) {}
+  Tensor attend(const AttentionCall& call, const Tensor& query, const Tensor& key,
+                const Tensor& value, const Tensor& attention_mask) const {
+    return sink_attention(call, query, key, value, attention_mask, sinks);
   }
-
- private:
-  static std::pair<Tensor, Tensor> rotate(const Tensor& q, const Tensor& k, const CosSin& cos_sin) {
-    const Tensor cos = cos_sin.first.unsqueeze(1), sin = cos_sin.second.unsqueeze(1);
-    Tensor q_embed = rotated(q, cos, sin);
-    Tensor k_embed = rotated(k, cos, sin);
-    return {std::move(q_embed), std::move(k_embed)};
-  }
-
-  AttentionCall call_;
-  std::int64_t head_dim_;
-  nn::Linear q_proj_, k_proj_, v_proj_, o_proj_;
-  Tensor sinks_;
+  Tensor sinks;
 };
+using GptOssAttention = AttentionOf<GptOssSteps>;
 
 /// GptOssExperts._apply_gate: gate and up in turns, both clamped.
 Tensor gpt_oss_gate(const Tensor& gate_up, const nn::Activation&) {

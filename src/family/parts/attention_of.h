@@ -10,6 +10,7 @@
 //   query_heads(q), key_heads(k)           for one taken apart into heads, [B, S, H, D]
 //   transposed_key(k)                      for keys [B, H, S, D] before values are made
 //   heads(q, k)                            for both of them
+//   attend(call, q, k, v, attention_mask)  in place of the attention function
 //   attended(attn_output)                  before the output projection
 //   finish(attn_output)                    behind it
 //   kOutput                                the output projection's name
@@ -78,6 +79,8 @@ class AttentionOf : public nn::Module<AttentionOf<Steps>> {
   };
 
   Tensor attend(States& s, const Tensor& attention_mask) {
+    if constexpr (requires { steps_.attend(call_, s.query, s.key, s.value, attention_mask); })
+      return steps_.attend(call_, s.query, s.key, s.value, attention_mask);
     return ghost::has(*call_.interface_since)
                ? attention_interface(call_, s.query, s.key, s.value, attention_mask)
                : written_out_attention(call_, s.query, s.key, s.value, attention_mask);
