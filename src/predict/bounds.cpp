@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -79,61 +77,14 @@ void widen_by_convolutions(Bounds& bounds, const Tape& tape) {
       "upper bound with one as large as their largest result");
 }
 
-/// Whether each scope is that of experts.
-std::vector<bool> expert_scopes(const Tape& tape) {
-  std::vector<bool> found;
-  for (ScopeId scope = 0; scope < tape.scopes.size(); ++scope)
-    found.push_back(tape.scopes.path(scope).find(".experts.") != std::string::npos);
-  return found;
-}
-
-/// The most that is alive at once of what follows the routing of Megatron's tokens: rows sent to
-/// experts and what experts make of them.
-Bytes routed_bytes(const Tape& tape) {
-  const std::vector<bool> experts = expert_scopes(tape);
-  const auto routed = [&](BlockId block) {
-    const Why& why = tape.why[block];
-    const std::string_view op = why.op;
-    return op == "IndexSelectBackward" || op == "_AllToAllBackward" || op == "SortChunksBackward" ||
-           (experts[why.scope] && why.phase != Phase::init && why.category == Category::activation);
-  };
-  bool dispatches = false;
-  Bytes alive = 0, most = 0;
-  for (const Event& event : tape.events) {
-    if (event.kind != EventKind::alloc && event.kind != EventKind::free) continue;
-    dispatches |= std::string_view(tape.why[event.block].op).starts_with("dispatch_");
-    if (!routed(event.block)) continue;
-    alive +=
-        event.kind == EventKind::alloc ? tape.requested[event.block] : -tape.requested[event.block];
-    most = std::max(most, alive);
-  }
-  return dispatches ? most : 0;
-}
-
-void widen_by_routing(Bounds& bounds, const Tape& tape, const ExpertLoad& load) {
-  const Bytes routed = routed_bytes(tape);
-  if (routed == 0) return;
-  bounds.low_bytes -= routed;
-  if (!load.is_balanced()) {
-    bounds.causes.push_back("the figures are those of the GPU that gets most tokens");
-    return;
-  }
-  bounds.high_bytes += routed;
-  bounds.causes.push_back(
-      "tokens are taken to be spread evenly over the experts: within are ranks that get none of "
-      "them and up to twice their share");
-}
-
 }  // namespace
 
-Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank,
-                 const ExpertLoad& load) {
+Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank) {
   Bounds bounds{
       .low_bytes = rank.peak_device_bytes, .high_bytes = rank.peak_device_bytes, .causes = {}};
   widen_by_outside(bounds, rank);
   widen_by_cudnn(bounds, tape, device);
   widen_by_convolutions(bounds, tape);
-  widen_by_routing(bounds, tape, load);
   return bounds;
 }
 

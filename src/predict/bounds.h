@@ -7,7 +7,6 @@
 
 namespace memtape {
 
-Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank,
-                 const ExpertLoad& load);
+Bounds bounds_of(const Tape& tape, const DeviceSetup& device, const RankReport& rank);
 
 }  // namespace memtape
