@@ -3,6 +3,7 @@
 // and the allocator, on all cores.
 #include <benchmark/benchmark.h>
 
+#include "framework/dialects.h"
 #include "framework/megatron/pretrain.h"
 #include "heap.h"
 #include "mesh/gpu_catalog.h"
@@ -24,7 +25,7 @@ struct Job {
 
 TrainRecipe recipe_of(const Job& job) {
   TrainRecipe recipe;
-  recipe.framework = Framework::megatron_core;
+  recipe.framework = *find_framework("megatron-core", frameworks());
   recipe.weights = DType::bfloat16;
   recipe.layout = job.layout;
   recipe.sequence_length = job.sequence;
@@ -84,7 +85,8 @@ void ghost_of_one_rank(benchmark::State& state, torch::EqualLayerRuns runs) {
   constexpr int kMiddleRank = 500;
   for (auto _ : state)
     benchmark::DoNotOptimize(
-        megatron::run_training(config, recipe, {.major = 9, .sm_count = 132}, kMiddleRank, runs));
+        megatron::run_training(recipe, *megatron::read_arguments(config, recipe),
+                               {.major = 9, .sm_count = 132}, kMiddleRank, runs));
 }
 BENCHMARK_CAPTURE(ghost_of_one_rank, written_down, torch::EqualLayerRuns::written_down)
     ->Arg(16)

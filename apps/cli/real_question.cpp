@@ -6,6 +6,7 @@
 
 #include "answer/device_options.h"
 #include "answer/train_request.h"
+#include "framework/dialects.h"
 #include "predict/program.h"
 #include "predict/settings.h"
 #include "workload/training_arguments.h"
@@ -17,13 +18,15 @@ namespace {
 constexpr std::string_view kUsualGpu = "a100-80gb";
 
 Result<void> check_recipe(const TrainRecipe& recipe) {
-  const bool trainer = recipe.framework == Framework::transformers;
-  if (!trainer && recipe.framework != Framework::torch)
+  const RealStep step = dialect_of(recipe).real_step;
+  if (step == RealStep::none)
     return unsupported("only one GPU's step can be run beside a prediction", "--framework",
-                       "--framework torch or transformers");
+                       "--framework " + names_of_dialects([](const Dialect& dialect) {
+                         return dialect.real_step != RealStep::none;
+                       }));
   if (recipe.quantization) return unsupported("the script cannot quantize", "verify");
   if (recipe.trainer.sft) return unsupported("the script runs Trainer, not trl", "verify");
-  if (!trainer && recipe.checkpointing == Checkpointing::full_reentrant)
+  if (step == RealStep::plain_loop && recipe.checkpointing == Checkpointing::full_reentrant)
     return unsupported("the script cannot checkpoint reentrantly", "verify");
   return {};
 }
@@ -32,7 +35,7 @@ Result<void> check_recipe(const TrainRecipe& recipe) {
 /// TrainingArguments and the LoraConfig as they were typed.
 std::vector<Setting> script_settings(const TrainRecipe& recipe, answer::OptionValues values) {
   std::vector<Setting> settings = resolved_settings(recipe);
-  if (recipe.framework != Framework::transformers) return settings;
+  if (!recipe.framework->takes.training_arguments) return settings;
   nlohmann::json words = nlohmann::json::array();
   for (const auto& [name, value] : values) {
     if (is_training_argument(name))
@@ -44,7 +47,7 @@ std::vector<Setting> script_settings(const TrainRecipe& recipe, answer::OptionVa
 }
 
 phantom_run::Recipe recipe_of(const TrainRecipe& recipe) {
-  if (recipe.framework != Framework::transformers) return phantom_run::Recipe::train_step;
+  if (dialect_of(recipe).real_step == RealStep::plain_loop) return phantom_run::Recipe::train_step;
   return recipe.program.is_plain_loop ? phantom_run::Recipe::accelerate_step
                                       : phantom_run::Recipe::trainer_step;
 }

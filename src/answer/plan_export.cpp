@@ -38,7 +38,7 @@ exports::Facts facts_of(const PlanRow& plan, const PlanAnswer& answer, const Out
 
 const plan::Field* field_of(const PlanRow& row, const answer::PlanQuestion& question) {
   for (const plan::Field& field : question.fields)
-    if (name(field.job->recipe.framework) == row.framework && field.job->gpus == row.gpus)
+    if (field.job->recipe.framework->name == row.framework && field.job->gpus == row.gpus)
       return &field;
   return nullptr;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "answer/device_options.h"
 #include "answer/train_request.h"
 #include "base/comma_list.h"
+#include "framework/dialects.h"
 #include "plan/step_clock.h"
 #include "predict/program.h"
 #include "predict/rank_runs.h"
@@ -169,8 +171,15 @@ class Fields {
  private:
   std::vector<std::string> frameworks() const {
     if (!asked_.frameworks.empty()) return asked_.frameworks;
-    if (std::ranges::max(asked_.gpus) == 1) return {"torch", "transformers", "deepspeed"};
-    return {"megatron-core", "torchtitan", "fsdp2", "deepspeed", "ddp", "transformers"};
+    const auto place =
+        std::ranges::max(asked_.gpus) == 1 ? &PlannedPlace::on_one_gpu : &PlannedPlace::on_many;
+    std::map<int, std::string> in_order;
+    for (const Dialect* dialect : dialects())
+      if (const int at = dialect->planned.*place; at > 0)
+        in_order.emplace(at, dialect->framework.name);
+    std::vector<std::string> names;
+    for (auto& [at, name] : in_order) names.push_back(std::move(name));
+    return names;
   }
 
   Result<void> add(const std::string& framework) {
@@ -209,7 +218,7 @@ class Fields {
     if (!field.space)
       return unsupported(
           "has no space of plans yet", "--framework",
-          "megatron-core, torchtitan, fsdp2, fsdp1, deepspeed, ddp, transformers or torch");
+          names_of_dialects([](const Dialect& d) { return d.space != PlanSpace::none; }));
     field.reading = {request.values, request.read};
     const auto like = setup_like(field);
     if (!like) return tl::unexpected(like.error());
@@ -268,7 +277,7 @@ class Fields {
     const auto recipe =
         field.reading.read(with_changes(field.reading.values, field.space->layout(one)));
     if (!recipe) return tl::unexpected(recipe.error());
-    return time::train_setup(*recipe, config_);
+    return time::train_setup(*recipe, dialect_of(*recipe).time);
   }
 
   std::int64_t sequence(const TrainRecipe& recipe) const {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/train_request.h"
 
-#include <algorithm>
-#include <array>
-
 #include "answer/device_options.h"
 #include "answer/release_options.h"
+#include "framework/dialects.h"
 #include "model/config.h"
 #include "workload/allocator_of_release.h"
 #include "workload/dialect_words.h"
@@ -22,31 +20,10 @@ const std::string* value_of(const RawOptions& options, std::string_view name) {
   return last_value(options.values, name);
 }
 
-/// Whether the framework knows no layout but one GPU.
-bool is_single(std::string_view framework) { return framework == "torch"; }
-
-/// Options that the dialect at hand does not model, as one error that names the first.
-Result<void> refuse_unmodelled(const RawOptions& options) {
-  constexpr std::array<std::string_view, 17> kUnmodelled{
-      "quantize", "quantization", "peft", "loss", "gpus", "dp",       "zero", "tp",     "sp",
-      "pp",       "vpp",          "cp",   "ep",   "etp",  "schedule", "rank", "offload"};
-  constexpr std::size_t kOfAny = 4;  // the first are no framework's
-  constexpr std::array<std::string_view, 6> kNeutral{"1", "0", "none", "all", "torch", "{}"};
-  const std::string* framework = value_of(options, "framework");
-  const std::string dialect = framework ? *framework : "torch";
-  const auto end = kUnmodelled.begin() + (is_single(dialect) ? kUnmodelled.size() : kOfAny);
-  for (const auto& [name, value] : options.values) {
-    if (dialect == "transformers" && (name == "peft" || name == "quantization")) continue;
-    if (dialect == "litgpt" && name == "quantize") continue;
-    if (std::find(kUnmodelled.begin(), end, name) == end) continue;
-    const bool is_stage = name == "zero" && value == "1";
-    if (is_stage || std::find(kNeutral.begin(), kNeutral.end(), value) == kNeutral.end())
-      return unsupported("\"" + value + "\" is not modelled by --framework " + dialect, "--" + name,
-                         name == "quantize" || name == "quantization" || name == "peft"
-                             ? "--framework transformers"
-                             : "one GPU");
-  }
-  return {};
+/// The one that is named, or the first.
+Result<const Framework*> framework_of(const RawOptions& options) {
+  const std::string* named = value_of(options, "framework");
+  return named ? find_framework(*named, frameworks()) : frameworks().front();
 }
 
 /// JSON|FILE: the text of a file whose name was given in place of JSON.
@@ -79,19 +56,23 @@ Result<TrainRequest> train_request(const RawOptions& typed, const Outside& outsi
   RawOptions options = typed;
   if (const auto read = read_json_files(options, outside); !read)
     return tl::unexpected(read.error());
-  if (const auto once = check_said_once(options.typed); !once) return tl::unexpected(once.error());
+  if (const auto once = check_said_once(options.typed, frameworks()); !once)
+    return tl::unexpected(once.error());
   Result<std::vector<NamedValue>> values = with_presets(std::move(options.values));
   if (values) values = in_dialect_words(std::move(*values));
   if (!values) return tl::unexpected(values.error());
   options.values = std::move(*values);
-  if (const auto fine = refuse_unmodelled(options); !fine) return tl::unexpected(fine.error());
+  const Result<const Framework*> framework = framework_of(options);
+  if (!framework) return tl::unexpected(framework.error());
+  if (const auto fine = check_modelled(options.values, **framework); !fine)
+    return tl::unexpected(fine.error());
   const Result<NamedReleases> releases = starting_releases(options.values, outside);
   if (!releases) return tl::unexpected(releases.error());
   const auto read = [named = *releases, left_out = options.remarks.not_modelled](
                         std::span<const NamedValue> other) -> Result<TrainRecipe> {
     const auto words = in_dialect_words({other.begin(), other.end()});
     if (!words) return tl::unexpected(words.error());
-    Result<TrainRecipe> recipe = train_recipe(*words, named);
+    Result<TrainRecipe> recipe = train_recipe(*words, frameworks(), named);
     if (recipe)
       recipe->not_modelled.insert(recipe->not_modelled.end(), left_out.begin(), left_out.end());
     return recipe;

@@ -2,26 +2,23 @@
 #include "exports/export.h"
 
 #include "exports/parts.h"
-#include "workload/train_options.h"
+#include "framework/dialects.h"
 
 namespace memtape::exports {
 namespace {
 
 Result<Export> files_of(const Training& plan, const Facts& facts) {
-  switch (plan.recipe.framework) {
-    case Framework::megatron_core: return export_megatron(plan, facts);
-    case Framework::torchtitan: return export_torchtitan(plan, facts);
-    case Framework::transformers: return export_trainer(plan, facts);
-    case Framework::torch:
-    case Framework::ddp:
-    case Framework::fsdp1:
-    case Framework::fsdp2:
-    case Framework::deepspeed: return export_plain_loop(plan, facts);
-    default:
-      return unsupported("plans of that framework are not exported", "--export",
-                         "megatron-core, torchtitan, fsdp2, fsdp1, deepspeed, ddp, transformers or "
-                         "torch");
+  switch (dialect_of(plan.recipe).exported) {
+    case ExportedProgram::pretrain_gpt: return export_megatron(plan, facts);
+    case ExportedProgram::torchtitan: return export_torchtitan(plan, facts);
+    case ExportedProgram::trainer: return export_trainer(plan, facts);
+    case ExportedProgram::plain_loop: return export_plain_loop(plan, facts);
+    case ExportedProgram::none: break;
   }
+  return unsupported("plans of that framework are not exported", "--export",
+                     names_of_dialects([](const Dialect& dialect) {
+                       return dialect.exported != ExportedProgram::none;
+                     }));
 }
 
 }  // namespace
@@ -29,7 +26,7 @@ Result<Export> files_of(const Training& plan, const Facts& facts) {
 Result<Export> export_training(const Training& plan, const Facts& facts) {
   Result<Export> files = files_of(plan, facts);
   if (!files) return files;
-  files->files.push_back(readme(*files, facts, plan.model, name(plan.recipe.framework)));
+  files->files.push_back(readme(*files, facts, plan.model, dialect_of(plan.recipe).framework.name));
   return files;
 }
 

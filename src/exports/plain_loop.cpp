@@ -8,6 +8,7 @@
 
 #include "exports/parts.h"
 #include "exports/programs_text.h"
+#include "framework/dialects.h"
 #include "launch/plain_loop.h"
 
 namespace memtape::exports {
@@ -54,11 +55,11 @@ bool is_of_deepspeed(std::string_view option) {
   return std::ranges::find(kNames, option) != kNames.end();
 }
 
-Result<void> add_loop_options(Script& script, const Training& plan, bool is_deepspeed) {
+Result<void> add_loop_options(Script& script, const Training& plan, bool has_ds_config) {
   std::vector<std::string> done;
   for (const auto& [name, value] : plan.options) {
     if (is_of_question(name) || name == "gpus" || name == "dp") continue;
-    if (is_deepspeed && is_of_deepspeed(name)) continue;
+    if (has_ds_config && is_of_deepspeed(name)) continue;
     if (name != "freeze" && std::ranges::find(done, name) != done.end()) continue;
     done.push_back(name);
     const Flag* flag = flag_of(name);
@@ -77,21 +78,22 @@ Result<void> add_loop_options(Script& script, const Training& plan, bool is_deep
 }  // namespace
 
 Result<Export> export_plain_loop(const Training& plan, const Facts& facts) {
-  const bool is_deepspeed = plan.recipe.framework == Framework::deepspeed;
+  const Dialect& dialect = dialect_of(plan.recipe);
+  const bool has_ds_config = dialect.sharing.has_zero_stages;
   Export out;
   Script script = begin_script(facts);
-  if (plan.gpus > 1 || plan.recipe.framework != Framework::torch)
+  if (plan.gpus > 1 || dialect.framework.takes.several_gpus)
     start_torchrun(script, plan, out);
   else
     script.start("python3");
   script.word_filled("$HERE/plain_loop.py");
   script.flag("--model", plan.model);
-  if (const auto added = add_loop_options(script, plan, is_deepspeed); !added)
+  if (const auto added = add_loop_options(script, plan, has_ds_config); !added)
     return tl::unexpected(added.error());
-  if (is_deepspeed) script.flag_filled("--strategy", "$HERE/ds_config.json");
+  if (has_ds_config) script.flag_filled("--strategy", "$HERE/ds_config.json");
   out.files.push_back({"run.sh", std::move(script).text(), true});
   out.files.push_back({"plain_loop.py", std::string(data::kPlainLoop)});
-  if (is_deepspeed)
+  if (has_ds_config)
     out.files.push_back({"ds_config.json", ds_config(plan)});
   else if (const auto strategy = said(plan.options, "strategy"))
     out.files.push_back({"strategy.json", *strategy + "\n"});

@@ -157,7 +157,6 @@ Result<Translation> begin_trainer(const LaunchCommand& command) {
 Result<void> add_training_arguments(Settings& settings, Translation& translation,
                                     TrlProgram program) {
   TrainRecipe scratch;
-  scratch.framework = Framework::transformers;
   if (program == TrlProgram::sft) scratch.trainer.sft.emplace();
   if (program == TrlProgram::dpo) scratch.trainer.dpo.emplace();
   if (program == TrlProgram::reward) scratch.trainer.reward.emplace();

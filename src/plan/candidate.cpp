@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "framework/dialects.h"
+
 namespace memtape::plan {
 namespace {
 
@@ -82,7 +84,7 @@ std::string in_words(const Candidate& c) {
   if (c.sharding == Sharding::grads_kept) add(out, fmt::format("shard {}, kept whole", s.dp));
   if (c.sharding == Sharding::hybrid) add(out, "hybrid shard");
   if (c.sharding == Sharding::ddp || c.sharding == Sharding::none) add_size(out, "dp", s.dp);
-  if (c.framework == Framework::deepspeed) add(out, fmt::format("zero {}", s.zero));
+  if (dialect_of(c.framework).sharing.has_zero_stages) add(out, fmt::format("zero {}", s.zero));
   if (c.method != Method::full) add(out, c.method == Method::lora ? "LoRA" : "QLoRA");
   if (c.optim != Optim::adamw) add(out, "8-bit AdamW");
   if (c.offload != Offload::none) add(out, fmt::format("offload {}", name(c.offload)));

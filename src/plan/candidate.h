@@ -47,7 +47,7 @@ struct Sizes {
 };
 
 struct Candidate {
-  Framework framework = Framework::torch;
+  const Framework* framework = nullptr;
   Sizes sizes;
   Checkpointing checkpointing = Checkpointing::none;
   Method method = Method::full;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "framework/dialects.h"
 #include "plan/spaces.h"
 #include "workload/train_options.h"
 
@@ -19,7 +20,8 @@ constexpr std::int64_t kParallelMostMicroBatch = 64;
 
 class DataParallelSpace : public Space {
  public:
-  using Space::Space;
+  explicit DataParallelSpace(const Job& job)
+      : Space(job), dialect_(dialect_of(job.recipe)), name_(dialect_.framework.name) {}
 
   std::span<const Axis> axes() const override { return kParallelOrder; }
 
@@ -27,7 +29,7 @@ class DataParallelSpace : public Space {
     switch (axis) {
       case Axis::dp: return {job_.gpus};
       case Axis::zero:
-        if (is(Framework::deepspeed)) return {1, 2, 3};
+        if (has_stages()) return {1, 2, 3};
         return {0};
       case Axis::sharding: return shardings(c);
       case Axis::offload: return offloads(c);
@@ -42,17 +44,16 @@ class DataParallelSpace : public Space {
     switch (axis) {
       case Axis::dp:
         if (c.sizes.dp == job_.gpus) return {};
-        return fmt::format("--framework {} has data ranks alone: --dp {} are not --gpus {}",
-                           name(job_.recipe.framework), c.sizes.dp, job_.gpus);
+        return fmt::format("--framework {} has data ranks alone: --dp {} are not --gpus {}", name_,
+                           c.sizes.dp, job_.gpus);
       case Axis::sharding:
         if (allows(c.sharding)) return {};
-        return fmt::format("--framework {} has no --sharding {}", name(job_.recipe.framework),
-                           name(c.sharding));
+        return fmt::format("--framework {} has no --sharding {}", name_, name(c.sharding));
       case Axis::offload: return refuses_offload(c);
       case Axis::method:
         if (c.method != Method::qlora) return {};
         return fmt::format("--framework {} has no QLoRA that is modelled: --framework transformers",
-                           name(job_.recipe.framework));
+                           name_);
       case Axis::micro_batch: return refuses_batch(job_, c);
       case Axis::checkpointing:
         if (c.checkpointing == Checkpointing::none || c.checkpointing == Checkpointing::full ||
@@ -64,16 +65,16 @@ class DataParallelSpace : public Space {
   }
 
   OptionChanges layout(const Candidate& c) const override {
-    OptionChanges options{{"framework", std::string(name(job_.recipe.framework))}};
+    OptionChanges options{{"framework", std::string(name_)}};
     const auto add = [&](const char* option, std::string value) {
       if (!job_.says(option)) options.emplace_back(option, std::move(value));
     };
     if (job_.gpus > 1) add("gpus", fmt::format("{}", job_.gpus));
-    if (is(Framework::deepspeed)) add("zero", fmt::format("{}", c.sizes.zero));
+    if (has_stages()) add("zero", fmt::format("{}", c.sizes.zero));
     if (c.offload != Offload::none) add("offload", std::string(name(c.offload)));
     if (c.method == Method::lora) add("lora-rank", "16"), add("lora-targets", "all-linear");
     add_numbers(c, options);
-    if (!is(Framework::deepspeed)) add("optimizer-impl", "fused");
+    if (!has_stages()) add("optimizer-impl", "fused");
     options.emplace_back("micro-batch-size", fmt::format("{}", c.sizes.micro_batch));
     options.emplace_back("global-batch-size", fmt::format("{}", job_.global_batch));
     options.emplace_back("sequence-length", fmt::format("{}", job_.sequence));
@@ -87,7 +88,7 @@ class DataParallelSpace : public Space {
     const auto ranks = static_cast<double>(c.sizes.dp);
     const double each = says_numbers() ? 2.0 : 4.0;
     if (c.method != Method::full || job_.says("optimizer") || job_.says("optim")) return 0.0;
-    if (is(Framework::deepspeed)) {
+    if (has_stages()) {
       const double state = c.offload == Offload::none ? 12.0 / ranks : 0.0;
       const double held = c.sizes.zero == 3 ? 2.0 / ranks : 2.0;
       return (c.offload == Offload::all ? 0.0 : held) * parameters + state * parameters;
@@ -101,8 +102,9 @@ class DataParallelSpace : public Space {
   }
 
  private:
-  bool is(Framework framework) const { return job_.recipe.framework == framework; }
-  bool shards() const { return is(Framework::fsdp1) || is(Framework::fsdp2); }
+  const DataParallelChoices& choices() const { return dialect_.sharing; }
+  bool has_stages() const { return choices().has_zero_stages; }
+  bool shards() const { return choices().shards; }
   bool says_numbers() const {
     return job_.says("precision") || job_.says("weights") || job_.says("strategy");
   }
@@ -110,23 +112,23 @@ class DataParallelSpace : public Space {
   bool has_nodes() const { return job_.gpus > job_.per_node && job_.gpus % job_.per_node == 0; }
 
   std::vector<std::int64_t> shardings(const Candidate&) const {
-    if (!shards()) return {number(is(Framework::ddp) ? Sharding::ddp : Sharding::none)};
+    if (!shards()) return {number(choices().replicates ? Sharding::ddp : Sharding::none)};
     if (job_.says("strategy")) return {number(Sharding::fsdp)};
     std::vector<std::int64_t> found{number(Sharding::fsdp), number(Sharding::grads_kept)};
-    if (has_nodes() && is(Framework::fsdp2)) found.push_back(number(Sharding::hybrid));
+    if (has_nodes() && choices().has_mesh) found.push_back(number(Sharding::hybrid));
     return found;
   }
 
   bool allows(Sharding sharding) const {
     if (!shards()) return sharding == Sharding::ddp || sharding == Sharding::none;
     return sharding == Sharding::fsdp || sharding == Sharding::grads_kept ||
-           (sharding == Sharding::hybrid && has_nodes() && is(Framework::fsdp2));
+           (sharding == Sharding::hybrid && has_nodes() && choices().has_mesh);
   }
 
   std::vector<std::int64_t> offloads(const Candidate& c) const {
-    if (is(Framework::deepspeed) && c.sizes.zero == 3)
+    if (has_stages() && c.sizes.zero == 3)
       return {number(Offload::none), number(Offload::optimizer), number(Offload::all)};
-    if (is(Framework::deepspeed) && c.sizes.zero > 0)
+    if (has_stages() && c.sizes.zero > 0)
       return {number(Offload::none), number(Offload::optimizer)};
     if (shards()) return {number(Offload::none), number(Offload::all)};
     return {number(Offload::none)};
@@ -150,17 +152,16 @@ class DataParallelSpace : public Space {
     if (c.offload == Offload::none) return {};
     if (std::string full = exceeds_host(c); !full.empty()) return full;
     if (shards() && c.offload == Offload::all) return {};
-    if (is(Framework::deepspeed) && c.sizes.zero == 3) return {};
-    if (is(Framework::deepspeed) && c.sizes.zero > 0 && c.offload == Offload::optimizer) return {};
-    return fmt::format("--offload {} does not go with --framework {}{}", name(c.offload),
-                       name(job_.recipe.framework),
-                       is(Framework::deepspeed) ? fmt::format(" --zero {}", c.sizes.zero) : "");
+    if (has_stages() && c.sizes.zero == 3) return {};
+    if (has_stages() && c.sizes.zero > 0 && c.offload == Offload::optimizer) return {};
+    return fmt::format("--offload {} does not go with --framework {}{}", name(c.offload), name_,
+                       has_stages() ? fmt::format(" --zero {}", c.sizes.zero) : "");
   }
 
   /// float32 parameters whose products run in bf16, unless the asker has said otherwise: what a
   /// run from scratch and a full fine-tune are done in. DeepSpeed's bf16 has float32 copies.
   void add_numbers(const Candidate& c, OptionChanges& options) const {
-    if (is(Framework::deepspeed)) {
+    if (has_stages()) {
       if (!job_.says("precision")) options.emplace_back("precision", "bf16");
       return;
     }
@@ -182,15 +183,14 @@ class DataParallelSpace : public Space {
     };
     if (!says_numbers())
       add(R"("mixed_precision": {"param_dtype": "bf16", "reduce_dtype": "fp32"})");
-    const bool keeps = c.sharding == Sharding::grads_kept;
-    if (is(Framework::fsdp1))
-      add(fmt::format(R"("sharding_strategy": "{}")", keeps ? "SHARD_GRAD_OP" : "FULL_SHARD"));
-    else
-      add(fmt::format(R"("reshard_after_forward": {})", keeps ? "false" : "true"));
+    add(c.sharding == Sharding::grads_kept ? choices().kept_whole : choices().cut_again);
     if (c.sharding == Sharding::hybrid)
       add(fmt::format(R"("mesh": [{}, {}])", job_.gpus / job_.per_node, job_.per_node));
     return text + "}";
   }
+
+  const Dialect& dialect_;
+  const std::string_view name_;
 };
 
 }  // namespace

@@ -188,7 +188,7 @@ class Search {
     PlanRow row;
     row.layout = layout;
     row.words = in_words(entry.candidate);
-    row.framework = std::string(memtape::name(entry.candidate.framework));
+    row.framework = std::string(entry.candidate.framework->name);
     row.gpus = entry.candidate.sizes.gpus;
     row.micro_batches = entry.candidate.sizes.micro_batches;
     Timing timing = entry.field->clock->timing(entry.candidate);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "framework/dialects.h"
 #include "plan/spaces.h"
 
 namespace memtape::plan {
@@ -90,17 +91,14 @@ bool Job::says(std::string_view option) const {
 Points points_of(const Space& space, const Job& job) { return Enumeration(space, job).run(); }
 
 std::unique_ptr<Space> space_of(const Job& job) {
-  switch (job.recipe.framework) {
-    case Framework::megatron_core: return megatron_space(job);
-    case Framework::torch:
-    case Framework::ddp:
-    case Framework::fsdp1:
-    case Framework::fsdp2:
-    case Framework::deepspeed: return data_parallel_space(job);
-    case Framework::transformers: return trainer_space(job);
-    case Framework::torchtitan: return torchtitan_space(job);
-    default: return nullptr;
+  switch (dialect_of(job.recipe).space) {
+    case PlanSpace::megatron: return megatron_space(job);
+    case PlanSpace::data_parallel: return data_parallel_space(job);
+    case PlanSpace::trainer: return trainer_space(job);
+    case PlanSpace::torchtitan: return torchtitan_space(job);
+    case PlanSpace::none: break;
   }
+  return nullptr;
 }
 
 std::vector<std::int64_t> powers_of_two(std::int64_t most) {

@@ -3,16 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "framework/dialects.h"
+
 namespace memtape::plan {
 namespace {
 
 time::Recompute recompute_of(const Candidate& c) {
   if (c.checkpointing == Checkpointing::none) return {};
   if (c.checkpointing != Checkpointing::selective) return {.kind = time::Recompute::Kind::full};
-  const bool is_megatron = c.framework == Framework::megatron_core;
-  return {.kind = time::Recompute::Kind::selective,
-          .core_attention = is_megatron,
-          .mlp = !is_megatron};  // torchtitan keeps every second product
+  return dialect_of(c.framework).time.selective;
 }
 
 }  // namespace

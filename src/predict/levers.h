@@ -3,19 +3,12 @@
 // sacrifice to the largest.
 #pragma once
 
-#include <string>
-#include <utility>
 #include <vector>
 
+#include "framework/torch/lever.h"
 #include "predict/train.h"
 
 namespace memtape {
-
-struct Lever {
-  std::vector<std::pair<std::string, std::string>> changes;
-  std::string cost;
-  bool is_free = false;  ///< kept for the next levers even if it changes nothing by itself
-};
 
 /// The levers of a resolved recipe that did not fit. Some may exclude each other or change nothing:
 /// the caller must try them.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/dialects.h"
 
 namespace memtape {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 /// kernels loaded lazily.
 constexpr Bytes kLeastContext = 256_MiB, kMostContext = 616_MiB;
 
-/// The axis that a framework spreads over all GPUs when no size is given.
 struct Sizes {
   std::int64_t tp, pp, cp, ep;
 };
@@ -23,12 +23,13 @@ struct Sizes {
 Sizes sizes_of(const TrainRecipe& recipe) {
   const LayoutRecipe& layout = recipe.layout;
   const bool only_dp = layout.dp.has_value();
-  const auto size = [&](const std::optional<std::int64_t>& said, Framework owner) {
-    return said.value_or(recipe.framework == owner && !only_dp ? layout.gpus : 1);
+  const MeshAxis all = dialect_of(recipe).spreads_over;
+  const auto size = [&](const std::optional<std::int64_t>& said, MeshAxis axis) {
+    return said.value_or(axis == all && !only_dp ? layout.gpus : 1);
   };
-  return {.tp = size(layout.tp, Framework::torch_tp),
-          .pp = size(layout.pp, Framework::torch_pp),
-          .cp = size(layout.cp, Framework::torch_cp),
+  return {.tp = size(layout.tp, MeshAxis::tensor),
+          .pp = size(layout.pp, MeshAxis::pipeline),
+          .cp = size(layout.cp, MeshAxis::context),
           .ep = layout.ep.value_or(1)};
 }
 
@@ -52,9 +53,7 @@ OutsideMemory context(const DeviceSetup& device) {
 }  // namespace
 
 std::vector<Communicator> communicators(const TrainRecipe& recipe) {
-  const bool is_alone =
-      recipe.framework == Framework::torch || recipe.framework == Framework::transformers;
-  if (is_alone || recipe.layout.gpus < 2) return {};
+  if (recipe.layout.gpus < 2) return {};
   const Sizes sizes = sizes_of(recipe);
   const std::int64_t model_parallel = sizes.tp * sizes.pp * sizes.cp;
   std::vector<Communicator> found;

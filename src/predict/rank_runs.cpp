@@ -51,10 +51,10 @@ void put_in_order(std::vector<RankReport>& reports) {
 /// The ranks of a training, one of each kind.
 class RankRuns {
  public:
-  RankRuns(const Config& config, const TrainRecipe& recipe, const DeviceSetup& device,
+  RankRuns(const Config& config, const TrainPlan& plan, const DeviceSetup& device,
            const PredictOptions& options, int measured, std::vector<torch::RankClass> classes)
       : config_(config),
-        recipe_(recipe),
+        plan_(plan),
         device_(device),
         options_(options),
         measured_(measured),
@@ -92,7 +92,7 @@ class RankRuns {
   Result<RankReport> run_rank(Candidate& fullest, std::size_t at) const {
     const torch::RankClass& alike = classes_[at];
     Result<torch::TrainRun> run =
-        run_program(config_, recipe_, device_traits(device_), alike.ranks.front());
+        run_plan(plan_, config_, device_traits(device_), alike.ranks.front());
     if (!run) return tl::unexpected(run.error());
     StepPlay play = play_program(run->tape, device_, {}, measured_, options_.trace);
     if (play.before.out_of_memory || play.step.out_of_memory)
@@ -101,14 +101,14 @@ class RankRuns {
     RankReport report = rank_report(*run, play, outside_of(device_), options_.largest);
     report.ranks = alike.ranks;
     report.stage = alike.stage;
-    report.outside = outside_memory(recipe_, device_);
+    report.outside = outside_memory(plan_.common, device_);
     Candidate mine{FullestRank{std::move(*run), std::move(play)}, report.peak_device_bytes, at};
     if (mine.is_fuller_than(fullest)) fullest = std::move(mine);
     return report;
   }
 
   const Config& config_;
-  const TrainRecipe& recipe_;
+  const TrainPlan& plan_;
   const DeviceSetup& device_;
   const PredictOptions& options_;
   const int measured_;
@@ -127,9 +127,11 @@ Bytes outside_of(const DeviceSetup& device) {
 Result<FullestRank> run_ranks(const Config& config, const TrainRecipe& recipe,
                               const DeviceSetup& device, const PredictOptions& options,
                               int measured, std::vector<RankReport>& reports) {
-  Result<std::vector<torch::RankClass>> classes = reported_ranks(config, recipe);
+  const Result<TrainPlanPointer> plan = plan_of(config, recipe);
+  if (!plan) return tl::unexpected(plan.error());
+  Result<std::vector<torch::RankClass>> classes = reported_ranks(**plan, config);
   if (!classes) return tl::unexpected(classes.error());
-  return RankRuns(config, recipe, device, options, measured, std::move(*classes)).run(reports);
+  return RankRuns(config, **plan, device, options, measured, std::move(*classes)).run(reports);
 }
 
 }  // namespace memtape

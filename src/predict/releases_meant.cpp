@@ -2,28 +2,15 @@
 #include "predict/releases_meant.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
+#include "framework/dialects.h"
 #include "release/recorded_pairs.h"
 
 namespace memtape {
 namespace {
-
-void add(std::vector<Package>& packages, std::initializer_list<Package> more) {
-  for (const Package package : more)
-    if (std::ranges::find(packages, package) == packages.end()) packages.push_back(package);
-}
-
-void add_trainers(std::vector<Package>& packages, const TrainRecipe& recipe) {
-  add(packages, {Package::accelerate});
-  if (recipe.trainer.is_of_trl()) add(packages, {Package::trl});
-  if (recipe.trainer.use_liger_kernel) add(packages, {Package::liger_kernel});
-  if (!recipe.trainer.deepspeed.empty()) add(packages, {Package::deepspeed});
-  if (recipe.trainer.bitsandbytes_optim) add(packages, {Package::bitsandbytes});
-}
 
 /// Whether plain steps with a release that is newer than those known throughout were recorded, or
 /// with a later one.
@@ -39,21 +26,12 @@ bool is_recorded(Package package, Version meant) {
 }  // namespace
 
 std::vector<Package> packages_of(const TrainRecipe& recipe) {
-  std::vector<Package> packages{Package::torch};
-  switch (recipe.framework) {
-    case Framework::megatron_core:
-      add(packages, {Package::megatron_core, Package::transformer_engine});
-      break;
-    case Framework::torchtitan: add(packages, {Package::torchtitan}); break;
-    case Framework::litgpt: add(packages, {Package::litgpt}); break;
-    default:
-      add(packages, {Package::transformers});
-      if (recipe.lora) add(packages, {Package::peft});
-      if (recipe.framework == Framework::transformers) add_trainers(packages, recipe);
-      if (recipe.framework == Framework::deepspeed) add(packages, {Package::deepspeed});
-  }
-  if (recipe.quantization) add(packages, {Package::bitsandbytes});
-  for (const Package named : recipe.named_releases) add(packages, {named});
+  std::vector<Package> packages = dialect_of(recipe).packages(recipe);
+  const auto add = [&packages](Package package) {
+    if (std::ranges::find(packages, package) == packages.end()) packages.push_back(package);
+  };
+  if (recipe.quantization) add(Package::bitsandbytes);
+  for (const Package named : recipe.named_releases) add(named);
   return packages;
 }
 
@@ -89,7 +67,7 @@ std::vector<std::string> release_warnings(const TrainRecipe& recipe) {
         std::pair(meant.major, meant.minor) > std::pair(facts.newest.major, facts.newest.minor);
     if (!is_newer && meant >= facts.oldest) continue;
     if (is_recorded(package, meant)) {
-      if (recipe.framework != Framework::torch)
+      if (dialect_of(recipe).framework.takes.several_gpus)
         lines.push_back(
             fmt::format("{} {} is known for the plain loop on one GPU alone: what else "
                         "this program does is taken to be as in {}",

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/json_reader.h"
+#include "framework/dialects.h"
 #include "workload/train_options.h"
 
 namespace memtape {
@@ -21,8 +22,9 @@ std::string_view weights_name(DType dtype) {
 }  // namespace
 
 std::vector<Setting> resolved_settings(const TrainRecipe& r) {
+  const Framework& framework = dialect_of(r).framework;
   std::vector<Setting> settings{
-      {"framework", json_quoted(name(r.framework))},
+      {"framework", json_quoted(framework.name)},
       {"task", json_quoted(name(r.task))},
       {"precision", json_quoted(name(r.precision))},
       {"weights", json_quoted(weights_name(r.parameter_dtype()))},
@@ -32,7 +34,7 @@ std::vector<Setting> resolved_settings(const TrainRecipe& r) {
       {"gradient_accumulation", fmt::format("{}", r.gradient_accumulation)},
       {"gradient_checkpointing", json_quoted(name(r.checkpointing))},
       {"optimizer",
-       json_quoted(r.framework == Framework::transformers ? r.trainer.optim : name(r.optimizer))},
+       json_quoted(framework.takes.training_arguments ? r.trainer.optim : name(r.optimizer))},
       {"optimizer_impl",
        r.trainer.bitsandbytes_optim ? "null" : json_quoted(name(r.optimizer_impl))},
       {"max_grad_norm", r.max_grad_norm ? fmt::format("{}", *r.max_grad_norm) : "null"},

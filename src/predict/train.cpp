@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "framework/dialects.h"
 #include "framework/torch/train_loop.h"
 #include "model/type_of.h"
 #include "predict/advice.h"
@@ -45,7 +46,7 @@ ModelSummary model_summary(const ModelRequest& model, const TrainRecipe& recipe,
           .parameters = statics.parameters,
           .trainable_parameters = statics.trainable_parameters,
           .weight_bytes = statics.weight_bytes,
-          .of_one_rank = recipe.framework == Framework::megatron_core && recipe.layout.gpus > 1};
+          .of_one_rank = dialect_of(recipe).counts_one_rank && recipe.layout.gpus > 1};
 }
 
 void judge(TrainAnswer& answer, const torch::TrainRun& run, const DeviceSetup& device,

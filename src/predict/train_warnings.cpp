@@ -7,10 +7,9 @@
 #include <fmt/format.h>
 
 #include "family/registry.h"
+#include "framework/dialects.h"
 #include "framework/torch/built_parameters.h"
 #include "framework/torch/train_loop.h"
-#include "framework/transformers/packed_checkpoint.h"
-#include "framework/transformers/quantized_model.h"
 #include "model/header_check.h"
 #include "model/type_of.h"
 
@@ -19,30 +18,11 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// Megatron's dispatchers move rows to where their experts are, a loop over experts cuts them up;
-/// transformers' other implementations have rows of all experts in one tensor.
-bool depends_on_routing(const Config& config, const TrainRecipe& recipe) {
-  return recipe.framework == Framework::megatron_core ||
-         (recipe.framework == Framework::torchtitan && recipe.layout.ep.value_or(1) > 1) ||
+/// A loop over experts cuts rows up; transformers' other implementations have rows of all experts
+/// in one tensor.
+bool depends_on_routing(const Config& config, const TrainRecipe& recipe, const Dialect& dialect) {
+  return (dialect.depends_on_routing && dialect.depends_on_routing(recipe)) ||
          config.text("experts_implementation", "") == "eager" || type_of(config) == "dbrx";
-}
-
-void warn_of_quantization(const Config& config, const TrainRecipe& recipe, Lines& warnings) {
-  const bool is_awq =  // GPTQ's layers are spared the cast
-      recipe.framework == Framework::transformers &&
-      config.object("quantization_config").text("quant_method", "") == "awq";
-  if ((recipe.quantization || is_awq) && !recipe.prepare_for_kbit_training &&
-      transformers::prepares_for_kbit(recipe))
-    warnings.push_back(
-        "peft's prepare_model_for_kbit_training is taken to be called, which makes what is not "
-        "quantized float32; --prepare_model_for_kbit_training false if it is not");
-  if (recipe.framework == Framework::transformers)
-    for (std::string& line : transformers::quantized_checkpoint_warnings(config))
-      warnings.push_back(std::move(line));
-  if (recipe.quantization && recipe.quantization->int8 && recipe.quantization->int8_threshold > 0)
-    warnings.push_back(
-        "how many columns of the inputs hold outliers depends on the data; LLM.int8() is counted "
-        "with none");
 }
 
 /// Where the checkpoint's header does not agree with what the family builds.
@@ -86,16 +66,17 @@ void add_train_warnings(const ModelRequest& model, const TrainRecipe& recipe, Li
         fmt::format("{} runs code of its own repository, which transformers does not have: this is "
                     "the answer for {}, the family nearest to it; its activations may differ",
                     facts->model_type, facts->nearest));
-  warn_of_quantization(model.config, recipe, warnings);
-  if (!recipe.expert_load.is_balanced() && !depends_on_routing(model.config, recipe))
+  const Dialect& dialect = dialect_of(recipe);
+  if (dialect.warnings)
+    for (std::string& line : dialect.warnings(model.config, recipe))
+      warnings.push_back(std::move(line));
+  if (!recipe.expert_load.is_balanced() && !depends_on_routing(model.config, recipe, dialect))
     warnings.push_back(
         "--imbalance changes nothing here: no size depends on it how tokens are "
         "spread over experts");
   for (const Lines* lines : {&recipe.assumed, &recipe.not_modelled})
     warnings.insert(warnings.end(), lines->begin(), lines->end());
-  const bool runs_all =
-      recipe.framework == Framework::megatron_core || recipe.framework == Framework::torch_pp;
-  if (!runs_all && recipe.gradient_accumulation > torch::kMostMicroBatches)
+  if (!dialect.runs_every_micro_batch && recipe.gradient_accumulation > torch::kMostMicroBatches)
     warnings.push_back(fmt::format("micro-batches after the {}th are taken to repeat it",
                                    torch::kMostMicroBatches));
   const std::int64_t positions = model.config.integer(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TrainSetup: a training step as its time depends on it: plain sizes and switches, cheap to copy,
-// so that a search can ask about thousands of layouts. `train_setup` reads one from a recipe.
+// so that a search can ask about thousands of layouts. `train_setup` reads one from a recipe, by the
+// habits of its framework, which its dialect describes (src/framework/NAME/dialect.cpp).
 #pragma once
 
 #include <cstdint>
@@ -73,7 +74,21 @@ struct TrainSetup {
   }
 };
 
+/// How a framework runs a step, as far as its time depends on it.
+struct FrameworkHabits {
+  bool shards = false;             ///< parameters are cut (ZeRO 3) where no stage is named
+  bool float32_gradients = false;  ///< reduced so, whatever the parameters' dtype
+  bool float32_masters = false;    ///< the optimizer updates copies of the parameters
+  bool sequence_parallel = false;  ///< between tensor parallel modules, without being asked
+  bool fused = false;              ///< norms, rope, activations and losses are one kernel each
+  bool flash_attention_2 = true;   ///< torch's own or flash-attn's; else cuDNN's or a newer one
+  Recompute selective = {.kind = Recompute::Kind::selective};  ///< what that makes again
+  /// What its own options say, by name in --strategy or by its own names in the recipe; null: it
+  /// has none that time depends on.
+  void (*read)(const TrainRecipe& recipe, const Config& strategy, TrainSetup& setup) = nullptr;
+};
+
 /// What the recipe asks for; what it does not say is what its framework does.
-Result<TrainSetup> train_setup(const TrainRecipe& recipe, const Config& config);
+Result<TrainSetup> train_setup(const TrainRecipe& recipe, const FrameworkHabits& habits);
 
 }  // namespace memtape::time

@@ -63,12 +63,13 @@ std::vector<NamedValue> chosen(std::span<const NamedValue> options, const Names&
 }
 
 /// The recipe of those options alone; the framework says what they mean.
-Result<TrainRecipe> recipe_of(std::span<const NamedValue> options, std::vector<NamedValue> some) {
+Result<TrainRecipe> recipe_of(std::span<const NamedValue> options, std::vector<NamedValue> some,
+                              Frameworks frameworks) {
   for (const NamedValue& option : options)
     if (option.first == "framework" || option.first == "trainer") some.insert(some.begin(), option);
   const auto words = in_dialect_words(std::move(some));
   if (!words) return tl::unexpected(words.error());
-  return train_recipe(*words);
+  return train_recipe(*words, frameworks);
 }
 
 std::string as_typed(const NamedValue& option) {
@@ -77,9 +78,10 @@ std::string as_typed(const NamedValue& option) {
 
 /// Two LoraConfigs or quantizations are never laid side by side: one of them has to go.
 Result<bool> agree(const SameSetting& setting, std::span<const NamedValue> options,
-                   const std::vector<NamedValue>& own, const std::vector<NamedValue>& theirs) {
+                   const std::vector<NamedValue>& own, const std::vector<NamedValue>& theirs,
+                   Frameworks frameworks) {
   if (!setting.agree) return false;
-  const auto a = recipe_of(options, own), b = recipe_of(options, theirs);
+  const auto a = recipe_of(options, own, frameworks), b = recipe_of(options, theirs, frameworks);
   if (!a || !b) return true;  // the one that cannot be read is refused by itself
   return setting.agree(*a, *b);
 }
@@ -97,12 +99,12 @@ std::vector<std::string_view> names_of_same(std::string_view option) {
 
 }  // namespace
 
-Result<void> check_said_once(std::span<const NamedValue> options) {
+Result<void> check_said_once(std::span<const NamedValue> options, Frameworks frameworks) {
   for (const SameSetting& setting : kSettings) {
     const std::vector<NamedValue> own = chosen(options, setting.own),
                                   theirs = chosen(options, setting.theirs);
     if (own.empty() || theirs.empty()) continue;
-    const auto same = agree(setting, options, own, theirs);
+    const auto same = agree(setting, options, own, theirs, frameworks);
     if (!same) return tl::unexpected(same.error());
     if (!*same)
       return bad_input("sets what " + as_typed(theirs.front()) + " sets to another value",

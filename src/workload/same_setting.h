@@ -11,7 +11,7 @@
 namespace memtape {
 
 /// An error for two options that set the same thing to different values, with both names.
-Result<void> check_said_once(std::span<const NamedValue> options);
+Result<void> check_said_once(std::span<const NamedValue> options, Frameworks frameworks);
 
 /// `options` with `changes`, at the end, in the place of all that set the same.
 std::vector<NamedValue> with_changes(std::vector<NamedValue> options,

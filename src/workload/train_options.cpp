@@ -12,9 +12,7 @@
 #include "base/text.h"
 #include "base/typed_number.h"
 #include "release/requirement_list.h"
-#include "release/trainer_changes.h"
-#include "workload/framework_options.h"
-#include "workload/fsdp_arguments.h"
+#include "workload/framework.h"
 #include "workload/lora_config.h"
 #include "workload/optim_arguments.h"
 #include "workload/quantization_config.h"
@@ -32,19 +30,6 @@ struct Choice {
   E value;
 };
 
-constexpr auto kFrameworks =
-    std::to_array<Choice<Framework>>({{"torch", Framework::torch},
-                                      {"transformers", Framework::transformers},
-                                      {"ddp", Framework::ddp},
-                                      {"fsdp1", Framework::fsdp1},
-                                      {"fsdp2", Framework::fsdp2},
-                                      {"deepspeed", Framework::deepspeed},
-                                      {"torch-tp", Framework::torch_tp},
-                                      {"torch-pp", Framework::torch_pp},
-                                      {"torch-cp", Framework::torch_cp},
-                                      {"litgpt", Framework::litgpt},
-                                      {"megatron-core", Framework::megatron_core},
-                                      {"torchtitan", Framework::torchtitan}});
 constexpr auto kPrecisions = std::to_array<Choice<Precision>>({{"fp32", Precision::fp32},
                                                                {"bf16", Precision::bf16},
                                                                {"fp16", Precision::fp16},
@@ -160,18 +145,6 @@ Result<void> set_imbalance(const NamedValue& option, TrainRecipe& recipe) {
              recipe.expert_load.imbalance);
 }
 
-Result<void> set_framework(const NamedValue& option, TrainRecipe& recipe) {
-  std::vector<std::string_view> known;
-  for (const Choice<Framework>& choice : kFrameworks) {
-    known.push_back(choice.name);
-    if (choice.name != option.second) continue;
-    recipe.framework = choice.value;
-    return {};
-  }
-  return unsupported("framework \"" + option.second + "\" is not modelled", "--framework",
-                     suggestion(option.second, known));
-}
-
 /// A whole number from 0 to `most`.
 Result<std::int64_t> up_to(const NamedValue& option, std::int64_t most) {
   std::int64_t n = 0;
@@ -182,17 +155,28 @@ Result<std::int64_t> up_to(const NamedValue& option, std::int64_t most) {
   return n;
 }
 
+/// Eight bits are Megatron's alone, whose products have them beside parameters of bf16.
+Result<void> set_precision(const NamedValue& option, TrainRecipe& recipe) {
+  recipe.eight_bits.reset();
+  if (option.second != "fp8" && option.second != "mxfp8")
+    return put(choose(option, kPrecisions), recipe.precision);
+  if (!recipe.framework->takes.eight_bit_products)
+    return unsupported(option.second + " is modelled for Megatron alone", "--precision",
+                       "--framework megatron-core, or bf16");
+  recipe.precision = Precision::bf16;
+  recipe.eight_bits = option.second == "fp8" ? EightBits::fp8 : EightBits::mxfp8;
+  return {};
+}
+
 Result<void> set_compile(const NamedValue& option, TrainRecipe& recipe) {
   return put(boolean(option), recipe.compile);
 }
 
 /// What has not been laid beside a compiled step.
 Result<void> check_compiled(const TrainRecipe& recipe) {
-  if (!recipe.compile) return {};
-  if (recipe.framework != Framework::torch)
-    return unsupported("compiled steps are modelled for the plain loop", "--compile",
-                       "--framework torch");
-  return {};
+  if (!recipe.compile || recipe.framework->takes.compile) return {};
+  return unsupported("compiled steps are modelled for the plain loop", "--compile",
+                     "--framework torch");
 }
 
 Result<void> set_rank(const NamedValue& option, TrainRecipe& recipe) {
@@ -201,80 +185,30 @@ Result<void> set_rank(const NamedValue& option, TrainRecipe& recipe) {
   return put(up_to(option, kMostOf - 1), recipe.layout.rank);
 }
 
-/// Adapters are peft's business there.
-Result<void> check_trainer_option(std::string_view option) {
-  if (!option.starts_with("lora-")) return {};
-  return bad_input("--framework transformers takes adapters as peft's LoraConfig",
-                   "--" + std::string(option), "use --peft");
-}
-
-/// TrainingArguments' own choice where no option says one: of releases that do not fuse it yet.
-Result<void> choose_optim(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  const bool is_fused = recipe.release.has(changes::kTrainerMayFuseAdamW) &&
-                        recipe.release.has(changes::kTrainerTrustsFusedAdamW);
-  const bool is_default = recipe.optimizer == OptimizerName::adamw &&
-                          recipe.trainer.optim == "adamw_torch_fused" &&
-                          std::ranges::find(options, "optim", &NamedValue::first) == options.end();
-  return is_default && !is_fused ? set_optim({"optim", "adamw_torch"}, recipe) : Result<void>{};
-}
-
-/// What the options that all frameworks share mean to Trainer: the optim of an optimizer; weights
-/// of 16 bits for a precision without autocast.
-Result<void> finish_trainer(std::span<const NamedValue> options, TrainRecipe& recipe) {
-  const bool names_optimizer = std::any_of(options.begin(), options.end(), [](const auto& option) {
-    return option.first == "optimizer" || option.first == "optimizer-impl";
-  });
-  if (names_optimizer)
-    if (const Result<void> known = set_optim_by_common_names(recipe); !known) return known;
-  if (!names_optimizer)
-    if (const Result<void> chosen = choose_optim(options, recipe); !chosen) return chosen;
-  if (recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16) {
-    if (!recipe.weights) recipe.weights = recipe.parameter_dtype();
-    recipe.precision = Precision::fp32;
-  }
-  return finish_fsdp(recipe);
-}
-
-Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options,
+Result<TrainRecipe> starting_recipe(std::span<const NamedValue> options, Frameworks frameworks,
                                     const NamedReleases& releases) {
   TrainRecipe recipe;
+  recipe.framework = frameworks.front();
   recipe.release = releases.release;
   recipe.named_releases = releases.named;
   recipe.releases_from = releases.from;
-  for (const NamedValue& option : options)
-    if (option.first == "framework")
-      if (const Result<void> set = set_framework(option, recipe); !set)
-        return tl::unexpected(set.error());
-  if (recipe.framework == Framework::megatron_core) {  // with Transformer Engine
-    const NamedValue unfused{"attention", "unfused"}, eager{"attention", "eager"};
-    const bool is_local = std::ranges::find(options, unfused) != options.end() ||
-                          std::ranges::find(options, eager) != options.end();
-    if (!is_local) recipe.attention = AttentionChoice::flash;
-    if (!is_local) recipe.optimizer_impl = OptimizerImpl::fused;
+  for (const NamedValue& option : options) {
+    if (option.first != "framework") continue;
+    const Result<const Framework*> found = find_framework(option.second, frameworks);
+    if (!found) return tl::unexpected(found.error());
+    recipe.framework = *found;
   }
-  if (recipe.framework != Framework::transformers) return recipe;
-  set_training_argument_defaults(recipe);
-  set_defaults_of_trainer(options, recipe);
+  if (recipe.framework->start) recipe.framework->start(options, recipe);
   return recipe;
-}
-
-/// Words that only Megatron-LM has for what is else called by another name.
-NamedValue in_common_words(const NamedValue& option, const TrainRecipe& recipe) {
-  if (recipe.framework != Framework::megatron_core) return option;
-  if (option.first == "attention" && option.second == "unfused") return {option.first, "eager"};
-  if (option.first == "optimizer-impl" && option.second == "torch")
-    return {option.first, "foreach"};
-  return option;
 }
 
 Result<void> set_checkpointing(const NamedValue& option, TrainRecipe& recipe) {
   const Result<Checkpointing> chosen = choose(option, kCheckpointings);
   if (!chosen) return tl::unexpected(chosen.error());
-  if (*chosen == Checkpointing::selective && recipe.framework != Framework::megatron_core &&
-      recipe.framework != Framework::torchtitan)
+  if (*chosen == Checkpointing::selective && !recipe.framework->takes.selective_checkpointing)
     return wrong(option.first, option.second,
                  "none or full; selective is Megatron-LM's and torchtitan's");
-  if (*chosen == Checkpointing::layer && recipe.framework != Framework::torch_pp)
+  if (*chosen == Checkpointing::layer && !recipe.framework->takes.layer_checkpointing)
     return wrong(option.first, option.second, "none or full; layer is for --framework torch-pp");
   recipe.checkpointing = *chosen;
   return {};
@@ -285,7 +219,7 @@ Result<void> set_optimizer(const NamedValue& option, TrainRecipe& recipe) {
   std::ranges::replace(of_trainer, '-', '_');
   if (is_other_optim(of_trainer))
     return unsupported("\"" + option.second + "\" is not modelled by --framework " +
-                           std::string(name(recipe.framework)),
+                           std::string(recipe.framework->name),
                        "--optimizer", "--framework transformers has it");
   return put(choose(option, kOptimizers), recipe.optimizer);
 }
@@ -328,7 +262,7 @@ Result<void> set_quantize(const NamedValue& option, TrainRecipe& recipe) {
 }
 
 Result<void> set_litgpt_version(const NamedValue& option, TrainRecipe& recipe) {
-  if (recipe.framework != Framework::litgpt)
+  if (!recipe.framework->takes.litgpt_version)
     return bad_input("which litgpt", "--" + option.first, "it needs --framework litgpt");
   return set_release_of(Package::litgpt, option, recipe);
 }
@@ -336,7 +270,7 @@ Result<void> set_litgpt_version(const NamedValue& option, TrainRecipe& recipe) {
 /// Read when the recipe starts (set_defaults_of_trainer).
 Result<void> check_trainer(const NamedValue& option, TrainRecipe& recipe) {
   const std::span<const std::string_view> known = trainer_names();
-  if (recipe.framework != Framework::transformers)
+  if (!recipe.framework->takes.training_arguments)
     return bad_input("which Trainer", "--trainer", "it needs --framework transformers");
   if (std::find(known.begin(), known.end(), option.second) == known.end())
     return wrong(option.first, option.second, suggestion(option.second, known));
@@ -366,8 +300,7 @@ constexpr auto kRules = std::to_array<Rule>({
        r.names_task = true;
        return put(choose(o, kTaskChoices), r.task);
      }},
-    {"precision",
-     [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kPrecisions), r.precision); }},
+    {"precision", set_precision},
     {"weights",
      [](const NamedValue& o, TrainRecipe& r) { return put(choose(o, kWeights), r.weights); }},
     {"init-device",
@@ -475,43 +408,27 @@ constexpr auto kRules = std::to_array<Rule>({
 namespace {
 
 Result<void> apply_option(const NamedValue& option, TrainRecipe& recipe) {
-  if (is_training_argument(option.first)) return set_training_argument(option, recipe);
+  if (is_training_argument(option.first)) {
+    if (recipe.framework->takes.training_arguments) return set_training_argument(option, recipe);
+    return bad_input("a TrainingArguments name", "--" + option.first,
+                     "it needs --framework transformers");
+  }
   if (option.first == "peft") return set_lora_config(option, recipe);
   if (option.first == "quantization") return set_quantization_config(option, recipe);
-  if (recipe.framework == Framework::transformers)
-    if (const Result<void> fine = check_trainer_option(option.first); !fine) return fine;
   for (const Rule& rule : kRules)
     if (rule.option == option.first) return rule.set(option, recipe);
   return {};
 }
 
-/// Eight-bit products are an argument of Megatron's beside bf16 (--fp8-format, --fp8-recipe).
-bool names_eight_bits(const NamedValue& option) {
-  return option.first == "precision" && (option.second == "fp8" || option.second == "mxfp8");
-}
-
-Result<void> set_eight_bits(const NamedValue& option, TrainRecipe& recipe) {
-  if (recipe.framework != Framework::megatron_core)
-    return unsupported(option.second + " is modelled for Megatron alone", "--precision",
-                       "--framework megatron-core, or bf16");
-  recipe.precision = Precision::bf16;
-  std::string& strategy = recipe.layout.strategy;
-  if (strategy.find("\"fp8\"") != std::string::npos) return {};
-  const std::string said =
-      option.second == "fp8" ? R"("fp8": "hybrid")" : R"("fp8": "e4m3", "fp8_recipe": "mxfp8")";
-  const std::size_t brace = strategy.find('{');
-  const bool is_empty = brace == std::string::npos ||
-                        strategy.find_first_not_of(" \t\r\n}", brace + 1) == std::string::npos;
-  strategy = is_empty ? "{" + said + "}" : "{" + said + ", " + strategy.substr(brace + 1);
-  return {};
+NamedValue in_common_words(const NamedValue& option, const Framework& framework) {
+  return framework.in_common_words ? framework.in_common_words(option) : option;
 }
 
 /// How many GPUs there are, and that the rank asked for is one of them.
 Result<void> settle_gpus(std::span<const NamedValue> options, LayoutRecipe& layout,
-                         Framework framework) {
+                         const Framework& framework) {
   const bool is_said = std::ranges::find(options, "gpus", &NamedValue::first) != options.end();
-  // Megatron-LM's experts are split as all else is where nothing is said.
-  const std::int64_t otherwise = framework == Framework::megatron_core ? layout.tp.value_or(1) : 1;
+  const std::int64_t otherwise = framework.experts_follow_tensor_ranks ? layout.tp.value_or(1) : 1;
   if (!is_said) layout.gpus = layout.fewest_gpus(layout.etp.value_or(otherwise));
   if (layout.gpus > kMostGpus && !is_said)
     return bad_input("more than " + std::to_string(kMostGpus) + " GPUs",
@@ -526,24 +443,20 @@ Result<void> settle_gpus(std::span<const NamedValue> options, LayoutRecipe& layo
 
 }  // namespace
 
-Result<TrainRecipe> train_recipe(std::span<const NamedValue> options,
+Result<TrainRecipe> train_recipe(std::span<const NamedValue> options, Frameworks frameworks,
                                  const NamedReleases& releases) {
-  Result<TrainRecipe> start = starting_recipe(options, releases);
+  Result<TrainRecipe> start = starting_recipe(options, frameworks, releases);
   if (!start) return start;
   TrainRecipe recipe = std::move(*start);
+  const Framework& framework = *recipe.framework;
   for (const NamedValue& option : options)
-    if (!names_eight_bits(option))
-      if (const Result<void> done = apply_option(in_common_words(option, recipe), recipe); !done)
-        return tl::unexpected(done.error());
-  for (const NamedValue& option : options)  // beside what the strategy says
-    if (names_eight_bits(option))
-      if (const Result<void> done = set_eight_bits(option, recipe); !done)
-        return tl::unexpected(done.error());
+    if (const Result<void> done = apply_option(in_common_words(option, framework), recipe); !done)
+      return tl::unexpected(done.error());
   apply_max_length(options, recipe);
-  if (const Result<void> done = settle_gpus(options, recipe.layout, recipe.framework); !done)
+  if (const Result<void> done = settle_gpus(options, recipe.layout, framework); !done)
     return tl::unexpected(done.error());
-  if (recipe.framework == Framework::transformers)
-    if (const Result<void> done = finish_trainer(options, recipe); !done)
+  if (framework.finish)
+    if (const Result<void> done = framework.finish(options, recipe); !done)
       return tl::unexpected(done.error());
   if (const Result<void> settled = settle_optim_args(recipe); !settled)
     return tl::unexpected(settled.error());
@@ -557,7 +470,7 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options,
     return bad_input("more than 2^31 tokens in a micro-batch",
                      "--micro-batch-size x --sequence-length", "a batch that a GPU could hold");
   if (recipe.lora && recipe.lora->targets.empty() && recipe.lora->target_pattern.empty() &&
-      recipe.framework != Framework::litgpt)
+      !framework.takes.lora_without_targets)
     return bad_input("no modules named", "--lora-targets",
                      "module names with commas between, or all-linear");
   if (const Result<void> fine = check_compiled(recipe); !fine) return tl::unexpected(fine.error());
@@ -566,7 +479,6 @@ Result<TrainRecipe> train_recipe(std::span<const NamedValue> options,
   return recipe;
 }
 
-std::string_view name(Framework framework) { return name_of(framework, kFrameworks); }
 std::string_view name(Precision precision) { return name_of(precision, kPrecisions); }
 std::string_view name(OptimizerName optimizer) { return name_of(optimizer, kOptimizers); }
 std::string_view name(OptimizerImpl impl) { return name_of(impl, kImpls); }

@@ -4,23 +4,22 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <utility>
+#include <string_view>
 
 #include "base/result.h"
+#include "workload/framework.h"
+#include "workload/named_value.h"
 #include "workload/train_recipe.h"
 
 namespace memtape {
 
-using NamedValue = std::pair<std::string, std::string>;  ///< ("micro-batch-size", "4")
-
 /// Reads every option that says how to train; options of the device and of the layout are passed
-/// over. --with names releases over those in `releases`.
-Result<TrainRecipe> train_recipe(std::span<const NamedValue> options,
+/// over. --framework names one of `frameworks`, of which the first is meant where nobody names one;
+/// --with names releases over those in `releases`.
+Result<TrainRecipe> train_recipe(std::span<const NamedValue> options, Frameworks frameworks,
                                  const NamedReleases& releases = {});
 
 /// Names as the command line spells them.
-std::string_view name(Framework framework);
 std::string_view name(Precision precision);
 std::string_view name(OptimizerName optimizer);
 std::string_view name(OptimizerImpl impl);

@@ -285,9 +285,6 @@ void set_training_argument_defaults(TrainRecipe& recipe) {
 }
 
 Result<void> set_training_argument(const NamedValue& option, TrainRecipe& recipe) {
-  if (recipe.framework != Framework::transformers)
-    return bad_input("a TrainingArguments name", "--" + option.first,
-                     "it needs --framework transformers");
   for (const Modelled& argument : kModelledArguments)
     if (argument.name == option.first) return argument.set(option, recipe);
   if (is_evaluation_argument(option.first)) return set_evaluation_argument(option, recipe);

@@ -18,7 +18,7 @@ bool is_training_argument(std::string_view name);
 /// What TrainingArguments() sets: fused AdamW, batches of 8, no mixed precision.
 void set_training_argument_defaults(TrainRecipe& recipe);
 
-/// One of them; a switch without a value is on. Not without --framework transformers.
+/// One of them; a switch without a value is on.
 Result<void> set_training_argument(const NamedValue& option, TrainRecipe& recipe);
 
 }  // namespace memtape

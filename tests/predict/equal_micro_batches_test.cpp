@@ -44,7 +44,6 @@ class Draw {
 
 TrainRecipe recipe_of(Draw& draw, std::string& said) {
   TrainRecipe recipe;
-  recipe.framework = Framework::megatron_core;
   recipe.weights = DType::bfloat16;
   recipe.sequence_length = 128;
   recipe.gradient_accumulation = draw.of({5, 6, 7, 8, 12, 16, 24, 40});
@@ -77,7 +76,8 @@ TEST(EqualMicroBatches, AreWrittenAsTheyAreRun) {
     SCOPED_TRACE(said);
     const int rank = static_cast<int>(draw.of({0, 1, 2, 3, 5, 7}) % recipe.layout.gpus);
     const auto run = [&](torch::EqualLayerRuns runs) {
-      return megatron::run_training(config, recipe, {.major = 9, .sm_count = 132}, rank, runs);
+      return megatron::run_training(recipe, *megatron::read_arguments(config, recipe),
+                                    {.major = 9, .sm_count = 132}, rank, runs);
     };
     const auto all = run(torch::EqualLayerRuns::all_run);
     if (!all) continue;  // the draw does not fit together

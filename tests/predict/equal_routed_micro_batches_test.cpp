@@ -108,7 +108,6 @@ void add_layout(Draw& draw, Options& options, TrainRecipe& recipe) {
 
 TrainRecipe recipe_of(Draw& draw) {
   TrainRecipe recipe;
-  recipe.framework = Framework::megatron_core;
   recipe.weights = DType::bfloat16;
   recipe.sequence_length = 128;
   Options options;
@@ -140,7 +139,8 @@ TEST(EqualRoutedMicroBatches, AreWrittenAsTheyAreRun) {
     const Config config = *Config::parse(kModel, "config.json");
     const int rank = static_cast<int>(draw.of({0, 1, 2, 3, 5, 7, 11}) % recipe.layout.gpus);
     const auto run = [&](torch::EqualLayerRuns runs) {
-      return megatron::run_training(config, recipe, {.major = 9, .sm_count = 132}, rank, runs);
+      return megatron::run_training(recipe, *megatron::read_arguments(config, recipe),
+                                    {.major = 9, .sm_count = 132}, rank, runs);
     };
     const auto all = run(torch::EqualLayerRuns::all_run);
     if (!all) continue;  // the draw does not fit together

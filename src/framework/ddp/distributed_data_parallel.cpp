@@ -124,14 +124,14 @@ std::unique_ptr<torch::DrivenModel> wrap_model(family::PretrainedModel& model,
 }
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
+                                     const Options& options, const ghost::DeviceTraits& device) {
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
     torch::move_to_device(model.tree.root());
-    return wrap_model(model, *options);
+    return wrap_model(model, options);
   };
-  return torch::run_wrapped(config, recipe, device, wrap);
+  // The reducer sees in one step what it does in the next: of a static graph the second step gives
+  // the order of the buckets that the third begins with.
+  return torch::run_wrapped(config, recipe, device, wrap, true);
 }
 
 }  // namespace memtape::ddp

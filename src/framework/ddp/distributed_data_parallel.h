@@ -17,6 +17,6 @@ std::unique_ptr<torch::DrivenModel> wrap_model(family::PretrainedModel& model,
                                                const Options& options);
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device);
+                                     const Options& options, const ghost::DeviceTraits& device);
 
 }  // namespace memtape::ddp

@@ -82,15 +82,15 @@ Result<std::unique_ptr<family::PretrainedModel>> make_model(const Config& config
 }  // namespace
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+                                     const DsConfig& of_all_ranks,
                                      const ghost::DeviceTraits& device, int rank) {
   ghost::Session session(device, recipe.release);  // outlives what was cut under zero.Init
-  Result<DsConfig> ds_config = read_ds_config(config, recipe);
-  if (!ds_config) return tl::unexpected(ds_config.error());
+  DsConfig ds_config = of_all_ranks;               // which this rank's zero.Init is put into
   session.mark(Phase::init, -1, 0);
-  const auto model = make_model(config, recipe, *ds_config);
+  const auto model = make_model(config, recipe, ds_config);
   if (!model) return tl::unexpected(model.error());
   if (session.error) return tl::unexpected(*session.error);
-  PlainLoop loop(**model, *ds_config, recipe, {rank, recipe.layout.gpus});
+  PlainLoop loop(**model, ds_config, recipe, {rank, recipe.layout.gpus});
   const torch::StaticBytes statics = loop.train();
   if (session.error) return tl::unexpected(*session.error);
   return torch::TrainRun{std::move(session.tape), statics, false};

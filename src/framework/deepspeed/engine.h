@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "family/pretrained.h"
+#include "framework/deepspeed/ds_config.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
@@ -16,13 +17,16 @@
 namespace memtape::deepspeed {
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank);
+                                     const DsConfig& ds_config, const ghost::DeviceTraits& device,
+                                     int rank);
 
 /// Ranks whose partitions begin and end alike.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const DsConfig& ds_config);
 /// The same of a program whose optimizer has some of the parameters in a second group.
 using SecondGroup = std::function<std::vector<ghost::Tensor>(family::PretrainedModel&)>;
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const DsConfig& ds_config,
                                                    const SecondGroup& second_group);
 
 }  // namespace memtape::deepspeed

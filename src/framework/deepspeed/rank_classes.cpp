@@ -92,19 +92,18 @@ std::vector<torch::RankClass> fewer(std::vector<torch::RankClass> classes) {
 
 }  // namespace
 
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe) {
-  return rank_classes(config, recipe,
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const DsConfig& ds_config) {
+  return rank_classes(config, recipe, ds_config,
                       [](family::PretrainedModel&) { return std::vector<ghost::Tensor>(); });
 }
 
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const DsConfig& ds_config,
                                                    const SecondGroup& second_group) {
-  const Result<DsConfig> ds_config = read_ds_config(config, recipe);
-  if (!ds_config) return tl::unexpected(ds_config.error());
   const std::int64_t ranks = recipe.layout.gpus;
   std::vector<torch::RankClass> found(1);
-  if (ds_config->zero.stage != 1 && ds_config->zero.stage != 2) {
+  if (ds_config.zero.stage != 1 && ds_config.zero.stage != 2) {
     for (std::int64_t rank = 0; rank < ranks; ++rank)
       found.front().ranks.push_back(static_cast<int>(rank));
     return found;

@@ -273,11 +273,10 @@ std::shared_ptr<void> summon_root(torch::DrivenModel& wrapped) {
 }
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank) {
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
-    return shard_model(model, *options, rank);
+    return shard_model(model, options, rank);
   };
   return torch::run_wrapped(config, recipe, device, wrap);
 }
@@ -349,13 +348,6 @@ std::vector<torch::RankClass> rank_classes(ModuleNode& root, std::int64_t gpus,
   std::vector<torch::RankClass> found;
   for (auto& [same, alike] : classes) found.push_back(std::move(alike));
   return found;
-}
-
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
-  return rank_classes(config, recipe, *options);
 }
 
 }  // namespace memtape::fsdp1

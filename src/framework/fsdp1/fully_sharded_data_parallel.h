@@ -23,10 +23,10 @@ std::unique_ptr<torch::DrivenModel> shard_model(family::PretrainedModel& model,
 std::shared_ptr<void> summon_root(torch::DrivenModel& wrapped);
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank);
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank);
 
 /// Ranks whose shards are cut alike.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Options& options);
 /// Of a model that is there.

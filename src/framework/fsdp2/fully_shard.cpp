@@ -367,31 +367,23 @@ std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, cons
 }
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank) {
   if (const Result<void> fine = check_optimizer_over_shards(recipe); !fine)
     return tl::unexpected(fine.error());
-  if (options->cpu_offload && torch::init_device(recipe) == InitDevice::meta)
+  if (options.cpu_offload && torch::init_device(recipe) == InitDevice::meta)
     return bad_input("FSDP 2 asks for parameters on the host where it offloads them",
                      "--init-device", "cpu");
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
-    if (torch::init_device(recipe) != InitDevice::meta) return shard_model(model, *options, rank);
+    if (torch::init_device(recipe) != InitDevice::meta) return shard_model(model, options, rank);
     auto sharded = [&] {
       const ghost::HostGuard meta;
-      return shard_model(model, *options, rank);
+      return shard_model(model, options, rank);
     }();
     sharded->to_empty();
     return sharded;
   };
   return torch::run_wrapped(config, recipe, device, wrap);
-}
-
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
-  return rank_classes(config, recipe, *options);
 }
 
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,

@@ -46,10 +46,10 @@ std::unique_ptr<ShardedProgram> shard_model(family::PretrainedModel& model, cons
                                             std::int64_t rank, LossProgram loss);
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank);
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank);
 
 /// Ranks whose shards have equal sizes.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
 Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
                                                    const Options& options);
 /// Of parameters with so many rows each.

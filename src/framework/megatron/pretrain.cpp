@@ -126,22 +126,21 @@ class Program {
 
 }  // namespace
 
-Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments& arguments,
                                      const ghost::DeviceTraits& device, int rank) {
-  return torch::run_equal_layers(
-      [&](torch::EqualLayerRuns runs) { return run_training(config, recipe, device, rank, runs); });
+  return torch::run_equal_layers([&](torch::EqualLayerRuns runs) {
+    return run_training(recipe, arguments, device, rank, runs);
+  });
 }
 
-Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments& arguments,
                                      const ghost::DeviceTraits& device, int rank,
                                      torch::EqualLayerRuns runs) {
-  const Result<Arguments> arguments = read_arguments(config, recipe);
-  if (!arguments) return tl::unexpected(arguments.error());
   ghost::Session session(device, recipe.release);
   session.mark(Phase::init, -1, 0);
   torch::TrainRun run;
   {
-    Program program(*arguments, Places(*arguments).of(rank));
+    Program program(arguments, Places(arguments).of(rank));
     run.statics = program.run(runs);
     if (session.error) return tl::unexpected(*session.error);
     run.layers_differ = session.layers_differ;

@@ -3,21 +3,21 @@
 // chunks, their buffers, the optimizer, and steps of the pipeline's schedule.
 #pragma once
 
+#include "framework/megatron/arguments.h"
 #include "framework/torch/train_loop.h"
-#include "model/config.h"
-#include "workload/train_recipe.h"
 
 namespace memtape::megatron {
 
-Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments& arguments,
                                      const ghost::DeviceTraits& device, int rank);
 /// The same, with micro-batches that are alike written down or all of them run.
-Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Arguments& arguments,
                                      const ghost::DeviceTraits& device, int rank,
                                      torch::EqualLayerRuns runs);
 
 /// Ranks that hold the same sizes: those of one pipeline stage and, with the distributed optimizer,
 /// of one shard.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+Result<std::vector<torch::RankClass>> rank_classes(const TrainRecipe& recipe,
+                                                   const Arguments& arguments);
 
 }  // namespace memtape::megatron

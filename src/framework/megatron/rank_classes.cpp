@@ -193,18 +193,16 @@ std::vector<torch::RankClass> classes_of(const PlacesOfRanks& all,
 
 }  // namespace
 
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe) {
-  const Result<Arguments> arguments = read_arguments(config, recipe);
-  if (!arguments) return tl::unexpected(arguments.error());
+Result<std::vector<torch::RankClass>> rank_classes(const TrainRecipe& recipe,
+                                                   const Arguments& arguments) {
   const ghost::Session session({}, recipe.release);
-  const std::vector<bool> has_first = first_tensor_ranks(*arguments);
-  const PlacesOfRanks all = places_of_ranks(*arguments, has_first);
+  const std::vector<bool> has_first = first_tensor_ranks(arguments);
+  const PlacesOfRanks all = places_of_ranks(arguments, has_first);
   std::optional<std::uint32_t> asked;
   if (recipe.layout.rank) asked = all.of_rank.at(static_cast<std::size_t>(*recipe.layout.rank));
   std::vector<Group> groups;
-  for (Group& group : by_program(*arguments, all.places, has_first))
-    for (Group& one : StageClasses(*arguments, all.places, std::move(group)).classes(asked))
+  for (Group& group : by_program(arguments, all.places, has_first))
+    for (Group& one : StageClasses(arguments, all.places, std::move(group)).classes(asked))
       groups.push_back(std::move(one));
   return classes_of(all, groups);
 }

@@ -294,6 +294,11 @@ Result<Config> megatron_configuration(const Config& c, const TrainRecipe& recipe
     add_bridge(c, *strategy, recipe, attributes);
   for (const std::string_view key : kArguments)
     if (strategy->has(key)) attributes.set(key, strategy->json(key));
+  if (recipe.eight_bits && !strategy->has("fp8")) {
+    const bool is_mx = recipe.eight_bits == EightBits::mxfp8;
+    attributes.text("fp8", is_mx ? "e4m3" : "hybrid");
+    if (is_mx && !strategy->has("fp8_recipe")) attributes.text("fp8_recipe", "mxfp8");
+  }
   for (const auto& checked : {c.check(), strategy->check()})
     if (!checked) return tl::unexpected(checked.error());
   return Config::parse(attributes.object(), "--strategy");

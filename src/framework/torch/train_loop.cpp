@@ -47,14 +47,12 @@ class TrainLoop {
   }
 
  private:
-  /// DDP's reducer sees in one step what it does in the next: of a static graph the second step
-  /// gives the order of the buckets that the third begins with. All its steps are run.
   void run_steps() {
     const auto run = [this](int step) {
       run_step(step);
       return !session_.error;
     };
-    if (recipe_.framework != Framework::ddp) return memtape::run_steps(session_.tape, kSteps, run);
+    if (!habits_.steps_differ) return memtape::run_steps(session_.tape, kSteps, run);
     for (int step = 0; step < kSteps; ++step)
       if (!run(step)) return;
   }
@@ -238,12 +236,14 @@ Result<TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
 }
 
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
-                             const ghost::DeviceTraits& device, const Wrap& wrap) {
-  return run_program(config, recipe, device,
-                     {.wrap = wrap,
-                      .habits = {.labels_are_inputs = true, .empties_cache = true},
-                      .runs = EqualLayerRuns::all_run,
-                      .wrap_moves_model = true});
+                             const ghost::DeviceTraits& device, const Wrap& wrap,
+                             bool steps_differ) {
+  return run_program(
+      config, recipe, device,
+      {.wrap = wrap,
+       .habits = {.labels_are_inputs = true, .empties_cache = true, .steps_differ = steps_differ},
+       .runs = EqualLayerRuns::all_run,
+       .wrap_moves_model = true});
 }
 
 }  // namespace memtape::torch

@@ -102,6 +102,7 @@ struct LoopHabits {
   bool keeps_batch = false;        ///< until the next takes its place, not until the step's end
   bool keeps_losses = false;       ///< of every micro-batch, until the step's end
   bool empties_cache = false;      ///< torch.cuda.empty_cache() once the model is wrapped
+  bool steps_differ = false;       ///< a step does what was seen in the one before: all are run
 };
 
 /// kSteps steps of the recipe; gives the static sizes at the end of the last.
@@ -111,7 +112,8 @@ StaticBytes run_steps(const TrainRecipe& recipe, DrivenModel& model, const LoopH
 /// that left cached, and runs kSteps steps of it as distributed programs do.
 using Wrap = std::function<std::unique_ptr<DrivenModel>(family::PretrainedModel&)>;
 Result<TrainRun> run_wrapped(const Config& config, const TrainRecipe& recipe,
-                             const ghost::DeviceTraits& device, const Wrap& wrap);
+                             const ghost::DeviceTraits& device, const Wrap& wrap,
+                             bool steps_differ = false);
 
 /// Runs the whole program on ghost tensors: builds the model, makes kSteps steps, and returns its
 /// tape. Marks divide it.

@@ -50,21 +50,18 @@ class ContextParallelModel final : public fsdp2::ProgramOverShards {
 }  // namespace
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
-  const Ring ring{recipe.layout.gpus, rank, options->rotate};
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank) {
+  const Ring ring{recipe.layout.gpus, rank, options.rotate};
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
-    return std::make_unique<ContextParallelModel>(model, *options, ring);
+    return std::make_unique<ContextParallelModel>(model, options, ring);
   };
   return torch::run_wrapped(config, recipe, device, wrap);
 }
 
-Result<std::vector<torch::RankClass>> rank_classes(const Config&, const TrainRecipe& recipe) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
+std::vector<torch::RankClass> rank_classes(std::int64_t gpus) {
   std::vector<torch::RankClass> classes;
-  for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank)
+  for (std::int64_t rank = 0; rank < gpus; ++rank)
     classes.push_back({.ranks = {static_cast<int>(rank)}});
   return classes;
 }

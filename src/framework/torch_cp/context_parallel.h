@@ -9,15 +9,17 @@
 
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
+#include "framework/torch_cp/options.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torch_cp {
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank);
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank);
 
 /// Ranks differ: each has its own share of the causal steps.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+std::vector<torch::RankClass> rank_classes(std::int64_t gpus);
 
 }  // namespace memtape::torch_cp

@@ -117,9 +117,8 @@ class TrainLoop {
 }  // namespace
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank) {
   if (const auto known = torch::check_optimizer(recipe.optimizer, recipe.optimizer_impl); !known)
     return tl::unexpected(known.error());
   ghost::Session session(device, recipe.release);
@@ -127,22 +126,22 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   const auto model = model_without_memory(config, recipe);
   if (!model) return tl::unexpected(model.error());
   family::StageParts& parts = *(*model)->stage_parts();
-  const auto layers = layers_by_stage(*options, parts.layers());
+  const auto layers = layers_by_stage(options, parts.layers());
   if (!layers) return tl::unexpected(layers.error());
 
-  RankStages on_rank(parts, *options, *layers);
-  on_rank.make(stages_of_rank(*options, rank));
+  RankStages on_rank(parts, options, *layers);
+  on_rank.make(stages_of_rank(options, rank));
   const Activations activations{
       {recipe.micro_batch_size, recipe.sequence_length, parts.head().in_features},
       recipe.parameter_dtype()};
   const std::unique_ptr<Schedule> schedule =
-      is_single(options->schedule)
-          ? make_one_stage_schedule(*options, on_rank.stages, activations)
-          : make_schedule_runtime(*options, rank, on_rank.stages, activations);
+      is_single(options.schedule)
+          ? make_one_stage_schedule(options, on_rank.stages, activations)
+          : make_schedule_runtime(options, rank, on_rank.stages, activations);
   session.tape.empty_cache();
   torch::TrainRun run;
   {
-    TrainLoop loop(recipe, *options, *schedule, on_rank.parameters());
+    TrainLoop loop(recipe, options, *schedule, on_rank.parameters());
     loop.run();
     run.statics = on_rank.statics(torch::count_statics(**model));
     run.statics.gradient_bytes = loop.gradient_bytes;
@@ -155,11 +154,9 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   return run;
 }
 
-Result<std::vector<torch::RankClass>> rank_classes(const Config&, const TrainRecipe& recipe) {
-  const Result<Options> options = read_options(recipe);
-  if (!options) return tl::unexpected(options.error());
+std::vector<torch::RankClass> rank_classes(const Options& options) {
   std::vector<torch::RankClass> classes;
-  for (std::int64_t rank = 0; rank < options->ranks; ++rank)
+  for (std::int64_t rank = 0; rank < options.ranks; ++rank)
     classes.push_back({.ranks = {static_cast<int>(rank)}, .stage = static_cast<int>(rank)});
   return classes;
 }

@@ -6,15 +6,17 @@
 
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
+#include "framework/torch_pp/options.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torch_pp {
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank);
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank);
 
 /// Every rank has stages of its own.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+std::vector<torch::RankClass> rank_classes(const Options& options);
 
 }  // namespace memtape::torch_pp

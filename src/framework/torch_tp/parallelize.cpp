@@ -212,14 +212,13 @@ std::vector<std::int64_t> pieces_of(std::int64_t length, const Layout& layout, s
 }  // namespace
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank) {
-  const Result<Options> options = read_options(config, recipe);
-  if (!options) return tl::unexpected(options.error());
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank) {
   const auto wrap = [&](family::PretrainedModel& model) -> std::unique_ptr<torch::DrivenModel> {
     const bool on_meta = torch::init_device(recipe) == InitDevice::meta;
     auto parallel = [&] {
       const ghost::HostGuard meta(on_meta);
-      return std::make_unique<ParallelModel>(model, *options, recipe, rank);
+      return std::make_unique<ParallelModel>(model, options, recipe, rank);
     }();
     if (on_meta) parallel->to_empty();
     parallel->make_position_ids(recipe.sequence_length);
@@ -228,10 +227,8 @@ Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& re
   return torch::run_wrapped(config, recipe, device, wrap);
 }
 
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
-                                                   const TrainRecipe& recipe) {
-  const Result<Options> options = read_options(config, recipe);
-  if (!options) return tl::unexpected(options.error());
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const Options& options) {
   const auto parameters = torch::built_parameters(config, recipe);
   if (!parameters) return tl::unexpected(parameters.error());
   std::vector<std::int64_t> lengths;  // each once: those decide how pieces differ
@@ -243,7 +240,7 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   for (std::int64_t rank = 0; rank < recipe.layout.gpus; ++rank) {
     std::vector<std::int64_t> held;
     for (std::int64_t length : lengths)
-      for (std::int64_t piece : pieces_of(length, options->layout, rank)) held.push_back(piece);
+      for (std::int64_t piece : pieces_of(length, options.layout, rank)) held.push_back(piece);
     classes[held].ranks.push_back(static_cast<int>(rank));
   }
   std::vector<torch::RankClass> found;

@@ -8,15 +8,18 @@
 
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
+#include "framework/torch_tp/options.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torch_tp {
 
 Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
-                                     const ghost::DeviceTraits& device, int rank);
+                                     const Options& options, const ghost::DeviceTraits& device,
+                                     int rank);
 
 /// Ranks whose pieces have equal sizes.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe,
+                                                   const Options& options);
 
 }  // namespace memtape::torch_tp

@@ -8,15 +8,24 @@
 
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
+#include "framework/torchtitan/job_config.h"
+#include "framework/torchtitan/model.h"
 #include "model/config.h"
 #include "workload/train_recipe.h"
 
 namespace memtape::torchtitan {
 
-Result<torch::TrainRun> run_training(const Config& config, const TrainRecipe& recipe,
+/// What a job trains and how.
+struct Job {
+  JobConfig config;
+  ModelArgs model;
+};
+Result<Job> read_job(const Config& config, const TrainRecipe& recipe);
+
+Result<torch::TrainRun> run_training(const TrainRecipe& recipe, const Job& job,
                                      const ghost::DeviceTraits& device, int rank);
 
 /// Ranks whose pieces have equal sizes.
-Result<std::vector<torch::RankClass>> rank_classes(const Config& config, const TrainRecipe& recipe);
+std::vector<torch::RankClass> rank_classes(const TrainRecipe& recipe, const Job& job);
 
 }  // namespace memtape::torchtitan

@@ -250,10 +250,14 @@ Result<std::vector<torch::RankClass>> rank_classes(const Config& config,
   switch (parallelism_of(recipe)) {
     case Parallelism::fsdp1: return fsdp1::rank_classes(config, recipe, fsdp1_options(recipe));
     case Parallelism::fsdp2: return fsdp2::rank_classes(config, recipe, fsdp2_options(recipe));
-    case Parallelism::deepspeed:
+    case Parallelism::deepspeed: {
+      const TrainRecipe engine = engine_recipe(recipe);
+      const auto ds_config = deepspeed::read_ds_config(config, engine);
+      if (!ds_config) return tl::unexpected(ds_config.error());
       return deepspeed::rank_classes(
-          config, engine_recipe(recipe),
+          config, engine, *ds_config,
           [&](family::PretrainedModel& model) { return second_group(model, recipe); });
+    }
     default: return torch::all_alike(recipe.layout);
   }
 }

@@ -16,7 +16,6 @@ Config model() {
 
 TrainRecipe recipe_of(std::string strategy) {
   TrainRecipe recipe;
-  recipe.framework = Framework::deepspeed;
   recipe.weights = DType::bfloat16;
   recipe.precision = Precision::bf16;
   recipe.layout.gpus = 4;

@@ -23,7 +23,6 @@ constexpr const char* kShape = R"("num_layers": 4, "hidden_size": 256, "num_atte
 
 TrainRecipe recipe_of(std::int64_t gpus) {
   TrainRecipe recipe;
-  recipe.framework = Framework::megatron_core;
   recipe.attention = AttentionChoice::flash;
   recipe.sequence_length = 128;
   recipe.micro_batch_size = 2;
@@ -34,7 +33,8 @@ TrainRecipe recipe_of(std::int64_t gpus) {
 torch::TrainRun run(const std::string& json, const TrainRecipe& recipe) {
   const Result<Config> config = Config::parse(json, "test");
   EXPECT_TRUE(config.has_value());
-  Result<torch::TrainRun> run = run_training(*config, recipe, {.major = 9, .sm_count = 132}, 0);
+  Result<torch::TrainRun> run =
+      run_training(recipe, *read_arguments(*config, recipe), {.major = 9, .sm_count = 132}, 0);
   EXPECT_TRUE(run.has_value()) << run.error().line();
   return std::move(*run);
 }

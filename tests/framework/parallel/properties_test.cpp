@@ -3,6 +3,7 @@
 // whole, one GPU holds what DDP holds, more GPUs never hold more.
 #include <gtest/gtest.h>
 
+#include "framework/dialects.h"
 #include "predict/program.h"
 
 namespace memtape {
@@ -18,9 +19,9 @@ Config small_model() {
                         "config.json");
 }
 
-TrainRecipe recipe_of(Framework framework, std::int64_t gpus, std::string strategy = "{}") {
+TrainRecipe recipe_of(const char* framework, std::int64_t gpus, std::string strategy = "{}") {
   TrainRecipe recipe;
-  recipe.framework = framework;
+  recipe.framework = *find_framework(framework, frameworks());
   recipe.sequence_length = 64;
   recipe.max_grad_norm.reset();
   recipe.layout.gpus = gpus;
@@ -36,7 +37,7 @@ torch::StaticBytes statics_of(const TrainRecipe& recipe, int rank) {
 
 /// Bytes of the parameters of all ranks.
 Bytes parameters_of_all(const TrainRecipe& recipe) {
-  const auto classes = reported_ranks(small_model(), recipe);
+  const auto classes = reported_ranks(**plan_of(small_model(), recipe), small_model());
   EXPECT_TRUE(classes.has_value()) << (classes ? "" : classes.error().line());
   Bytes sum = 0;
   for (const torch::RankClass& alike : *classes)
@@ -49,7 +50,7 @@ class TensorParallelTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(TensorParallelTest, PiecesSumToTheWholeButForTheNorms) {
   for (const std::int64_t gpus : {1, 2, 4, 8}) {
-    const TrainRecipe recipe = recipe_of(Framework::torch_tp, gpus, GetParam());
+    const TrainRecipe recipe = recipe_of("torch-tp", gpus, GetParam());
     const Bytes replicated = 2 * kNorms * kHidden * (gpus - 1);
     EXPECT_EQ(parameters_of_all(recipe) - replicated, statics_of(recipe, 0).weight_bytes)
         << gpus << " GPUs";
@@ -57,17 +58,16 @@ TEST_P(TensorParallelTest, PiecesSumToTheWholeButForTheNorms) {
 }
 
 TEST_P(TensorParallelTest, OneGpuHoldsWhatDdpHolds) {
-  const torch::StaticBytes alone = statics_of(recipe_of(Framework::torch_tp, 1, GetParam()), 0);
-  const torch::StaticBytes ddp = statics_of(recipe_of(Framework::ddp, 1), 0);
+  const torch::StaticBytes alone = statics_of(recipe_of("torch-tp", 1, GetParam()), 0);
+  const torch::StaticBytes ddp = statics_of(recipe_of("ddp", 1), 0);
   EXPECT_EQ(alone.parameter_bytes, ddp.parameter_bytes);
   EXPECT_EQ(alone.optimizer_state_bytes, ddp.optimizer_state_bytes);
 }
 
 TEST_P(TensorParallelTest, MoreGpusNeverHoldMore) {
-  Bytes before = statics_of(recipe_of(Framework::torch_tp, 1, GetParam()), 0).parameter_bytes;
+  Bytes before = statics_of(recipe_of("torch-tp", 1, GetParam()), 0).parameter_bytes;
   for (const std::int64_t gpus : {2, 4, 8}) {
-    const Bytes now =
-        statics_of(recipe_of(Framework::torch_tp, gpus, GetParam()), 0).parameter_bytes;
+    const Bytes now = statics_of(recipe_of("torch-tp", gpus, GetParam()), 0).parameter_bytes;
     EXPECT_LT(now, before) << gpus << " GPUs";
     before = now;
   }
@@ -79,14 +79,14 @@ INSTANTIATE_TEST_SUITE_P(Plans, TensorParallelTest,
                                          R"({"sequence_parallel": true, "loss_parallel": true})"));
 
 TEST(TensorParallel, PiecesOfPiecesSumToTheWhole) {
-  const TrainRecipe recipe = recipe_of(Framework::torch_tp, 8, R"({"size": 2, "fsdp2": {}})");
+  const TrainRecipe recipe = recipe_of("torch-tp", 8, R"({"size": 2, "fsdp2": {}})");
   EXPECT_EQ(parameters_of_all(recipe) - 2 * kNorms * kHidden, statics_of(recipe, 0).weight_bytes);
 }
 
 TEST(ContextParallel, EveryGpuHoldsTheModelUnlessItIsSharded) {
-  const torch::StaticBytes whole = statics_of(recipe_of(Framework::torch_cp, 4), 3);
+  const torch::StaticBytes whole = statics_of(recipe_of("torch-cp", 4), 3);
   EXPECT_EQ(whole.parameter_bytes, whole.weight_bytes);
-  const TrainRecipe sharded = recipe_of(Framework::torch_cp, 4, R"({"fsdp2": {}})");
+  const TrainRecipe sharded = recipe_of("torch-cp", 4, R"({"fsdp2": {}})");
   EXPECT_LT(statics_of(sharded, 0).parameter_bytes, whole.parameter_bytes);
 }
 

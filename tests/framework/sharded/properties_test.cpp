@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "framework/dialects.h"
 #include "predict/program.h"
 
 namespace memtape {
@@ -19,9 +20,9 @@ Config small_model() {
                         "config.json");
 }
 
-TrainRecipe recipe_of(Framework framework, std::int64_t gpus, std::string strategy = "{}") {
+TrainRecipe recipe_of(const char* framework, std::int64_t gpus, std::string strategy = "{}") {
   TrainRecipe recipe;
-  recipe.framework = framework;
+  recipe.framework = *find_framework(framework, frameworks());
   recipe.sequence_length = 64;
   recipe.precision = Precision::fp32;
   recipe.max_grad_norm.reset();
@@ -40,12 +41,12 @@ Bytes static_bytes(const torch::StaticBytes& s) {
   return s.parameter_bytes + s.optimizer_state_bytes + s.gradient_bytes;
 }
 
-class ShardedTest : public testing::TestWithParam<Framework> {};
+class ShardedTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(ShardedTest, ShardsSumToTheWhole) {
   for (const std::int64_t gpus : {1, 2, 3, 8}) {
     const TrainRecipe recipe = recipe_of(GetParam(), gpus);
-    const auto classes = reported_ranks(small_model(), recipe);
+    const auto classes = reported_ranks(**plan_of(small_model(), recipe), small_model());
     ASSERT_TRUE(classes.has_value());
     Bytes sum = 0;
     std::size_t ranks = 0;
@@ -70,18 +71,17 @@ TEST_P(ShardedTest, MoreRanksNeverNeedMoreStaticBytes) {
 
 TEST_P(ShardedTest, OneRankHoldsWhatDdpHolds) {
   const torch::StaticBytes alone = statics_of(recipe_of(GetParam(), 1), 0);
-  const torch::StaticBytes ddp = statics_of(recipe_of(Framework::ddp, 1), 0);
+  const torch::StaticBytes ddp = statics_of(recipe_of("ddp", 1), 0);
   EXPECT_EQ(alone.parameter_bytes, ddp.parameter_bytes);
   EXPECT_EQ(alone.optimizer_state_bytes, ddp.optimizer_state_bytes);
   EXPECT_EQ(alone.gradient_bytes, ddp.gradient_bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Frameworks, ShardedTest,
-                         testing::Values(Framework::fsdp1, Framework::fsdp2));
+INSTANTIATE_TEST_SUITE_P(Frameworks, ShardedTest, testing::Values("fsdp1", "fsdp2"));
 
 TEST(Sharding, AlikeRanksMakeTheSameTape) {
-  const TrainRecipe recipe = recipe_of(Framework::fsdp2, 4);
-  const auto classes = reported_ranks(small_model(), recipe);
+  const TrainRecipe recipe = recipe_of("fsdp2", 4);
+  const auto classes = reported_ranks(**plan_of(small_model(), recipe), small_model());
   ASSERT_TRUE(classes.has_value());
   for (const torch::RankClass& alike : *classes) {
     const auto first = run_program(small_model(), recipe, {}, alike.ranks.front());
@@ -97,11 +97,10 @@ std::string zero_stage(int stage) {
 
 TEST(DeepSpeed, MoreRanksNeverNeedMoreStaticBytes) {
   for (const int stage : {0, 1, 2, 3}) {
-    Bytes before =
-        static_bytes(statics_of(recipe_of(Framework::deepspeed, 1, zero_stage(stage)), 0));
+    Bytes before = static_bytes(statics_of(recipe_of("deepspeed", 1, zero_stage(stage)), 0));
     for (const std::int64_t gpus : {2, 3, 4, 8, 16}) {
       const Bytes now =
-          static_bytes(statics_of(recipe_of(Framework::deepspeed, gpus, zero_stage(stage)), 0));
+          static_bytes(statics_of(recipe_of("deepspeed", gpus, zero_stage(stage)), 0));
       EXPECT_LE(now, before) << gpus << " GPUs, stage " << stage;
       before = now;
     }
@@ -109,10 +108,9 @@ TEST(DeepSpeed, MoreRanksNeverNeedMoreStaticBytes) {
 }
 
 TEST(DeepSpeed, EachStageHoldsLessThanTheOneBefore) {
-  Bytes before = static_bytes(statics_of(recipe_of(Framework::deepspeed, 4, zero_stage(1)), 0));
+  Bytes before = static_bytes(statics_of(recipe_of("deepspeed", 4, zero_stage(1)), 0));
   for (const int stage : {2, 3}) {
-    const Bytes now =
-        static_bytes(statics_of(recipe_of(Framework::deepspeed, 4, zero_stage(stage)), 0));
+    const Bytes now = static_bytes(statics_of(recipe_of("deepspeed", 4, zero_stage(stage)), 0));
     EXPECT_LE(now, before) << "stage " << stage;
     before = now;
   }
@@ -120,8 +118,8 @@ TEST(DeepSpeed, EachStageHoldsLessThanTheOneBefore) {
 
 TEST(DeepSpeed, AlikeRanksMakeTheSameTape) {
   for (const int stage : {1, 2, 3}) {
-    const TrainRecipe recipe = recipe_of(Framework::deepspeed, 8, zero_stage(stage));
-    const auto classes = reported_ranks(small_model(), recipe);
+    const TrainRecipe recipe = recipe_of("deepspeed", 8, zero_stage(stage));
+    const auto classes = reported_ranks(**plan_of(small_model(), recipe), small_model());
     ASSERT_TRUE(classes.has_value());
     std::size_t ranks = 0;
     for (const torch::RankClass& alike : *classes) {
@@ -135,15 +133,14 @@ TEST(DeepSpeed, AlikeRanksMakeTheSameTape) {
 }
 
 TEST(Sharding, RefusesAMeshThatIsNotTheGpus) {
-  const auto run =
-      run_program(small_model(), recipe_of(Framework::fsdp2, 8, R"({"mesh": [3, 2]})"), {}, 0);
+  const auto run = run_program(small_model(), recipe_of("fsdp2", 8, R"({"mesh": [3, 2]})"), {}, 0);
   ASSERT_FALSE(run.has_value());
   EXPECT_THAT(run.error().line(), HasSubstr("8 GPUs do not divide by 3"));
 }
 
 TEST(Sharding, NamesTheNearestOption) {
   const auto run =
-      run_program(small_model(), recipe_of(Framework::ddp, 2, R"({"static_grap": true})"), {}, 0);
+      run_program(small_model(), recipe_of("ddp", 2, R"({"static_grap": true})"), {}, 0);
   ASSERT_FALSE(run.has_value());
   EXPECT_THAT(run.error().line(), HasSubstr("did you mean static_graph?"));
 }

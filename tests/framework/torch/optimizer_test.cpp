@@ -142,7 +142,9 @@ Events events_since(const Tape& tape, std::size_t event, BlockId first_block) {
 
 TrainRecipe recipe_of(const Case& c) {
   const std::vector<NamedValue> options{{"optimizer", c.optimizer}, {"optimizer-impl", c.form}};
-  return train_recipe(options).value();
+  static const Framework kPlain{.name = "torch"};
+  static const Framework* const kKnown[]{&kPlain};
+  return train_recipe(options, kKnown).value();
 }
 
 Places all_but_late(const Case& c, std::size_t count, int step) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "framework/dialects.h"
 #include "predict/program.h"
 
 namespace memtape {
@@ -20,7 +21,7 @@ Config small_model() {
 
 TrainRecipe recipe_of(std::int64_t gpus, const std::string& strategy) {
   TrainRecipe recipe;
-  recipe.framework = Framework::torch_pp;
+  recipe.framework = *find_framework("torch-pp", frameworks());
   recipe.sequence_length = 64;
   recipe.max_grad_norm.reset();
   recipe.layout.gpus = gpus;

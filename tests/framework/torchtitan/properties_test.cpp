@@ -3,6 +3,7 @@
 // checkpointed more needs less, compiled blocks keep no more than eager ones.
 #include <gtest/gtest.h>
 
+#include "framework/dialects.h"
 #include "predict/program.h"
 #include "predict/train.h"
 
@@ -19,7 +20,7 @@ Config small_model() {
 
 TrainRecipe recipe_of(std::int64_t gpus, std::string strategy = "{}") {
   TrainRecipe recipe;
-  recipe.framework = Framework::torchtitan;
+  recipe.framework = *find_framework("torchtitan", frameworks());
   recipe.sequence_length = 512;
   recipe.layout.gpus = gpus;
   recipe.layout.strategy = std::move(strategy);
@@ -36,7 +37,7 @@ Bytes peak_of(const TrainRecipe& recipe) {
 TEST(Torchtitan, ShardsSumToTheWhole) {
   for (const std::int64_t gpus : {2, 3, 8}) {
     const TrainRecipe recipe = recipe_of(gpus);
-    const auto classes = reported_ranks(small_model(), recipe);
+    const auto classes = reported_ranks(**plan_of(small_model(), recipe), small_model());
     ASSERT_TRUE(classes.has_value());
     Bytes sum = 0, whole = 0;
     std::size_t ranks = 0;

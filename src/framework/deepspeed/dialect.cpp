@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plain loop through DeepSpeed's engine.
+#include "framework/torch/dialect.h"
+
+#include "framework/deepspeed/ds_config.h"
+#include "framework/deepspeed/engine.h"
+#include "framework/torch/dialect_parts.h"
+
+namespace memtape::deepspeed {
+namespace {
+
+constexpr std::array kAbsent{torch::kNoSchedule};
+
+/// DeepSpeed moves the data of a model that is there.
+Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recipe) {
+  if (recipe.init_device != InitDevice::meta) return {};
+  return has_none(*recipe.framework, "such way to make its model", "init-device", "cuda or cpu");
+}
+
+std::vector<Package> packages_of_program(const TrainRecipe& recipe) {
+  std::vector<Package> packages = torch::packages_of_families(recipe);
+  packages.push_back(Package::deepspeed);
+  return packages;
+}
+
+TrainRecipe settle(TrainRecipe recipe, const Config& config) {
+  return resolved(torch::settled(std::move(recipe), config));
+}
+
+Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& recipe) {
+  return plan_with(recipe, read_ds_config(config, recipe));
+}
+
+Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config& config) {
+  return rank_classes(config, plan.common, own_options<DsConfig>(plan));
+}
+
+Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
+                                 const ghost::DeviceTraits& device, int rank) {
+  return run_training(config, plan.common, own_options<DsConfig>(plan), device, rank);
+}
+
+}  // namespace
+
+extern const Dialect kDialect;
+constinit const Dialect kDialect{
+    .framework = {.name = "deepspeed",
+                  .summary = "the plain loop through DeepSpeed's engine, ZeRO 0 to 3",
+                  .absent = kAbsent,
+                  .check = check_options},
+    .tasks = torch::kTasksWithClasses,
+    .packages = packages_of_program,
+    .settle = settle,
+    .data_ranks = torch::data_ranks,
+    .plan = make_plan,
+    .ranks = ranks_of_plan,
+    .run = run_plan,
+    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
+    .time = {.float32_masters = true},
+    .space = PlanSpace::data_parallel,
+    .sharing = {.has_zero_stages = true},
+    .planned = {.on_one_gpu = 3, .on_many = 4},
+    .exported = ExportedProgram::plain_loop};
+
+}  // namespace memtape::deepspeed

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// litgpt's finetuning step under Lightning Fabric.
+#include "framework/torch/dialect.h"
+
+#include "framework/litgpt/finetune.h"
+#include "framework/torch/dialect_parts.h"
+
+namespace memtape::litgpt {
+namespace {
+
+constexpr std::array kAbsent{torch::kNoTrainedLayers,
+                             torch::kNoUpcasting,
+                             torch::kNoSchedule,
+                             torch::kNoOffload,
+                             torch::kNoInitDevice,
+                             torch::kNoFreezing,
+                             AbsentOption{"strategy", "strategy that is modelled"}};
+
+/// litgpt calls scaled_dot_product_attention, whose kernel torch chooses.
+Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recipe) {
+  if (recipe.attention == AttentionChoice::sdpa) return {};
+  return has_none(*recipe.framework, "attention but torch's", "attention", "sdpa");
+}
+
+std::vector<Package> packages_of_program(const TrainRecipe&) {
+  return {Package::torch, Package::litgpt};
+}
+
+TrainRecipe settle(TrainRecipe recipe, const Config&) { return resolved(std::move(recipe)); }
+
+Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
+                                 const ghost::DeviceTraits& device, int) {
+  return run_training(config, plan.common, device);
+}
+
+}  // namespace
+
+extern const Dialect kDialect;
+constinit const Dialect kDialect{
+    .framework = {.name = "litgpt",
+                  .summary = "litgpt's finetuning, of all weights or of adapters",
+                  .takes = {.quantize = true, .litgpt_version = true, .lora_without_targets = true},
+                  .absent = kAbsent,
+                  .check = check_options},
+    .tasks = torch::kLanguageTasks,
+    .packages = packages_of_program,
+    .settle = settle,
+    .data_ranks = torch::data_ranks,
+    .plan = torch::plan_without_options,
+    .ranks = torch::alike_ranks,
+    .run = run_plan,
+    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
+    .time = {}};
+
+}  // namespace memtape::litgpt

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plain loop on one GPU.
+#include "framework/torch/dialect.h"
+
+#include "framework/torch/dialect_parts.h"
+
+namespace memtape::torch {
+namespace {
+
+constexpr std::array kAbsent{kNoOffload};
+
+Result<TrainRun> run_plan(const TrainPlan& plan, const Config& config,
+                          const ghost::DeviceTraits& device, int) {
+  return run_training(config, plan.common, device);
+}
+
+}  // namespace
+
+extern const Dialect kDialect;
+constinit const Dialect kDialect{
+    .framework = {.name = "torch",
+                  .summary = "a plain loop of PyTorch on one GPU",
+                  .takes = {.several_gpus = false, .compile = true},
+                  .absent = kAbsent},
+    .tasks = kAllTasks,
+    .packages = packages_of_families,
+    .settle = settled,
+    .data_ranks = data_ranks,
+    .plan = plan_without_options,
+    .ranks = alike_ranks,
+    .run = run_plan,
+    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
+    .time = {},
+    .space = PlanSpace::data_parallel,
+    .planned = {.on_one_gpu = 1},
+    .exported = ExportedProgram::plain_loop,
+    .real_step = RealStep::plain_loop};
+
+}  // namespace memtape::torch

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the dialects of several frameworks have in common: tasks, packages, what a model's
+// configuration decides of a recipe, and ranks that run alike.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "framework/torch/dialect.h"
+
+namespace memtape::torch {
+
+/// All that families have a loss for: of text, encoder-decoders, classifiers of text, the others.
+inline constexpr auto kAllTasks = std::to_array<family::Task>(
+    {family::Task::causal_lm, family::Task::masked_lm, family::Task::image_text_to_text,
+     family::Task::seq2seq_lm, family::Task::sequence_classification,
+     family::Task::token_classification, family::Task::question_answering,
+     family::Task::multiple_choice, family::Task::image_classification,
+     family::Task::zero_shot_image_classification, family::Task::speech_seq2seq});
+/// Decoders and encoders of text, whose tokens and labels have one length.
+inline constexpr std::span kTextTasks = std::span(kAllTasks).first(3);
+/// Those and encoder-decoders.
+inline constexpr std::span kLanguageTasks = std::span(kAllTasks).first(4);
+/// Those and classifiers of text.
+inline constexpr std::span kTasksWithClasses = std::span(kAllTasks).first(8);
+
+// Options that several frameworks have no use for.
+inline constexpr AbsentOption kNoSchedule{"schedule", "pipeline schedule",
+                                          "--framework torch-pp or megatron-core"};
+inline constexpr AbsentOption kNoOffload{"offload", "offloading that is modelled",
+                                         "--framework deepspeed, fsdp1 or fsdp2"};
+inline constexpr AbsentOption kNoInitDevice{"init-device", "choice of where its model is made"};
+inline constexpr AbsentOption kNoFreezing{"freeze", "parameters frozen by name"};
+inline constexpr AbsentOption kNoTrainedLayers{"train-last-layers", "layers that are not trained"};
+inline constexpr AbsentOption kNoUpcasting{"upcast-trained", "layers that are not trained"};
+
+/// torch and transformers, and peft with adapters.
+std::vector<Package> packages_of_families(const TrainRecipe& recipe);
+
+/// At most as many tokens as the model has positions, where nobody says a length.
+TrainRecipe with_length_of_model(TrainRecipe recipe, const Config& config);
+/// The modules that peft adapts in such a model, where nobody names them.
+TrainRecipe with_targets_of_model(TrainRecipe recipe, const Config& config);
+/// Both.
+TrainRecipe settled(TrainRecipe recipe, const Config& config);
+
+/// What tensor, pipeline and context parallel ranks leave of the GPUs.
+Result<std::int64_t> data_ranks(const Config& config, const TrainRecipe& recipe);
+/// One rank's, whatever the GPUs: they share each sequence.
+Result<std::int64_t> one_data_rank(const Config& config, const TrainRecipe& recipe);
+
+/// The plan of a framework without options of its own.
+Result<TrainPlanPointer> plan_without_options(const Config& config, const TrainRecipe& recipe);
+
+/// All GPUs run the same program on the same sizes.
+Result<std::vector<RankClass>> alike_ranks(const TrainPlan& plan, const Config& config);
+
+}  // namespace memtape::torch

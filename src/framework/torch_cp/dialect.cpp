@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plain loop with each sequence cut over GPUs: torch's context_parallel.
+#include "framework/torch/dialect.h"
+
+#include "framework/torch/dialect_parts.h"
+#include "framework/torch_cp/context_parallel.h"
+#include "framework/torch_cp/options.h"
+
+namespace memtape::torch_cp {
+namespace {
+
+constexpr std::array kAbsent{torch::kNoSchedule, torch::kNoOffload, torch::kNoInitDevice};
+
+Result<TrainPlanPointer> make_plan(const Config&, const TrainRecipe& recipe) {
+  return plan_with(recipe, read_options(recipe));
+}
+
+Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config&) {
+  return rank_classes(plan.common.layout.gpus);
+}
+
+Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
+                                 const ghost::DeviceTraits& device, int rank) {
+  return run_training(config, plan.common, own_options<Options>(plan), device, rank);
+}
+
+}  // namespace
+
+extern const Dialect kDialect;
+constinit const Dialect kDialect{
+    .framework = {.name = "torch-cp",
+                  .summary = "the plain loop under torch's context_parallel",
+                  .absent = kAbsent},
+    .tasks = torch::kTextTasks,
+    .packages = torch::packages_of_families,
+    .settle = torch::settled,
+    .data_ranks = torch::one_data_rank,
+    .plan = make_plan,
+    .ranks = ranks_of_plan,
+    .run = run_plan,
+    .spreads_over = MeshAxis::context,
+    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
+    .time = {}};
+
+}  // namespace memtape::torch_cp

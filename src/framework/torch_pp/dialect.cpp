@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plain loop over a pipeline: torch.distributed.pipelining.
+#include "framework/torch/dialect.h"
+
+#include "framework/torch/dialect_parts.h"
+#include "framework/torch_pp/options.h"
+#include "framework/torch_pp/pipeline.h"
+
+namespace memtape::torch_pp {
+namespace {
+
+constexpr std::array kAbsent{torch::kNoTrainedLayers, torch::kNoUpcasting, torch::kNoOffload,
+                             torch::kNoInitDevice};
+
+/// A global batch says how many micro-batches there are.
+TrainRecipe settle(TrainRecipe recipe, const Config& config) {
+  recipe = torch::settled(std::move(recipe), config);
+  return recipe.global_batch_size ? recipe : resolved(std::move(recipe));
+}
+
+Result<TrainPlanPointer> make_plan(const Config&, const TrainRecipe& recipe) {
+  return plan_with(recipe, read_options(recipe));
+}
+
+Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config&) {
+  return rank_classes(own_options<Options>(plan));
+}
+
+Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
+                                 const ghost::DeviceTraits& device, int rank) {
+  return run_training(config, plan.common, own_options<Options>(plan), device, rank);
+}
+
+}  // namespace
+
+extern const Dialect kDialect;
+constinit const Dialect kDialect{
+    .framework = {.name = "torch-pp",
+                  .summary = "the plain loop over the stages of torch.distributed.pipelining",
+                  .takes = {.layer_checkpointing = true},
+                  .absent = kAbsent},
+    .tasks = torch::kLanguageTasks,
+    .packages = torch::packages_of_families,
+    .settle = settle,
+    .data_ranks = torch::one_data_rank,
+    .plan = make_plan,
+    .ranks = ranks_of_plan,
+    .run = run_plan,
+    .spreads_over = MeshAxis::pipeline,
+    .runs_every_micro_batch = true,
+    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
+    .time = {}};
+
+}  // namespace memtape::torch_pp

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plain loop over models cut by DTensor's tensor parallel plans.
+#include "framework/torch/dialect.h"
+
+#include "framework/torch/dialect_parts.h"
+#include "framework/torch_tp/options.h"
+#include "framework/torch_tp/parallelize.h"
+
+namespace memtape::torch_tp {
+namespace {
+
+constexpr std::array kAbsent{torch::kNoSchedule, torch::kNoOffload};
+
+Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recipe) {
+  if (recipe.init_device != InitDevice::cpu) return {};
+  return has_none(*recipe.framework, "such way to make its model that is modelled", "init-device",
+                  "cuda or meta");
+}
+
+Result<std::int64_t> data_ranks(const Config& config, const TrainRecipe& recipe) {
+  const auto options = read_options(config, recipe);
+  if (!options) return tl::unexpected(options.error());
+  return std::max<std::int64_t>(1, recipe.layout.gpus / options->size);
+}
+
+Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& recipe) {
+  return plan_with(recipe, read_options(config, recipe));
+}
+
+Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config& config) {
+  return rank_classes(config, plan.common, own_options<Options>(plan));
+}
+
+Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
+                                 const ghost::DeviceTraits& device, int rank) {
+  return run_training(config, plan.common, own_options<Options>(plan), device, rank);
+}
+
+}  // namespace
+
+extern const Dialect kDialect;
+constinit const Dialect kDialect{
+    .framework = {.name = "torch-tp",
+                  .summary = "the plain loop under DTensor's tensor parallel plans",
+                  .absent = kAbsent,
+                  .check = check_options},
+    .tasks = torch::kTextTasks,
+    .packages = torch::packages_of_families,
+    .settle = torch::settled,
+    .data_ranks = data_ranks,
+    .plan = make_plan,
+    .ranks = ranks_of_plan,
+    .run = run_plan,
+    .spreads_over = MeshAxis::tensor,
+    .levers = {.cuts_unmade_models = true,
+               .fused_optimizer = fused_by_torch,
+               .adapters = adapters_by_rank},
+    .time = {}};
+
+}  // namespace memtape::torch_tp

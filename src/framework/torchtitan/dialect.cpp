@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchtitan's trainer.
+#include "framework/torch/dialect.h"
+
+#include "framework/torch/dialect_parts.h"
+#include "framework/torchtitan/job_config.h"
+#include "framework/torchtitan/trainer.h"
+
+namespace memtape::torchtitan {
+namespace {
+
+constexpr std::array kAbsent{
+    torch::kNoTrainedLayers,
+    torch::kNoUpcasting,
+    AbsentOption{"precision", "precision of that name (training.dtype, --weights here)"},
+    torch::kNoSchedule,
+    torch::kNoOffload,
+    torch::kNoInitDevice,
+    torch::kNoFreezing};
+
+std::vector<Package> packages_of_program(const TrainRecipe&) {
+  return {Package::torch, Package::torchtitan};
+}
+
+/// Its configuration has a length of its own where none is named.
+TrainRecipe settle(TrainRecipe recipe, const Config& config) {
+  return resolved(torch::with_targets_of_model(std::move(recipe), config));
+}
+
+/// Expert parallel ranks are sent the rows of their experts.
+bool depends_on_routing(const TrainRecipe& recipe) { return recipe.layout.ep.value_or(1) > 1; }
+
+Result<TrainPlanPointer> make_plan(const Config& config, const TrainRecipe& recipe) {
+  return plan_with(recipe, read_job(config, recipe));
+}
+
+Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config&) {
+  return rank_classes(plan.common, own_options<Job>(plan));
+}
+
+Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config&,
+                                 const ghost::DeviceTraits& device, int rank) {
+  return run_training(plan.common, own_options<Job>(plan), device, rank);
+}
+
+}  // namespace
+
+extern const Dialect kDialect;
+constinit const Dialect kDialect{
+    .framework = {.name = "torchtitan",
+                  .summary = "torchtitan's trainer",
+                  .takes = {.selective_checkpointing = true},
+                  .absent = kAbsent},
+    .tasks = torch::kLanguageTasks,
+    .packages = packages_of_program,
+    .settle = settle,
+    .data_ranks = torch::data_ranks,
+    .plan = make_plan,
+    .ranks = ranks_of_plan,
+    .run = run_plan,
+    .depends_on_routing = depends_on_routing,
+    .levers = {.fused_optimizer = fused_by_torch, .adapters = adapters_by_rank},
+    .time = {.shards = true,
+             .float32_gradients = true,
+             .sequence_parallel = true,
+             .fused = true,
+             .selective = {.kind = time::Recompute::Kind::selective,
+                           .mlp = true}},  // every second product is kept
+    .space = PlanSpace::torchtitan,
+    .planned = {.on_many = 2},
+    .exported = ExportedProgram::torchtitan};
+
+}  // namespace memtape::torchtitan

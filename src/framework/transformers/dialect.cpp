@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// transformers' Trainer, trl's trainers, and programs around them.
+#include "framework/torch/dialect.h"
+
+#include <algorithm>
+
+#include "framework/torch/dialect_parts.h"
+#include "framework/transformers/deepspeed_model.h"
+#include "framework/transformers/evaluation_loop.h"
+#include "framework/transformers/packed_checkpoint.h"
+#include "framework/transformers/parallel_model.h"
+#include "framework/transformers/quantized_model.h"
+#include "framework/transformers/trainer.h"
+#include "release/trainer_changes.h"
+#include "workload/fsdp_arguments.h"
+#include "workload/optim_arguments.h"
+#include "workload/quantization_config.h"
+#include "workload/training_arguments.h"
+#include "workload/trl_trainer.h"
+
+namespace memtape::transformers {
+namespace {
+
+constexpr std::array kAbsent{
+    torch::kNoSchedule, AbsentOption{"strategy", "options of its own beside TrainingArguments",
+                                     "--fsdp, --fsdp_config, --deepspeed or --ddp_bucket_cap_mb"}};
+
+void start(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  set_training_argument_defaults(recipe);
+  set_defaults_of_trainer(options, recipe);
+}
+
+/// TrainingArguments' own choice where no option says one: of releases that do not fuse it yet.
+Result<void> choose_optim(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  const bool is_fused = recipe.release.has(changes::kTrainerMayFuseAdamW) &&
+                        recipe.release.has(changes::kTrainerTrustsFusedAdamW);
+  const bool is_default = recipe.optimizer == OptimizerName::adamw &&
+                          recipe.trainer.optim == "adamw_torch_fused" &&
+                          std::ranges::find(options, "optim", &NamedValue::first) == options.end();
+  return is_default && !is_fused ? set_optim({"optim", "adamw_torch"}, recipe) : Result<void>{};
+}
+
+/// What the options that all frameworks share mean to Trainer: the optim of an optimizer; weights
+/// of 16 bits for a precision without autocast.
+Result<void> finish(std::span<const NamedValue> options, TrainRecipe& recipe) {
+  const bool names_optimizer = std::any_of(options.begin(), options.end(), [](const auto& option) {
+    return option.first == "optimizer" || option.first == "optimizer-impl";
+  });
+  if (names_optimizer)
+    if (const Result<void> known = set_optim_by_common_names(recipe); !known) return known;
+  if (!names_optimizer)
+    if (const Result<void> chosen = choose_optim(options, recipe); !chosen) return chosen;
+  if (recipe.precision == Precision::bf16 || recipe.precision == Precision::fp16) {
+    if (!recipe.weights) recipe.weights = recipe.parameter_dtype();
+    recipe.precision = Precision::fp32;
+  }
+  return finish_fsdp(recipe);
+}
+
+/// FSDP alone is given what from_pretrained made wherever that was.
+Result<void> check_options(std::span<const NamedValue>, const TrainRecipe& recipe) {
+  const std::string& offload = recipe.layout.offload;
+  if (!offload.empty() && offload != "none")
+    return has_none(*recipe.framework, "offloading of that name", "offload",
+                    "--fsdp \"full_shard offload\", or --deepspeed with offload_optimizer");
+  if (!recipe.init_device) return {};
+  const bool takes_it = recipe.trainer.fsdp && recipe.layout.gpus > 1;
+  if (takes_it && *recipe.init_device != InitDevice::meta) return {};
+  return has_none(*recipe.framework, "such way to make its model", "init-device",
+                  takes_it ? "cuda or cpu" : "leave it out, or --fsdp full_shard");
+}
+
+std::vector<Package> packages_of_program(const TrainRecipe& recipe) {
+  std::vector<Package> packages = torch::packages_of_families(recipe);
+  packages.push_back(Package::accelerate);
+  if (recipe.trainer.is_of_trl()) packages.push_back(Package::trl);
+  if (recipe.trainer.use_liger_kernel) packages.push_back(Package::liger_kernel);
+  if (runs_deepspeed(recipe)) packages.push_back(Package::deepspeed);
+  if (recipe.trainer.bitsandbytes_optim) packages.push_back(Package::bitsandbytes);
+  return packages;
+}
+
+/// Users of Trainer load a checkpoint in the dtype it was stored in, unless --weights says another.
+DType stored_dtype(const Config& config) {
+  const std::string stored = config.text("dtype", config.text("torch_dtype", "float32"));
+  if (stored == "bfloat16") return DType::bfloat16;
+  return stored == "float16" ? DType::float16 : DType::float32;
+}
+
+TrainRecipe settle(TrainRecipe recipe, const Config& config) {
+  if (!recipe.trainer.is_of_trl())  // trl's trainers have a length of their own
+    recipe = torch::with_length_of_model(std::move(recipe), config);
+  recipe = torch::with_targets_of_model(std::move(recipe), config);
+  // What bitsandbytes packed before says so itself; where that cannot be read, Trainer's run says.
+  if (const Config packed = config.object("quantization_config");
+      !recipe.quantization && packed.text("quant_method", "") == "bitsandbytes")
+    (void)set_quantization_config({"quantization", packed.json()}, recipe);
+  if (auto why = evaluation_left_out(recipe)) {
+    recipe.assumed.push_back(std::move(*why));
+    recipe.trainer.evaluation.runs = false;
+    recipe.trainer.evaluation.left_out = true;
+  }
+  if (!recipe.weights) recipe.weights = stored_dtype(config);
+  return recipe;
+}
+
+Result<std::vector<torch::RankClass>> ranks_of_plan(const TrainPlan& plan, const Config& config) {
+  return rank_classes(config, plan.common);
+}
+
+Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
+                                 const ghost::DeviceTraits& device, int rank) {
+  return run_trainer(config, plan.common, device, rank);
+}
+
+std::vector<std::string> warnings(const Config& config, const TrainRecipe& recipe) {
+  std::vector<std::string> lines;
+  const bool is_awq =  // GPTQ's layers are spared the cast
+      config.object("quantization_config").text("quant_method", "") == "awq";
+  if ((recipe.quantization || is_awq) && !recipe.prepare_for_kbit_training &&
+      prepares_for_kbit(recipe))
+    lines.emplace_back(
+        "peft's prepare_model_for_kbit_training is taken to be called, which makes what is not "
+        "quantized float32; --prepare_model_for_kbit_training false if it is not");
+  for (std::string& line : quantized_checkpoint_warnings(config)) lines.push_back(std::move(line));
+  if (recipe.quantization && recipe.quantization->int8 && recipe.quantization->int8_threshold > 0)
+    lines.emplace_back(
+        "how many columns of the inputs hold outliers depends on the data; LLM.int8() is counted "
+        "with none");
+  return lines;
+}
+
+std::vector<Lever> fused_optimizer(const TrainRecipe& recipe) {
+  if (recipe.trainer.optim != "adamw_torch") return {};
+  return {{{{"optim", "adamw_torch_fused"}}, "none: the same update by one kernel", true}};
+}
+
+std::vector<Lever> smaller_states(const TrainRecipe& recipe) {
+  if (recipe.trainer.bitsandbytes_optim || recipe.optimizer != OptimizerName::adamw ||
+      !recipe.trainer.optim.starts_with("adamw_torch"))
+    return {};
+  return {{{{"optim", "adamw_8bit"}}, "optimizer state of 8 bits (bitsandbytes)"}};
+}
+
+std::vector<Lever> adapters(const TrainRecipe& recipe) {
+  std::vector<Lever> found;
+  if (!recipe.lora)
+    found.push_back({{{"peft", R"({"r": 16, "target_modules": "all-linear"})"}},
+                     "trains adapters instead of all weights"});
+  if (!recipe.quantization)
+    found.push_back({{{"quantization", R"({"load_in_4bit": true, "bnb_4bit_quant_type": "nf4", )"
+                                       R"("bnb_4bit_use_double_quant": true, )"
+                                       R"("bnb_4bit_compute_dtype": "bfloat16"})"}},
+                     "the weights beneath the adapters are rounded to 4 bits"});
+  return found;
+}
+
+}  // namespace
+
+extern const Dialect kDialect;
+constinit const Dialect kDialect{
+    .framework = {.name = "transformers",
+                  .summary = "Trainer, with its TrainingArguments",
+                  .takes = {.training_arguments = true, .peft = true, .quantization = true},
+                  .absent = kAbsent,
+                  .start = start,
+                  .finish = finish,
+                  .check = check_options},
+    .tasks = torch::kAllTasks,
+    .packages = packages_of_program,
+    .settle = settle,
+    .data_ranks = torch::data_ranks,
+    .plan = torch::plan_without_options,
+    .ranks = ranks_of_plan,
+    .run = run_plan,
+    .warnings = warnings,
+    .levers = {.micro_batch = "per_device_train_batch_size",
+               .accumulation = "gradient_accumulation_steps",
+               .checkpointing = {"gradient_checkpointing", "true"},
+               .fused_optimizer = fused_optimizer,
+               .smaller_states = smaller_states,
+               .adapters = adapters},
+    .time = {},
+    .space = PlanSpace::trainer,
+    .planned = {.on_one_gpu = 2, .on_many = 6},
+    .exported = ExportedProgram::trainer,
+    .real_step = RealStep::trainer};
+
+}  // namespace memtape::transformers

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Framework: what the reading of options has to know of a training framework: its name, which of
+// the options that frameworks share it takes, and what it makes of their values. Each framework
+// describes itself, with all else that it is, in src/framework/NAME/dialect.cpp.
+//
+// A recipe points to its framework, so two recipes of one framework hold the same pointer.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "workload/named_value.h"
+
+namespace memtape {
+
+struct TrainRecipe;
+
+/// Options that only some frameworks take.
+struct TakenOptions {
+  bool several_gpus = true;         ///< --gpus and all that lays a model out over them
+  bool training_arguments = false;  ///< transformers' TrainingArguments by their names
+  bool peft = false;                ///< a LoraConfig
+  bool quantization = false;        ///< a BitsAndBytesConfig
+  bool quantize = false;            ///< litgpt's word for it
+  bool litgpt_version = false;      ///< --litgpt-version
+  bool compile = false;             ///< torch.compile
+  bool eight_bit_products = false;  ///< --precision fp8 and mxfp8
+  bool selective_checkpointing = false;
+  bool layer_checkpointing = false;
+  bool lora_without_targets = false;  ///< the framework has default targets of its own
+};
+
+/// An option that would change nothing in a framework's program.
+struct AbsentOption {
+  std::string_view option, what;  ///< "schedule", "pipeline schedule": the framework has no such
+  std::string_view hint = "leave it out";
+};
+
+struct Framework {
+  std::string_view name;     ///< as --framework takes it
+  std::string_view summary;  ///< for people who look for a framework
+  TakenOptions takes = {};
+  std::span<const AbsentOption> absent = {};
+  /// Experts are cut over as many tensor parallel ranks as all else where nothing is said.
+  bool experts_follow_tensor_ranks = false;
+
+  // Where one is null, the framework does no such thing.
+  /// The framework's own defaults, before any option is read.
+  void (*start)(std::span<const NamedValue> options, TrainRecipe& recipe) = nullptr;
+  /// An option by the common names, where the framework has words of its own for its value.
+  NamedValue (*in_common_words)(const NamedValue& option) = nullptr;
+  /// What the options that all frameworks share mean here, once all of them are read.
+  Result<void> (*finish)(std::span<const NamedValue> options, TrainRecipe& recipe) = nullptr;
+  /// An error for what the framework refuses, of the options or of the recipe they became.
+  Result<void> (*check)(std::span<const NamedValue> options, const TrainRecipe& recipe) = nullptr;
+};
+
+/// All frameworks there are, in the order in which they are listed.
+using Frameworks = std::span<const Framework* const>;
+
+/// The framework of that name; else an error that suggests one.
+Result<const Framework*> find_framework(std::string_view name, Frameworks frameworks);
+
+/// "--framework fsdp2 has no such thing"
+tl::unexpected<Error> has_none(const Framework& framework, std::string_view what,
+                               std::string_view option, std::string hint);
+
+/// An error for the first option that the framework does not model at all.
+Result<void> check_modelled(std::span<const NamedValue> options, const Framework& framework);
+
+/// An error for an option that the recipe's framework has no use for.
+Result<void> check_framework_options(std::span<const NamedValue> options,
+                                     const TrainRecipe& recipe);
+
+}  // namespace memtape

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What trl's trainers are told in place of Trainer, as far as memory goes: a struct for each of trl's
+// configurations (trl 1.16, trainer/*_config.py and experimental/).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace memtape {
+
+/// trl's SFTConfig, as far as memory goes.
+struct SftRecipe {
+  bool packing = false;
+  bool wraps =
+      false;  ///< packing_strategy="wrapped": rows are cut anywhere, as if each were one text
+  bool padding_free = false;
+  std::optional<bool> eval_packing;              ///< not said: as in training
+  std::optional<std::int64_t> packed_sequences;  ///< of a micro-batch that is flattened
+  std::string loss_type = "nll";
+
+  /// All of a batch in one row, with positions that start again in each sequence.
+  bool flattens() const { return padding_free || (packing && !wraps); }
+};
+
+/// trl's DPOConfig, as far as memory goes. A micro-batch is that many pairs.
+struct DpoRecipe {
+  bool precompute_ref_log_probs = false;
+  bool disable_dropout = true;
+  std::vector<std::string> loss_types;  ///< none said: sigmoid
+  std::string f_divergence_type = "reverse_kl";
+};
+
+/// trl.experimental's CPOConfig or ORPOConfig, as far as memory goes. A micro-batch is that many
+/// pairs.
+struct CpoRecipe {
+  bool takes_odds_ratio = false;  ///< ORPOTrainer in its place
+  std::string loss_type = "sigmoid";
+  double cpo_alpha = 1.0;  ///< weight of the chosen sequences' likelihood; 0: it is not taken
+  bool transforms_rewards = false;            ///< alpha, AlphaPO's, is not 0
+  std::optional<std::int64_t> prompt_length;  ///< of a sequence; not said: half of it
+  bool disable_dropout = true;
+};
+
+/// trl's RewardConfig, as far as memory goes. A micro-batch is that many pairs.
+struct RewardRecipe {
+  bool centers_rewards = false;  ///< center_rewards_coefficient is set
+  bool disable_dropout = true;
+};
+
+/// trl's KTOConfig, as far as memory goes. A micro-batch is that many sequences, with as many
+/// others beside them where the loss has a KL term.
+struct KtoRecipe {
+  bool precompute_ref_log_probs = false;
+  bool has_kl_term = true;
+  bool disable_dropout = true;
+};
+
+/// trl's GRPOConfig, as far as memory goes. A micro-batch is that many completions.
+struct GrpoRecipe {
+  std::int64_t num_generations = 8, max_completion_length = 256, num_iterations = 1;
+  std::optional<std::int64_t> prompt_length;  ///< not said: what the sequence has beside
+  std::optional<std::int64_t> steps_per_generation, generation_batch_size;
+  double temperature = 1.0, top_p = 1.0;
+  std::int64_t top_k = 0;
+  double beta = 0.0;
+  std::string loss_type = "dapo";
+  bool per_sequence = false;     ///< importance_sampling_level="sequence"
+  bool clips_two_sided = false;  ///< delta is set
+  bool leaves_one_out = false;   ///< RLOOTrainer in its place
+  bool penalizes_repetition = false, has_min_p = false;
+  std::string cache_implementation;   ///< empty: a dynamic one
+  bool masks_by_entropy = false;      ///< top_entropy_quantile below 1
+  bool adds_entropy_bonus = false;    ///< entropy_coef is not 0
+  bool adapts_entropy_bonus = false;  ///< use_adaptive_entropy
+  bool corrects_bias_of_kl = false;   ///< use_bias_correction_kl
+  bool masks_off_policy = false;      ///< off_policy_mask_threshold is set
+  bool masks_truncated = false;       ///< mask_truncated_completions
+  bool disable_dropout = false;
+};
+
+}  // namespace memtape
