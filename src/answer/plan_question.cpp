@@ -189,7 +189,7 @@ class Fields {
       return std::ranges::find(asked_.base, typed) == asked_.base.end();
     });
     raw.values.emplace_back("framework", framework);
-    Result<TrainRequest> request = train_request(raw, outside_);
+    Result<TrainRequest> request = on_most_gpus(std::move(raw), framework);
     if (!request) return tl::unexpected(request.error());
     question_.device = request->device;
     if (const auto known = know_model(request->recipe); !known) return known;
@@ -198,6 +198,20 @@ class Fields {
     for (const std::int64_t gpus : asked_.gpus)
       if (const auto added = add(*request, gpus); !added) return added;
     return {};
+  }
+
+  /// The request as it would be on the most GPUs, since Trainer's --fsdp is refused on one. How
+  /// many there are is each plan's own matter afterwards.
+  Result<TrainRequest> on_most_gpus(RawOptions raw, const std::string& framework) const {
+    const std::int64_t most = std::ranges::max(asked_.gpus);
+    const auto found = find_framework(framework, memtape::frameworks());
+    const bool takes_them = found && (*found)->takes.several_gpus && most > 1;
+    if (takes_them) raw.values.emplace_back("gpus", fmt::format("{}", most));
+    Result<TrainRequest> request = train_request(raw, outside_);
+    if (!request || !takes_them) return request;
+    request->recipe.layout.gpus = 1;
+    std::erase_if(request->values, [](const NamedText& option) { return option.first == "gpus"; });
+    return request;
   }
 
   Result<void> add(const TrainRequest& request, std::int64_t gpus) {

@@ -84,7 +84,9 @@ std::string in_words(const Candidate& c) {
   if (c.sharding == Sharding::grads_kept) add(out, fmt::format("shard {}, kept whole", s.dp));
   if (c.sharding == Sharding::hybrid) add(out, "hybrid shard");
   if (c.sharding == Sharding::ddp || c.sharding == Sharding::none) add_size(out, "dp", s.dp);
-  if (dialect_of(c.framework).sharing.has_zero_stages) add(out, fmt::format("zero {}", s.zero));
+  const DataParallelChoices& choices = dialect_of(c.framework).sharing;
+  if (choices.has_zero_stages || (choices.takes_ds_config && s.zero > 0))
+    add(out, fmt::format("zero {}", s.zero));
   if (c.method != Method::full) add(out, c.method == Method::lora ? "LoRA" : "QLoRA");
   if (c.optim != Optim::adamw) add(out, "8-bit AdamW");
   if (c.offload != Offload::none) add(out, fmt::format("offload {}", name(c.offload)));

@@ -57,12 +57,7 @@ void read_sharding(const TrainRecipe& r, const FrameworkHabits& habits, TrainSet
   s.parameter_bytes = r.precision == Precision::fp32 ? 4 : 2;
   const double parameter = r.parameter_dtype() == DType::float32 ? 4 : 2;
   s.gradient_bytes = habits.float32_gradients ? 4 : parameter;
-  const auto states = static_cast<double>(optimizer_states(r.optimizer));
-  // Parameter, gradient and states are read, parameter and states written.
-  const double held = habits.float32_masters ? 4 : parameter;
-  s.optimizer_bytes = held * (2 + 1 + 2 * states) + (habits.float32_masters ? 2 : 0);
-  // torch's foreach reads and writes lists once for each of its steps, some ten for Adam.
-  if (r.optimizer_impl != OptimizerImpl::fused && !habits.float32_masters) s.optimizer_bytes *= 2.5;
+  s.optimizer_bytes = optimizer_bytes(r, habits.float32_masters);
   if (r.layout.offload == "optimizer") s.offload = OptimizerOffload::optimizer;
   if (r.layout.offload == "all") s.offload = OptimizerOffload::all;
 }
@@ -89,6 +84,17 @@ void read_numbers(const TrainRecipe& r, const FrameworkHabits& habits, TrainSetu
 }
 
 }  // namespace
+
+double optimizer_bytes(const TrainRecipe& recipe, bool has_float32_masters) {
+  const bool holds_float32 = has_float32_masters || recipe.parameter_dtype() == DType::float32;
+  const double held = holds_float32 ? 4 : 2;
+  const auto states = static_cast<double>(optimizer_states(recipe.optimizer));
+  // Parameter, gradient and states are read, parameter and states written.
+  const double bytes = held * (2 + 1 + 2 * states) + (has_float32_masters ? 2 : 0);
+  // torch's foreach reads and writes lists once for each of its steps, some ten for Adam.
+  const bool is_fused = recipe.optimizer_impl == OptimizerImpl::fused || has_float32_masters;
+  return is_fused ? bytes : 2.5 * bytes;
+}
 
 Result<TrainSetup> train_setup(const TrainRecipe& recipe, const FrameworkHabits& habits) {
   TrainSetup setup;

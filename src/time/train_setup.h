@@ -88,6 +88,9 @@ struct FrameworkHabits {
   void (*read)(const TrainRecipe& recipe, const Config& strategy, TrainSetup& setup) = nullptr;
 };
 
+/// What the optimizer step reads and writes for one parameter.
+double optimizer_bytes(const TrainRecipe& recipe, bool has_float32_masters);
+
 /// What the recipe asks for; what it does not say is what its framework does.
 Result<TrainSetup> train_setup(const TrainRecipe& recipe, const FrameworkHabits& habits);
 

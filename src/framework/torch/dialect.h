@@ -30,6 +30,7 @@ enum class MeshAxis : std::uint8_t { data, tensor, pipeline, context };
 /// How the plain loop's data parallel wrappers share what they hold, for their space of plans.
 struct DataParallelChoices {
   bool has_zero_stages = false;  ///< DeepSpeed's, which decide what may lie in host memory
+  bool takes_ds_config = false;  ///< beside other ways of sharing: a stage is one that it names
   bool replicates = false;       ///< DDP
   bool shards = false;           ///< FSDP
   bool has_mesh = false;         ///< of replicas and shards, by "mesh" of its strategy

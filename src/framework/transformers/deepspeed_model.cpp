@@ -32,12 +32,23 @@ bool says_packed(const std::string& text) {
   return json && json->json("packed_sequences") == "true";
 }
 
-std::int64_t stage_of(const TrainRecipe& recipe) {
-  const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");
-  return json ? json->object("zero_optimization").integer("stage", 0) : 0;
-}
+std::int64_t stage_of(const TrainRecipe& recipe) { return said_zero(recipe).stage; }
 
 }  // namespace
+
+SaidZero said_zero(const TrainRecipe& recipe) {
+  if (!runs_deepspeed(recipe)) return {};
+  const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");
+  if (!json) return {};
+  const Config zero = json->object("zero_optimization");
+  const auto moves = [&zero](const char* what) {
+    const std::string device = zero.object(what).text("device", "none");
+    return device == "cpu" || device == "nvme";
+  };
+  return {.stage = zero.integer("stage", 0),
+          .offloads_optimizer = moves("offload_optimizer"),
+          .offloads_parameters = moves("offload_param")};
+}
 
 TrainRecipe engine_recipe(const TrainRecipe& recipe) {
   TrainRecipe engine = recipe;

@@ -18,6 +18,13 @@ namespace memtape::transformers {
 
 inline bool runs_deepspeed(const TrainRecipe& recipe) { return !recipe.trainer.deepspeed.empty(); }
 
+/// What a ds_config says of ZeRO, read before the model is known; nothing where there is none.
+struct SaidZero {
+  std::int64_t stage = 0;
+  bool offloads_optimizer = false, offloads_parameters = false;
+};
+SaidZero said_zero(const TrainRecipe& recipe);
+
 /// The recipe as the engine is to see it.
 TrainRecipe engine_recipe(const TrainRecipe& recipe);
 

@@ -113,6 +113,18 @@ Result<torch::TrainRun> run_plan(const TrainPlan& plan, const Config& config,
   return run_trainer(config, plan.common, device, rank);
 }
 
+/// DeepSpeed's engine holds a model of the autocast's dtype beside its own float32 copy.
+void read_time(const TrainRecipe& recipe, const Config&, time::TrainSetup& setup) {
+  if (recipe.trainer.fsdp) setup.zero = 3;
+  if (!runs_deepspeed(recipe)) return;
+  const SaidZero zero = said_zero(recipe);
+  setup.zero = zero.stage;
+  setup.gradient_bytes = engine_recipe(recipe).parameter_dtype() == DType::float32 ? 4 : 2;
+  setup.optimizer_bytes = time::optimizer_bytes(recipe, true);
+  if (zero.offloads_optimizer) setup.offload = time::OptimizerOffload::optimizer;
+  if (zero.offloads_parameters) setup.offload = time::OptimizerOffload::all;
+}
+
 std::vector<std::string> warnings(const Config& config, const TrainRecipe& recipe) {
   std::vector<std::string> lines;
   const bool is_awq =  // GPTQ's layers are spared the cast
@@ -180,8 +192,9 @@ constinit const Dialect kDialect{
                .fused_optimizer = fused_optimizer,
                .smaller_states = smaller_states,
                .adapters = adapters},
-    .time = {},
+    .time = {.read = read_time},
     .space = PlanSpace::trainer,
+    .sharing = {.takes_ds_config = true},
     .planned = {.on_one_gpu = 2, .on_many = 6},
     .exported = ExportedProgram::trainer,
     .real_step = RealStep::trainer};
