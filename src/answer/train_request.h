@@ -8,7 +8,10 @@
 #include "base/result.h"
 #include "predict/train.h"
 #include "workload/train_options.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::answer {
 

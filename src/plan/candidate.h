@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "workload/train_recipe.h"
+#include "workload/framework.h"
+#include "workload/step_choices.h"
 
 namespace memtape::plan {
 

@@ -5,9 +5,10 @@
 
 #include "base/result.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
 
 namespace memtape {
+
+struct TrainRecipe;
 
 /// The recipe with its gradient accumulation set by the global batch, where one is asked for; an
 /// error where the batch does not divide, or where both are said and differ. A pipeline of torch

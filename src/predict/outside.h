@@ -8,9 +8,10 @@
 #include "mesh/nccl.h"
 #include "predict/train.h"
 #include "report/prediction.h"
-#include "workload/train_recipe.h"
 
 namespace memtape {
+
+struct TrainRecipe;
 
 /// The communicators of a training: one for each axis of the mesh that has more than one rank.
 std::vector<Communicator> communicators(const TrainRecipe& recipe);

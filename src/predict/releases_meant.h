@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "release/package.h"
 #include "report/prediction.h"
-#include "workload/train_recipe.h"
 
 namespace memtape {
+
+struct TrainRecipe;
 
 /// The packages whose code decides the figures of this recipe, and whatever else was named.
 std::vector<Package> packages_of(const TrainRecipe& recipe);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "workload/train_recipe.h"
+
 namespace memtape {
 namespace {
 

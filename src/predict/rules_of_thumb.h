@@ -7,9 +7,10 @@
 #include "model/config.h"
 #include "report/prediction.h"
 #include "report/rules_of_thumb.h"
-#include "workload/train_recipe.h"
 
 namespace memtape {
+
+struct TrainRecipe;
 
 /// Those that apply to the recipe, each beside the category it speaks of.
 std::vector<RuleOfThumb> rules_of_thumb(const Config& config, const TrainRecipe& recipe,

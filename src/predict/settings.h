@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "report/prediction.h"
-#include "workload/train_recipe.h"
 
 namespace memtape {
+
+struct TrainRecipe;
 
 std::vector<Setting> resolved_settings(const TrainRecipe& recipe);
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "workload/train_recipe.h"
+
 namespace memtape {
 
 void widen_by_not_modelled(Bounds& bounds, const TrainRecipe& recipe, const RankReport& rank) {

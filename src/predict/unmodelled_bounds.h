@@ -5,9 +5,10 @@
 #pragma once
 
 #include "report/prediction.h"
-#include "workload/train_recipe.h"
 
 namespace memtape {
+
+struct TrainRecipe;
 
 /// Does nothing if all settings are modelled. `rank` is the fullest one.
 void widen_by_not_modelled(Bounds& bounds, const TrainRecipe& recipe, const RankReport& rank);

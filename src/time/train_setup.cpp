@@ -5,6 +5,7 @@
 #include <string>
 
 #include "workload/framework.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::time {
 namespace {

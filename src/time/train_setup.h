@@ -9,7 +9,10 @@
 #include "base/result.h"
 #include "model/config.h"
 #include "time/machine.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::time {
 

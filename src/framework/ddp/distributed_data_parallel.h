@@ -9,7 +9,10 @@
 #include "framework/ddp/options.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::ddp {
 

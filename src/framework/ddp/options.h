@@ -6,8 +6,12 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "base/dtype.h"
 #include "base/result.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::ddp {
 

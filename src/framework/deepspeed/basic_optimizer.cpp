@@ -6,6 +6,7 @@
 
 #include "ghost/ops/creation.h"
 #include "ghost/session.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::deepspeed {
 namespace {

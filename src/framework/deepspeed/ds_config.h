@@ -9,9 +9,14 @@
 #include <optional>
 #include <string>
 
+#include "base/dtype.h"
 #include "base/result.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+#include "workload/optimizer_choice.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::deepspeed {
 

@@ -12,7 +12,10 @@
 #include "framework/deepspeed/ds_config.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::deepspeed {
 

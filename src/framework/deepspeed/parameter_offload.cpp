@@ -8,6 +8,7 @@
 #include "framework/torch/lora_layer.h"
 #include "ghost/autograd/node.h"
 #include "ghost/session.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::deepspeed {
 

@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/dtype.h"
 #include "framework/fsdp1/options.h"
 
 namespace memtape::fsdp1 {

@@ -11,7 +11,10 @@
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
 #include "nn/module.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::fsdp1 {
 

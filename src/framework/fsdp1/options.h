@@ -5,9 +5,13 @@
 
 #include <optional>
 
+#include "base/dtype.h"
 #include "base/result.h"
 #include "mesh/layout.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::fsdp1 {
 

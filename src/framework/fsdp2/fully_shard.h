@@ -11,7 +11,10 @@
 #include "framework/fsdp2/options.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::fsdp2 {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "framework/fsdp2/optimizer_over_shards.h"
 
+#include "workload/train_recipe.h"
+
 namespace memtape::fsdp2 {
 
 /// aten._fused_sgd_ and aten._foreach_lerp_.ScalarList have no sharding strategy; Adafactor's loop

@@ -4,7 +4,10 @@
 #pragma once
 
 #include "base/result.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::fsdp2 {
 

@@ -13,7 +13,10 @@
 #include "ghost/tensor.h"
 #include "mesh/layout.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::fsdp2 {
 

@@ -13,6 +13,7 @@
 #include "framework/megatron/layers_per_stage.h"
 #include "framework/megatron/transformers_model.h"
 #include "model/type_of.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::megatron {
 namespace {

@@ -15,7 +15,10 @@
 #include "base/result.h"
 #include "framework/megatron/moe_arguments.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::megatron {
 

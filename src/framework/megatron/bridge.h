@@ -7,7 +7,10 @@
 
 #include "framework/megatron/attributes.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::megatron {
 

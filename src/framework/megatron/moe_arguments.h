@@ -11,7 +11,7 @@
 #include "base/dtype.h"
 #include "base/result.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+#include "model/expert_load.h"
 
 namespace memtape::megatron {
 

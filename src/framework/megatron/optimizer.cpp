@@ -7,6 +7,7 @@
 #include "ghost/ops/creation.h"
 #include "ghost/ops/reductions.h"
 #include "ghost/ops/views.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::megatron {
 namespace {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "workload/train_recipe.h"
+
 namespace memtape::megatron {
 namespace {
 

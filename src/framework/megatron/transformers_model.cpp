@@ -10,6 +10,7 @@
 #include "framework/megatron/attributes.h"
 #include "framework/megatron/bridge.h"
 #include "model/type_of.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::megatron {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "family/registry.h"
 #include "ghost/session.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::torch {
 namespace {

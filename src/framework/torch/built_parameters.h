@@ -9,7 +9,10 @@
 #include "base/result.h"
 #include "family/pretrained.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch {
 
@@ -20,7 +23,7 @@ struct BuiltParameter {
 
 /// The task to train the configuration's family for when none is named: causal-lm unless the family
 /// has no such head.
-Task default_task(const Config& config);
+family::Task default_task(const Config& config);
 
 /// Every name of every parameter, tied ones under each of their names.
 Result<std::vector<BuiltParameter>> built_parameters(const Config& config,

@@ -16,7 +16,9 @@ std::int64_t positions_of(const Config& config, const TrainRecipe& recipe) {
     return config.object("text_config").dimension("max_position_embeddings", 77);
   const std::int64_t positions = config.integer(
       "max_position_embeddings", config.integer("n_positions", recipe.sequence_length));
-  const bool counts_from_padding = config.text("model_type", "") == "roberta";
+  const family::FamilyFacts* const facts = family::facts_of(config);
+  const bool counts_from_padding =
+      facts && facts->modeling.counts_from_padding == family::Known::yes;
   const std::int64_t unused = counts_from_padding ? config.integer("pad_token_id", 1) + 1 : 0;
   return positions > unused ? positions - unused : recipe.sequence_length;
 }

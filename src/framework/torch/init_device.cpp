@@ -4,6 +4,7 @@
 #include "ghost/autograd/node.h"
 #include "ghost/ops/creation.h"
 #include "ghost/session.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::torch {
 namespace {

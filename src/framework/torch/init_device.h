@@ -10,7 +10,11 @@
 #include <vector>
 
 #include "nn/module.h"
-#include "workload/train_recipe.h"
+#include "workload/step_choices.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch {
 

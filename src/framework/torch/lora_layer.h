@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "nn/layers.h"
-#include "workload/train_recipe.h"
+#include "workload/lora_recipe.h"
 
 namespace memtape::torch {
 

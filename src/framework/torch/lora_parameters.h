@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "nn/layers.h"
-#include "workload/train_recipe.h"
+#include "workload/lora_recipe.h"
 
 namespace memtape::torch {
 

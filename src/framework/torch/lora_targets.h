@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "nn/module.h"
-#include "workload/train_recipe.h"
+#include "workload/lora_recipe.h"
 
 namespace memtape::torch {
 

@@ -16,7 +16,11 @@
 
 #include "base/result.h"
 #include "ghost/tensor.h"
-#include "workload/train_recipe.h"
+#include "workload/optimizer_choice.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch {
 

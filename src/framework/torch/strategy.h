@@ -13,7 +13,10 @@
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch {
 

@@ -8,7 +8,10 @@
 #include "base/result.h"
 #include "framework/fsdp2/options.h"
 #include "framework/torch_cp/ring_attention.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch_cp {
 

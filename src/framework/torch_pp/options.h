@@ -12,7 +12,10 @@
 #include "base/result.h"
 #include "ghost/tensor.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch_pp {
 

@@ -8,7 +8,10 @@
 #include "framework/torch/train_loop.h"
 #include "framework/torch_pp/options.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch_pp {
 

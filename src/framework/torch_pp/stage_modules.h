@@ -10,7 +10,10 @@
 
 #include "family/parts/stage_parts.h"
 #include "family/pretrained.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch_pp {
 

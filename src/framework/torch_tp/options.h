@@ -12,7 +12,10 @@
 #include "framework/torch_tp/plan.h"
 #include "mesh/layout.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch_tp {
 

@@ -26,7 +26,10 @@
 #include "framework/torchtitan/pipeline_options.h"
 #include "mesh/layout.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torchtitan {
 

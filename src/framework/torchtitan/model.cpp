@@ -15,6 +15,7 @@
 #include "ghost/ops/views.h"
 #include "ghost/session.h"
 #include "model/type_of.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::torchtitan {
 namespace {

@@ -7,7 +7,10 @@
 #include "framework/torch/train_loop.h"
 #include "framework/torchtitan/job_config.h"
 #include "framework/torchtitan/model.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torchtitan {
 

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "workload/train_recipe.h"
+
 namespace memtape::torchtitan {
 namespace {
 

@@ -12,7 +12,10 @@
 #include "family/parts/stage_parts.h"
 #include "framework/torch_pp/options.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torchtitan {
 

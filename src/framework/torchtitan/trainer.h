@@ -11,7 +11,10 @@
 #include "framework/torchtitan/job_config.h"
 #include "framework/torchtitan/model.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torchtitan {
 

@@ -6,7 +6,10 @@
 #include <span>
 
 #include "framework/transformers/objective.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::transformers {
 

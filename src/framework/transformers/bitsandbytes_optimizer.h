@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "framework/torch/optimizer.h"
+#include "workload/optim_recipes.h"
 
 namespace memtape::transformers {
 

@@ -9,7 +9,10 @@
 #include "framework/torch/train_loop.h"
 #include "framework/transformers/bitsandbytes_optimizer.h"
 #include "framework/transformers/lomo.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::transformers {
 

@@ -36,6 +36,8 @@ std::int64_t stage_of(const TrainRecipe& recipe) { return said_zero(recipe).stag
 
 }  // namespace
 
+bool runs_deepspeed(const TrainRecipe& recipe) { return !recipe.trainer.deepspeed.empty(); }
+
 SaidZero said_zero(const TrainRecipe& recipe) {
   if (!runs_deepspeed(recipe)) return {};
   const Result<Config> json = Config::parse(recipe.trainer.deepspeed, "--deepspeed");

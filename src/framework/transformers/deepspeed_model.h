@@ -12,11 +12,14 @@
 #include "family/pretrained.h"
 #include "framework/deepspeed/ds_config.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::transformers {
 
-inline bool runs_deepspeed(const TrainRecipe& recipe) { return !recipe.trainer.deepspeed.empty(); }
+bool runs_deepspeed(const TrainRecipe& recipe);
 
 /// What a ds_config says of ZeRO, read before the model is known; nothing where there is none.
 struct SaidZero {

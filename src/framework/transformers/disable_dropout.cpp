@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "family/registry.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::transformers {
 

@@ -9,7 +9,10 @@
 
 #include "base/result.h"
 #include "framework/transformers/trainer_objective.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::transformers {
 

@@ -14,7 +14,7 @@
 #include "framework/torch/train_loop.h"
 #include "ghost/session.h"
 #include "model/config.h"
-#include "workload/train_recipe.h"
+#include "workload/step_choices.h"
 
 namespace memtape::transformers {
 

@@ -9,7 +9,6 @@
 
 #include "framework/torch/quantized_projection.h"
 #include "nn/layers.h"
-#include "workload/train_recipe.h"
 
 namespace memtape::transformers {
 

@@ -10,7 +10,10 @@
 
 #include "base/result.h"
 #include "framework/torch/train_loop.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::transformers {
 

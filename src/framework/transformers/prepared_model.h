@@ -11,7 +11,10 @@
 #include "family/pretrained.h"
 #include "framework/torch/train_loop.h"
 #include "ghost/autocast.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::transformers {
 

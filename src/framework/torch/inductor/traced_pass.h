@@ -12,7 +12,10 @@
 #include "family/pretrained.h"
 #include "ghost/session.h"
 #include "ghost/trace.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::torch::inductor {
 

@@ -11,6 +11,7 @@
 #include "framework/torch/lora_layer.h"
 #include "framework/transformers/axolotl/lora_functions.h"
 #include "model/type_of.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::transformers::axolotl {
 namespace {

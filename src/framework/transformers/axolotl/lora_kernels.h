@@ -7,7 +7,10 @@
 
 #include "base/result.h"
 #include "family/pretrained.h"
-#include "workload/train_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::transformers::axolotl {
 

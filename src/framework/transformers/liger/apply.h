@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "family/pretrained.h"
-#include "workload/train_recipe.h"
+#include "workload/trainer_recipe.h"
 
 namespace memtape::transformers::liger {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nn/layers.h"
+#include "workload/train_recipe.h"
 
 namespace memtape::transformers::llama_factory {
 namespace {

@@ -8,7 +8,11 @@
 #include "base/result.h"
 #include "family/pretrained.h"
 #include "framework/torch/optimizer.h"
-#include "workload/train_recipe.h"
+#include "workload/trainer_recipe.h"
+
+namespace memtape {
+struct TrainRecipe;
+}
 
 namespace memtape::transformers {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ghost/tensor.h"
-#include "workload/train_recipe.h"
+#include "workload/optim_recipes.h"
 
 namespace memtape::transformers {
 
