@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "family/registry.h"
 #include "framework/torch/strategy.h"
 #include "workload/lora_config.h"
 
